@@ -1,0 +1,123 @@
+ThisBuild / organization := "io.github.kinesisspark"
+ThisBuild / version      := Versions.project
+ThisBuild / scalaVersion := Versions.scala
+ThisBuild / scalacOptions ++= Seq(
+  "-deprecation",
+  "-feature",
+  "-unchecked",
+  "-Xsource:3",
+  "-Xlint:_,-byname-implicit",
+  "-Wdead-code",
+  "-Wunused",
+  "-Werror",
+  "-release:17"
+)
+// Kernel-level JVM switches that Spark needs on JDK 17 (Spark's own JavaModuleOptions).
+val sparkJvmOptions = Seq(
+  "java.base/java.lang",
+  "java.base/java.lang.invoke",
+  "java.base/java.lang.reflect",
+  "java.base/java.io",
+  "java.base/java.net",
+  "java.base/java.nio",
+  "java.base/java.util",
+  "java.base/java.util.concurrent",
+  "java.base/java.util.concurrent.atomic",
+  "java.base/jdk.internal.ref",
+  "java.base/sun.nio.ch",
+  "java.base/sun.nio.cs",
+  "java.base/sun.security.action",
+  "java.base/sun.util.calendar"
+).map(p => s"--add-opens=$p=ALL-UNNAMED") ++ Seq("-XX:+IgnoreUnrecognizedVMOptions", "-Djdk.reflect.useDirectMethodHandle=false")
+
+// The offset JSON and other JSON of ours: small, relocatable, no clash with Spark's Jackson.
+val ujson = "com.lihaoyi" %% "ujson" % Versions.ujson
+
+val spark      = "org.apache.spark"  %% "spark-sql"       % Versions.spark
+val awsKinesis = "software.amazon.awssdk" % "kinesis"          % Versions.awsSdk
+val awsNetty   = "software.amazon.awssdk" % "netty-nio-client" % Versions.awsSdk
+// Assumed roles (`roleArn`), and `AWS_WEB_IDENTITY_TOKEN_FILE` in the default chain.
+val awsSts = "software.amazon.awssdk" % "sts" % Versions.awsSdk
+
+val scalatest   = "org.scalatest"     %% "scalatest"       % Versions.scalatest           % Test
+val scalacheck  = "org.scalatestplus" %% "scalacheck-1-18" % Versions.scalatestScalacheck % Test
+val archunit    = "com.tngtech.archunit" % "archunit"      % Versions.archunit            % Test
+
+val shadedPackage = "io.github.kinesisspark.shaded"
+
+/** A test JVM of its own: Spark keeps state per JVM, and sbt's heap is not the suite's. */
+val forkedTests = Seq(
+  Test / fork              := true,
+  Test / javaOptions      ++= sparkJvmOptions ++ Seq("-Xmx3g", "-Dspark.ui.enabled=false"),
+  Test / parallelExecution := false,
+  Test / testOptions       += Tests.Argument(TestFrameworks.ScalaTest, "-oDF")
+)
+
+lazy val root = (project in file("."))
+  .aggregate(connector, testkit, integrationTests, benchmarks)
+  .settings(name := "kinesis-spark-root", publish / skip := true, assembly / skip := true)
+
+lazy val connector = (project in file("connector"))
+  .settings(forkedTests)
+  .settings(
+    name := "kinesis-spark",
+    libraryDependencies ++= Seq(
+      spark      % Provided,
+      awsKinesis exclude ("software.amazon.awssdk", "apache-client") exclude ("software.amazon.awssdk", "apache5-client"),
+      awsNetty,
+      awsSts exclude ("software.amazon.awssdk", "apache-client") exclude ("software.amazon.awssdk", "apache5-client"),
+      ujson,
+      scalatest,
+      scalacheck,
+      archunit
+    ),
+    // Spark brings these; a second copy in the JAR would shadow the user's.
+    excludeDependencies ++= Seq(ExclusionRule("org.slf4j"))
+  )
+
+lazy val testkit = (project in file("testkit"))
+  .settings(forkedTests)
+  .settings(
+    name := "kinesis-spark-testkit",
+    libraryDependencies ++= Seq(
+      // HTTP/1.1 and HTTP/2 server; Spark relocates its own Jetty, so this one is safe in Spark's JVM.
+      "org.eclipse.jetty"       % "jetty-server"       % Versions.jetty,
+      "org.eclipse.jetty.http2" % "jetty-http2-server" % Versions.jetty,
+      "org.eclipse.jetty"       % "jetty-alpn-java-server" % Versions.jetty,
+      // The service's two wire formats.
+      "com.fasterxml.jackson.core"       % "jackson-databind"        % Versions.jackson,
+      "com.fasterxml.jackson.dataformat" % "jackson-dataformat-cbor" % Versions.jackson,
+      // The command line of `java -jar`.
+      "info.picocli" % "picocli"      % Versions.picocli,
+      "org.slf4j"    % "slf4j-api"    % Versions.slf4j,
+      "org.slf4j"    % "slf4j-simple" % Versions.slf4j % Runtime,
+      scalatest,
+      scalacheck,
+      awsKinesis % Test,
+      awsNetty   % Test
+    )
+  )
+
+lazy val integrationTests = (project in file("integration-tests"))
+  .dependsOn(connector % "test->compile;test->test;provided->provided", testkit % "test->compile")
+  .settings(forkedTests)
+  .settings(
+    name           := "kinesis-spark-integration-tests",
+    publish / skip := true,
+    assembly / skip := true,
+    libraryDependencies ++= Seq(spark % Test, scalatest, scalacheck),
+    // The testkit's logger is for its own process; inside Spark's JVM, Spark's is used.
+    excludeDependencies += ExclusionRule("org.slf4j", "slf4j-simple")
+  )
+
+lazy val benchmarks = (project in file("benchmarks"))
+  .dependsOn(connector, testkit)
+  .settings(
+    name            := "kinesis-spark-benchmarks",
+    publish / skip  := true,
+    assembly / skip := true,
+    fork            := true,
+    javaOptions    ++= sparkJvmOptions,
+    libraryDependencies ++= Seq(spark),
+    excludeDependencies += ExclusionRule("org.slf4j", "slf4j-simple")
+  )

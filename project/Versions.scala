@@ -1,0 +1,22 @@
+/** Every version the build uses, in one place. The Python side reads this file too (`python/tools/versions.py`). */
+object Versions {
+  val project = "0.1.0"
+
+  val scala = "2.13.18"
+
+  // What users run on. The JAR is compiled against this Spark and runs on 4.0 and later.
+  val spark = "4.2.0"
+  val awsSdk = "2.52.0"
+
+  // Spark's own Jackson, so that tests which run the testkit inside Spark's JVM see one version.
+  val jackson = "2.21.2"
+  val jetty = "12.1.14"
+  val ujson = "4.3.2"
+  val slf4j = "2.0.18"
+  val picocli = "4.7.7"
+
+  val scalatest = "3.2.20"
+  val scalacheck = "1.20.0"
+  val scalatestScalacheck = "3.2.19.0"
+  val archunit = "1.5.0"
+}

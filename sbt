@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Starts sbt: the one on PATH, or else sbt's own launcher, fetched once through Maven.
+# Dependencies come from Maven Central alone (project/repositories). Standard input is closed, because sbt reads it.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+version=$(sed -n 's/^sbt.version=//p' "$here/project/build.properties")
+options=(-Xmx3g -Xss4m -Dsbt.override.build.repos=true -Dsbt.repository.config="$here/project/repositories"
+  -Dsbt.ci=true -Dsbt.supershell=false -Dsbt.color=false)
+cd "$here"
+if command -v sbt >/dev/null 2>&1; then
+  exec sbt "${options[@]/#-X/-J-X}" "$@" </dev/null
+fi
+launcher="$here/.cache/sbt-launch-$version.jar"
+if [ ! -f "$launcher" ]; then
+  command -v mvn >/dev/null 2>&1 || { echo "sbt: neither sbt nor mvn is on PATH; install one of them" >&2; exit 1; }
+  echo "sbt: fetching the sbt launcher $version through Maven" >&2
+  mvn -q dependency:copy -Dartifact="org.scala-sbt:sbt-launch:$version" -DoutputDirectory="$here/.cache" >&2
+fi
+exec java "${options[@]}" -jar "$launcher" "$@" </dev/null
