@@ -6,6 +6,7 @@ ThisBuild / scalacOptions ++= Seq(
   "-feature",
   "-unchecked",
   "-Xsource:3",
+  "-Xsource-features:case-apply-copy-access",
   "-Xlint:_,-byname-implicit",
   "-Wdead-code",
   "-Wunused",

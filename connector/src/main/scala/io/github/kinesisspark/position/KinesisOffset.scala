@@ -1,0 +1,57 @@
+package io.github.kinesisspark.position
+
+import scala.collection.immutable.{SortedMap, TreeMap}
+
+/** How far a query has read: what Spark's offset log stores, and all that is stored anywhere.
+  *
+  * @param streams by ARN, in the order of the ARN's text so that equal offsets have equal JSON
+  */
+final case class KinesisOffset(streams: Map[StreamArn, StreamOffset]) {
+
+  def progress(shard: ShardKey): Option[ShardProgress] = streams.get(shard.stream).flatMap(_.shards.get(shard.shardId))
+
+  def shards: Iterator[(ShardKey, ShardProgress)] =
+    for {
+      (arn, stream)  <- streams.iterator
+      (id, progress) <- stream.shards.iterator
+    } yield ShardKey(arn, id) -> progress
+
+  /** The ranges of a batch that starts at this offset and ends at `end`; shards that did not move have none.
+    *
+    * @throws OffsetException where the two are not of one history: a shard is left out that was not at its end
+    */
+  def rangesTo(end: KinesisOffset): Vector[ShardRange] = {
+    for ((shard, progress) <- shards if progress.position != ShardPosition.ShardEnd && end.progress(shard).isEmpty)
+      throw OffsetException(
+        s"$shard is at ${ShardPosition.encode(progress.position)} in the batch's start and missing in its end"
+      )
+    end.shards.flatMap { case (shard, to) =>
+      val from = this.progress(shard).map(_.position).orElse(to.entered).getOrElse(to.position)
+      Option.when(from != to.position)(ShardRange(shard, from, to.position))
+    }.toVector
+  }
+}
+
+object KinesisOffset {
+
+  /** Before the first planning: no stream has been looked at yet. */
+  val initial: KinesisOffset = KinesisOffset(Map.empty)
+}
+
+/** @param createdMillis when the stream was created: another stream of the same name has the same ARN and another time
+  * @param shards        by id
+  */
+final case class StreamOffset(createdMillis: Long, shards: SortedMap[String, ShardProgress])
+
+object StreamOffset {
+  def apply(createdMillis: Long, shards: Iterable[(String, ShardProgress)]): StreamOffset =
+    new StreamOffset(createdMillis, TreeMap.from(shards))
+}
+
+/** @param position what is read so far
+  * @param entered  where the shard began, in the one offset that first names it: a batch's start doesn't know it yet
+  */
+final case class ShardProgress(position: ShardPosition, entered: Option[ShardPosition] = None)
+
+/** An offset that cannot be used, and what to do about it. */
+final case class OffsetException(message: String) extends RuntimeException(message)

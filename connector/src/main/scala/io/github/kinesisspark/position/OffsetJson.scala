@@ -1,0 +1,74 @@
+package io.github.kinesisspark.position
+
+import scala.util.control.NonFatal
+
+/** The offset's text in Spark's offset log.
+  *
+  * {{{
+  * {"version":1,"streams":{"arn:aws:kinesis:...":{"created":1700000000000,"shards":{
+  *    "shardId-000000000000":"4959...",                                   read up to this record
+  *    "shardId-000000000001":{"from":"TRIM_HORIZON","to":"4959..."}}}}}   first named here, began at "from"
+  * }}}
+  *
+  * A later version is refused, never guessed at: reading it wrongly would lose or repeat records.
+  */
+object OffsetJson {
+  val Version = 1
+
+  def write(offset: KinesisOffset): String = {
+    val streams = offset.streams.toSeq.sortBy(_._1.text).map { case (arn, stream) =>
+      val shards = stream.shards.toSeq.map { case (id, progress) => id -> writeProgress(progress) }
+      arn.text -> ujson.Obj("created" -> ujson.Num(stream.createdMillis.toDouble), "shards" -> ujson.Obj.from(shards))
+    }
+    ujson.write(ujson.Obj("version" -> Version, "streams" -> ujson.Obj.from(streams)))
+  }
+
+  /** @throws OffsetException where the text is no offset of ours, of a later version, or damaged */
+  def read(json: String): KinesisOffset = {
+    val root =
+      try ujson.read(json).obj
+      catch { case NonFatal(_) => throw foreign(json) }
+    root.get("version") match {
+      case Some(ujson.Num(Version))                  => readStreams(root)
+      case Some(ujson.Num(later)) if later > Version =>
+        throw OffsetException(
+          s"The checkpoint's Kinesis offset has version ${later.toLong}, this connector reads versions up to $Version. " +
+            "It was written by a later release: run the query with that release, or start it with a new checkpoint."
+        )
+      case _ => throw foreign(json)
+    }
+  }
+
+  private def writeProgress(progress: ShardProgress): ujson.Value = {
+    val to = ShardPosition.encode(progress.position)
+    progress.entered.fold[ujson.Value](to)(from => ujson.Obj("from" -> ShardPosition.encode(from), "to" -> to))
+  }
+
+  private def readStreams(root: collection.Map[String, ujson.Value]): KinesisOffset =
+    try
+      KinesisOffset(root("streams").obj.map { case (arn, stream) =>
+        val shards = stream("shards").obj.map { case (id, progress) => id -> readProgress(id, progress) }
+        StreamArn(arn) -> StreamOffset(stream("created").num.toLong, shards)
+      }.toMap)
+    catch {
+      case e: OffsetException => throw e
+      case NonFatal(e)        =>
+        throw OffsetException(
+          s"The checkpoint's Kinesis offset is damaged: ${e.getMessage}. Restore the checkpoint's offset log from a copy, " +
+            "or start the query with a new checkpoint."
+        )
+    }
+
+  private def readProgress(id: String, value: ujson.Value): ShardProgress = value match {
+    case ujson.Str(to) => ShardProgress(position(id, to))
+    case entering      => ShardProgress(position(id, entering("to").str), Some(position(id, entering("from").str)))
+  }
+
+  private def position(id: String, text: String): ShardPosition =
+    ShardPosition.decode(text).fold(why => throw new IllegalArgumentException(s"$id: $why"), identity)
+
+  private def foreign(json: String) = OffsetException(
+    s"The checkpoint holds an offset that is not of this connector: ${json.take(120)}. It was made by another source; " +
+      "start the query with a new checkpoint, and with the position to begin at as startingPosition."
+  )
+}

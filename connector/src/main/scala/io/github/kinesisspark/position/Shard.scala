@@ -1,0 +1,17 @@
+package io.github.kinesisspark.position
+
+/** A shard's place in the world: offsets, assignments and readers are keyed by it. */
+final case class ShardKey(stream: StreamArn, shardId: String) {
+  override def toString: String = s"${stream.name}/$shardId"
+}
+
+/** The part of the 128-bit hash space that a shard takes, both ends within. */
+final case class HashKeyRange(start: BigInt, end: BigInt)
+
+/** A shard as ListShards tells it.
+  *
+  * @param parents none for a shard of the stream's first hour, one after a split, two after a merge; a parent past
+  *                retention is named here though it is listed no more
+  * @param closed  no record will be added: the shard was split or merged away
+  */
+final case class Shard(id: String, parents: Seq[String], hashKeys: HashKeyRange, closed: Boolean)

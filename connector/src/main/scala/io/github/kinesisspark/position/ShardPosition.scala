@@ -1,0 +1,48 @@
+package io.github.kinesisspark.position
+
+/** A place in a shard: what comes next is read from there.
+  *
+  * LATEST is not among them: it names another place at every call, so planning turns it into a timestamp of the
+  * service's clock before anything is stored.
+  */
+sealed trait ShardPosition extends Product with Serializable
+
+object ShardPosition {
+
+  /** The oldest record that the stream still keeps. */
+  case object TrimHorizon extends ShardPosition
+
+  /** The first record that arrived at `epochMillis` or later, by the service's clock. */
+  final case class AtTimestamp(epochMillis: Long) extends ShardPosition
+
+  /** The record of this number itself. Comes from users only: what has been read is stored as [[AfterSequenceNumber]]. */
+  final case class AtSequenceNumber(number: SequenceNumber) extends ShardPosition
+
+  /** What follows the record (or the fan-out continuation) of this number. */
+  final case class AfterSequenceNumber(number: SequenceNumber) extends ShardPosition
+
+  /** Past the last record of a closed shard: its children are next. */
+  case object ShardEnd extends ShardPosition
+
+  /** The text that offsets store: a bare number for the usual case, because an offset holds thousands of them.
+    * {{{ TRIM_HORIZON | AT_TIMESTAMP:<epoch ms> | AT_SEQUENCE_NUMBER:<n> | <n> (after it) | SHARD_END }}}
+    */
+  def encode(position: ShardPosition): String = position match {
+    case TrimHorizon            => "TRIM_HORIZON"
+    case AtTimestamp(ms)        => s"AT_TIMESTAMP:$ms"
+    case AtSequenceNumber(n)    => s"AT_SEQUENCE_NUMBER:$n"
+    case AfterSequenceNumber(n) => n.text
+    case ShardEnd               => "SHARD_END"
+  }
+
+  def decode(text: String): Either[String, ShardPosition] = text match {
+    case "TRIM_HORIZON"             => Right(TrimHorizon)
+    case "SHARD_END"                => Right(ShardEnd)
+    case s"AT_TIMESTAMP:$ms"        => ms.toLongOption.map(AtTimestamp(_)).toRight(s"'$ms' is not a time in ms")
+    case s"AT_SEQUENCE_NUMBER:$num" => number(num).map(AtSequenceNumber(_))
+    case num                        => number(num).map(AfterSequenceNumber(_))
+  }
+
+  private def number(text: String): Either[String, SequenceNumber] =
+    SequenceNumber.parse(text).toRight(s"'$text' is neither a sequence number nor a position")
+}

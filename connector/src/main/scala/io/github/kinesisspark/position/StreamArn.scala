@@ -1,0 +1,22 @@
+package io.github.kinesisspark.position
+
+/** The name of a stream that holds across regions and accounts; offsets are keyed by it.
+  *
+  * @see [[https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonkinesisdatastreams.html the form of the ARN]]
+  */
+final case class StreamArn private (text: String, partition: String, region: String, account: String, name: String) {
+  override def toString: String = text
+}
+
+object StreamArn {
+  private val Form = "arn:([a-z0-9-]+):kinesis:([a-z0-9-]+):([0-9]{12}):stream/([A-Za-z0-9_.-]{1,128})".r
+
+  def parse(text: String): Option[StreamArn] = text match {
+    case Form(partition, region, account, name) => Some(new StreamArn(text, partition, region, account, name))
+    case _                                      => None
+  }
+
+  /** @throws java.lang.IllegalArgumentException where `text` is not the ARN of a stream */
+  def apply(text: String): StreamArn =
+    parse(text).getOrElse(throw new IllegalArgumentException(s"'$text' is not the ARN of a Kinesis stream"))
+}
