@@ -85,7 +85,6 @@ lazy val connector = (project in file("connector"))
     assembly / assemblyJarName := s"kinesis-spark_2.13-${version.value}.jar",
     assembly / assemblyOption ~= (_.withIncludeScala(false)),
     assembly / test        := {},
-    assembly / artifact    := (Compile / packageBin / artifact).value,
     assembly / assemblyShadeRules := Seq(
       ShadeRule
         .rename(
