@@ -39,6 +39,9 @@ val awsKinesis = "software.amazon.awssdk" % "kinesis"          % Versions.awsSdk
 val awsNetty   = "software.amazon.awssdk" % "netty-nio-client" % Versions.awsSdk
 // Assumed roles (`roleArn`), and `AWS_WEB_IDENTITY_TOKEN_FILE` in the default chain.
 val awsSts = "software.amazon.awssdk" % "sts" % Versions.awsSdk
+// The blocking HTTP client that STS needs: ours and the one that the default chain makes for web identities. The small one
+// on the JDK's own classes; without it the chain finds none.
+val awsUrlConnection = "software.amazon.awssdk" % "url-connection-client" % Versions.awsSdk
 
 val scalatest   = "org.scalatest"     %% "scalatest"       % Versions.scalatest           % Test
 val scalacheck  = "org.scalatestplus" %% "scalacheck-1-18" % Versions.scalatestScalacheck % Test
@@ -67,6 +70,7 @@ lazy val connector = (project in file("connector"))
       awsKinesis exclude ("software.amazon.awssdk", "apache-client") exclude ("software.amazon.awssdk", "apache5-client"),
       awsNetty,
       awsSts exclude ("software.amazon.awssdk", "apache-client") exclude ("software.amazon.awssdk", "apache5-client"),
+      awsUrlConnection,
       ujson,
       scalatest,
       scalacheck,
