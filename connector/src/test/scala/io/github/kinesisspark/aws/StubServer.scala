@@ -1,42 +1,58 @@
 package io.github.kinesisspark.aws
 
-import java.net.{InetAddress, InetSocketAddress, URI}
-import java.util.concurrent.{ConcurrentLinkedQueue, Executors}
-
-import com.sun.net.httpserver.{HttpExchange, HttpServer}
+import java.io.{BufferedInputStream, InputStream}
+import java.net.{InetAddress, ServerSocket, Socket, SocketException, URI}
+import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}
+import java.util.concurrent.ConcurrentLinkedQueue
 
 import scala.jdk.CollectionConverters._
+import scala.util.Using
 
-/** A loopback HTTP/1.1 server that remembers requests and answers what a test says. No Kinesis: for the way there and back. */
+/** A loopback HTTP/1.1 server of one request per connection that remembers what it was sent and answers what a test says. No
+  * Kinesis: for the way there and back. On plain sockets, because the JDK's own server dates its answers itself.
+  */
 final class StubServer(answer: (StubServer.Request, Int) => StubServer.Answer) extends AutoCloseable {
   import StubServer._
 
-  private val seen    = new ConcurrentLinkedQueue[Request]
-  private val threads = Executors.newCachedThreadPool()
-  private val server  = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress, 0), 0)
-  server.setExecutor(threads)
-  server.createContext("/", exchange => handle(exchange))
-  server.start()
+  private val seen   = new ConcurrentLinkedQueue[Request]
+  private val socket = new ServerSocket(0, 50, InetAddress.getLoopbackAddress)
+  private val thread = new Thread(() => accept(), "stub-server")
+  thread.setDaemon(true)
+  thread.start()
 
-  def endpoint: URI          = new URI(s"http://127.0.0.1:${server.getAddress.getPort}")
+  def endpoint: URI          = new URI(s"http://127.0.0.1:${socket.getLocalPort}")
   def requests: Seq[Request] = seen.asScala.toSeq
 
-  private def handle(exchange: HttpExchange): Unit = {
-    val headers = exchange.getRequestHeaders.asScala.map { case (k, v) => k.toLowerCase -> v.get(0) }.toMap
-    val request = Request(exchange.getProtocol, headers, new String(exchange.getRequestBody.readAllBytes(), "UTF-8"))
-    val index   = synchronized { seen.add(request); seen.size - 1 }
-    val reply   = answer(request, index)
-    reply.headers.foreach { case (k, v) => exchange.getResponseHeaders.set(k, v) }
-    exchange.sendResponseHeaders(reply.status, if (reply.body.isEmpty) -1 else reply.body.length.toLong)
-    exchange.getResponseBody.write(reply.body)
-    exchange.close()
-  }
+  private def accept(): Unit =
+    try
+      while (true) Using.resource(socket.accept())(serve)
+    catch { case _: SocketException => () }
 
-  override def close(): Unit = {
-    server.stop(0)
-    threads.shutdownNow()
+  private def serve(connection: Socket): Unit = {
+    val in      = new BufferedInputStream(connection.getInputStream)
+    val lines   = Iterator.continually(line(in)).takeWhile(_.nonEmpty).toList
+    val headers =
+      lines.drop(1).map { case s"$name:$value" => name.trim.toLowerCase -> value.trim; case l => l -> "" }.toMap
+    // What isn't HTTP (a TLS greeting) is hung up on.
+    lines.headOption.map(_.split(' ')).collect { case Array(_, _, protocol) =>
+      val body    = new String(in.readNBytes(headers.getOrElse("content-length", "0").toInt), UTF_8)
+      val request = Request(protocol, headers, body)
+      val index   = seen.size
+      seen.add(request)
+      val reply = answer(request, index)
+      val head  = s"HTTP/1.1 ${reply.status} Stub" +: (reply.headers ++ Map(
+        "Content-Length" -> reply.body.length.toString,
+        "Connection"     -> "close"
+      )).map { case (name, value) => s"$name: $value" }.toSeq
+      connection.getOutputStream.write(head.mkString("", "\r\n", "\r\n\r\n").getBytes(ISO_8859_1) ++ reply.body)
+    }
     ()
   }
+
+  private def line(in: InputStream): String =
+    Iterator.continually(in.read()).takeWhile(c => c >= 0 && c != '\n').map(_.toChar).mkString.trim
+
+  override def close(): Unit = socket.close()
 }
 
 object StubServer {
