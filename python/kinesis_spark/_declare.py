@@ -7,6 +7,7 @@ the declaration and need no second list of names.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -44,9 +45,11 @@ def specs(cls: type) -> Mapping[str, OptionSpec]:
     return {f.name: f.metadata[_KEY] for f in fields if _KEY in f.metadata}
 
 
-def encoded(instance: object) -> dict[str, str]:
-    """The options of an instance as Spark wants them; those left at their default are left out."""
+def encoded(instance: object | None) -> dict[str, str]:
+    """The options of an instance as Spark wants them; those left at their default are left out. None has none."""
     options: dict[str, str] = {}
+    if instance is None:
+        return options
     for field in dataclasses.fields(cast("Any", instance)):
         spec: OptionSpec | None = field.metadata.get(_KEY)
         value = getattr(instance, field.name)
@@ -77,25 +80,25 @@ def require(condition: bool, field: str, value: object, expected: str) -> None: 
         raise InvalidOptionError(f"{field}={value!r} is not valid: expected {expected}")
 
 
+def require_match(field: str, value: object, pattern: re.Pattern[str], expected: str) -> None:
+    """Refuse anything but a text that the pattern matches as a whole."""
+    require(isinstance(value, str) and pattern.fullmatch(value) is not None, field, value, expected)
+
+
 def require_text(field: str, value: str | None) -> None:
     """Refuse an empty or blank text; None means unset and is fine."""
     if value is not None:
         require(isinstance(value, str) and value.strip() != "", field, value, "a text that is not blank")
 
 
-def require_count(field: str, value: int | None) -> None:
-    """Refuse anything but a whole number of at least 1; None means unset and is fine."""
+def require_count(field: str, value: int | None, least: int = 1) -> None:
+    """Refuse anything but a whole number of at least `least`; None means unset and is fine."""
     if value is not None:
         whole = isinstance(value, int) and not isinstance(value, bool)
-        require(whole and value >= 1, field, value, "a whole number of at least 1")
+        require(whole and value >= least, field, value, f"a whole number of at least {least}")
 
 
-def require_duration(field: str, value: timedelta | None) -> None:
-    """Refuse anything but a duration of at least a millisecond; None means unset and is fine."""
-    if value is not None:
-        require(
-            isinstance(value, timedelta) and value >= timedelta(milliseconds=1),
-            field,
-            value,
-            "a datetime.timedelta of at least 1 ms",
-        )
+def require_duration(field: str, value: timedelta, least: timedelta = timedelta(milliseconds=1)) -> None:
+    """Refuse anything but a duration of at least `least`."""
+    valid = isinstance(value, timedelta) and value >= least
+    require(valid, field, value, f"a datetime.timedelta of at least {least / timedelta(milliseconds=1):g} ms")

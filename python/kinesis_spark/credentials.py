@@ -10,10 +10,11 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from kinesis_spark._declare import encoded, option, require, require_text
+from kinesis_spark._declare import option, require, require_match, require_text
 
-_ROLE_ARN = re.compile(r"arn:[\w-]+:iam::\d{12}:role/\S+")
-_SESSION_NAME = re.compile(r"[\w+=,.@-]{2,64}")
+_ROLE_ARN = re.compile(r"arn:[a-z0-9-]+:iam::[0-9]{12}:role/[\x21-\x7E]{1,576}")
+_EXTERNAL_ID = re.compile(r"[\w+=,.@:/-]{2,1224}", re.ASCII)
+_SESSION_NAME = re.compile(r"[\w+=,.@-]{2,64}", re.ASCII)
 _CLASS_NAME = re.compile(r"[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*")
 
 
@@ -63,54 +64,47 @@ class ProviderClass:
     """A credentials provider class of your own, on the class path of driver and executors.
 
     Attributes:
-        credentials_provider: the full name of a class that implements the SDK's `AwsCredentialsProvider`.
+        credentials_provider: the full name of a class that implements `AwsCredentialsProvider` of the AWS SDK for
+            Java 2 (or `AWSCredentialsProvider` of version 1).
     """
 
     credentials_provider: str = option("credentialsProvider")
 
     def __post_init__(self) -> None:
-        name = self.credentials_provider
-        valid = isinstance(name, str) and _CLASS_NAME.fullmatch(name) is not None
-        require(valid, "credentials_provider", name, "the full name of a Java class, like com.example.MyProvider")
+        expected = "the full name of a Java class, like com.example.MyCredentials"
+        require_match("credentials_provider", self.credentials_provider, _CLASS_NAME, expected)
 
 
-BaseCredentials: TypeAlias = DefaultCredentials | ProfileCredentials | StaticCredentials | ProviderClass
+Credentials: TypeAlias = DefaultCredentials | ProfileCredentials | StaticCredentials | ProviderClass
 
 
 @dataclass(frozen=True, slots=True)
 class AssumedRole:
-    """A role to assume through STS: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html.
+    """A role to assume through STS, asked for with the `Credentials` that stand beside it.
+
+    https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
 
     Attributes:
         role_arn: the role, `arn:aws:iam::<12 digits>:role/<name>`.
         external_id: what the role's trust policy asks for, or None.
-        role_session_name: how the session is called in CloudTrail, 2 to 64 characters of `[A-Za-z0-9_+=,.@-]`; None
-            leaves it to the connector.
-        base: whose credentials ask for the role.
+        role_session_name: how the session is called in CloudTrail.
+
+    Raises:
+        InvalidOptionError: for a value that STS would refuse.
     """
 
     role_arn: str = option("roleArn")
     external_id: str | None = option("externalId", default=None)
-    role_session_name: str | None = option("roleSessionName", default=None)
-    base: BaseCredentials = DefaultCredentials()
+    role_session_name: str = option("roleSessionName", default="kinesis-spark")
 
     def __post_init__(self) -> None:
-        valid = isinstance(self.role_arn, str) and _ROLE_ARN.fullmatch(self.role_arn) is not None
-        require(valid, "role_arn", self.role_arn, "a role's ARN, like arn:aws:iam::123456789012:role/reader")
-        require_text("external_id", self.external_id)
-        name = self.role_session_name
-        if name is not None:
-            valid = isinstance(name, str) and _SESSION_NAME.fullmatch(name) is not None
-            require(valid, "role_session_name", name, "2 to 64 characters of letters, digits and _+=,.@-")
-
-
-Credentials: TypeAlias = BaseCredentials | AssumedRole
-
-
-def credential_options(credentials: Credentials) -> dict[str, str]:
-    """The Spark options of credentials; holds secrets in the clear."""
-    base = credential_options(credentials.base) if isinstance(credentials, AssumedRole) else {}
-    return base | encoded(credentials)
+        expected = "a role's ARN, like arn:aws:iam::123456789012:role/reader"
+        require_match("role_arn", self.role_arn, _ROLE_ARN, expected)
+        if self.external_id is not None:
+            expected = "2 to 1224 letters, digits and characters of _+=,.@:/-"
+            require_match("external_id", self.external_id, _EXTERNAL_ID, expected)
+        expected = "2 to 64 letters, digits and characters of _+=,.@-"
+        require_match("role_session_name", self.role_session_name, _SESSION_NAME, expected)
 
 
 def _refuse_blank_secret(field: str, value: object) -> None:

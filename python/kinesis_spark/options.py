@@ -22,14 +22,18 @@ from kinesis_spark._declare import (
     require,
     require_count,
     require_duration,
-    require_text,
+    require_match,
 )
-from kinesis_spark.credentials import Credentials, DefaultCredentials, credential_options
+from kinesis_spark.credentials import AssumedRole, Credentials, DefaultCredentials
 from kinesis_spark.errors import InvalidOptionError
 from kinesis_spark.position import StartingPosition
 
 RecordPublisher = Literal["polling"]
 
+# One answer of GetRecords is 10 MB at most; a smaller buffer would hold none while the next arrives.
+_LEAST_BUFFER = 16 * 1024 * 1024
+_LEAST_DISCOVERY = timedelta(milliseconds=100)
+_REGION = re.compile(r"[a-z]{2,}(-[a-z0-9]+)*-[0-9]+")
 _STREAM_NAME = re.compile(r"[\w.-]{1,128}", re.ASCII)
 _STREAM_ARN = re.compile(r"arn:[\w-]+:kinesis:[a-z0-9-]+:\d{12}:stream/[\w.-]{1,128}", re.ASCII)
 
@@ -48,15 +52,18 @@ class SparkOptions(dict[str, str]):
     __str__ = __repr__
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StreamOptions:
     """What differs for one stream of several: `stream.<name>.<option>` for Spark.
+
+    What is left at its default here is as in `KinesisOptions`.
 
     Attributes:
         stream: the stream's name, one of those in `KinesisOptions.stream_name` (or named by an ARN there).
         region: the AWS region of this stream.
+        endpoint: the service's URL for this stream.
         starting_position: where this stream starts.
-        credentials: whose name this stream is read in.
+        role: the role to assume for this stream, of another account perhaps.
 
     Raises:
         InvalidOptionError: for a value that can't be right.
@@ -64,17 +71,19 @@ class StreamOptions:
 
     stream: str
     region: str | None = option("region", default=None)
+    endpoint: str | None = option("endpoint", default=None)
     starting_position: StartingPosition | None = option("startingPosition", default=None)
-    credentials: Credentials = DefaultCredentials()
+    role: AssumedRole | None = None
 
     def __post_init__(self) -> None:
         _require_stream_name("stream", self.stream)
-        require_text("region", self.region)
-        _require_position(self.starting_position)
+        _require_place(self.region, self.endpoint)
+        if self.starting_position is not None:
+            _require_position(self.starting_position)
 
     def to_dict(self) -> SparkOptions:
-        """The options as Spark wants them, each prefixed with `stream.<name>.`; secrets in the clear."""
-        own = encoded(self) | credential_options(self.credentials)
+        """The options as Spark wants them, each prefixed with `stream.<name>.`."""
+        own = encoded(self) | encoded(self.role)
         return SparkOptions({f"stream.{self.stream}.{name}": value for name, value in own.items()})
 
 
@@ -98,9 +107,11 @@ class KinesisOptions:
         max_bytes_per_trigger: at most so many bytes of data a micro-batch; None for no limit.
         min_records_per_trigger: wait until so many records are there, for `max_trigger_delay` at most.
         max_trigger_delay: how long `min_records_per_trigger` may hold up a micro-batch.
-        shard_discovery_interval: how often the streams' shards are listed, to find new ones.
-        reader_buffer_size: bytes that the shard readers of one executor may hold ahead of the query, in all.
+        shard_discovery_interval: how often the streams' shards are listed, to find new ones; 100 ms at least.
+        reader_buffer_size: bytes that the shard readers of one executor may hold ahead of the query, in all; 16 MiB at
+            least.
         credentials: whose name to call AWS in; see `kinesis_spark.credentials`.
+        role: a role to assume with those credentials; None to call AWS with them as they are.
         per_stream: what differs for single streams.
 
     Raises:
@@ -123,31 +134,31 @@ class KinesisOptions:
     )
     reader_buffer_size: int = option("readerBufferSize", default=256 * 1024 * 1024)
     credentials: Credentials = DefaultCredentials()
+    role: AssumedRole | None = None
     per_stream: tuple[StreamOptions, ...] = ()
 
     def __post_init__(self) -> None:
         self._check_streams()
-        require_text("region", self.region)
-        if self.endpoint is not None:
-            _require_url("endpoint", self.endpoint)
+        _require_place(self.region, self.endpoint)
         _require_position(self.starting_position)
         known = get_args(RecordPublisher)
         require(self.record_publisher in known, "record_publisher", self.record_publisher, f"one of {', '.join(known)}")
         boolean_given = isinstance(self.fail_on_data_loss, bool)
         require(boolean_given, "fail_on_data_loss", self.fail_on_data_loss, "True or False")
+        self._check_credentials()
         require_count("max_records_per_trigger", self.max_records_per_trigger)
         require_count("max_bytes_per_trigger", self.max_bytes_per_trigger)
         require_count("min_records_per_trigger", self.min_records_per_trigger)
-        require_count("reader_buffer_size", self.reader_buffer_size)
+        require_count("reader_buffer_size", self.reader_buffer_size, least=_LEAST_BUFFER)
         require_duration("max_trigger_delay", self.max_trigger_delay)
-        require_duration("shard_discovery_interval", self.shard_discovery_interval)
+        require_duration("shard_discovery_interval", self.shard_discovery_interval, least=_LEAST_DISCOVERY)
 
     def to_dict(self) -> SparkOptions:
         """The options for `spark.readStream.format("kinesis").options(**o.to_dict())`.
 
         It holds static keys in the clear, for the connector needs them, but its `repr` doesn't show them.
         """
-        options = encoded(self) | credential_options(self.credentials)
+        options = encoded(self) | encoded(self.credentials) | encoded(self.role)
         for stream in self.per_stream:
             options |= stream.to_dict()
         return SparkOptions(options)
@@ -170,6 +181,13 @@ class KinesisOptions:
             )
         self._check_per_stream({*names, *(arn.rpartition("/")[2] for arn in arns)})
 
+    def _check_credentials(self) -> None:
+        kinds = get_args(Credentials)
+        expected = f"one of {', '.join(kind.__name__ for kind in kinds)}"
+        require(isinstance(self.credentials, kinds), "credentials", type(self.credentials).__name__, expected)
+        valid = self.role is None or isinstance(self.role, AssumedRole)
+        require(valid, "role", type(self.role).__name__, "an AssumedRole, or None")
+
     def _check_per_stream(self, names: set[str]) -> None:
         for stream in self.per_stream:
             found = stream.stream
@@ -185,25 +203,31 @@ def _as_tuple(value: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _require_stream_name(field: str, name: object) -> None:
-    valid = isinstance(name, str) and _STREAM_NAME.fullmatch(name) is not None
-    require(valid, field, name, "a stream's name: 1 to 128 letters, digits, '_', '.' or '-'")
+    require_match(field, name, _STREAM_NAME, "a stream's name: 1 to 128 letters, digits, '_', '.' or '-'")
 
 
 def _require_position(position: object) -> None:
-    valid = position is None or isinstance(position, StartingPosition)
+    valid = isinstance(position, StartingPosition)
     expected = "a StartingPosition, like StartingPosition.trim_horizon()"
     require(valid, "starting_position", position, expected)
 
 
-def _require_url(field: str, value: object) -> None:
-    expected = "a URL like http://127.0.0.1:4567, without user or password"
-    require(isinstance(value, str), field, value, expected)
+def _require_place(region: str | None, endpoint: str | None) -> None:
+    if region is not None:
+        require_match("region", region, _REGION, "the name of an AWS region, like eu-west-1")
+    if endpoint is not None:
+        expected = "a URL of scheme, host and perhaps port, like http://127.0.0.1:4567"
+        require(isinstance(endpoint, str) and _is_endpoint(endpoint), "endpoint", endpoint, expected)
+
+
+def _is_endpoint(text: str) -> bool:
     try:
-        url = urlsplit(str(value))
-        valid = url.scheme in ("http", "https") and bool(url.hostname) and url.username is None
+        url = urlsplit(text)
+        port_is_right = url.port is None or url.port > 0
     except ValueError:
-        valid = False
-    require(valid, field, value, expected)
+        return False
+    bare = url.path in ("", "/") and not (url.query or url.fragment or url.username)
+    return url.scheme in ("http", "https") and bool(url.hostname) and bare and port_is_right
 
 
 __all__ = ["KinesisOptions", "RecordPublisher", "SparkOptions", "StreamOptions"]
