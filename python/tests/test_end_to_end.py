@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from kinesis_spark import KinesisOptions, LocalKinesis, StartingPosition, StaticCredentials, read_stream
 from kinesis_spark.local import Record

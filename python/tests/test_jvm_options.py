@@ -45,6 +45,7 @@ UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "k": 1 << 10, "g": 1 <
 @pytest.fixture(scope="module")
 def jvm(spark: SparkSession) -> dict[str, dict[str, Any]]:
     """The connector's definitions of a source's options, by name."""
+    assert spark._jvm is not None
     text = spark._jvm.io.github.kinesisspark.config.OptionDocs.json()
     return {o["name"]: o for o in json.loads(text) if o["scope"] in ("source", "both")}
 
@@ -54,7 +55,7 @@ def declared(classes: tuple[type, ...]) -> dict[str, tuple[type, str, OptionSpec
 
 
 def python_default(cls: type, field: str, spec: OptionSpec) -> str | None:
-    default = next(f.default for f in dataclasses.fields(cls) if f.name == field)  # type: ignore[arg-type]
+    default = next(f.default for f in dataclasses.fields(cls) if f.name == field)
     return None if default in (None, dataclasses.MISSING) else spec.encode(default)
 
 

@@ -71,7 +71,7 @@ def test_a_stream_can_be_made_later(kinesis: LocalKinesis) -> None:
 
 
 def test_the_service_s_error_is_quoted(kinesis: LocalKinesis) -> None:
-    with pytest.raises(LocalKinesisError, match="PutRecords at http.*ResourceNotFoundException"):
+    with pytest.raises(LocalKinesisError, match=r"PutRecords at http.*ResourceNotFoundException"):
         kinesis.put_records("nowhere", [Record("key", b"x")])
 
 
@@ -114,7 +114,10 @@ def test_a_start_that_fails_quotes_what_the_server_said() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_it_ends_with_its_parent_even_if_that_is_killed() -> None:
-    script = "import time; from kinesis_spark import LocalKinesis as L; s = L().start(); print(s.pid, flush=True); time.sleep(60)"
+    script = (
+        "import time; from kinesis_spark import LocalKinesis\n"
+        "server = LocalKinesis().start(); print(server.pid, flush=True); time.sleep(60)"
+    )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())

@@ -46,7 +46,8 @@ def test_without_the_jar_the_error_says_what_where_and_what_to_do() -> None:
     out = run_python("""
         from pyspark.sql import SparkSession
         from kinesis_spark import JarMissingError, KinesisOptions, read_stream, session
-        spark = SparkSession.builder.appName("bare").master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+        builder = SparkSession.builder.appName("bare").master("local[1]")
+        spark = builder.config("spark.ui.enabled", "false").getOrCreate()
         try:
             read_stream(spark, KinesisOptions(stream_name="events"))
         except JarMissingError as fault:
@@ -66,4 +67,4 @@ def test_without_the_jar_the_error_says_what_where_and_what_to_do() -> None:
 def test_an_installation_that_lost_its_jars_says_so(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jars, "_JARS", tmp_path)
     with pytest.raises(JarMissingError, match="found none, expected one"):
-        session.connector_jar()
+        jars.connector_jar()
