@@ -2,8 +2,8 @@
 
     python demo.py [--server testkit | kinesis-local | localstack] [--events 80000] [--rate 2000]
 
-Four processes run: the Kinesis server, a producer, the query (twice), and this one, which starts and watches them. All that
-they write is in `build/demo/<server>/`. Exit status: 0 if every count is exact, 1 if not.
+Four processes run: the Kinesis server, a producer, the query (twice), and this one, which starts and watches them. All
+that they write is in `build/demo/<server>/`. Exit status: 0 if every count is exact, 1 if not.
 """
 
 from __future__ import annotations
@@ -128,13 +128,13 @@ class Demo:
         facts = plot.summary(self.measured, self.killed_at)
         say = self.display.say
         say(
-            f"lag {facts['lag_median_s']:.2f} s in the median, {facts['lag_max_s']:.1f} s at most; {facts['batches']:.0f} "
-            f"micro-batches; first batch {facts['outage_s']:.1f} s after the kill"
+            f"lag {facts['lag_median_s']:.2f} s in the median, {facts['lag_max_s']:.1f} s at most; "
+            f"{facts['batches']:.0f} micro-batches; first batch {facts['outage_s']:.1f} s after the kill"
         )
         say(f"plot {picture}, numbers {numbers}")
         if exact:
             say(
-                f"EXACT: {self.events:,} events in {len(expected):,} groups, each counted once, over one kill and restart"
+                f"EXACT: {self.events:,} events in {len(expected):,} groups, each counted once, over a kill and restart"
             )
         else:
             say(f"WRONG: {len(wrong)} of {len(expected):,} groups differ; {late} rows came too late. The first:")

