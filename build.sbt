@@ -34,11 +34,20 @@ val sparkJvmOptions = Seq(
 // The offset JSON and other JSON of ours: small, relocatable, no clash with Spark's Jackson.
 val ujson = "com.lihaoyi" %% "ujson" % Versions.ujson
 
+// Spark brings the logging interface, and the SDK would bring HTTP clients that nothing uses.
+val notOurs = Seq(
+  ExclusionRule("org.slf4j"),
+  ExclusionRule("software.amazon.awssdk", "apache-client"),
+  ExclusionRule("software.amazon.awssdk", "apache5-client")
+)
+
 val spark      = "org.apache.spark"  %% "spark-sql"       % Versions.spark
-val awsKinesis = "software.amazon.awssdk" % "kinesis"          % Versions.awsSdk
-val awsNetty   = "software.amazon.awssdk" % "netty-nio-client" % Versions.awsSdk
+val awsKinesis = "software.amazon.awssdk" % "kinesis"          % Versions.awsSdk excludeAll (notOurs: _*)
+val awsNetty   = "software.amazon.awssdk" % "netty-nio-client" % Versions.awsSdk excludeAll (notOurs: _*)
 // Assumed roles (`roleArn`), and `AWS_WEB_IDENTITY_TOKEN_FILE` in the default chain.
-val awsSts = "software.amazon.awssdk" % "sts" % Versions.awsSdk
+val awsSts = "software.amazon.awssdk" % "sts" % Versions.awsSdk excludeAll (notOurs: _*)
+// STS is asked synchronously, by the smallest client there is.
+val awsHttp = "software.amazon.awssdk" % "url-connection-client" % Versions.awsSdk excludeAll (notOurs: _*)
 
 val scalatest   = "org.scalatest"     %% "scalatest"       % Versions.scalatest           % Test
 val scalacheck  = "org.scalatestplus" %% "scalacheck-1-18" % Versions.scalatestScalacheck % Test
@@ -64,16 +73,37 @@ lazy val connector = (project in file("connector"))
     name := "kinesis-spark",
     libraryDependencies ++= Seq(
       spark      % Provided,
-      awsKinesis exclude ("software.amazon.awssdk", "apache-client") exclude ("software.amazon.awssdk", "apache5-client"),
+      awsKinesis,
       awsNetty,
-      awsSts exclude ("software.amazon.awssdk", "apache-client") exclude ("software.amazon.awssdk", "apache5-client"),
+      awsSts,
+      awsHttp,
       ujson,
       scalatest,
       scalacheck,
       archunit
     ),
-    // Spark brings these; a second copy in the JAR would shadow the user's.
-    excludeDependencies ++= Seq(ExclusionRule("org.slf4j"))
+    assembly / assemblyJarName := s"kinesis-spark_2.13-${version.value}.jar",
+    assembly / assemblyOption ~= (_.withIncludeScala(false)),
+    assembly / test        := {},
+    assembly / assemblyShadeRules := Seq(
+      ShadeRule
+        .rename(
+          Seq("software.amazon", "io.netty", "org.reactivestreams", "ujson", "upickle", "geny")
+            .map(p => s"$p.**" -> s"$shadedPackage.$p.@1"): _*
+        )
+        .inAll
+    ),
+    assembly / assemblyMergeStrategy := {
+      case PathList("META-INF", "services", _*)                        => MergeStrategy.filterDistinctLines
+      case PathList("META-INF", "io.netty.versions.properties")        => MergeStrategy.discard
+      case PathList("META-INF", "native-image", _*)                    => MergeStrategy.discard
+      case PathList("META-INF", "maven", _*)                           => MergeStrategy.discard
+      case PathList("META-INF", "versions", _*)                        => MergeStrategy.discard
+      case path if path.endsWith("module-info.class")                  => MergeStrategy.discard
+      case PathList("META-INF", file) if file.matches("(?i).*(LICENSE|NOTICE|DEPENDENCIES).*") => MergeStrategy.rename
+      case PathList("META-INF", _*)                                    => MergeStrategy.first
+      case _                                                           => MergeStrategy.deduplicate
+    }
   )
 
 lazy val testkit = (project in file("testkit"))

@@ -1,0 +1,409 @@
+package io.github.kinesisspark.aws
+
+import java.io.IOException
+import java.net.{
+  ConnectException,
+  NoRouteToHostException,
+  SocketException,
+  SocketTimeoutException,
+  UnknownHostException
+}
+import java.nio.channels.{ClosedByInterruptException, ClosedChannelException}
+import java.util.concurrent.{CancellationException, TimeoutException}
+import javax.net.ssl.SSLException
+
+import io.netty.handler.codec.DecoderException
+import io.netty.handler.timeout.{TimeoutException => NettyTimeout}
+import software.amazon.awssdk.awscore.exception.AwsServiceException
+import software.amazon.awssdk.core.exception.{
+  AbortedException,
+  ApiCallAttemptTimeoutException,
+  ApiCallTimeoutException,
+  SdkClientException,
+  SdkServiceException
+}
+
+import scala.util.matching.Regex
+
+/** Decides what a failed call means. The decision is one table, read from the top; the first row that matches any link of
+  * the chain of causes holds.
+  *
+  * Codes are those of the service's API reference; what other consumers of Kinesis did with them, and what came of it, is
+  * why some rows look stricter than theirs: access denied retried for ever hides a mistake, and a missing resource taken for the end
+  * of a shard loses data.
+  *
+  * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/CommonErrors.html Kinesis: common errors]]
+  */
+object FaultClassifier {
+
+  /** One line of the table. All that is said must hold; what isn't said holds always.
+    *
+    * @param codes    error codes of the service
+    * @param statuses HTTP statuses of the service's answer
+    * @param classes  classes of exceptions
+    * @param service  the SDK's name of the service that answered
+    * @param saying   found in the message
+    * @param reason   why this row says what it says
+    */
+  final case class Row(
+      kind: FaultKind,
+      treatment: (FaultKind, Throwable) => Fault,
+      reason: String,
+      codes: Set[String] = Set.empty,
+      statuses: Range = Range(0, 0),
+      classes: Seq[Class[? <: Throwable]] = Nil,
+      service: Option[String] = None,
+      saying: Option[Regex] = None
+  )
+
+  private val forever: (FaultKind, Throwable) => Fault   = Fault.Transient(_, _, selfHealing = true)
+  private val fewTimes: (FaultKind, Throwable) => Fault  = Fault.Transient(_, _, selfHealing = false)
+  private val fatal: (FaultKind, Throwable) => Fault     = Fault.Fatal(_, _)
+  private val throttled: (FaultKind, Throwable) => Fault = Fault.Throttled(_, _)
+
+  val table: Seq[Row] = Seq(
+    // -- somebody wants it to end
+    Row(
+      FaultKind("KINESIS_CALL_CANCELLED", "The query is being stopped."),
+      Fault.Cancelled(_, _),
+      "An interrupt is how Spark stops a query; retrying would hold it up.",
+      classes = Seq(
+        classOf[InterruptedException],
+        classOf[ClosedByInterruptException],
+        classOf[CancellationException],
+        classOf[AbortedException]
+      )
+    ),
+    // -- credentials and permissions
+    Row(
+      FaultKind(
+        "KINESIS_ROLE_REFUSED",
+        "The role can't be assumed: its trust policy must allow this caller (and name the external ID, if it asks for one), " +
+          "and the caller needs sts:AssumeRole for it."
+      ),
+      fatal,
+      "STS says no to a role that doesn't exist, too; only a changed policy helps.",
+      codes = Set(
+        "AccessDenied",
+        "AccessDeniedException",
+        "ValidationError",
+        "MalformedPolicyDocument",
+        "RegionDisabledException"
+      ),
+      service = Some("Sts")
+    ),
+    Row(
+      FaultKind(
+        "KINESIS_CLOCK_SKEW",
+        "This machine's clock differs too much from the service's (5 minutes are allowed). Correct it, with NTP for example.",
+        showsRequest = true
+      ),
+      fewTimes,
+      "The SDK learns the difference from the refusal and signs the next attempt with it, so one retry usually succeeds.",
+      codes = Set("RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture")
+    ),
+    Row(
+      FaultKind(
+        "KINESIS_CLOCK_SKEW",
+        "This machine's clock differs too much from the service's (5 minutes are allowed). Correct it, with NTP for example.",
+        showsRequest = true
+      ),
+      fewTimes,
+      "Kinesis tells skew under the code of a wrong signature; only the text differs.",
+      codes = Set("InvalidSignatureException", "SignatureDoesNotMatch", "AuthFailure"),
+      saying = Some("(?i)signature (expired|not yet current)".r)
+    ),
+    Row(
+      FaultKind(
+        "KINESIS_CREDENTIALS_REJECTED",
+        "The signature is wrong: the secret key doesn't belong to the access key, or the region isn't the endpoint's.",
+        showsRequest = true
+      ),
+      fatal,
+      "The same keys sign the same way again.",
+      codes =
+        Set("InvalidSignatureException", "SignatureDoesNotMatch", "IncompleteSignature", "IncompleteSignatureException")
+    ),
+    Row(
+      FaultKind(
+        "KINESIS_CREDENTIALS_EXPIRED",
+        "The credentials have expired. Renew them, or use a kind that is refreshed: roleArn, profile, credentialsProvider."
+      ),
+      fewTimes,
+      "Providers refresh ahead of time; a refusal after all may come between two refreshes, but static session tokens stay expired.",
+      codes = Set("ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired")
+    ),
+    Row(
+      FaultKind(
+        "KINESIS_CREDENTIALS_REJECTED",
+        "The service doesn't know these credentials (wrong, deleted, or of another partition)."
+      ),
+      fatal,
+      "Unknown keys stay unknown.",
+      codes = Set(
+        "UnrecognizedClientException",
+        "InvalidClientTokenId",
+        "MissingAuthenticationToken",
+        "MissingAuthenticationTokenException",
+        "OptInRequired",
+        "NotAuthorized",
+        "AuthFailure"
+      )
+    ),
+    Row(
+      FaultKind(
+        "KINESIS_ACCESS_DENIED",
+        "The credentials' policy, or the stream's, doesn't allow this action on this resource."
+      ),
+      fatal,
+      "Only a changed policy helps; consumers that retried this for ever stood still without a word.",
+      codes = Set("AccessDeniedException", "AccessDenied")
+    ),
+    Row(
+      FaultKind("KINESIS_KMS_THROTTLED", "The stream's KMS key gets more requests than its quota."),
+      throttled,
+      "It passes with less traffic on the key.",
+      codes = Set("KMSThrottlingException", "KmsThrottlingException")
+    ),
+    Row(
+      FaultKind(
+        "KINESIS_KMS_DENIED",
+        "The stream is encrypted. The credentials need kms:Decrypt (reading) and kms:GenerateDataKey (writing) for its key, and the key must be enabled."
+      ),
+      fatal,
+      "A key that is denied, disabled, deleted or pending takes people to change.",
+      codes = Set(
+        "KMSAccessDeniedException",
+        "KMSDisabledException",
+        "KMSInvalidStateException",
+        "KMSNotFoundException",
+        "KMSOptInRequired"
+      )
+    ),
+    // -- what the service says of requests
+    Row(
+      FaultKind(
+        "KINESIS_THROTTLED",
+        "The limits of the shard or the account are used up; others may be reading (or writing) the same shard."
+      ),
+      throttled,
+      "5 GetRecords a second and 2 MB/s per shard are shared by all pollers.",
+      codes = Set(
+        "ProvisionedThroughputExceededException",
+        "LimitExceededException",
+        "Throttling",
+        "ThrottlingException",
+        "ThrottledException",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "TooManyRequestsException",
+        "SlowDown"
+      )
+    ),
+    Row(
+      FaultKind("KINESIS_ITERATOR_EXPIRED", "The shard iterator is older than 5 minutes."),
+      Fault.ExpiredIterator(_, _),
+      "The position it was made from still holds.",
+      codes = Set("ExpiredIteratorException")
+    ),
+    Row(
+      FaultKind("KINESIS_PAGING_EXPIRED", "The paging token is older than 5 minutes."),
+      Fault.ExpiredNextToken(_, _),
+      "Pages from before may be out of date as well: all or nothing.",
+      codes = Set("ExpiredNextTokenException")
+    ),
+    Row(
+      FaultKind(
+        "KINESIS_RESOURCE_IN_USE",
+        "The stream isn't ACTIVE (it is being created, changed or deleted), or another application uses this consumer."
+      ),
+      Fault.ResourceInUse(_, _),
+      "A stream is UPDATING for seconds to minutes.",
+      codes = Set("ResourceInUseException")
+    ),
+    Row(
+      FaultKind("KINESIS_NOT_FOUND", "It doesn't exist in this account and region, or was deleted."),
+      Fault.NotFound(_, _),
+      "Stream, shard or consumer: the caller has to ask which, and must not take it for a shard's end.",
+      codes = Set("ResourceNotFoundException")
+    ),
+    Row(
+      FaultKind(
+        "KINESIS_INVALID_ARGUMENT",
+        "The service can't use an argument: a position outside the stream's retention, or of another stream or shard."
+      ),
+      Fault.InvalidArgument(_, _),
+      "A stale iterator or sequence number answers this as well.",
+      codes = Set("InvalidArgumentException")
+    ),
+    Row(
+      FaultKind(
+        "KINESIS_REQUEST_REFUSED",
+        "The endpoint doesn't understand the request. Is it Amazon Kinesis, and of a version that has this action?"
+      ),
+      fatal,
+      "The same request is refused again.",
+      codes = Set(
+        "ValidationException",
+        "ValidationError",
+        "SerializationException",
+        "UnknownOperationException",
+        "InvalidAction",
+        "MissingAction",
+        "MissingParameter",
+        "MalformedQueryString",
+        "InvalidParameterValue",
+        "InvalidParameterCombination",
+        "InvalidQueryParameter"
+      )
+    ),
+    Row(
+      FaultKind("KINESIS_UNAVAILABLE", "The service has trouble of its own; see the AWS Health Dashboard if it stays."),
+      forever,
+      "Said by code.",
+      codes = Set(
+        "InternalFailure",
+        "InternalFailureException",
+        "InternalServerError",
+        "InternalServerException",
+        "InternalError",
+        "ServiceUnavailable",
+        "ServiceUnavailableException",
+        "RequestTimeout",
+        "RequestTimeoutException",
+        "PriorRequestNotComplete"
+      )
+    ),
+    Row(
+      FaultKind("KINESIS_THROTTLED", "Too many requests."),
+      throttled,
+      "Whatever the code: 429 means wait.",
+      statuses = 429 to 429
+    ),
+    Row(
+      FaultKind("KINESIS_UNAVAILABLE", "The service, or a proxy before it, has trouble of its own."),
+      forever,
+      "Whatever the code: 5xx is the server's side.",
+      statuses = 500 to 599
+    ),
+    Row(
+      FaultKind("KINESIS_REQUEST_REFUSED", "The endpoint refused the request. Is it Amazon Kinesis?"),
+      fatal,
+      "Whatever the code: 4xx is our side; proxies answer so, too.",
+      statuses = 400 to 499
+    ),
+    // -- the way there
+    Row(
+      FaultKind("KINESIS_UNKNOWN_HOST", "The host can't be found: check region, endpoint and DNS."),
+      fewTimes,
+      "DNS hiccups pass in seconds; a region or endpoint that isn't there doesn't.",
+      classes = Seq(classOf[UnknownHostException])
+    ),
+    Row(
+      FaultKind(
+        "KINESIS_TLS_FAILED",
+        "The TLS connection failed: check the endpoint's scheme and port, its certificate, and proxies between."
+      ),
+      fewTimes,
+      "A certificate doesn't mend itself, a broken handshake may.",
+      classes = Seq(classOf[SSLException])
+    ),
+    Row(
+      FaultKind(
+        "KINESIS_CONNECTIONS_EXHAUSTED",
+        "All connections of this client are busy, or none can be made in time."
+      ),
+      forever,
+      "More shards at once than the client has connections; calls wait for a while and fail only then.",
+      saying = Some("Acquire operation took longer".r)
+    ),
+    Row(
+      FaultKind(
+        "KINESIS_UNREACHABLE",
+        "No connection to the endpoint: check endpoint, network, security groups and VPC endpoints."
+      ),
+      fewTimes,
+      "A server that restarts is back in seconds; a wrong port or a closed network is not.",
+      classes = Seq(classOf[ConnectException], classOf[NoRouteToHostException])
+    ),
+    Row(
+      FaultKind("KINESIS_TIMED_OUT", "No answer in time."),
+      forever,
+      "Slow answers and dead connections; the next call takes another connection.",
+      classes = Seq(
+        classOf[TimeoutException],
+        classOf[SocketTimeoutException],
+        classOf[NettyTimeout],
+        classOf[ApiCallAttemptTimeoutException],
+        classOf[ApiCallTimeoutException]
+      )
+    ),
+    Row(
+      FaultKind("KINESIS_CONNECTION_LOST", "The connection broke."),
+      forever,
+      "Reset or closed before or inside the answer, which may then not parse; nothing was consumed, so the call can be made again.",
+      classes =
+        Seq(classOf[SocketException], classOf[ClosedChannelException], classOf[IOException], classOf[DecoderException])
+    ),
+    Row(
+      FaultKind("KINESIS_CONNECTION_LOST", "The answer was incomplete or damaged."),
+      forever,
+      "A body that was cut off parses as nothing.",
+      classes = Seq(classOf[SdkClientException]),
+      saying = Some("(?i)unable to (unmarshall|parse)|crc|content.?length|acquire|checksum".r)
+    ),
+    // -- this side
+    Row(
+      FaultKind(
+        "KINESIS_NO_CREDENTIALS",
+        "No AWS credentials were found. Set roleArn, profile, credentialsProvider or keys, or give the machine a role."
+      ),
+      fewTimes,
+      "The instance's metadata service may not answer at once.",
+      classes = Seq(classOf[SdkClientException]),
+      saying = Some(
+        "(?i)unable to load credentials|failed to load credentials|unable to retrieve|credentials (for|from|in) profile|profile file contained no credentials".r
+      )
+    ),
+    Row(
+      FaultKind("KINESIS_CALL_FAILED", "See the cause."),
+      fatal,
+      "Unknown is not assumed to pass.",
+      classes = Seq(classOf[Throwable])
+    )
+  )
+
+  /** @param failure as a future or a blocking call gave it, wrappers and all */
+  def classify(failure: Throwable): Fault = {
+    val chain = causes(failure)
+    // What the service says beats what the way there looked like.
+    val told         = chain.collectFirst { case e: SdkServiceException => e }
+    val (row, cause) = told
+      .flatMap(e => table.find(matches(_, e)).map(_ -> (e: Throwable)))
+      .orElse(table.iterator.flatMap(row => chain.find(matches(row, _)).map(row -> _)).nextOption())
+      .getOrElse(table.last -> failure)
+    row.treatment(row.kind, cause)
+  }
+
+  private def matches(row: Row, e: Throwable): Boolean = {
+    val (code, service) = e match {
+      case aws: AwsServiceException if aws.awsErrorDetails != null =>
+        (Option(aws.awsErrorDetails.errorCode), Option(aws.awsErrorDetails.serviceName))
+      case _ => (None, None)
+    }
+    val status = e match {
+      case answered: SdkServiceException => Some(answered.statusCode)
+      case _                             => None
+    }
+    (row.codes.isEmpty || code.exists(row.codes)) &&
+    (row.statuses.isEmpty || status.exists(row.statuses.contains(_))) &&
+    (row.classes.isEmpty || row.classes.exists(_.isInstance(e))) &&
+    row.service.forall(service.contains(_)) &&
+    row.saying.forall(text => Option(e.getMessage).exists(text.findFirstIn(_).isDefined))
+  }
+
+  /** The failure and its causes, outermost first; a loop in them, or a very long chain, is cut. */
+  private def causes(failure: Throwable): Seq[Throwable] =
+    Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(20).toSeq
+}

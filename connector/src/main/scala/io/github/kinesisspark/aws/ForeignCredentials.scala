@@ -1,0 +1,140 @@
+package io.github.kinesisspark.aws
+
+import java.lang.reflect.{InvocationTargetException, Method, Modifier}
+import java.time.Instant
+import java.util.Optional
+
+import software.amazon.awssdk.auth.credentials.{
+  AwsBasicCredentials,
+  AwsCredentials,
+  AwsCredentialsProvider,
+  AwsSessionCredentials
+}
+
+import scala.util.control.NonFatal
+
+/** Credentials from a class of the user's own (the option `credentialsProvider`).
+  *
+  * The connector's JAR carries the SDK under names of its own, while the user's class implements the interface of the SDK
+  * that is on their class path, version 2's `AwsCredentialsProvider` or version 1's `AWSCredentialsProvider`. So the two
+  * meet by shape, not by type: methods are found by name. Caching and refreshing are the user's class's own matter.
+  */
+private[aws] final class ForeignCredentials private (
+    className: String,
+    provider: AnyRef,
+    style: ForeignCredentials.Style
+) extends AwsCredentialsProvider
+    with AutoCloseable {
+  import ForeignCredentials._
+
+  override def resolveCredentials(): AwsCredentials = {
+    val credentials = call(className, provider, style.resolve)
+      .getOrElse(fail(className, s"${style.resolve}() returned null"))
+    val id     = text(call(className, credentials, style.accessKeyId))
+    val secret = text(call(className, credentials, style.secretAccessKey))
+    // Only session credentials have a token, and version 2 has an expiry besides.
+    val token   = optional(className, credentials, style.sessionToken).flatMap(t => text(Some(t)))
+    val expires = optional(className, credentials, "expirationTime").collect {
+      case o: Optional[?] if o.isPresent => o.get
+    }
+    (id, secret) match {
+      case (Some(i), Some(s)) =>
+        token match {
+          case Some(t) =>
+            val session = AwsSessionCredentials.builder().accessKeyId(i).secretAccessKey(s).sessionToken(t)
+            expires.foreach { case time: Instant => session.expirationTime(time); case _ => () }
+            session.build()
+          case None => AwsBasicCredentials.create(i, s)
+        }
+      case _ => fail(className, s"${style.resolve}() returned credentials without an access key or a secret key")
+    }
+  }
+
+  override def close(): Unit = provider match {
+    case closeable: AutoCloseable => closeable.close()
+    case _                        => ()
+  }
+
+  override def toString: String = s"ForeignCredentials($className)"
+}
+
+private[aws] object ForeignCredentials {
+
+  /** How the two versions of the SDK name things. */
+  private[aws] sealed abstract class Style(
+      val resolve: String,
+      val accessKeyId: String,
+      val secretAccessKey: String,
+      val sessionToken: String
+  )
+  private case object Version2 extends Style("resolveCredentials", "accessKeyId", "secretAccessKey", "sessionToken")
+  private case object Version1
+      extends Style("getCredentials", "getAWSAccessKeyId", "getAWSSecretKey", "getSessionToken")
+
+  /** @throws KinesisException `KINESIS_CREDENTIALS_PROVIDER` where there is no such class, it can't be made, or gives no credentials */
+  def apply(className: String): ForeignCredentials = {
+    val loader = Option(Thread.currentThread.getContextClassLoader).getOrElse(getClass.getClassLoader)
+    val found  =
+      try Class.forName(className, true, loader)
+      catch {
+        case _: ClassNotFoundException =>
+          fail(
+            className,
+            "there is no such class on the class path. Add its JAR to the driver and the executors (--jars)"
+          )
+        case e: LinkageError => fail(className, s"the class can't be loaded: $e", e)
+      }
+    val provider = make(className, found)
+    val style    = Seq(Version2, Version1)
+      .find(style => method(provider.getClass, style.resolve).isDefined)
+      .getOrElse(fail(className, "it has neither resolveCredentials() (AWS SDK 2) nor getCredentials() (AWS SDK 1)"))
+    new ForeignCredentials(className, provider, style)
+  }
+
+  private def make(className: String, found: Class[?]): AnyRef = {
+    val factory =
+      found.getMethods.find(m => m.getName == "create" && m.getParameterCount == 0 && Modifier.isStatic(m.getModifiers))
+    try
+      factory match {
+        case Some(create) =>
+          create.setAccessible(true)
+          Option(create.invoke(null)).getOrElse(fail(className, "create() returned null"))
+        case None =>
+          val constructor = found.getDeclaredConstructor()
+          constructor.setAccessible(true)
+          constructor.newInstance().asInstanceOf[AnyRef]
+      }
+    catch {
+      case _: NoSuchMethodException =>
+        fail(className, "it has neither a static method create() nor a constructor, without arguments")
+      case e: InvocationTargetException    => fail(className, s"making it failed: ${e.getCause}", e.getCause)
+      case e: ReflectiveOperationException => fail(className, s"making it failed: $e", e)
+    }
+  }
+
+  /** By way of an interface or public class where there is one: the object's own class may be hidden. */
+  private def method(of: Class[?], name: String): Option[Method] =
+    of.getMethods.find(m => m.getName == name && m.getParameterCount == 0 && !m.isBridge)
+
+  private def call(className: String, on: AnyRef, name: String): Option[AnyRef] =
+    method(on.getClass, name) match {
+      case None    => fail(className, s"${on.getClass.getName} has no method $name()")
+      case Some(m) =>
+        try {
+          m.setAccessible(true)
+          Option(m.invoke(on))
+        } catch {
+          // The user's own exception is shown as it is: it knows best.
+          case e: InvocationTargetException => fail(className, s"$name() failed: ${e.getCause}", e.getCause)
+          case NonFatal(e)                  => fail(className, s"$name() can't be called: $e", e)
+        }
+    }
+
+  private def optional(className: String, on: AnyRef, name: String): Option[AnyRef] =
+    method(on.getClass, name).flatMap(_ => call(className, on, name))
+
+  private def text(value: Option[AnyRef]): Option[String] = value.collect { case s: String if s.nonEmpty => s }
+
+  private def fail(className: String, why: String, cause: Throwable = null): Nothing =
+    throw new KinesisException("KINESIS_CREDENTIALS_PROVIDER", s"credentialsProvider $className: $why.", cause)
+}

@@ -1,0 +1,39 @@
+package io.github.kinesisspark.aws
+
+import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, StreamRef}
+import software.amazon.awssdk.core.exception.SdkClientException
+import software.amazon.awssdk.regions.providers.DefaultAwsRegionProviderChain
+
+/** Which region a stream is in: the option, the ARN, then whatever the SDK finds on this machine. Asked on the driver once;
+  * executors are told.
+  */
+object Regions {
+
+  /** May ask the instance's metadata service, so takes a second or two on a machine that has none.
+    *
+    * @throws KinesisException `KINESIS_NO_REGION`
+    * @see [[https://docs.aws.amazon.com/sdk-for-java/latest/developer-guide/region-selection.html the SDK's chain]]
+    */
+  def resolve(stream: StreamRef, client: ClientOptions): String = resolve(stream, client, fromMachine)
+
+  private[aws] def resolve(stream: StreamRef, client: ClientOptions, machine: ClientOptions => Option[String]): String =
+    client.region.orElse(stream.arn.map(_.region)).orElse(machine(client)).getOrElse {
+      val why =
+        client.endpoint.fold("")(e => s" The endpoint $e doesn't tell it, and requests are signed for a region.")
+      throw new KinesisException(
+        "KINESIS_NO_REGION",
+        s"The region of stream ${stream.name} is not known.$why Set the option 'region', or name the stream by 'streamArn', or set AWS_REGION."
+      )
+    }
+
+  private def fromMachine(client: ClientOptions): Option[String] = {
+    val chain = client.credentials match {
+      case CredentialsOptions.Profile(name) => DefaultAwsRegionProviderChain.builder().profileName(name).build()
+      case CredentialsOptions.AssumeRole(CredentialsOptions.Profile(name), _, _, _) =>
+        DefaultAwsRegionProviderChain.builder().profileName(name).build()
+      case _ => DefaultAwsRegionProviderChain.builder().build()
+    }
+    try Option(chain.getRegion).map(_.id)
+    catch { case _: SdkClientException => None }
+  }
+}

@@ -1,0 +1,177 @@
+package io.github.kinesisspark.aws
+
+import java.time.Instant
+
+import io.github.kinesisspark.config.StreamRef
+import io.github.kinesisspark.position.{HashKeyRange, Shard, StreamArn}
+import software.amazon.awssdk.awscore.exception.AwsServiceException
+import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+import software.amazon.awssdk.services.kinesis.model.{
+  DescribeStreamSummaryRequest,
+  ListShardsRequest,
+  ListShardsResponse,
+  Shard => SdkShard,
+  ShardFilterType
+}
+
+import scala.annotation.tailrec
+import scala.jdk.CollectionConverters._
+
+/** What a stream is, as the service describes it.
+  *
+  * @param createdMillis     tells a stream from a later one of the same name
+  * @param status            CREATING, ACTIVE, UPDATING, DELETING
+  * @param serviceTimeMillis the service's clock when it answered
+  */
+final case class StreamDescription(
+    arn: StreamArn,
+    name: String,
+    createdMillis: Long,
+    status: String,
+    retentionHours: Int,
+    openShards: Int,
+    serviceTimeMillis: Long
+)
+
+/** Which shards are asked for. */
+sealed trait ShardFilter extends Product with Serializable
+
+object ShardFilter {
+
+  /** Every shard that may still hold records, open or closed. */
+  case object All extends ShardFilter
+
+  /** The shards that were open at that time, by the service's clock: they hold the records that came next. For a time before the
+    * stream's retention, those open at its beginning.
+    */
+  final case class OpenAt(epochMillis: Long) extends ShardFilter
+}
+
+/** All shards that the filter lets through, never a part of them.
+  *
+  * @param serviceTimeMillis the service's clock at the first page
+  */
+final case class ShardListing(shards: Vector[Shard], serviceTimeMillis: Long)
+
+/** The driver's questions about streams. Each call blocks, retries by [[DirectoryRetry]] and ends within its total time; an interrupt
+  * ends it at once. One directory per client.
+  *
+  * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_ListShards.html ListShards]] (1,000 calls/s per stream),
+  *      [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_DescribeStreamSummary.html DescribeStreamSummary]] (20 calls/s per account)
+  */
+final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = DirectoryRetry()) {
+  import StreamDirectory._
+
+  /** @throws KinesisException of the fault's class, `KINESIS_NOT_FOUND` where there is no such stream
+    * @throws java.lang.InterruptedException where the thread was interrupted
+    */
+  def describe(stream: StreamRef): StreamDescription = {
+    val request = stream match {
+      case StreamRef.ByName(name) => DescribeStreamSummaryRequest.builder().streamName(name)
+      case StreamRef.ByArn(value) => DescribeStreamSummaryRequest.builder().streamARN(value.text)
+    }
+    request.overrideConfiguration { o => o.apiCallAttemptTimeout(retry.attemptTimeout); () }
+    val response = retry.call("DescribeStreamSummary", stream.toString)(client.describeStreamSummary(request.build()))
+    val summary  = response.streamDescriptionSummary
+    val arn      = StreamArn
+      .parse(summary.streamARN)
+      .orElse(stream.arn)
+      .getOrElse(
+        throw new KinesisException(
+          "KINESIS_REQUEST_REFUSED",
+          s"DescribeStreamSummary for $stream answered '${summary.streamARN}', which is not the ARN of a stream."
+        )
+      )
+    StreamDescription(
+      arn,
+      summary.streamName,
+      Option(summary.streamCreationTimestamp).fold(0L)(_.toEpochMilli),
+      summary.streamStatusAsString,
+      Option(summary.retentionPeriodHours).fold(DefaultRetentionHours)(_.intValue),
+      Option(summary.openShardCount).fold(0)(_.intValue),
+      ServiceClock.of(response.sdkHttpResponse).getOrElse(retry.now())
+    )
+  }
+
+  /** All pages, or an error: a page that fails fails the listing, and a token that expires starts it again.
+    *
+    * @throws KinesisException of the fault's class, `KINESIS_NOT_FOUND` where there is no such stream
+    * @throws java.lang.InterruptedException where the thread was interrupted
+    */
+  def listShards(stream: StreamArn, filter: ShardFilter): ShardListing = {
+    val deadline = retry.deadline()
+    filter match {
+      case ShardFilter.All            => list(stream, Filter(ShardFilterType.FROM_TRIM_HORIZON, None), deadline)
+      case ShardFilter.OpenAt(millis) =>
+        val at = Filter(ShardFilterType.AT_TIMESTAMP, Some(Instant.ofEpochMilli(millis)))
+        try list(stream, at, deadline)
+        catch {
+          case BeforeRetention(answered) if answered.forall(_ > millis) =>
+            list(stream, Filter(ShardFilterType.AT_TRIM_HORIZON, None), deadline)
+        }
+    }
+  }
+
+  private def list(stream: StreamArn, filter: Filter, deadline: DirectoryRetry.Deadline): ShardListing = {
+    def page(token: Option[String]): ListShardsResponse = {
+      val request = ListShardsRequest
+        .builder()
+        .streamARN(stream.text)
+        .maxResults(PageSize)
+        .overrideConfiguration { o => o.apiCallAttemptTimeout(retry.attemptTimeout); () }
+      token match {
+        // The token holds the filter; the service refuses to be told both.
+        case Some(t) => request.nextToken(t)
+        case None    => request.shardFilter { f => f.`type`(filter.kind); filter.at.foreach(f.timestamp(_)); () }
+      }
+      retry.call("ListShards", stream.text, deadline)(client.listShards(request.build()))
+    }
+
+    @tailrec def rest(pages: Vector[ListShardsResponse]): Vector[ListShardsResponse] =
+      Option(pages.last.nextToken).filter(_.nonEmpty) match {
+        case None        => pages
+        case Some(token) => rest(pages :+ page(Some(token)))
+      }
+
+    @tailrec def whole(): Vector[ListShardsResponse] =
+      (try Some(rest(Vector(page(None))))
+      catch { case _: DirectoryRetry.PagingExpired if !deadline.isOver => None }) match {
+        case Some(complete) => complete
+        case None           => whole()
+      }
+
+    val pages = whole()
+    ShardListing(
+      pages.flatMap(_.shards.asScala.map(shard)),
+      ServiceClock.of(pages.head.sdkHttpResponse).getOrElse(retry.now())
+    )
+  }
+}
+
+object StreamDirectory {
+
+  /** The most that the service gives in one answer; its default is 1,000. */
+  private val PageSize = 10_000
+
+  private val DefaultRetentionHours = 24
+
+  private final case class Filter(kind: ShardFilterType, at: Option[Instant])
+
+  /** "A timestamp that the service can't use", with the service's clock if the answer told it: a time to come is refused the
+    * same way as one before retention.
+    */
+  private object BeforeRetention {
+    def unapply(e: KinesisException): Option[Option[Long]] = (e.errorClass, e.getCause) match {
+      case ("KINESIS_INVALID_ARGUMENT", aws: AwsServiceException) =>
+        Some(Option(aws.awsErrorDetails).flatMap(d => ServiceClock.of(d.sdkHttpResponse)))
+      case _ => None
+    }
+  }
+
+  private[aws] def shard(shard: SdkShard): Shard = Shard(
+    id = shard.shardId,
+    parents = Seq(shard.parentShardId, shard.adjacentParentShardId).filter(p => p != null && p.nonEmpty),
+    hashKeys = HashKeyRange(BigInt(shard.hashKeyRange.startingHashKey), BigInt(shard.hashKeyRange.endingHashKey)),
+    closed = Option(shard.sequenceNumberRange).exists(_.endingSequenceNumber != null)
+  )
+}

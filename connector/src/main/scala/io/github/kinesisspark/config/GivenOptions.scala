@@ -1,0 +1,103 @@
+package io.github.kinesisspark.config
+
+import java.util.Locale
+
+/** The options as the user gave them, sorted out by name: which known option each key is, for which stream, and which keys
+  * are nothing we know. Values are not looked at here.
+  */
+private[config] object GivenOptions {
+
+  /** A key as given and its value. */
+  final case class Setting(key: String, value: String)
+
+  /** @param general   by the option's documented name
+    * @param perStream `stream.<name>.<option>` keys: by the documented name of the option, the stream as written
+    */
+  final case class Sorted(
+      general: Map[String, Setting],
+      perStream: Seq[(String, String, Setting)],
+      problems: Seq[String]
+  )
+
+  private val StreamKey = """(?is)stream\.(.+)\.([^.]*)""".r
+
+  private val known: Map[String, OptionDefinition] =
+    KinesisOptions.all.flatMap(option => (option.name +: option.aliases).map(name => lower(name) -> option)).toMap
+
+  private def lower(text: String): String = text.toLowerCase(Locale.ROOT)
+
+  /** What Spark itself puts among a source's options: `path` and `paths` (of `load(path)`, and of tables that a catalog gives a
+    * place), and names of its own with two underscores.
+    */
+  private def addedBySpark(key: String): Boolean =
+    key.startsWith("__") || lower(key) == "path" || lower(key) == "paths"
+
+  def sort(options: Map[String, String]): Sorted = {
+    val settings = options.toSeq
+      .collect {
+        case (key, value) if value != null && !addedBySpark(key) => Setting(key, value.trim)
+      }
+      .sortBy(_.key)
+
+    val (streamKeys, plain) = settings.partitionMap {
+      case g @ Setting(StreamKey(stream, option), _) => Left((stream, option, g))
+      case g                                         => Right(g)
+    }
+    val (unknownPlain, general)  = plain.partitionMap(g => known.get(lower(g.key)).map(_.name -> g).toRight(g))
+    val (wrongStream, perStream) = streamKeys.partitionMap { case (stream, option, g) =>
+      known.get(lower(option)).filter(_.perStream).map(d => (d.name, stream, g)).toRight((stream, option, g))
+    }
+
+    Sorted(
+      general.groupMapReduce(_._1)(_._2)((first, _) => first),
+      perStream,
+      unknownPlain.map(g => unknown(g.key)) ++
+        wrongStream.map { case (stream, option, g) => notPerStream(stream, option, g.key) } ++
+        twice(general.groupMap(_._1)(_._2.key)) ++
+        twice(perStream.groupMap(p => (p._1, lower(p._2)))(_._3.key))
+    )
+  }
+
+  private def twice(keys: Map[?, Seq[String]]): Seq[String] =
+    keys.values.toSeq.filter(_.size > 1).map(_.sorted).sortBy(_.head).map { several =>
+      s"${several.map(k => s"'$k'").mkString(" and ")} are one option. Give it once."
+    }
+
+  private def unknown(key: String): String = lower(key) match {
+    case "checkpointlocation"               => s"'$key' is no option of the source. Set it on writeStream."
+    case name if name.startsWith("stream.") =>
+      s"'$key' is no option: one stream's own options have the form stream.<name>.<option>, <option> being one of $perStreamNames."
+    case _ =>
+      val near = nearest(key, KinesisOptions.all.flatMap(d => d.name +: d.aliases))
+      s"'$key' is no option of this connector.${near.fold("")(n => s" Did you mean '$n'?")}"
+  }
+
+  private def notPerStream(stream: String, option: String, key: String): String = known.get(lower(option)) match {
+    case Some(general) => s"'$key': ${general.name} can't be set per stream. Set '${general.name}' for all of them."
+    case None          =>
+      val near = nearest(option, KinesisOptions.all.filter(_.perStream).map(_.name))
+      s"'$key': '$option' is no option of a stream.${near.fold(s" They are $perStreamNames.")(n =>
+          s" Did you mean 'stream.$stream.$n'?"
+        )}"
+  }
+
+  private def perStreamNames: String = KinesisOptions.all.filter(_.perStream).map(_.name).mkString(", ")
+
+  /** The name that needs the fewest changes, if that is few enough to be what was meant. */
+  def nearest(key: String, names: Seq[String]): Option[String] =
+    names.map(name => name -> distance(lower(key), lower(name))).minByOption(_._2).collect {
+      case (name, changes) if changes <= math.max(2, math.max(key.length, name.length) * 2 / 5) => name
+    }
+
+  /** Levenshtein's distance, a neighbouring swap counted as one change ("optimal string alignment"). */
+  private[config] def distance(a: String, b: String): Int = {
+    val d = Array.tabulate(a.length + 1, b.length + 1)((i, j) => if (i == 0) j else if (j == 0) i else 0)
+    for (i <- 1 to a.length; j <- 1 to b.length) {
+      val change = d(i - 1)(j - 1) + (if (a(i - 1) == b(j - 1)) 0 else 1)
+      val swap   =
+        if (i > 1 && j > 1 && a(i - 1) == b(j - 2) && a(i - 2) == b(j - 1)) d(i - 2)(j - 2) + 1 else Int.MaxValue
+      d(i)(j) = Seq(d(i - 1)(j) + 1, d(i)(j - 1) + 1, change, swap).min
+    }
+    d(a.length)(b.length)
+  }
+}

@@ -1,0 +1,255 @@
+package io.github.kinesisspark.config
+
+import java.net.URI
+
+import scala.concurrent.duration._
+
+import OptionScope.{Both, Source}
+
+/** The registry: every option of the connector, declared here and only here. The parser, the README's table and the
+  * Python package's test all read it. What options mean together is decided by [[SourceOptionsParser]].
+  */
+object KinesisOptions {
+
+  val streamName: Opt[Seq[StreamRef]] = option(
+    "streamName",
+    "list",
+    OptionValue.list(OptionValue.streamName, _.name),
+    doc = "The stream to read, or several, comma-separated. Either this or `streamArn` is required."
+  )
+
+  val streamArn: Opt[Seq[StreamRef]] = option(
+    "streamArn",
+    "list",
+    OptionValue.list(OptionValue.streamArn, _.toString),
+    doc = "The ARN of the stream to read, or of several, comma-separated. Region and account are taken from it."
+  )
+
+  val region: Opt[String] = option(
+    "region",
+    "string",
+    OptionValue.matching("[a-z]{2,}(-[a-z0-9]+)*-[0-9]+", "the name of an AWS region such as eu-west-1"),
+    doc = "The region of the stream. Left out, it is the ARN's, or what the AWS SDK finds: the system property " +
+      "`aws.region`, the environment variable `AWS_REGION`, the profile, the instance.",
+    scope = Both,
+    perStream = true
+  )
+
+  val endpoint: Opt[URI] = option(
+    "endpoint",
+    "uri",
+    OptionValue.endpoint,
+    doc = "The address of the service instead of the region's own: a VPC endpoint or a local server.",
+    scope = Both,
+    perStream = true
+  )
+
+  val startingPosition: Opt[StartingPosition] = option(
+    "startingPosition",
+    "position",
+    OptionValue.startingPosition,
+    default = Some("LATEST"),
+    doc =
+      "Where a query without a checkpoint starts: `LATEST`, `TRIM_HORIZON` or `AT_TIMESTAMP:<time>`, the time being " +
+        "ISO-8601 with an offset, such as `2026-01-31T08:00:00Z`, or milliseconds since 1970 (UTC). A query with a " +
+        "checkpoint goes on from there.",
+    perStream = true,
+    aliases = Seq("initialPosition")
+  )
+
+  val recordPublisher: Opt[RecordPublisherKind] = option(
+    "recordPublisher",
+    "enum",
+    OptionValue.oneOf("polling" -> RecordPublisherKind.Polling, "efo" -> RecordPublisherKind.EnhancedFanOut),
+    default = Some("polling"),
+    doc = "How records come out of shards: `polling` shares the 2 MB/s of a shard with its other readers. `efo` " +
+      "(enhanced fan-out) is not in this release.",
+    values = Seq("polling", "efo")
+  )
+
+  val failOnDataLoss: Opt[Boolean] = option(
+    "failOnDataLoss",
+    "boolean",
+    OptionValue.boolean,
+    default = Some("true"),
+    doc = "Whether the query fails when records were removed (past the stream's retention) before it had read them. " +
+      "With `false` it warns and goes on with the oldest records that are left.",
+    values = Seq("true", "false")
+  )
+
+  val maxRecordsPerTrigger: Opt[Long] = option(
+    "maxRecordsPerTrigger",
+    "count",
+    OptionValue.count,
+    doc = "The most Kinesis records in one micro-batch, over all shards."
+  )
+
+  val maxBytesPerTrigger: Opt[Long] = option(
+    "maxBytesPerTrigger",
+    "size",
+    OptionValue.size,
+    doc = "The most bytes of data in one micro-batch, over all shards, such as `256m`."
+  )
+
+  val minRecordsPerTrigger: Opt[Long] = option(
+    "minRecordsPerTrigger",
+    "count",
+    OptionValue.count,
+    doc = "A micro-batch waits until so many records are there, or `maxTriggerDelay` is over."
+  )
+
+  val maxTriggerDelay: Opt[FiniteDuration] = option(
+    "maxTriggerDelay",
+    "duration",
+    OptionValue.duration,
+    default = Some("15m"),
+    doc = "How long a micro-batch waits for `minRecordsPerTrigger` at most."
+  )
+
+  // ListShards may be called 1,000 times a second per stream; the limit here only stops a busy loop.
+  val shardDiscoveryInterval: Opt[FiniteDuration] = option(
+    "shardDiscoveryInterval",
+    "duration",
+    OptionValue.durationAtLeast(100.millis),
+    default = Some("10s"),
+    doc = "How often the shards of each stream are listed, to find those of a split or merge; at least 100 ms."
+  )
+
+  // The least that holds one full answer of GetRecords (10 MB) with room for the next one to arrive.
+  val readerBufferSize: Opt[Long] = option(
+    "readerBufferSize",
+    "size",
+    OptionValue.sizeAtLeast(16L << 20, "16m"),
+    default = Some("256m"),
+    doc =
+      "Memory for records that are read but not yet in a batch, per executor and query, at least `16m`. Full buffers " +
+        "stop reading until batches catch up."
+  )
+
+  val profile: Opt[String] = option(
+    "profile",
+    "string",
+    OptionValue.text,
+    doc = "A profile of the shared AWS configuration files, which must be on the driver and all executors.",
+    scope = Both
+  )
+
+  val accessKeyId: Opt[Secret] = option(
+    "accessKeyId",
+    "string",
+    OptionValue.secret,
+    doc = "Static credentials, together with `secretAccessKey`. A role or a profile is safer.",
+    scope = Both,
+    secret = true,
+    aliases = Seq("awsAccessKey")
+  )
+
+  val secretAccessKey: Opt[Secret] = option(
+    "secretAccessKey",
+    "string",
+    OptionValue.secret,
+    doc = "Static credentials, together with `accessKeyId`.",
+    scope = Both,
+    secret = true,
+    aliases = Seq("awsSecretKey")
+  )
+
+  val sessionToken: Opt[Secret] = option(
+    "sessionToken",
+    "string",
+    OptionValue.secret,
+    doc =
+      "The session token of temporary static credentials. They aren't refreshed: for a query that outlives them, use " +
+        "`roleArn`, `profile` or `credentialsProvider`.",
+    scope = Both,
+    secret = true
+  )
+
+  val credentialsProvider: Opt[String] = option(
+    "credentialsProvider",
+    "class",
+    OptionValue.matching(
+      """[\p{javaJavaIdentifierStart}][\p{javaJavaIdentifierPart}.]*""",
+      "the full name of a class such as com.example.MyCredentials"
+    ),
+    doc = "A class of your own that gives credentials: an `AwsCredentialsProvider` of the AWS SDK for Java 2, or an " +
+      "`AWSCredentialsProvider` of version 1, with a static method `create()` or a constructor without arguments, on the " +
+      "class path of the driver and the executors. It is asked for every call and should cache.",
+    scope = Both
+  )
+
+  val roleArn: Opt[String] = option(
+    "roleArn",
+    "arn",
+    OptionValue.matching(
+      "arn:[a-z0-9-]+:iam::[0-9]{12}:role/[\\x21-\\x7E]{1,576}",
+      "the ARN of a role of the form arn:aws:iam::<account>:role/<name>"
+    ),
+    doc = "A role to assume with the credentials that the other options (or the default chain) give, for a stream of " +
+      "another account, for example. Its credentials are refreshed.",
+    scope = Both,
+    perStream = true
+  )
+
+  val externalId: Opt[String] = option(
+    "externalId",
+    "string",
+    OptionValue.matching("[\\w+=,.@:/-]{2,1224}", "2 to 1224 letters, digits and characters of _+=,.@:/-"),
+    doc = "The external ID that the role's trust policy asks for.",
+    scope = Both,
+    perStream = true,
+    aliases = Seq("roleExternalId")
+  )
+
+  val roleSessionName: Opt[String] = option(
+    "roleSessionName",
+    "string",
+    OptionValue.matching("[\\w+=,.@-]{2,64}", "2 to 64 letters, digits and characters of _+=,.@-"),
+    default = Some("kinesis-spark"),
+    doc = "The name of the role's session, which CloudTrail shows.",
+    scope = Both,
+    perStream = true
+  )
+
+  private[config] val opts: Seq[Opt[?]] = Seq(
+    streamName,
+    streamArn,
+    region,
+    endpoint,
+    startingPosition,
+    recordPublisher,
+    failOnDataLoss,
+    maxRecordsPerTrigger,
+    maxBytesPerTrigger,
+    minRecordsPerTrigger,
+    maxTriggerDelay,
+    shardDiscoveryInterval,
+    readerBufferSize,
+    profile,
+    accessKeyId,
+    secretAccessKey,
+    sessionToken,
+    credentialsProvider,
+    roleArn,
+    externalId,
+    roleSessionName
+  )
+
+  /** All of them, in the order of the documentation. */
+  val all: Seq[OptionDefinition] = opts.map(_.definition)
+
+  private def option[A](
+      name: String,
+      valueType: String,
+      parse: OptionValue.Parser[A],
+      doc: String,
+      default: Option[String] = None,
+      since: String = "0.1.0",
+      scope: OptionScope = Source,
+      secret: Boolean = false,
+      perStream: Boolean = false,
+      values: Seq[String] = Nil,
+      aliases: Seq[String] = Nil
+  ): Opt[A] =
+    new Opt(OptionDefinition(name, valueType, default, doc, since, scope, secret, perStream, values, aliases), parse)
+}

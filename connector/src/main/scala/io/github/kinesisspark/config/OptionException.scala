@@ -1,0 +1,21 @@
+package io.github.kinesisspark.config
+
+/** The options as given can't be used. All problems are told at once, so that one run mends them all.
+  *
+  * @param problems one sentence or two each: which option, what was found, what to do. None holds a secret's value.
+  */
+final class OptionException(val problems: Seq[String])
+    extends IllegalArgumentException(OptionException.text(problems)) {
+
+  /** The stable name that monitoring can match on; the message starts with it, as Spark's do. */
+  def errorClass: String = OptionException.ErrorClass
+}
+
+object OptionException {
+  val ErrorClass = "KINESIS_INVALID_OPTION"
+
+  private def text(problems: Seq[String]): String = problems match {
+    case Seq(one) => s"[$ErrorClass] $one"
+    case many     => many.mkString(s"[$ErrorClass] ${many.size} problems:\n  - ", "\n  - ", "")
+  }
+}

@@ -1,0 +1,175 @@
+package io.github.kinesisspark.config
+
+import java.net.{URI, URISyntaxException}
+import java.time.Instant
+import java.time.format.{DateTimeFormatter, DateTimeParseException}
+import java.util.Locale
+
+import io.github.kinesisspark.position.StreamArn
+
+import scala.concurrent.duration.{FiniteDuration, MILLISECONDS}
+
+/** How an option's text becomes a value. Pure, one function per kind of value; which option takes which kind is said in
+  * [[KinesisOptions]], and what a failure is called there too: the texts here continue the words "must be".
+  */
+object OptionValue {
+
+  /** Left: what the value must be. It never repeats the value, because that may be a secret. */
+  type Parser[A] = String => Either[String, A]
+
+  val text: Parser[String] = value => Either.cond(value.nonEmpty, value, "a text that isn't empty")
+
+  val secret: Parser[Secret] = value => text(value).map(new Secret(_))
+
+  def matching(pattern: String, meaning: String): Parser[String] = {
+    val form = pattern.r
+    value => Either.cond(form.matches(value), value, meaning)
+  }
+
+  val boolean: Parser[Boolean] = value => value.toLowerCase(Locale.ROOT).toBooleanOption.toRight("true or false")
+
+  /** One of certain words, whatever their case. */
+  def oneOf[A](words: (String, A)*): Parser[A] = {
+    val known = words.map { case (word, meaning) => word.toLowerCase(Locale.ROOT) -> meaning }.toMap
+    value => known.get(value.toLowerCase(Locale.ROOT)).toRight(s"one of ${words.map(_._1).mkString(", ")}")
+  }
+
+  /** Comma-separated, each item parsed by itself; spaces around items don't count. */
+  def list[A](item: Parser[A], key: A => Any): Parser[Seq[A]] = value => {
+    val items = value.split(",", -1).toSeq.map(_.trim)
+    if (items.exists(_.isEmpty)) Left("a comma-separated list without empty items")
+    else
+      items
+        .map(text => item(text).left.map(why => s"a comma-separated list; each item $why"))
+        .partitionMap(identity) match {
+        case (why +: _, _) => Left(why)
+        case (_, parsed)   =>
+          parsed.groupBy(key).collectFirst { case (name, several) if several.size > 1 => name } match {
+            case Some(name) => Left(s"a list without duplicates; '$name' is in it more than once")
+            case None       => Right(parsed)
+          }
+      }
+  }
+
+  /** A whole number of one or more. */
+  val count: Parser[Long] = value => value.toLongOption.filter(_ > 0).toRight("a whole number greater than 0")
+
+  private val SizeForm                     = """(\d+)\s*([a-z]*)""".r
+  private val SizeUnits: Map[String, Long] =
+    Seq("k", "m", "g", "t").zipWithIndex.flatMap { case (letter, power) =>
+      Seq(letter, s"${letter}b", s"${letter}ib").map(_ -> (1L << (10 * (power + 1))))
+    }.toMap ++ Map("" -> 1L, "b" -> 1L)
+
+  /** A number of bytes, of 1 or more: a plain number, or with k, m, g, t (powers of 1024, as Spark reads them). */
+  val size: Parser[Long] = value => {
+    val bytes = value.toLowerCase(Locale.ROOT) match {
+      case SizeForm(number, unit) =>
+        for (n <- number.toLongOption; u <- SizeUnits.get(unit); b <- times(n, u) if b > 0) yield b
+      case _ => None
+    }
+    bytes.toRight("a size greater than 0 such as 67108864, 64m or 1g")
+  }
+
+  def sizeAtLeast(minimum: Long, minimumText: String): Parser[Long] =
+    size(_).filterOrElse(_ >= minimum, s"at least $minimumText")
+
+  private val DurationForm                     = """(?:\d+\s*[a-z]+\s*)+""".r
+  private val DurationPart                     = """(\d+)\s*([a-z]+)""".r
+  private val DurationUnits: Map[String, Long] = Seq(
+    Seq("ms", "millisecond", "milliseconds") -> 1L,
+    Seq("s", "sec", "second", "seconds")     -> 1000L,
+    Seq("m", "min", "minute", "minutes")     -> 60_000L,
+    Seq("h", "hr", "hour", "hours")          -> 3_600_000L,
+    Seq("d", "day", "days")                  -> 86_400_000L
+  ).flatMap { case (names, millis) => names.map(_ -> millis) }.toMap
+
+  /** A span of time as Spark's triggers write it (`10 seconds`, `1 hour 30 minutes`), short (`15m`), or plain
+    * milliseconds (`500`).
+    */
+  val duration: Parser[FiniteDuration] = value => {
+    val lower = value.toLowerCase(Locale.ROOT)
+    val parts = lower match {
+      case number if number.nonEmpty && number.forall(_.isDigit) => Seq(number.toLongOption)
+      case DurationForm()                                        =>
+        DurationPart
+          .findAllMatchIn(lower)
+          .map(part =>
+            for (n <- part.group(1).toLongOption; u <- DurationUnits.get(part.group(2)); ms <- times(n, u)) yield ms
+          )
+          .toSeq
+      case _ => Seq(None)
+    }
+    val millis = parts.reduce((a, b) => for (x <- a; y <- b; sum <- plus(x, y)) yield sum)
+    millis
+      .filter(_ <= MaxMillis)
+      .map(FiniteDuration(_, MILLISECONDS))
+      .toRight("a time such as 10 seconds, 15m or 500 (ms)")
+  }
+
+  def durationAtLeast(minimum: FiniteDuration): Parser[FiniteDuration] =
+    duration(_).filterOrElse(_ >= minimum, s"a time of at least $minimum, such as 10 seconds, 15m or 500 (ms)")
+
+  // What a FiniteDuration can hold: 2^63 ns.
+  private val MaxMillis = Long.MaxValue / 1_000_000
+
+  private def times(a: Long, b: Long): Option[Long] = BigInt(a) * b match {
+    case p => Option.when(p.isValidLong)(p.toLong)
+  }
+  private def plus(a: Long, b: Long): Option[Long] = BigInt(a) + b match {
+    case p => Option.when(p.isValidLong)(p.toLong)
+  }
+
+  /** An HTTP(S) address of a server without path, query or user: requests are signed for host and port. */
+  val endpoint: Parser[URI] = value => {
+    val uri =
+      try Some(new URI(value))
+      catch { case _: URISyntaxException => None }
+    uri
+      .filter(u => Option(u.getScheme).exists(s => s.equalsIgnoreCase("http") || s.equalsIgnoreCase("https")))
+      .filter(u => u.getHost != null && u.getUserInfo == null && u.getQuery == null && u.getFragment == null)
+      .filter(u => u.getPort != 0 && u.getPort <= 65535)
+      .filter(u => Option(u.getPath).forall(p => p.isEmpty || p == "/"))
+      .map(u => new URI(u.getScheme.toLowerCase(Locale.ROOT), null, u.getHost, u.getPort, null, null, null))
+      .toRight(
+        "a URL of scheme and host, with a port if need be, such as https://kinesis.eu-west-1.amazonaws.com or http://localhost:4567"
+      )
+  }
+
+  val streamName: Parser[StreamRef] = value =>
+    Either.cond(
+      StreamName.matches(value),
+      StreamRef.ByName(value),
+      "must be 1 to 128 letters, digits, dots, hyphens and underscores (for ARNs the option is streamArn)"
+    )
+
+  val streamArn: Parser[StreamRef] = value =>
+    StreamArn
+      .parse(value)
+      .map(StreamRef.ByArn(_))
+      .toRight("must have the form arn:aws:kinesis:<region>:<account>:stream/<name>")
+
+  private val StreamName = "[A-Za-z0-9_.-]{1,128}".r
+
+  private val AtTimestamp = """(?i)AT_TIMESTAMP\s*:\s*(.*)""".r
+
+  val startingPosition: Parser[StartingPosition] = value =>
+    value match {
+      case word if word.equalsIgnoreCase("LATEST")       => Right(StartingPosition.Latest)
+      case word if word.equalsIgnoreCase("TRIM_HORIZON") => Right(StartingPosition.TrimHorizon)
+      case AtTimestamp(time)                             =>
+        instant(time)
+          .map(StartingPosition.AtTimestamp(_))
+          .toRight(
+            "AT_TIMESTAMP:<time>, the time being ISO-8601 with an offset (2026-01-31T08:00:00Z) or milliseconds since 1970 (UTC)"
+          )
+      case json if json.startsWith("{") =>
+        Left("LATEST, TRIM_HORIZON or AT_TIMESTAMP:<time>; a JSON of positions per shard is not in this release")
+      case _ => Left("LATEST, TRIM_HORIZON or AT_TIMESTAMP:<time>")
+    }
+
+  private def instant(text: String): Option[Instant] =
+    if (text.nonEmpty && text.forall(_.isDigit)) text.toLongOption.map(Instant.ofEpochMilli)
+    else
+      try Some(Instant.from(DateTimeFormatter.ISO_OFFSET_DATE_TIME.parse(text))).filter(_.toEpochMilli >= 0)
+      catch { case _: DateTimeParseException | _: ArithmeticException => None }
+}

@@ -1,0 +1,123 @@
+package io.github.kinesisspark.config
+
+import java.net.URI
+import java.time.Instant
+
+import io.github.kinesisspark.position.StreamArn
+
+import scala.concurrent.duration.FiniteDuration
+
+/** What a source was asked to do: the options, read and checked once, as values. They hold no client and no session, and
+  * travel to executors.
+  *
+  * @param streams                in the user's order, one or more
+  * @param failOnDataLoss         whether records that are gone before they were read end the query
+  * @param shardDiscoveryInterval how often each stream's shards are listed
+  * @param readerBufferSize       bytes that readers of one executor and query may hold
+  */
+final case class SourceOptions(
+    streams: Seq[StreamOptions],
+    recordPublisher: RecordPublisherKind,
+    failOnDataLoss: Boolean,
+    admission: AdmissionOptions,
+    shardDiscoveryInterval: FiniteDuration,
+    readerBufferSize: Long
+) extends Serializable
+
+object SourceOptions {
+
+  /** @param options as the user gave them; names are matched case-insensitively, a null value is an option left out
+    * @throws OptionException with every problem found
+    */
+  def parse(options: Map[String, String]): SourceOptions = SourceOptionsParser.parse(options)
+}
+
+/** How records come out of a shard. */
+sealed trait RecordPublisherKind extends Product with Serializable
+
+object RecordPublisherKind {
+
+  /** GetRecords: 2 MB/s and 5 calls/s per shard, shared with all other pollers of it. */
+  case object Polling extends RecordPublisherKind
+
+  /** SubscribeToShard: 2 MB/s per shard and consumer. */
+  case object EnhancedFanOut extends RecordPublisherKind
+}
+
+/** How much one micro-batch takes in.
+  *
+  * @param maxRecordsPerTrigger at most so many Kinesis records
+  * @param maxBytesPerTrigger   at most so many bytes of data
+  * @param minRecordsPerTrigger wait for so many records ...
+  * @param maxTriggerDelay      ... but no longer than this
+  */
+final case class AdmissionOptions(
+    maxRecordsPerTrigger: Option[Long],
+    maxBytesPerTrigger: Option[Long],
+    minRecordsPerTrigger: Option[Long],
+    maxTriggerDelay: FiniteDuration
+)
+
+/** One stream of a source, and whatever was said of it alone. */
+final case class StreamOptions(stream: StreamRef, client: ClientOptions, startingPosition: StartingPosition)
+
+/** A stream as the user named it. */
+sealed trait StreamRef extends Product with Serializable {
+  def name: String
+  def arn: Option[StreamArn]
+}
+
+object StreamRef {
+  final case class ByName(name: String) extends StreamRef {
+    def arn: Option[StreamArn]    = None
+    override def toString: String = name
+  }
+
+  final case class ByArn(value: StreamArn) extends StreamRef {
+    def name: String              = value.name
+    def arn: Option[StreamArn]    = Some(value)
+    override def toString: String = value.text
+  }
+}
+
+/** Where a query without a checkpoint starts in each shard. */
+sealed trait StartingPosition extends Product with Serializable
+
+object StartingPosition {
+  case object Latest                          extends StartingPosition
+  case object TrimHorizon                     extends StartingPosition
+  final case class AtTimestamp(time: Instant) extends StartingPosition
+}
+
+/** What a client is made of. Equal options, and an equal region, can share one client.
+  *
+  * @param region   as the user gave it; the stream's ARN or the SDK's own chain may tell it otherwise
+  * @param endpoint instead of the region's own
+  */
+final case class ClientOptions(region: Option[String], endpoint: Option[URI], credentials: CredentialsOptions)
+
+/** Whose permissions the calls use. */
+sealed trait CredentialsOptions extends Product with Serializable
+
+object CredentialsOptions {
+
+  /** The SDK's chain: system properties, environment, web identity, profile, container, instance. */
+  case object DefaultChain extends CredentialsOptions
+
+  /** A profile of the shared AWS files on driver and executors. */
+  final case class Profile(name: String) extends CredentialsOptions
+
+  final case class StaticKeys(accessKeyId: Secret, secretAccessKey: Secret, sessionToken: Option[Secret])
+      extends CredentialsOptions
+
+  /** A class of the user's own; see [[KinesisOptions.credentialsProvider]]. */
+  final case class ProviderClass(className: String) extends CredentialsOptions
+
+  /** @param base whose permissions ask for the role; never itself a role */
+  final case class AssumeRole(
+      base: CredentialsOptions,
+      roleArn: String,
+      externalId: Option[String],
+      sessionName: String
+  ) extends CredentialsOptions
+}

@@ -1,0 +1,165 @@
+package io.github.kinesisspark.config
+
+import scala.collection.mutable.ListBuffer
+
+/** Decides what the options mean together: which streams, with which client each, and what contradicts what. Reads every
+  * option before it complains, so that all problems come in one error.
+  */
+private[config] object SourceOptionsParser {
+  import GivenOptions.Setting
+  import KinesisOptions._
+
+  def parse(options: Map[String, String]): SourceOptions = {
+    val sorted   = GivenOptions.sort(options)
+    val reading  = new Reading(sorted)
+    val parsed   = reading.sourceOptions()
+    val problems = sorted.problems ++ reading.problems.result()
+    parsed match {
+      case Some(result) if problems.isEmpty => result
+      case _                                => throw new OptionException(problems.distinct)
+    }
+  }
+
+  /** One pass over the options. A value that can't be read becomes a problem and counts as left out. */
+  private final class Reading(sorted: GivenOptions.Sorted) {
+    val problems: ListBuffer[String] = ListBuffer.empty
+
+    private val settings: Map[String, Setting] = sorted.general
+
+    def sourceOptions(): Option[SourceOptions] = {
+      val refs      = streams()
+      val ownKeys   = streamKeys(refs)
+      val base      = baseCredentials()
+      val general   = new View(settings)
+      val admitted  = admission()
+      val perStream = refs.map(ref => streamOptions(ref, new View(settings ++ ownKeys.getOrElse(ref, Map.empty)), base))
+      checkRoleOptions(general, ownKeys.toSeq)
+      val publisher = general.value(recordPublisher)
+      if (publisher.contains(RecordPublisherKind.EnhancedFanOut))
+        problems += s"'${recordPublisher.name}': efo (enhanced fan-out) is not in this release. Use polling."
+      val loss      = general.value(failOnDataLoss)
+      val discovery = general.value(shardDiscoveryInterval)
+      val buffer    = general.value(readerBufferSize)
+      for (p <- publisher; a <- admitted; l <- loss; d <- discovery; b <- buffer)
+        yield SourceOptions(perStream.flatten, p, l, a, d, b)
+    }
+
+    private def streams(): Seq[StreamRef] = (settings.get(streamName.name), settings.get(streamArn.name)) match {
+      case (Some(_), Some(_)) =>
+        problems += "'streamName' and 'streamArn' are both given. Give one of them: the ARN holds the name."
+        Nil
+      case (None, None) =>
+        problems += "No stream is given. Set 'streamName' or 'streamArn' (the path of load() is not used)."
+        Nil
+      case (Some(_), None) => new View(settings).value(streamName).getOrElse(Nil)
+      case (None, Some(_)) => new View(settings).value(streamArn).getOrElse(Nil)
+    }
+
+    /** The options of each stream by themselves. Spark's maps may have lost the case of a key, so case decides only where
+      * there are several streams to choose from.
+      */
+    private def streamKeys(refs: Seq[StreamRef]): Map[StreamRef, Map[String, Setting]] = {
+      val found = sorted.perStream.flatMap { case (option, stream, g) =>
+        def named(same: (String, String) => Boolean): Seq[StreamRef] =
+          refs.filter(ref => same(ref.name, stream) || ref.arn.exists(arn => same(arn.text, stream)))
+        val exact = named(_ == _)
+        (if (exact.nonEmpty) exact else named(_.equalsIgnoreCase(_))) match {
+          case Seq(ref) => Some((ref, option, g))
+          case Seq()    =>
+            if (refs.nonEmpty) {
+              val near = GivenOptions.nearest(stream, refs.map(_.name))
+              problems += s"'${g.key}': stream '$stream' is not read here." +
+                near.fold(s" The streams are ${refs.mkString(", ")}.")(n => s" Did you mean 'stream.$n.$option'?")
+            }
+            None
+          case several =>
+            problems += s"'${g.key}': '$stream' may be ${several.mkString(" or ")}. Write the stream's exact name or its ARN."
+            None
+        }
+      }
+      found.groupBy(_._1).map { case (ref, keys) => ref -> keys.map { case (_, option, g) => option -> g }.toMap }
+    }
+
+    private def streamOptions(ref: StreamRef, view: View, base: CredentialsOptions): Option[StreamOptions] = {
+      val where = view.value(region)
+      for (r <- where; arn <- ref.arn if arn.region != r)
+        problems += s"'${view.key(region)}' is $r, but ${arn.text} is in ${arn.region}. Leave '${region.name}' out: the ARN tells it."
+      val credentials = view.value(roleArn) match {
+        case Some(role) =>
+          view.value(roleSessionName).map(CredentialsOptions.AssumeRole(base, role, view.value(externalId), _))
+        case None => Some(base)
+      }
+      val address = view.value(endpoint)
+      for (c <- credentials; position <- view.value(startingPosition))
+        yield StreamOptions(ref, ClientOptions(where, address, c), position)
+    }
+
+    private def baseCredentials(): CredentialsOptions = {
+      val view                           = new View(settings)
+      def isSet(option: Opt[?]): Boolean = settings.contains(option.name)
+      val keys                           = Seq(accessKeyId, secretAccessKey).filter(isSet)
+      val kinds                          = Seq[Opt[?]](profile, credentialsProvider)
+        .filter(isSet) ++ (keys ++ Some(sessionToken).filter(isSet)).headOption
+
+      if (kinds.size > 1)
+        problems += s"${kinds.map(k => s"'${k.name}'").mkString(" and ")} contradict each other: credentials come from " +
+          "a profile, a provider class or static keys. Give one."
+      if (keys.size == 1)
+        problems += (if (isSet(accessKeyId)) "'accessKeyId' is given without 'secretAccessKey'. Give both."
+                     else "'secretAccessKey' is given without 'accessKeyId'. Give both.")
+      if (keys.isEmpty && isSet(sessionToken))
+        problems += "'sessionToken' is given without 'accessKeyId' and 'secretAccessKey'. Give all three."
+
+      val token  = view.value(sessionToken)
+      val static =
+        for (id <- view.value(accessKeyId); secret <- view.value(secretAccessKey))
+          yield CredentialsOptions.StaticKeys(id, secret, token)
+      static
+        .orElse(view.value(profile).map(CredentialsOptions.Profile(_)))
+        .orElse(view.value(credentialsProvider).map(CredentialsOptions.ProviderClass(_)))
+        .getOrElse(CredentialsOptions.DefaultChain)
+    }
+
+    /** What belongs to a role is pointless, so probably a mistake, where no role is assumed. */
+    private def checkRoleOptions(general: View, ownKeys: Seq[(StreamRef, Map[String, Setting])]): Unit =
+      for (option <- Seq(externalId, roleSessionName)) {
+        val someRole = general.has(roleArn) || ownKeys.exists { case (_, keys) => keys.contains(roleArn.name) }
+        if (general.has(option) && !someRole)
+          problems += s"'${general.key(option)}' is given without '${roleArn.name}'. Give the role to assume, too."
+        for ((_, keys) <- ownKeys; g <- keys.get(option.name))
+          if (!general.has(roleArn) && !keys.contains(roleArn.name))
+            problems += s"'${g.key}' is given, but no '${roleArn.name}' for that stream. Give the role to assume, too."
+      }
+
+    private def admission(): Option[AdmissionOptions] = {
+      val view = new View(settings)
+      val most = view.value(maxRecordsPerTrigger)
+      val few  = view.value(minRecordsPerTrigger)
+      for (high <- most; low <- few if low > high)
+        problems += s"'${minRecordsPerTrigger.name}' ($low) is more than '${maxRecordsPerTrigger.name}' ($high)."
+      val bytes = view.value(maxBytesPerTrigger)
+      view.value(maxTriggerDelay).map(AdmissionOptions(most, bytes, few, _))
+    }
+
+    /** The options as one stream, or all, sees them. */
+    private final class View(settings: Map[String, Setting]) {
+      def has(option: Opt[?]): Boolean = settings.contains(option.name)
+
+      def key(option: Opt[?]): String = settings.get(option.name).fold(option.name)(_.key)
+
+      def value[A](option: Opt[A]): Option[A] = settings.get(option.name) match {
+        case None                     => option.default
+        case Some(Setting(key, text)) =>
+          option.parse(text) match {
+            case Right(value) => Some(value)
+            case Left(must)   =>
+              val found = if (option.definition.secret) "" else s" It is '${shortened(text)}'."
+              problems += s"'$key' must be $must.$found"
+              option.default
+          }
+      }
+    }
+  }
+
+  private def shortened(text: String): String = if (text.length <= 200) text else text.take(200) + "..."
+}

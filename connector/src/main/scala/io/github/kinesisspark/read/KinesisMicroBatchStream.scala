@@ -1,0 +1,154 @@
+package io.github.kinesisspark.read
+
+import java.util
+import java.util.{Optional, UUID}
+
+import org.apache.spark.SparkContext
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
+import org.apache.spark.sql.connector.read.streaming._
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.config.SourceOptions
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.plan._
+import io.github.kinesisspark.read.shard.{DataLoss, ReaderConfig, ShardTip}
+
+/** Spark's face of a [[KinesisOffset]]. */
+final case class KinesisSourceOffset(offset: KinesisOffset) extends Offset {
+  override lazy val json: String = OffsetJson.write(offset)
+}
+
+/** Micro-batches over exact ranges.
+  *
+  * `latestOffset` asks the shard readers how far they have read and fixes the batch's end; `planInputPartitions` turns
+  * start and end into ranges; Spark's offset log is all that is kept. Everything here runs on the query's own thread.
+  *
+  * @see [[https://spark.apache.org/docs/latest/api/java/org/apache/spark/sql/connector/read/streaming/SupportsAdmissionControl.html SupportsAdmissionControl]]
+  */
+final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
+    extends MicroBatchStream
+    with SupportsAdmissionControl
+    with ReportsSourceMetrics {
+  private val log     = LoggerFactory.getLogger(classOf[KinesisMicroBatchStream])
+  private val catalog = new ShardCatalog(options)
+  private val readers = new ReaderFleet(
+    new Prober(sc),
+    ReaderConfig(
+      source = UUID.randomUUID().toString,
+      streams = catalog.streams.map(s => s.arn -> s.access).toMap,
+      bufferBytes = options.readerBufferSize,
+      failOnDataLoss = options.failOnDataLoss
+    )
+  )
+  private val beginnings = scala.collection.mutable.HashMap.empty[StreamArn, Vector[(String, ShardPosition)]]
+  private val minimum    = new BatchMinimum(System.nanoTime())
+  private var metrics    = SourceMetrics.none
+  private var turn       = 0L
+
+  override def initialOffset(): Offset = KinesisSourceOffset(KinesisOffset.initial)
+
+  override def deserializeOffset(json: String): Offset = KinesisSourceOffset(OffsetJson.read(json))
+
+  override def getDefaultReadLimit: ReadLimit = AdmissionLimits.toSpark(options.admission)
+
+  override def latestOffset(): Offset =
+    throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) is called instead")
+
+  override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
+    val from = offsetOf(start)
+    catalog.check(from)
+    catalog.refreshIfDue()
+    val frontier = frontierAt(from)
+    val lost     = loseOrFail(frontier)
+    val limits   = AdmissionLimits.fromSpark(limit)
+    val tips     = readers.awaitTips(frontier.reading -- lost)
+    failIfAny(tips)
+    if (
+      minimum.holdsBack(
+        limits,
+        tips.values.map(_.records).sum,
+        readers.nearlyFull,
+        System.nanoTime()
+      ) && !frontier.hasNewStreams
+    )
+      start
+    else {
+      turn += 1
+      val cuts  = readers.admit(tips, limits.most, turn)
+      val moved = cuts.view.mapValues(_.position).toMap ++ lost.map(_ -> ShardPosition.ShardEnd)
+      metrics = SourceMetrics.of(tips, cuts, readers.totals)
+      if (frontier.hasNewStreams || moved.exists { case (shard, to) => !frontier.reading.get(shard).contains(to) }) {
+        minimum.batchPlanned(System.nanoTime())
+        KinesisSourceOffset(frontier.end(moved))
+      } else start
+    }
+  }
+
+  override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
+    val ranges = offsetOf(start).rangesTo(offsetOf(end))
+    readers
+      .group(ranges)
+      .map(group => KinesisInputPartition(group.ranges, group.executor.map(_.location).toVector): InputPartition)
+      .toArray
+  }
+
+  override def createReaderFactory(): PartitionReaderFactory = new KinesisPartitionReaderFactory(readers.config)
+
+  override def metrics(latestConsumedOffset: Optional[Offset]): util.Map[String, String] = metrics.toJava
+
+  /** The next probe tells the readers what they may drop; nothing is to be written anywhere. */
+  override def commit(end: Offset): Unit = ()
+
+  override def stop(): Unit = {
+    readers.close()
+    catalog.close()
+  }
+
+  override def toString: String = s"KinesisSource[${catalog.streams.map(_.arn.name).mkString(", ")}]"
+
+  private def frontierAt(from: KinesisOffset): Frontier = {
+    val frontier = viewOf(from)
+    if (frontier.awaitsChildren) {
+      catalog.refreshSoon()
+      viewOf(from)
+    } else frontier
+  }
+
+  private def viewOf(from: KinesisOffset) = Frontier(
+    from,
+    catalog.streams.map { stream =>
+      def beginning = beginnings.getOrElseUpdate(stream.arn, stream.beginning())
+      stream.arn -> Frontier.Stream(
+        stream.createdMillis,
+        catalog.lineage(stream.arn),
+        if (from.streams.contains(stream.arn)) Vector.empty else beginning
+      )
+    }.toMap
+  )
+
+  private def loseOrFail(frontier: Frontier): Vector[ShardKey] = {
+    val lost = frontier.lost
+    if (lost.nonEmpty) {
+      val what =
+        s"${lost.mkString(", ")}: not read to the end and no longer listed, so that records past retention are lost"
+      if (options.failOnDataLoss)
+        throw new KinesisException(
+          DataLoss.ErrorClass,
+          s"$what. Set failOnDataLoss to false to go on with their children, and raise the stream's retention."
+        )
+      log.warn("{}; going on, as failOnDataLoss is false", what)
+    }
+    lost
+  }
+
+  private def failIfAny(tips: Map[ShardKey, ShardTip]): Unit =
+    tips.values.flatMap(_.failure).headOption.foreach { cause =>
+      throw new KinesisException(cause.errorClass, cause.message)
+    }
+
+  private def offsetOf(offset: Offset): KinesisOffset = offset match {
+    case KinesisSourceOffset(ours) => ours
+    case other                     => OffsetJson.read(other.json)
+  }
+}

@@ -1,0 +1,70 @@
+package io.github.kinesisspark.read
+
+import scala.reflect.ClassTag
+import scala.util.control.NonFatal
+
+import org.apache.spark.SparkContext
+import org.apache.spark.kinesisspark.ClusterExecutors
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.read.plan.ExecutorId
+import io.github.kinesisspark.read.shard._
+
+/** The driver's way to its shard readers: a Spark job with one task for each executor, placed by Spark's own scheduling.
+  *
+  * Placing is preferred, never forced. A task that lands elsewhere answers nothing, and its shards do not move this time.
+  */
+final class Prober(sc: SparkContext) {
+  private val log = LoggerFactory.getLogger(classOf[Prober])
+
+  /** The executors alive now. Where there are none (dynamic allocation), waits for the first. */
+  def executors(): Vector[ExecutorId] = {
+    if (ClusterExecutors.alive(sc).isEmpty) sc.makeRDD(Seq(0), 1).count()
+    ClusterExecutors.alive(sc).map { case (host, id) => ExecutorId(host, id) }
+  }
+
+  def cores(executors: Int): Int = math.max(1, sc.defaultParallelism / executors.max(1))
+
+  def probe(requests: Vector[(ExecutorId, ProbeRequest)]): Vector[(ExecutorId, ProbeAnswer)] =
+    onEach(requests, "Kinesis: how far are the shard readers")(ShardReaderPools.answer(_: ProbeRequest))
+
+  def cut(requests: Vector[(ExecutorId, CutRequest)]): Vector[(ExecutorId, CutAnswer)] =
+    onEach(requests, "Kinesis: where to end the batch")(ShardReaderPools.answer(_: CutRequest))
+
+  /** Closes the readers of a source now instead of at the end of their lease. Does not wait. */
+  def release(source: String, executors: Iterable[ExecutorId]): Unit = {
+    // In local mode the readers are here.
+    ShardReaderPools.close(source)
+    if (!sc.isLocal && !sc.isStopped && executors.nonEmpty) {
+      val releasing = new Thread(
+        () =>
+          try
+            sc.makeRDD(executors.toVector.map(e => source -> Seq(e.location)))
+              .foreach(ShardReaderPools.close)
+          catch {
+            case NonFatal(e) =>
+              log.debug("the readers of {} close at the end of their lease: {}", source, e.getMessage, "")
+          },
+        "kinesis-release-readers"
+      )
+      releasing.setDaemon(true)
+      releasing.start()
+    }
+  }
+
+  private def onEach[Q <: Serializable: ClassTag, A](requests: Vector[(ExecutorId, Q)], description: String)(
+      answer: Q => Option[A]
+  ): Vector[(ExecutorId, A)] =
+    if (requests.isEmpty) Vector.empty
+    else {
+      val before = sc.getLocalProperty(JobDescription)
+      sc.setJobDescription(description)
+      try {
+        val placed  = sc.makeRDD(requests.map { case (executor, request) => request -> Seq(executor.location) })
+        val answers = sc.runJob(placed, (mine: Iterator[Q]) => mine.map(answer).toArray)
+        requests.map(_._1).zip(answers.map(_.head)).collect { case (executor, Some(a)) => executor -> a }
+      } finally sc.setLocalProperty(JobDescription, before)
+    }
+
+  private val JobDescription = "spark.job.description"
+}

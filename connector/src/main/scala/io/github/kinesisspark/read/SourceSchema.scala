@@ -1,0 +1,51 @@
+package io.github.kinesisspark.read
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.github.kinesisspark.position.ShardKey
+import io.github.kinesisspark.read.shard.KinesisRecord
+
+/** The source's columns, and a record as a row of them.
+  *
+  * `partitionKey` is null where a stream distributes records itself; `explicitHashKey` and a `subSequenceNumber` above 0
+  * belong to the user records of an aggregated one.
+  */
+object SourceSchema {
+
+  val schema: StructType = StructType(
+    Seq(
+      StructField("data", BinaryType, nullable = false),
+      StructField("partitionKey", StringType),
+      StructField("explicitHashKey", StringType),
+      StructField("sequenceNumber", StringType, nullable = false),
+      StructField("subSequenceNumber", LongType, nullable = false),
+      StructField("approximateArrivalTimestamp", TimestampType, nullable = false),
+      StructField("streamName", StringType, nullable = false),
+      StructField("shardId", StringType, nullable = false)
+    )
+  )
+
+  /** Writes the records of one shard. The row is used again for each record, as Spark's own readers do. */
+  def rowWriter(shard: ShardKey): KinesisRecord => InternalRow = {
+    val writer     = new UnsafeRowWriter(schema.size)
+    val streamName = UTF8String.fromString(shard.stream.name)
+    val shardId    = UTF8String.fromString(shard.shardId)
+    record => {
+      writer.reset()
+      writer.zeroOutNullBytes()
+      writer.write(0, record.data)
+      if (record.partitionKey == null) writer.setNullAt(1)
+      else writer.write(1, UTF8String.fromString(record.partitionKey))
+      writer.setNullAt(2)
+      writer.write(3, UTF8String.fromString(record.sequenceNumber.text))
+      writer.write(4, 0L)
+      writer.write(5, Math.multiplyExact(record.arrivalMillis, 1000L))
+      writer.write(6, streamName)
+      writer.write(7, shardId)
+      writer.getRow
+    }
+  }
+}

@@ -1,0 +1,71 @@
+package io.github.kinesisspark.read.plan
+
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.position.ShardPosition.ShardEnd
+
+/** Where the next batch starts: the offset of the last one, and what enters now.
+  *
+  * A shard enters with the position it begins at, which the batch's end offset keeps (`ShardProgress.entered`): so a
+  * re-run of the batch begins there too, though its start offset never heard of the shard.
+  *
+  * @param start   the last batch's end
+  * @param streams what is known of each stream that is read
+  */
+final case class Frontier(start: KinesisOffset, streams: Map[StreamArn, Frontier.Stream]) {
+
+  private val entering: Map[StreamArn, Map[String, ShardProgress]] = streams.map { case (arn, stream) =>
+    val positions = start.streams.get(arn) match {
+      case None         => stream.beginning
+      case Some(offset) => stream.lineage.entering(offset.shards).map(_ -> ShardPosition.TrimHorizon)
+    }
+    arn -> positions.map { case (id, position) => id -> ShardProgress(position, entered = Some(position)) }.toMap
+  }
+
+  /** Every shard of the batch that is not at its end, and where it continues. */
+  val reading: Map[ShardKey, ShardPosition] = (start.shards ++ enteringShards).collect {
+    case (shard, progress) if progress.position != ShardEnd => shard -> progress.position
+  }.toMap
+
+  /** A stream nobody has begun yet: where it begins is stored at once, before any data is. */
+  def hasNewStreams: Boolean = streams.keys.exists(!start.streams.contains(_))
+
+  /** Finished shards whose children the listing doesn't show: it is older than their end. */
+  def awaitsChildren: Boolean = start.streams.exists { case (arn, offset) =>
+    val lineage = streams(arn).lineage
+    offset.shards.exists { case (id, p) => p.position == ShardEnd && !lineage.knowsChildrenOf(id) }
+  }
+
+  /** Shards that are neither finished nor listed any more. */
+  def lost: Vector[ShardKey] = start.streams.iterator.flatMap { case (arn, offset) =>
+    streams(arn).lineage.lost(offset.shards).map(ShardKey(arn, _))
+  }.toVector
+
+  /** The offset after a batch in which shards moved. Finished shards leave it one batch after their last, when their
+    * children are in.
+    */
+  def end(moved: collection.Map[ShardKey, ShardPosition]): KinesisOffset = KinesisOffset(
+    streams.map { case (arn, stream) =>
+      val before = start.streams.get(arn).fold(Map.empty[String, ShardProgress])(_.shards.view.mapValues(known).toMap)
+      val after  = (before ++ entering(arn)).map { case (id, p) =>
+        id -> p.copy(position = moved.getOrElse(ShardKey(arn, id), p.position))
+      }
+      val retired = stream.lineage.retiring(after).filter(before.get(_).exists(_.position == ShardEnd))
+      arn -> StreamOffset(stream.createdMillis, after -- retired)
+    }
+  )
+
+  private def known(progress: ShardProgress) = progress.copy(entered = None)
+
+  private def enteringShards = for {
+    (arn, shards)  <- entering.iterator
+    (id, progress) <- shards.iterator
+  } yield ShardKey(arn, id) -> progress
+}
+
+object Frontier {
+
+  /** @param createdMillis the stream's creation time
+    * @param beginning     where its shards begin when the offset doesn't know the stream
+    */
+  final case class Stream(createdMillis: Long, lineage: Lineage, beginning: Vector[(String, ShardPosition)])
+}

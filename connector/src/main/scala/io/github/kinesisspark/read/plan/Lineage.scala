@@ -1,0 +1,82 @@
+package io.github.kinesisspark.read.plan
+
+import io.github.kinesisspark.position.{Shard, ShardPosition, ShardProgress}
+
+/** Who descends from whom in one stream, as one listing tells it, and what that means for an offset.
+  *
+  * Parents before children: a child enters the offset when all its parents have been read to their end. A parent past
+  * retention is not listed and counts as read: whatever it held is gone.
+  */
+final class Lineage private (shards: Map[String, Shard]) {
+  import Lineage.Known
+
+  private val children: Map[String, Seq[String]] =
+    shards.values.toSeq.flatMap(s => s.parents.map(_ -> s.id)).groupMap(_._1)(_._2)
+
+  /** The shards to begin with next, in the order of their ids. Each starts at its trim horizon: a child's first record is
+    * the successor of its parents' last.
+    *
+    * A shard with a descendant in the offset is history. One parent left to read holds a child back, be it in the offset or not.
+    */
+  def entering(known: Known): Vector[String] = {
+    val history                = ancestors(known.keys)
+    def isRead(parent: String) = known.get(parent) match {
+      case Some(progress) => progress.position == ShardPosition.ShardEnd
+      case None           => history(parent) || !shards.contains(parent)
+    }
+    shards.values.iterator
+      .filter(s => !known.contains(s.id) && !history(s.id) && s.parents.forall(isRead))
+      .map(_.id)
+      .toVector
+      .sorted
+  }
+
+  /** The finished shards that the offset no longer needs: their children speak for them, or nobody is left to. */
+  def retiring(known: Known): Set[String] =
+    known.iterator.collect {
+      case (id, progress) if progress.position == ShardPosition.ShardEnd && isSucceeded(id, known) => id
+    }.toSet
+
+  private def isSucceeded(id: String, known: Known) = children.get(id) match {
+    case Some(ids) => ids.forall(known.contains)
+    case None      => !shards.contains(id)
+  }
+
+  /** Shards that the offset has not finished and the service no longer lists: their records are past retention. */
+  def lost(known: Known): Vector[String] =
+    known.iterator
+      .collect {
+        case (id, progress) if progress.position != ShardPosition.ShardEnd && !shards.contains(id) => id
+      }
+      .toVector
+      .sorted
+
+  /** Whether every child of a finished shard is listed already; if not, the listing is older than the end of the shard. */
+  def knowsChildrenOf(id: String): Boolean = children.contains(id)
+
+  /** Where a query that reads everything begins: the shards none of whose parents is kept any more. */
+  def roots: Vector[String] =
+    shards.values.iterator.filter(!_.parents.exists(shards.contains)).map(_.id).toVector.sorted
+
+  /** Where a query that reads only what comes begins. */
+  def open: Vector[String] = shards.values.iterator.filter(!_.closed).map(_.id).toVector.sorted
+
+  private def ancestors(ids: Iterable[String]): Set[String] = {
+    val seen = scala.collection.mutable.HashSet.empty[String]
+    @annotation.tailrec
+    def climb(next: List[String]): Unit = next match {
+      case Nil        => ()
+      case id :: rest => climb(shards.get(id).fold(rest)(_.parents.filter(seen.add).toList ::: rest))
+    }
+    climb(ids.toList)
+    seen.toSet
+  }
+}
+
+object Lineage {
+
+  /** One stream's part of an offset: progress by shard id. */
+  type Known = collection.Map[String, ShardProgress]
+
+  def apply(listing: Iterable[Shard]): Lineage = new Lineage(listing.iterator.map(s => s.id -> s).toMap)
+}

@@ -1,0 +1,26 @@
+package io.github.kinesisspark.read.shard
+
+import io.github.kinesisspark.position.SequenceNumber
+
+/** A record as the service delivers it, without the SDK's wrapping: buffers hold millions of these.
+  *
+  * @param partitionKey  null where the stream distributes records itself and the producer gave none
+  * @param arrivalMillis the service's approximate time of arrival
+  */
+final class KinesisRecord(
+    val sequenceNumber: SequenceNumber,
+    val partitionKey: String,
+    val data: Array[Byte],
+    val arrivalMillis: Long
+) {
+
+  /** What the service's and our limits count: data and key. */
+  def size: Long = data.length.toLong + (if (partitionKey == null) 0 else partitionKey.length)
+
+  /** What it takes of the heap, roughly: objects, headers and the two texts come on top of the data. */
+  def heapSize: Long = size + KinesisRecord.Overhead
+}
+
+object KinesisRecord {
+  val Overhead: Long = 240
+}

@@ -1,0 +1,194 @@
+package io.github.kinesisspark.read.shard
+
+import java.util.concurrent.{CompletableFuture, ScheduledExecutorService, ThreadLocalRandom, TimeUnit}
+import java.time.Instant
+
+import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
+
+import org.slf4j.LoggerFactory
+import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
+import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+import software.amazon.awssdk.services.kinesis.model.{
+  GetRecordsRequest,
+  GetRecordsResponse,
+  GetShardIteratorRequest,
+  ShardIteratorType
+}
+
+import io.github.kinesisspark.aws.{Fault, FaultClassifier, KinesisFault}
+import io.github.kinesisspark.position.{SequenceNumber, ShardKey, ShardPosition}
+import io.github.kinesisspark.position.ShardPosition._
+import io.github.kinesisspark.read.shard.PollingRecordPublisher._
+import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
+
+/** Reads a shard by GetRecords. One call at a time; each step schedules the next, so no thread waits and no state is
+  * shared: a step sees what the step before it wrote.
+  *
+  * {{{
+  * request -> due time -> memory for the largest answer -> GetShardIterator, if there is none -> GetRecords -> deliver
+  *               ^                                                                                   |
+  *               '------- throttled, failed for a while, iterator expired: again at the same position'
+  * }}}
+  *
+  * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html GetRecords]]
+  */
+final class PollingRecordPublisher(
+    shard: ShardKey,
+    start: ShardPosition,
+    client: KinesisAsyncClient,
+    worker: ScheduledExecutorService,
+    memory: MemoryBudget,
+    sink: Sink
+) extends RecordPublisher {
+  private val log = LoggerFactory.getLogger(classOf[PollingRecordPublisher])
+
+  @volatile private var closed = false
+  private var position         = start
+  private var iterator         = Option.empty[String]
+  private var pace             = PollingPace.start
+  private var lastCall         = Option.empty[Long]
+
+  override def request(): Unit = if (!closed) {
+    val due = lastCall.fold(0L)(_ + pace.interval.toNanos - System.nanoTime())
+    if (due <= 0) takeMemory() else worker.schedule((() => takeMemory()): Runnable, due, TimeUnit.NANOSECONDS): Unit
+  }
+
+  override def close(): Unit = closed = true
+
+  private def takeMemory(): Unit =
+    if (!closed) memory.take(LargestAnswer)(() => worker.execute(() => call()))
+
+  private def call(): Unit =
+    if (closed) memory.giveBack(LargestAnswer)
+    else {
+      val asked = System.nanoTime()
+      iterator match {
+        case Some(it) =>
+          lastCall = Some(asked)
+          whenDone("GetRecords", getRecords(it))(accept(asked, _))
+        case None =>
+          whenDone("GetShardIterator", getIterator()) { it =>
+            iterator = Some(it)
+            call()
+          }
+      }
+    }
+
+  private def accept(asked: Long, answer: GetRecordsResponse): Unit = {
+    val records = answer.records.asScala.iterator.map { r =>
+      new KinesisRecord(
+        SequenceNumber.trusted(r.sequenceNumber),
+        r.partitionKey,
+        r.data.asByteArrayUnsafe,
+        r.approximateArrivalTimestamp.toEpochMilli
+      )
+    }.toArray
+    val behind = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
+    iterator = Option(answer.nextShardIterator)
+    pace = if (records.nonEmpty) pace.afterRecords else pace.afterEmpty(behind > 0)
+    position =
+      if (iterator.isEmpty) ShardEnd
+      else records.lastOption.fold(position)(r => AfterSequenceNumber(r.sequenceNumber))
+    val heap = records.iterator.map(_.heapSize).sum
+    // An answer of small records may weigh more on the heap than on the wire; then the budget is overdrawn by the
+    // records' overhead until they are dropped, and nothing is read meanwhile.
+    memory.giveBack(LargestAnswer - heap)
+    sink.deliver(Delivery(records, position, behind, heap, asked))
+  }
+
+  private def whenDone[A](action: String, call: CompletableFuture[A])(next: A => Unit): Unit = {
+    val _ = call.whenCompleteAsync(
+      (answer, failure) =>
+        if (closed) memory.giveBack(LargestAnswer)
+        else if (failure == null) next(answer)
+        else {
+          memory.giveBack(LargestAnswer)
+          mend(action, failure)
+        },
+      worker
+    )
+  }
+
+  private def mend(action: String, failure: Throwable): Unit = {
+    val now   = System.nanoTime()
+    val fault = FaultClassifier.classify(failure)
+    lastCall = Some(now)
+    fault match {
+      case _: Fault.ExpiredIterator =>
+        iterator = None
+        lastCall = None
+        request()
+      case _: Fault.InvalidArgument if iterator.nonEmpty && pace.setbacks == 0 =>
+        // An iterator can be refused for what happened to its shard meanwhile; the position is the better judge.
+        iterator = None
+        pace = pace.afterThrottling(0)
+        request()
+      case _: Fault.Throttled =>
+        pace = pace.afterThrottling(ThreadLocalRandom.current.nextDouble())
+        log.debug("{} of {} is throttled, next try in {}", action, shard, pace.interval)
+        request()
+      case mendable if isWorthWaitingFor(mendable, now) =>
+        pace = pace.afterFailure(ThreadLocalRandom.current.nextDouble(), now)
+        // The iterator may be what the failure is about, and it ages while we wait.
+        iterator = None
+        log.warn(
+          s"${KinesisFault.describe(action, shard.toString, mendable)} Next try in ${pace.interval.toMillis} ms."
+        )
+        request()
+      case fatal =>
+        closed = true
+        sink.fail(KinesisFault.exception(action, shard.toString, fatal, attempts = pace.setbacks + 1))
+    }
+  }
+
+  private def isWorthWaitingFor(fault: Fault, now: Long) = fault match {
+    case Fault.Transient(_, _, selfHealing) =>
+      pace.failingFor(now) < PatienceWithFailures && (selfHealing || pace.setbacks < TriesAtTheUnlikely)
+    case _: Fault.ResourceInUse => pace.failingFor(now) < PatienceWithFailures
+    case _                      => false
+  }
+
+  private def getRecords(iterator: String) = client.getRecords(
+    GetRecordsRequest.builder
+      .streamARN(shard.stream.text)
+      .shardIterator(iterator)
+      .limit(MostRecords)
+      .overrideConfiguration(OneCall)
+      .build
+  )
+
+  private def getIterator(): CompletableFuture[String] = {
+    val request = GetShardIteratorRequest.builder
+      .streamARN(shard.stream.text)
+      .shardId(shard.shardId)
+      .overrideConfiguration(OneCall)
+    val placed = position match {
+      case TrimHorizon     => request.shardIteratorType(ShardIteratorType.TRIM_HORIZON)
+      case AtTimestamp(ms) =>
+        request.shardIteratorType(ShardIteratorType.AT_TIMESTAMP).timestamp(Instant.ofEpochMilli(ms))
+      case AtSequenceNumber(n) =>
+        request.shardIteratorType(ShardIteratorType.AT_SEQUENCE_NUMBER).startingSequenceNumber(n.text)
+      case AfterSequenceNumber(n) =>
+        request.shardIteratorType(ShardIteratorType.AFTER_SEQUENCE_NUMBER).startingSequenceNumber(n.text)
+      case ShardEnd => throw new IllegalStateException(s"$shard is read to its end, nothing can follow")
+    }
+    client.getShardIterator(placed.build).thenApply(_.shardIterator)
+  }
+}
+
+object PollingRecordPublisher {
+
+  /** The most GetRecords gives: 10 MiB of data, or 10,000 records. */
+  val LargestAnswer: Long = 10L << 20
+  val MostRecords: Int    = 10000
+
+  /** Failures other than throttling are mended this long; then the query fails with the cause. */
+  val PatienceWithFailures: FiniteDuration = 2.minutes
+
+  /** How often what seldom mends itself is tried, such as an unknown host or a wrong clock. */
+  private val TriesAtTheUnlikely = 5
+
+  private val OneCall: AwsRequestOverrideConfiguration =
+    AwsRequestOverrideConfiguration.builder.apiCallTimeout(java.time.Duration.ofSeconds(60)).build
+}

@@ -1,0 +1,21 @@
+package io.github.kinesisspark.read.shard
+
+import io.github.kinesisspark.config.ClientOptions
+import io.github.kinesisspark.position.StreamArn
+
+/** What an executor needs to read for one source of one query. Goes along with probes and tasks; holds credentials, whose
+  * own `toString` hides them.
+  *
+  * @param source         one source of one query run; a restarted query is another
+  * @param bufferBytes    memory for records in one executor
+  * @param failOnDataLoss whether records that are gone before they were read fail the query
+  */
+final case class ReaderConfig(
+    source: String,
+    streams: Map[StreamArn, StreamAccess],
+    bufferBytes: Long,
+    failOnDataLoss: Boolean
+)
+
+/** How a stream is reached. */
+final case class StreamAccess(client: ClientOptions, region: String)

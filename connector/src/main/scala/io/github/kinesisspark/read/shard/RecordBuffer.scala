@@ -1,0 +1,125 @@
+package io.github.kinesisspark.read.shard
+
+import io.github.kinesisspark.position.{SequenceNumber, ShardPosition}
+import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, ShardEnd}
+
+/** What a reader has read of a shard and nobody has committed yet: every record after `base`, up to and with `tip`.
+  *
+  * Immutable: a batch that drains a slice is not disturbed by what is dropped or added meanwhile. Records come in chunks,
+  * one per answer of the service, and memory is given back by whole chunks.
+  */
+final class RecordBuffer private (
+    val base: ShardPosition,
+    val tip: ShardPosition,
+    chunks: Vector[RecordBuffer.Chunk]
+) {
+  import RecordBuffer._
+
+  val records: Int   = chunks.iterator.map(_.length).sum
+  val bytes: Long    = chunks.iterator.map(_.bytes).sum
+  def heap: Long     = chunks.iterator.map(_.heap).sum
+  def ended: Boolean = tip == ShardEnd
+
+  /** The newest arrival time, in ms by the service's clock. */
+  def newestArrival: Option[Long] = chunks.lastOption.map(_.last.arrivalMillis)
+
+  /** With what one answer brought. `position` is where the answer ended: its last record, or further. */
+  def append(added: Array[KinesisRecord], position: ShardPosition): RecordBuffer =
+    new RecordBuffer(base, position, if (added.isEmpty) chunks else chunks :+ Chunk(added, 0, added.length))
+
+  /** Without what comes before `position`, if this buffer reaches there. */
+  def dropTo(position: ShardPosition): Option[RecordBuffer] = indexAfter(position).map { index =>
+    new RecordBuffer(position, tip, slice(index, records))
+  }
+
+  /** The records of a range, in order, or nothing where the buffer does not hold all of it. */
+  def slice(start: ShardPosition, end: ShardPosition): Option[Iterator[KinesisRecord]] =
+    for {
+      from  <- indexAfter(start)
+      until <- indexAfter(end)
+      if from <= until
+    } yield slice(from, until).iterator.flatMap(_.iterator)
+
+  /** The longest prefix within both limits; all of it where it fits. */
+  def cut(maxRecords: Long, maxBytes: Long): Cut = {
+    var taken                  = 0L
+    var size                   = 0L
+    var last                   = Option.empty[KinesisRecord]
+    val all                    = chunks.iterator.flatMap(_.iterator)
+    var next                   = all.nextOption()
+    def fits(r: KinesisRecord) = taken < maxRecords && size + r.size <= maxBytes
+    while (next.exists(fits)) {
+      taken += 1
+      size += next.get.size
+      last = next
+      next = all.nextOption()
+    }
+    val position = if (next.isEmpty) tip else last.fold(base)(r => AfterSequenceNumber(r.sequenceNumber))
+    Cut(position, taken, size, last.map(_.arrivalMillis))
+  }
+
+  /** How many records lie between the base and `position`; nothing where the position is not within this buffer. */
+  private def indexAfter(position: ShardPosition): Option[Int] = position match {
+    case `base`                 => Some(0)
+    case `tip`                  => Some(records)
+    case AfterSequenceNumber(n) => Option.when(covers(n))(countUpTo(n))
+    case _                      => None
+  }
+
+  private def covers(n: SequenceNumber): Boolean = {
+    val notBefore = base match {
+      case AfterSequenceNumber(b) => n >= b
+      case _                      => chunks.headOption.exists(n >= _.first.sequenceNumber)
+    }
+    val notBeyond = tip match {
+      case AfterSequenceNumber(t) => n <= t
+      case _                      => chunks.lastOption.exists(n <= _.last.sequenceNumber)
+    }
+    notBefore && notBeyond
+  }
+
+  private def countUpTo(n: SequenceNumber): Int = {
+    val (whole, rest) = chunks.span(_.last.sequenceNumber <= n)
+    whole.iterator.map(_.length).sum + rest.headOption.fold(0)(_.countUpTo(n))
+  }
+
+  private def slice(from: Int, until: Int): Vector[Chunk] = {
+    val starts = chunks.scanLeft(0)(_ + _.length)
+    chunks
+      .zip(starts)
+      .map { case (chunk, start) => chunk.slice(from - start, until - start) }
+      .filter(_.length > 0)
+  }
+}
+
+object RecordBuffer {
+
+  def at(position: ShardPosition): RecordBuffer = new RecordBuffer(position, position, Vector.empty)
+
+  /** @param newestArrival of the records taken, in ms by the service's clock */
+  final case class Cut(position: ShardPosition, records: Long, bytes: Long, newestArrival: Option[Long])
+
+  /** A window on the records of one answer. */
+  private final case class Chunk(all: Array[KinesisRecord], from: Int, until: Int) {
+    def length: Int          = until - from
+    def first: KinesisRecord = all(from)
+    def last: KinesisRecord  = all(until - 1)
+    lazy val bytes: Long     = iterator.map(_.size).sum
+    // The whole answer stays on the heap while any of it is in the window.
+    lazy val heap: Long                   = all.iterator.map(_.heapSize).sum
+    def iterator: Iterator[KinesisRecord] = all.iterator.slice(from, until)
+
+    def slice(start: Int, end: Int): Chunk =
+      Chunk(all, from + math.min(length, math.max(0, start)), from + math.max(0, math.min(length, end)))
+
+    def countUpTo(n: SequenceNumber): Int = {
+      var low  = from
+      var high = until
+      while (low < high) {
+        val middle = (low + high) >>> 1
+        if (all(middle).sequenceNumber <= n) low = middle + 1 else high = middle
+      }
+      low - from
+    }
+  }
+}

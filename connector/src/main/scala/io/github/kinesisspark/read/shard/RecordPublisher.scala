@@ -1,0 +1,51 @@
+package io.github.kinesisspark.read.shard
+
+import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+
+/** Brings the records of one shard, in order, each once, from a position on (FLIP-128's name). Whether by polling or by
+  * enhanced fan-out, nothing behind it can tell.
+  *
+  * It passes on what it must not hide and mends what it can: throttling, expired iterators and broken connections are its
+  * own business, and it goes on from the last position it delivered.
+  *
+  * @see [[https://cwiki.apache.org/confluence/display/FLINK/FLIP-128%3A+Enhanced+Fan+Out+for+AWS+Kinesis+Consumers FLIP-128]]
+  */
+trait RecordPublisher extends AutoCloseable {
+
+  /** Asks for one more delivery: exactly one call of the sink answers, unless the publisher is closed first. Never
+    * blocks. At most one request is outstanding.
+    */
+  def request(): Unit
+
+  /** Ends it: no call of the sink begins after this. Never blocks. */
+  def close(): Unit
+}
+
+object RecordPublisher {
+
+  /** @param position          where this delivery ends; the shard's end with its last
+    * @param millisBehind      how far the position is behind the shard's newest record, in ms by the service's clock
+    * @param heap              bytes of the memory budget that come along: who drops the records gives them back
+    * @param askedNanos        when the call that brought this was made, by `System.nanoTime`
+    */
+  final case class Delivery(
+      records: Array[KinesisRecord],
+      position: ShardPosition,
+      millisBehind: Long,
+      heap: Long,
+      askedNanos: Long
+  )
+
+  /** Takes what a publisher brings, on a worker thread, one call at a time. */
+  trait Sink {
+    def deliver(delivery: Delivery): Unit
+
+    /** The end of this publisher: what it can't mend. */
+    def fail(cause: KinesisException): Unit
+  }
+
+  trait Factory {
+    def open(shard: ShardKey, position: ShardPosition, sink: Sink): RecordPublisher
+  }
+}

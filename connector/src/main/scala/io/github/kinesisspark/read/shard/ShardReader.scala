@@ -1,0 +1,145 @@
+package io.github.kinesisspark.read.shard
+
+import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
+
+/** Reads one shard ahead of the batches, as far as its share of the memory allows.
+  *
+  * Owns the buffer and the publisher's demand: a delivery is asked for whenever there is room and none is on its way.
+  *
+  * @param share   bytes this reader may hold; above it, it asks for nothing more
+  * @param onNews  told after every delivery and failure; must not block
+  */
+final class ShardReader(
+    val shard: ShardKey,
+    start: ShardPosition,
+    publishers: RecordPublisher.Factory,
+    memory: MemoryBudget,
+    share: () => Long,
+    onNews: () => Unit
+) extends Sink
+    with AutoCloseable {
+
+  private var buffer     = RecordBuffer.at(start)
+  private var heap       = 0L
+  private var requested  = false
+  private var closed     = false
+  private var lastAnswer = Option.empty[ShardReader.Answer]
+  private var failure    = Option.empty[ReaderFailure]
+  private val publisher  = publishers.open(shard, start, this)
+
+  override def deliver(delivery: Delivery): Unit = {
+    val wanted = synchronized {
+      requested = false
+      if (!closed) {
+        buffer = buffer.append(delivery.records, delivery.position)
+        heap += delivery.heap
+        lastAnswer = Some(ShardReader.Answer(delivery.askedNanos, delivery.millisBehind))
+      }
+      !closed
+    }
+    if (wanted) demand() else memory.giveBack(delivery.heap)
+    onNews()
+  }
+
+  override def fail(cause: KinesisException): Unit = {
+    synchronized { failure = Some(ReaderFailure(cause)) }
+    onNews()
+  }
+
+  /** Asks for more if there is room for it. Called after whatever may have made room. */
+  def demand(): Unit = {
+    val ask = synchronized {
+      val room = !requested && !closed && failure.isEmpty && !buffer.ended && heap < share()
+      if (room) requested = true
+      room
+    }
+    if (ask) publisher.request()
+  }
+
+  /** Drops what comes before `position`; false where this reader is somewhere else and must be opened anew. */
+  def dropTo(position: ShardPosition): Boolean = {
+    val freed = synchronized {
+      buffer.dropTo(position).map { rest =>
+        val before = heap
+        buffer = rest
+        heap = rest.heap
+        before - heap
+      }
+    }
+    freed.foreach(memory.giveBack)
+    freed.isDefined
+  }
+
+  def slice(start: ShardPosition, end: ShardPosition): Option[Iterator[KinesisRecord]] =
+    synchronized(buffer).slice(start, end)
+
+  def cut(maxRecords: Long, maxBytes: Long): RecordBuffer.Cut = synchronized(buffer).cut(maxRecords, maxBytes)
+
+  def tip: ShardTip = synchronized {
+    ShardTip(
+      shard = shard,
+      position = buffer.tip,
+      records = buffer.records,
+      bytes = buffer.bytes,
+      newestArrival = buffer.newestArrival,
+      millisBehind = lastAnswer.map(_.millisBehind),
+      failure = failure
+    )
+  }
+
+  /** Whether an answer that was asked for at `sinceNanos` or later says that nothing more is there. A reader that has
+    * something, or is at its end, has settled as well.
+    */
+  def settledSince(sinceNanos: Long): Boolean = synchronized {
+    failure.isDefined || buffer.ended || buffer.tip != buffer.base ||
+    lastAnswer.exists(a => a.askedNanos - sinceNanos >= 0 && a.millisBehind == 0)
+  }
+
+  /** Something to plan, or to fail with. */
+  def hasNews: Boolean = synchronized(failure.isDefined || buffer.tip != buffer.base)
+
+  def hasAnswered: Boolean = synchronized(lastAnswer.isDefined || failure.isDefined)
+
+  override def close(): Unit = {
+    val held = synchronized {
+      closed = true
+      val all = heap
+      buffer = RecordBuffer.at(buffer.base)
+      heap = 0
+      all
+    }
+    publisher.close()
+    memory.giveBack(held)
+  }
+}
+
+object ShardReader {
+  private final case class Answer(askedNanos: Long, millisBehind: Long)
+}
+
+/** How far a reader has read beyond the batch's start, as it tells the driver.
+  *
+  * @param records       after the start, up to `position`
+  * @param bytes         of data and keys
+  * @param newestArrival in ms by the service's clock
+  * @param millisBehind  how far `position` is behind the newest record of the shard; nothing before the first answer
+  */
+final case class ShardTip(
+    shard: ShardKey,
+    position: ShardPosition,
+    records: Long,
+    bytes: Long,
+    newestArrival: Option[Long],
+    millisBehind: Option[Long],
+    failure: Option[ReaderFailure]
+)
+
+/** Why a reader ended, in texts alone: its cause may not survive the way from an executor to the driver. */
+final case class ReaderFailure(errorClass: String, message: String)
+
+object ReaderFailure {
+  def apply(cause: KinesisException): ReaderFailure =
+    ReaderFailure(cause.errorClass, cause.getMessage.stripPrefix(s"[${cause.errorClass}] "))
+}

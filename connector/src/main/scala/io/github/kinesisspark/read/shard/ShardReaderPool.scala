@@ -1,0 +1,156 @@
+package io.github.kinesisspark.read.shard
+
+import java.util.concurrent.{ScheduledExecutorService, TimeUnit}
+import java.util.concurrent.atomic.AtomicLong
+
+import scala.collection.mutable
+
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aws.{ClientLease, KinesisClients}
+import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange, StreamArn}
+
+/** The shard readers of one source in one executor, kept across micro-batches.
+  *
+  * Holds what they share: memory, clients, and the moment somebody has news. The driver says which shards are read here;
+  * when it has not said anything for the length of its lease, the pool may be closed.
+  */
+final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorService) extends AutoCloseable {
+  private val log           = LoggerFactory.getLogger(classOf[ShardReaderPool])
+  private val memory        = new MemoryBudget(config.bufferBytes)
+  private val rereadBytes   = new AtomicLong
+  private val rereadRecords = new AtomicLong
+  private val publishers    = new PollingPublishers(stream => lease(stream).client, worker, memory)
+
+  /** What one reader may hold, in bytes: an even share. */
+  @volatile private var share = config.bufferBytes
+
+  // All below is guarded by `this`.
+  private val readers     = mutable.LinkedHashMap.empty[ShardKey, ShardReader]
+  private val clients     = mutable.HashMap.empty[StreamArn, ClientLease]
+  private var closed      = false
+  private var news        = 0L
+  private var leasedUntil = System.nanoTime() + TimeUnit.MINUTES.toNanos(5)
+
+  def probe(request: ProbeRequest): ProbeAnswer = {
+    val since    = System.nanoTime() - TimeUnit.MILLISECONDS.toNanos(request.sinceMillis)
+    val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(request.waitMillis)
+    val mine     = synchronized {
+      leasedUntil = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(request.leaseMillis)
+      readOnly(request.shards)
+      readers.values.toVector
+    }
+    mine.foreach(_.demand())
+    awaitNews(mine, since, deadline)
+    ProbeAnswer(
+      tips = mine.map(_.tip),
+      settled = mine.forall(_.settledSince(since)),
+      opened = mine.forall(_.hasAnswered),
+      bufferedBytes = memory.used,
+      rereadBytes = rereadBytes.get,
+      rereadRecords = rereadRecords.get
+    )
+  }
+
+  def cut(shards: Vector[(ShardKey, Long, Long)]): CutAnswer = CutAnswer(
+    for {
+      (shard, records, bytes) <- shards
+      reader                  <- readerOf(shard)
+    } yield shard -> reader.cut(records, bytes)
+  )
+
+  /** The range's records: from the buffer if it holds all of them, else from Kinesis. */
+  def read(range: ShardRange): RangeRecords =
+    readerOf(range.shard).flatMap(_.slice(range.start, range.end)) match {
+      case Some(buffered) => RangeRecords(buffered, () => ())
+      case None           => fromKinesis(range)
+    }
+
+  override def close(): Unit = {
+    val (mine, leases) = synchronized {
+      closed = true
+      val all = (readers.values.toVector, clients.values.toVector)
+      readers.clear()
+      clients.clear()
+      all
+    }
+    mine.foreach(_.close())
+    leases.foreach(_.close())
+  }
+
+  def isExpired: Boolean = synchronized(System.nanoTime() - leasedUntil > 0)
+
+  /** A client of its own, because a task may outlive this pool. */
+  private def fromKinesis(range: ShardRange): RangeRecords = {
+    log.info(
+      "reading {} from {} to {} again",
+      range.shard,
+      ShardPosition.encode(range.start),
+      ShardPosition.encode(range.end)
+    )
+    val client = newLease(range.shard.stream)
+    val reader = new RangeReader(
+      range,
+      new PollingPublishers(_ => client.client, worker, MemoryBudget.unbounded),
+      config.failOnDataLoss
+    )
+    val counted = reader.map { record =>
+      rereadBytes.addAndGet(record.size)
+      rereadRecords.incrementAndGet()
+      record
+    }
+    RangeRecords(
+      counted,
+      () => {
+        reader.close()
+        client.close()
+      }
+    )
+  }
+
+  private def readerOf(shard: ShardKey): Option[ShardReader] = synchronized(readers.get(shard))
+
+  private def readOnly(shards: Vector[(ShardKey, ShardPosition)]): Unit = {
+    require(!closed, s"the readers of ${config.source} are closed")
+    val wanted = shards.iterator.map(_._1).toSet
+    readers.keys.filterNot(wanted).toVector.foreach(drop)
+    share = config.bufferBytes / shards.size.max(1)
+    shards.foreach { case (shard, position) =>
+      if (!readers.get(shard).exists(_.dropTo(position))) {
+        drop(shard)
+        log.debug("reading {} from {}", shard, ShardPosition.encode(position))
+        readers(shard) = new ShardReader(shard, position, publishers, memory, () => share, () => tellNews())
+      }
+    }
+  }
+
+  private def drop(shard: ShardKey): Unit = readers.remove(shard).foreach(_.close())
+
+  private def lease(stream: StreamArn): ClientLease = synchronized(clients.getOrElseUpdate(stream, newLease(stream)))
+
+  private def newLease(stream: StreamArn): ClientLease = {
+    val access = config.streams(stream)
+    KinesisClients.lease(access.client, access.region)
+  }
+
+  private def tellNews(): Unit = synchronized {
+    news += 1
+    notifyAll()
+  }
+
+  private def awaitNews(mine: Vector[ShardReader], since: Long, deadline: Long): Unit = {
+    @annotation.tailrec
+    def await(seen: Long): Unit = {
+      val ready = mine.exists(_.hasNews) || mine.forall(_.settledSince(since))
+      val left  = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime())
+      if (!ready && left > 0) await(synchronized {
+        if (news == seen) wait(left)
+        news
+      })
+    }
+    await(synchronized(news))
+  }
+}
+
+/** A range's records, and what to do when the task has no more use for them. */
+final case class RangeRecords(records: Iterator[KinesisRecord], close: () => Unit)

@@ -1,0 +1,53 @@
+package io.github.kinesisspark.read.shard
+
+import java.util.concurrent.{Executors, ScheduledExecutorService, TimeUnit}
+import java.util.concurrent.atomic.AtomicInteger
+
+import scala.collection.mutable
+
+import org.apache.spark.SparkEnv
+
+/** All pools of this JVM, by source. Tasks find their readers here; who is not heard of any more is closed from here.
+  *
+  * Two threads serve all readers of all queries: none of their work blocks.
+  */
+object ShardReaderPools {
+  private val pools = mutable.HashMap.empty[String, ShardReaderPool]
+
+  private lazy val worker: ScheduledExecutorService = {
+    val number  = new AtomicInteger
+    val threads = Executors.newScheduledThreadPool(
+      2,
+      work => {
+        val thread = new Thread(work, s"kinesis-shard-readers-${number.incrementAndGet()}")
+        thread.setDaemon(true)
+        thread
+      }
+    )
+    threads.scheduleWithFixedDelay(() => closeExpired(), 30, 30, TimeUnit.SECONDS)
+    threads
+  }
+
+  def of(config: ReaderConfig): ShardReaderPool =
+    synchronized(pools.getOrElseUpdate(config.source, new ShardReaderPool(config, worker)))
+
+  def close(source: String): Unit = synchronized(pools.remove(source)).foreach(_.close())
+
+  /** Answers a probe, if it has come to the executor it is for. */
+  def answer(request: ProbeRequest): Option[ProbeAnswer] =
+    Option.when(isHere(request.executorId))(of(request.config).probe(request))
+
+  def answer(request: CutRequest): Option[CutAnswer] =
+    if (isHere(request.executorId)) synchronized(pools.get(request.source)).map(_.cut(request.shards)) else None
+
+  private def isHere(executorId: String) = SparkEnv.get.executorId == executorId
+
+  private def closeExpired(): Unit = {
+    val expired = synchronized {
+      val old = pools.filter(_._2.isExpired).toVector
+      pools --= old.map(_._1)
+      old
+    }
+    expired.foreach(_._2.close())
+  }
+}
