@@ -12,6 +12,7 @@ import sys
 import time
 
 import flights
+
 from kinesis_spark.local import KinesisClient
 
 TICK_S = 0.1

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import sink
 from flights import Group, Totals
-from kinesis_spark import KinesisOptions, StartingPosition, StaticCredentials, read_stream, session
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as PySpark's own documentation has it)
 from pyspark.sql.streaming.listener import (
@@ -27,6 +26,8 @@ from pyspark.sql.streaming.listener import (
     QueryTerminatedEvent,
     StreamingQueryListener,
 )
+
+from kinesis_spark import KinesisOptions, StartingPosition, StaticCredentials, read_stream, session
 
 EVENT = "number LONG, scheduled LONG, origin STRING, carrier STRING, distance INT"
 

@@ -9,7 +9,7 @@ import textwrap
 import pytest
 from pyspark.sql import SparkSession
 
-from kinesis_spark import JarMissingError, jars, require_jar, session
+from kinesis_spark import JarMissingError, jars, require_jar
 
 
 def run_python(script: str) -> str:
