@@ -98,4 +98,4 @@ type-python: $(VENV)/.wheel
 	for root in $(MYPY_ROOTS); do (cd $$root && $(STRICT) .) || exit 1; done
 
 pytest: $(VENV)/.wheel
-	cd python && $(BIN)/pytest
+	$(BIN)/pytest python/tests

@@ -118,7 +118,7 @@ def test_it_ends_with_its_parent_even_if_that_is_killed() -> None:
         "import time; from kinesis_spark import LocalKinesis\n"
         "server = LocalKinesis().start(); print(server.pid, flush=True); time.sleep(60)"
     )
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
+    with subprocess.Popen([sys.executable, "-I", "-c", script], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
         assert alive(pid)
@@ -127,7 +127,7 @@ def test_it_ends_with_its_parent_even_if_that_is_killed() -> None:
 
 
 def test_the_command_line_announces_the_endpoint() -> None:
-    command = [sys.executable, "-m", "kinesis_spark.local", "--port", "0", "--stream", "events:4", "--exit-with-stdin"]
+    command = [sys.executable, "-I", "-m", "kinesis_spark.local", "--port", "0", "--stream", "events:4", "--exit-with-stdin"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         assert server.stdin is not None

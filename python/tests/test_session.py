@@ -15,7 +15,7 @@ from kinesis_spark import JarMissingError, jars, require_jar
 def run_python(script: str) -> str:
     """Runs a script in a process of its own, because a JVM's class path is fixed once for all tests here."""
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
+        [sys.executable, "-I", "-c", textwrap.dedent(script)],
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
