@@ -1,6 +1,6 @@
 """The demo: a stream of real events, a PySpark query that is killed half-way, and proof that every event counted once.
 
-    python demo.py [--server testkit | kinesis-local | localstack] [--events 80000] [--rate 2000]
+    python demo.py [--server testkit | kinesis-local | localstack] [--events N] [--rate N]
 
 Four processes run: the Kinesis server, a producer, the query (twice), and this one, which starts and watches them. All
 that they write is in `build/demo/<server>/`. Exit status: 0 if every count is exact, 1 if not.
@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import flights
@@ -22,9 +24,9 @@ from display import Display
 from measurements import Run
 from processes import Process
 from rich.console import Console
+from servers import Load
 
 STREAM = "departures"
-SHARDS = 4
 TICK_S = 0.2
 # From the last event on: what a slow machine may need to catch up.
 PATIENCE_S = 60.0
@@ -37,22 +39,23 @@ BUILD = Path(__file__).resolve().parents[2] / "build" / "demo"
 class Demo:
     """One run, in the order of its methods."""
 
-    def __init__(self, server: str, events: int, rate: int) -> None:
-        self.server, self.events, self.rate = server, events, rate
+    def __init__(self, server: str, load: Load) -> None:
+        self.server = server
+        self.shards, self.events, self.rate = load.shards, load.events, load.rate
         self.directory = BUILD / server
         shutil.rmtree(self.directory, ignore_errors=True)
         self.directory.mkdir(parents=True)
         self.result = self.directory / "result.db"
         sink.create(self.result)
         self.measured = Run(self.directory / "producer.jsonl", self.directory / "progress.jsonl")
-        self.display = Display(Console(), self.measured, events)
+        self.display = Display(Console(), self.measured, self.events)
         self.killed_at = 0.0
 
     def run(self) -> bool:
         """Run it all; true if every count is exact."""
         with self.display:
-            self.display.say(f"starting {self.server}, with stream {STREAM} of {SHARDS} shards")
-            with servers.running(self.server, STREAM, SHARDS, self.directory / "server.log") as endpoint:
+            self.display.say(f"starting {self.server}, with stream {STREAM} of {self.shards} shards")
+            with servers.running(self.server, STREAM, self.shards, self.directory / "server.log") as endpoint:
                 self._stream(endpoint)
         return self._report()
 
@@ -146,11 +149,15 @@ class Demo:
 def main() -> int:
     """Read the command line, run the demo."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--server", choices=servers.NAMES, default="testkit", help="what plays Kinesis (testkit)")
-    parser.add_argument("--events", type=int, default=80_000, help="how many (80000)")
-    parser.add_argument("--rate", type=int, default=2_000, help="events a second (2000)")
+    parser.add_argument("--server", choices=servers.LOADS, default="testkit", help="what plays Kinesis (testkit)")
+    parser.add_argument("--events", type=int, help="how many, if not what the server is known to take")
+    parser.add_argument("--rate", type=int, help="events a second, likewise")
     asked = parser.parse_args()
-    return 0 if Demo(asked.server, asked.events, asked.rate).run() else 1
+    load = servers.LOADS[asked.server]
+    load = replace(load, events=asked.events or load.events, rate=asked.rate or load.rate)
+    # Told to end, it ends what it has started, as on Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    return 0 if Demo(asked.server, load).run() else 1
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import statistics
 from dataclasses import asdict
 from pathlib import Path
@@ -46,11 +47,11 @@ def write_plot(path: Path, run: Run, killed: float, title: str) -> None:
     """Rates above, lag below, over the seconds since the first event."""
     start = run.sent[0].time
     figure, (rate, lag) = plt.subplots(2, 1, sharex=True, figsize=(10, 6), layout="constrained")
-    for label, points in (("sent", rates_sent(run.sent)), ("counted", rates_read(run.batches))):
+    for label, points in (("sent", rates_sent(run.sent)), ("counted", _broken(rates_read(run.batches), killed))):
         rate.plot([t - start for t, _ in points], [r for _, r in points], label=label, linewidth=1.2)
     rate.set_ylabel("events a second")
-    lagging = [(b.time - start, b.lag) for b in run.batches if b.lag is not None]
-    lag.plot([t for t, _ in lagging], [s for _, s in lagging], color="tab:red", linewidth=1.2)
+    lags = _broken([(b.time, b.lag) for b in run.batches if b.lag is not None], killed)
+    lag.plot([t - start for t, _ in lags], [s for _, s in lags], color="tab:red", marker=".", linewidth=1.2)
     lag.set_ylabel("lag (s): arrival of a batch's\noldest event to its commit")
     lag.set_xlabel("seconds since the first event")
     lag.set_yscale("log")
@@ -59,7 +60,12 @@ def write_plot(path: Path, run: Run, killed: float, title: str) -> None:
         for again in run.starts[1:]:
             axes.axvline(again - start, color="grey", linestyle=":", linewidth=1, label="query started again")
         axes.grid(visible=True, alpha=0.3)
-    rate.legend(loc="upper left")
+    rate.legend(loc="lower right", fontsize="small")
     figure.suptitle(title)
     figure.savefig(path, dpi=120)
     plt.close(figure)
+
+
+def _broken(points: list[tuple[float, float]], moment: float) -> list[tuple[float, float]]:
+    """The points with a gap at a moment: no line may be drawn over the time when nothing ran."""
+    return [p for p in points if p[0] <= moment] + [(moment, math.nan)] + [p for p in points if p[0] > moment]

@@ -16,6 +16,8 @@ import flights
 from kinesis_spark.local import KinesisClient
 
 TICK_S = 0.1
+# At most so many at once, when the server has made it fall behind: one PutRecords call.
+BURST = 500
 
 
 def main(endpoint: str, stream: str, count: int, rate: int) -> None:
@@ -25,7 +27,7 @@ def main(endpoint: str, stream: str, count: int, rate: int) -> None:
     started = time.monotonic()
     sent = 0
     while sent < count:
-        due = min(count, int((time.monotonic() - started + TICK_S) * rate))
+        due = min(count, sent + BURST, int((time.monotonic() - started + TICK_S) * rate))
         client.put_records(stream, records[sent:due])
         sent = due
         print(json.dumps({"time": time.time(), "sent": sent}), flush=True)
