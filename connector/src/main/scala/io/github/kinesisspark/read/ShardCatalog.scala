@@ -49,12 +49,12 @@ final class ShardCatalog(options: SourceOptions) extends AutoCloseable {
   def check(offset: KinesisOffset): Unit = offset.streams.foreach { case (arn, stored) =>
     streams.find(_.arn == arn) match {
       case None =>
-        throw OffsetException(
+        throw new OffsetException(
           s"The checkpoint is at $arn, which this query does not read (it reads ${streams.map(_.arn).mkString(", ")}). " +
             "Add the stream to streamName or streamArn again, or start the query with a new checkpoint."
         )
       case Some(stream) if stream.createdMillis != stored.createdMillis =>
-        throw OffsetException(
+        throw new OffsetException(
           s"${arn.name} was deleted and created again since the checkpoint was written (then created at " +
             s"${java.time.Instant.ofEpochMilli(stored.createdMillis)}, now at ${java.time.Instant.ofEpochMilli(stream.createdMillis)}): " +
             "positions of the one mean nothing in the other. Start the query with a new checkpoint."
