@@ -27,10 +27,14 @@ object KinesisFault {
         val request = Option(e.requestId).filter(_.nonEmpty).map(id => s", request $id").getOrElse("")
         val code    = Option(details.errorCode).getOrElse("an answer without error code")
         s"$code (${details.serviceName}, HTTP ${e.statusCode}$request)${message(details.errorMessage)}"
-      case e => e.getClass.getSimpleName + message(e.getMessage)
+      case e =>
+        val root = FaultClassifier.causes(e).last
+        named(e) + (if (root eq e) "" else s" (${named(root)})")
     }
     said.linesIterator.nextOption().getOrElse("").take(MaxLength).stripSuffix(".")
   }
+
+  private def named(e: Throwable): String = e.getClass.getSimpleName + message(e.getMessage)
 
   private def message(text: String): String = Option(text).filter(_.nonEmpty).fold("")(": " + _)
 
