@@ -126,7 +126,20 @@ lazy val testkit = (project in file("testkit"))
       scalacheck,
       awsKinesis % Test,
       awsNetty   % Test
-    )
+    ),
+    // `java -jar` for tests in other processes and other languages.
+    Compile / mainClass           := Some("io.github.kinesisspark.testkit.Main"),
+    assembly / mainClass          := (Compile / mainClass).value,
+    assembly / assemblyJarName    := s"kinesis-spark-testkit-${version.value}.jar",
+    assembly / assemblyMergeStrategy := {
+      // Jetty finds its ALPN processors and HTTP encoders through service files.
+      case PathList("META-INF", "services", _*)                       => MergeStrategy.filterDistinctLines
+      case PathList("META-INF", xs @ _*) if xs.lastOption.contains("module-info.class") => MergeStrategy.discard
+      case "module-info.class"                                        => MergeStrategy.discard
+      case PathList("META-INF", "MANIFEST.MF")                        => MergeStrategy.discard
+      case PathList("META-INF", _*)                                   => MergeStrategy.first
+      case other                                                      => (assembly / assemblyMergeStrategy).value(other)
+    }
   )
 
 lazy val integrationTests = (project in file("integration-tests"))

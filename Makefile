@@ -1,0 +1,101 @@
+# The commands of this project; `make` alone lists them. Needs GNU make, Java 17, Python 3.11 or later, sbt or Maven; for
+# the third-party servers also Node.js. Everything else comes from PyPI, Maven Central and npm by its ordinary client.
+
+PYTHON  ?= python3
+SERVER  ?= testkit
+
+VERSION := $(shell $(PYTHON) python/tools/versions.py project)
+SPARK   := $(shell $(PYTHON) python/tools/versions.py spark)
+
+VENV    := .venv
+BIN     := $(CURDIR)/$(VENV)/bin
+PIP     := $(BIN)/pip --disable-pip-version-check --quiet
+RUFF    := $(BIN)/ruff
+STRICT  := $(BIN)/mypy --config-file $(CURDIR)/python/pyproject.toml
+
+CONNECTOR_JAR := kinesis-spark_2.13-$(VERSION).jar
+TESTKIT_JAR   := kinesis-spark-testkit-$(VERSION).jar
+WHEEL         := dist/kinesis_spark-$(VERSION)-py3-none-any.whl
+
+# What the JARs and the wheel are made from: none is built again while its sources stand.
+SCALA_SOURCES  := build.sbt $(wildcard project/*.scala project/*.sbt project/build.properties) \
+                  $(shell find connector/src/main testkit/src/main -type f)
+PYTHON_SOURCES := python/pyproject.toml python/hatch_build.py python/README.md $(shell find python/kinesis_spark -name '*.py' -o -name py.typed)
+PYTHON_CODE    := python examples
+
+# Each is taken up by mypy as a program of its own.
+MYPY_ROOTS := python examples/demo
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup package test lint format demo readme clean lint-python type-python pytest
+
+help: ## list these commands
+	@echo "kinesis-spark $(VERSION), for Spark $(SPARK)"
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
+
+setup: $(VENV)/.installed ## make .venv with PySpark and the tools, pinned; quick the second time
+
+$(VENV)/.installed: python/requirements-dev.txt examples/demo/requirements.txt project/Versions.scala
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install pyspark==$(SPARK) -r python/requirements-dev.txt
+	$(PIP) install --no-deps -r examples/demo/requirements.txt
+	touch $@
+
+package: $(WHEEL) ## leave both JARs and the wheel, which carries them, in dist/
+	@ls -l dist/*.jar dist/*.whl
+
+# `make test` has sbt build the JARs in the same start as it tests, and then only collects them.
+define collect-jars
+mkdir -p dist
+cp connector/target/scala-2.13/$(CONNECTOR_JAR) testkit/target/scala-2.13/$(TESTKIT_JAR) dist/
+touch dist/.jars
+endef
+
+dist/.jars: $(SCALA_SOURCES)
+	./sbt connector/assembly testkit/assembly
+	$(collect-jars)
+
+$(WHEEL): dist/.jars $(PYTHON_SOURCES) $(VENV)/.installed
+	rm -f dist/*.whl
+	cd python && $(BIN)/python -m hatchling build --target wheel --directory ../dist
+	touch $@
+
+# The tests and the demo run on the wheel as users get it, not on the source tree.
+$(VENV)/.wheel: $(WHEEL)
+	$(PIP) install --force-reinstall --no-deps $(WHEEL)
+	touch $@
+
+test: $(VENV)/.installed ## everything that CI checks: formats, all Scala tests with the scenarios, package, Python
+	$(MAKE) lint-python
+	./sbt scalafmtCheckAll test connector/assembly testkit/assembly
+	$(collect-jars)
+	$(MAKE) package type-python pytest
+
+lint: lint-python type-python ## formats and types of Scala and Python, without tests
+	./sbt scalafmtCheckAll
+
+format: $(VENV)/.installed ## bring Scala and Python into form
+	$(RUFF) format --config python/pyproject.toml $(PYTHON_CODE)
+	$(RUFF) check --config python/pyproject.toml --fix $(PYTHON_CODE)
+	./sbt scalafmtAll
+
+demo: $(VENV)/.wheel ## a query killed half-way counts real events exactly; SERVER=kinesis-local on that server
+	$(BIN)/python examples/demo/demo.py --server $(SERVER)
+
+readme: $(VENV)/.wheel ## write the options table into README.md anew
+	$(BIN)/python python/tools/options_table.py
+
+clean: ## remove what was built, but not .venv and .cache, which only cost time to fetch again
+	rm -rf dist build target project/target project/project/target */target spark-warehouse metastore_db derby.log
+	rm -f $(VENV)/.wheel
+
+lint-python: $(VENV)/.installed
+	$(RUFF) format --config python/pyproject.toml --check $(PYTHON_CODE)
+	$(RUFF) check --config python/pyproject.toml $(PYTHON_CODE)
+
+type-python: $(VENV)/.wheel
+	for root in $(MYPY_ROOTS); do (cd $$root && $(STRICT) .) || exit 1; done
+
+pytest: $(VENV)/.wheel
+	$(BIN)/pytest python/tests

@@ -1,0 +1,19 @@
+"""What this package raises. Each message says what was being done, what was found, and what to do next."""
+
+from __future__ import annotations
+
+
+class KinesisSparkError(Exception):
+    """The root of every error raised by this package itself (Spark's and the connector's come through as they are)."""
+
+
+class InvalidOptionError(KinesisSparkError, ValueError):
+    """An option has a value that can't be right; raised before Spark sees it."""
+
+
+class JarMissingError(KinesisSparkError, RuntimeError):
+    """A Spark session (or this installation) is without the connector's or the testkit's JAR."""
+
+
+class LocalKinesisError(KinesisSparkError, RuntimeError):
+    """The local Kinesis server didn't start, has ended, or answered with an error."""

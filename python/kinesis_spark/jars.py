@@ -1,0 +1,80 @@
+"""Where the JARs of this installation are, and whether a session has the connector on its class path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kinesis_spark.errors import JarMissingError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# The first is what Spark's `format("kinesis")` finds; any class of the JAR would do for the question.
+_PROBE_CLASS = "io.github.kinesisspark.KinesisTableProvider"
+_JARS = Path(__file__).parent / "jars"
+
+
+def connector_jar() -> Path:
+    """The connector JAR that came with this package.
+
+    Raises:
+        JarMissingError: if this is a source tree, or an installation that lost it.
+    """
+    return _bundled("kinesis-spark_2.13-*.jar", "connector")
+
+
+def testkit_jar() -> Path:
+    """The local Kinesis server's JAR that came with this package.
+
+    Raises:
+        JarMissingError: if this is a source tree, or an installation that lost it.
+    """
+    return _bundled("kinesis-spark-testkit-*.jar", "local Kinesis server's")
+
+
+def require_jar(spark: SparkSession) -> None:
+    """Make sure that a session can load the connector.
+
+    On Spark Connect the class path is the server's and can't be seen from here; then nothing is checked.
+
+    Raises:
+        JarMissingError: if the session's JVM doesn't have the connector's classes; says how to add them.
+    """
+    jvm = getattr(spark, "_jvm", None) if _is_classic(spark) else None
+    if jvm is None or on_class_path(jvm):
+        return
+    conf = spark.sparkContext.getConf()
+    found = conf.get("spark.jars", "") or "none"
+    raise JarMissingError(
+        f"The Spark session of application {spark.sparkContext.appName!r} can't load {_PROBE_CLASS}: the kinesis-spark "
+        f"JAR is not on its class path (spark.jars: {found}). Either build the session with "
+        "`kinesis_spark.session.builder(...)`, before any other session is started in this process, or start Spark "
+        f"with `--jars {_JARS / 'kinesis-spark_2.13-<version>.jar'}` or `--packages "
+        "io.github.kinesisspark:kinesis-spark_2.13:<version>`. A running JVM can't be given it afterwards."
+    )
+
+
+def on_class_path(jvm: object) -> bool:
+    """Whether a py4j view of Spark's JVM can load the connector."""
+    from py4j.java_gateway import JavaClass
+
+    found: object = jvm
+    for part in _PROBE_CLASS.split("."):
+        found = getattr(found, part)
+    return isinstance(found, JavaClass)
+
+
+def _is_classic(spark: SparkSession) -> bool:
+    return "connect" not in type(spark).__module__.split(".")
+
+
+def _bundled(pattern: str, what: str) -> Path:
+    jars = sorted(_JARS.glob(pattern))
+    if len(jars) == 1:
+        return jars[0]
+    found = ", ".join(jar.name for jar in jars) or "none"
+    raise JarMissingError(
+        f"Looking for the {what} JAR ({pattern}) in {_JARS}: found {found}, expected one. Install the wheel (`pip "
+        "install kinesis-spark`, or in a source tree `make package` and then the wheel in dist/)."
+    )

@@ -1,0 +1,166 @@
+"""The few Kinesis calls that a test needs, in the service's JSON protocol, with the standard library alone.
+
+Requests carry a dummy signature, which local servers accept and AWS refuses: this is no client for AWS.
+https://docs.aws.amazon.com/kinesis/latest/APIReference/API_PutRecords.html
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from kinesis_spark.errors import InvalidOptionError, LocalKinesisError
+
+# PutRecords takes 500 records and, in servers that keep the older quota, 5 MiB; in JSON, data grows by a third.
+_MOST_RECORDS = 500
+_MOST_BYTES = 4 * 1024 * 1024
+_TIMEOUT_S = 60.0
+
+
+class Record(NamedTuple):
+    """A record to put.
+
+    Attributes:
+        partition_key: decides the shard, by its MD5; 1 to 256 characters.
+        data: the payload.
+        explicit_hash_key: decides the shard instead, as a decimal number below 2^128; None for the partition key's.
+    """
+
+    partition_key: str
+    data: bytes
+    explicit_hash_key: str | None = None
+
+
+class Receipt(NamedTuple):
+    """Where a record was put."""
+
+    shard_id: str
+    sequence_number: str
+
+
+class KinesisClient:
+    """A client of one local server. Holds one connection, so it belongs to one thread at a time."""
+
+    def __init__(self, endpoint: str, region: str = "us-east-1") -> None:
+        """Connect to nothing yet.
+
+        Args:
+            endpoint: `http://<host>:<port>`; TLS is not spoken.
+            region: what the dummy signature names.
+        """
+        url = urlsplit(endpoint)
+        if url.scheme != "http" or url.hostname is None:
+            raise InvalidOptionError(f"endpoint={endpoint!r} is not valid: expected http://<host>:<port>")
+        self.endpoint = endpoint
+        self._region = region
+        self._connection = http.client.HTTPConnection(url.hostname, url.port or 80, timeout=_TIMEOUT_S)
+
+    def call(self, operation: str, **request: object) -> dict[str, Any]:
+        """One call of the Kinesis API, like `call("ListShards", StreamName="events")`.
+
+        Raises:
+            LocalKinesisError: if the server can't be reached or answers with an error, which is quoted.
+        """
+        headers = {
+            "Content-Type": "application/x-amz-json-1.1",
+            "X-Amz-Target": f"Kinesis_20131202.{operation}",
+            "X-Amz-Date": "20240101T000000Z",
+            "Authorization": (
+                f"AWS4-HMAC-SHA256 Credential=local/20240101/{self._region}/kinesis/aws4_request, "
+                "SignedHeaders=host;x-amz-date, Signature=0"
+            ),
+        }
+        try:
+            self._connection.request("POST", "/", json.dumps(request).encode(), headers)
+            response = self._connection.getresponse()
+            body = response.read()
+        except (OSError, http.client.HTTPException) as fault:
+            self._connection.close()  # the next call starts on a new connection
+            raise LocalKinesisError(f"{operation} at {self.endpoint}: no answer ({fault!r}); is it running?") from fault
+        if response.status != http.client.OK:
+            text = body.decode(errors="replace").strip()
+            raise LocalKinesisError(f"{operation} at {self.endpoint}: HTTP {response.status}: {text}")
+        answer: dict[str, Any] = json.loads(body) if body.strip() else {}
+        return answer
+
+    def create_stream(self, stream: str, shards: int = 1, *, timeout_s: float = 30.0) -> None:
+        """Create a stream and wait until it is active.
+
+        Raises:
+            LocalKinesisError: if the server refuses, or the stream isn't active in time.
+        """
+        self.call("CreateStream", StreamName=stream, ShardCount=shards)
+        deadline = time.monotonic() + timeout_s
+        while (status := self._status(stream)) != "ACTIVE":
+            if time.monotonic() > deadline:
+                raise LocalKinesisError(f"Stream {stream} at {self.endpoint} is {status} after {timeout_s:g} s")
+            time.sleep(0.05)
+
+    def put_records(self, stream: str, records: Sequence[Record], *, timeout_s: float = 60.0) -> list[Receipt]:
+        """Put records, each once: those that the server throttles are sent again, the others are not.
+
+        Args:
+            stream: the stream's name.
+            records: any number; they go out in calls of a size that the service takes.
+            timeout_s: how long throttled records are tried again.
+
+        Returns:
+            A receipt for each record, in order.
+
+        Raises:
+            LocalKinesisError: if a call fails, or records are still refused when the time is over.
+        """
+        receipts: dict[int, Receipt] = {}
+        deadline = time.monotonic() + timeout_s
+        for batch in _batches(records):
+            wanted = list(batch)
+            while wanted:
+                results = self._put(stream, [records[i] for i in wanted])
+                refused = [(i, r) for i, r in zip(wanted, results, strict=True) if r.get("ErrorCode")]
+                for i, result in zip(wanted, results, strict=True):
+                    if not result.get("ErrorCode"):
+                        receipts[i] = Receipt(result["ShardId"], result["SequenceNumber"])
+                wanted = [i for i, _ in refused]
+                if refused:
+                    if time.monotonic() > deadline:
+                        raise LocalKinesisError(
+                            f"PutRecords into {stream} at {self.endpoint}: {len(refused)} records are still refused "
+                            f"after {timeout_s:g} s, the first with {refused[0][1]}"
+                        )
+                    time.sleep(0.1)
+        return [receipts[i] for i in range(len(records))]
+
+    def close(self) -> None:
+        """Close the connection; a later call opens it again."""
+        self._connection.close()
+
+    def _status(self, stream: str) -> str:
+        summary = self.call("DescribeStreamSummary", StreamName=stream)
+        return str(summary["StreamDescriptionSummary"]["StreamStatus"])
+
+    def _put(self, stream: str, records: Sequence[Record]) -> list[dict[str, Any]]:
+        entries = [
+            {"PartitionKey": r.partition_key, "Data": base64.b64encode(r.data).decode()}
+            | ({} if r.explicit_hash_key is None else {"ExplicitHashKey": r.explicit_hash_key})
+            for r in records
+        ]
+        results: list[dict[str, Any]] = self.call("PutRecords", StreamName=stream, Records=entries)["Records"]
+        return results
+
+
+def _batches(records: Sequence[Record]) -> Iterator[range]:
+    """Index ranges that each fit one PutRecords call."""
+    start, size = 0, 0
+    for i, record in enumerate(records):
+        length = len(record.data) + len(record.partition_key.encode())
+        if i > start and (i - start == _MOST_RECORDS or size + length > _MOST_BYTES):
+            yield range(start, i)
+            start, size = i, 0
+        size += length
+    if start < len(records):
+        yield range(start, len(records))

@@ -1,0 +1,233 @@
+"""The options of `format("kinesis")` as typed values.
+
+Each field is one option of the connector, which defines, parses and checks them all again; a test holds the two lists
+together. Checked here is what can be known without AWS, so that a mistake shows where it was typed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal, get_args
+from urllib.parse import urlsplit
+
+from kinesis_spark._declare import (
+    boolean,
+    comma_list,
+    duration,
+    encoded,
+    option,
+    require,
+    require_count,
+    require_duration,
+    require_match,
+)
+from kinesis_spark.credentials import AssumedRole, Credentials, DefaultCredentials
+from kinesis_spark.errors import InvalidOptionError
+from kinesis_spark.position import StartingPosition
+
+RecordPublisher = Literal["polling"]
+
+# One answer of GetRecords is 10 MB at most; a smaller buffer would hold none while the next arrives.
+_LEAST_BUFFER = 16 * 1024 * 1024
+_LEAST_DISCOVERY = timedelta(milliseconds=100)
+_REGION = re.compile(r"[a-z]{2,}(-[a-z0-9]+)*-[0-9]+")
+_STREAM_NAME = re.compile(r"[\w.-]{1,128}", re.ASCII)
+_STREAM_ARN = re.compile(r"arn:[\w-]+:kinesis:[a-z0-9-]+:\d{12}:stream/[\w.-]{1,128}", re.ASCII)
+
+
+class SparkOptions(dict[str, str]):
+    """Options ready for `.options(**...)`: a plain dict, except that its `repr` hides secrets."""
+
+    __slots__ = ()
+
+    _SECRET = frozenset({"accesskeyid", "secretaccesskey", "sessiontoken"})
+
+    def __repr__(self) -> str:
+        shown = {k: "*****" if k.lower().rpartition(".")[2] in self._SECRET else v for k, v in self.items()}
+        return repr(shown)
+
+    __str__ = __repr__
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamOptions:
+    """What differs for one stream of several: `stream.<name>.<option>` for Spark.
+
+    What is left at its default here is as in `KinesisOptions`.
+
+    Attributes:
+        stream: the stream's name, one of those in `KinesisOptions.stream_name` (or named by an ARN there).
+        region: the AWS region of this stream.
+        endpoint: the service's URL for this stream.
+        starting_position: where this stream starts.
+        role: the role to assume for this stream, of another account perhaps.
+
+    Raises:
+        InvalidOptionError: for a value that can't be right.
+    """
+
+    stream: str
+    region: str | None = option("region", default=None)
+    endpoint: str | None = option("endpoint", default=None)
+    starting_position: StartingPosition | None = option("startingPosition", default=None)
+    role: AssumedRole | None = None
+
+    def __post_init__(self) -> None:
+        _require_stream_name("stream", self.stream)
+        _require_place(self.region, self.endpoint)
+        if self.starting_position is not None:
+            _require_position(self.starting_position)
+
+    def to_dict(self) -> SparkOptions:
+        """The options as Spark wants them, each prefixed with `stream.<name>.`."""
+        own = encoded(self) | encoded(self.role)
+        return SparkOptions({f"stream.{self.stream}.{name}": value for name, value in own.items()})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KinesisOptions:
+    """The options of a Kinesis source, checked when made.
+
+    Streams are named either by `stream_name` or by `stream_arn`. A field left at its default is not handed to Spark.
+
+    Attributes:
+        stream_name: the stream's name, or several; region and account are then those of `region` and the credentials.
+        stream_arn: the stream's ARN, or several; each names its own region and account.
+        region: the AWS region, like `eu-west-1`; None takes it from the ARN, or from the SDK's region chain.
+        endpoint: the URL of a service other than AWS's own, like a local server's; None for AWS.
+        starting_position: where to start while the checkpoint holds nothing; see `StartingPosition`.
+        record_publisher: how records are fetched: `polling` calls GetRecords, which shares 2 MB/s and 5 calls/s a shard
+            with every other poller (https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html).
+        fail_on_data_loss: whether the query fails when records it still wanted have left the stream's retention; if
+            False it goes on with the oldest that are left.
+        max_records_per_trigger: at most so many records a micro-batch, shared fairly by the shards; None for no limit.
+        max_bytes_per_trigger: at most so many bytes of data a micro-batch; None for no limit.
+        min_records_per_trigger: wait until so many records are there, for `max_trigger_delay` at most.
+        max_trigger_delay: how long `min_records_per_trigger` may hold up a micro-batch.
+        shard_discovery_interval: how often the streams' shards are listed, to find new ones; 100 ms at least.
+        reader_buffer_size: bytes that the shard readers of one executor may hold ahead of the query, in all; 16 MiB at
+            least.
+        credentials: whose name to call AWS in; see `kinesis_spark.credentials`.
+        role: a role to assume with those credentials; None to call AWS with them as they are.
+        per_stream: what differs for single streams.
+
+    Raises:
+        InvalidOptionError: for a value that can't be right, or options that contradict each other.
+    """
+
+    stream_name: str | tuple[str, ...] | None = option("streamName", default=None, encode=comma_list)
+    stream_arn: str | tuple[str, ...] | None = option("streamArn", default=None, encode=comma_list)
+    region: str | None = option("region", default=None)
+    endpoint: str | None = option("endpoint", default=None)
+    starting_position: StartingPosition = option("startingPosition", default=StartingPosition.latest())
+    record_publisher: RecordPublisher = option("recordPublisher", default="polling")
+    fail_on_data_loss: bool = option("failOnDataLoss", default=True, encode=boolean)
+    max_records_per_trigger: int | None = option("maxRecordsPerTrigger", default=None)
+    max_bytes_per_trigger: int | None = option("maxBytesPerTrigger", default=None)
+    min_records_per_trigger: int | None = option("minRecordsPerTrigger", default=None)
+    max_trigger_delay: timedelta = option("maxTriggerDelay", default=timedelta(minutes=15), encode=duration)
+    shard_discovery_interval: timedelta = option(
+        "shardDiscoveryInterval", default=timedelta(seconds=10), encode=duration
+    )
+    reader_buffer_size: int = option("readerBufferSize", default=256 * 1024 * 1024)
+    credentials: Credentials = DefaultCredentials()
+    role: AssumedRole | None = None
+    per_stream: tuple[StreamOptions, ...] = ()
+
+    def __post_init__(self) -> None:
+        self._check_streams()
+        _require_place(self.region, self.endpoint)
+        _require_position(self.starting_position)
+        known = get_args(RecordPublisher)
+        require(self.record_publisher in known, "record_publisher", self.record_publisher, f"one of {', '.join(known)}")
+        boolean_given = isinstance(self.fail_on_data_loss, bool)
+        require(boolean_given, "fail_on_data_loss", self.fail_on_data_loss, "True or False")
+        self._check_credentials()
+        require_count("max_records_per_trigger", self.max_records_per_trigger)
+        require_count("max_bytes_per_trigger", self.max_bytes_per_trigger)
+        require_count("min_records_per_trigger", self.min_records_per_trigger)
+        require_count("reader_buffer_size", self.reader_buffer_size, least=_LEAST_BUFFER)
+        require_duration("max_trigger_delay", self.max_trigger_delay)
+        require_duration("shard_discovery_interval", self.shard_discovery_interval, least=_LEAST_DISCOVERY)
+
+    def to_dict(self) -> SparkOptions:
+        """The options for `spark.readStream.format("kinesis").options(**o.to_dict())`.
+
+        It holds static keys in the clear, for the connector needs them, but its `repr` doesn't show them.
+        """
+        options = encoded(self) | encoded(self.credentials) | encoded(self.role)
+        for stream in self.per_stream:
+            options |= stream.to_dict()
+        return SparkOptions(options)
+
+    def _check_streams(self) -> None:
+        names = _as_tuple(self.stream_name)
+        arns = _as_tuple(self.stream_arn)
+        if bool(names) == bool(arns):
+            found = "both were" if names else "neither was"
+            raise InvalidOptionError(
+                f"stream_name and stream_arn: {found} given, exactly one is needed. Give names with a region, "
+                "or ARNs, which carry theirs."
+            )
+        for name in names:
+            _require_stream_name("stream_name", name)
+        for arn in arns:
+            valid = isinstance(arn, str) and _STREAM_ARN.fullmatch(arn) is not None
+            require(
+                valid, "stream_arn", arn, "a stream's ARN, like arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
+            )
+        self._check_per_stream({*names, *(arn.rpartition("/")[2] for arn in arns)})
+
+    def _check_credentials(self) -> None:
+        kinds = get_args(Credentials)
+        expected = f"one of {', '.join(kind.__name__ for kind in kinds)}"
+        require(isinstance(self.credentials, kinds), "credentials", type(self.credentials).__name__, expected)
+        valid = self.role is None or isinstance(self.role, AssumedRole)
+        require(valid, "role", type(self.role).__name__, "an AssumedRole, or None")
+
+    def _check_per_stream(self, names: set[str]) -> None:
+        for stream in self.per_stream:
+            found = stream.stream
+            require(
+                found in names, "per_stream", found, f"one of the streams that are read: {', '.join(sorted(names))}"
+            )
+
+
+def _as_tuple(value: str | Sequence[str] | None) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else tuple(value)
+
+
+def _require_stream_name(field: str, name: object) -> None:
+    require_match(field, name, _STREAM_NAME, "a stream's name: 1 to 128 letters, digits, '_', '.' or '-'")
+
+
+def _require_position(position: object) -> None:
+    valid = isinstance(position, StartingPosition)
+    expected = "a StartingPosition, like StartingPosition.trim_horizon()"
+    require(valid, "starting_position", position, expected)
+
+
+def _require_place(region: str | None, endpoint: str | None) -> None:
+    if region is not None:
+        require_match("region", region, _REGION, "the name of an AWS region, like eu-west-1")
+    if endpoint is not None:
+        expected = "a URL of scheme, host and perhaps port, like http://127.0.0.1:4567"
+        require(isinstance(endpoint, str) and _is_endpoint(endpoint), "endpoint", endpoint, expected)
+
+
+def _is_endpoint(text: str) -> bool:
+    try:
+        url = urlsplit(text)
+        port_is_right = url.port is None or url.port > 0
+    except ValueError:
+        return False
+    bare = url.path in ("", "/") and not (url.query or url.fragment or url.username)
+    return url.scheme in ("http", "https") and bool(url.hostname) and bare and port_is_right
+
+
+__all__ = ["KinesisOptions", "RecordPublisher", "SparkOptions", "StreamOptions"]

@@ -1,0 +1,57 @@
+"""Spark sessions for pip users: the bundled connector JAR is put on the class path before the JVM starts.
+
+On a cluster where the JAR comes by `--packages` or is installed already, none of this is needed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kinesis_spark.errors import JarMissingError
+from kinesis_spark.jars import connector_jar, on_class_path
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SPARK_JARS = "spark.jars"
+
+
+def builder(app_name: str, master: str | None = None) -> SparkSession.Builder:
+    """A session builder that has the connector.
+
+    Args:
+        app_name: the application's name in Spark's UI.
+        master: the master's URL, like `local[2]`; None leaves it to the environment, as spark-submit does.
+
+    Raises:
+        JarMissingError: if the JAR isn't in this installation, or Spark's JVM already runs without it.
+    """
+    from pyspark.sql import SparkSession
+
+    fresh = SparkSession.Builder().appName(app_name)
+    return with_kinesis(fresh if master is None else fresh.master(master))
+
+
+def with_kinesis(builder: SparkSession.Builder) -> SparkSession.Builder:
+    """Add the connector JAR to what a builder already has in `spark.jars`.
+
+    Args:
+        builder: any session builder, before `getOrCreate`.
+
+    Raises:
+        JarMissingError: if the JAR isn't in this installation, or Spark's JVM already runs without it.
+    """
+    from pyspark import SparkContext
+
+    jvm = SparkContext._jvm  # noqa: SLF001  (no public name tells whether the JVM has been started)
+    if jvm is not None:
+        if on_class_path(jvm):
+            return builder
+        raise JarMissingError(
+            "Adding the kinesis-spark JAR to a session builder: Spark's JVM already runs in this process, and it was "
+            "started without the JAR; its class path is fixed. Restart the process (in a notebook: the kernel) and use "
+            "kinesis_spark.session before any other session is created."
+        )
+    options = builder._options  # noqa: SLF001  (no public way to read a builder)
+    already = [jar for jar in str(options.get(_SPARK_JARS, "")).split(",") if jar]
+    return builder.config(_SPARK_JARS, ",".join([*already, str(connector_jar())]))

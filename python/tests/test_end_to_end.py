@@ -1,0 +1,116 @@
+"""A PySpark query reads a local stream: the one-liner, the plain Spark way, a restart, and errors of bad input."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from kinesis_spark import KinesisOptions, LocalKinesis, StartingPosition, StaticCredentials, read_stream
+from kinesis_spark.local import Record
+
+COLUMNS = [
+    ("data", "binary"),
+    ("partitionKey", "string"),
+    ("explicitHashKey", "string"),
+    ("sequenceNumber", "string"),
+    ("subSequenceNumber", "bigint"),
+    ("approximateArrivalTimestamp", "timestamp"),
+    ("streamName", "string"),
+    ("shardId", "string"),
+]
+
+
+def records(first: int, last: int) -> list[Record]:
+    return [Record(f"key-{i}", f"value-{i}".encode()) for i in range(first, last)]
+
+
+def run_to_the_end(stream: DataFrame, checkpoint: Path, rows: list[tuple[int, str]]) -> StreamingQuery:
+    """Reads all there is, appending (batch, value) to `rows`, in one run of the query."""
+
+    def collect(batch: DataFrame, batch_id: int) -> None:
+        rows.extend((batch_id, bytes(row["data"]).decode()) for row in batch.select("data").collect())
+
+    query = (
+        stream.writeStream.foreachBatch(collect)
+        .option("checkpointLocation", str(checkpoint))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(60)
+    return query
+
+
+def test_the_columns_are_those_of_the_documentation(spark: SparkSession, kinesis: LocalKinesis) -> None:
+    assert read_stream(spark, kinesis.options("events")).dtypes == COLUMNS
+
+
+def test_every_record_is_read_once_over_a_restart(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
+    rows: list[tuple[int, str]] = []
+    stream = read_stream(spark, kinesis.options("events"))
+    kinesis.put_records("events", records(0, 700))
+    run_to_the_end(stream, tmp_path / "checkpoint", rows)
+    kinesis.put_records("events", records(700, 1_000))
+    run_to_the_end(stream, tmp_path / "checkpoint", rows)
+    assert Counter(value for _, value in rows) == Counter(f"value-{i}" for i in range(1_000))
+
+
+def test_a_batch_has_no_more_than_the_limit(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
+    rows: list[tuple[int, str]] = []
+    kinesis.put_records("events", records(0, 1_000))
+    options = replace(kinesis.options("events"), max_records_per_trigger=150)
+    run_to_the_end(read_stream(spark, options), tmp_path / "checkpoint", rows)
+    sizes = Counter(batch for batch, _ in rows)
+    assert sum(sizes.values()) == 1_000
+    assert max(sizes.values()) <= 150
+
+
+def test_plain_spark_options_read_into_memory(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
+    put_at = datetime.now(timezone.utc)
+    receipts = kinesis.put_records("events", [Record("alpha", b"one"), Record("beta", b"two")])
+    query = (
+        spark.readStream.format("kinesis")
+        .options(**kinesis.options("events").to_dict())
+        .load()
+        .writeStream.format("memory")
+        .queryName("plain")
+        .option("checkpointLocation", str(tmp_path))
+        .start()
+    )
+    try:
+        query.processAllAvailable()
+        rows = {row["partitionKey"]: row for row in spark.table("plain").collect()}
+    finally:
+        query.stop()
+    assert {key: bytes(row["data"]) for key, row in rows.items()} == {"alpha": b"one", "beta": b"two"}
+    assert [rows[key]["sequenceNumber"] for key in ("alpha", "beta")] == [r.sequence_number for r in receipts]
+    assert [rows[key]["shardId"] for key in ("alpha", "beta")] == [r.shard_id for r in receipts]
+    assert {row["streamName"] for row in rows.values()} == {"events"}
+    # Spark hands out naive local times; the session's and this machine's zone may differ.
+    arrived = rows["alpha"]["approximateArrivalTimestamp"].astimezone(timezone.utc)
+    assert abs(arrived - put_at) < timedelta(minutes=1)
+
+
+def test_a_stream_that_does_not_exist_is_named(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
+    with pytest.raises(PySparkException, match="nowhere"):
+        run_to_the_end(read_stream(spark, kinesis.options("nowhere")), tmp_path, [])
+
+
+def test_secrets_show_in_no_plan_and_no_progress(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
+    secret, token = "planted-secret-key", "planted-session-token"
+    options: KinesisOptions = replace(
+        kinesis.options("events", StartingPosition.trim_horizon()),
+        credentials=StaticCredentials("AKIAPLANTED", secret, token),
+    )
+    kinesis.put_records("events", records(0, 10))
+    stream = read_stream(spark, options)
+    query = run_to_the_end(stream, tmp_path, [])
+    plan = stream._jdf.queryExecution().toString()
+    shown = [plan, str(query.lastProgress), repr(stream), *(p.read_text() for p in tmp_path.rglob("*/[0-9]*"))]
+    assert not [text for text in shown for planted in ("AKIAPLANTED", secret, token) if planted in text]

@@ -1,0 +1,121 @@
+"""The Python options and the connector's own definitions are one list: each option of one is in the other."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from datetime import timedelta
+from typing import Any, get_args, get_type_hints
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kinesis_spark import (
+    AssumedRole,
+    KinesisOptions,
+    ProfileCredentials,
+    ProviderClass,
+    RecordPublisher,
+    StaticCredentials,
+    StreamOptions,
+)
+from kinesis_spark._declare import OptionSpec, specs
+
+CLASSES = (KinesisOptions, ProfileCredentials, StaticCredentials, ProviderClass, AssumedRole)
+PER_STREAM = (StreamOptions, AssumedRole)
+
+# How each of the connector's types looks in Python; a type that is missing here is a new one to decide on.
+PYTHON_TYPE: dict[str, object] = {
+    "string": str,
+    "uri": str,
+    "arn": str,
+    "class": str,
+    "list": str | tuple[str, ...],
+    "boolean": bool,
+    "count": int,
+    "size": int,
+    "duration": timedelta,
+    "position": "StartingPosition",
+    "enum": RecordPublisher,
+}
+UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "k": 1 << 10, "g": 1 << 30}
+
+
+@pytest.fixture(scope="module")
+def jvm(spark: SparkSession) -> dict[str, dict[str, Any]]:
+    """The connector's definitions of a source's options, by name."""
+    assert spark._jvm is not None
+    text = spark._jvm.io.github.kinesisspark.config.OptionDocs.json()
+    return {o["name"]: o for o in json.loads(text) if o["scope"] in ("source", "both")}
+
+
+def declared(classes: tuple[type, ...]) -> dict[str, tuple[type, str, OptionSpec]]:
+    return {spec.name: (cls, field, spec) for cls in classes for field, spec in specs(cls).items()}
+
+
+def python_default(cls: type, field: str, spec: OptionSpec) -> str | None:
+    default = next(f.default for f in dataclasses.fields(cls) if f.name == field)
+    return None if default in (None, dataclasses.MISSING) else spec.encode(default)
+
+
+def comparable(kind: str, text: str | None) -> object:
+    """Two texts that mean the same become equal: 15m is 900s, 256m is 268435456."""
+    match = re.fullmatch(r"(\d+)([a-z]*)", text or "")
+    if match is None or kind not in ("duration", "size"):
+        return text
+    number, unit = match.groups()
+    mebibyte = 1 << 20
+    scale = mebibyte if (kind, unit) == ("size", "m") else UNITS.get(unit, 1)
+    return int(number) * scale
+
+
+def bare_type(cls: type, field: str) -> object:
+    """The annotation without `| None`."""
+    annotation = get_type_hints(cls)[field]
+    rest = [part for part in get_args(annotation) if part is not type(None)]
+    if not rest or type(None) not in get_args(annotation):
+        return annotation
+    union = rest[0]
+    for part in rest[1:]:
+        union = union | part
+    return union
+
+
+def test_each_side_has_every_option_of_the_other(jvm: dict[str, dict[str, Any]]) -> None:
+    assert sorted(declared(CLASSES)) == sorted(jvm)
+
+
+def test_the_same_options_can_be_set_per_stream(jvm: dict[str, dict[str, Any]]) -> None:
+    assert sorted(declared(PER_STREAM)) == sorted(name for name, o in jvm.items() if o["perStream"])
+
+
+def test_python_names_are_the_connector_s_in_snake_case() -> None:
+    names = {field: spec.name for field, spec in ((f, s) for _, f, s in declared(CLASSES).values())}
+    assert {field: re.sub("([A-Z])", r"_\1", name).lower() for field, name in names.items()} == {f: f for f in names}
+
+
+def test_defaults_are_the_connector_s(jvm: dict[str, dict[str, Any]]) -> None:
+    python = {n: comparable(jvm[n]["type"], python_default(*d)) for n, d in declared(CLASSES).items()}
+    assert python == {name: comparable(o["type"], o["default"]) for name, o in jvm.items()}
+
+
+def test_types_are_the_connector_s(jvm: dict[str, dict[str, Any]]) -> None:
+    for name, (cls, field, _) in declared(CLASSES).items():
+        expected = PYTHON_TYPE[jvm[name]["type"]]
+        found = bare_type(cls, field)
+        assert expected in (found, getattr(found, "__name__", None)), name
+
+
+def test_values_that_python_takes_are_known_to_the_connector(jvm: dict[str, dict[str, Any]]) -> None:
+    assert set(get_args(RecordPublisher)) <= set(jvm["recordPublisher"]["values"])
+
+
+def test_the_same_options_are_secret(jvm: dict[str, dict[str, Any]]) -> None:
+    assert {n for n, (_, _, s) in declared(CLASSES).items() if s.secret} == {n for n, o in jvm.items() if o["secret"]}
+
+
+def test_every_option_is_documented_on_both_sides(jvm: dict[str, dict[str, Any]]) -> None:
+    assert all(o["doc"].strip() and o["since"].strip() for o in jvm.values())
+    for cls, field, _ in declared(CLASSES + PER_STREAM).values():
+        assert f"        {field}: " in (cls.__doc__ or "") or f"\n    {field}: " in (cls.__doc__ or ""), (cls, field)

@@ -1,0 +1,137 @@
+"""LocalKinesis: starts, answers, stores, and is gone afterwards, however its owner ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from base64 import b64decode
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from kinesis_spark import LocalKinesis, LocalKinesisError
+from kinesis_spark.local import KinesisClient, Record
+
+
+def alive(pid: int) -> bool:
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
+
+
+def await_end(pid: int, seconds: float = 15) -> bool:
+    deadline = time.monotonic() + seconds
+    while alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not alive(pid)
+
+
+def stored(client: KinesisClient, stream: str) -> Counter[bytes]:
+    found: Counter[bytes] = Counter()
+    for shard in client.call("ListShards", StreamName=stream)["Shards"]:
+        request = {"StreamName": stream, "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
+        iterator = client.call("GetShardIterator", **request)["ShardIterator"]
+        while True:
+            answer = client.call("GetRecords", ShardIterator=iterator, Limit=10_000)
+            found.update(b64decode(record["Data"]) for record in answer["Records"])
+            iterator = answer.get("NextShardIterator")
+            if iterator is None or not answer["MillisBehindLatest"]:
+                break
+    return found
+
+
+def test_records_that_were_put_are_stored_once_each(kinesis: LocalKinesis) -> None:
+    records = [Record(f"key-{i}", f"value-{i}".encode()) for i in range(1_234)]
+    receipts = kinesis.put_records("events", records)
+    assert len({(r.shard_id, r.sequence_number) for r in receipts}) == len(records)
+    assert stored(kinesis.client, "events") == Counter(r.data for r in records)
+
+
+def test_an_explicit_hash_key_decides_the_shard(kinesis: LocalKinesis) -> None:
+    low, high = (Record("same", b"x", str(key)) for key in (0, (1 << 128) - 1))
+    assert {r.shard_id for r in kinesis.put_records("events", [low] * 3)} == {"shardId-000000000000"}
+    assert {r.shard_id for r in kinesis.put_records("events", [high] * 3)} == {"shardId-000000000001"}
+
+
+def test_large_records_are_split_over_calls(kinesis: LocalKinesis) -> None:
+    kinesis.put_records("events", [Record(str(i), b"x" * 900_000) for i in range(12)])
+    assert sum(stored(kinesis.client, "events").values()) == 12
+
+
+def test_a_stream_can_be_made_later(kinesis: LocalKinesis) -> None:
+    kinesis.client.create_stream("more", 3)
+    assert len(kinesis.client.call("ListShards", StreamName="more")["Shards"]) == 3
+
+
+def test_the_service_s_error_is_quoted(kinesis: LocalKinesis) -> None:
+    with pytest.raises(LocalKinesisError, match=r"PutRecords at http.*ResourceNotFoundException"):
+        kinesis.put_records("nowhere", [Record("key", b"x")])
+
+
+def test_options_point_at_the_server(kinesis: LocalKinesis) -> None:
+    options = kinesis.options("events").to_dict()
+    assert options["endpoint"] == kinesis.endpoint
+    assert (options["streamName"], options["startingPosition"]) == ("events", "TRIM_HORIZON")
+
+
+def test_it_is_gone_after_the_with_block() -> None:
+    with LocalKinesis() as server:
+        pid = server.pid
+        assert alive(pid)
+    assert not alive(pid)
+    with pytest.raises(LocalKinesisError, match="isn't running"):
+        _ = server.endpoint
+
+
+def test_it_can_be_started_again_but_not_twice() -> None:
+    server = LocalKinesis()
+    with server, pytest.raises(LocalKinesisError, match="already"):
+        server.start()
+    with server:
+        assert alive(server.pid)
+
+
+def test_its_death_is_told_with_its_log(kinesis: LocalKinesis) -> None:
+    pid = kinesis.pid
+    os.kill(pid, signal.SIGKILL)
+    assert await_end(pid)
+    with pytest.raises(LocalKinesisError, match="has ended with status -9"):
+        _ = kinesis.endpoint
+
+
+def test_a_start_that_fails_quotes_what_the_server_said() -> None:
+    with pytest.raises(LocalKinesisError, match="before it was ready") as failed:
+        LocalKinesis(arguments=["--no-such-argument"]).start()
+    assert "no-such-argument" in str(failed.value)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_it_ends_with_its_parent_even_if_that_is_killed() -> None:
+    script = (
+        "import time; from kinesis_spark import LocalKinesis\n"
+        "server = LocalKinesis().start(); print(server.pid, flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-I", "-c", script], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        assert alive(pid)
+        parent.kill()
+    assert await_end(pid)
+
+
+def test_the_command_line_announces_the_endpoint() -> None:
+    command = [sys.executable, "-I", "-m", "kinesis_spark.local", "--port", "0", "--stream", "events:4", "--exit-with-stdin"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        assert server.stdin is not None
+        endpoint = json.loads(server.stdout.readline())["endpoint"]
+        assert len(KinesisClient(endpoint).call("ListShards", StreamName="events")["Shards"]) == 4
+        server.stdin.close()
+        assert server.wait(15) == 0

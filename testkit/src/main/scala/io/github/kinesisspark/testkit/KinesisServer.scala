@@ -1,0 +1,49 @@
+package io.github.kinesisspark.testkit
+
+import io.github.kinesisspark.testkit.http.{AdminHandler, HttpServer, KinesisHandler}
+
+import java.net.URI
+
+/** An embedded Kinesis Data Streams: the service's protocol and semantics over real HTTP, with a clock that can be driven
+  * and faults that can be planned.
+  * {{{
+  * val server = KinesisServer.start()
+  * server.streams.createStream("events", shards = 4)
+  * server.streams.put("events", "key", "data")
+  * // ... clients at server.endpoint, with any credentials ...
+  * server.close()
+  * }}}
+  */
+final class KinesisServer private (config: KinesisServerConfig) extends AutoCloseable {
+
+  /** The fault plan; empty at first. */
+  val faults: FaultPlan = new FaultPlan
+
+  /** What was asked of this server. */
+  val calls: CallLog = new CallLog(config.recentCalls)
+
+  /** The streams, without HTTP. */
+  val streams: Streams = new Streams(config)
+
+  private val http = new HttpServer(
+    config,
+    Seq(new AdminHandler(config.clock, faults, calls), new KinesisHandler(config, streams, faults, calls))
+  )
+
+  /** Where cleartext clients connect, with HTTP/1.1 or HTTP/2 with prior knowledge. */
+  def endpoint: URI = http.endpoint
+
+  /** Where TLS clients connect, if the server was started with a TLS port. The certificate is self-signed. */
+  def tlsEndpoint: Option[URI] = http.tlsEndpoint
+
+  def clock: ServiceClock = config.clock
+  def region: String      = config.region
+
+  override def close(): Unit = http.close()
+}
+
+object KinesisServer {
+
+  /** Starts a server; it listens when this returns. */
+  def start(config: KinesisServerConfig = KinesisServerConfig()): KinesisServer = new KinesisServer(config)
+}

@@ -1,0 +1,46 @@
+package io.github.kinesisspark.testkit
+
+import scala.concurrent.duration._
+
+/** Everything a server can be started with. The defaults are a service without limits, delays or TLS.
+  *
+  * @param port the cleartext port (HTTP/1.1 and HTTP/2 with prior knowledge); 0 takes a free one
+  * @param tlsPort the TLS port (ALPN, self-signed certificate), if there shall be one; 0 takes a free one
+  * @param enforceLimits whether calls are refused as the service's quotas have it
+  * @param shardLimit open shards of all streams together, as the account's quota
+  * @param seed of the gaps between sequence numbers
+  * @param createDelay how long a stream is CREATING
+  * @param updateDelay how long a stream is UPDATING after a reshard or a change of retention
+  * @param deleteDelay how long a stream is DELETING before it is gone
+  * @param requireSignature whether a call without an Authorization header is refused; signatures are never checked
+  * @param futureTimestamps what AT_TIMESTAMP later than now does
+  * @param recentCalls how many requests the call log remembers one by one
+  */
+final case class KinesisServerConfig(
+    port: Int = 0,
+    host: String = "127.0.0.1",
+    tlsPort: Option[Int] = None,
+    region: String = "us-east-1",
+    accountId: String = "000000000000",
+    enforceLimits: Boolean = false,
+    shardLimit: Int = 100000,
+    clock: ServiceClock = ServiceClock.system,
+    seed: Long = 0,
+    createDelay: FiniteDuration = Duration.Zero,
+    updateDelay: FiniteDuration = Duration.Zero,
+    deleteDelay: FiniteDuration = Duration.Zero,
+    requireSignature: Boolean = false,
+    futureTimestamps: FutureTimestamps = FutureTimestamps.Wait,
+    recentCalls: Int = 10000
+)
+
+/** What a starting timestamp later than the service's clock does. */
+sealed trait FutureTimestamps
+object FutureTimestamps {
+
+  /** The iterator gives nothing until that time, as the API reference says. */
+  case object Wait extends FutureTimestamps
+
+  /** InvalidArgumentException, as users have seen the service answer. */
+  case object Refuse extends FutureTimestamps
+}

@@ -1,0 +1,114 @@
+package io.github.kinesisspark.testkit
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import picocli.CommandLine
+import picocli.CommandLine.{Command, Option => Flag}
+
+import java.nio.file.{Files, Path, StandardCopyOption}
+import java.util.concurrent.{Callable, CountDownLatch}
+import scala.jdk.CollectionConverters._
+
+/** `java -jar`: starts a server, says where in one line of JSON, and stays until it is told or left alone. */
+@Command(
+  name = "kinesis-spark-testkit",
+  mixinStandardHelpOptions = true,
+  description = Array("An embedded Amazon Kinesis Data Streams for tests.")
+)
+final class Main extends Callable[Integer] {
+
+  @Flag(names = Array("--port"), description = Array("Cleartext port; 0 takes a free one (default)."))
+  var port: Int = 0
+
+  @Flag(names = Array("--host"), description = Array("Address to listen on (default 127.0.0.1)."))
+  var host: String = "127.0.0.1"
+
+  @Flag(names = Array("--tls-port"), description = Array("TLS port; 0 takes a free one. No TLS if absent."))
+  var tlsPort: Integer = _
+
+  @Flag(names = Array("--region"), description = Array("Region in ARNs (default us-east-1)."))
+  var region: String = "us-east-1"
+
+  @Flag(names = Array("--stream"), description = Array("Stream to create, as name:shards. Can be repeated."))
+  var streams: java.util.List[String] = new java.util.ArrayList[String]
+
+  @Flag(names = Array("--limits"), description = Array("Refuse calls as the service's quotas have it."))
+  var limits: Boolean = false
+
+  @Flag(names = Array("--seed"), description = Array("Seed of the gaps between sequence numbers (default 0)."))
+  var seed: Long = 0
+
+  @Flag(
+    names = Array("--manual-clock"),
+    description = Array("A clock that stands still until POST /_testkit/clock moves it.")
+  )
+  var manualClock: Boolean = false
+
+  @Flag(names = Array("--port-file"), description = Array("File that gets the same line of JSON."))
+  var portFile: Path = _
+
+  @Flag(names = Array("--exit-with-stdin"), description = Array("Exit when standard input ends."))
+  var exitWithStdin: Boolean = false
+
+  @Flag(names = Array("--parent-pid-watch"), description = Array("Exit when the process that started this one ends."))
+  var watchParent: Boolean = false
+
+  override def call(): Integer = {
+    val server = KinesisServer.start(
+      KinesisServerConfig(
+        port = port,
+        host = host,
+        tlsPort = Option(tlsPort).map(_.intValue),
+        region = region,
+        enforceLimits = limits,
+        seed = seed,
+        clock = if (manualClock) ManualClock() else ServiceClock.shifted()
+      )
+    )
+    try {
+      streams.asScala.map(Main.stream).foreach { case (name, shards) => server.streams.createStream(name, shards) }
+      announce(server)
+      awaitEnd()
+    } finally server.close()
+    0
+  }
+
+  private def announce(server: KinesisServer): Unit = {
+    val facts = new ObjectMapper().createObjectNode().put("endpoint", server.endpoint.toString)
+    server.tlsEndpoint.foreach(uri => facts.put("tlsEndpoint", uri.toString))
+    val line = facts.put("region", region).put("pid", ProcessHandle.current.pid).toString
+    // Moved into place, so that whoever waits for the file never reads half of it.
+    Option(portFile).foreach { file =>
+      val part = Files.writeString(file.resolveSibling(s"${file.getFileName}.part"), line)
+      Files.move(part, file, StandardCopyOption.REPLACE_EXISTING)
+    }
+    println(line)
+  }
+
+  private def awaitEnd(): Unit = {
+    val end = new CountDownLatch(1)
+    if (watchParent) ProcessHandle.current.parent.ifPresent { parent =>
+      parent.onExit.thenRun(() => end.countDown())
+      ()
+    }
+    if (exitWithStdin) {
+      val reader = new Thread(
+        () => { System.in.transferTo(java.io.OutputStream.nullOutputStream()); end.countDown() },
+        "kinesis-testkit-stdin"
+      )
+      reader.setDaemon(true)
+      reader.start()
+    }
+    end.await()
+  }
+}
+
+object Main {
+  def main(args: Array[String]): Unit = System.exit(new CommandLine(new Main).execute(args: _*))
+
+  /** Reads `name:shards`; one shard if only a name is given. */
+  private[testkit] def stream(text: String): (String, Int) = text.split(':') match {
+    case Array(name)                                      => (name, 1)
+    case Array(name, count) if count.matches("[1-9]\\d*") => (name, count.toInt)
+    case _ => throw new IllegalArgumentException(s"--stream $text: name:shards expected, as in events:4")
+  }
+}

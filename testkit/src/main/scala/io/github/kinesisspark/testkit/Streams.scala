@@ -1,0 +1,115 @@
+package io.github.kinesisspark.testkit
+
+import io.github.kinesisspark.testkit.model._
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.AtomicInteger
+import scala.jdk.CollectionConverters._
+
+/** The streams of the account: what the service's calls work on, and a direct way in for tests that want to set up
+  * streams and records without HTTP. Errors of the direct calls are [[model.ServiceException]]s.
+  */
+final class Streams private[testkit] (config: KinesisServerConfig) {
+  private val byName       = new ConcurrentHashMap[String, Stream]
+  private val incarnations = new AtomicInteger
+
+  /** Makes a stream. */
+  def createStream(name: String, shards: Int, settings: StreamSettings = StreamSettings.default): Unit =
+    create(name, shards, settings).fold(_.raise(), _ => ())
+
+  /** Puts one record, past all limits and faults but the shard's write quota. */
+  def put(stream: String, partitionKey: String, data: Array[Byte]): Placed =
+    existing(stream).put(HashKey.of(partitionKey), Some(partitionKey), data).fold(_.raise(), identity)
+
+  def put(stream: String, partitionKey: String, data: String): Placed = put(stream, partitionKey, data.getBytes(UTF_8))
+
+  /** Puts one record into a shard of one's choice. */
+  def putInto(stream: String, shardId: String, partitionKey: String, data: Array[Byte]): Placed = {
+    val range = existing(stream).map.get(shardId).getOrElse(notFound(shardId, stream)).range
+    existing(stream).put(range.start, Some(partitionKey), data).fold(_.raise(), identity)
+  }
+
+  /** Puts a record without a partition key, as a stream that distributes records itself holds them. */
+  def putUnkeyed(stream: String, data: Array[Byte]): Placed =
+    existing(stream).put(HashKey.of(data.length.toString), None, data).fold(_.raise(), identity)
+
+  /** Splits a shard in the middle of its range, or at `at`. */
+  def split(stream: String, shardId: String, at: Option[BigInt] = None): Unit = {
+    val range = existing(stream).map.get(shardId).getOrElse(notFound(shardId, stream)).range
+    existing(stream).split(shardId, at.getOrElse((range.start + range.end + 1) / 2)).fold(_.raise(), identity)
+  }
+
+  /** Merges two adjacent shards. */
+  def merge(stream: String, shardId: String, adjacent: String): Unit =
+    existing(stream).merge(shardId, adjacent).fold(_.raise(), identity)
+
+  /** Goes to `count` uniform shards. */
+  def updateShardCount(stream: String, count: Int): Unit = existing(stream).rescale(count).fold(_.raise(), identity)
+
+  /** Forgets a shard's records below a sequence number, as if they were past retention. */
+  def trim(stream: String, shardId: String, belowSequenceNumber: String): Unit = existing(stream).trim(
+    shardId,
+    SequenceNumber.parse(belowSequenceNumber).getOrElse(sys.error(s"$belowSequenceNumber is no sequence number"))
+  )
+
+  def deleteStream(name: String): Unit = existing(name).delete()
+
+  /** The names of all streams, in order. */
+  def names: Vector[String] = byName.keys.asScala.toVector.sorted.filter(get(_).nonEmpty)
+
+  /** A stream's shards, open and closed, in the order they were made. */
+  def shards(stream: String): Vector[ShardInfo] = existing(stream).map.shards
+
+  /** How many records a stream holds. */
+  def recordCount(stream: String): Long = existing(stream).recordCount
+
+  private[testkit] def get(name: String): Option[Stream] = Option(byName.get(name)).flatMap { stream =>
+    if (stream.isGone) { byName.remove(name, stream); None }
+    else Some(stream)
+  }
+
+  private[testkit] def all: Vector[Stream] = names.flatMap(get)
+
+  private[testkit] def existing(name: String): Stream =
+    get(name).getOrElse(ServiceError.streamNotFound(name, config.accountId).raise())
+
+  private[testkit] def create(name: String, shards: Int, settings: StreamSettings): Either[ServiceError, Stream] =
+    checkShardLimit(shards).flatMap { _ =>
+      val stream = new Stream(
+        name,
+        arnOf(name),
+        config.clock.millis,
+        incarnations.getAndIncrement() & 0xff,
+        shards,
+        settings,
+        config
+      )
+      get(name) // One whose deletion is over makes room.
+      Either.cond(
+        byName.putIfAbsent(name, stream) == null,
+        stream,
+        ServiceError.inUse(s"Stream $name under account ${config.accountId} already exists.")
+      )
+    }
+
+  /** Whether the account may have that many shards more. */
+  private[testkit] def checkShardLimit(more: Int): Either[ServiceError, Unit] = {
+    val open = all.iterator.map(_.map.open.size).sum
+    Either.cond(
+      open + more <= config.shardLimit,
+      (),
+      ServiceError.limitExceeded(
+        s"This request would exceed the shard limit for the account ${config.accountId} in ${config.region}. " +
+          s"Current shard count for the account: $open. Limit: ${config.shardLimit}. " +
+          s"Number of additional shards that would have resulted from this request: $more."
+      )
+    )
+  }
+
+  private[testkit] def arnOf(name: String): String =
+    s"arn:aws:kinesis:${config.region}:${config.accountId}:stream/$name"
+
+  private def notFound(shardId: String, stream: String): Nothing =
+    ServiceError.shardNotFound(shardId, stream, config.accountId).raise()
+}

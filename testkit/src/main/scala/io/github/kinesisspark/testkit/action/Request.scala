@@ -1,0 +1,86 @@
+package io.github.kinesisspark.testkit.action
+
+import io.github.kinesisspark.testkit.{FaultEffect, KinesisServerConfig, Streams, Strike}
+import io.github.kinesisspark.testkit.model._
+import io.github.kinesisspark.testkit.wire.{Fields, Reply}
+
+/** One call as an operation sees it: its members, the account it works on, and the faults that only the operation itself
+  * can play. What every operation needs to find and to check stands here once.
+  */
+final private[testkit] class Request(
+    val fields: Fields,
+    val streams: Streams,
+    val config: KinesisServerConfig,
+    strikes: Vector[Strike]
+) {
+  val now: Long = config.clock.millis
+
+  /** The faults whose effect is one that the operation plays. */
+  def effects[E](of: PartialFunction[FaultEffect, E]): Vector[(E, Strike)] =
+    strikes.flatMap(strike => of.lift(strike.rule.effect).map(_ -> strike))
+
+  /** The stream by name or ARN, in whatever state. */
+  def stream: Stream = {
+    val name = Request
+      .streamName(fields)
+      .getOrElse(
+        ServiceError.invalidArgument("Either StreamName or StreamARN must be specified.").raise()
+      )
+    Request.checkName(name, "streamName")
+    val stream = streams.existing(name)
+    fields.text("StreamARN").filterNot(_ == stream.arn).foreach { arn =>
+      ServiceError.notFound(s"Stream arn $arn under account ${config.accountId} not found.").raise()
+    }
+    stream
+  }
+
+  /** The stream, for calls that need it to have been made. */
+  def readyStream: Stream = ready(stream)
+
+  def ready(stream: Stream): Stream =
+    if (stream.status == StreamStatus.Creating) ServiceError.streamNotFound(stream.name, config.accountId).raise()
+    else stream
+
+  /** A number within bounds. */
+  def bounded(member: String, value: Int, low: Int, high: Int): Int =
+    if (value < low) invalid(value, member, s"Member must have value greater than or equal to $low")
+    else if (value > high) invalid(value, member, s"Member must have value less than or equal to $high")
+    else value
+
+  private def invalid(value: Int, member: String, constraint: String): Nothing =
+    ServiceError.validation(value.toString, member, constraint).raise()
+}
+
+private[testkit] object Request {
+
+  /** The stream a call names, if any. */
+  def streamName(fields: Fields): Option[String] =
+    fields.text("StreamName").orElse(fields.text("StreamARN").map(_.split('/').lift(1).getOrElse("")))
+
+  def checkName(name: String, member: String): Unit =
+    if (!name.matches("[a-zA-Z0-9_.-]{1,128}"))
+      ServiceError
+        .validation(name, member, "Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+")
+        .raise()
+}
+
+/** What came of a call.
+  *
+  * @param records how many records it carried or answered with
+  * @param shards the shards it turned out to concern, where the request itself does not say
+  */
+final private[testkit] case class Outcome(reply: Reply, records: Int = 0, shards: Set[String] = Set.empty)
+
+private[testkit] object Outcome {
+  val done: Outcome = Outcome(Reply.Empty)
+}
+
+private[testkit] object Operation {
+
+  /** An operation of the service: it answers or raises a [[ServiceException]]. */
+  type Operation = Request => Outcome
+
+  /** Every operation by its name on the wire. Consumers and subscriptions join here. */
+  val all: Map[String, Operation] =
+    StreamOperations.all ++ ReshardOperations.all ++ ListShards.all ++ ReadOperations.all ++ WriteOperations.all
+}

@@ -1,0 +1,179 @@
+package io.github.kinesisspark.testkit.action
+
+import io.github.kinesisspark.testkit.model._
+import io.github.kinesisspark.testkit.wire.{Reply, Writer}
+
+/** Making, describing, listing, changing and deleting streams. */
+private[testkit] object StreamOperations {
+  import Operation.Operation
+
+  val all: Map[String, Operation] = Map(
+    "CreateStream"                  -> create _,
+    "DeleteStream"                  -> delete _,
+    "DescribeStream"                -> describe _,
+    "DescribeStreamSummary"         -> summarize _,
+    "ListStreams"                   -> list _,
+    "DescribeLimits"                -> limits _,
+    "IncreaseStreamRetentionPeriod" -> increaseRetention _,
+    "DecreaseStreamRetentionPeriod" -> decreaseRetention _,
+    "UpdateMaxRecordSize"           -> updateMaxRecordSize _,
+    "UpdateStreamMode"              -> updateMode _
+  )
+
+  /** An on-demand stream begins with four shards, unless it is told otherwise. */
+  private val OnDemandShards = 4
+
+  private def create(request: Request): Outcome = {
+    val name = request.fields.requiredText("StreamName")
+    Request.checkName(name, "streamName")
+    val mode   = modeOf(request).getOrElse(StreamMode.Provisioned)
+    val shards = (mode, request.fields.int("ShardCount")) match {
+      case (_, Some(count))               => request.bounded("shardCount", count, 1, 100000)
+      case (StreamMode.OnDemand, None)    => OnDemandShards
+      case (StreamMode.Provisioned, None) => ServiceError.missing("shardCount").raise()
+    }
+    val size = request.fields.int("MaxRecordSizeInKiB").fold(Quota.MinRecordKiB)(recordSize(request, _))
+    request.streams
+      .create(name, shards, StreamSettings.default.copy(maxRecordKiB = size, mode = mode))
+      .fold(_.raise(), _ => Outcome.done)
+  }
+
+  private def delete(request: Request): Outcome = {
+    request.stream.delete()
+    Outcome.done
+  }
+
+  private def describe(request: Request): Outcome = {
+    val stream = request.stream
+    val limit  = request.fields
+      .int("Limit")
+      .fold(Quota.DescribeStreamDefaultShards)(request.bounded("limit", _, 1, Quota.DescribeStreamMaxShards))
+    val after = request.fields.text("ExclusiveStartShardId")
+    val known =
+      if (stream.status == StreamStatus.Creating) Vector.empty
+      else ShardFilter.select(stream.map.shards, ShardFilter.FromTrimHorizon, stream.horizon)
+    val rest = known.filter(s => after.forall(s.id > _))
+    Outcome(Reply.Members(_.structure("StreamDescription") { out =>
+      common(out, stream)
+      out.array("Shards")(rest.take(limit))(ListShards.write)
+      out.flag("HasMoreShards", rest.size > limit)
+    }))
+  }
+
+  private def summarize(request: Request): Outcome = {
+    val stream = request.stream
+    Outcome(Reply.Members(_.structure("StreamDescriptionSummary") { out =>
+      common(out, stream)
+      out.number("OpenShardCount", stream.map.open.size)
+      out.number("ConsumerCount", 0)
+      out.number("MaxRecordSizeInKiB", stream.settings.maxRecordKiB)
+    }))
+  }
+
+  private def list(request: Request): Outcome = {
+    val limit = request.fields
+      .int("Limit")
+      .fold(Quota.ListStreamsDefaultResults)(request.bounded("limit", _, 1, Quota.ListStreamsMaxResults))
+    val after = request.fields.text("NextToken").orElse(request.fields.text("ExclusiveStartStreamName"))
+    val rest  = request.streams.all.filter(s => after.forall(s.name > _))
+    val page  = rest.take(limit)
+    Outcome(Reply.Members { out =>
+      out.texts("StreamNames", page.map(_.name))
+      out.flag("HasMoreStreams", rest.size > limit)
+      out.optional("NextToken", Option.when(rest.size > limit)(page.last.name))
+      out.array("StreamSummaries")(page)(identify)
+    })
+  }
+
+  private def limits(request: Request): Outcome = {
+    val streams = request.streams.all
+    Outcome(Reply.Members { out =>
+      out.number("ShardLimit", request.config.shardLimit)
+      out.number("OpenShardCount", streams.iterator.map(_.map.open.size).sum)
+      out.number("OnDemandStreamCount", streams.count(_.settings.mode == StreamMode.OnDemand))
+      out.number("OnDemandStreamCountLimit", 50)
+    })
+  }
+
+  private def increaseRetention(request: Request): Outcome = changeRetention(request) { (stream, hours, existing) =>
+    Option.when(hours < existing)(
+      s"Requested retention period ($hours hours) for stream $stream can not be shorter than existing retention " +
+        s"period ($existing hours). Use DecreaseRetentionPeriod API."
+    )
+  }
+
+  private def decreaseRetention(request: Request): Outcome = changeRetention(request) { (stream, hours, existing) =>
+    Option.when(hours > existing)(
+      s"Requested retention period ($hours hours) for stream $stream can not be longer than existing retention " +
+        s"period ($existing hours). Use IncreaseRetentionPeriod API."
+    )
+  }
+
+  private def changeRetention(request: Request)(wrong: (String, Int, Int) => Option[String]): Outcome = {
+    val hours  = request.fields.requiredInt("RetentionPeriodHours")
+    val bounds =
+      if (hours < Quota.MinRetentionHours)
+        Some(
+          s"Minimum allowed retention period is ${Quota.MinRetentionHours} hours. Requested retention period ($hours hours) is too short."
+        )
+      else if (hours > Quota.MaxRetentionHours)
+        Some(
+          s"Maximum allowed retention period is ${Quota.MaxRetentionHours} hours. Requested retention period ($hours hours) is too long."
+        )
+      else None
+    val stream = request.stream
+    change(stream) { settings =>
+      bounds
+        .orElse(wrong(stream.name, hours, settings.retentionHours))
+        .map(ServiceError.invalidArgument)
+        .toLeft(settings.copy(retentionHours = hours))
+    }
+  }
+
+  private def updateMaxRecordSize(request: Request): Outcome = {
+    val size = recordSize(request, request.fields.requiredInt("MaxRecordSizeInKiB"))
+    change(request.stream)(settings => Right(settings.copy(maxRecordKiB = size)))
+  }
+
+  private def updateMode(request: Request): Outcome = {
+    val mode = request.fields.required("StreamModeDetails")(modeOf(request))
+    change(request.stream)(settings => Right(settings.copy(mode = mode)))
+  }
+
+  private def change(stream: Stream)(to: StreamSettings => Either[ServiceError, StreamSettings]): Outcome =
+    stream.update(to).fold(_.raise(), _ => Outcome.done)
+
+  private def recordSize(request: Request, kib: Int): Int =
+    request.bounded("maxRecordSizeInKiB", kib, Quota.MinRecordKiB, Quota.MaxRecordKiB)
+
+  private def modeOf(request: Request): Option[StreamMode] =
+    request.fields.structure("StreamModeDetails").map { details =>
+      val name = details.requiredText("StreamMode")
+      StreamMode.all
+        .find(_.name == name)
+        .getOrElse(
+          ServiceError
+            .validation(
+              name,
+              "streamModeDetails.streamMode",
+              s"Member must satisfy enum value set: [${StreamMode.all.map(_.name).mkString(", ")}]"
+            )
+            .raise()
+        )
+    }
+
+  private def common(out: Writer, stream: Stream): Unit = {
+    identify(out, stream)
+    out.number("RetentionPeriodHours", stream.settings.retentionHours)
+    out.array("EnhancedMonitoring")(Vector(()))((item, _) => item.texts("ShardLevelMetrics", Nil))
+    out.text("EncryptionType", "NONE")
+  }
+
+  private def identify(out: Writer, stream: Stream): Unit = {
+    out.text("StreamName", stream.name)
+    out.text("StreamARN", stream.arn)
+    out.text("StreamStatus", stream.status.name)
+    out.structure("StreamModeDetails")(_.text("StreamMode", stream.settings.mode.name))
+    out.time("StreamCreationTimestamp", stream.createdAt)
+  }
+}

@@ -1,0 +1,47 @@
+package io.github.kinesisspark.testkit.model
+
+/** The service's quotas, in one place. Sources: "Quotas and limits" of the Kinesis developer guide and the API reference. */
+object Quota {
+  private val MiB = 1024 * 1024
+
+  val GetRecordsCallsPerShard: Long       = 5
+  val GetRecordsBytesPerShard: Long       = 2L * MiB
+  val GetShardIteratorCallsPerShard: Long = 5
+  val WriteRecordsPerShard: Long          = 1000
+  val WriteBytesPerShard: Long            = 1L * MiB
+  val ListShardsCallsPerStream: Long      = 1000
+  val GetRecordsMaxRecords: Int           = 10000
+  val GetRecordsMaxBytes: Int             = 10 * MiB
+  val PutRecordsMaxRecords: Int           = 500
+  val PutRecordsMaxBytes: Long            = 10L * MiB
+  val MinRecordKiB: Int                   = 1024
+  val MaxRecordKiB: Int                   = 10240
+  val IteratorMillis: Long                = 5 * 60 * 1000
+  val NextTokenMillis: Long               = 300 * 1000
+  val MinRetentionHours: Int              = 24
+  val MaxRetentionHours: Int              = 8760
+  val ListShardsMaxResults: Int           = 10000
+  val ListShardsDefaultResults: Int       = 1000
+  val DescribeStreamMaxShards: Int        = 10000
+  val DescribeStreamDefaultShards: Int    = 100
+  val ListStreamsMaxResults: Int          = 10000
+  val ListStreamsDefaultResults: Int      = 100
+  val ConsumersPerStream: Int             = 20
+  val ConsumersCreating: Int              = 5
+
+  /** Calls a second of the account as a whole, for the calls that have such a quota. */
+  val AccountCalls: Map[String, Long] = Map(
+    "CreateStream"             -> 5L,
+    "DeleteStream"             -> 5L,
+    "DescribeStream"           -> 10L,
+    "DescribeStreamSummary"    -> 20L,
+    "ListStreams"              -> 5L,
+    "SplitShard"               -> 5L,
+    "MergeShards"              -> 5L,
+    "UpdateShardCount"         -> 10L,
+    "RegisterStreamConsumer"   -> 5L,
+    "DeregisterStreamConsumer" -> 5L,
+    "DescribeStreamConsumer"   -> 20L,
+    "ListStreamConsumers"      -> 5L
+  )
+}

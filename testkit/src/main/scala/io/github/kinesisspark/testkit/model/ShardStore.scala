@@ -1,0 +1,144 @@
+package io.github.kinesisspark.testkit.model
+
+import java.util.SplittableRandom
+
+/** One shard's records, the numbers it gives out, and what is left of its quotas. Its lock is the only one that reading
+  * and writing take; nothing slow happens under it.
+  */
+final private[testkit] class ShardStore(val info: ShardInfo, incarnation: Int, seed: Long, limited: Boolean) {
+  import ShardStore._
+
+  private val log          = new RecordLog
+  private val gaps         = new SplittableRandom(seed * 31 + info.index)
+  private var nextOrdinal  = 1L
+  private var closed       = false
+  private var reads        = RateLimit.full(Quota.GetRecordsCallsPerShard, info.madeAtMillis)
+  private var readBytes    = RateLimit.full(Quota.GetRecordsBytesPerShard, info.madeAtMillis)
+  private var iterators    = RateLimit.full(Quota.GetShardIteratorCallsPerShard, info.madeAtMillis)
+  private var writes       = RateLimit.full(Quota.WriteRecordsPerShard, info.madeAtMillis)
+  private var writtenBytes = RateLimit.full(Quota.WriteBytesPerShard, info.madeAtMillis)
+
+  def append(key: Option[String], data: Array[Byte], now: Long): Append = synchronized {
+    if (closed) Append.Closed
+    else if (!takeWrite(key.fold(0)(_.length) + data.length, now)) Append.Throttled
+    else {
+      val ordinal  = takeOrdinal()
+      var sequence = ""
+      log.append(ordinal, now, arrived => { sequence = number(ordinal, arrived); sequence }, key, data)
+      Append.Stored(sequence)
+    }
+  }
+
+  /** Takes no more records.
+    *
+    * @return the ending sequence number, above all records'
+    */
+  def close(now: Long): String = synchronized {
+    closed = true
+    number(takeOrdinal(), now)
+  }
+
+  /** The records from a position on.
+    *
+    * @param horizon records that arrived before it are trimmed first
+    */
+  def read(position: ReadPosition, maxRecords: Int, now: Long, horizon: Long): Read = synchronized {
+    log.trimArrivedBefore(horizon)
+    if (limited && !readBytes.isFree(now)) Read.Throttled
+    else if (!takeRead(now)) Read.Throttled
+    else
+      resolve(position, now) match {
+        case None          => Read.Records(RecordLog.Slices.empty, Option.when(!closed)(position), 0)
+        case Some(ordinal) =>
+          val slices = log.read(ordinal, maxRecords, Quota.GetRecordsMaxBytes)
+          val next   = slices.lastOrdinal.fold(ordinal)(_ + 1)
+          val more   = log.lastOrdinal.exists(_ >= next)
+          // More than zero while there is more, even if it arrived this very millisecond: zero means caught up.
+          val behind = if (more) slices.lastArrival.fold(1L)(at => math.max(1L, now - at)) else 0L
+          if (limited) readBytes = readBytes.charge(slices.bytes, now)
+          Read.Records(slices, Option.when(more || !closed)(ReadPosition.AtOrdinal(next)), behind)
+      }
+  }
+
+  /** Where an iterator that is asked for now begins; none if its quota is used up. */
+  def positionOf(start: StartingPoint, now: Long): Option[ReadPosition] = synchronized {
+    Option.when(takeIterator(now)) {
+      start match {
+        case StartingPoint.TrimHorizon  => ReadPosition.AtOrdinal(0)
+        case StartingPoint.Latest       => ReadPosition.AtOrdinal(nextOrdinal)
+        case StartingPoint.AtOrdinal(o) => ReadPosition.AtOrdinal(o)
+        case StartingPoint.AtTime(t)    =>
+          resolve(ReadPosition.AtTime(t), now).fold[ReadPosition](ReadPosition.AtTime(t))(ReadPosition.AtOrdinal(_))
+      }
+    }
+  }
+
+  /** Whether a sequence number was given out by this shard, and by this stream rather than a deleted namesake. */
+  def owns(number: SequenceNumber): Boolean =
+    number.shardIndex == info.index && number.shardMadeAt == info.madeAtSecond && number.incarnation == incarnation
+
+  def trimBelow(ordinal: Long): Unit = synchronized(log.trimBelow(ordinal))
+
+  def recordCount: Long = synchronized(log.size)
+
+  private def resolve(position: ReadPosition, now: Long): Option[Long] = position match {
+    case ReadPosition.AtOrdinal(o) => Some(o)
+    case ReadPosition.AtTime(t)    => log.firstArrivedFrom(t).orElse(Option.when(t <= now)(nextOrdinal))
+  }
+
+  private def number(ordinal: Long, arrived: Long): String =
+    SequenceNumber(info.madeAtSecond, info.index, ordinal, incarnation, arrived / 1000).toString
+
+  // The service's numbers have gaps; so have these, lest anyone counts on the next one.
+  private def takeOrdinal(): Long = {
+    val ordinal = nextOrdinal
+    nextOrdinal += 1 + gaps.nextInt(MaxGap)
+    ordinal
+  }
+
+  private def takeWrite(bytes: Long, now: Long): Boolean = !limited || {
+    val taken = for (r <- writes.take(1, now); b <- writtenBytes.take(bytes, now)) yield (r, b)
+    taken.foreach { case (r, b) => writes = r; writtenBytes = b }
+    taken.nonEmpty
+  }
+
+  private def takeRead(now: Long): Boolean = !limited || {
+    val taken = reads.take(1, now)
+    taken.foreach(reads = _)
+    taken.nonEmpty
+  }
+
+  private def takeIterator(now: Long): Boolean = !limited || {
+    val taken = iterators.take(1, now)
+    taken.foreach(iterators = _)
+    taken.nonEmpty
+  }
+}
+
+private[testkit] object ShardStore {
+  private val MaxGap = 8
+
+  sealed trait Append
+  object Append {
+    final case class Stored(sequence: String) extends Append
+    case object Closed                        extends Append
+    case object Throttled                     extends Append
+  }
+
+  sealed trait Read
+  object Read {
+
+    /** @param next where to read on; none at the end of a closed shard */
+    final case class Records(slices: RecordLog.Slices, next: Option[ReadPosition], millisBehind: Long) extends Read
+    case object Throttled                                                                              extends Read
+  }
+
+  /** The five iterator types, with sequence numbers already turned into ordinals. */
+  sealed trait StartingPoint
+  object StartingPoint {
+    case object TrimHorizon                   extends StartingPoint
+    case object Latest                        extends StartingPoint
+    final case class AtOrdinal(ordinal: Long) extends StartingPoint
+    final case class AtTime(millis: Long)     extends StartingPoint
+  }
+}

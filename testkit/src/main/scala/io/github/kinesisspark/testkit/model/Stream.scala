@@ -1,0 +1,182 @@
+package io.github.kinesisspark.testkit.model
+
+import io.github.kinesisspark.testkit.KinesisServerConfig
+
+import java.util.concurrent.ConcurrentHashMap
+import scala.annotation.tailrec
+
+/** How a stream's capacity is set. */
+sealed abstract class StreamMode(val name: String)
+object StreamMode {
+  case object Provisioned extends StreamMode("PROVISIONED")
+  case object OnDemand    extends StreamMode("ON_DEMAND")
+  val all: Vector[StreamMode] = Vector(Provisioned, OnDemand)
+}
+
+sealed abstract class StreamStatus(val name: String)
+object StreamStatus {
+  case object Creating extends StreamStatus("CREATING")
+  case object Active   extends StreamStatus("ACTIVE")
+  case object Updating extends StreamStatus("UPDATING")
+  case object Deleting extends StreamStatus("DELETING")
+}
+
+/** What a stream's owner can change. */
+final case class StreamSettings(retentionHours: Int, maxRecordKiB: Int, mode: StreamMode)
+
+object StreamSettings {
+  val default: StreamSettings = StreamSettings(Quota.MinRetentionHours, Quota.MinRecordKiB, StreamMode.Provisioned)
+}
+
+/** Where a record was put. */
+final case class Placed(shardId: String, sequenceNumber: String)
+
+/** One stream: its shards, its settings, and the rules of changing them. Reshards take turns under the stream's lock;
+  * readers and writers see the shard map as it is and never wait for it, except a writer that met a shard just closed.
+  */
+final private[testkit] class Stream(
+    val name: String,
+    val arn: String,
+    val createdAt: Long,
+    val incarnation: Int,
+    shardCount: Int,
+    initial: StreamSettings,
+    config: KinesisServerConfig
+) {
+  @volatile private var shards                  = ShardMap.uniform(shardCount, createdAt, incarnation)
+  @volatile private var current                 = initial
+  @volatile private var busyUntil               = createdAt
+  @volatile private var deletedAt: Option[Long] = None
+  private val stores                            = new ConcurrentHashMap[String, ShardStore]
+  private var listCalls                         = RateLimit.full(Quota.ListShardsCallsPerStream, createdAt)
+  shards.shards.foreach(addStore)
+
+  def settings: StreamSettings = current
+  def map: ShardMap            = shards
+
+  def status: StreamStatus = {
+    val now = config.clock.millis
+    if (deletedAt.nonEmpty) StreamStatus.Deleting
+    else if (now < createdAt + config.createDelay.toMillis) StreamStatus.Creating
+    else if (now < busyUntil) StreamStatus.Updating
+    else StreamStatus.Active
+  }
+
+  /** The oldest time of which records are kept. */
+  def horizon: Long = config.clock.millis - current.retentionHours * 3600000L
+
+  def isGone: Boolean = deletedAt.exists(config.clock.millis >= _ + config.deleteDelay.toMillis)
+
+  def delete(): Unit = deletedAt = Some(config.clock.millis)
+
+  /** The shard, unless it is closed and all it held is past retention. */
+  def shard(id: String): Either[ServiceError, ShardStore] = shards
+    .get(id)
+    .filterNot(_.isExpired(horizon))
+    .map(s => stores.get(s.id))
+    .toRight(ServiceError.notFound(s"Shard $id in stream $name under account ${config.accountId} does not exist"))
+
+  def takeListCall(): Boolean = !config.enforceLimits || synchronized {
+    val taken = listCalls.take(1, config.clock.millis)
+    taken.foreach(listCalls = _)
+    taken.nonEmpty
+  }
+
+  @tailrec def put(hashKey: BigInt, key: Option[String], data: Array[Byte]): Either[ServiceError, Placed] = {
+    val shard = shards.route(hashKey)
+    stores.get(shard.id).append(key, data, config.clock.millis) match {
+      case ShardStore.Append.Stored(sequence) => Right(Placed(shard.id, sequence))
+      case ShardStore.Append.Throttled        => Left(rateExceeded(shard.id))
+      case ShardStore.Append.Closed           =>
+        // A reshard is under way: its lock is free once the children are in the map.
+        synchronized(())
+        put(hashKey, key, data)
+    }
+  }
+
+  def rateExceeded(shardId: String): ServiceError =
+    ServiceError.throttled(s"Rate exceeded for shard $shardId in stream $name under account ${config.accountId}.")
+
+  def split(id: String, at: BigInt): Either[ServiceError, Unit] =
+    whenActive(reshard(shards.split(id, at, config.clock.millis)))
+
+  def merge(id: String, adjacent: String): Either[ServiceError, Unit] =
+    whenActive(reshard(shards.merge(id, adjacent, config.clock.millis)))
+
+  /** Goes to `target` uniform shards by splits and merges. */
+  def rescale(target: Int): Either[ServiceError, Unit] = whenActive {
+    val open = shards.open.map(_.range)
+    Rescale.plan(open, target).foreach { step =>
+      val now  = config.clock.millis
+      val next = step match {
+        case Rescale.SplitAt(key)     => shards.split(shards.route(key).id, key, now)
+        case Rescale.MergeNext(start) =>
+          val first = shards.route(start)
+          shards.merge(first.id, shards.route(first.range.end + 1).id, now)
+      }
+      reshard(next).left.foreach(e => throw new IllegalStateException(s"Rescaling $name: $e"))
+    }
+    Right(())
+  }
+
+  def update(change: StreamSettings => Either[ServiceError, StreamSettings]): Either[ServiceError, Unit] = whenActive {
+    change(current).map { changed =>
+      current = changed
+      busyUntil = config.clock.millis + config.updateDelay.toMillis
+    }
+  }
+
+  /** Forgets a shard's records below a sequence number, as if they were past retention. */
+  def trim(shardId: String, below: SequenceNumber): Unit = {
+    val store = stores.get(shardId)
+    require(store != null, s"Stream $name has no shard $shardId")
+    require(store.owns(below), s"$below is no sequence number of $shardId of stream $name")
+    store.trimBelow(below.ordinal)
+  }
+
+  def recordCount: Long = shards.shards.iterator.map(s => stores.get(s.id).recordCount).sum
+
+  private def whenActive(change: => Either[ServiceError, Unit]): Either[ServiceError, Unit] = synchronized {
+    if (status == StreamStatus.Active) change
+    else
+      Left(
+        ServiceError.inUse(
+          s"Stream $name under account ${config.accountId} not ACTIVE, instead in state ${status.name}"
+        )
+      )
+  }
+
+  // Children get their stores first, then the parents close, then the map names the children: whoever sees a closed
+  // parent waits for this lock and finds the children after it.
+  private def reshard(decided: Either[ShardMap.Refusal, ShardMap.Resharding]): Either[ServiceError, Unit] =
+    decided.left.map(refused).map { resharding =>
+      resharding.opened.foreach(addStore)
+      shards = shards.after(resharding, id => stores.get(id).close(resharding.at))
+      busyUntil = resharding.at + config.updateDelay.toMillis
+    }
+
+  private def refused(refusal: ShardMap.Refusal): ServiceError = {
+    val where = s"in stream $name under account ${config.accountId}"
+    refusal match {
+      case ShardMap.Refusal.NoSuchShard(id) => ServiceError.shardNotFound(id, name, config.accountId)
+      case ShardMap.Refusal.NotOpen(id)     =>
+        ServiceError.invalidArgument(
+          s"Shard $id $where has already been merged or split, and thus is not eligible for merging or splitting."
+        )
+      case ShardMap.Refusal.NotAdjacent(id, to) =>
+        ServiceError.invalidArgument(
+          s"Shards $id and $to $where are not an adjacent pair of shards eligible for merging"
+        )
+      case ShardMap.Refusal.HashKeyNotInside(shard) =>
+        ServiceError.invalidArgument(
+          s"NewStartingHashKey used in SplitShard() on shard ${shard.id} $where is not both greater than the shard's " +
+            s"StartingHashKey ${shard.range.start} and at most the shard's EndingHashKey ${shard.range.end}."
+        )
+    }
+  }
+
+  private def addStore(info: ShardInfo): Unit = {
+    stores.put(info.id, new ShardStore(info, incarnation, config.seed, config.enforceLimits))
+    ()
+  }
+}

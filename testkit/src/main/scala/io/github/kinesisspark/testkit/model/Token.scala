@@ -1,0 +1,104 @@
+package io.github.kinesisspark.testkit.model
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Base64
+import java.util.zip.CRC32
+import scala.util.Try
+
+/** Where a shard iterator stands. */
+sealed trait ReadPosition
+object ReadPosition {
+
+  /** At the record of this ordinal, or the first after it. */
+  final case class AtOrdinal(ordinal: Long) extends ReadPosition
+
+  /** At the first record that arrives at this time or later: only while that time is still to come. */
+  final case class AtTime(millis: Long) extends ReadPosition
+}
+
+/** What a shard iterator says. To the client it is opaque text. */
+final case class ShardIterator(
+    stream: String,
+    streamCreatedAt: Long,
+    incarnation: Int,
+    shard: String,
+    position: ReadPosition,
+    issuedAt: Long
+) {
+  def isExpired(now: Long): Boolean = now - issuedAt > Quota.IteratorMillis
+
+  def encode: String = {
+    val (kind, value) = position match {
+      case ReadPosition.AtOrdinal(o) => ("o", o)
+      case ReadPosition.AtTime(t)    => ("t", t)
+    }
+    Token.seal(
+      Vector("iterator", stream, s"$streamCreatedAt", s"$incarnation", shard, kind, s"$value", s"$issuedAt")
+    )
+  }
+}
+
+object ShardIterator {
+  def decode(text: String): Option[ShardIterator] =
+    Token.open(text).collect { case Vector("iterator", stream, created, incarnation, shard, kind, value, issued) =>
+      val position = if (kind == "t") ReadPosition.AtTime(value.toLong) else ReadPosition.AtOrdinal(value.toLong)
+      ShardIterator(stream, created.toLong, incarnation.toInt, shard, position, issued.toLong)
+    }
+}
+
+/** What a NextToken of ListShards says: the rest of the shards that were asked for, by a filter that is kept in it. */
+final case class ShardPage(stream: String, filter: ShardFilter, after: String, issuedAt: Long) {
+  def isExpired(now: Long): Boolean = now - issuedAt > Quota.NextTokenMillis
+
+  def encode: String = {
+    val (kind, value) = filter match {
+      case ShardFilter.AtTrimHorizon    => ("AtTrimHorizon", "")
+      case ShardFilter.FromTrimHorizon  => ("FromTrimHorizon", "")
+      case ShardFilter.AtLatest         => ("AtLatest", "")
+      case ShardFilter.AtTimestamp(t)   => ("AtTimestamp", t.toString)
+      case ShardFilter.FromTimestamp(t) => ("FromTimestamp", t.toString)
+      case ShardFilter.AfterShardId(id) => ("AfterShardId", id)
+    }
+    Token.seal(Vector("shards", stream, kind, value, after, issuedAt.toString))
+  }
+}
+
+object ShardPage {
+  def decode(text: String): Option[ShardPage] = Token.open(text).flatMap {
+    case Vector("shards", stream, kind, value, after, issuedAt) =>
+      val filter = kind match {
+        case "AtTrimHorizon"   => Some(ShardFilter.AtTrimHorizon)
+        case "FromTrimHorizon" => Some(ShardFilter.FromTrimHorizon)
+        case "AtLatest"        => Some(ShardFilter.AtLatest)
+        case "AtTimestamp"     => Some(ShardFilter.AtTimestamp(value.toLong))
+        case "FromTimestamp"   => Some(ShardFilter.FromTimestamp(value.toLong))
+        case "AfterShardId"    => Some(ShardFilter.AfterShardId(value))
+        case _                 => None
+      }
+      filter.map(ShardPage(stream, _, after, issuedAt.toLong))
+    case _ => None
+  }
+}
+
+/** Turns parts into opaque text and back. A checksum tells text that was never ours. */
+object Token {
+  // Not in any stream name, shard id or number.
+  private val Separator = "\n"
+
+  def seal(parts: Vector[String]): String = {
+    val body = parts.mkString(Separator)
+    Base64.getUrlEncoder.withoutPadding.encodeToString(s"${checksum(body)}$Separator$body".getBytes(UTF_8))
+  }
+
+  def open(text: String): Option[Vector[String]] = for {
+    plain <- Try(new String(Base64.getUrlDecoder.decode(text), UTF_8)).toOption
+    parts = plain.split(Separator, -1).toVector
+    if parts.length > 1 && parts.head == checksum(plain.drop(parts.head.length + Separator.length))
+  } yield parts.tail
+
+  private def checksum(body: String): String = {
+    val crc = new CRC32
+    crc.update(body.getBytes(UTF_8))
+    crc.getValue.toHexString
+  }
+}

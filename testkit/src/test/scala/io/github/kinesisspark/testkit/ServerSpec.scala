@@ -1,0 +1,39 @@
+package io.github.kinesisspark.testkit
+
+import org.scalatest.BeforeAndAfterAll
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+import scala.collection.mutable
+
+/** A suite with one server, whose clock stands still until a test moves it, and one client. */
+abstract class ServerSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll {
+  import Clients._
+
+  protected def config: KinesisServerConfig = KinesisServerConfig()
+
+  protected val clock: ManualClock = ManualClock()
+  protected lazy val server        = KinesisServer.start(config.copy(clock = clock))
+  private val clients              = mutable.Buffer.empty[AutoCloseable]
+  protected lazy val kinesis       = closing(client(server.endpoint))
+
+  /** Closes it with the suite. */
+  protected def closing[A <: AutoCloseable](resource: A): A = { clients += resource; resource }
+
+  private var streams = 0
+
+  /** A new stream of this suite. */
+  protected def newStream(shards: Int): String = {
+    streams += 1
+    val name = s"stream-$streams"
+    server.streams.createStream(name, shards)
+    name
+  }
+
+  protected def shardId(index: Int): String = model.ShardInfo.id(index)
+
+  override protected def afterAll(): Unit = {
+    clients.foreach(_.close())
+    server.close()
+  }
+}
