@@ -31,6 +31,9 @@ final class ShardCatalog(options: SourceOptions) extends AutoCloseable {
 
   def lineage(arn: StreamArn): Lineage = listed.get()(arn)
 
+  /** In ms, as the service tells it. */
+  def serviceTime(): Long = streams.map(_.serviceTime()).max
+
   /** Lists beside the caller if the interval has passed. */
   def refreshIfDue(): Unit =
     if (inProgress.isCompleted && System.nanoTime() - listedAt > options.shardDiscoveryInterval.toNanos) {
@@ -85,6 +88,8 @@ object ShardCatalog {
   ) extends AutoCloseable {
 
     def list(): Lineage = Lineage(directory.listShards(arn, ShardFilter.All).shards)
+
+    def serviceTime(): Long = directory.listShards(arn, ShardFilter.All).serviceTimeMillis
 
     /** Where a query without a checkpoint begins: LATEST is turned into the service's time here and nowhere else. */
     def beginning(): Vector[(String, ShardPosition)] = startingPosition match {
