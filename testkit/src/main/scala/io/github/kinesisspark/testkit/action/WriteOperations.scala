@@ -68,7 +68,7 @@ private[testkit] object WriteOperations {
     fields.list("Records").getOrElse(Vector(fields)).flatMap(hashKeyOf(_).toOption).map(stream.map.route(_).id).toSet
 
   private def put(stream: Stream, entry: Entry): Either[ServiceError, Placed] =
-    stream.put(entry.hashKey, Some(entry.key), entry.data)
+    stream.put(entry.hashKey, Some(entry.key), entry.data, metered = true)
 
   private def refusals(request: Request, stream: Stream, entries: Vector[Entry]): Vector[Option[ServiceError]] = {
     val rules = request.effects { case e: FaultEffect.RefuseEntries => e }

@@ -82,15 +82,20 @@ final private[testkit] class Stream(
     taken.nonEmpty
   }
 
-  @tailrec def put(hashKey: BigInt, key: Option[String], data: Array[Byte]): Either[ServiceError, Placed] = {
+  @tailrec def put(
+      hashKey: BigInt,
+      key: Option[String],
+      data: Array[Byte],
+      metered: Boolean
+  ): Either[ServiceError, Placed] = {
     val shard = shards.route(hashKey)
-    stores.get(shard.id).append(key, data, config.clock.millis) match {
+    stores.get(shard.id).append(key, data, config.clock.millis, metered) match {
       case ShardStore.Append.Stored(sequence) => Right(Placed(shard.id, sequence))
       case ShardStore.Append.Throttled        => Left(rateExceeded(shard.id))
       case ShardStore.Append.Closed           =>
         // A reshard is under way: its lock is free once the children are in the map.
         synchronized(())
-        put(hashKey, key, data)
+        put(hashKey, key, data, metered)
     }
   }
 
