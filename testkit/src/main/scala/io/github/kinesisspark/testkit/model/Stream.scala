@@ -51,8 +51,11 @@ final private[testkit] class Stream(
   private var listCalls                         = RateLimit.full(Quota.ListShardsCallsPerStream, createdAt)
   shards.shards.foreach(addStore)
 
-  def settings: StreamSettings = current
-  def map: ShardMap            = shards
+  @volatile private var registry = ConsumerRegistry.empty(config.consumerDelays)
+
+  def settings: StreamSettings    = current
+  def consumers: ConsumerRegistry = registry
+  def map: ShardMap               = shards
 
   def status: StreamStatus = {
     val now = config.clock.millis
@@ -130,6 +133,14 @@ final private[testkit] class Stream(
       busyUntil = config.clock.millis + config.updateDelay.toMillis
     }
   }
+
+  def changeConsumers[E](change: ConsumerRegistry => Either[E, (ConsumerRegistry, Consumer)]): Either[E, Consumer] =
+    synchronized {
+      change(registry).map { case (changed, consumer) =>
+        registry = changed
+        consumer
+      }
+    }
 
   /** Forgets a shard's records below a sequence number, as if they were past retention. */
   def trim(shardId: String, below: SequenceNumber): Unit = {
