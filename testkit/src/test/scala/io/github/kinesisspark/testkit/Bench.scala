@@ -8,10 +8,11 @@ import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.net.{Socket, URI}
 import java.util.concurrent.atomic.LongAdder
 
-/** How fast GetRecords is to one client on loopback, as one line of JSON per way of reading:
-  * `./sbt "testkit/Test/runMain io.github.kinesisspark.testkit.Bench [seconds] [readers]"`.
+/** How fast GetRecords and PutRecords are to one client on loopback, as one line of JSON per way of calling:
+  * `./sbt "testkit/Test/runMain io.github.kinesisspark.testkit.Bench [seconds] [threads] [only]"`, where `only` is how
+  * the names of what is wanted begin, as in `"GetRecords sdk"`.
   *
-  * The SDK's async client reads answers of 1,000 records of 1 KB; `socket` and `jdk` are clients that only drain the
+  * The SDK's async client reads answers of 1,000 records of 1 KB, and writes 500 a call; `socket` and `jdk` are clients that only drain the
   * same answers' bytes, which shows what the server could give to a client that costs nothing. Cores are CPU seconds per
   * second of the server's threads and of all others in this JVM.
   */
@@ -32,25 +33,27 @@ object Bench {
     for (shard <- 0 until readers; n <- 0 until PerShard)
       server.streams.putInto("bench", model.ShardInfo.id(shard), s"key-$n", data)
 
-    val ways: Vector[(String, Int => Reader)] = Vector(
-      ("sdk HTTP/1.1", sdk(server.endpoint, Protocol.HTTP1_1)),
-      ("sdk h2c", sdk(server.endpoint, Protocol.HTTP2)),
-      ("jdk HTTP/1.1", jdk(server.endpoint)),
-      ("socket HTTP/1.1", socket(server.endpoint))
+    val ways: Vector[(String, String, Int => Work)] = Vector(
+      ("GetRecords", "sdk HTTP/1.1", sdk(server.endpoint, Protocol.HTTP1_1)),
+      ("GetRecords", "sdk h2c", sdk(server.endpoint, Protocol.HTTP2)),
+      ("GetRecords", "sdk h2c, 16 MiB window", sdk(server.endpoint, Protocol.HTTP2, Some(16 * 1024 * 1024))),
+      ("GetRecords", "jdk HTTP/1.1", jdk(server.endpoint)),
+      ("GetRecords", "socket HTTP/1.1", socket(server.endpoint)),
+      ("PutRecords", "sdk HTTP/1.1", writer(server))
     )
-    for ((name, way) <- ways if only.forall(name.startsWith)) {
-      measure(name, way, readers, math.max(3, seconds / 2), report = false)
-      measure(name, way, readers, seconds, report = true)
+    for ((action, name, way) <- ways if only.forall(s"$action $name".startsWith)) {
+      measure(action, name, way, readers, math.max(3, seconds / 2), report = false)
+      measure(action, name, way, readers, seconds, report = true)
     }
     server.close()
     System.exit(0)
   }
 
-  /** Reads once through a shard and says how many bytes of records came. */
-  private type Reader = () => Long
+  /** Reads once through a shard, or writes once, and says how many bytes of records that were. */
+  private type Work = () => Long
 
-  private def sdk(endpoint: URI, protocol: Protocol): Int => Reader = {
-    val kinesis = client(endpoint, protocol)
+  private def sdk(endpoint: URI, protocol: Protocol, window: Option[Int] = None): Int => Work = {
+    val kinesis = client(endpoint, protocol, window = window)
     shard =>
       () => {
         var iterator = kinesis.iterator("bench", model.ShardInfo.id(shard))
@@ -66,7 +69,20 @@ object Bench {
       }
   }
 
-  private def jdk(endpoint: URI): Int => Reader = {
+  // What was written before is trimmed, so that a long run fits into memory.
+  private def writer(server: KinesisServer): Int => Work = {
+    val kinesis = client(server.endpoint)
+    server.streams.createStream("written", 1)
+    val entries = Vector.tabulate(500)(i => s"key-$i" -> "x" * RecordBytes)
+    _ =>
+      () => {
+        val first = kinesis.putAll("written", entries).records.get(0)
+        server.streams.trim("written", first.shardId, first.sequenceNumber)
+        entries.size.toLong * RecordBytes
+      }
+  }
+
+  private def jdk(endpoint: URI): Int => Work = {
     val http = HttpClient.newBuilder.version(HttpClient.Version.HTTP_1_1).build()
     shard => {
       val calls = iterators(endpoint, shard).map { body =>
@@ -84,7 +100,7 @@ object Bench {
     }
   }
 
-  private def socket(endpoint: URI): Int => Reader = shard => {
+  private def socket(endpoint: URI): Int => Work = shard => {
     val peer   = new Socket(endpoint.getHost, endpoint.getPort)
     val buffer = new Array[Byte](256 * 1024)
     val calls  = iterators(endpoint, shard).map { body =>
@@ -118,7 +134,14 @@ object Bench {
     calls
   }
 
-  private def measure(name: String, way: Int => Reader, readers: Int, seconds: Int, report: Boolean): Unit = {
+  private def measure(
+      action: String,
+      name: String,
+      way: Int => Work,
+      readers: Int,
+      seconds: Int,
+      report: Boolean
+  ): Unit = {
     val bytes   = new LongAdder
     val started = System.nanoTime
     val until   = started + seconds * 1000000000L
@@ -137,8 +160,8 @@ object Bench {
       val server = (used._1 - before._1) / 1e9 / took
       val others = (used._2 - before._2) / 1e9 / took
       println(
-        f"""{"bench":"GetRecords","client":"$name","readers":$readers,"recordBytes":$RecordBytes,""" +
-          f""""recordsPerCall":$PerCall,"seconds":$took%.1f,"megabytesPerSecond":${bytes.sum / 1e6 / took}%.0f,""" +
+        f"""{"bench":"$action","client":"$name","threads":$readers,"recordBytes":$RecordBytes,""" +
+          f""""seconds":$took%.1f,"megabytesPerSecond":${bytes.sum / 1e6 / took}%.0f,""" +
           f""""serverCores":$server%.2f,"otherCores":$others%.2f}"""
       )
     }
