@@ -62,7 +62,7 @@ $(WHEEL): dist/.jars $(PYTHON_SOURCES) $(VENV)/.installed
 	touch $@
 
 # The tests and the demo run on the wheel as users get it, not on the source tree.
-$(VENV)/.wheel: $(WHEEL)
+$(VENV)/.wheel: $(WHEEL) $(VENV)/.installed
 	$(PIP) install --force-reinstall --no-deps $(WHEEL)
 	touch $@
 
