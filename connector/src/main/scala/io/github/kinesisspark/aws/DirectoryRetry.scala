@@ -24,8 +24,8 @@ final case class DirectoryRetry(
     totalTime: FiniteDuration = 2.minutes,
     attemptTime: FiniteDuration = 20.seconds,
     attempts: Int = 8,
-    doubtfulAttempts: Int = 4,
-    backoff: Backoff = Backoff(200.millis, 5.seconds),
+    doubtfulAttempts: Int = 6,
+    backoff: Backoff = Backoff(300.millis, 5.seconds),
     now: () => Long = () => System.currentTimeMillis(),
     chance: () => Double = () => ThreadLocalRandom.current().nextDouble(),
     sleep: FiniteDuration => Unit = d => Thread.sleep(d.toMillis)
@@ -67,8 +67,33 @@ final case class DirectoryRetry(
         throw e
       case NonFatal(e) =>
         if (answer != null) answer.cancel(true)
-        Left(FaultClassifier.classify(e))
+        FaultClassifier.classify(e) match {
+          // Inside the SDK's own waits, for credentials, an interrupt becomes an exception of its own.
+          case _: Fault.Cancelled if Thread.interrupted() => throw new InterruptedException(e.getMessage)
+          case fault                                      => Left(fault)
+        }
     }
+  }
+
+  /** The whole of `question` again while its pages expire, as often as a transient fault would be repeated.
+    *
+    * @throws KinesisException as `question` does, or `KINESIS_PAGING_EXPIRED`
+    */
+  private[aws] def restarting[A](deadline: Deadline)(question: => A): A = {
+    @tailrec def attempt(failures: Int): A = {
+      val answer =
+        try Right(question)
+        catch { case e: PagingExpired => Left(e.failure) }
+      answer match {
+        case Right(a)      => a
+        case Left(failure) =>
+          val wait = backoff.delay(failures + 1, chance())
+          if (failures + 1 >= attempts || deadline.left <= wait) throw failure
+          sleep(wait)
+          attempt(failures + 1)
+      }
+    }
+    attempt(0)
   }
 
   private[aws] def mayRepeat(fault: Fault, failures: Int): Boolean = fault match {
@@ -80,7 +105,7 @@ final case class DirectoryRetry(
   }
 
   private def giveUp(action: String, resource: String, fault: Fault, failures: Int): Throwable = fault match {
-    case _: Fault.ExpiredNextToken => new PagingExpired(KinesisFault.exception(action, resource, fault))
+    case _: Fault.ExpiredNextToken => new PagingExpired(KinesisFault.exception(action, resource, fault, failures))
     case _                         => KinesisFault.exception(action, resource, fault, failures)
   }
 }
@@ -94,5 +119,6 @@ object DirectoryRetry {
   }
 
   /** Not an error of the question: its pages have to be read again from the first. */
-  private[aws] final class PagingExpired(cause: KinesisException) extends RuntimeException(cause.getMessage, cause)
+  private[aws] final class PagingExpired(val failure: KinesisException)
+      extends RuntimeException(failure.getMessage, failure)
 }

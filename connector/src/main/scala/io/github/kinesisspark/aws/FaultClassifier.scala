@@ -10,9 +10,10 @@ import java.net.{
 }
 import java.nio.channels.{ClosedByInterruptException, ClosedChannelException}
 import java.util.concurrent.{CancellationException, TimeoutException}
-import javax.net.ssl.SSLException
+import javax.net.ssl.{SSLHandshakeException, SSLPeerUnverifiedException}
 
 import io.netty.handler.codec.DecoderException
+import io.netty.handler.ssl.NotSslRecordException
 import io.netty.handler.timeout.{TimeoutException => NettyTimeout}
 import software.amazon.awssdk.awscore.exception.AwsServiceException
 import software.amazon.awssdk.core.exception.{
@@ -307,7 +308,7 @@ object FaultClassifier {
       ),
       fewTimes,
       "A certificate doesn't mend itself, a broken handshake may.",
-      classes = Seq(classOf[SSLException])
+      classes = Seq(classOf[SSLHandshakeException], classOf[SSLPeerUnverifiedException], classOf[NotSslRecordException])
     ),
     Row(
       FaultKind(

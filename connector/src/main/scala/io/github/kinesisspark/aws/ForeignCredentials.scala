@@ -112,7 +112,7 @@ private[aws] object ForeignCredentials {
     }
   }
 
-  /** By way of an interface or public class where there is one: the object's own class may be hidden. */
+  /** Public methods alone, though the class itself may be hidden. */
   private def method(of: Class[?], name: String): Option[Method] =
     of.getMethods.find(m => m.getName == name && m.getParameterCount == 0 && !m.isBridge)
 

@@ -71,9 +71,10 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
       case StreamRef.ByArn(value) => DescribeStreamSummaryRequest.builder().streamARN(value.text)
     }
     request.overrideConfiguration { o => o.apiCallAttemptTimeout(retry.attemptTimeout); () }
-    val response = retry.call("DescribeStreamSummary", stream.toString)(client.describeStreamSummary(request.build()))
-    val summary  = response.streamDescriptionSummary
-    val arn      = StreamArn
+    val response =
+      retry.call("DescribeStreamSummary", resource(stream.toString))(client.describeStreamSummary(request.build()))
+    val summary = response.streamDescriptionSummary
+    val arn     = StreamArn
       .parse(summary.streamARN)
       .orElse(stream.arn)
       .getOrElse(
@@ -112,6 +113,13 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
     }
   }
 
+  /** A stream's name alone doesn't tell a wrong region or a forgotten endpoint. */
+  private def resource(stream: String): String = {
+    val config   = client.serviceClientConfiguration
+    val endpoint = config.endpointOverride.map[String](e => s", endpoint $e").orElse("")
+    s"stream $stream (region ${config.region}$endpoint)"
+  }
+
   private def list(stream: StreamArn, filter: Filter, deadline: DirectoryRetry.Deadline): ShardListing = {
     def page(token: Option[String]): ListShardsResponse = {
       val request = ListShardsRequest
@@ -124,7 +132,7 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
         case Some(t) => request.nextToken(t)
         case None    => request.shardFilter { f => f.`type`(filter.kind); filter.at.foreach(f.timestamp(_)); () }
       }
-      retry.call("ListShards", stream.text, deadline)(client.listShards(request.build()))
+      retry.call("ListShards", resource(stream.text), deadline)(client.listShards(request.build()))
     }
 
     @tailrec def rest(pages: Vector[ListShardsResponse]): Vector[ListShardsResponse] =
@@ -133,14 +141,7 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
         case Some(token) => rest(pages :+ page(Some(token)))
       }
 
-    @tailrec def whole(): Vector[ListShardsResponse] =
-      (try Some(rest(Vector(page(None))))
-      catch { case _: DirectoryRetry.PagingExpired if !deadline.isOver => None }) match {
-        case Some(complete) => complete
-        case None           => whole()
-      }
-
-    val pages = whole()
+    val pages = retry.restarting(deadline)(rest(Vector(page(None))))
     ShardListing(
       pages.flatMap(_.shards.asScala.map(shard)),
       ServiceClock.of(pages.head.sdkHttpResponse).getOrElse(retry.now())

@@ -53,12 +53,12 @@ private[config] object GivenOptions {
       perStream,
       unknownPlain.map(g => unknown(g.key)) ++
         wrongStream.map { case (stream, option, g) => notPerStream(stream, option, g.key) } ++
-        twice(general.groupMap(_._1)(_._2.key)) ++
-        twice(perStream.groupMap(p => (p._1, lower(p._2)))(_._3.key))
+        twice(general.groupMap(_._1)(_._2.key))
     )
   }
 
-  private def twice(keys: Map[?, Seq[String]]): Seq[String] =
+  /** One problem for each option that was given under several names or spellings. */
+  def twice(keys: Map[?, Seq[String]]): Seq[String] =
     keys.values.toSeq.filter(_.size > 1).map(_.sorted).sortBy(_.head).map { several =>
       s"${several.map(k => s"'$k'").mkString(" and ")} are one option. Give it once."
     }

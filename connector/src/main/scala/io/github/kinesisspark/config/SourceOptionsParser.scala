@@ -77,6 +77,7 @@ private[config] object SourceOptionsParser {
             None
         }
       }
+      problems ++= GivenOptions.twice(found.groupMap { case (ref, option, _) => (ref, option) }(_._3.key))
       found.groupBy(_._1).map { case (ref, keys) => ref -> keys.map { case (_, option, g) => option -> g }.toMap }
     }
 
@@ -161,5 +162,9 @@ private[config] object SourceOptionsParser {
     }
   }
 
-  private def shortened(text: String): String = if (text.length <= 200) text else text.take(200) + "..."
+  /** A wrong value as an error may show it: never whole pages, and no password inside a URL. */
+  private def shortened(text: String): String = {
+    val shown = text.replaceAll("//[^/@]*@", "//***@")
+    if (shown.length <= 200) shown else shown.take(200) + "..."
+  }
 }

@@ -1,0 +1,195 @@
+package io.github.kinesisspark.aws
+
+import java.time.Instant
+import java.util.Optional
+import java.util.concurrent.atomic.AtomicInteger
+
+import io.github.kinesisspark.config.{CredentialsOptions, Secret}
+import org.scalatest.funsuite.AnyFunSuite
+import software.amazon.awssdk.auth.credentials.{AwsCredentials, AwsSessionCredentials}
+
+import CredentialsOptions._
+
+class CredentialsTest extends AnyFunSuite {
+
+  private def resolve(options: CredentialsOptions): AwsCredentials = {
+    val credentials = Credentials(options, "eu-west-1")
+    try credentials.provider.resolveCredentials()
+    finally credentials.close()
+  }
+
+  private def assertKeys(
+      credentials: AwsCredentials,
+      id: String,
+      secret: String,
+      token: Option[String] = None
+  ): Unit = {
+    assert(credentials.accessKeyId == id && credentials.secretAccessKey == secret)
+    val found = credentials match {
+      case session: AwsSessionCredentials => Option(session.sessionToken)
+      case _                              => None
+    }
+    assert(found == token)
+  }
+
+  private def problem(className: String): String = {
+    val e = intercept[KinesisException](resolve(ProviderClass(className)))
+    assert(e.errorClass == "KINESIS_CREDENTIALS_PROVIDER" && e.getMessage.contains(className))
+    e.getMessage
+  }
+
+  test("static keys, with and without a session token") {
+    assertKeys(resolve(StaticKeys(new Secret("a"), new Secret("b"), None)), "a", "b")
+    assertKeys(resolve(StaticKeys(new Secret("a"), new Secret("b"), Some(new Secret("c")))), "a", "b", Some("c"))
+  }
+
+  test("the default chain is the SDK's: system properties first") {
+    val keys = Map("aws.accessKeyId" -> "chain-id", "aws.secretAccessKey" -> "chain-secret")
+    keys.foreach { case (k, v) => System.setProperty(k, v) }
+    try assertKeys(resolve(DefaultChain), "chain-id", "chain-secret")
+    finally keys.keys.foreach(System.clearProperty)
+  }
+
+  test("a provider of the SDK's version 2: static create(), session credentials with an expiry") {
+    val found = resolve(ProviderClass(classOf[Version2Provider].getName))
+    assertKeys(found, "v2-id", "v2-secret", Some("v2-token"))
+    assert(found.asInstanceOf[AwsSessionCredentials].expirationTime.get == Instant.EPOCH)
+  }
+
+  test("a provider of the SDK's version 1: constructor, keys without a token") {
+    assertKeys(resolve(ProviderClass(classOf[Version1Provider].getName)), "v1-id", "v1-secret")
+  }
+
+  test("a provider is asked again for every call, so that its own refreshing shows") {
+    val provider = ForeignCredentials(classOf[CountingProvider].getName)
+    assert(Seq.fill(2)(provider.resolveCredentials().accessKeyId).distinct.size == 2)
+  }
+
+  test("the provider's class comes from the thread's own class loader, where Spark puts --jars") {
+    val name   = classOf[LoaderProvider].getName
+    val thread = Thread.currentThread
+    val before = thread.getContextClassLoader
+    val own    = new ClassLoader(before) {
+      override def loadClass(wanted: String, resolve: Boolean): Class[?] =
+        if (wanted != name) super.loadClass(wanted, resolve)
+        else {
+          val bytes = before.getResourceAsStream(name.replace('.', '/') + ".class").readAllBytes()
+          Option(findLoadedClass(name)).getOrElse(defineClass(name, bytes, 0, bytes.length))
+        }
+    }
+    thread.setContextClassLoader(own)
+    try assert(resolve(ProviderClass(name)).accessKeyId == own.toString)
+    finally thread.setContextClassLoader(before)
+  }
+
+  test("a class that can't be used is told with the reason") {
+    assert(problem("com.example.Missing").contains("no such class"))
+    assert(problem("java.lang.String").contains("neither resolveCredentials()"))
+    assert(problem("java.lang.Integer").contains("neither a static method create() nor a constructor"))
+    assert(problem(classOf[FailingProvider].getName).contains("vault is sealed"))
+    assert(problem(classOf[EmptyProvider].getName).contains("without an access key"))
+    assert(problem(classOf[NullProvider].getName).contains("returned null"))
+  }
+
+  test("a role is assumed through STS with the base's keys, external ID and session name") {
+    val sts = new StubServer((_, _) =>
+      StubServer.Answer(
+        200,
+        """<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials>
+          |<AccessKeyId>role-id</AccessKeyId><SecretAccessKey>role-secret</SecretAccessKey><SessionToken>role-token</SessionToken>
+          |<Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>""".stripMargin
+          .getBytes("UTF-8"),
+        Map("Content-Type" -> "text/xml")
+      )
+    )
+    val role = AssumeRole(
+      StaticKeys(new Secret("base-id"), new Secret("s"), None),
+      "arn:aws:iam::123456789012:role/r",
+      Some("ext-1"),
+      "job-1"
+    )
+    val credentials = Credentials(role, "eu-west-1", Some(sts.endpoint))
+    try {
+      assertKeys(credentials.provider.resolveCredentials(), "role-id", "role-secret", Some("role-token"))
+      credentials.provider.resolveCredentials()
+      assert(sts.requests.size == 1, "cached until shortly before they expire")
+      val Seq(request) = sts.requests: @unchecked
+      for (
+        part <- Seq(
+          "Action=AssumeRole",
+          "ExternalId=ext-1",
+          "RoleSessionName=job-1",
+          "RoleArn=arn%3Aaws%3Aiam%3A%3A123456789012%3Arole%2Fr"
+        )
+      )
+        assert(request.body.contains(part))
+      assert(
+        request.headers("authorization").contains("Credential=base-id/") && request
+          .headers("authorization")
+          .contains("/eu-west-1/sts/")
+      )
+    } finally {
+      credentials.close()
+      sts.close()
+    }
+  }
+
+  test("a role that is refused is told as such") {
+    val sts = new StubServer((_, _) =>
+      StubServer.Answer(
+        403,
+        "<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>not authorized to perform: sts:AssumeRole</Message></Error></ErrorResponse>".getBytes,
+        Map("Content-Type" -> "text/xml")
+      )
+    )
+    val role =
+      AssumeRole(StaticKeys(new Secret("a"), new Secret("s"), None), "arn:aws:iam::123456789012:role/r", None, "job-1")
+    val credentials = Credentials(role, "eu-west-1", Some(sts.endpoint))
+    try {
+      val fault = FaultClassifier.classify(intercept[Exception](credentials.provider.resolveCredentials()))
+      assert(fault.kind.errorClass == "KINESIS_ROLE_REFUSED" && fault.isInstanceOf[Fault.Fatal])
+    } finally {
+      credentials.close()
+      sts.close()
+    }
+  }
+}
+
+/** Shapes of the SDK's two generations without their types, as a user's class looks beside relocated ones. */
+final class Version2Credentials {
+  def accessKeyId(): String               = "v2-id"
+  def secretAccessKey(): String           = "v2-secret"
+  def sessionToken(): String              = "v2-token"
+  def expirationTime(): Optional[Instant] = Optional.of(Instant.EPOCH)
+}
+final class Version2Provider private (@annotation.unused marker: Int) {
+  def resolveCredentials(): Version2Credentials = new Version2Credentials
+}
+object Version2Provider {
+  def create(): Version2Provider = new Version2Provider(1)
+}
+
+final class Version1Credentials(id: String) {
+  def getAWSAccessKeyId: String = id
+  def getAWSSecretKey: String   = "v1-secret"
+}
+final class Version1Provider {
+  def getCredentials: Version1Credentials = new Version1Credentials("v1-id")
+  def refresh(): Unit                     = ()
+}
+final class CountingProvider {
+  private val calls                       = new AtomicInteger
+  def getCredentials: Version1Credentials = new Version1Credentials(s"id-${calls.incrementAndGet()}")
+}
+final class LoaderProvider {
+  def getCredentials: Version1Credentials = new Version1Credentials(getClass.getClassLoader.toString)
+}
+final class FailingProvider {
+  def getCredentials: Version1Credentials = throw new IllegalStateException("vault is sealed")
+}
+final class EmptyProvider {
+  def getCredentials: Version1Credentials = new Version1Credentials("")
+}
+final class NullProvider {
+  def getCredentials: Version1Credentials = null
+}

@@ -1,0 +1,209 @@
+package io.github.kinesisspark.aws
+
+import java.io.{EOFException, IOException}
+import java.net.{ConnectException, SocketException, SocketTimeoutException, UnknownHostException}
+import java.util.concurrent.{CancellationException, CompletionException, ExecutionException, TimeoutException}
+import javax.net.ssl.{SSLException, SSLHandshakeException}
+
+import io.netty.handler.timeout.ReadTimeoutException
+import org.scalacheck.Gen
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+import software.amazon.awssdk.awscore.exception.{AwsErrorDetails, AwsServiceException}
+import software.amazon.awssdk.core.exception.{AbortedException, ApiCallAttemptTimeoutException, SdkClientException}
+import software.amazon.awssdk.services.kinesis.model.{KinesisException => SdkKinesisException}
+
+class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
+
+  private def answer(
+      code: String,
+      status: Int = 400,
+      message: String = "told so",
+      service: String = "Kinesis"
+  ): Throwable =
+    SdkKinesisException
+      .builder()
+      .statusCode(status)
+      .requestId("r-1")
+      .awsErrorDetails(AwsErrorDetails.builder().errorCode(code).errorMessage(message).serviceName(service).build())
+      .build()
+
+  private def client(message: String, cause: Throwable = null): Throwable =
+    SdkClientException.builder().message(message).cause(cause).build()
+
+  /** What each failure is, by treatment and stable name. */
+  private val cases: Seq[(Throwable, String, String)] = Seq(
+    (new InterruptedException, "Cancelled", "KINESIS_CALL_CANCELLED"),
+    (new CancellationException, "Cancelled", "KINESIS_CALL_CANCELLED"),
+    (AbortedException.builder().message("Thread was interrupted").build(), "Cancelled", "KINESIS_CALL_CANCELLED"),
+    (answer("AccessDenied", 403, service = "Sts"), "Fatal", "KINESIS_ROLE_REFUSED"),
+    (answer("ValidationError", 400, service = "Sts"), "Fatal", "KINESIS_ROLE_REFUSED"),
+    (answer("RequestExpired"), "Transient few", "KINESIS_CLOCK_SKEW"),
+    (
+      answer("InvalidSignatureException", 400, "Signature expired: 20260101T000000Z is now earlier than ..."),
+      "Transient few",
+      "KINESIS_CLOCK_SKEW"
+    ),
+    (answer("InvalidSignatureException", 400, "Signature not yet current: ..."), "Transient few", "KINESIS_CLOCK_SKEW"),
+    (
+      answer("InvalidSignatureException", 400, "The request signature we calculated does not match"),
+      "Fatal",
+      "KINESIS_CREDENTIALS_REJECTED"
+    ),
+    (answer("IncompleteSignature"), "Fatal", "KINESIS_CREDENTIALS_REJECTED"),
+    (answer("ExpiredTokenException"), "Transient few", "KINESIS_CREDENTIALS_EXPIRED"),
+    (answer("ExpiredToken", service = "Sts"), "Transient few", "KINESIS_CREDENTIALS_EXPIRED"),
+    (answer("UnrecognizedClientException"), "Fatal", "KINESIS_CREDENTIALS_REJECTED"),
+    (answer("InvalidClientTokenId", 403, service = "Sts"), "Fatal", "KINESIS_CREDENTIALS_REJECTED"),
+    (answer("AccessDeniedException"), "Fatal", "KINESIS_ACCESS_DENIED"),
+    (answer("KMSThrottlingException"), "Throttled", "KINESIS_KMS_THROTTLED"),
+    (answer("KMSAccessDeniedException"), "Fatal", "KINESIS_KMS_DENIED"),
+    (answer("KMSDisabledException"), "Fatal", "KINESIS_KMS_DENIED"),
+    (answer("ProvisionedThroughputExceededException"), "Throttled", "KINESIS_THROTTLED"),
+    (answer("LimitExceededException"), "Throttled", "KINESIS_THROTTLED"),
+    (answer("ThrottlingException"), "Throttled", "KINESIS_THROTTLED"),
+    (answer("Unheard", 429), "Throttled", "KINESIS_THROTTLED"),
+    (answer("ExpiredIteratorException"), "ExpiredIterator", "KINESIS_ITERATOR_EXPIRED"),
+    (answer("ExpiredNextTokenException"), "ExpiredNextToken", "KINESIS_PAGING_EXPIRED"),
+    (answer("ResourceInUseException"), "ResourceInUse", "KINESIS_RESOURCE_IN_USE"),
+    (answer("ResourceNotFoundException"), "NotFound", "KINESIS_NOT_FOUND"),
+    (answer("InvalidArgumentException"), "InvalidArgument", "KINESIS_INVALID_ARGUMENT"),
+    (answer("ValidationException"), "Fatal", "KINESIS_REQUEST_REFUSED"),
+    (answer("UnknownOperationException"), "Fatal", "KINESIS_REQUEST_REFUSED"),
+    (answer("InternalFailure", 500), "Transient", "KINESIS_UNAVAILABLE"),
+    (answer("Unheard", 503), "Transient", "KINESIS_UNAVAILABLE"),
+    (answer(null, 502), "Transient", "KINESIS_UNAVAILABLE"),
+    (answer(null, 404), "Fatal", "KINESIS_REQUEST_REFUSED"),
+    (
+      client("Received an UnknownHostException", new UnknownHostException("kinesis.eu-nowhere-1.amazonaws.com")),
+      "Transient few",
+      "KINESIS_UNKNOWN_HOST"
+    ),
+    (
+      client("Unable to execute HTTP request", new SSLHandshakeException("PKIX path building failed")),
+      "Transient few",
+      "KINESIS_TLS_FAILED"
+    ),
+    (
+      client("Unable to execute HTTP request", new SSLException("closing inbound before receiving close_notify")),
+      "Transient",
+      "KINESIS_CONNECTION_LOST"
+    ),
+    (
+      client("Unable to execute HTTP request: Acquire operation took longer than the configured maximum time"),
+      "Transient",
+      "KINESIS_CONNECTIONS_EXHAUSTED"
+    ),
+    (
+      client("Unable to execute HTTP request", new ConnectException("Connection refused")),
+      "Transient few",
+      "KINESIS_UNREACHABLE"
+    ),
+    (ReadTimeoutException.INSTANCE, "Transient", "KINESIS_TIMED_OUT"),
+    (new TimeoutException, "Transient", "KINESIS_TIMED_OUT"),
+    (new SocketTimeoutException, "Transient", "KINESIS_TIMED_OUT"),
+    (ApiCallAttemptTimeoutException.create(10L), "Transient", "KINESIS_TIMED_OUT"),
+    (
+      client("Unable to execute HTTP request", new SocketException("Connection reset")),
+      "Transient",
+      "KINESIS_CONNECTION_LOST"
+    ),
+    (
+      client("Unable to execute HTTP request", new IOException("The connection was closed during the request")),
+      "Transient",
+      "KINESIS_CONNECTION_LOST"
+    ),
+    (new EOFException, "Transient", "KINESIS_CONNECTION_LOST"),
+    (client("Unable to unmarshall response (Unexpected end-of-input)"), "Transient", "KINESIS_CONNECTION_LOST"),
+    (
+      client("Unable to load credentials from any of the providers in the chain"),
+      "Transient few",
+      "KINESIS_NO_CREDENTIALS"
+    ),
+    (client("who knows"), "Fatal", "KINESIS_CALL_FAILED"),
+    (new IllegalStateException("a bug"), "Fatal", "KINESIS_CALL_FAILED")
+  )
+
+  private def treatment(fault: Fault): String = fault match {
+    case Fault.Transient(_, _, selfHealing) => if (selfHealing) "Transient" else "Transient few"
+    case other                              => other.productPrefix
+  }
+
+  test("each failure is what the table says") {
+    for ((failure, expected, errorClass) <- cases) {
+      val fault = FaultClassifier.classify(failure)
+      assert((treatment(fault), fault.kind.errorClass) == (expected, errorClass), failure)
+    }
+  }
+
+  test("futures' wrappers change nothing and are taken off") {
+    val wrap = Gen.oneOf(
+      Seq[Throwable => Throwable](
+        new CompletionException(_),
+        new ExecutionException(_),
+        new RuntimeException("Unexpected", _)
+      )
+    )
+    forAll(Gen.oneOf(cases), Gen.listOfN(3, wrap)) { case ((failure, expected, errorClass), wrappers) =>
+      val fault = FaultClassifier.classify(wrappers.foldLeft(failure)((e, w) => w(e)))
+      assert((treatment(fault), fault.kind.errorClass) == (expected, errorClass))
+      if (errorClass != "KINESIS_CALL_FAILED") assert(!fault.cause.isInstanceOf[CompletionException])
+    }
+  }
+
+  test("every row of the table is reached by a case here") {
+    val reached = cases.map { case (failure, _, _) => FaultClassifier.classify(failure).kind }.toSet
+    FaultClassifier.table.foreach(row => assert(reached(row.kind), row))
+  }
+
+  test("every row has a stable name, advice in sentences and a reason") {
+    FaultClassifier.table.foreach { row =>
+      assert(row.kind.errorClass.matches("KINESIS_[A-Z_]+"))
+      assert(row.kind.advice.matches("[A-Z].*[.?]") && row.reason.nonEmpty)
+    }
+  }
+
+  test("the last row takes what no other does") {
+    val last = FaultClassifier.table.last
+    assert(last.codes.isEmpty && last.saying.isEmpty && last.classes == Seq(classOf[Throwable]))
+  }
+
+  test("a chain of causes that bites its tail ends") {
+    val outer = new RuntimeException("outer")
+    outer.initCause(new RuntimeException("inner", outer))
+    assert(treatment(FaultClassifier.classify(outer)) == "Fatal")
+  }
+
+  test("a refusal names action, resource, answer and advice") {
+    val denied = FaultClassifier.classify(
+      new CompletionException(answer("AccessDeniedException", 400, "User: x is not authorized"))
+    )
+    val e = KinesisFault.exception("GetRecords", "events/shardId-000000000003", denied, attempts = 2)
+    assert(e.errorClass == "KINESIS_ACCESS_DENIED")
+    assert(
+      e.getMessage == "[KINESIS_ACCESS_DENIED] GetRecords failed for events/shardId-000000000003: " +
+        "AccessDeniedException (Kinesis, HTTP 400, request r-1): User: x is not authorized. " +
+        "The credentials' policy, or the stream's, doesn't allow this action on this resource. Tried 2 times."
+    )
+    assert(e.getCause.isInstanceOf[AwsServiceException])
+  }
+
+  test("an unknown host is named, with the region to check") {
+    val e = KinesisFault.exception(
+      "ListShards",
+      "events",
+      FaultClassifier.classify(new UnknownHostException("kinesis.eu-nowhere-1.amazonaws.com"))
+    )
+    assert(e.getMessage.contains("kinesis.eu-nowhere-1.amazonaws.com") && e.getMessage.contains("check region"))
+  }
+
+  test("a wrong signature doesn't repeat the request, which holds the session token") {
+    val text =
+      "The request signature we calculated does not match.\n\nThe Canonical String was\nx-amz-security-token:PLANTED\n"
+    val fault = FaultClassifier.classify(answer("InvalidSignatureException", 400, text))
+    val e     = KinesisFault.exception("ListShards", "events", fault)
+    val trace = new java.io.StringWriter
+    e.printStackTrace(new java.io.PrintWriter(trace))
+    assert(e.getMessage.contains("does not match") && !trace.toString.contains("PLANTED"))
+  }
+}

@@ -1,0 +1,122 @@
+package io.github.kinesisspark.aws
+
+import java.net.{InetAddress, ServerSocket, URI}
+import java.time.{Instant, ZoneOffset, ZonedDateTime}
+import java.time.format.DateTimeFormatter
+import java.util.concurrent.TimeUnit
+
+import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, Secret}
+import org.scalatest.funsuite.AnyFunSuite
+import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+
+class KinesisClientsTest extends AnyFunSuite {
+
+  private def options(endpoint: URI, secret: String = "secret-1"): ClientOptions =
+    ClientOptions(
+      None,
+      Some(endpoint),
+      CredentialsOptions.StaticKeys(new Secret("id-1"), new Secret(secret), Some(new Secret("token-1")))
+    )
+
+  private def using[A](
+      answer: (StubServer.Request, Int) => StubServer.Answer
+  )(test: (StubServer, KinesisAsyncClient) => A): A = {
+    val server = new StubServer(answer)
+    val lease  = KinesisClients.lease(options(server.endpoint), "eu-west-1")
+    try test(server, lease.client)
+    finally {
+      lease.close()
+      server.close()
+    }
+  }
+
+  private def fault(client: KinesisAsyncClient): Fault =
+    FaultClassifier.classify(intercept[Exception](client.describeLimits().get(30, TimeUnit.SECONDS)))
+
+  test("requests go over HTTP/1.1, signed with the options' keys for the region") {
+    using((_, _) => StubServer.Empty) { (server, client) =>
+      client.describeLimits().get(30, TimeUnit.SECONDS)
+      val Seq(request) = server.requests: @unchecked
+      assert(request.protocol == "HTTP/1.1")
+      assert(
+        request.headers("authorization").contains("Credential=id-1/") && request
+          .headers("authorization")
+          .contains("/eu-west-1/kinesis/")
+      )
+      assert(request.headers("x-amz-security-token") == "token-1")
+    }
+  }
+
+  test("the client doesn't retry: readers pace themselves") {
+    using((_, _) => StubServer.error(500, "InternalFailure")) { (server, client) =>
+      assert(fault(client).isInstanceOf[Fault.Transient])
+      assert(server.requests.size == 1)
+    }
+  }
+
+  test("a code that the service sends comes through to the table") {
+    using((_, _) => StubServer.error(400, "ProvisionedThroughputExceededException")) { (_, client) =>
+      assert(fault(client).isInstanceOf[Fault.Throttled])
+    }
+    using((_, _) => StubServer.error(400, "AccessDeniedException")) { (_, client) =>
+      assert(fault(client).kind.errorClass == "KINESIS_ACCESS_DENIED")
+    }
+  }
+
+  test("after a refusal for clock skew, the next request is signed by the service's clock") {
+    val serviceTime = Instant.now.plusSeconds(3600)
+    val date        = DateTimeFormatter.RFC_1123_DATE_TIME.format(ZonedDateTime.ofInstant(serviceTime, ZoneOffset.UTC))
+    using((_, index) => if (index == 0) StubServer.error(403, "RequestExpired", "Date" -> date) else StubServer.Empty) {
+      (server, client) =>
+        assert(fault(client).kind.errorClass == "KINESIS_CLOCK_SKEW")
+        client.describeLimits().get(30, TimeUnit.SECONDS)
+        val signed = server.requests.map(r => Instant.from(AmzDate.parse(r.headers("x-amz-date"))))
+        assert(java.time.Duration.between(signed.head, signed.last).toMinutes >= 55)
+    }
+  }
+
+  test("a body that isn't the service's is a lost connection, not a crash") {
+    using((_, _) => StubServer.Answer(200, "<html>proxy</html>".getBytes)) { (_, client) =>
+      assert(fault(client).kind.errorClass == "KINESIS_CONNECTION_LOST")
+    }
+  }
+
+  test("nobody listening, and no such host") {
+    val socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress)
+    val port   = socket.getLocalPort
+    socket.close()
+    val lease = KinesisClients.lease(options(new URI(s"http://127.0.0.1:$port")), "eu-west-1")
+    try assert(fault(lease.client).kind.errorClass == "KINESIS_UNREACHABLE")
+    finally lease.close()
+    // RFC 6761: names under .invalid never resolve.
+    val nowhere = KinesisClients.lease(options(new URI("http://kinesis.invalid")), "eu-west-1")
+    try assert(fault(nowhere.client).kind.errorClass == "KINESIS_UNKNOWN_HOST")
+    finally nowhere.close()
+  }
+
+  test("a server that hangs up on TLS is told as TLS or a lost connection") {
+    val server = new StubServer((_, _) => StubServer.Empty)
+    val lease = KinesisClients.lease(options(new URI(server.endpoint.toString.replace("http:", "https:"))), "eu-west-1")
+    try assert(Set("KINESIS_TLS_FAILED", "KINESIS_CONNECTION_LOST")(fault(lease.client).kind.errorClass))
+    finally {
+      lease.close()
+      server.close()
+    }
+  }
+
+  test("equal options and region share a client; another secret or region has its own") {
+    val uri    = new URI("http://localhost:1")
+    val leases = Seq(
+      KinesisClients.lease(options(uri), "eu-west-1"),
+      KinesisClients.lease(options(uri), "eu-west-1"),
+      KinesisClients.lease(options(uri, "secret-2"), "eu-west-1"),
+      KinesisClients.lease(options(uri), "us-east-1")
+    )
+    try {
+      val clients = leases.map(_.client)
+      assert((clients(0) eq clients(1)) && clients.distinct.size == 3)
+    } finally leases.foreach(_.close())
+  }
+
+  private val AmzDate = DateTimeFormatter.ofPattern("yyyyMMdd'T'HHmmss'Z'").withZone(ZoneOffset.UTC)
+}

@@ -1,0 +1,38 @@
+package io.github.kinesisspark.aws
+
+import java.net.URI
+
+import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, StreamRef}
+import io.github.kinesisspark.position.StreamArn
+import org.scalatest.funsuite.AnyFunSuite
+
+class RegionsTest extends AnyFunSuite {
+
+  private val byName = StreamRef.ByName("events")
+  private val byArn  = StreamRef.ByArn(StreamArn("arn:aws:kinesis:eu-west-1:000000000000:stream/events"))
+  private val none   = ClientOptions(None, None, CredentialsOptions.DefaultChain)
+
+  test("the option comes first, then the ARN, then the machine") {
+    val machine = (_: ClientOptions) => Some("us-east-1")
+    assert(Regions.resolve(byArn, none.copy(region = Some("eu-west-1")), machine) == "eu-west-1")
+    assert(Regions.resolve(byName, none.copy(region = Some("eu-central-1")), machine) == "eu-central-1")
+    assert(Regions.resolve(byArn, none, machine) == "eu-west-1")
+    assert(Regions.resolve(byName, none, machine) == "us-east-1")
+  }
+
+  test("no region anywhere: the error names the stream and the options, and the endpoint where there is one") {
+    val e = intercept[KinesisException](
+      Regions.resolve(byName, none.copy(endpoint = Some(new URI("http://localhost:4567"))), _ => None)
+    )
+    assert(e.errorClass == "KINESIS_NO_REGION")
+    for (word <- Seq("events", "http://localhost:4567", "'region'", "'streamArn'", "AWS_REGION"))
+      assert(e.getMessage.contains(word))
+    assert(!intercept[KinesisException](Regions.resolve(byName, none, _ => None)).getMessage.contains("endpoint"))
+  }
+
+  test("the machine's region comes from the SDK's own chain") {
+    val before = Option(System.setProperty("aws.region", "ap-south-1"))
+    try assert(Regions.resolve(byName, none) == "ap-south-1")
+    finally before.fold(System.clearProperty("aws.region"))(System.setProperty("aws.region", _))
+  }
+}

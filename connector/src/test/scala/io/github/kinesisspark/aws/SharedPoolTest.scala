@@ -1,0 +1,97 @@
+package io.github.kinesisspark.aws
+
+import java.util.concurrent.{CountDownLatch, Executors, TimeUnit}
+import java.util.concurrent.atomic.{AtomicInteger, AtomicReference}
+
+import org.scalatest.concurrent.Eventually
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.time.{Millis, Seconds, Span}
+
+import scala.concurrent.duration._
+
+class SharedPoolTest extends AnyFunSuite with Eventually {
+
+  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(5, Seconds), Span(10, Millis))
+
+  private final class Thing(val key: String) extends AutoCloseable {
+    val closes                 = new AtomicInteger
+    val closedOn               = new AtomicReference[String]
+    override def close(): Unit = { closedOn.set(Thread.currentThread.getName); closes.incrementAndGet(); () }
+  }
+
+  private def pool(idle: FiniteDuration) = new SharedPool[String, Thing](new Thing(_), idle, SharedPool.closer)
+
+  test("equal keys share, others don't") {
+    val things    = pool(1.minute)
+    val (a, b, c) = (things.lease("a"), things.lease("a"), things.lease("c"))
+    assert((a.value eq b.value) && !(a.value eq c.value))
+  }
+
+  test("the last lease's end closes, on another thread, and only then") {
+    val things = pool(10.millis)
+    val (a, b) = (things.lease("a"), things.lease("a"))
+    val thing  = a.value
+    a.close()
+    a.close()
+    Thread.sleep(60)
+    assert(thing.closes.get == 0 && (b.value eq thing))
+    b.close()
+    eventually(assert(thing.closes.get == 1))
+    assert(thing.closedOn.get == "kinesis-spark-client-closer" && things.size == 0)
+    assert(!(things.lease("a").value eq thing))
+  }
+
+  test("a lease taken in time keeps the thing alive") {
+    val things = pool(100.millis)
+    val first  = things.lease("a")
+    val thing  = first.value
+    first.close()
+    val second = things.lease("a")
+    Thread.sleep(200)
+    assert((second.value eq thing) && thing.closes.get == 0)
+    second.close()
+    eventually(assert(thing.closes.get == 1))
+  }
+
+  test("a closed lease gives nothing") {
+    val lease = pool(1.minute).lease("a")
+    lease.close()
+    intercept[IllegalStateException](lease.value)
+  }
+
+  test("a thing that can't be made is tried again with the next lease") {
+    val tries  = new AtomicInteger
+    val things = new SharedPool[String, Thing](
+      k => if (tries.incrementAndGet() == 1) sys.error("no") else new Thing(k),
+      1.minute,
+      SharedPool.closer
+    )
+    intercept[RuntimeException](things.lease("a"))
+    assert(things.lease("a").value.key == "a")
+  }
+
+  test("many threads: each thing is closed once, none while it is leased") {
+    val things  = pool(1.milli)
+    val made    = new java.util.concurrent.ConcurrentHashMap[Thing, java.lang.Boolean]
+    val threads = Executors.newFixedThreadPool(8)
+    val done    = new CountDownLatch(8)
+    val wrong   = new AtomicInteger
+    for (_ <- 1 to 8) threads.execute { () =>
+      for (i <- 1 to 300) {
+        val lease = things.lease((i % 3).toString)
+        made.put(lease.value, true)
+        if (i % 7 == 0) Thread.sleep(1)
+        if (lease.value.closes.get > 0) wrong.incrementAndGet()
+        lease.close()
+      }
+      done.countDown()
+    }
+    assert(done.await(30, TimeUnit.SECONDS))
+    threads.shutdown()
+    eventually {
+      assert(things.size == 0)
+      made.keySet.forEach(thing => assert(thing.closes.get == 1))
+    }
+    assert(wrong.get == 0)
+  }
+}

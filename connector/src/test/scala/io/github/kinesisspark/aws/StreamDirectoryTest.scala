@@ -1,0 +1,332 @@
+package io.github.kinesisspark.aws
+
+import java.net.URI
+import java.time.{Instant, ZoneOffset, ZonedDateTime}
+import java.time.format.DateTimeFormatter
+import java.util.concurrent.{CompletableFuture, CountDownLatch, TimeUnit}
+import java.util.concurrent.atomic.AtomicReference
+
+import io.github.kinesisspark.config.StreamRef
+import io.github.kinesisspark.position.{HashKeyRange, Shard, StreamArn}
+import org.scalatest.funsuite.AnyFunSuite
+import software.amazon.awssdk.awscore.exception.{AwsErrorDetails, AwsServiceException}
+import software.amazon.awssdk.http.{SdkHttpFullResponse, SdkHttpResponse}
+import software.amazon.awssdk.regions.Region
+import software.amazon.awssdk.services.kinesis.{KinesisAsyncClient, KinesisServiceClientConfiguration}
+import software.amazon.awssdk.services.kinesis.model.{
+  KinesisException => _,
+  Shard => SdkShard,
+  ShardFilter => _,
+  StreamDescription => _,
+  _
+}
+
+import scala.collection.mutable.ListBuffer
+import scala.concurrent.duration._
+
+class StreamDirectoryTest extends AnyFunSuite {
+
+  private val arn     = StreamArn("arn:aws:kinesis:eu-west-1:000000000000:stream/events")
+  private val noon    = Instant.parse("2026-01-31T12:00:00Z")
+  private val created = Instant.parse("2026-01-01T00:00:00.123Z")
+
+  private def http(date: Option[Instant] = Some(noon)): SdkHttpResponse = {
+    val builder = SdkHttpFullResponse.builder().statusCode(200)
+    date.foreach(d =>
+      builder.putHeader("Date", DateTimeFormatter.RFC_1123_DATE_TIME.format(ZonedDateTime.ofInstant(d, ZoneOffset.UTC)))
+    )
+    builder.build()
+  }
+
+  private def refusal(code: String, date: Option[Instant] = Some(noon)): AwsServiceException = AwsServiceException
+    .builder()
+    .statusCode(400)
+    .awsErrorDetails(
+      AwsErrorDetails
+        .builder()
+        .errorCode(code)
+        .errorMessage("told so")
+        .serviceName("Kinesis")
+        .sdkHttpResponse(http(date))
+        .build()
+    )
+    .build()
+
+  private def sdkShard(
+      id: String,
+      from: Long,
+      to: Long,
+      closed: Boolean = false,
+      parents: Seq[String] = Nil
+  ): SdkShard = {
+    val range = SequenceNumberRange.builder().startingSequenceNumber("1")
+    if (closed) range.endingSequenceNumber("2")
+    SdkShard
+      .builder()
+      .shardId(id)
+      .hashKeyRange(
+        software.amazon.awssdk.services.kinesis.model.HashKeyRange
+          .builder()
+          .startingHashKey(from.toString)
+          .endingHashKey(to.toString)
+          .build()
+      )
+      .sequenceNumberRange(range.build())
+      .parentShardId(parents.headOption.orNull)
+      .adjacentParentShardId(parents.drop(1).headOption.orNull)
+      .build()
+  }
+
+  private def page(next: String, ids: String*): ListShardsResponse = {
+    val builder = ListShardsResponse.builder().shards(ids.map(sdkShard(_, 0, 9))*).nextToken(next)
+    builder.sdkHttpResponse(http())
+    builder.build()
+  }
+
+  private type Configure = KinesisServiceClientConfiguration.Builder => Any
+
+  private def configuration(more: Configure): KinesisServiceClientConfiguration = {
+    val builder = KinesisServiceClientConfiguration.builder()
+    builder.region(Region.EU_WEST_1)
+    more(builder)
+    builder.build()
+  }
+
+  private type Step[A] = Either[Throwable, A]
+
+  /** A client that answers from a script, the last line for ever, and remembers what it was asked. */
+  private final class Scripted(
+      listings: Seq[Step[ListShardsResponse]],
+      descriptions: Seq[Step[DescribeStreamSummaryResponse]] = Nil
+  ) extends KinesisAsyncClient {
+    val listed    = ListBuffer.empty[ListShardsRequest]
+    val described = ListBuffer.empty[DescribeStreamSummaryRequest]
+
+    override def serviceName(): String                                           = "kinesis"
+    override def close(): Unit                                                   = ()
+    override def serviceClientConfiguration(): KinesisServiceClientConfiguration =
+      configuration(_.endpointOverride(new URI("http://localhost:4567")))
+
+    private def answer[A](script: Seq[Step[A]], index: Int): CompletableFuture[A] =
+      script(index.min(script.size - 1))
+        .fold(e => CompletableFuture.failedFuture[A](e), a => CompletableFuture.completedFuture(a))
+
+    override def listShards(request: ListShardsRequest): CompletableFuture[ListShardsResponse] = {
+      listed += request
+      answer(listings, listed.size - 1)
+    }
+    override def describeStreamSummary(
+        request: DescribeStreamSummaryRequest
+    ): CompletableFuture[DescribeStreamSummaryResponse] = {
+      described += request
+      answer(descriptions, described.size - 1)
+    }
+  }
+
+  /** Time that passes only by waiting. */
+  private final class FakeTime {
+    var millis: Long          = 1_000_000L
+    val waits                 = ListBuffer.empty[FiniteDuration]
+    val retry: DirectoryRetry = DirectoryRetry(
+      now = () => millis,
+      chance = () => 0.5,
+      sleep = d => { waits += d; millis += d.toMillis }
+    )
+  }
+
+  private def summary(
+      date: Option[Instant] = Some(noon),
+      streamArn: String = arn.text
+  ): DescribeStreamSummaryResponse = {
+    val builder = DescribeStreamSummaryResponse
+      .builder()
+      .streamDescriptionSummary(
+        StreamDescriptionSummary
+          .builder()
+          .streamARN(streamArn)
+          .streamName("events")
+          .streamStatus("ACTIVE")
+          .retentionPeriodHours(48)
+          .openShardCount(3)
+          .streamCreationTimestamp(created)
+          .build()
+      )
+    builder.sdkHttpResponse(http(date))
+    builder.build()
+  }
+
+  private def describe(steps: Step[DescribeStreamSummaryResponse]*)(ref: StreamRef, time: FakeTime = new FakeTime) = {
+    val client = new Scripted(Nil, steps)
+    (client, new StreamDirectory(client, time.retry).describe(ref))
+  }
+
+  private def failure(steps: Step[ListShardsResponse]*): (KinesisException, Scripted, FakeTime) = {
+    val (client, time) = (new Scripted(steps), new FakeTime)
+    (
+      intercept[KinesisException](new StreamDirectory(client, time.retry).listShards(arn, ShardFilter.All)),
+      client,
+      time
+    )
+  }
+
+  private def listing(filter: ShardFilter, steps: Step[ListShardsResponse]*): (ShardListing, Scripted) = {
+    val client = new Scripted(steps)
+    (new StreamDirectory(client, (new FakeTime).retry).listShards(arn, filter), client)
+  }
+
+  test("a stream is described by name, with the service's clock") {
+    val (client, found) = describe(Right(summary()))(StreamRef.ByName("events"))
+    assert(found == StreamDescription(arn, "events", created.toEpochMilli, "ACTIVE", 48, 3, noon.toEpochMilli))
+    assert(client.described.head.streamName == "events" && client.described.head.streamARN == null)
+  }
+
+  test("a stream is described by ARN, which beats a strange one in the answer") {
+    val (client, found) = describe(Right(summary(streamArn = "strange")))(StreamRef.ByArn(arn))
+    assert(found.arn == arn && client.described.head.streamARN == arn.text && client.described.head.streamName == null)
+    intercept[KinesisException](describe(Right(summary(streamArn = "strange")))(StreamRef.ByName("events")))
+  }
+
+  test("without a date in the answer, the local clock has to do") {
+    assert(describe(Right(summary(date = None)))(StreamRef.ByName("events"))._2.serviceTimeMillis == 1_000_000L)
+  }
+
+  test("a stream that doesn't exist is told at once, with where it was looked for") {
+    val e =
+      intercept[KinesisException](describe(Left(refusal("ResourceNotFoundException")))(StreamRef.ByName("evnets")))
+    assert(e.errorClass == "KINESIS_NOT_FOUND")
+    for (word <- Seq("DescribeStreamSummary", "evnets", "region eu-west-1", "endpoint http://localhost:4567"))
+      assert(e.getMessage.contains(word))
+  }
+
+  test("shards come with parents, hash keys and whether they are closed") {
+    val builder = ListShardsResponse
+      .builder()
+      .shards(
+        sdkShard("shardId-000000000000", 0, 4, closed = true),
+        sdkShard("shardId-000000000002", 0, 9, parents = Seq("shardId-000000000000", "shardId-000000000001"))
+      )
+    builder.sdkHttpResponse(http())
+    val (found, _) = listing(ShardFilter.All, Right(builder.build()))
+    assert(
+      found == ShardListing(
+        Vector(
+          Shard("shardId-000000000000", Nil, HashKeyRange(0, 4), closed = true),
+          Shard(
+            "shardId-000000000002",
+            Seq("shardId-000000000000", "shardId-000000000001"),
+            HashKeyRange(0, 9),
+            closed = false
+          )
+        ),
+        noon.toEpochMilli
+      )
+    )
+  }
+
+  test("pages are put together; the filter is told on the first alone") {
+    val (found, client) =
+      listing(ShardFilter.All, Right(page("t1", "a", "b")), Right(page("t2", "c")), Right(page(null, "d")))
+    assert(found.shards.map(_.id) == Vector("a", "b", "c", "d"))
+    assert(client.listed.map(_.nextToken) == Seq(null, "t1", "t2"))
+    assert(
+      client.listed
+        .map(r => Option(r.shardFilter).map(_.`type`)) == Seq(Some(ShardFilterType.FROM_TRIM_HORIZON), None, None)
+    )
+    assert(client.listed.forall(_.streamARN == arn.text))
+  }
+
+  test("a token that expires starts the pages again, and none of the old ones stays") {
+    val (found, client) =
+      listing(
+        ShardFilter.All,
+        Right(page("t1", "a")),
+        Left(refusal("ExpiredNextTokenException")),
+        Right(page("t2", "a")),
+        Right(page(null, "b"))
+      )
+    assert(found.shards.map(_.id) == Vector("a", "b"))
+    assert(client.listed.map(_.nextToken) == Seq(null, "t1", null, "t2"))
+  }
+
+  test("tokens that always expire end in an error, not in a loop") {
+    val (e, client, _) = failure(Left(refusal("ExpiredNextTokenException")))
+    assert(e.errorClass == "KINESIS_PAGING_EXPIRED" && client.listed.size == 8)
+  }
+
+  test("a page that fails fails the listing") {
+    val (e, _, _) = failure(Right(page("t1", "a")), Left(refusal("AccessDeniedException")))
+    assert(e.errorClass == "KINESIS_ACCESS_DENIED" && e.getMessage.contains("ListShards failed for stream " + arn.text))
+  }
+
+  test("a stream that is UPDATING, throttling and server errors are waited for") {
+    val (found, _) = listing(
+      ShardFilter.All,
+      Left(refusal("ResourceInUseException")),
+      Left(refusal("LimitExceededException")),
+      Left(refusal("InternalFailure")),
+      Right(page(null, "a"))
+    )
+    assert(found.shards.map(_.id) == Vector("a"))
+  }
+
+  test("throttling is waited for until the time is over, within that time") {
+    val (e, client, time) = failure(Left(refusal("LimitExceededException")))
+    assert(e.errorClass == "KINESIS_THROTTLED" && client.listed.size > 20)
+    assert(time.waits.map(_.toMillis).sum <= 120_000L)
+    assert(time.waits.forall(_ <= 5.seconds))
+  }
+
+  test("what is likely a mistake is told after a few attempts") {
+    val (e, client, _) = failure(Left(new java.net.UnknownHostException("kinesis.eu-nowhere-1.amazonaws.com")))
+    assert(e.errorClass == "KINESIS_UNKNOWN_HOST" && client.listed.size == 6 && e.getMessage.contains("Tried 6 times"))
+  }
+
+  test("open at a time: the service is asked with that time") {
+    val (found, client) = listing(ShardFilter.OpenAt(noon.toEpochMilli - 1000), Right(page(null, "a")))
+    assert(found.shards.map(_.id) == Vector("a"))
+    assert(client.listed.head.shardFilter.`type` == ShardFilterType.AT_TIMESTAMP)
+    assert(client.listed.head.shardFilter.timestamp == noon.minusSeconds(1))
+  }
+
+  test("open at a time before retention: those at its beginning") {
+    val (found, client) =
+      listing(ShardFilter.OpenAt(0), Left(refusal("InvalidArgumentException")), Right(page(null, "a")))
+    assert(found.shards.map(_.id) == Vector("a"))
+    assert(
+      client.listed.map(_.shardFilter.`type`) == Seq(ShardFilterType.AT_TIMESTAMP, ShardFilterType.AT_TRIM_HORIZON)
+    )
+  }
+
+  test("open at a time to come is refused: it isn't before retention") {
+    val client = new Scripted(Seq(Left(refusal("InvalidArgumentException"))))
+    val e      = intercept[KinesisException](
+      new StreamDirectory(client, (new FakeTime).retry).listShards(arn, ShardFilter.OpenAt(noon.toEpochMilli + 60_000))
+    )
+    assert(e.errorClass == "KINESIS_INVALID_ARGUMENT" && client.listed.size == 1)
+  }
+
+  test("an interrupt ends a call at once and cancels the request") {
+    val sent    = new CountDownLatch(1)
+    val pending = new CompletableFuture[ListShardsResponse]
+    val client  = new KinesisAsyncClient {
+      override def serviceName(): String                                           = "kinesis"
+      override def close(): Unit                                                   = ()
+      override def serviceClientConfiguration(): KinesisServiceClientConfiguration =
+        configuration(identity)
+      override def listShards(request: ListShardsRequest): CompletableFuture[ListShardsResponse] = {
+        sent.countDown()
+        pending
+      }
+    }
+    val thrown = new AtomicReference[Throwable]
+    val caller = new Thread(() =>
+      try { new StreamDirectory(client).listShards(arn, ShardFilter.All); () }
+      catch { case e: Throwable => thrown.set(e) }
+    )
+    caller.start()
+    assert(sent.await(10, TimeUnit.SECONDS))
+    caller.interrupt()
+    caller.join(10_000)
+    assert(thrown.get.isInstanceOf[InterruptedException] && pending.isCancelled)
+  }
+}

@@ -1,0 +1,131 @@
+package io.github.kinesisspark.config
+
+import java.net.URI
+import java.time.Instant
+
+import org.scalacheck.Gen
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import scala.concurrent.duration._
+
+class OptionValueTest extends AnyFunSuite with ScalaCheckPropertyChecks {
+
+  test("sizes are plain bytes or powers of 1024, in either case, with or without B") {
+    val expected = Seq(
+      "1"         -> 1L,
+      "100b"      -> 100L,
+      "64m"       -> (64L << 20),
+      "64M"       -> (64L << 20),
+      "64mb"      -> (64L << 20),
+      "64 MiB"    -> (64L << 20),
+      "1g"        -> (1L << 30),
+      "2k"        -> 2048L,
+      "1t"        -> (1L << 40),
+      "268435456" -> (256L << 20)
+    )
+    for ((text, bytes) <- expected) assert(OptionValue.size(text) == Right(bytes), text)
+  }
+
+  test("what is no size is refused, overflow included") {
+    for (text <- Seq("", "0", "-1", "1.5g", "m", "1x", "9999999999g", "99999999999999999999", "0x10", "1 m m"))
+      assert(OptionValue.size(text).isLeft, text)
+  }
+
+  test("durations are written as Spark writes them, short, or in plain milliseconds") {
+    val expected = Seq(
+      "10 seconds"        -> 10.seconds,
+      "1 second"          -> 1.second,
+      "15m"               -> 15.minutes,
+      "15 MINUTES"        -> 15.minutes,
+      "500ms"             -> 500.millis,
+      "500"               -> 500.millis,
+      "1 hour 30 minutes" -> 90.minutes,
+      "1h30m"             -> 90.minutes,
+      "2d"                -> 48.hours,
+      "0"                 -> 0.millis,
+      "0s"                -> 0.millis
+    )
+    for ((text, time) <- expected) assert(OptionValue.duration(text) == Right(time), text)
+  }
+
+  test("what is no duration is refused, overflow included") {
+    for (
+      text <- Seq(
+        "",
+        "-1s",
+        "1.5s",
+        "s",
+        "10 fortnights",
+        "1 month",
+        "10 seconds ago",
+        "99999999999999d",
+        "9223372036854775807"
+      )
+    )
+      assert(OptionValue.duration(text).isLeft, text)
+  }
+
+  test("any number of any unit is that many of it") {
+    forAll(Gen.choose(0L, 100_000L), Gen.oneOf("ms" -> 1L, "s" -> 1000L, "min" -> 60_000L, "hours" -> 3_600_000L)) {
+      case (n, (unit, millis)) => assert(OptionValue.duration(s"$n $unit").map(_.toMillis) == Right(n * millis))
+    }
+  }
+
+  test("positions are words in any case, or a time with an offset, or epoch milliseconds") {
+    val noon     = StartingPosition.AtTimestamp(Instant.parse("2026-01-31T12:00:00Z"))
+    val expected = Seq(
+      "LATEST"                                 -> StartingPosition.Latest,
+      "latest"                                 -> StartingPosition.Latest,
+      "Trim_Horizon"                           -> StartingPosition.TrimHorizon,
+      "AT_TIMESTAMP:2026-01-31T12:00:00Z"      -> noon,
+      "at_timestamp:2026-01-31T14:00:00+02:00" -> noon,
+      "AT_TIMESTAMP: 2026-01-31T12:00:00.000Z" -> noon,
+      "AT_TIMESTAMP:1769860800000"             -> noon,
+      "AT_TIMESTAMP:0"                         -> StartingPosition.AtTimestamp(Instant.EPOCH)
+    )
+    for ((text, position) <- expected) assert(OptionValue.startingPosition(text) == Right(position), text)
+  }
+
+  test("a time without an offset is refused, because driver and user may mean different ones") {
+    for (time <- Seq("2026-01-31T12:00:00", "2026-01-31", "12:00", "-1", "", "now", "1969-01-01T00:00:00Z"))
+      assert(OptionValue.startingPosition(s"AT_TIMESTAMP:$time").isLeft, time)
+  }
+
+  test("a position per shard is refused as not in this release") {
+    val refused = OptionValue.startingPosition("""{"events":{"shardId-000000000000":"LATEST"}}""")
+    assert(refused.left.exists(_.contains("not in this release")))
+  }
+
+  test("endpoints are scheme, host and port") {
+    val expected = Seq(
+      "http://localhost:4567"                       -> "http://localhost:4567",
+      "HTTPS://kinesis.eu-west-1.amazonaws.com/"    -> "https://kinesis.eu-west-1.amazonaws.com",
+      "http://[::1]:4567"                           -> "http://[::1]:4567",
+      "https://vpce-1-a.kinesis.vpce.amazonaws.com" -> "https://vpce-1-a.kinesis.vpce.amazonaws.com"
+    )
+    for ((text, uri) <- expected) assert(OptionValue.endpoint(text) == Right(new URI(uri)), text)
+    for (
+      text <- Seq(
+        "localhost:4567",
+        "ftp://host",
+        "http://",
+        "http://host:99999",
+        "http://host:0",
+        "http://user:pw@host",
+        "http://host/path",
+        "http://host?x=1",
+        "http://a b",
+        ""
+      )
+    )
+      assert(OptionValue.endpoint(text).isLeft, text)
+  }
+
+  test("no refusal repeats the value") {
+    val parsers = KinesisOptions.opts.filterNot(_.definition.valueType == "list").map(_.parse)
+    forAll(Gen.stringOfN(12, Gen.alphaNumChar)) { value =>
+      for (parse <- parsers; why <- parse(s"~$value").left.toOption) assert(!why.contains(value))
+    }
+  }
+}

@@ -1,0 +1,301 @@
+package io.github.kinesisspark.config
+
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
+import java.net.URI
+import java.time.Instant
+
+import io.github.kinesisspark.position.StreamArn
+import org.scalatest.funsuite.AnyFunSuite
+
+import scala.concurrent.duration._
+
+import CredentialsOptions._
+
+class SourceOptionsTest extends AnyFunSuite {
+
+  private val ordersArn = "arn:aws:kinesis:eu-west-1:000000000000:stream/orders"
+  private val clicksArn = "arn:aws:kinesis:us-east-1:123456789012:stream/clicks"
+  private val role      = "arn:aws:iam::123456789012:role/reader"
+
+  private def parse(options: (String, String)*): SourceOptions = SourceOptions.parse(options.toMap)
+
+  private def events(options: (String, String)*): SourceOptions = parse((options :+ ("streamName" -> "events"))*)
+
+  private def credentials(options: (String, String)*): CredentialsOptions = events(
+    options*
+  ).streams.head.client.credentials
+
+  private def problems(options: (String, String)*): Seq[String] = {
+    val e = intercept[OptionException](parse(options*))
+    assert(e.getMessage.startsWith("[KINESIS_INVALID_OPTION] "))
+    e.problems
+  }
+
+  /** The only problem of a source that is otherwise right. */
+  private def problem(options: (String, String)*): String = {
+    val told = problems((options :+ ("streamName" -> "events"))*)
+    assert(told.size == 1, told)
+    told.head
+  }
+
+  private def assertTells(text: String, words: String*): Unit = words.foreach(word => assert(text.contains(word)))
+
+  test("a stream's name is all that is needed") {
+    assert(
+      parse("streamName" -> "events") == SourceOptions(
+        Seq(
+          StreamOptions(
+            StreamRef.ByName("events"),
+            ClientOptions(None, None, DefaultChain),
+            StartingPosition.Latest
+          )
+        ),
+        RecordPublisherKind.Polling,
+        failOnDataLoss = true,
+        AdmissionOptions(None, None, None, 15.minutes),
+        shardDiscoveryInterval = 10.seconds,
+        readerBufferSize = 256L << 20
+      )
+    )
+  }
+
+  test("every option reaches its value") {
+    val options = parse(
+      "streamName"             -> "events",
+      "region"                 -> "eu-central-1",
+      "endpoint"               -> "http://localhost:4567",
+      "startingPosition"       -> "TRIM_HORIZON",
+      "recordPublisher"        -> "POLLING",
+      "failOnDataLoss"         -> "false",
+      "maxRecordsPerTrigger"   -> "1000",
+      "maxBytesPerTrigger"     -> "64m",
+      "minRecordsPerTrigger"   -> "10",
+      "maxTriggerDelay"        -> "30 seconds",
+      "shardDiscoveryInterval" -> "1s",
+      "readerBufferSize"       -> "16m"
+    )
+    assert(
+      options == SourceOptions(
+        Seq(
+          StreamOptions(
+            StreamRef.ByName("events"),
+            ClientOptions(Some("eu-central-1"), Some(new URI("http://localhost:4567")), DefaultChain),
+            StartingPosition.TrimHorizon
+          )
+        ),
+        RecordPublisherKind.Polling,
+        failOnDataLoss = false,
+        AdmissionOptions(Some(1000), Some(64L << 20), Some(10), 30.seconds),
+        1.second,
+        16L << 20
+      )
+    )
+  }
+
+  test("names match in any case, as Spark's own options do") {
+    val options =
+      parse("STREAMNAME" -> "events", "startingposition" -> "trim_horizon", "Stream.Events.Region" -> "eu-west-1")
+    assert(options.streams.head.startingPosition == StartingPosition.TrimHorizon)
+    assert(options.streams.head.client.region.contains("eu-west-1"))
+  }
+
+  test("options known from another connector are taken by its names") {
+    val keys = credentials("awsAccessKey" -> "a", "awsSecretKey" -> "b")
+    assert(keys == StaticKeys(new Secret("a"), new Secret("b"), None))
+    assert(events("initialPosition" -> "trim_horizon").streams.head.startingPosition == StartingPosition.TrimHorizon)
+  }
+
+  test("spaces around values don't count, and a null is an option left out") {
+    assert(events("region" -> " eu-west-1 ").streams.head.client.region.contains("eu-west-1"))
+    assert(events("region" -> null).streams.head.client.region.isEmpty)
+  }
+
+  test("what Spark adds by itself is let through") {
+    assert(events("path" -> "/warehouse/t", "paths" -> "[]", "__spark_internal" -> "x") == events())
+  }
+
+  test("several streams keep the user's order") {
+    assert(parse("streamName" -> "b, a ,c").streams.map(_.stream.name) == Seq("b", "a", "c"))
+    val arns = parse("streamArn" -> s"$ordersArn,$clicksArn").streams
+    assert(arns.map(_.stream.arn) == Seq(StreamArn.parse(ordersArn), StreamArn.parse(clicksArn)))
+    assert(arns.forall(_.client.region.isEmpty))
+  }
+
+  test("a stream's own options hold for it alone and beat the general ones") {
+    val Seq(a, b) = parse(
+      "streamName"                -> "a,b.c",
+      "region"                    -> "eu-west-1",
+      "startingPosition"          -> "TRIM_HORIZON",
+      "stream.b.c.region"         -> "us-east-1",
+      "stream.b.c.roleArn"        -> role,
+      "stream.b.c.externalId"     -> "id-1",
+      "stream.a.startingPosition" -> "AT_TIMESTAMP:1000"
+    ).streams: @unchecked
+    assert(a.client == ClientOptions(Some("eu-west-1"), None, DefaultChain))
+    assert(a.startingPosition == StartingPosition.AtTimestamp(Instant.ofEpochMilli(1000)))
+    assert(
+      b.client == ClientOptions(Some("us-east-1"), None, AssumeRole(DefaultChain, role, Some("id-1"), "kinesis-spark"))
+    )
+    assert(b.startingPosition == StartingPosition.TrimHorizon)
+  }
+
+  test("streams of one name in two regions are told apart by their ARNs") {
+    val east    = "arn:aws:kinesis:us-east-1:123456789012:stream/events"
+    val west    = "arn:aws:kinesis:us-west-2:123456789012:stream/events"
+    val both    = "streamArn" -> s"$east,$west"
+    val options = parse(both, s"stream.$west.startingPosition" -> "TRIM_HORIZON")
+    assert(options.streams.map(_.startingPosition) == Seq(StartingPosition.Latest, StartingPosition.TrimHorizon))
+    assertTells(problems(both, "stream.events.startingPosition" -> "LATEST").head, "may be", east, west, "ARN")
+  }
+
+  test("streams that differ in case alone are told apart by it") {
+    val options = parse(
+      "streamName"           -> "Events,events",
+      "stream.events.region" -> "eu-west-1",
+      "stream.Events.region" -> "us-east-1"
+    )
+    assert(options.streams.map(_.client.region) == Seq(Some("us-east-1"), Some("eu-west-1")))
+    assert(problems("streamName" -> "Events,events", "stream.EVENTS.region" -> "eu-west-1").head.contains("may be"))
+  }
+
+  test("credentials: profile, class, static keys with and without token") {
+    assert(credentials() == DefaultChain)
+    assert(credentials("profile" -> "dev") == Profile("dev"))
+    assert(credentials("credentialsProvider" -> "com.example.Mine$Inner") == ProviderClass("com.example.Mine$Inner"))
+    assert(
+      credentials("accessKeyId" -> "a", "secretAccessKey" -> "b", "sessionToken" -> "c") ==
+        StaticKeys(new Secret("a"), new Secret("b"), Some(new Secret("c")))
+    )
+  }
+
+  test("credentials: a role is assumed with any of the others as its base") {
+    assert(credentials("roleArn" -> role) == AssumeRole(DefaultChain, role, None, "kinesis-spark"))
+    assert(
+      credentials("roleArn" -> role, "externalId" -> "x-1", "roleSessionName" -> "job", "profile" -> "dev") ==
+        AssumeRole(Profile("dev"), role, Some("x-1"), "job")
+    )
+  }
+
+  test("no stream") {
+    assertTells(problems().head, "streamName", "streamArn")
+    assertTells(problems("path" -> "events").head, "load()")
+  }
+
+  test("both streamName and streamArn") {
+    assertTells(problems("streamName" -> "a", "streamArn" -> ordersArn).head, "both given", "one of them")
+  }
+
+  test("empty items, duplicates, bad names and bad ARNs in the lists") {
+    assertTells(problems("streamName" -> "a,,b").head, "'streamName'", "without empty items")
+    assertTells(problems("streamName" -> "").head, "'streamName'", "without empty items")
+    assertTells(problems("streamName" -> "a,b,a").head, "duplicates", "'a'")
+    assertTells(problems("streamArn" -> s"$ordersArn,$ordersArn").head, "duplicates", ordersArn)
+    assertTells(problems("streamName" -> "a b").head, "letters, digits", "'a b'")
+    assertTells(problems("streamName" -> ordersArn).head, "the option is streamArn")
+    assertTells(problems("streamArn" -> "arn:aws:s3:::bucket").head, "arn:aws:kinesis:<region>:<account>:stream/<name>")
+  }
+
+  test("an unknown option is refused with the nearest name, its value unsaid") {
+    val told = problem("startPosition" -> "hidden-value")
+    assertTells(told, "'startPosition'", "Did you mean 'startingPosition'?")
+    assert(!told.contains("hidden-value"))
+    assert(problem("regoin" -> "x").contains("'region'"))
+    assert(problem("maxRecordPerTriger" -> "1").contains("'maxRecordsPerTrigger'"))
+    assert(!problem("zzzzzzzz" -> "1").contains("Did you mean"))
+  }
+
+  test("options of other places and of later releases are unknown, not ignored") {
+    assert(problem("checkpointLocation" -> "/tmp").contains("writeStream"))
+    for (later <- Seq("efo.consumerName", "maxShardSkew", "deaggregate", "minPartitions", "endingPosition"))
+      assert(problem(later -> "1").contains(s"'$later' is no option"), later)
+  }
+
+  test("one option under two names") {
+    assertTells(problem("region" -> "eu-west-1", "REGION" -> "eu-west-1"), "'REGION' and 'region'", "Give it once")
+    assertTells(problem("startingPosition" -> "LATEST", "initialPosition" -> "LATEST"), "Give it once")
+    assertTells(problem("stream.events.region" -> "eu-west-1", "stream.events.REGION" -> "eu-west-1"), "Give it once")
+  }
+
+  test("a stream's own option for a stream that isn't read, or that isn't per stream, or is none") {
+    assertTells(problem("stream.evnets.region" -> "eu-west-1"), "'evnets' is not read here", "'stream.events.region'")
+    assertTells(problem("stream.zzzzzzzzz.region" -> "eu-west-1"), "not read here", "The streams are events")
+    assertTells(problem("stream.events.readerBufferSize" -> "64m"), "can't be set per stream")
+    assertTells(problem("stream.events.regoin" -> "x"), "Did you mean 'stream.events.region'?")
+    assertTells(problem("stream.events" -> "x"), "stream.<name>.<option>")
+  }
+
+  test("bad values name the option, what it must be, and what it is") {
+    assertTells(
+      problem("startingPosition" -> "EARLIEST"),
+      "'startingPosition' must be",
+      "TRIM_HORIZON",
+      "It is 'EARLIEST'"
+    )
+    assertTells(problem("maxRecordsPerTrigger" -> "many"), "a whole number greater than 0", "'many'")
+    assertTells(problem("maxRecordsPerTrigger" -> "-5"), "greater than 0", "'-5'")
+    assertTells(problem("maxBytesPerTrigger" -> "64x"), "a size", "'64x'")
+    assertTells(problem("readerBufferSize" -> "1m"), "at least 16m", "'1m'")
+    assertTells(problem("shardDiscoveryInterval" -> "0"), "at least 100 milliseconds")
+    assertTells(problem("failOnDataLoss" -> "maybe"), "true or false")
+    assertTells(problem("region" -> "Europe"), "name of an AWS region")
+    assertTells(problem("endpoint" -> "localhost:4567"), "http://localhost:4567")
+    assertTells(problem("recordPublisher" -> "push"), "polling, efo")
+    assertTells(problem("roleArn" -> "reader"), "arn:aws:iam::<account>:role/<name>")
+    assertTells(problem("stream.events.startingPosition" -> "x"), "'stream.events.startingPosition' must be")
+  }
+
+  test("fan-out is refused as not in this release") {
+    assertTells(problem("recordPublisher" -> "efo"), "not in this release", "polling")
+  }
+
+  test("more records to wait for than a batch may take") {
+    assertTells(problem("minRecordsPerTrigger" -> "10", "maxRecordsPerTrigger" -> "5"), "(10)", "(5)")
+  }
+
+  test("credentials that contradict each other") {
+    val keys = Seq("accessKeyId" -> "a", "secretAccessKey" -> "b")
+    assertTells(problem((keys :+ ("profile" -> "dev"))*), "'profile' and 'accessKeyId' contradict")
+    assertTells(
+      problem((keys :+ ("credentialsProvider" -> "a.B"))*),
+      "'credentialsProvider' and 'accessKeyId' contradict"
+    )
+    assertTells(problem("profile" -> "dev", "credentialsProvider" -> "a.B"), "contradict")
+    assertTells(problem("accessKeyId" -> "a"), "without 'secretAccessKey'")
+    assertTells(problem("secretAccessKey" -> "a"), "without 'accessKeyId'")
+    assertTells(problem("sessionToken" -> "a"), "'sessionToken'", "without")
+    assertTells(problem("externalId" -> "x-1"), "'externalId'", "without 'roleArn'")
+    assertTells(problem("roleSessionName" -> "job"), "'roleSessionName'", "without 'roleArn'")
+    assertTells(problem("stream.events.externalId" -> "x-1"), "'stream.events.externalId'", "no 'roleArn'")
+  }
+
+  test("a region that isn't the ARN's") {
+    val told = problems("streamArn" -> s"$ordersArn,$clicksArn", "region" -> "eu-west-1")
+    assert(told.size == 1)
+    assertTells(told.head, "'region' is eu-west-1", clicksArn, "us-east-1", "Leave 'region' out")
+    assertTells(
+      problems("streamArn" -> ordersArn, "stream.orders.region" -> "us-east-1").head,
+      "'stream.orders.region'"
+    )
+    assert(parse("streamArn" -> ordersArn, "region" -> "eu-west-1").streams.size == 1)
+  }
+
+  test("all problems are told at once") {
+    val told = problems("streamName" -> "a", "regoin" -> "x", "maxBytesPerTrigger" -> "x", "accessKeyId" -> "x")
+    assert(told.size == 3)
+    val text = intercept[OptionException](parse("regoin" -> "x")).getMessage
+    assertTells(text, "2 problems", "\n  - ")
+  }
+
+  test("options survive the way to an executor") {
+    val options = events("accessKeyId" -> "a", "secretAccessKey" -> "b", "startingPosition" -> "AT_TIMESTAMP:5")
+    val bytes   = new ByteArrayOutputStream
+    new ObjectOutputStream(bytes).writeObject(options)
+    assert(new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject() == options)
+  }
+
+  test("equal options make equal clients, different credentials don't") {
+    def client(secret: String) = events("accessKeyId" -> "a", "secretAccessKey" -> secret).streams.head.client
+    assert(client("b") == client("b") && client("b").hashCode == client("b").hashCode)
+    assert(client("b") != client("c"))
+  }
+}

@@ -1,0 +1,102 @@
+package io.github.kinesisspark.it
+
+import java.math.BigInteger
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.MessageDigest
+import java.time.Instant
+
+import scala.jdk.CollectionConverters._
+
+import software.amazon.awssdk.core.SdkBytes
+import software.amazon.awssdk.services.kinesis.model._
+
+/** A stream under test, in the words of tests: each method is one call of the service or a plain loop of one. */
+final class TestStream(val service: KinesisService, val name: String) {
+  import service.call
+
+  def summary(): StreamDescriptionSummary =
+    call(_.describeStreamSummary(r => r.streamName(name))).streamDescriptionSummary
+
+  def arn(): String = summary().streamARN
+
+  def status(): StreamStatus = summary().streamStatus
+
+  /** All shards that are listed, closed ones included. */
+  def shards(): Seq[Shard] = call(_.listShards(r => r.streamName(name))).shards.asScala.toSeq
+
+  def openShards(): Seq[Shard] = shards().filter(TestStream.isOpen).sortBy(s => TestStream.startingHash(s))
+
+  def onlyShard(): Shard = openShards() match {
+    case Seq(shard) => shard
+    case several    => throw new AssertionError(s"$name has ${several.size} open shards, not one")
+  }
+
+  def put(data: String, partitionKey: String = "key"): PutRecordResponse = putBytes(data.getBytes(UTF_8), partitionKey)
+
+  def putBytes(data: Array[Byte], partitionKey: String = "key"): PutRecordResponse =
+    call(_.putRecord(r => r.streamName(name).partitionKey(partitionKey).data(SdkBytes.fromByteArray(data))))
+
+  /** Puts where that hash key belongs, whatever the partition key. */
+  def putAt(hashKey: BigInteger, data: String): PutRecordResponse =
+    call(
+      _.putRecord(r =>
+        r.streamName(name).partitionKey("key").explicitHashKey(hashKey.toString).data(SdkBytes.fromUtf8String(data))
+      )
+    )
+
+  def iterator(shardId: String, kind: ShardIteratorType)(
+      more: GetShardIteratorRequest.Builder => GetShardIteratorRequest.Builder = identity
+  ): String =
+    call(
+      _.getShardIterator { r => more(r.streamName(name).shardId(shardId).shardIteratorType(kind)); () }
+    ).shardIterator
+
+  def trimHorizon(shardId: String): String = iterator(shardId, ShardIteratorType.TRIM_HORIZON)()
+
+  def latest(shardId: String): String = iterator(shardId, ShardIteratorType.LATEST)()
+
+  def at(shardId: String, sequenceNumber: String): String =
+    iterator(shardId, ShardIteratorType.AT_SEQUENCE_NUMBER)(_.startingSequenceNumber(sequenceNumber))
+
+  def after(shardId: String, sequenceNumber: String): String =
+    iterator(shardId, ShardIteratorType.AFTER_SEQUENCE_NUMBER)(_.startingSequenceNumber(sequenceNumber))
+
+  def atTimestamp(shardId: String, time: Instant): String =
+    iterator(shardId, ShardIteratorType.AT_TIMESTAMP)(_.timestamp(time))
+
+  def get(iterator: String): GetRecordsResponse = call(_.getRecords(r => r.shardIterator(iterator)))
+
+  def get(iterator: String, limit: Int): GetRecordsResponse =
+    call(_.getRecords(r => r.shardIterator(iterator).limit(limit)))
+
+  /** Reads on from the iterator until the shard ends or an answer says that nothing is behind it. */
+  def drain(iterator: String): Seq[GetRecordsResponse] = {
+    val answer = get(iterator)
+    val atEnd  = answer.nextShardIterator == null || (answer.millisBehindLatest == 0L && answer.records.isEmpty)
+    if (atEnd) Seq(answer) else answer +: drain(answer.nextShardIterator)
+  }
+
+  /** The text of all records from the iterator to the tip. */
+  def texts(iterator: String): Seq[String] = drain(iterator).flatMap(TestStream.texts)
+}
+
+object TestStream {
+  val MaxHashKey: BigInteger = BigInteger.ONE.shiftLeft(128).subtract(BigInteger.ONE)
+
+  def isOpen(shard: Shard): Boolean = shard.sequenceNumberRange.endingSequenceNumber == null
+
+  def startingHash(shard: Shard): BigInteger = new BigInteger(shard.hashKeyRange.startingHashKey)
+
+  def endingHash(shard: Shard): BigInteger = new BigInteger(shard.hashKeyRange.endingHashKey)
+
+  def middleHash(shard: Shard): BigInteger = startingHash(shard).add(endingHash(shard)).shiftRight(1)
+
+  def covers(shard: Shard, hashKey: BigInteger): Boolean =
+    startingHash(shard).compareTo(hashKey) <= 0 && hashKey.compareTo(endingHash(shard)) <= 0
+
+  /** Where the service puts a record with this key: MD5 of its UTF-8 bytes as an unsigned integer. */
+  def hashOf(partitionKey: String): BigInteger =
+    new BigInteger(1, MessageDigest.getInstance("MD5").digest(partitionKey.getBytes(UTF_8)))
+
+  def texts(answer: GetRecordsResponse): Seq[String] = answer.records.asScala.map(_.data.asUtf8String).toSeq
+}

@@ -1,0 +1,114 @@
+package io.github.kinesisspark.it.conformance
+
+import java.util.concurrent.atomic.AtomicInteger
+
+import scala.collection.mutable
+
+import org.scalatest.{Assertion, BeforeAndAfterAll}
+import org.scalatest.concurrent.Eventually
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatest.time.{Millis, Seconds, Span}
+
+import software.amazon.awssdk.services.kinesis.model.{KinesisException, ResourceNotFoundException, StreamStatus}
+
+import io.github.kinesisspark.it._
+
+/** How a scenario is written: as a promise of the service, with what certain servers do instead.
+  *
+  * A server that has a named difference must show it: its own expectation replaces the service's, and the report carries
+  * the difference's id. So the table can't claim what isn't there, and a server that mends its ways fails a test.
+  */
+abstract class Conformance(val target: KinesisTarget)
+    extends AnyFunSpec
+    with Matchers
+    with Eventually
+    with BeforeAndAfterAll {
+
+  // The service takes half a minute to make a stream; the local servers a third of a second.
+  implicit override val patienceConfig: PatienceConfig = target match {
+    case KinesisTarget.Aws => PatienceConfig(Span(180, Seconds), Span(2, Seconds))
+    case _                 => PatienceConfig(Span(20, Seconds), Span(50, Millis))
+  }
+
+  private val shown      = mutable.Set.empty[Difference]
+  private val asService  = new AtomicInteger
+  private val departures = mutable.LinkedHashMap.empty[Difference, Int]
+
+  protected def service: KinesisService = target.service
+
+  implicit final protected class DifferenceOps(difference: Difference) {
+    def instead(actual: => Any): Departure = Departure(difference, () => actual)
+  }
+
+  /** One scenario. The name is a sentence about the server; `body` asserts it. */
+  protected def promise(sentence: String, departures: Departure*)(body: => Any): Unit =
+    departures.find(d => target.differences(d.difference)) match {
+      case None =>
+        it(sentence) {
+          body
+          asService.incrementAndGet()
+        }
+      case Some(Departure(difference, instead)) =>
+        shown += difference
+        it(s"$sentence [otherwise on $target: ${difference.id}]") {
+          instead()
+          this.departures.updateWith(difference)(n => Some(n.getOrElse(0) + 1))
+        }
+    }
+
+  /** Registered last: a difference that no scenario shows is hearsay. */
+  protected def everyDifferenceIsShown(): Unit = {
+    val known = shown.toSet
+    it("shows every difference that the table names for it") {
+      (target.differences -- known).map(_.id) shouldBe empty
+    }
+  }
+
+  override protected def afterAll(): Unit = {
+    super.afterAll()
+    val others = departures.map { case (d, n) => s"  $n x ${d.id}: ${d.what}" }
+    println(
+      (s"$target: ${asService.get} scenarios as the service, ${departures.values.sum} otherwise" +: others.toSeq)
+        .mkString("\n")
+    )
+  }
+
+  /** A stream of its own for one scenario, ACTIVE, and deleted afterwards. */
+  protected def withStream[A](shards: Int)(body: TestStream => A): A = withStreamOn(service, shards)(body)
+
+  protected def withStreamOn[A](service: KinesisService, shards: Int)(body: TestStream => A): A = {
+    val stream = new TestStream(service, Conformance.freshName())
+    service.call(_.createStream(r => r.streamName(stream.name).shardCount(shards)))
+    try {
+      awaitActive(stream)
+      body(stream)
+    } finally service.call(_.deleteStream(r => r.streamName(stream.name).enforceConsumerDeletion(true)))
+  }
+
+  protected def awaitActive(stream: TestStream): Assertion = eventually(stream.status() shouldBe StreamStatus.ACTIVE)
+
+  protected def awaitGone(stream: TestStream): Assertion = eventually {
+    an[ResourceNotFoundException] should be thrownBy stream.summary()
+  }
+
+  /** The error code of a refusal. The SDK has no class for some of them. */
+  protected def refusal(call: => Any): String = intercept[KinesisException](call).awsErrorDetails.errorCode
+
+  /** Constraints of the API's model are reported as ValidationException, rules of the service as
+    * InvalidArgumentException; the documentation does not always say which is which, and no client should care.
+    */
+  protected def refusedArgument(call: => Any): Assertion =
+    refusal(call) should (be("InvalidArgumentException") or be("ValidationException"))
+
+}
+
+/** What a server with this difference does in place of what the scenario says. */
+final case class Departure(difference: Difference, instead: () => Any)
+
+object Conformance {
+  private val run     = java.lang.Long.toString(System.currentTimeMillis(), 36)
+  private val counter = new AtomicInteger
+
+  def freshName(): String = s"conformance-$run-${counter.incrementAndGet()}"
+}

@@ -1,0 +1,119 @@
+package io.github.kinesisspark.it.conformance
+
+import java.time.{Duration, Instant}
+
+import scala.jdk.CollectionConverters._
+
+import software.amazon.awssdk.core.SdkBytes
+import software.amazon.awssdk.services.kinesis.model.{EncryptionType, PutRecordsRequestEntry}
+
+import io.github.kinesisspark.it.TestStream._
+
+/** GetRecords: what an answer holds, how much of it, and how far it is from the tip. */
+trait GetRecordsScenarios { this: Conformance =>
+
+  protected def getRecordsScenarios(): Unit = describe("GetRecords") {
+    promise("gives each record as it was put") {
+      withStream(1) { stream =>
+        val data     = Array.tabulate[Byte](256)(_.toByte)
+        val put      = stream.putBytes(data, "ключ")
+        val Seq(got) = stream.get(stream.trimHorizon(put.shardId)).records.asScala.toSeq: @unchecked
+        got.data.asByteArray shouldBe data
+        got.partitionKey shouldBe "ключ"
+        got.sequenceNumber shouldBe put.sequenceNumber
+        got.encryptionType should (be(EncryptionType.NONE) or be(null))
+        Duration.between(got.approximateArrivalTimestamp, Instant.now).abs should be < Duration.ofMinutes(1)
+      }
+    }
+
+    promise("gives no more than the limit, and the rest in order by the next iterators") {
+      withStream(1) { stream =>
+        val sent = (1 to 10).map(n => s"$n")
+        sent.foreach(stream.put(_))
+        val shard  = stream.onlyShard().shardId
+        val first  = stream.get(stream.trimHorizon(shard), 4)
+        val second = stream.get(first.nextShardIterator, 4)
+        val third  = stream.get(second.nextShardIterator, 4)
+        Seq(first, second, third).map(texts) shouldBe Seq(sent.slice(0, 4), sent.slice(4, 8), sent.slice(8, 10))
+      }
+    }
+
+    promise("refuses a limit of 0 and one above 10,000") {
+      withStream(1) { stream =>
+        val iterator = stream.trimHorizon(stream.onlyShard().shardId)
+        refusedArgument(service.callOnce(_.getRecords(r => r.shardIterator(iterator).limit(0))))
+        refusedArgument(service.callOnce(_.getRecords(r => r.shardIterator(iterator).limit(10001))))
+      }
+    }
+
+    promise("gives no more than 10 MiB at once") {
+      withStream(1) { stream =>
+        val MiB   = 1024 * 1024
+        val sizes = (1 to 11).map { _ =>
+          stream.putBytes(new Array[Byte](MiB - 10))
+          MiB - 10
+        }
+        val answers = stream.drain(stream.trimHorizon(stream.onlyShard().shardId))
+        answers.foreach(_.records.asScala.map(_.data.asByteArrayUnsafe.length).sum should be <= 10 * MiB)
+        answers.flatMap(_.records.asScala).map(_.data.asByteArrayUnsafe.length) shouldBe sizes
+      }
+    }
+
+    promise("answers an empty shard with no records, 0 ms behind, and an iterator to go on with") {
+      withStream(1) { stream =>
+        val answer = stream.get(stream.trimHorizon(stream.onlyShard().shardId))
+        answer.records shouldBe empty
+        answer.millisBehindLatest.longValue shouldBe 0
+        stream.put("late")
+        eventually(texts(stream.get(answer.nextShardIterator)) shouldBe Seq("late"))
+      }
+    }
+
+    promise("tells how old the next record is, and 0 at the tip") {
+      withStream(1) { stream =>
+        stream.put("first")
+        stream.put("second")
+        val putAt = Instant.now
+        eventually(Instant.now.isAfter(putAt.plusMillis(300)) shouldBe true)
+        val behind = stream.get(stream.trimHorizon(stream.onlyShard().shardId), 1)
+        texts(behind) shouldBe Seq("first")
+        behind.millisBehindLatest.longValue should (be >= 200L and be < 60000L)
+        val tip = stream.get(behind.nextShardIterator)
+        texts(tip) shouldBe Seq("second")
+        tip.millisBehindLatest.longValue shouldBe 0
+      }
+    }
+
+    promise("gives 10,000 records at once, and no more without a limit") {
+      withStream(1) { stream =>
+        val batch =
+          Seq.fill(500)(PutRecordsRequestEntry.builder().partitionKey("k").data(SdkBytes.fromUtf8String("x")).build())
+        def put(left: Int): Unit = if (left > 0) {
+          val failed = service
+            .call(_.putRecords(r => r.streamName(stream.name).records(batch.take(left).asJava)))
+            .failedRecordCount
+          put(left - batch.take(left).size + failed)
+        }
+        put(10001)
+        val answers = stream.drain(stream.trimHorizon(stream.onlyShard().shardId))
+        answers.map(_.records.size).max shouldBe 10000
+        answers.map(_.records.size).sum shouldBe 10001
+      }
+    }
+
+    promise("refuses an iterator that is none") {
+      refusedArgument(service.callOnce(_.getRecords(r => r.shardIterator("garbage"))))
+      refusedArgument(service.callOnce(_.getRecords(r => r.shardIterator("AAAA" * 40))))
+    }
+
+    promise("reads the shards of a stream apart") {
+      withStream(2) { stream =>
+        stream.openShards().foreach(shard => stream.putAt(startingHash(shard), shard.shardId))
+        stream.openShards().foreach { shard =>
+          stream.texts(stream.trimHorizon(shard.shardId)) shouldBe Seq(shard.shardId)
+        }
+      }
+    }
+  }
+
+}

@@ -1,0 +1,120 @@
+package io.github.kinesisspark.it.conformance
+
+import java.time.Instant
+
+import software.amazon.awssdk.services.kinesis.model._
+
+import io.github.kinesisspark.it.TestStream
+
+/** GetShardIterator: every kind, to the record. */
+trait IteratorScenarios { this: Conformance =>
+
+  private def withFive(body: (TestStream, String, Seq[String]) => Any): Unit = withStream(1) { stream =>
+    val numbers = (1 to 5).map(n => stream.put(s"$n").sequenceNumber)
+    body(stream, stream.onlyShard().shardId, numbers)
+    ()
+  }
+
+  private def ask(stream: TestStream, shard: String, kind: ShardIteratorType)(
+      more: GetShardIteratorRequest.Builder => Any
+  ): Any = service.callOnce(_.getShardIterator { r =>
+    more(r.streamName(stream.name).shardId(shard).shardIteratorType(kind)); ()
+  })
+
+  protected def iteratorScenarios(): Unit = describe("GetShardIterator") {
+    promise("TRIM_HORIZON starts at the first record") {
+      withFive((stream, shard, _) => stream.texts(stream.trimHorizon(shard)) shouldBe Seq("1", "2", "3", "4", "5"))
+    }
+
+    promise("LATEST starts after the last record, at the time of the call") {
+      withFive { (stream, shard, _) =>
+        val latest = stream.latest(shard)
+        stream.put("6")
+        stream.texts(latest) shouldBe Seq("6")
+      }
+    }
+
+    promise("AT_SEQUENCE_NUMBER starts with that record") {
+      withFive((stream, shard, numbers) => stream.texts(stream.at(shard, numbers(2))) shouldBe Seq("3", "4", "5"))
+    }
+
+    promise("AFTER_SEQUENCE_NUMBER starts with the record after it") {
+      withFive { (stream, shard, numbers) =>
+        stream.texts(stream.after(shard, numbers(2))) shouldBe Seq("4", "5")
+        stream.texts(stream.after(shard, numbers.last)) shouldBe empty
+      }
+    }
+
+    promise("a shard's own starting sequence number is its trim horizon") {
+      withFive { (stream, shard, _) =>
+        val start = stream.onlyShard().sequenceNumberRange.startingSequenceNumber
+        stream.texts(stream.at(shard, start)) shouldBe Seq("1", "2", "3", "4", "5")
+        stream.texts(stream.after(shard, start)) shouldBe Seq("1", "2", "3", "4", "5")
+      }
+    }
+
+    promise("AT_TIMESTAMP starts with the first record of that time or later") {
+      withStream(1) { stream =>
+        val shard  = stream.onlyShard().shardId
+        val before = Instant.now
+        stream.put("old")
+        val arrival = stream.get(stream.trimHorizon(shard)).records.get(0).approximateArrivalTimestamp
+        eventually(Instant.now.isAfter(arrival.plusMillis(100)) shouldBe true)
+        stream.put("new")
+        stream.texts(stream.atTimestamp(shard, before.minusSeconds(3600))) shouldBe Seq("old", "new")
+        stream.texts(stream.atTimestamp(shard, arrival)) shouldBe Seq("old", "new")
+        stream.texts(stream.atTimestamp(shard, arrival.plusMillis(50))) shouldBe Seq("new")
+      }
+    }
+
+    promise("AT_TIMESTAMP in the future gives nothing that is there now") {
+      withFive { (stream, shard, _) =>
+        // The service has been seen to refuse such a time, which its documentation does not say.
+        val answer =
+          try Right(stream.atTimestamp(shard, Instant.now.plusSeconds(600)))
+          catch { case refused: InvalidArgumentException => Left(refused) }
+        answer.foreach(iterator => stream.get(iterator).records shouldBe empty)
+      }
+    }
+
+    promise("refuses a sequence number or time that is not given") {
+      withFive { (stream, shard, _) =>
+        refusedArgument(ask(stream, shard, ShardIteratorType.AT_SEQUENCE_NUMBER)(identity))
+        refusedArgument(ask(stream, shard, ShardIteratorType.AFTER_SEQUENCE_NUMBER)(identity))
+        refusedArgument(ask(stream, shard, ShardIteratorType.AT_TIMESTAMP)(identity))
+      }
+    }
+
+    promise("refuses what is no sequence number") {
+      withFive { (stream, shard, _) =>
+        refusedArgument(stream.at(shard, "not-a-number"))
+        refusedArgument(stream.after(shard, "not-a-number"))
+      }
+    }
+
+    promise("refuses a sequence number of another shard") {
+      withStream(2) { stream =>
+        val Seq(left, right) = stream.openShards(): @unchecked
+        val ofLeft           = stream.putAt(TestStream.startingHash(left), "x").sequenceNumber
+        refusedArgument(stream.after(right.shardId, ofLeft))
+      }
+    }
+
+    promise("refuses a kind that does not exist") {
+      withFive((stream, shard, _) => refusedArgument(ask(stream, shard, null)(_.shardIteratorType("SOMEWHERE"))))
+    }
+
+    promise("does not find a shard that the stream never had") {
+      withStream(1) { stream =>
+        a[ResourceNotFoundException] should be thrownBy stream.trimHorizon("shardId-000000000007")
+      }
+    }
+
+    promise("gives an iterator that can be used again, for the same records") {
+      withFive { (stream, shard, _) =>
+        val iterator = stream.trimHorizon(shard)
+        TestStream.texts(stream.get(iterator)) shouldBe TestStream.texts(stream.get(iterator))
+      }
+    }
+  }
+}

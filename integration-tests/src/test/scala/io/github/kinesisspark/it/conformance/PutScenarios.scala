@@ -1,0 +1,177 @@
+package io.github.kinesisspark.it.conformance
+
+import java.math.BigInteger
+
+import scala.jdk.CollectionConverters._
+
+import software.amazon.awssdk.core.SdkBytes
+import software.amazon.awssdk.services.kinesis.model._
+
+import io.github.kinesisspark.it.TestStream
+import io.github.kinesisspark.it.TestStream._
+
+/** PutRecord and PutRecords: where a record goes, the number it gets, and what is too much. */
+trait PutScenarios { this: Conformance =>
+  private val MiB = 1024 * 1024
+
+  private def big(size: Int): SdkBytes = SdkBytes.fromByteArray(new Array[Byte](size))
+
+  private def shardById(stream: TestStream): Map[String, Shard] = stream.shards().map(s => s.shardId -> s).toMap
+
+  private def putAll(stream: TestStream, entries: Seq[PutRecordsRequestEntry]): PutRecordsResponse =
+    stream.service.callOnce(_.putRecords(r => r.streamName(stream.name).records(entries.asJava)))
+
+  private def putOne(stream: TestStream)(record: PutRecordRequest.Builder => Any): PutRecordResponse =
+    service.callOnce(_.putRecord { r => record(r.streamName(stream.name).partitionKey("key").data(bytes("x"))); () })
+
+  private def grow(sequenceNumbers: Iterable[String]): Unit = {
+    val numbers = sequenceNumbers.toSeq.map(new BigInteger(_))
+    numbers.zip(numbers.tail).foreach { case (earlier, later) => later should be > earlier }
+  }
+
+  protected def putScenarios(): Unit = {
+    describe("PutRecord") {
+      promise("goes to the shard whose range holds the MD5 of the partition key") {
+        withStream(4) { stream =>
+          val shards = shardById(stream)
+          val keys   = (1 to 30).map(n => s"key-$n") ++ Seq("ключ", "鍵", "a" * 256)
+          val used   = keys.map { key =>
+            val shard = stream.put("x", key).shardId
+            withClue(key)(covers(shards(shard), hashOf(key)) shouldBe true)
+            shard
+          }
+          used.distinct should have size 4
+        }
+      }
+
+      promise("goes where the explicit hash key belongs, whatever the partition key") {
+        withStream(3) { stream =>
+          stream.openShards().foreach { shard =>
+            stream.putAt(startingHash(shard), "first").shardId shouldBe shard.shardId
+            stream.putAt(endingHash(shard), "last").shardId shouldBe shard.shardId
+          }
+        }
+      }
+
+      promise("refuses an explicit hash key that is no number of 128 bits") {
+        withStream(1) { stream =>
+          Seq(MaxHashKey.add(BigInteger.ONE).toString, "-1", "abc", "007").foreach { key =>
+            withClue(key)(refusedArgument(putOne(stream)(_.explicitHashKey(key))))
+          }
+        }
+      }
+
+      promise("gives sequence numbers of 56 digits that grow within a shard") {
+        withStream(1) { stream =>
+          val numbers = (1 to 50).map(n => stream.put(s"$n").sequenceNumber)
+          numbers.foreach(_ should fullyMatch regex "49[0-9]{54}")
+          grow(stream.onlyShard().sequenceNumberRange.startingSequenceNumber +: numbers)
+        }
+      }
+
+      promise("takes SequenceNumberForOrdering") {
+        withStream(1) { stream =>
+          val first = stream.put("first").sequenceNumber
+          grow(Seq(first, putOne(stream)(_.sequenceNumberForOrdering(first)).sequenceNumber))
+        }
+      }
+
+      promise("takes a record without data") {
+        withStream(1) { stream =>
+          stream.putBytes(Array.emptyByteArray)
+          stream.texts(stream.trimHorizon(stream.onlyShard().shardId)) shouldBe Seq("")
+        }
+      }
+
+      promise("refuses a partition key that is empty or longer than 256 characters") {
+        withStream(1) { stream =>
+          refusedArgument(putOne(stream)(_.partitionKey("")))
+          refusedArgument(putOne(stream)(_.partitionKey("k" * 257)))
+        }
+      }
+
+      promise("takes a record of 1 MiB with its key, and none larger") {
+        withStream(1) { stream =>
+          putOne(stream)(_.data(big(MiB - 3))).sequenceNumber should not be empty
+          refusedArgument(putOne(stream)(_.data(big(MiB + 1))))
+        }
+      }
+    }
+
+    describe("PutRecords") {
+      promise("answers for each record in the request's order") {
+        withStream(4) { stream =>
+          val shards  = shardById(stream)
+          val keys    = (1 to 100).map(n => s"key-$n")
+          val answers = putAll(stream, keys.map(entry("x", _)))
+          answers.failedRecordCount.intValue shouldBe 0
+          answers.records should have size 100
+          keys.zip(answers.records.asScala).foreach { case (key, answer) =>
+            covers(shards(answer.shardId), hashOf(key)) shouldBe true
+            answer.errorCode shouldBe null
+          }
+        }
+      }
+
+      promise("numbers the records of a shard in the request's order") {
+        withStream(2) { stream =>
+          val answers = putAll(stream, (1 to 100).map(n => entry(s"$n", s"key-$n"))).records.asScala.toSeq
+          answers.groupBy(_.shardId).values.foreach(ofShard => grow(ofShard.map(_.sequenceNumber)))
+          val read = stream.openShards().map(s => stream.texts(stream.trimHorizon(s.shardId)).map(_.toInt))
+          read.foreach(numbers => numbers shouldBe numbers.sorted)
+          read.flatten.sorted shouldBe (1 to 100)
+        }
+      }
+
+      promise("takes an explicit hash key for each record") {
+        withStream(3) { stream =>
+          val shards  = stream.openShards()
+          val entries = shards.map { shard =>
+            PutRecordsRequestEntry
+              .builder()
+              .partitionKey("key")
+              .explicitHashKey(endingHash(shard).toString)
+              .data(bytes("x"))
+              .build()
+          }
+          putAll(stream, entries).records.asScala.map(_.shardId) shouldBe shards.map(_.shardId)
+        }
+      }
+
+      promise("takes 500 records, and no more") {
+        withStream(1) { stream =>
+          putAll(stream, Seq.fill(500)(entry("x", "key"))).records should have size 500
+          refusedArgument(putAll(stream, Seq.fill(501)(entry("x", "key"))))
+        }
+      }
+
+      promise("refuses a request without records") {
+        withStream(1)(stream => refusedArgument(putAll(stream, Seq.empty)))
+      }
+
+      promise("refuses the whole request for one record that is too large") {
+        withStream(1) { stream =>
+          val tooLarge = PutRecordsRequestEntry.builder().partitionKey("key").data(big(MiB + 1)).build()
+          refusedArgument(putAll(stream, Seq(entry("small", "key"), tooLarge)))
+          stream.texts(stream.trimHorizon(stream.onlyShard().shardId)) shouldBe empty
+        }
+      }
+
+      // 5 MiB until 2025.
+      promise("takes 10 MiB with all keys, and no more") {
+        withStream(12) { stream =>
+          def request(records: Int): Seq[PutRecordsRequestEntry] = stream.openShards().take(records).map { shard =>
+            PutRecordsRequestEntry
+              .builder()
+              .partitionKey("key")
+              .explicitHashKey(startingHash(shard).toString)
+              .data(big(MiB - 1000))
+              .build()
+          }
+          putAll(stream, request(10)).failedRecordCount.intValue shouldBe 0
+          refusedArgument(putAll(stream, request(11)))
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,262 @@
+package io.github.kinesisspark.it.conformance
+
+import java.time.{Duration, Instant}
+
+import scala.jdk.CollectionConverters._
+
+import software.amazon.awssdk.services.kinesis.model._
+
+import io.github.kinesisspark.it.TestStream
+import io.github.kinesisspark.it.TestStream._
+
+/** Streams as such: made, described, listed, kept and deleted. */
+trait StreamScenarios { this: Conformance =>
+
+  protected def streamScenarios(): Unit = {
+    describe("CreateStream") {
+      promise("makes a stream that is CREATING first and ACTIVE later") {
+        val stream = new TestStream(service, Conformance.freshName())
+        service.call(_.createStream(r => r.streamName(stream.name).shardCount(1)))
+        stream.status() shouldBe StreamStatus.CREATING
+        awaitActive(stream)
+        service.call(_.deleteStream(r => r.streamName(stream.name)))
+      }
+
+      promise("refuses a name that is taken") {
+        withStream(1) { stream =>
+          a[ResourceInUseException] should be thrownBy
+            service.callOnce(_.createStream(r => r.streamName(stream.name).shardCount(1)))
+        }
+      }
+
+      promise("refuses a name with other signs than letters, digits, hyphen, underscore and dot") {
+        refusedArgument(service.callOnce(_.createStream(r => r.streamName("no spaces!").shardCount(1))))
+      }
+
+      promise("refuses a stream without shards") {
+        refusedArgument(service.callOnce(_.createStream(r => r.streamName(Conformance.freshName()).shardCount(0))))
+      }
+
+      promise("gives a stream on demand four shards") {
+        val stream = new TestStream(service, Conformance.freshName())
+        service.call(
+          _.createStream(r => r.streamName(stream.name).streamModeDetails(m => m.streamMode(StreamMode.ON_DEMAND)))
+        )
+        awaitActive(stream)
+        stream.summary().streamModeDetails.streamMode shouldBe StreamMode.ON_DEMAND
+        stream.openShards() should have size 4
+        service.call(_.deleteStream(r => r.streamName(stream.name)))
+      }
+    }
+
+    describe("DescribeStreamSummary") {
+      promise("tells what the stream was made with") {
+        withStream(3) { stream =>
+          val summary = stream.summary()
+          summary.streamName shouldBe stream.name
+          summary.openShardCount.intValue shouldBe 3
+          summary.retentionPeriodHours.intValue shouldBe 24
+          summary.streamModeDetails.streamMode shouldBe StreamMode.PROVISIONED
+          summary.consumerCount.intValue shouldBe 0
+          summary.encryptionType should (be(EncryptionType.NONE) or be(null))
+          Duration.between(summary.streamCreationTimestamp, Instant.now).abs should be < Duration.ofMinutes(5)
+        }
+      }
+
+      promise("gives the ARN of partition, region, account and name") {
+        withStream(1) { stream =>
+          stream.arn() should fullyMatch regex
+            s"arn:aws[a-z-]*:kinesis:${service.region.id}:[0-9]{12}:stream/${stream.name}"
+        }
+      }
+    }
+
+    describe("DescribeStream") {
+      promise("lists shards that cover all hash keys without gap or overlap, open and without parents") {
+        withStream(3) { stream =>
+          val description = service.call(_.describeStream(r => r.streamName(stream.name))).streamDescription
+          val shards      = description.shards.asScala.toSeq
+          shards.map(_.shardId) shouldBe Seq("shardId-000000000000", "shardId-000000000001", "shardId-000000000002")
+          startingHash(shards.head).signum shouldBe 0
+          shards.zip(shards.tail).foreach { case (left, right) =>
+            startingHash(right).subtract(endingHash(left)).intValueExact shouldBe 1
+          }
+          endingHash(shards.last) shouldBe MaxHashKey
+          shards.foreach { shard =>
+            shard.sequenceNumberRange.startingSequenceNumber should fullyMatch regex "[1-9][0-9]+"
+            shard.sequenceNumberRange.endingSequenceNumber shouldBe null
+            shard.parentShardId shouldBe null
+            shard.adjacentParentShardId shouldBe null
+          }
+          description.hasMoreShards.booleanValue shouldBe false
+        }
+      }
+
+      promise("lists shards page by page") {
+        withStream(3) { stream =>
+          val first = service.call(_.describeStream(r => r.streamName(stream.name).limit(2))).streamDescription
+          first.shards should have size 2
+          first.hasMoreShards.booleanValue shouldBe true
+          val second = service
+            .call(
+              _.describeStream(r => r.streamName(stream.name).exclusiveStartShardId(first.shards.asScala.last.shardId))
+            )
+            .streamDescription
+          second.shards.asScala.map(_.shardId) shouldBe Seq("shardId-000000000002")
+          second.hasMoreShards.booleanValue shouldBe false
+        }
+      }
+    }
+
+    describe("A stream's ARN") {
+      promise("stands for its name in every call") {
+        withStream(1) { stream =>
+          val arn   = stream.arn()
+          val shard = stream.onlyShard().shardId
+          service.call(_.describeStream(r => r.streamARN(arn))).streamDescription.streamName shouldBe stream.name
+          service
+            .call(_.describeStreamSummary(r => r.streamARN(arn)))
+            .streamDescriptionSummary
+            .streamName shouldBe stream.name
+          service.call(_.listShards(r => r.streamARN(arn))).shards should have size 1
+          val put  = service.call(_.putRecord(r => r.streamARN(arn).partitionKey("key").data(bytes("one"))))
+          val puts = service.call(
+            _.putRecords(r => r.streamARN(arn).records(entry("two", "key")))
+          )
+          puts.failedRecordCount.intValue shouldBe 0
+          val iterator = service
+            .call(
+              _.getShardIterator(r =>
+                r.streamARN(arn)
+                  .shardId(shard)
+                  .shardIteratorType(ShardIteratorType.AT_SEQUENCE_NUMBER)
+                  .startingSequenceNumber(put.sequenceNumber)
+              )
+            )
+            .shardIterator
+          texts(service.call(_.getRecords(r => r.streamARN(arn).shardIterator(iterator)))) shouldBe Seq("one", "two")
+        }
+      }
+    }
+
+    describe("ListStreams") {
+      promise("gives names in order, page by page, with their summaries") {
+        val mine = Seq.fill(3)(new TestStream(service, Conformance.freshName()))
+        mine.foreach(stream => service.call(_.createStream(r => r.streamName(stream.name).shardCount(1))))
+        mine.foreach(awaitActive)
+        val everything = service.call(_.listStreams(r => r.limit(100)))
+        val names      = everything.streamNames.asScala.toSeq
+        names shouldBe names.sorted
+        names should contain allElementsOf mine.map(_.name)
+        val first = service.call(_.listStreams(r => r.limit(2)))
+        first.streamNames should have size 2
+        first.hasMoreStreams.booleanValue shouldBe true
+        val second =
+          service.call(_.listStreams(r => r.limit(2).exclusiveStartStreamName(first.streamNames.asScala.last)))
+        second.streamNames.asScala.toSeq shouldBe names.slice(2, 4)
+        everything.streamSummaries.asScala.map(s => s.streamName -> s.streamStatus) should contain allElementsOf
+          mine.map(_.name -> StreamStatus.ACTIVE)
+        mine.foreach(stream => service.call(_.deleteStream(r => r.streamName(stream.name))))
+      }
+
+      promise("goes on where its token points") {
+        val mine = Seq.fill(3)(new TestStream(service, Conformance.freshName()))
+        mine.foreach(stream => service.call(_.createStream(r => r.streamName(stream.name).shardCount(1))))
+        mine.foreach(awaitActive)
+        val names  = service.call(_.listStreams(r => r.limit(100))).streamNames.asScala.toSeq
+        val first  = service.call(_.listStreams(r => r.limit(1)))
+        val second = service.call(_.listStreams(r => r.limit(1).nextToken(first.nextToken)))
+        second.streamNames.asScala.toSeq shouldBe names.slice(1, 2)
+        mine.foreach(stream => service.call(_.deleteStream(r => r.streamName(stream.name))))
+      }
+    }
+
+    describe("DeleteStream") {
+      promise("leaves the stream DELETING for a while, then it is gone") {
+        val stream = new TestStream(service, Conformance.freshName())
+        service.call(_.createStream(r => r.streamName(stream.name).shardCount(1)))
+        awaitActive(stream)
+        service.call(_.deleteStream(r => r.streamName(stream.name)))
+        stream.status() shouldBe StreamStatus.DELETING
+        awaitGone(stream)
+        service.call(_.listStreams(r => r.limit(100))).streamNames should not contain stream.name
+      }
+    }
+
+    describe("A stream that does not exist") {
+      val missing = "conformance-no-such-stream"
+      val shard   = "shardId-000000000000"
+      val calls   = Seq[(String, () => Any)](
+        "DescribeStream"        -> (() => service.callOnce(_.describeStream(r => r.streamName(missing)))),
+        "DescribeStreamSummary" -> (() => service.callOnce(_.describeStreamSummary(r => r.streamName(missing)))),
+        "ListShards"            -> (() => service.callOnce(_.listShards(r => r.streamName(missing)))),
+        "DeleteStream"          -> (() => service.callOnce(_.deleteStream(r => r.streamName(missing)))),
+        "PutRecord"             ->
+          (() => service.callOnce(_.putRecord(r => r.streamName(missing).partitionKey("key").data(bytes("x"))))),
+        "PutRecords" -> (() => service.callOnce(_.putRecords(r => r.streamName(missing).records(entry("x", "key"))))),
+        "GetShardIterator" -> (() =>
+          service.callOnce(
+            _.getShardIterator(r =>
+              r.streamName(missing).shardId(shard).shardIteratorType(ShardIteratorType.TRIM_HORIZON)
+            )
+          )
+        ),
+        "SplitShard" -> (() =>
+          service.callOnce(_.splitShard(r => r.streamName(missing).shardToSplit(shard).newStartingHashKey("1000")))
+        ),
+        "MergeShards" -> (() =>
+          service.callOnce(
+            _.mergeShards(r => r.streamName(missing).shardToMerge(shard).adjacentShardToMerge("shardId-000000000001"))
+          )
+        ),
+        "UpdateShardCount" -> (() =>
+          service.callOnce(
+            _.updateShardCount(r => r.streamName(missing).targetShardCount(2).scalingType(ScalingType.UNIFORM_SCALING))
+          )
+        ),
+        "IncreaseStreamRetentionPeriod" -> (() =>
+          service.callOnce(_.increaseStreamRetentionPeriod(r => r.streamName(missing).retentionPeriodHours(48)))
+        )
+      )
+      calls.foreach { case (name, call) =>
+        promise(s"is reported by $name as ResourceNotFoundException that names it") {
+          val error = intercept[ResourceNotFoundException](call())
+          error.awsErrorDetails.errorMessage should include(missing)
+        }
+      }
+    }
+
+    describe("Retention") {
+      def increase(stream: TestStream, hours: Int): Any =
+        service.callOnce(_.increaseStreamRetentionPeriod(r => r.streamName(stream.name).retentionPeriodHours(hours)))
+      def decrease(stream: TestStream, hours: Int): Any =
+        service.callOnce(_.decreaseStreamRetentionPeriod(r => r.streamName(stream.name).retentionPeriodHours(hours)))
+
+      promise("can be raised and lowered again") {
+        withStream(1) { stream =>
+          increase(stream, 48)
+          eventually(stream.summary().retentionPeriodHours.intValue shouldBe 48)
+          awaitActive(stream)
+          decrease(stream, 24)
+          eventually(stream.summary().retentionPeriodHours.intValue shouldBe 24)
+        }
+      }
+
+      promise("stays between 24 hours and 365 days") {
+        withStream(1) { stream =>
+          refusedArgument(decrease(stream, 23))
+          refusedArgument(increase(stream, 8761))
+        }
+      }
+
+      promise("is not raised by lowering it nor lowered by raising it") {
+        withStream(1) { stream =>
+          increase(stream, 48)
+          awaitActive(stream)
+          refusedArgument(increase(stream, 36))
+          refusedArgument(decrease(stream, 72))
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,152 @@
+package io.github.kinesisspark.it.source
+
+import java.nio.file.{Files, Path}
+import java.util.concurrent.ConcurrentLinkedQueue
+import java.util.concurrent.atomic.AtomicInteger
+
+import scala.jdk.CollectionConverters._
+import scala.util.Random
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.functions.{col, udf}
+
+import io.github.kinesisspark.it.KinesisTarget
+
+/** The one promise: a batch is the same records, whenever, wherever and however often it is read. */
+abstract class ExactnessScenarios(target: KinesisTarget) extends SourceSuite(target) {
+
+  describe(s"a batch on $target") {
+
+    it("re-runs with identical rows when its commit is erased and more data has arrived") {
+      val stream = newStream(shards = 2)
+      val at     = checkpoint()
+      val log    = new BatchLog
+      put(stream, "first", 300)
+      running(load(stream), at)(log.add)(_ => eventually(log.rows.size shouldBe 300))
+      val last = log.all.last._1
+      eraseCommit(at, last)
+      val second = put(stream, "second", 300)
+      running(load(stream), at)(log.add)(_ => eventually(log.rows.size shouldBe 600))
+      log.replays should contain(last)
+      log.texts.toSet should contain allElementsOf second
+      log.texts.distinct.size shouldBe 600
+    }
+
+    it("holds the same rows for two actions while data keeps arriving between them") {
+      val stream = newStream(shards = 2)
+      put(stream, "first", 100)
+      val pairs = new ConcurrentLinkedQueue[(Vector[Delivered], Vector[Delivered])]
+      running(load(stream), checkpoint()) { (batch, id) =>
+        val one = BatchLog.rowsOf(batch)
+        put(stream, s"during-$id", 20)
+        pairs.add(one -> BatchLog.rowsOf(batch)): Unit
+      } { _ =>
+        eventually(pairs.asScala.count(_._1.nonEmpty) should be >= 3)
+      }
+      pairs.asScala.foreach { case (one, two) => BatchLog.canonical(two) shouldBe BatchLog.canonical(one) }
+    }
+
+    it("gives both sides of a self-union the same rows") {
+      val stream = newStream(shards = 2)
+      val source = load(stream)
+      val log    = new ConcurrentLinkedQueue[Seq[String]]
+      running(source.union(source), checkpoint()) { (batch, _) => log.add(texts(batch)); () } { _ =>
+        val all = put(stream, "u", 150)
+        eventually(log.asScala.flatten.toSeq.sorted shouldBe (all ++ all).sorted)
+      }
+      log.asScala.foreach(batch => batch.groupBy(identity).values.map(_.size).toSet.diff(Set(2)) shouldBe empty)
+    }
+
+    it("is the same for a task that is tried again after it read half of it") {
+      val stream   = newStream(shards = 1)
+      val failures = new AtomicInteger
+      val all      = put(stream, "t", 200)
+      val fragile  = udf { (text: String) =>
+        if (text.endsWith("-150") && TaskContext.get().attemptNumber() < 2)
+          throw new IllegalStateException("as planned")
+        s"$text@${TaskContext.get().attemptNumber()}"
+      }
+      val seen = new ConcurrentLinkedQueue[String]
+      running(load(stream), checkpoint()) { (batch, _) =>
+        batch.select(fragile(col("data").cast("string"))).collect().foreach { r =>
+          if (r.getString(0).endsWith("@2")) failures.incrementAndGet()
+          seen.add(r.getString(0).takeWhile(_ != '@'))
+        }
+      } { _ =>
+        eventually(seen.size should be >= 200)
+      }
+      seen.asScala.toSeq.sorted shouldBe all.sorted
+      failures.get should be > 0
+    }
+
+    it("is in a parquet sink once, over 20 restarts at random moments") {
+      val seed   = System.nanoTime()
+      val random = new Random(seed)
+      info(s"seed $seed")
+      val stream  = newStream(shards = 3)
+      val at      = checkpoint()
+      val out     = Files.createTempDirectory("parquet-").resolve("out").toString
+      def query() = load(stream, "maxRecordsPerTrigger" -> "120")
+        .selectExpr("cast(data as string) as text", "shardId", "sequenceNumber")
+        .writeStream
+        .format("parquet")
+        .option("checkpointLocation", at.toString)
+        .start(out)
+      val written = (0 until 20).flatMap { i =>
+        val texts   = put(stream, s"p$i", 60)
+        val running = query()
+        val stopAt  = System.nanoTime() + random.nextInt(900) * 1000000L
+        // The moment itself is what is random here; nothing is waited for.
+        while (System.nanoTime() < stopAt && running.isActive) Thread.onSpinWait()
+        running.exception shouldBe None
+        running.stop()
+        texts
+      }
+      val last = query()
+      eventually {
+        last.exception shouldBe None
+        spark.read.parquet(out).count() should be >= written.size.toLong
+      }
+      last.stop()
+      val rows = spark.read.parquet(out).collect()
+      rows.map(_.getString(0)).toSeq.sorted shouldBe written.sorted
+    }
+
+    it("is read from Kinesis again, exactly, when its buffer is gone") {
+      val stream = newStream(shards = 2)
+      val at     = checkpoint()
+      val log    = new BatchLog
+      val first  = put(stream, "first", 500)
+      running(load(stream, "maxRecordsPerTrigger" -> "100"), at)(log.add)(_ => eventually(log.rows.size shouldBe 500))
+      // A new query run has no buffers: all that it re-runs is read from Kinesis.
+      val (again, _) = log.all.last
+      eraseCommit(at, again)
+      put(stream, "second", 10)
+      running(load(stream, "maxRecordsPerTrigger" -> "100"), at)(log.add) { query =>
+        eventually {
+          log.rows.size shouldBe 510
+          query.recentProgress.flatMap(_.sources).map(_.metrics.get("rereadRecords").toLong).max should be > 0L
+        }
+      }
+      log.texts.take(500).sorted shouldBe first.sorted
+      log.replays should contain(again)
+    }
+  }
+
+  /** As after a crash between the batch and its commit. */
+  private def eraseCommit(checkpoint: Path, batch: Long): Unit = {
+    val commits = checkpoint.resolve("commits")
+    val gone    = Files
+      .list(commits)
+      .iterator
+      .asScala
+      .filter { f =>
+        f.getFileName.toString.stripPrefix(".").takeWhile(_.isDigit).toLongOption.exists(_ >= batch)
+      }
+      .toVector
+    gone should not be empty
+    gone.foreach(Files.delete)
+  }
+}
+
+final class KinesisLocalExactnessSpec extends ExactnessScenarios(KinesisTarget.KinesisLocal)

@@ -1,0 +1,155 @@
+package io.github.kinesisspark.it.source
+
+import java.util.concurrent.ConcurrentLinkedQueue
+
+import scala.jdk.CollectionConverters._
+
+import io.github.kinesisspark.it.{KinesisTarget, TestStream}
+
+/** Reads streams as users do, on every server. */
+abstract class ReadingScenarios(target: KinesisTarget) extends SourceSuite(target) {
+
+  describe(s"the source on $target") {
+
+    it("reads every record of every shard once, in the order of its shard") {
+      val stream = newStream(shards = 3)
+      val before = put(stream, "before", 1200)
+      val log    = new BatchLog
+      running(load(stream), checkpoint())(log.add) { _ =>
+        eventually(log.rows.size shouldBe before.size)
+        val during = put(stream, "during", 300)
+        eventually(log.texts.sorted shouldBe (before ++ during).sorted)
+      }
+      val byShard = log.rows.groupBy(_.shardId)
+      byShard.size shouldBe 3
+      byShard.values.foreach(rows => rows.map(_.sequenceNumber) shouldBe rows.map(_.sequenceNumber).sorted)
+    }
+
+    it("gives the columns of the documented schema, with the record's own values") {
+      val stream = newStream(shards = 1)
+      val put    = stream.put("hello", "a key")
+      val rows   = new ConcurrentLinkedQueue[org.apache.spark.sql.Row]
+      running(load(stream), checkpoint())((batch, _) => batch.collect().foreach(rows.add)) { _ =>
+        eventually(rows.size shouldBe 1)
+      }
+      val row = rows.peek()
+      new String(row.getAs[Array[Byte]]("data")) shouldBe "hello"
+      row.getAs[String]("partitionKey") shouldBe "a key"
+      row.isNullAt(row.fieldIndex("explicitHashKey")) shouldBe true
+      row.getAs[String]("sequenceNumber") shouldBe put.sequenceNumber
+      row.getAs[Long]("subSequenceNumber") shouldBe 0L
+      row.getAs[java.sql.Timestamp]("approximateArrivalTimestamp").getTime should be > 1600000000000L
+      row.getAs[String]("streamName") shouldBe stream.name
+      row.getAs[String]("shardId") shouldBe put.shardId
+    }
+
+    it("goes on where it stopped, also with what came while it was down") {
+      val stream             = newStream(shards = 2)
+      val at                 = checkpoint()
+      val seen               = new ConcurrentLinkedQueue[String]
+      def run(expected: Int) =
+        running(load(stream), at)((batch, _) => texts(batch).foreach(seen.add))(_ =>
+          eventually(seen.size shouldBe expected)
+        )
+      val first = put(stream, "first", 100)
+      run(100)
+      val second = put(stream, "second", 100)
+      run(200)
+      seen.asScala.toSeq.sorted shouldBe (first ++ second).sorted
+    }
+
+    it("starts at LATEST with what comes after its first batch, and never before it") {
+      val stream = newStream(shards = 2)
+      val old    = put(stream, "old", 50)
+      // LATEST is a whole second of the service's clock: the old records must be of an earlier one.
+      eventually {
+        val newest =
+          stream.shards().flatMap(s => stream.drain(stream.trimHorizon(s.shardId))).flatMap(_.records.asScala)
+        newest.size shouldBe 50
+        val age = System.currentTimeMillis() - newest.map(_.approximateArrivalTimestamp.toEpochMilli).max
+        age should be > 2000L
+      }
+      val seen = new ConcurrentLinkedQueue[String]
+      running(load(stream, "startingPosition" -> "LATEST"), checkpoint())((batch, _) =>
+        texts(batch).foreach(seen.add)
+      ) { query =>
+        eventually(query.lastProgress should not be null)
+        val late = put(stream, "late", 50)
+        eventually(seen.asScala.toSeq.sorted shouldBe late.sorted)
+      }
+      old.size shouldBe 50
+    }
+
+    it("reads parents before children through a split and a merge") {
+      val stream = newStream(shards = 2)
+      val log    = new BatchLog
+      running(load(stream, "shardDiscoveryInterval" -> "1s"), checkpoint())(log.add) { _ =>
+        val first            = put(stream, "a", 200)
+        val Seq(left, right) = stream.openShards(): @unchecked
+        service.call(
+          _.splitShard(r =>
+            r.streamName(stream.name)
+              .shardToSplit(left.shardId)
+              .newStartingHashKey(TestStream.middleHash(left).toString)
+          )
+        )
+        eventually(stream.openShards().size shouldBe 3)
+        val second = put(stream, "b", 200)
+        val halves = stream.openShards().filter(_.parentShardId == left.shardId)
+        eventually(stream.status().toString shouldBe "ACTIVE")
+        service.call(
+          _.mergeShards(r =>
+            r.streamName(stream.name).shardToMerge(halves(1).shardId).adjacentShardToMerge(right.shardId)
+          )
+        )
+        eventually(stream.openShards().size shouldBe 2)
+        val third = put(stream, "c", 200)
+        eventually(log.texts.sorted shouldBe (first ++ second ++ third).sorted)
+      }
+      val order = log.rows.map(_.shardId)
+      for {
+        shard  <- stream.shards()
+        parent <- Seq(shard.parentShardId, shard.adjacentParentShardId).filter(_ != null)
+        if order.contains(shard.shardId) && order.contains(parent)
+      } order.lastIndexOf(parent) should be < order.indexOf(shard.shardId)
+    }
+
+    it("keeps every batch within maxRecordsPerTrigger and fair to the shards") {
+      val stream = newStream(shards = 4)
+      val all    = put(stream, "r", 400)
+      val log    = new BatchLog
+      running(load(stream, "maxRecordsPerTrigger" -> "30"), checkpoint())(log.add)(_ =>
+        eventually(log.rows.size shouldBe 400)
+      )
+      log.texts.sorted shouldBe all.sorted
+      val batches = log.all.map(_._2)
+      batches.map(_.size).max shouldBe 30
+      // Once all readers hold something, a full batch takes of all of them.
+      batches.filter(_.size == 30).map(_.map(_.shardId).distinct.size).max shouldBe 4
+    }
+
+    it("tells lag, records and bytes in the query's progress") {
+      val stream = newStream(shards = 2)
+      put(stream, "m", 100)
+      running(load(stream), checkpoint()) { (batch, _) => batch.count(); () } { query =>
+        eventually {
+          val withData = query.recentProgress.filter(_.numInputRows > 0)
+          withData.map(_.numInputRows).sum shouldBe 100
+          val metrics = withData.last.sources.head.metrics
+          metrics.get("shardsOpen") shouldBe "2"
+          metrics.get("records").toLong should be > 0L
+          metrics.get("bytes").toLong should be > 0L
+          metrics.keySet.asScala should contain allOf (
+            "maxMillisBehindLatest",
+            "avgMillisBehindLatest",
+            "minMillisBehindLatest",
+            "bufferedBytes",
+            "rereadBytes"
+          )
+        }
+      }
+    }
+  }
+}
+
+final class KinesisLocalReadingSpec extends ReadingScenarios(KinesisTarget.KinesisLocal)

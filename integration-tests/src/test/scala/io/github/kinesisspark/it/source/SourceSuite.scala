@@ -1,0 +1,98 @@
+package io.github.kinesisspark.it.source
+
+import java.nio.file.{Files, Path}
+import java.util.UUID
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException}
+import org.scalatest.BeforeAndAfterAll
+import org.scalatest.concurrent.{Eventually, TimeLimits}
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatest.time.{Millis, Seconds, Span}
+import software.amazon.awssdk.services.kinesis.model._
+import software.amazon.awssdk.core.SdkBytes
+
+import io.github.kinesisspark.it.{KinesisService, KinesisTarget, TestStream}
+
+/** What tests of the source share: a Spark session, streams of their own, and checkpoints that outlive a query. */
+abstract class SourceSuite(val target: KinesisTarget)
+    extends AnyFunSpec
+    with Matchers
+    with Eventually
+    with TimeLimits
+    with BeforeAndAfterAll {
+
+  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(50, Millis))
+
+  protected lazy val service: KinesisService = target.service
+
+  /** Four tries for a task, as on a cluster: plain `local[2]` gives it one. */
+  protected def master: String = "local[2,4]"
+
+  protected lazy val spark: SparkSession = SparkSession
+    .builder()
+    .master(master)
+    .appName(suiteName)
+    .config("spark.sql.shuffle.partitions", 2)
+    .config("spark.ui.enabled", value = false)
+    .getOrCreate()
+
+  override protected def afterAll(): Unit = {
+    spark.streams.active.foreach(_.stop())
+    spark.stop()
+    super.afterAll()
+  }
+
+  protected def newStream(shards: Int): TestStream = {
+    val name = s"s-${UUID.randomUUID().toString.take(13)}"
+    service.call(_.createStream(r => r.streamName(name).shardCount(shards)))
+    val stream = new TestStream(service, name)
+    eventually(stream.status() shouldBe StreamStatus.ACTIVE)
+    stream
+  }
+
+  /** Puts `count` records named `prefix-i`, spread over the shards by their keys; they are in when this returns. */
+  protected def put(stream: TestStream, prefix: String, count: Int): Seq[String] = {
+    val texts = (0 until count).map(i => s"$prefix-$i")
+    texts.grouped(500).foreach { group =>
+      val entries = group.map { t =>
+        PutRecordsRequestEntry.builder.partitionKey(t).data(SdkBytes.fromUtf8String(t)).build
+      }
+      val answer = service.call(_.putRecords(r => r.streamName(stream.name).records(entries.asJava)))
+      answer.failedRecordCount shouldBe 0
+    }
+    texts
+  }
+
+  protected def options(stream: TestStream): Map[String, String] = Map(
+    "streamName"      -> stream.name,
+    "region"          -> service.region.id,
+    "accessKeyId"     -> "test",
+    "secretAccessKey" -> "test"
+  ) ++ service.endpoint.map(e => "endpoint" -> e.toString)
+
+  protected def load(stream: TestStream, more: (String, String)*): DataFrame =
+    spark.readStream
+      .format("kinesis")
+      .options(options(stream) + ("startingPosition" -> "TRIM_HORIZON") ++ more)
+      .load()
+
+  protected def texts(batch: DataFrame): Seq[String] =
+    batch.selectExpr("cast(data as string)").collect().iterator.map(_.getString(0)).toSeq
+
+  protected def checkpoint(): Path = Files.createTempDirectory("checkpoint-")
+
+  /** Starts a query that hands each batch to `use`, runs `body` and stops it. */
+  protected def running[A](frame: DataFrame, at: Path)(use: (DataFrame, Long) => Unit)(body: StreamingQuery => A): A = {
+    val query = frame.writeStream.option("checkpointLocation", at.toString).foreachBatch(use).start()
+    try body(query)
+    finally query.stop()
+  }
+
+  /** The error that ends the query. */
+  protected def failureOf(query: StreamingQuery): Throwable =
+    intercept[StreamingQueryException](query.awaitTermination(60000)).getCause
+}
