@@ -80,7 +80,7 @@ format: $(VENV)/.installed ## bring Scala and Python into form
 	$(RUFF) check --config python/pyproject.toml --fix $(PYTHON_CODE)
 	./sbt scalafmtAll
 
-demo: $(VENV)/.wheel ## a query killed half-way counts real events exactly; SERVER=kinesis-local on that server
+demo: $(VENV)/.wheel ## a query killed on the way counts real events exactly; SERVER=kinesis-local on that server
 	$(BIN)/python examples/demo/demo.py --server $(SERVER)
 
 readme: $(VENV)/.wheel ## write the options table into README.md anew

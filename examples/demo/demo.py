@@ -1,4 +1,4 @@
-"""The demo: a stream of real events, a PySpark query that is killed half-way, and proof that every event counted once.
+"""The demo: a stream of real events, a PySpark query that is killed on the way, and proof that every event counted once.
 
     python demo.py [--server testkit | kinesis-local | localstack] [--events N] [--rate N]
 
@@ -28,6 +28,8 @@ from servers import Load
 
 STREAM = "departures"
 TICK_S = 0.2
+# The query is killed when so much of the stream is sent: what follows shows it catch up and go on.
+KILL_AT = 0.4
 # From the last event on: what a slow machine may need to catch up.
 PATIENCE_S = 60.0
 START_S = 90.0
@@ -64,7 +66,7 @@ class Demo:
             self._await_start(query, starts=1)
             producer = self._producer(endpoint)
             with producer:
-                self._watch("running", self.events // 2, query, producer)
+                self._watch("running", int(self.events * KILL_AT), query, producer)
                 query.kill()
                 self.killed_at = time.time()
                 self.display.say(f"killed the query (SIGKILL) after {self.measured.total_sent:,} events")

@@ -43,7 +43,7 @@ def read_until(stream: DataFrame, checkpoint: Path, rows: list[tuple[int, str]],
     try:
         deadline = time.monotonic() + PATIENCE_S
         while len(rows) < count and time.monotonic() < deadline:
-            query.awaitTermination(0.1)
+            time.sleep(0.1)
             if (failure := query.exception()) is not None:
                 raise failure
     finally:
@@ -90,7 +90,7 @@ def test_plain_spark_options_read_into_memory(spark: SparkSession, kinesis: Loca
     try:
         deadline = time.monotonic() + PATIENCE_S
         while spark.table("plain").count() < len(receipts) and time.monotonic() < deadline:
-            query.awaitTermination(0.1)
+            time.sleep(0.1)
         rows = {row["partitionKey"]: row for row in spark.table("plain").collect()}
     finally:
         query.stop()
