@@ -1,4 +1,4 @@
-"""The demo: a stream of real events, a PySpark query that is killed on the way, and proof that every event counted once.
+"""The demo: a stream of real events, a PySpark query that is killed on the way, and proof that all events counted once.
 
     python demo.py [--server testkit | kinesis-local | localstack] [--events N] [--rate N]
 
