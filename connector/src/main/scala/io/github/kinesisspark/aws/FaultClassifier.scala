@@ -317,7 +317,7 @@ object FaultClassifier {
       ),
       forever,
       "More shards at once than the client has connections; calls wait for a while and fail only then.",
-      saying = Some("Acquire operation took longer".r)
+      saying = Some("Acquire operation took longer|Maximum pending connection acquisitions exceeded".r)
     ),
     Row(
       FaultKind(
@@ -352,7 +352,14 @@ object FaultClassifier {
       forever,
       "A body that was cut off parses as nothing.",
       classes = Seq(classOf[SdkClientException]),
-      saying = Some("(?i)unable to (unmarshall|parse)|crc|content.?length|acquire|checksum".r)
+      saying = Some("(?i)unable to (unmarshall|parse)|crc|content.?length|checksum".r)
+    ),
+    Row(
+      FaultKind("KINESIS_CONNECTION_LOST", "The request could not be sent; see the cause."),
+      fewTimes,
+      "What the SDK says of anything below it that none of the rows above knows: mostly network, perhaps a bug.",
+      classes = Seq(classOf[SdkClientException]),
+      saying = Some("(?i)unable to execute http request".r)
     ),
     // -- this side
     Row(
@@ -364,7 +371,7 @@ object FaultClassifier {
       "The instance's metadata service may not answer at once.",
       classes = Seq(classOf[SdkClientException]),
       saying = Some(
-        "(?i)unable to load credentials|failed to load credentials|unable to retrieve|credentials (for|from|in) profile|profile file contained no credentials".r
+        "(?i)unable to load credentials|failed to load credentials|unable to retrieve|metadata service|credentials (for|from|in) profile|profile file contained no credentials".r
       )
     ),
     Row(
@@ -405,6 +412,6 @@ object FaultClassifier {
   }
 
   /** The failure and its causes, outermost first; a loop in them, or a very long chain, is cut. */
-  private def causes(failure: Throwable): Seq[Throwable] =
+  private[aws] def causes(failure: Throwable): Seq[Throwable] =
     Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(20).toSeq
 }

@@ -25,11 +25,18 @@ object KinesisFault {
       case e: AwsServiceException if e.awsErrorDetails != null =>
         val details = e.awsErrorDetails
         val request = Option(e.requestId).filter(_.nonEmpty).map(id => s", request $id").getOrElse("")
-        s"${details.errorCode} (${details.serviceName}, HTTP ${e.statusCode}$request): ${details.errorMessage}"
-      case e => s"${e.getClass.getSimpleName}: ${e.getMessage}"
+        val code    = Option(details.errorCode).getOrElse("an answer without error code")
+        s"$code (${details.serviceName}, HTTP ${e.statusCode}$request)${message(details.errorMessage)}"
+      case e =>
+        val root = FaultClassifier.causes(e).last
+        named(e) + (if (root eq e) "" else s" (${named(root)})")
     }
     said.linesIterator.nextOption().getOrElse("").take(MaxLength).stripSuffix(".")
   }
+
+  private def named(e: Throwable): String = e.getClass.getSimpleName + message(e.getMessage)
+
+  private def message(text: String): String = Option(text).filter(_.nonEmpty).fold("")(": " + _)
 
   private def shown(fault: Fault): Throwable = if (fault.kind.showsRequest) null else fault.cause
 

@@ -104,12 +104,11 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
     filter match {
       case ShardFilter.All            => list(stream, Filter(ShardFilterType.FROM_TRIM_HORIZON, None), deadline)
       case ShardFilter.OpenAt(millis) =>
-        val at = Filter(ShardFilterType.AT_TIMESTAMP, Some(Instant.ofEpochMilli(millis)))
-        try list(stream, at, deadline)
-        catch {
-          case BeforeRetention(answered) if answered.forall(_ > millis) =>
-            list(stream, Filter(ShardFilterType.AT_TRIM_HORIZON, None), deadline)
-        }
+        val at   = Filter(ShardFilterType.AT_TIMESTAMP, Some(Instant.ofEpochMilli(millis)))
+        val open =
+          try Some(list(stream, at, deadline)).filter(found => coversAllKeys(found.shards))
+          catch { case BeforeRetention(answered) if answered.forall(_ >= millis) => None }
+        open.getOrElse(list(stream, Filter(ShardFilterType.AT_TRIM_HORIZON, None), deadline))
     }
   }
 
@@ -124,13 +123,15 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
     def page(token: Option[String]): ListShardsResponse = {
       val request = ListShardsRequest
         .builder()
-        .streamARN(stream.text)
         .maxResults(PageSize)
         .overrideConfiguration { o => o.apiCallAttemptTimeout(retry.attemptTimeout); () }
       token match {
-        // The token holds the filter; the service refuses to be told both.
+        // The token holds stream and filter; the service refuses to be told them again.
         case Some(t) => request.nextToken(t)
-        case None    => request.shardFilter { f => f.`type`(filter.kind); filter.at.foreach(f.timestamp(_)); () }
+        case None    =>
+          request.streamARN(stream.text).shardFilter { f =>
+            f.`type`(filter.kind); filter.at.foreach(f.timestamp(_)); ()
+          }
       }
       retry.call("ListShards", resource(stream.text), deadline)(client.listShards(request.build()))
     }
@@ -167,6 +168,18 @@ object StreamDirectory {
         Some(Option(aws.awsErrorDetails).flatMap(d => ServiceClock.of(d.sdkHttpResponse)))
       case _ => None
     }
+  }
+
+  private val LastHashKey = (BigInt(1) << 128) - 1
+
+  /** Whether each hash key belongs to one of the shards at least. The shards that were open at one time always do that; if they
+    * don't, some of them are past retention already, or the stream is younger than that time.
+    */
+  private[aws] def coversAllKeys(shards: Seq[Shard]): Boolean = {
+    val next = shards.map(_.hashKeys).sortBy(_.start).foldLeft(BigInt(0)) { (from, keys) =>
+      if (keys.start <= from) from.max(keys.end + 1) else from
+    }
+    next > LastHashKey
   }
 
   private[aws] def shard(shard: SdkShard): Shard = Shard(

@@ -21,7 +21,7 @@ object OptionDocs {
     )
   }))
 
-  /** The README's table; a star marks the options that can be set per stream. */
+  /** The README's table and the note that its stars point to. */
   def markdown: String = {
     val rows = KinesisOptions.all.map { option =>
       val name = s"`${option.name}`" + (if (option.perStream) " *" else "")
@@ -30,6 +30,8 @@ object OptionDocs {
       val default = option.default.fold("")(d => s"`$d`")
       Seq(name, option.valueType, default, (option.doc + also).replace("|", "\\|")).mkString("| ", " | ", " |")
     }
-    (Seq("| Option | Type | Default | Meaning |", "|---|---|---|---|") ++ rows).mkString("", "\n", "\n")
+    val note = "\\* also for one stream alone, as `stream.<name>.<option>`, which beats the general one."
+    (Seq("| Option | Type | Default | Meaning |", "|---|---|---|---|") ++ rows ++ Seq("", note))
+      .mkString("", "\n", "\n")
   }
 }

@@ -22,7 +22,7 @@ final case class KinesisOffset(streams: Map[StreamArn, StreamOffset]) {
     */
   def rangesTo(end: KinesisOffset): Vector[ShardRange] = {
     for ((shard, progress) <- shards if progress.position != ShardPosition.ShardEnd && end.progress(shard).isEmpty)
-      throw OffsetException(
+      throw new OffsetException(
         s"$shard is at ${ShardPosition.encode(progress.position)} in the batch's start and missing in its end"
       )
     end.shards.flatMap { case (shard, to) =>
@@ -54,4 +54,8 @@ object StreamOffset {
 final case class ShardProgress(position: ShardPosition, entered: Option[ShardPosition] = None)
 
 /** An offset that cannot be used, and what to do about it. */
-final case class OffsetException(message: String) extends RuntimeException(message)
+final class OffsetException(message: String) extends RuntimeException(s"[${OffsetException.ErrorClass}] $message")
+
+object OffsetException {
+  val ErrorClass = "KINESIS_OFFSET_REFUSED"
+}

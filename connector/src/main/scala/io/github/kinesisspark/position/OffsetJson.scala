@@ -31,7 +31,7 @@ object OffsetJson {
     root.get("version") match {
       case Some(ujson.Num(Version))                  => readStreams(root)
       case Some(ujson.Num(later)) if later > Version =>
-        throw OffsetException(
+        throw new OffsetException(
           s"The checkpoint's Kinesis offset has version ${later.toLong}, this connector reads versions up to $Version. " +
             "It was written by a later release: run the query with that release, or start it with a new checkpoint."
         )
@@ -53,7 +53,7 @@ object OffsetJson {
     catch {
       case e: OffsetException => throw e
       case NonFatal(e)        =>
-        throw OffsetException(
+        throw new OffsetException(
           s"The checkpoint's Kinesis offset is damaged: ${e.getMessage}. Restore the checkpoint's offset log from a copy, " +
             "or start the query with a new checkpoint."
         )
@@ -67,7 +67,7 @@ object OffsetJson {
   private def position(id: String, text: String): ShardPosition =
     ShardPosition.decode(text).fold(why => throw new IllegalArgumentException(s"$id: $why"), identity)
 
-  private def foreign(json: String) = OffsetException(
+  private def foreign(json: String) = new OffsetException(
     s"The checkpoint holds an offset that is not of this connector: ${json.take(120)}. It was made by another source; " +
       "start the query with a new checkpoint, and with the position to begin at as startingPosition."
   )

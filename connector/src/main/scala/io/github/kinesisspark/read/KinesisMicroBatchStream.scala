@@ -3,6 +3,8 @@ package io.github.kinesisspark.read
 import java.util
 import java.util.{Optional, UUID}
 
+import scala.concurrent.duration._
+
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
 import org.apache.spark.sql.connector.read.streaming._
@@ -28,8 +30,10 @@ final case class KinesisSourceOffset(offset: KinesisOffset) extends Offset {
   */
 final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     extends MicroBatchStream
-    with SupportsAdmissionControl
+    with SupportsTriggerAvailableNow
     with ReportsSourceMetrics {
+  import KinesisMicroBatchStream._
+
   private val log     = LoggerFactory.getLogger(classOf[KinesisMicroBatchStream])
   private val catalog = new ShardCatalog(options)
   private val readers = new ReaderFleet(
@@ -44,6 +48,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   private val beginnings = scala.collection.mutable.HashMap.empty[StreamArn, Vector[(String, ShardPosition)]]
   private val minimum    = new BatchMinimum(System.nanoTime())
   private var metrics    = SourceMetrics.none
+  private var bounds     = Option.empty[AvailableNow]
   private var turn       = 0L
 
   override def initialOffset(): Offset = KinesisSourceOffset(KinesisOffset.initial)
@@ -62,7 +67,8 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     val frontier = frontierAt(from)
     val lost     = loseOrFail(frontier)
     val limits   = AdmissionLimits.fromSpark(limit)
-    val tips     = readers.awaitTips(frontier.reading -- lost)
+    val reading  = (frontier.reading -- lost).filterNot { case (shard, _) => bounds.exists(_.isDone(shard)) }
+    val tips     = readers.awaitTips(reading, if (bounds.isEmpty) SettlingPatience else Duration.Inf)
     failIfAny(tips)
     if (
       minimum.holdsBack(
@@ -75,7 +81,8 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       start
     else {
       turn += 1
-      val cuts  = readers.admit(tips, limits.most, turn)
+      val cuts  = readers.admit(tips, limits.most, bounds.fold(Map.empty[ShardKey, Long])(_.caps(tips.values)), turn)
+      bounds.foreach(_.taken(cuts))
       val moved = cuts.view.mapValues(_.position).toMap ++ lost.map(_ -> ShardPosition.ShardEnd)
       metrics = SourceMetrics.of(tips, cuts, readers.totals)
       if (frontier.hasNewStreams || moved.exists { case (shard, to) => !frontier.reading.get(shard).contains(to) }) {
@@ -84,6 +91,9 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       } else start
     }
   }
+
+  /** From here on the query reads what is there now, and ends. */
+  override def prepareForTriggerAvailableNow(): Unit = bounds = Some(new AvailableNow(catalog.serviceTime()))
 
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
     val ranges = offsetOf(start).rangesTo(offsetOf(end))
@@ -151,4 +161,10 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     case KinesisSourceOffset(ours) => ours
     case other                     => OffsetJson.read(other.json)
   }
+}
+
+object KinesisMicroBatchStream {
+
+  /** How long shards that say nothing may hold up the answer that nothing new is there. */
+  private val SettlingPatience = 5.seconds
 }

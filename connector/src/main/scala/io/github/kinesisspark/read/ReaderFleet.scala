@@ -23,8 +23,10 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig) extends AutoCl
 
   /** How far the readers are beyond the positions, once that is worth planning: somebody has something and everybody has
     * begun, or nobody has anything more.
+    *
+    * @param patience how long shards that say nothing may hold up the answer that nothing is there
     */
-  def awaitTips(reading: Map[ShardKey, ShardPosition]): Map[ShardKey, ShardTip] = {
+  def awaitTips(reading: Map[ShardKey, ShardPosition], patience: Duration): Map[ShardKey, ShardTip] = {
     val began = System.nanoTime()
     renewLease(began)
     @annotation.tailrec
@@ -36,7 +38,7 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig) extends AutoCl
       val heard   = tips.size == reading.size
       val enough  =
         if (news) (heard && answers.forall(_.opened)) || elapsed > OpeningPatience
-        else (heard && answers.forall(_.settled)) || elapsed > SettlingPatience
+        else (heard && answers.forall(_.settled)) || elapsed > patience
       if (news) lastNews = System.nanoTime()
       if (enough) tips
       else {
@@ -47,16 +49,28 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig) extends AutoCl
     await()
   }
 
-  /** Where each shard's part of the batch ends: all that was read, or what the limits let in. */
-  def admit(tips: Map[ShardKey, ShardTip], limits: Admission.Limits, turn: Long): Map[ShardKey, RecordBuffer.Cut] = {
-    val available =
-      tips.values.toVector.map(t => Admission.Available(t.shard, t.records, t.bytes)).sortBy(_.shard.toString)
+  /** Where each shard's part of the batch ends: all that was read, or what the limits let in.
+    *
+    * @param caps the most records to take of single shards
+    */
+  def admit(
+      tips: Map[ShardKey, ShardTip],
+      limits: Admission.Limits,
+      caps: Map[ShardKey, Long],
+      turn: Long
+  ): Map[ShardKey, RecordBuffer.Cut] = {
+    val available = tips.values.iterator
+      .map(t => Admission.Available(t.shard, caps.get(t.shard).fold(t.records)(_.min(t.records)), t.bytes))
+      .toVector
+      .sortBy(_.shard.toString)
     val cuts = Admission.divide(available, limits, turn) match {
       case None =>
-        tips.view.mapValues(t => RecordBuffer.Cut(t.position, t.records, t.bytes, t.newestArrival)).toMap
+        val (capped, whole) = tips.values.toVector.partition(t => caps.get(t.shard).exists(_ < t.records))
+        whole.map(t => t.shard -> t.all).toMap ++
+          resolve(capped.map(t => Admission.Allotment(t.shard, caps(t.shard), Long.MaxValue)))
       case Some(allotments) =>
-        val empty = tips.filter(_._2.records == 0).view.mapValues(t => RecordBuffer.Cut(t.position, 0, 0, None)).toMap
-        empty ++ atLeastOne(resolve(allotments), available, turn)
+        val nothing = tips.filter(_._2.records == 0).view.mapValues(_.all).toMap
+        nothing ++ atLeastOne(resolve(allotments), available, turn)
     }
     weights = cuts.view.mapValues(_.bytes).toMap
     cuts
@@ -156,9 +170,6 @@ object ReaderFleet {
 
   /** How long the first answers of some shards may hold up what others have already. */
   private val OpeningPatience = 2.seconds
-
-  /** How long shards that say nothing hold up the answer that nothing is there. */
-  private val SettlingPatience = 5.seconds
 
   /** Readers go on this long without a probe; longer where the query's triggers lie further apart. */
   private val ShortestLease = 5.minutes

@@ -31,6 +31,9 @@ final class ShardCatalog(options: SourceOptions) extends AutoCloseable {
 
   def lineage(arn: StreamArn): Lineage = listed.get()(arn)
 
+  /** In ms, as the service tells it. */
+  def serviceTime(): Long = streams.map(_.serviceTime()).max
+
   /** Lists beside the caller if the interval has passed. */
   def refreshIfDue(): Unit =
     if (inProgress.isCompleted && System.nanoTime() - listedAt > options.shardDiscoveryInterval.toNanos) {
@@ -49,12 +52,12 @@ final class ShardCatalog(options: SourceOptions) extends AutoCloseable {
   def check(offset: KinesisOffset): Unit = offset.streams.foreach { case (arn, stored) =>
     streams.find(_.arn == arn) match {
       case None =>
-        throw OffsetException(
+        throw new OffsetException(
           s"The checkpoint is at $arn, which this query does not read (it reads ${streams.map(_.arn).mkString(", ")}). " +
             "Add the stream to streamName or streamArn again, or start the query with a new checkpoint."
         )
       case Some(stream) if stream.createdMillis != stored.createdMillis =>
-        throw OffsetException(
+        throw new OffsetException(
           s"${arn.name} was deleted and created again since the checkpoint was written (then created at " +
             s"${java.time.Instant.ofEpochMilli(stored.createdMillis)}, now at ${java.time.Instant.ofEpochMilli(stream.createdMillis)}): " +
             "positions of the one mean nothing in the other. Start the query with a new checkpoint."
@@ -85,6 +88,8 @@ object ShardCatalog {
   ) extends AutoCloseable {
 
     def list(): Lineage = Lineage(directory.listShards(arn, ShardFilter.All).shards)
+
+    def serviceTime(): Long = directory.listShards(arn, ShardFilter.All).serviceTimeMillis
 
     /** Where a query without a checkpoint begins: LATEST is turned into the service's time here and nowhere else. */
     def beginning(): Vector[(String, ShardPosition)] = startingPosition match {

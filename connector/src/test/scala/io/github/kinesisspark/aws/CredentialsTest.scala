@@ -1,5 +1,6 @@
 package io.github.kinesisspark.aws
 
+import java.nio.file.Files
 import java.time.Instant
 import java.util.Optional
 import java.util.concurrent.atomic.AtomicInteger
@@ -91,66 +92,72 @@ class CredentialsTest extends AnyFunSuite {
     assert(problem(classOf[NullProvider].getName).contains("returned null"))
   }
 
-  test("a role is assumed through STS with the base's keys, external ID and session name") {
-    val sts = new StubServer((_, _) =>
-      StubServer.Answer(
-        200,
-        """<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials>
-          |<AccessKeyId>role-id</AccessKeyId><SecretAccessKey>role-secret</SecretAccessKey><SessionToken>role-token</SessionToken>
-          |<Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>""".stripMargin
-          .getBytes("UTF-8"),
-        Map("Content-Type" -> "text/xml")
-      )
-    )
-    val role = AssumeRole(
-      StaticKeys(new Secret("base-id"), new Secret("s"), None),
-      "arn:aws:iam::123456789012:role/r",
-      Some("ext-1"),
-      "job-1"
-    )
-    val credentials = Credentials(role, "eu-west-1", Some(sts.endpoint))
+  test("a profile's keys come from the shared file; a missing profile is told without the others' keys") {
+    val file = Files.createTempFile("credentials", "")
+    Files.writeString(file, "[dev]\naws_access_key_id=dev-id\naws_secret_access_key=planted\n")
+    val before = Option(System.setProperty("aws.sharedCredentialsFile", file.toString))
     try {
-      assertKeys(credentials.provider.resolveCredentials(), "role-id", "role-secret", Some("role-token"))
-      credentials.provider.resolveCredentials()
-      assert(sts.requests.size == 1, "cached until shortly before they expire")
-      val Seq(request) = sts.requests: @unchecked
-      for (
-        part <- Seq(
-          "Action=AssumeRole",
-          "ExternalId=ext-1",
-          "RoleSessionName=job-1",
-          "RoleArn=arn%3Aaws%3Aiam%3A%3A123456789012%3Arole%2Fr"
-        )
-      )
-        assert(request.body.contains(part))
-      assert(
-        request.headers("authorization").contains("Credential=base-id/") && request
-          .headers("authorization")
-          .contains("/eu-west-1/sts/")
-      )
+      assertKeys(resolve(Profile("dev")), "dev-id", "planted")
+      val failure = intercept[Exception](resolve(Profile("nobody")))
+      val told    = KinesisFault.exception("ListShards", "events", FaultClassifier.classify(failure))
+      assert(told.errorClass == "KINESIS_NO_CREDENTIALS" && told.getMessage.contains("nobody"))
+      assert(!told.getMessage.contains("planted") && !failure.toString.contains("planted"))
     } finally {
+      before.fold(System.clearProperty("aws.sharedCredentialsFile"))(System.setProperty("aws.sharedCredentialsFile", _))
+      Files.delete(file)
+    }
+  }
+
+  private def assumed(id: String, expires: Instant): StubServer.Answer = StubServer.Answer(
+    200,
+    s"""<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials>
+       |<AccessKeyId>$id</AccessKeyId><SecretAccessKey>role-secret</SecretAccessKey><SessionToken>role-token</SessionToken>
+       |<Expiration>$expires</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>""".stripMargin
+      .getBytes("UTF-8"),
+    Map("Content-Type" -> "text/xml")
+  )
+
+  private def withRole[A](answers: Int => StubServer.Answer)(test: (Credentials, StubServer) => A): A = {
+    val sts         = new StubServer((_, index) => answers(index))
+    val base        = StaticKeys(new Secret("base-id"), new Secret("s"), None)
+    val role        = AssumeRole(base, "arn:aws:iam::123456789012:role/r", Some("ext-1"), "job-1")
+    val credentials = Credentials(role, "eu-west-1", Some(sts.endpoint))
+    try test(credentials, sts)
+    finally {
       credentials.close()
       sts.close()
     }
   }
 
+  test("a role is assumed through STS with the base's keys, external ID and session name") {
+    withRole(_ => assumed("role-id", Instant.parse("2099-01-01T00:00:00Z"))) { (credentials, sts) =>
+      assertKeys(credentials.provider.resolveCredentials(), "role-id", "role-secret", Some("role-token"))
+      credentials.provider.resolveCredentials()
+      assert(sts.requests.size == 1, "kept until shortly before they expire")
+      val Seq(request) = sts.requests: @unchecked
+      val role         = "RoleArn=arn%3Aaws%3Aiam%3A%3A123456789012%3Arole%2Fr"
+      for (part <- Seq("Action=AssumeRole", "ExternalId=ext-1", "RoleSessionName=job-1", role))
+        assert(request.body.contains(part))
+      assert(request.headers("authorization").contains("Credential=base-id/"))
+      assert(request.headers("authorization").contains("/eu-west-1/sts/"))
+    }
+  }
+
+  test("a role's credentials are renewed before they expire") {
+    withRole(index => assumed(s"role-$index", Instant.now.plusSeconds(if (index == 0) 20 else 3600))) {
+      (credentials, _) =>
+        val found = Seq.fill(3)(credentials.provider.resolveCredentials().accessKeyId)
+        assert(found == Seq("role-0", "role-1", "role-1"))
+    }
+  }
+
   test("a role that is refused is told as such") {
-    val sts = new StubServer((_, _) =>
-      StubServer.Answer(
-        403,
-        "<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>not authorized to perform: sts:AssumeRole</Message></Error></ErrorResponse>".getBytes,
-        Map("Content-Type" -> "text/xml")
-      )
-    )
-    val role =
-      AssumeRole(StaticKeys(new Secret("a"), new Secret("s"), None), "arn:aws:iam::123456789012:role/r", None, "job-1")
-    val credentials = Credentials(role, "eu-west-1", Some(sts.endpoint))
-    try {
-      val fault = FaultClassifier.classify(intercept[Exception](credentials.provider.resolveCredentials()))
-      assert(fault.kind.errorClass == "KINESIS_ROLE_REFUSED" && fault.isInstanceOf[Fault.Fatal])
-    } finally {
-      credentials.close()
-      sts.close()
+    val refusal = "<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code>" +
+      "<Message>not authorized to perform: sts:AssumeRole</Message></Error></ErrorResponse>"
+    withRole(_ => StubServer.Answer(403, refusal.getBytes("UTF-8"), Map("Content-Type" -> "text/xml"))) {
+      (credentials, _) =>
+        val fault = FaultClassifier.classify(intercept[Exception](credentials.provider.resolveCredentials()))
+        assert(fault.kind.errorClass == "KINESIS_ROLE_REFUSED" && fault.isInstanceOf[Fault.Fatal])
     }
   }
 }

@@ -1,6 +1,13 @@
 package io.github.kinesisspark.aws
 
-import java.io.{EOFException, IOException}
+import java.io.{
+  ByteArrayInputStream,
+  ByteArrayOutputStream,
+  EOFException,
+  IOException,
+  ObjectInputStream,
+  ObjectOutputStream
+}
 import java.net.{ConnectException, SocketException, SocketTimeoutException, UnknownHostException}
 import java.util.concurrent.{CancellationException, CompletionException, ExecutionException, TimeoutException}
 import javax.net.ssl.{SSLException, SSLHandshakeException}
@@ -120,6 +127,9 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       "Transient few",
       "KINESIS_NO_CREDENTIALS"
     ),
+    (client("Maximum pending connection acquisitions exceeded."), "Transient", "KINESIS_CONNECTIONS_EXHAUSTED"),
+    (client("Unable to execute HTTP request: null"), "Transient few", "KINESIS_CONNECTION_LOST"),
+    (client("Failed to connect to the metadata service"), "Transient few", "KINESIS_NO_CREDENTIALS"),
     (client("who knows"), "Fatal", "KINESIS_CALL_FAILED"),
     (new IllegalStateException("a bug"), "Fatal", "KINESIS_CALL_FAILED")
   )
@@ -195,6 +205,27 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       FaultClassifier.classify(new UnknownHostException("kinesis.eu-nowhere-1.amazonaws.com"))
     )
     assert(e.getMessage.contains("kinesis.eu-nowhere-1.amazonaws.com") && e.getMessage.contains("check region"))
+  }
+
+  test("a failed handshake tells what was wrong beneath it") {
+    val handshake = new SSLHandshakeException("General OpenSslEngine problem")
+    handshake.initCause(new java.security.cert.CertificateException("certificate has expired"))
+    val text =
+      KinesisFault.describe("ListShards", "events", FaultClassifier.classify(new CompletionException(handshake)))
+    assert(
+      text.contains(
+        "SSLHandshakeException: General OpenSslEngine problem (CertificateException: certificate has expired)"
+      )
+    )
+  }
+
+  test("an exception of ours survives the way from an executor, cause and all") {
+    val e = KinesisFault.exception("GetRecords", "events", FaultClassifier.classify(answer("AccessDeniedException")))
+    val bytes = new ByteArrayOutputStream
+    new ObjectOutputStream(bytes).writeObject(e)
+    val copy =
+      new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject().asInstanceOf[KinesisException]
+    assert(copy.errorClass == e.errorClass && copy.getMessage == e.getMessage && copy.getCause != null)
   }
 
   test("a wrong signature doesn't repeat the request, which holds the session token") {

@@ -54,8 +54,8 @@ class StreamDirectoryTest extends AnyFunSuite {
 
   private def sdkShard(
       id: String,
-      from: Long,
-      to: Long,
+      from: BigInt,
+      to: BigInt,
       closed: Boolean = false,
       parents: Seq[String] = Nil
   ): SdkShard = {
@@ -77,8 +77,10 @@ class StreamDirectoryTest extends AnyFunSuite {
       .build()
   }
 
+  private val lastKey = (BigInt(1) << 128) - 1
+
   private def page(next: String, ids: String*): ListShardsResponse = {
-    val builder = ListShardsResponse.builder().shards(ids.map(sdkShard(_, 0, 9))*).nextToken(next)
+    val builder = ListShardsResponse.builder().shards(ids.map(sdkShard(_, 0, lastKey))*).nextToken(next)
     builder.sdkHttpResponse(http())
     builder.build()
   }
@@ -223,7 +225,7 @@ class StreamDirectoryTest extends AnyFunSuite {
     )
   }
 
-  test("pages are put together; the filter is told on the first alone") {
+  test("pages are put together; stream and filter are told on the first alone") {
     val (found, client) =
       listing(ShardFilter.All, Right(page("t1", "a", "b")), Right(page("t2", "c")), Right(page(null, "d")))
     assert(found.shards.map(_.id) == Vector("a", "b", "c", "d"))
@@ -232,7 +234,7 @@ class StreamDirectoryTest extends AnyFunSuite {
       client.listed
         .map(r => Option(r.shardFilter).map(_.`type`)) == Seq(Some(ShardFilterType.FROM_TRIM_HORIZON), None, None)
     )
-    assert(client.listed.forall(_.streamARN == arn.text))
+    assert(client.listed.map(_.streamARN) == Seq(arn.text, null, null))
   }
 
   test("a token that expires starts the pages again, and none of the old ones stays") {
@@ -295,6 +297,33 @@ class StreamDirectoryTest extends AnyFunSuite {
     assert(
       client.listed.map(_.shardFilter.`type`) == Seq(ShardFilterType.AT_TIMESTAMP, ShardFilterType.AT_TRIM_HORIZON)
     )
+  }
+
+  test("open at a time of which some shards are past retention, or before the stream: those at its beginning") {
+    def some(shards: SdkShard*) = Right(ListShardsResponse.builder().shards(shards*).build())
+    for (
+      incomplete <- Seq(some(), some(sdkShard("b", 5, lastKey)), some(sdkShard("a", 0, 4), sdkShard("c", 6, lastKey)))
+    ) {
+      val (found, client) = listing(ShardFilter.OpenAt(5_000), incomplete, Right(page(null, "all")))
+      assert(found.shards.map(_.id) == Vector("all"))
+      assert(client.listed.last.shardFilter.`type` == ShardFilterType.AT_TRIM_HORIZON)
+    }
+  }
+
+  test("open in the very second of the answer is not to come") {
+    val refused    = Left(refusal("InvalidArgumentException"))
+    val (found, _) = listing(ShardFilter.OpenAt(noon.toEpochMilli), refused, Right(page(null, "a")))
+    assert(found.shards.map(_.id) == Vector("a"))
+  }
+
+  test("shards cover all keys together, in any order, overlapping or not") {
+    val half                              = lastKey / 2
+    def covers(ranges: (BigInt, BigInt)*) = StreamDirectory.coversAllKeys(ranges.map { case (from, to) =>
+      Shard("s", Nil, HashKeyRange(from, to), closed = false)
+    })
+    assert(covers((half + 1, lastKey), (0, half)))
+    assert(covers((0, half + 10), (half, lastKey), (0, 5)))
+    assert(!covers() && !covers((0, half), (half + 2, lastKey)) && !covers((1, lastKey)) && !covers((0, lastKey - 1)))
   }
 
   test("open at a time to come is refused: it isn't before retention") {

@@ -4,8 +4,13 @@ package io.github.kinesisspark.it
   * conformance scenario shows each, and fails when a server no longer has it.
   */
 object Differences {
-  val all: Seq[Difference] = Seq()
+  val NoRateLimits: Difference = Difference(
+    "no-rate-limits",
+    "answers as many reads and writes as it can",
+    "throttling cannot be tested against it"
+  )
+  val all: Seq[Difference] = Seq(NoRateLimits)
 
-  val ofKinesisLocal: Set[Difference] = Set()
-  val ofLocalStack: Set[Difference]   = Set()
+  val ofKinesisLocal: Set[Difference] = Set(NoRateLimits)
+  val ofLocalStack: Set[Difference]   = Set(NoRateLimits)
 }

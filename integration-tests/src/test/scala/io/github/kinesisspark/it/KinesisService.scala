@@ -1,6 +1,7 @@
 package io.github.kinesisspark.it
 
 import java.net.URI
+import java.time.Duration
 import java.util.concurrent.{CompletableFuture, ExecutionException, TimeUnit}
 
 import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider
@@ -63,3 +64,6 @@ object KinesisService {
     try answer.get(AnswerWithinSeconds, TimeUnit.SECONDS)
     catch { case e: ExecutionException => throw e.getCause }
 }
+
+/** A service and its clock's handle: `advance` makes time jump for it alone. */
+final case class ClockedService(service: KinesisService, advance: Duration => Unit)

@@ -1,5 +1,7 @@
 package io.github.kinesisspark.it
 
+import scala.concurrent.duration._
+
 import software.amazon.awssdk.auth.credentials.{
   AwsBasicCredentials,
   AwsCredentialsProvider,
@@ -7,6 +9,8 @@ import software.amazon.awssdk.auth.credentials.{
   StaticCredentialsProvider
 }
 import software.amazon.awssdk.regions.Region
+
+import io.github.kinesisspark.testkit.{KinesisServer, KinesisServerConfig, ServiceClock}
 
 /** A Kinesis that the tests can run against, and which of them a run is about.
   *
@@ -18,16 +22,37 @@ import software.amazon.awssdk.regions.Region
 sealed abstract class KinesisTarget(val name: String, val differences: Set[Difference]) {
   protected def start(): KinesisService
 
-  final lazy val service: KinesisService = {
-    val started = start()
-    sys.addShutdownHook(started.close())
-    started
-  }
+  final lazy val service: KinesisService = KinesisTarget.endedWithJvm(start())
+
+  /** One that enforces the service's limits on rates, if need be apart from the one that other scenarios share. */
+  def limited: KinesisService = service
+
+  /** One whose clock a test can move, where there is such a thing. */
+  def clocked: Option[ClockedService] = None
 
   override def toString: String = name
 }
 
 object KinesisTarget {
+
+  /** This project's own embedded server. Limits and a clock of their own would slow or upset the other scenarios. */
+  case object Testkit extends KinesisTarget("testkit", Set.empty) {
+    // Long enough that a client can see the states in between.
+    private val config =
+      KinesisServerConfig(createDelay = 300.millis, updateDelay = 300.millis, deleteDelay = 300.millis)
+
+    protected def start(): KinesisService             = embedded(config)
+    override lazy val limited: KinesisService         = endedWithJvm(embedded(config.copy(enforceLimits = true)))
+    override lazy val clocked: Option[ClockedService] = {
+      val clock = ServiceClock.shifted()
+      Some(ClockedService(endedWithJvm(embedded(config.copy(clock = clock))), by => clock.advance(by)))
+    }
+
+    private def embedded(config: KinesisServerConfig): KinesisService = {
+      val server = KinesisServer.start(config)
+      new KinesisService(Some(server.endpoint), Region.of(server.region), anyone, () => server.close())
+    }
+  }
 
   /** kinesis-mock, as npm has it. */
   case object KinesisLocal extends KinesisTarget("kinesis-local", Differences.ofKinesisLocal) {
@@ -51,7 +76,7 @@ object KinesisTarget {
     }
   }
 
-  val all: Seq[KinesisTarget] = Seq(KinesisLocal, LocalStack, Aws)
+  val all: Seq[KinesisTarget] = Seq(Testkit, KinesisLocal, LocalStack, Aws)
 
   private val Default = "testkit,kinesis-local"
 
@@ -74,6 +99,11 @@ object KinesisTarget {
 
   private val anyone: AwsCredentialsProvider =
     StaticCredentialsProvider.create(AwsBasicCredentials.create("test", "test"))
+
+  private def endedWithJvm(started: KinesisService): KinesisService = {
+    sys.addShutdownHook(started.close())
+    started
+  }
 
   private def local(name: String): KinesisService = {
     val server = LocalServer.start(name)

@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
 import java.time.Instant
 
+import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
 
 import software.amazon.awssdk.core.SdkBytes
@@ -71,9 +72,14 @@ final class TestStream(val service: KinesisService, val name: String) {
 
   /** Reads on from the iterator until the shard ends or an answer says that nothing is behind it. */
   def drain(iterator: String): Seq[GetRecordsResponse] = {
-    val answer = get(iterator)
-    val atEnd  = answer.nextShardIterator == null || (answer.millisBehindLatest == 0L && answer.records.isEmpty)
-    if (atEnd) Seq(answer) else answer +: drain(answer.nextShardIterator)
+    @tailrec def readOn(iterator: String, before: Vector[GetRecordsResponse]): Seq[GetRecordsResponse] = {
+      val answers = before :+ get(iterator)
+      val last    = answers.last
+      if (last.nextShardIterator == null || (last.millisBehindLatest == 0L && last.records.isEmpty)) answers
+      else if (answers.size < TestStream.MaxAnswers) readOn(last.nextShardIterator, answers)
+      else throw new AssertionError(s"$name: after ${answers.size} answers still not at the end; the last was $last")
+    }
+    readOn(iterator, Vector.empty)
   }
 
   /** The text of all records from the iterator to the tip. */
@@ -81,6 +87,9 @@ final class TestStream(val service: KinesisService, val name: String) {
 }
 
 object TestStream {
+  // More than any scenario has to read; a server that never comes to an end must not hang the run.
+  private val MaxAnswers = 50
+
   val MaxHashKey: BigInteger = BigInteger.ONE.shiftLeft(128).subtract(BigInteger.ONE)
 
   def isOpen(shard: Shard): Boolean = shard.sequenceNumberRange.endingSequenceNumber == null

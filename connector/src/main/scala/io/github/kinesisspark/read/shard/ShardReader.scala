@@ -134,7 +134,11 @@ final case class ShardTip(
     newestArrival: Option[Long],
     millisBehind: Option[Long],
     failure: Option[ReaderFailure]
-)
+) {
+
+  /** All of it as a batch's part. */
+  def all: RecordBuffer.Cut = RecordBuffer.Cut(position, records, bytes, newestArrival)
+}
 
 /** Why a reader ended, in texts alone: its cause may not survive the way from an executor to the driver. */
 final case class ReaderFailure(errorClass: String, message: String)

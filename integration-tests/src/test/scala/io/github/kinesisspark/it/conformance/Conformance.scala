@@ -10,7 +10,11 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatest.time.{Millis, Seconds, Span}
 
-import software.amazon.awssdk.services.kinesis.model.{KinesisException, ResourceNotFoundException, StreamStatus}
+import software.amazon.awssdk.services.kinesis.model.{
+  KinesisException,
+  ResourceNotFoundException,
+  StreamStatus
+}
 
 import io.github.kinesisspark.it._
 
@@ -57,6 +61,12 @@ abstract class Conformance(val target: KinesisTarget)
         }
     }
 
+  /** A scenario that takes minutes or days of the server's time, and so a server whose clock can be moved. */
+  protected def promiseOnClock(sentence: String)(body: ClockedService => Any): Unit = it(sentence) {
+    body(target.clocked.getOrElse(cancel(s"$target's clock cannot be moved, and nobody waits that long")))
+    asService.incrementAndGet()
+  }
+
   /** Registered last: a difference that no scenario shows is hearsay. */
   protected def everyDifferenceIsShown(): Unit = {
     val known = shown.toSet
@@ -83,7 +93,14 @@ abstract class Conformance(val target: KinesisTarget)
     try {
       awaitActive(stream)
       body(stream)
-    } finally service.call(_.deleteStream(r => r.streamName(stream.name).enforceConsumerDeletion(true)))
+    } finally delete(stream)
+  }
+
+  /** Only ACTIVE streams can be deleted, and a scenario may leave its own UPDATING. */
+  protected def delete(stream: TestStream): Unit = {
+    awaitActive(stream)
+    stream.service.call(_.deleteStream(r => r.streamName(stream.name).enforceConsumerDeletion(true)))
+    ()
   }
 
   protected def awaitActive(stream: TestStream): Assertion = eventually(stream.status() shouldBe StreamStatus.ACTIVE)

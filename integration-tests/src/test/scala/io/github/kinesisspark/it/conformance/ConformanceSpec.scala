@@ -16,7 +16,9 @@ final class TargetConformance(target: KinesisTarget)
     with PutScenarios
     with IteratorScenarios
     with GetRecordsScenarios
-    with ReshardScenarios {
+    with ReshardScenarios
+    with LimitScenarios
+    with ExpiryScenarios {
 
   override def suiteName: String = s"Conformance of $target"
   // Suites of one class need ids of their own, or reporters mix them up.
@@ -28,5 +30,7 @@ final class TargetConformance(target: KinesisTarget)
   iteratorScenarios()
   getRecordsScenarios()
   reshardScenarios()
+  limitScenarios()
+  expiryScenarios()
   everyDifferenceIsShown()
 }

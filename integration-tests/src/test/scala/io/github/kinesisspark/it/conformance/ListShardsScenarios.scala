@@ -42,7 +42,7 @@ trait ListShardsScenarios { this: Conformance =>
 
   protected def splitInTwo(stream: TestStream): Unit = {
     val shard = stream.onlyShard()
-    service.call(
+    stream.service.call(
       _.splitShard(r =>
         r.streamName(stream.name).shardToSplit(shard.shardId).newStartingHashKey(middleHash(shard).toString)
       )

@@ -19,7 +19,7 @@ trait StreamScenarios { this: Conformance =>
         service.call(_.createStream(r => r.streamName(stream.name).shardCount(1)))
         stream.status() shouldBe StreamStatus.CREATING
         awaitActive(stream)
-        service.call(_.deleteStream(r => r.streamName(stream.name)))
+        delete(stream)
       }
 
       promise("refuses a name that is taken") {
@@ -45,7 +45,7 @@ trait StreamScenarios { this: Conformance =>
         awaitActive(stream)
         stream.summary().streamModeDetails.streamMode shouldBe StreamMode.ON_DEMAND
         stream.openShards() should have size 4
-        service.call(_.deleteStream(r => r.streamName(stream.name)))
+        delete(stream)
       }
     }
 
@@ -156,7 +156,7 @@ trait StreamScenarios { this: Conformance =>
         second.streamNames.asScala.toSeq shouldBe names.slice(2, 4)
         everything.streamSummaries.asScala.map(s => s.streamName -> s.streamStatus) should contain allElementsOf
           mine.map(_.name -> StreamStatus.ACTIVE)
-        mine.foreach(stream => service.call(_.deleteStream(r => r.streamName(stream.name))))
+        mine.foreach(delete)
       }
 
       promise("goes on where its token points") {
@@ -167,7 +167,7 @@ trait StreamScenarios { this: Conformance =>
         val first  = service.call(_.listStreams(r => r.limit(1)))
         val second = service.call(_.listStreams(r => r.limit(1).nextToken(first.nextToken)))
         second.streamNames.asScala.toSeq shouldBe names.slice(1, 2)
-        mine.foreach(stream => service.call(_.deleteStream(r => r.streamName(stream.name))))
+        mine.foreach(delete)
       }
     }
 

@@ -149,4 +149,5 @@ abstract class ExactnessScenarios(target: KinesisTarget) extends SourceSuite(tar
   }
 }
 
+final class TestkitExactnessSpec      extends ExactnessScenarios(KinesisTarget.Testkit)
 final class KinesisLocalExactnessSpec extends ExactnessScenarios(KinesisTarget.KinesisLocal)

@@ -4,6 +4,10 @@ import java.util.concurrent.ConcurrentLinkedQueue
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.streaming.Trigger
+import org.scalatest.time.{Seconds, Span}
+
 import io.github.kinesisspark.it.{KinesisTarget, TestStream}
 
 /** Reads streams as users do, on every server. */
@@ -128,6 +132,32 @@ abstract class ReadingScenarios(target: KinesisTarget) extends SourceSuite(targe
       batches.filter(_.size == 30).map(_.map(_.shardId).distinct.size).max shouldBe 4
     }
 
+    it("reads what is there with AvailableNow, in batches of the limit, and ends") {
+      val stream = newStream(shards = 3)
+      val at     = checkpoint()
+      val log    = new BatchLog
+      def run()  = {
+        val query = load(stream, "maxRecordsPerTrigger" -> "100").writeStream
+          .option("checkpointLocation", at.toString)
+          .trigger(Trigger.AvailableNow)
+          .foreachBatch { (batch: DataFrame, id: Long) =>
+            log.add(batch, id)
+            // What comes meanwhile belongs to the next run.
+            put(stream, s"late-$id", 5): Unit
+          }
+          .start()
+        failAfter(Span(90, Seconds))(query.awaitTermination())
+      }
+      val first = put(stream, "first", 450)
+      run()
+      log.texts.toSet should contain allElementsOf first
+      log.all.map(_._2.size).max shouldBe 100
+      val sofar = log.rows.size
+      run()
+      log.rows.size should be > sofar
+      log.texts.distinct.size shouldBe log.texts.size
+    }
+
     it("tells lag, records and bytes in the query's progress") {
       val stream = newStream(shards = 2)
       put(stream, "m", 100)
@@ -152,4 +182,5 @@ abstract class ReadingScenarios(target: KinesisTarget) extends SourceSuite(targe
   }
 }
 
+final class TestkitReadingSpec      extends ReadingScenarios(KinesisTarget.Testkit)
 final class KinesisLocalReadingSpec extends ReadingScenarios(KinesisTarget.KinesisLocal)

@@ -1,0 +1,48 @@
+package io.github.kinesisspark
+
+import com.tngtech.archunit.core.domain.JavaClasses
+import com.tngtech.archunit.core.importer.{ClassFileImporter, ImportOption}
+import com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses
+import org.scalatest.funspec.AnyFunSpec
+
+/** The directions of the design's rooms. */
+class ArchitectureSpec extends AnyFunSpec {
+  private val root                  = "io.github.kinesisspark"
+  private lazy val all: JavaClasses =
+    new ClassFileImporter()
+      .withImportOption(new ImportOption.DoNotIncludeTests)
+      .importPackages(root, "org.apache.spark.kinesisspark")
+
+  private def rule(packages: String*)(forbidden: String*): Unit =
+    noClasses.that
+      .resideInAnyPackage(packages: _*)
+      .should
+      .dependOnClassesThat
+      .resideInAnyPackage(forbidden: _*)
+      .check(all)
+
+  describe("imports") {
+    it("of positions and planning name neither the AWS SDK nor Spark") {
+      rule(s"$root.position..", s"$root.read.plan..")("software.amazon..", "org.apache.spark..")
+    }
+
+    it("of options name neither the AWS SDK nor Spark") {
+      rule(s"$root.config..")("software.amazon..", "org.apache.spark..")
+    }
+
+    it("point one way: positions know nobody, options only positions, AWS only those two") {
+      rule(s"$root.position..")(s"$root.config..", s"$root.aws..", s"$root.read..")
+      rule(s"$root.config..")(s"$root.aws..", s"$root.read..")
+      rule(s"$root.aws..")(s"$root.read..")
+    }
+
+    it("of planning name no reader") {
+      rule(s"$root.read.plan..")(s"$root.read.shard..", s"$root.aws..", s"$root.config..")
+    }
+  }
+
+  it("only one file stands in Spark's own packages") {
+    val inSpark = all.stream.filter(_.getPackageName.startsWith("org.apache.spark")).toArray.toSeq.map(_.toString)
+    assert(inSpark.forall(_.contains("ClusterExecutors")), inSpark)
+  }
+}

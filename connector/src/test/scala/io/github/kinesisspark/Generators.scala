@@ -1,0 +1,45 @@
+package io.github.kinesisspark
+
+import org.scalacheck.Gen
+
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.position.ShardPosition._
+
+/** Values of the service's forms, for property tests. */
+object Generators {
+  val stream: StreamArn = StreamArn("arn:aws:kinesis:us-east-1:000000000000:stream/events")
+
+  def shardId(n: Int): String         = f"shardId-$n%012d"
+  def shard(n: Int): ShardKey         = ShardKey(stream, shardId(n))
+  def number(n: Long): SequenceNumber = SequenceNumber(s"49${"0" * 34}${"%020d".format(n)}")
+
+  val sequenceNumbers: Gen[SequenceNumber] = for {
+    digits <- Gen.choose(1, 60)
+    first  <- Gen.choose(1, 9)
+    rest   <- Gen.listOfN(digits - 1, Gen.choose(0, 9))
+  } yield SequenceNumber((first :: rest).mkString)
+
+  val positions: Gen[ShardPosition] = Gen.oneOf(
+    Gen.const(TrimHorizon),
+    Gen.const(ShardEnd),
+    Gen.choose(0L, 4000000000000L).map(AtTimestamp(_)),
+    sequenceNumbers.map(AtSequenceNumber(_)),
+    sequenceNumbers.map(AfterSequenceNumber(_))
+  )
+
+  val progress: Gen[ShardProgress] = for {
+    position <- positions
+    entered  <- Gen.option(positions)
+  } yield ShardProgress(position, entered)
+
+  val streamArns: Gen[StreamArn] =
+    Gen.identifier.map(name => StreamArn(s"arn:aws:kinesis:eu-west-1:123456789012:stream/${name.take(60)}"))
+
+  val offsets: Gen[KinesisOffset] = {
+    val streams = for {
+      created <- Gen.choose(0L, 4000000000000L)
+      shards  <- Gen.mapOf(Gen.zip(Gen.choose(0, 9999).map(shardId), progress))
+    } yield StreamOffset(created, shards)
+    Gen.mapOf(Gen.zip(streamArns, streams)).map(KinesisOffset(_))
+  }
+}

@@ -1,0 +1,100 @@
+package io.github.kinesisspark.position
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.position.ShardPosition._
+
+class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+
+  describe("the offset's JSON") {
+    it("survives writing and reading") {
+      forAll(offsets)(offset => OffsetJson.read(OffsetJson.write(offset)) shouldBe offset)
+    }
+
+    it("is the documented text, which checkpoints hold for years") {
+      val offset = KinesisOffset(
+        Map(
+          stream -> StreamOffset(
+            1700000000123L,
+            Seq(
+              shardId(0) -> ShardProgress(AfterSequenceNumber(SequenceNumber("4959"))),
+              shardId(1) -> ShardProgress(AfterSequenceNumber(SequenceNumber("4960")), entered = Some(TrimHorizon)),
+              shardId(2) -> ShardProgress(ShardEnd),
+              shardId(3) -> ShardProgress(AtTimestamp(1700000000000L))
+            )
+          )
+        )
+      )
+      OffsetJson.write(offset) shouldBe
+        """{"version":1,"streams":{"arn:aws:kinesis:us-east-1:000000000000:stream/events":{"created":1700000000123,"shards":{""" +
+        """"shardId-000000000000":"4959","shardId-000000000001":{"from":"TRIM_HORIZON","to":"4960"},""" +
+        """"shardId-000000000002":"SHARD_END","shardId-000000000003":"AT_TIMESTAMP:1700000000000"}}}}"""
+    }
+
+    it("stays under 1 MB for 10,000 shards") {
+      val shards = (0 until 10000).map(n => shardId(n) -> ShardProgress(AfterSequenceNumber(number(n.toLong))))
+      OffsetJson.write(KinesisOffset(Map(stream -> StreamOffset(1700000000123L, shards)))).length should be < 1000000
+    }
+
+    it("is refused when a later release wrote it") {
+      the[OffsetException] thrownBy OffsetJson.read("""{"version":2,"streams":{}}""") should have message
+        "[KINESIS_OFFSET_REFUSED] The checkpoint's Kinesis offset has version 2, this connector reads versions up to 1. It was written by a later " +
+        "release: run the query with that release, or start it with a new checkpoint."
+    }
+
+    it("is refused when another source wrote it") {
+      for (
+        json <- Seq("""{"topic":{"0":17}}""", "42", "no json", "", "[]", """{"shardId-0":{"iteratorType":"LATEST"}}""")
+      ) {
+        val refusal = the[OffsetException] thrownBy OffsetJson.read(json)
+        refusal.getMessage should include("not of this connector")
+      }
+    }
+
+    it("is refused when it is damaged, naming what is wrong") {
+      val refusal = the[OffsetException] thrownBy OffsetJson.read(
+        """{"version":1,"streams":{"arn:aws:kinesis:us-east-1:000000000000:stream/events":{"created":1,"shards":{"shardId-1":"x"}}}}"""
+      )
+      refusal.getMessage should include("shardId-1: 'x' is neither a sequence number nor a position")
+    }
+
+    it("never passes damaged text off as another offset") {
+      forAll(offsets.suchThat(_.streams.nonEmpty), org.scalacheck.Gen.choose(0, 10000)) { (offset, at) =>
+        val whole = OffsetJson.write(offset)
+        val cut   = whole.take(at % whole.length)
+        an[OffsetException] should be thrownBy OffsetJson.read(cut)
+      }
+    }
+  }
+
+  describe("the ranges of a batch") {
+    def offset(shards: (Int, ShardProgress)*) =
+      KinesisOffset(Map(stream -> StreamOffset(1L, shards.map { case (n, p) => shardId(n) -> p })))
+    def after(n: Long) = AfterSequenceNumber(number(n))
+
+    it("reach from the start's position to the end's, for shards that moved") {
+      val start = offset(0 -> ShardProgress(after(5)), 1 -> ShardProgress(after(5)))
+      val end   = offset(0 -> ShardProgress(after(9)), 1 -> ShardProgress(after(5)))
+      start.rangesTo(end) shouldBe Vector(ShardRange(shard(0), after(5), after(9)))
+    }
+
+    it("begin where a shard entered, when the start has not heard of it") {
+      val end = offset(0 -> ShardProgress(after(9), entered = Some(AtTimestamp(7))))
+      KinesisOffset.initial.rangesTo(end) shouldBe Vector(ShardRange(shard(0), AtTimestamp(7), after(9)))
+    }
+
+    it("are none for a shard that entered and was not read, or left at its end") {
+      val start = offset(0 -> ShardProgress(ShardEnd))
+      val end   = offset(1 -> ShardProgress(TrimHorizon, entered = Some(TrimHorizon)))
+      start.rangesTo(end) shouldBe empty
+    }
+
+    it("are refused when the end forgets a shard that was not finished") {
+      val refusal = the[OffsetException] thrownBy offset(0 -> ShardProgress(after(5))).rangesTo(offset())
+      refusal.getMessage should include("shardId-000000000000")
+    }
+  }
+}

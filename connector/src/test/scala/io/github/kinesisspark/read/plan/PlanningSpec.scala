@@ -1,0 +1,117 @@
+package io.github.kinesisspark.read.plan
+
+import org.scalacheck.Gen
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.position.ShardPosition._
+import io.github.kinesisspark.read.plan.Admission._
+
+class PlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+  private def executor(n: Int) = ExecutorId(s"host-${n % 3}", n.toString)
+
+  describe("the assignment of shards to executors") {
+    it("gives every shard one executor, and no executor more than its share") {
+      forAll(Gen.choose(0, 200), Gen.choose(1, 20)) { (shards, executors) =>
+        val assigned = ShardAssignment.assign((0 until shards).map(shard), (0 until executors).map(executor))
+        assigned.values.flatten.toSeq.map(_.shardId).sorted shouldBe (0 until shards).map(shardId)
+        all(assigned.values.map(_.size)) should be <= (shards + executors - 1) / executors
+      }
+    }
+
+    it("does not depend on the order in which shards and executors are named") {
+      val shards    = (0 until 50).map(shard)
+      val executors = (0 until 5).map(executor)
+      ShardAssignment.assign(shards.reverse, executors.reverse) shouldBe ShardAssignment.assign(shards, executors)
+    }
+
+    it("moves about one share when an executor comes, not everything") {
+      val shards        = (0 until 1000).map(shard)
+      def homes(n: Int) =
+        ShardAssignment.assign(shards, (0 until n).map(executor)).flatMap { case (e, s) => s.map(_ -> e) }
+      val before = homes(10)
+      val after  = homes(11)
+      shards.count(s => before(s) != after(s)) should be < 300
+    }
+
+    it("is empty without executors") {
+      ShardAssignment.assign(Seq(shard(0)), Nil) shouldBe empty
+    }
+  }
+
+  describe("admission") {
+    val available = Gen
+      .listOf(Gen.zip(Gen.choose(0L, 1000L), Gen.choose(1L, 2000L)))
+      .map(_.zipWithIndex.map { case ((records, size), n) =>
+        Available(shard(n), records, records * size)
+      })
+
+    it("lets all in where no limit binds") {
+      forAll(available)(a => divide(a, Limits.none, 0) shouldBe None)
+    }
+
+    it("uses the limit up exactly, when records are all that counts") {
+      forAll(available, Gen.choose(1L, 2000L), Gen.choose(0L, 100L)) { (a, limit, turn) =>
+        divide(a, Limits(Some(limit), None), turn).foreach(_.map(_.maxRecords).sum shouldBe limit)
+      }
+    }
+
+    it("gives nobody more than it has, nor less than an equal share unless it has less") {
+      forAll(available, Gen.choose(1L, 2000L)) { (a, limit) =>
+        val has     = a.map(x => x.shard -> x.records).toMap
+        val holding = a.count(_.records > 0)
+        divide(a, Limits(Some(limit), None), 0).foreach { allotments =>
+          allotments.foreach { x =>
+            x.maxRecords should be <= has(x.shard)
+            x.maxRecords should be >= math.min(has(x.shard), limit / holding)
+          }
+        }
+      }
+    }
+
+    it("keeps both limits at once") {
+      forAll(available, Gen.choose(1L, 2000L), Gen.choose(1L, 500000L)) { (a, records, bytes) =>
+        divide(a, Limits(Some(records), Some(bytes)), 3).foreach { allotments =>
+          allotments.map(_.maxRecords).sum should be <= records
+          allotments.map(_.maxBytes).sum should be <= bytes
+        }
+      }
+    }
+
+    it("takes turns when there is less than one record for each shard") {
+      val three = Seq.tabulate(3)(n => Available(shard(n), 10, 10))
+      val first = (0L until 3L).flatMap(turn => divide(three, Limits(Some(1), None), turn).get.map(_.shard))
+      first.toSet shouldBe three.map(_.shard).toSet
+    }
+  }
+
+  describe("the grouping of ranges into tasks") {
+    def range(n: Int) = ShardRange(shard(n), TrimHorizon, AfterSequenceNumber(number(1)))
+
+    it("puts every range into one task, next to its buffer, and keeps to the cores") {
+      forAll(Gen.choose(0, 100), Gen.choose(1, 5), Gen.choose(1, 8), Gen.choose(0L, 50L << 20)) {
+        (ranges, executors, cores, size) =>
+          val home   = (r: ShardRange) => Option(executor(r.shard.shardId.takeRight(3).toInt % executors))
+          val groups = RangeGrouping.group((0 until ranges).map(range), home, _ => size, cores)
+          groups.flatMap(_.ranges).map(_.shard.shardId).sorted shouldBe (0 until ranges).map(shardId)
+          for (g <- groups; r <- g.ranges) g.executor shouldBe home(r)
+          all(groups.groupBy(_.executor).values.map(_.size)) should be <= cores
+      }
+    }
+
+    it("makes one task of many quiet shards, and several of busy ones") {
+      val ranges = (0 until 100).map(range)
+      RangeGrouping.group(ranges, _ => Some(executor(0)), _ => 100, 8).size shouldBe 1
+      RangeGrouping.group(ranges, _ => Some(executor(0)), _ => 1 << 20, 8).size shouldBe 8
+    }
+
+    it("spreads by size: one large range does not share with as many small ones as the others") {
+      val groups =
+        RangeGrouping.group((0 until 5).map(range), _ => None, r => if (r == range(0)) 40 << 20 else 10 << 20, 2)
+      groups.map(_.ranges.size).sorted shouldBe Vector(1, 4)
+    }
+  }
+}

@@ -1,0 +1,234 @@
+package io.github.kinesisspark.read.shard
+
+import scala.collection.mutable
+import scala.concurrent.duration._
+
+import org.scalacheck.Gen
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.position.ShardPosition._
+
+class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+  private def record(n: Long) = new KinesisRecord(number(n), "key", new Array[Byte](100), 1000 + n)
+  private def after(n: Long)  = AfterSequenceNumber(number(n))
+
+  describe("a shard reader") {
+    final class Setting(share: Long = 10000) {
+      val memory     = new MemoryBudget(1 << 20)
+      val publishers = new ScriptedPublishers
+      var news       = 0
+      val reader     = new ShardReader(shard(0), after(0), publishers, memory, () => share, () => news += 1)
+      def publisher: ScriptedPublishers#Scripted = publishers.last
+
+      /** As the publisher does it: the memory is taken before the records come. */
+      def bring(position: ShardPosition, records: KinesisRecord*): Unit = {
+        memory.take(records.map(_.heapSize).sum)(() => ())
+        publisher.bring(position, 0, records: _*)
+      }
+    }
+
+    it("asks for one delivery at a time, and for the next when one has come") {
+      val s = new Setting
+      s.reader.demand()
+      s.reader.demand()
+      s.publisher.requests shouldBe 1
+      s.bring(after(1), record(1))
+      s.publisher.requests shouldBe 2
+      s.news shouldBe 1
+    }
+
+    it("asks for nothing beyond its share, and again when a batch has made room") {
+      val s = new Setting(share = record(1).heapSize)
+      s.reader.demand()
+      s.bring(after(1), record(1))
+      s.publisher.requests shouldBe 1
+      s.reader.dropTo(after(1)) shouldBe true
+      s.reader.demand()
+      s.publisher.requests shouldBe 2
+      s.memory.used shouldBe 0
+    }
+
+    it("keeps what is planned and not yet committed") {
+      val s = new Setting
+      s.reader.demand()
+      s.bring(after(2), record(1), record(2))
+      s.reader.cut(1, Long.MaxValue).position shouldBe after(1)
+      s.reader.slice(after(0), after(1)).map(_.size) shouldBe Some(1)
+      s.reader.slice(after(0), after(1)).map(_.size) shouldBe Some(1)
+      s.reader.dropTo(after(1)) shouldBe true
+      s.reader.slice(after(0), after(1)) shouldBe None
+      s.reader.tip.records shouldBe 1
+    }
+
+    it("asks for nothing after the shard's end or a failure, and tells both") {
+      val ended = new Setting
+      ended.reader.demand()
+      ended.bring(ShardEnd, record(1))
+      ended.publisher.requests shouldBe 1
+      ended.reader.tip.position shouldBe ShardEnd
+      val failed = new Setting
+      failed.reader.demand()
+      failed.publisher.fail("KINESIS_ACCESS_DENIED")
+      failed.reader.demand()
+      failed.publisher.requests shouldBe 1
+      failed.reader.tip.failure shouldBe Some(ReaderFailure("KINESIS_ACCESS_DENIED", "as planned"))
+    }
+
+    it("gives all its memory back when it is closed, also for what comes too late") {
+      val s = new Setting
+      s.reader.demand()
+      s.bring(after(1), record(1))
+      s.reader.close()
+      s.publisher.closed shouldBe true
+      s.memory.used shouldBe 0
+      s.bring(after(2), record(2))
+      s.memory.used shouldBe 0
+      s.reader.tip.records shouldBe 0
+    }
+
+    it("has settled only by an answer that was asked for after the question") {
+      val s = new Setting
+      s.reader.demand()
+      s.bring(after(0))
+      val later = System.nanoTime() + 1
+      s.reader.settledSince(later) shouldBe false
+      s.bring(after(0))
+      s.reader.settledSince(later) shouldBe true
+    }
+  }
+
+  describe("a range reader") {
+    final class Setting(end: ShardPosition, failOnDataLoss: Boolean = true) {
+      val publishers = new ScriptedPublishers
+      val reader     = new RangeReader(ShardRange(shard(0), after(0), end), publishers, failOnDataLoss)
+      def numbers: Seq[SequenceNumber] = reader.map(_.sequenceNumber).toSeq
+    }
+
+    it("ends with the record that the range ends with, whatever has come since") {
+      val s = new Setting(after(3))
+      s.publishers.last.bring(after(1), 50, record(1))
+      s.publishers.last.bring(after(9), 0, record(2), record(3), record(4), record(9))
+      s.numbers shouldBe Seq(1, 2, 3).map(n => number(n.toLong))
+      s.publishers.last.closed shouldBe true
+    }
+
+    it("goes on through empty answers while there is more behind them") {
+      val s = new Setting(after(1))
+      s.publishers.last.bring(after(0), 1000)
+      s.publishers.last.bring(after(1), 0, record(1))
+      s.numbers shouldBe Seq(number(1))
+    }
+
+    it("reads a closed shard to its end") {
+      val s = new Setting(ShardEnd)
+      s.publishers.last.bring(after(1), 10, record(1))
+      s.publishers.last.bring(ShardEnd, 0, record(2))
+      s.numbers shouldBe Seq(number(1), number(2))
+    }
+
+    it("fails when the range's last record is gone, naming shard and range") {
+      for (
+        bring <- Seq[ScriptedPublishers#Scripted => Unit](
+          _.bring(after(9), 0, record(9)),
+          _.bring(after(0), 0),
+          _.bring(ShardEnd, 0),
+          _.fail("KINESIS_NOT_FOUND")
+        )
+      ) {
+        val s = new Setting(after(3))
+        bring(s.publishers.last)
+        val failure = the[KinesisException] thrownBy s.numbers
+        failure.errorClass shouldBe "KINESIS_DATA_LOSS"
+        failure.getMessage should (include("shardId-000000000000") and include(number(3).text))
+      }
+    }
+
+    it("goes on without what is gone, when that is wanted") {
+      val s = new Setting(after(3), failOnDataLoss = false)
+      s.publishers.last.bring(after(9), 0, record(2), record(9))
+      s.numbers shouldBe Seq(number(2))
+    }
+
+    it("fails with the cause of any other failure") {
+      val s = new Setting(after(3), failOnDataLoss = false)
+      s.publishers.last.fail("KINESIS_ACCESS_DENIED")
+      the[KinesisException] thrownBy s.numbers should have message "[KINESIS_ACCESS_DENIED] as planned"
+    }
+  }
+
+  describe("the memory budget") {
+    it("never grants more than it has, and serves who waits in order") {
+      val memory = new MemoryBudget(100)
+      val served = mutable.Buffer.empty[Int]
+      memory.take(60)(() => served += 1)
+      memory.take(60)(() => served += 2)
+      memory.take(10)(() => served += 3)
+      served shouldBe Seq(1)
+      memory.giveBack(60)
+      served shouldBe Seq(1, 2, 3)
+      memory.used shouldBe 70
+    }
+
+    it("holds over any sequence of taking and giving back") {
+      forAll(Gen.listOf(Gen.choose(1L, 100L))) { wants =>
+        val memory  = new MemoryBudget(100)
+        val granted = mutable.Queue.empty[Long]
+        wants.foreach { bytes =>
+          memory.take(bytes)(() => granted += bytes)
+          memory.used should be <= 100L
+          if (granted.size > 1) memory.giveBack(granted.dequeue())
+        }
+        while (granted.nonEmpty) memory.giveBack(granted.dequeue())
+        memory.used shouldBe 0
+      }
+    }
+
+    it("refuses at once what it could never grant") {
+      an[IllegalArgumentException] should be thrownBy new MemoryBudget(100).take(101)(() => ())
+    }
+  }
+
+  describe("the polling pace") {
+    import PollingPace._
+
+    it("is at most five calls a second, and no slower than one a second without setbacks") {
+      forAll(Gen.listOf(Gen.oneOf(0, 1, 2))) { steps =>
+        val pace = steps.foldLeft(start) {
+          case (p, 0) => p.afterRecords
+          case (p, 1) => p.afterEmpty(behind = true)
+          case (p, _) => p.afterEmpty(behind = false)
+        }
+        pace.interval should (be >= 200.millis and be <= 1.second)
+      }
+    }
+
+    it("slows down on an empty shard and is back at full speed with the first record") {
+      val idle = Iterator.iterate(start)(_.afterEmpty(behind = false)).drop(10).next()
+      idle.interval shouldBe Idle
+      idle.afterRecords.interval shouldBe Busy
+    }
+
+    it("does not take an empty answer for an idle shard while the service says there is more") {
+      start.afterEmpty(behind = true).interval shouldBe Busy
+    }
+
+    it("backs off with jitter when throttled, never beyond five seconds, and never gives up") {
+      forAll(Gen.choose(1, 200), Gen.choose(0.0, 1.0)) { (times, random) =>
+        val pace = (1 to times).foldLeft(start)((p, _) => p.afterThrottling(random))
+        pace.interval should (be >= Busy and be <= Busy + 5.seconds)
+        pace.failingFor(Long.MaxValue) shouldBe Duration.Zero
+      }
+    }
+
+    it("remembers how long failures other than throttling have lasted, until one call succeeds") {
+      val failing = start.afterFailure(0.5, 100).afterFailure(0.5, 5000)
+      failing.failingFor(5100) shouldBe 5000.nanos
+      failing.afterRecords.failingFor(9000) shouldBe Duration.Zero
+    }
+  }
+}

@@ -1,0 +1,107 @@
+package io.github.kinesisspark.read.shard
+
+import org.scalacheck.Gen
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.position.ShardPosition._
+
+class RecordBufferSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+  private def record(n: Long) = new KinesisRecord(number(n), "key", Array.fill(n.toInt % 7)(0), 1000 + n)
+  private def after(n: Long)  = AfterSequenceNumber(number(n))
+  private def numbers(records: Iterator[KinesisRecord]) = records.map(_.sequenceNumber).toVector
+
+  /** Records 2, 4, 6, ... in answers of random sizes: odd numbers lie between records. */
+  private def filled(sizes: Seq[Int], base: ShardPosition) = {
+    val all = Iterator.from(1).map(i => record(2L * i))
+    sizes.foldLeft(RecordBuffer.at(base)) { (buffer, size) =>
+      val answer = Array.fill(size)(all.next())
+      buffer.append(answer, answer.lastOption.fold(buffer.tip)(r => AfterSequenceNumber(r.sequenceNumber)))
+    }
+  }
+
+  private val sizes = Gen.listOf(Gen.choose(0, 5))
+  private val bases = Gen.oneOf[ShardPosition](TrimHorizon, AtTimestamp(5), after(0))
+
+  describe("a buffer") {
+    it("gives any range between two of its positions, and just that") {
+      forAll(sizes, bases, Gen.choose(0, 30), Gen.choose(0, 30)) { (sizes, base, a, b) =>
+        val buffer = filled(sizes, base)
+        val total  = sizes.sum
+        whenever(total > 0 && a <= b && b <= total && (a > 0 || base == after(0))) {
+          val expected = (a + 1 to b).map(i => number(2L * i))
+          val slice    = buffer.slice(if (a == 0) base else after(2L * a), if (b == 0) base else after(2L * b))
+          slice.map(numbers) shouldBe Some(expected)
+        }
+      }
+    }
+
+    it("has nothing to say about ranges it does not hold all of") {
+      val buffer = filled(Seq(3, 2), after(0)).dropTo(after(4)).get
+      buffer.slice(after(2), after(6)) shouldBe None
+      buffer.slice(after(4), after(12)) shouldBe None
+      buffer.slice(TrimHorizon, after(6)) shouldBe None
+      buffer.slice(after(4), ShardEnd) shouldBe None
+      buffer.slice(after(8), after(6)) shouldBe None
+    }
+
+    it("finds a position that lies between two records") {
+      val buffer = filled(Seq(3, 2), after(0))
+      numbers(buffer.slice(after(3), after(8)).get) shouldBe Vector(number(4), number(6), number(8))
+    }
+
+    it("still gives what was sliced before a drop") {
+      val buffer = filled(Seq(2, 2), after(0))
+      val slice  = buffer.slice(after(0), after(8)).get
+      buffer.dropTo(after(8)).get.records shouldBe 0
+      numbers(slice).size shouldBe 4
+    }
+
+    it("keeps counts of what is left, whatever was dropped") {
+      forAll(sizes, Gen.choose(0, 30)) { (sizes, drop) =>
+        val buffer = filled(sizes, after(0))
+        whenever(drop <= sizes.sum) {
+          val rest = buffer.dropTo(after(2L * drop)).get
+          rest.records shouldBe sizes.sum - drop
+          rest.bytes shouldBe (drop + 1 to sizes.sum).map(i => record(2L * i).size).sum
+          rest.dropTo(rest.tip).get.heap shouldBe 0
+        }
+      }
+    }
+
+    it("refuses to drop to where it is not, so that its reader is opened anew") {
+      filled(Seq(3), after(0)).dropTo(after(100)) shouldBe None
+      filled(Seq(3), TrimHorizon).dropTo(AtTimestamp(3)) shouldBe None
+    }
+
+    it("knows its shard's end as a position of its own, also behind no record at all") {
+      val ended = RecordBuffer.at(after(4)).append(Array.empty, ShardEnd)
+      ended.ended shouldBe true
+      ended.slice(after(4), ShardEnd).map(_.size) shouldBe Some(0)
+      ended.cut(10, 1000) shouldBe RecordBuffer.Cut(ShardEnd, 0, 0, None)
+    }
+  }
+
+  describe("a cut") {
+    it("is the longest prefix within both limits") {
+      forAll(sizes, Gen.choose(0L, 30L), Gen.choose(0L, 200L)) { (sizes, maxRecords, maxBytes) =>
+        val buffer = filled(sizes, after(0))
+        val all    = (1 to sizes.sum).map(i => record(2L * i))
+        val fits   = all.inits.find(p => p.size <= maxRecords && p.map(_.size).sum <= maxBytes).get
+        val cut    = buffer.cut(maxRecords, maxBytes)
+        cut.records shouldBe fits.size
+        cut.bytes shouldBe fits.map(_.size).sum
+        cut.position shouldBe fits.lastOption.fold[ShardPosition](after(0))(r => AfterSequenceNumber(r.sequenceNumber))
+      }
+    }
+
+    it("takes the shard's end along when everything fits") {
+      val buffer = filled(Seq(2), after(0)).append(Array(record(6)), ShardEnd)
+      buffer.cut(3, 1000).position shouldBe ShardEnd
+      buffer.cut(2, 1000).position shouldBe after(4)
+    }
+  }
+}

@@ -1,0 +1,32 @@
+package io.github.kinesisspark.read.shard
+
+import scala.collection.mutable
+
+import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
+
+/** Publishers that bring what a test says, when it says so. */
+final class ScriptedPublishers extends RecordPublisher.Factory {
+  val opened: mutable.Buffer[Scripted] = mutable.Buffer.empty
+
+  def last: Scripted = opened.last
+
+  override def open(shard: ShardKey, position: ShardPosition, sink: Sink): RecordPublisher = {
+    opened += new Scripted(position, sink)
+    opened.last
+  }
+
+  final class Scripted(val position: ShardPosition, sink: Sink) extends RecordPublisher {
+    var requests = 0
+    var closed   = false
+
+    override def request(): Unit = requests += 1
+    override def close(): Unit   = closed = true
+
+    def bring(position: ShardPosition, millisBehind: Long, records: KinesisRecord*): Unit =
+      sink.deliver(Delivery(records.toArray, position, millisBehind, records.map(_.heapSize).sum, System.nanoTime()))
+
+    def fail(errorClass: String): Unit = sink.fail(new KinesisException(errorClass, "as planned"))
+  }
+}
