@@ -30,6 +30,7 @@ STREAM = "departures"
 TICK_S = 0.2
 # The query is killed when so much of the stream is sent: what follows shows it catch up and go on.
 KILL_AT = 0.4
+SHORTEST_S = 5
 # From the last event on: what a slow machine may need to catch up.
 PATIENCE_S = 60.0
 START_S = 90.0
@@ -157,6 +158,10 @@ def main() -> int:
     asked = parser.parse_args()
     load = servers.LOADS[asked.server]
     load = replace(load, events=asked.events or load.events, rate=asked.rate or load.rate)
+    if load.events < SHORTEST_S * load.rate:
+        parser.error(
+            f"{load.events} events at {load.rate} a second are over in less than {SHORTEST_S} s: too short to measure"
+        )
     # Told to end, it ends what it has started, as on Ctrl-C.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     return 0 if Demo(asked.server, load).run() else 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -33,13 +34,18 @@ def records(first: int, last: int) -> list[Record]:
     return [Record(f"key-{i}", f"value-{i}".encode()) for i in range(first, last)]
 
 
-def read_until(stream: DataFrame, checkpoint: Path, rows: list[tuple[int, str]], count: int) -> StreamingQuery:
-    """Appends (batch, value) to `rows` until they are so many; the query is stopped then, and its failure raised."""
+def into(rows: list[tuple[int, str]]) -> Callable[[DataFrame, int], None]:
+    """For foreachBatch: appends (batch, value) to `rows`."""
 
     def collect(batch: DataFrame, batch_id: int) -> None:
         rows.extend((batch_id, bytes(row["data"]).decode()) for row in batch.select("data").collect())
 
-    query = stream.writeStream.foreachBatch(collect).option("checkpointLocation", str(checkpoint)).start()
+    return collect
+
+
+def read_until(stream: DataFrame, checkpoint: Path, rows: list[tuple[int, str]], count: int) -> StreamingQuery:
+    """Appends (batch, value) to `rows` until they are so many; the query is stopped then, and its failure raised."""
+    query = stream.writeStream.foreachBatch(into(rows)).option("checkpointLocation", str(checkpoint)).start()
     try:
         deadline = time.monotonic() + PATIENCE_S
         while len(rows) < count and time.monotonic() < deadline:
@@ -73,6 +79,18 @@ def test_a_batch_has_no_more_than_the_limit(spark: SparkSession, kinesis: LocalK
     sizes = Counter(batch for batch, _ in rows)
     assert sum(sizes.values()) == 1_000
     assert max(sizes.values()) <= 150
+
+
+def test_available_now_reads_what_is_there_in_batches_and_ends(
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
+) -> None:
+    kinesis.put_records("events", records(0, 500))
+    stream = read_stream(spark, replace(kinesis.options("events"), max_records_per_trigger=200))
+    rows: list[tuple[int, str]] = []
+    writer = stream.writeStream.foreachBatch(into(rows)).option("checkpointLocation", str(tmp_path / "checkpoint"))
+    assert writer.trigger(availableNow=True).start().awaitTermination(int(PATIENCE_S))
+    assert Counter(value for _, value in rows) == Counter(f"value-{i}" for i in range(500))
+    assert max(Counter(batch for batch, _ in rows).values()) <= 200
 
 
 def test_plain_spark_options_read_into_memory(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
