@@ -64,7 +64,7 @@ class Demo:
 
     def _stream(self, endpoint: str) -> None:
         with self._query(endpoint) as query:
-            self._await_start(query, starts=1)
+            self._await_start(query)
             producer = self._producer(endpoint)
             with producer:
                 self._watch("running", int(self.events * KILL_AT), query, producer)
@@ -85,9 +85,9 @@ class Demo:
         self.display.say(f"replaying {self.events:,} flights at {self.rate:,} a second")
         return Process("producer.py", endpoint, STREAM, self.events, self.rate, log=log, output=output)
 
-    def _await_start(self, query: Process, starts: int) -> None:
+    def _await_start(self, query: Process) -> None:
         deadline = time.time() + START_S
-        while len(self.measured.starts) < starts:
+        while not self.measured.starts:
             if time.time() > deadline:
                 raise RuntimeError(f"The query didn't start in {START_S:g} s; its log is {query.log}")
             self._tick("starting", query)
