@@ -24,7 +24,7 @@ PYTHON_SOURCES := python/pyproject.toml python/hatch_build.py python/README.md $
 PYTHON_CODE    := python examples
 
 # Each is taken up by mypy as a program of its own.
-MYPY_ROOTS := python examples/demo
+MYPY_ROOTS := python examples/demo integration-tests/servers
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -62,7 +62,7 @@ $(WHEEL): dist/.jars $(PYTHON_SOURCES) $(VENV)/.installed
 	touch $@
 
 # The tests and the demo run on the wheel as users get it, not on the source tree.
-$(VENV)/.wheel: $(WHEEL)
+$(VENV)/.wheel: $(WHEEL) $(VENV)/.installed
 	$(PIP) install --force-reinstall --no-deps $(WHEEL)
 	touch $@
 
@@ -80,7 +80,7 @@ format: $(VENV)/.installed ## bring Scala and Python into form
 	$(RUFF) check --config python/pyproject.toml --fix $(PYTHON_CODE)
 	./sbt scalafmtAll
 
-demo: $(VENV)/.wheel ## a query killed half-way counts real events exactly; SERVER=kinesis-local on that server
+demo: $(VENV)/.wheel ## a query killed on the way counts real events exactly; SERVER=kinesis-local on that server
 	$(BIN)/python examples/demo/demo.py --server $(SERVER)
 
 readme: $(VENV)/.wheel ## write the options table into README.md anew
@@ -98,4 +98,4 @@ type-python: $(VENV)/.wheel
 	for root in $(MYPY_ROOTS); do (cd $$root && $(STRICT) .) || exit 1; done
 
 pytest: $(VENV)/.wheel
-	$(BIN)/pytest python/tests
+	$(BIN)/pytest -c python/pyproject.toml python/tests examples/demo

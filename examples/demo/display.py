@@ -38,7 +38,7 @@ class Display:
 
     def say(self, text: str) -> None:
         """Something that happened once."""
-        self._console.print(f"{self._clock()}  {text}")
+        self._print(text)
 
     def show(self, state: str, counted: int) -> None:
         """The run as it is now."""
@@ -46,7 +46,7 @@ class Display:
             self._live.update(self._table(state, counted))
         elif time.time() >= self._next_line:
             self._next_line = time.time() + LINE_EVERY_S
-            self._console.print(f"{self._clock()}  {state}: {'; '.join(f'{k} {v}' for k, v in self._facts(counted))}")
+            self._print(f"{state}: {'; '.join(f'{k} {v}' for k, v in self._facts(counted))}")
 
     def _facts(self, counted: int) -> list[tuple[str, str]]:
         now = time.time()
@@ -67,5 +67,6 @@ class Display:
         table.add_row("", ProgressBar(total=self._total, completed=counted, width=60))
         return table
 
-    def _clock(self) -> str:
-        return f"{time.time() - self._started:5.1f} s"
+    def _print(self, text: str) -> None:
+        # Whole lines, so that a path can be copied from them.
+        self._console.print(f"{time.time() - self._started:5.1f} s  {text}", highlight=False, soft_wrap=True)

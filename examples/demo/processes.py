@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -45,9 +44,10 @@ class Process:
 
     def kill(self) -> None:
         """SIGKILL to the whole group, at once and without notice: the crash that the demo is about."""
-        with suppress(ProcessLookupError):
+        # Once it has been waited for, its number may be another's.
+        if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+            self._process.wait()
 
     def finish(self) -> None:
         """Close its standard input, which is its sign to end well; kill it if it doesn't."""

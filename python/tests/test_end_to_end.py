@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -15,6 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from kinesis_spark import KinesisOptions, LocalKinesis, StartingPosition, StaticCredentials, read_stream
 from kinesis_spark.local import Record
 
+PATIENCE_S = 60.0
 COLUMNS = [
     ("data", "binary"),
     ("partitionKey", "string"),
@@ -31,19 +34,26 @@ def records(first: int, last: int) -> list[Record]:
     return [Record(f"key-{i}", f"value-{i}".encode()) for i in range(first, last)]
 
 
-def run_to_the_end(stream: DataFrame, checkpoint: Path, rows: list[tuple[int, str]]) -> StreamingQuery:
-    """Reads all there is, appending (batch, value) to `rows`, in one run of the query."""
+def into(rows: list[tuple[int, str]]) -> Callable[[DataFrame, int], None]:
+    """For foreachBatch: appends (batch, value) to `rows`."""
 
     def collect(batch: DataFrame, batch_id: int) -> None:
         rows.extend((batch_id, bytes(row["data"]).decode()) for row in batch.select("data").collect())
 
-    query = (
-        stream.writeStream.foreachBatch(collect)
-        .option("checkpointLocation", str(checkpoint))
-        .trigger(availableNow=True)
-        .start()
-    )
-    assert query.awaitTermination(60)
+    return collect
+
+
+def read_until(stream: DataFrame, checkpoint: Path, rows: list[tuple[int, str]], count: int) -> StreamingQuery:
+    """Appends (batch, value) to `rows` until they are so many; the query is stopped then, and its failure raised."""
+    query = stream.writeStream.foreachBatch(into(rows)).option("checkpointLocation", str(checkpoint)).start()
+    try:
+        deadline = time.monotonic() + PATIENCE_S
+        while len(rows) < count and time.monotonic() < deadline:
+            time.sleep(0.1)
+            if (failure := query.exception()) is not None:
+                raise failure
+    finally:
+        query.stop()
     return query
 
 
@@ -55,9 +65,9 @@ def test_every_record_is_read_once_over_a_restart(spark: SparkSession, kinesis: 
     rows: list[tuple[int, str]] = []
     stream = read_stream(spark, kinesis.options("events"))
     kinesis.put_records("events", records(0, 700))
-    run_to_the_end(stream, tmp_path / "checkpoint", rows)
+    read_until(stream, tmp_path / "checkpoint", rows, 700)
     kinesis.put_records("events", records(700, 1_000))
-    run_to_the_end(stream, tmp_path / "checkpoint", rows)
+    read_until(stream, tmp_path / "checkpoint", rows, 1_000)
     assert Counter(value for _, value in rows) == Counter(f"value-{i}" for i in range(1_000))
 
 
@@ -65,10 +75,22 @@ def test_a_batch_has_no_more_than_the_limit(spark: SparkSession, kinesis: LocalK
     rows: list[tuple[int, str]] = []
     kinesis.put_records("events", records(0, 1_000))
     options = replace(kinesis.options("events"), max_records_per_trigger=150)
-    run_to_the_end(read_stream(spark, options), tmp_path / "checkpoint", rows)
+    read_until(read_stream(spark, options), tmp_path / "checkpoint", rows, 1_000)
     sizes = Counter(batch for batch, _ in rows)
     assert sum(sizes.values()) == 1_000
     assert max(sizes.values()) <= 150
+
+
+def test_available_now_reads_what_is_there_in_batches_and_ends(
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
+) -> None:
+    kinesis.put_records("events", records(0, 500))
+    stream = read_stream(spark, replace(kinesis.options("events"), max_records_per_trigger=200))
+    rows: list[tuple[int, str]] = []
+    writer = stream.writeStream.foreachBatch(into(rows)).option("checkpointLocation", str(tmp_path / "checkpoint"))
+    assert writer.trigger(availableNow=True).start().awaitTermination(int(PATIENCE_S))
+    assert Counter(value for _, value in rows) == Counter(f"value-{i}" for i in range(500))
+    assert max(Counter(batch for batch, _ in rows).values()) <= 200
 
 
 def test_plain_spark_options_read_into_memory(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
@@ -84,7 +106,9 @@ def test_plain_spark_options_read_into_memory(spark: SparkSession, kinesis: Loca
         .start()
     )
     try:
-        query.processAllAvailable()
+        deadline = time.monotonic() + PATIENCE_S
+        while spark.table("plain").count() < len(receipts) and time.monotonic() < deadline:
+            time.sleep(0.1)
         rows = {row["partitionKey"]: row for row in spark.table("plain").collect()}
     finally:
         query.stop()
@@ -99,7 +123,7 @@ def test_plain_spark_options_read_into_memory(spark: SparkSession, kinesis: Loca
 
 def test_a_stream_that_does_not_exist_is_named(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
     with pytest.raises(PySparkException, match="nowhere"):
-        run_to_the_end(read_stream(spark, kinesis.options("nowhere")), tmp_path, [])
+        read_until(read_stream(spark, kinesis.options("nowhere")), tmp_path, [], 1)
 
 
 def test_secrets_show_in_no_plan_and_no_progress(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
@@ -110,7 +134,7 @@ def test_secrets_show_in_no_plan_and_no_progress(spark: SparkSession, kinesis: L
     )
     kinesis.put_records("events", records(0, 10))
     stream = read_stream(spark, options)
-    query = run_to_the_end(stream, tmp_path, [])
+    query = read_until(stream, tmp_path, [], 10)
     plan = stream._jdf.queryExecution().toString()
     shown = [plan, str(query.lastProgress), repr(stream), *(p.read_text() for p in tmp_path.rglob("*/[0-9]*"))]
     assert not [text for text in shown for planted in ("AKIAPLANTED", secret, token) if planted in text]

@@ -127,7 +127,17 @@ def test_it_ends_with_its_parent_even_if_that_is_killed() -> None:
 
 
 def test_the_command_line_announces_the_endpoint() -> None:
-    command = [sys.executable, "-I", "-m", "kinesis_spark.local", "--port", "0", "--stream", "events:4", "--exit-with-stdin"]
+    command = [
+        sys.executable,
+        "-I",
+        "-m",
+        "kinesis_spark.local",
+        "--port",
+        "0",
+        "--stream",
+        "events:4",
+        "--exit-with-stdin",
+    ]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         assert server.stdin is not None
