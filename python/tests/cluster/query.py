@@ -1,0 +1,68 @@
+"""A query on a cluster, as a program of its own: a JVM has one Spark context, and the tests have theirs.
+
+Reads the stream `events` into JSON files until its standard input closes. Says what its application is called, first.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+from pyspark import TaskContext
+from pyspark.sql.functions import col, udf
+from pyspark.sql.types import StringType
+
+from kinesis_spark import KinesisOptions, StartingPosition, StaticCredentials, read_stream, session
+
+# A task that takes this long is worth a speculative copy; the copy ends first and the original is killed.
+SLOW_S = 60
+
+
+@udf(StringType())
+def with_attempt(text: str) -> str:
+    """Names the attempt of the task; the first attempt at a record called slow takes its time."""
+    context = TaskContext.get()
+    attempt = context.attemptNumber() if context else -1
+    if text.startswith("slow") and attempt == 0:
+        time.sleep(SLOW_S)
+    return f"{text}@{attempt}"
+
+
+def main(arguments: dict[str, str]) -> None:
+    builder = session.builder("cluster test", arguments["master"])
+    for key, value in json.loads(arguments["settings"]).items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    options = KinesisOptions(
+        stream_name="events",
+        region="us-east-1",
+        endpoint=arguments["endpoint"],
+        credentials=StaticCredentials("local", "local"),
+        starting_position=StartingPosition.trim_horizon(),
+        max_records_per_trigger=int(arguments["max_records"]),
+    )
+    text = col("data").cast("string")
+    query = (
+        read_stream(spark, options)
+        .select(
+            (with_attempt(text) if arguments["attempts"] == "yes" else text).alias("text"),
+            "shardId",
+            "sequenceNumber",
+        )
+        .writeStream.format("json")
+        .option("path", arguments["out"])
+        .option("checkpointLocation", arguments["checkpoint"])
+        .start()
+    )
+    print(json.dumps({"application": spark.sparkContext.applicationId}), flush=True)
+    sys.stdin.read()
+    query.stop()
+    failure = query.exception()
+    progress = [dict(p.sources[0].metrics) for p in query.recentProgress]
+    spark.stop()
+    print(json.dumps({"failure": str(failure) if failure else None, "metrics": progress}), flush=True)
+
+
+if __name__ == "__main__":
+    main(dict(argument.split("=", 1) for argument in sys.argv[1:]))
