@@ -3,6 +3,7 @@ package io.github.kinesisspark.testkit
 import software.amazon.awssdk.services.kinesis.model._
 
 import java.time.Duration
+import java.util.concurrent.CompletableFuture
 import scala.jdk.CollectionConverters._
 
 /** Splits, merges and rescaling, and what readers see of them. */
@@ -102,6 +103,20 @@ class ReshardSpec extends ServerSpec {
     writers.foreach(_.join())
     val read = server.streams.shards(stream).flatMap(s => kinesis.readAll(stream, s.id))
     read should contain theSameElementsAs (for (w <- 0 until 4; i <- 1 to 500) yield s"$w-$i")
+  }
+
+  it("never ends a shard without its children, however a read and a split meet") {
+    (1 to 40).foreach { _ =>
+      val stream = newStream(1)
+      val last   = CompletableFuture.supplyAsync { () =>
+        Iterator
+          .iterate(kinesis.get(kinesis.iterator(stream, shardId(0))))(a => kinesis.get(a.nextShardIterator))
+          .find(_.nextShardIterator == null)
+          .get
+      }
+      server.streams.split(stream, shardId(0))
+      await(last).childShards.asScala.map(_.shardId) shouldBe Vector(shardId(1), shardId(2))
+    }
   }
 
   it("forgets a closed shard when all it had is past retention") {

@@ -79,6 +79,14 @@ final private[testkit] class Stream(
     .map(s => stores.get(s.id))
     .toRight(ServiceError.notFound(s"Shard $id in stream $name under account ${config.accountId} does not exist"))
 
+  /** The children of a shard whose end was seen. Whoever sees a shard closed before the map says so waits for the reshard
+    * that is under way, so that no end is without its children.
+    */
+  def children(id: String): Vector[ShardInfo] = {
+    if (shards.get(id).exists(_.isOpen)) synchronized(())
+    shards.children(id)
+  }
+
   def takeListCall(): Boolean = !config.enforceLimits || synchronized {
     val taken = listCalls.take(1, config.clock.millis)
     taken.foreach(listCalls = _)
