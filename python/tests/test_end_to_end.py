@@ -126,6 +126,11 @@ def test_a_stream_that_does_not_exist_is_named(spark: SparkSession, kinesis: Loc
         read_until(read_stream(spark, kinesis.options("nowhere")), tmp_path, [], 1)
 
 
+def test_a_mistyped_option_is_refused_with_the_name_that_was_meant(spark: SparkSession) -> None:
+    with pytest.raises(PySparkException, match="startingPosition"):
+        spark.readStream.format("kinesis").option("streamName", "events").option("startPosition", "LATEST").load()
+
+
 def test_secrets_show_in_no_plan_and_no_progress(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
     secret, token = "planted-secret-key", "planted-session-token"
     options: KinesisOptions = replace(
