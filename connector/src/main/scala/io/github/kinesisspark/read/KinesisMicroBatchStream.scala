@@ -81,7 +81,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       start
     else {
       turn += 1
-      val cuts  = readers.admit(tips, limits.most, bounds.fold(Map.empty[ShardKey, Long])(_.caps(tips.values)), turn)
+      val cuts = readers.admit(tips, limits.most, bounds.fold(Map.empty[ShardKey, Long])(_.caps(tips.values)), turn)
       bounds.foreach(_.taken(cuts))
       val moved = cuts.view.mapValues(_.position).toMap ++ lost.map(_ -> ShardPosition.ShardEnd)
       metrics = SourceMetrics.of(tips, cuts, readers.totals)
@@ -96,6 +96,8 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   override def prepareForTriggerAvailableNow(): Unit = bounds = Some(new AvailableNow(catalog.serviceTime()))
 
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
+    // After a restart this comes first, before anybody looked at the checkpoint.
+    catalog.check(offsetOf(end))
     val ranges = offsetOf(start).rangesTo(offsetOf(end))
     readers
       .group(ranges)

@@ -10,11 +10,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatest.time.{Millis, Seconds, Span}
 
-import software.amazon.awssdk.services.kinesis.model.{
-  KinesisException,
-  ResourceNotFoundException,
-  StreamStatus
-}
+import software.amazon.awssdk.services.kinesis.model.{KinesisException, ResourceNotFoundException, StreamStatus}
 
 import io.github.kinesisspark.it._
 

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.it.source
 
-import java.nio.file.{Files, Path}
+import java.nio.file.Files
 import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.atomic.AtomicInteger
 
@@ -13,7 +13,7 @@ import org.apache.spark.sql.functions.{col, udf}
 import io.github.kinesisspark.it.KinesisTarget
 
 /** The one promise: a batch is the same records, whenever, wherever and however often it is read. */
-abstract class ExactnessScenarios(target: KinesisTarget) extends SourceSuite(target) {
+abstract class ExactnessScenarios(target: KinesisTarget) extends SourceSuite(target.service) {
 
   describe(s"a batch on $target") {
 
@@ -131,21 +131,6 @@ abstract class ExactnessScenarios(target: KinesisTarget) extends SourceSuite(tar
       log.texts.take(500).sorted shouldBe first.sorted
       log.replays should contain(again)
     }
-  }
-
-  /** As after a crash between the batch and its commit. */
-  private def eraseCommit(checkpoint: Path, batch: Long): Unit = {
-    val commits = checkpoint.resolve("commits")
-    val gone    = Files
-      .list(commits)
-      .iterator
-      .asScala
-      .filter { f =>
-        f.getFileName.toString.stripPrefix(".").takeWhile(_.isDigit).toLongOption.exists(_ >= batch)
-      }
-      .toVector
-    gone should not be empty
-    gone.foreach(Files.delete)
   }
 }
 

@@ -11,7 +11,7 @@ import org.scalatest.time.{Seconds, Span}
 import io.github.kinesisspark.it.{KinesisTarget, TestStream}
 
 /** Reads streams as users do, on every server. */
-abstract class ReadingScenarios(target: KinesisTarget) extends SourceSuite(target) {
+abstract class ReadingScenarios(target: KinesisTarget) extends SourceSuite(target.service) {
 
   describe(s"the source on $target") {
 

@@ -15,10 +15,10 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import software.amazon.awssdk.services.kinesis.model._
 import software.amazon.awssdk.core.SdkBytes
 
-import io.github.kinesisspark.it.{KinesisService, KinesisTarget, TestStream}
+import io.github.kinesisspark.it.{KinesisService, TestStream}
 
 /** What tests of the source share: a Spark session, streams of their own, and checkpoints that outlive a query. */
-abstract class SourceSuite(val target: KinesisTarget)
+abstract class SourceSuite(start: => KinesisService)
     extends AnyFunSpec
     with Matchers
     with Eventually
@@ -27,18 +27,16 @@ abstract class SourceSuite(val target: KinesisTarget)
 
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(50, Millis))
 
-  protected lazy val service: KinesisService = target.service
+  protected lazy val service: KinesisService = start
 
   /** Four tries for a task, as on a cluster: plain `local[2]` gives it one. */
   protected def master: String = "local[2,4]"
 
-  protected lazy val spark: SparkSession = SparkSession
-    .builder()
-    .master(master)
-    .appName(suiteName)
-    .config("spark.sql.shuffle.partitions", 2)
-    .config("spark.ui.enabled", value = false)
-    .getOrCreate()
+  protected def settings: Map[String, String] =
+    Map("spark.sql.shuffle.partitions" -> "2", "spark.ui.enabled" -> "false")
+
+  protected lazy val spark: SparkSession =
+    SparkSession.builder().master(master).appName(suiteName).config(settings).getOrCreate()
 
   override protected def afterAll(): Unit = {
     spark.streams.active.foreach(_.stop())
@@ -95,4 +93,19 @@ abstract class SourceSuite(val target: KinesisTarget)
   /** The error that ends the query. */
   protected def failureOf(query: StreamingQuery): Throwable =
     intercept[StreamingQueryException](query.awaitTermination(60000)).getCause
+
+  /** As after a crash between a batch and its commit. */
+  protected def eraseCommit(checkpoint: Path, batch: Long): Unit = {
+    val gone = logEntries(checkpoint.resolve("commits"), batch)
+    gone should not be empty
+    gone.foreach(Files.delete)
+  }
+
+  /** The files of a log from this batch on, with their checksums: Spark refuses a file that doesn't match its own. */
+  protected def logEntries(log: Path, batch: Long): Vector[Path] = Files
+    .list(log)
+    .iterator
+    .asScala
+    .filter(f => f.getFileName.toString.stripPrefix(".").takeWhile(_.isDigit).toLongOption.exists(_ >= batch))
+    .toVector
 }

@@ -51,8 +51,11 @@ final private[testkit] class Stream(
   private var listCalls                         = RateLimit.full(Quota.ListShardsCallsPerStream, createdAt)
   shards.shards.foreach(addStore)
 
-  def settings: StreamSettings = current
-  def map: ShardMap            = shards
+  @volatile private var registry = ConsumerRegistry.empty(config.consumerDelays)
+
+  def settings: StreamSettings    = current
+  def consumers: ConsumerRegistry = registry
+  def map: ShardMap               = shards
 
   def status: StreamStatus = {
     val now = config.clock.millis
@@ -82,15 +85,20 @@ final private[testkit] class Stream(
     taken.nonEmpty
   }
 
-  @tailrec def put(hashKey: BigInt, key: Option[String], data: Array[Byte]): Either[ServiceError, Placed] = {
+  @tailrec def put(
+      hashKey: BigInt,
+      key: Option[String],
+      data: Array[Byte],
+      metered: Boolean
+  ): Either[ServiceError, Placed] = {
     val shard = shards.route(hashKey)
-    stores.get(shard.id).append(key, data, config.clock.millis) match {
+    stores.get(shard.id).append(key, data, config.clock.millis, metered) match {
       case ShardStore.Append.Stored(sequence) => Right(Placed(shard.id, sequence))
       case ShardStore.Append.Throttled        => Left(rateExceeded(shard.id))
       case ShardStore.Append.Closed           =>
         // A reshard is under way: its lock is free once the children are in the map.
         synchronized(())
-        put(hashKey, key, data)
+        put(hashKey, key, data, metered)
     }
   }
 
@@ -125,6 +133,14 @@ final private[testkit] class Stream(
       busyUntil = config.clock.millis + config.updateDelay.toMillis
     }
   }
+
+  def changeConsumers[E](change: ConsumerRegistry => Either[E, (ConsumerRegistry, Consumer)]): Either[E, Consumer] =
+    synchronized {
+      change(registry).map { case (changed, consumer) =>
+        registry = changed
+        consumer
+      }
+    }
 
   /** Forgets a shard's records below a sequence number, as if they were past retention. */
   def trim(shardId: String, below: SequenceNumber): Unit = {

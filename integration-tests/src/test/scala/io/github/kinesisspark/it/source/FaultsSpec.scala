@@ -1,0 +1,215 @@
+package io.github.kinesisspark.it.source
+
+import java.nio.file.{Files, Path}
+
+import scala.concurrent.duration._
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.streaming.StreamingQuery
+
+import io.github.kinesisspark.it.TestStream
+import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, Occurrence, ResetPoint}
+import io.github.kinesisspark.testkit.FaultEffect._
+import io.github.kinesisspark.testkit.Occurrence._
+
+/** What goes wrong while polling, provoked for real: the query goes on with every record once, or it says what is wrong. */
+final class FaultsSpec extends TestkitSuite {
+
+  private def underFault(rule: FaultRule)(body: => Unit): Unit = {
+    kinesis.faults.add(rule)
+    try {
+      body
+      withClue("the fault never struck, so nothing was tested: ")(kinesis.faults.hits should be > 0L)
+    } finally kinesis.faults.clear()
+  }
+
+  private def everyRecordOnceUnder(effect: FaultEffect, action: String, occurrence: Occurrence): Unit = {
+    val stream = newStream(shards = 2)
+    val log    = new BatchLog
+    underFault(FaultRule(effect, action = Some(action), stream = Some(stream.name), occurrence = occurrence)) {
+      val first = put(stream, "first", 200)
+      running(load(stream, "shardDiscoveryInterval" -> "500ms"), checkpoint())(log.add) { _ =>
+        eventually(log.rows.size shouldBe 200)
+        val second = put(stream, "second", 200)
+        eventually(log.texts.sorted shouldBe (first ++ second).sorted)
+      }
+    }
+    log.rows
+      .groupBy(_.shardId)
+      .values
+      .foreach(rows => rows.map(_.sequenceNumber) shouldBe rows.map(_.sequenceNumber).sorted)
+  }
+
+  describe("every record is delivered once, in order, when") {
+    it("an iterator expires, also twice in a row") {
+      everyRecordOnceUnder(ServiceCode("ExpiredIteratorException"), "GetRecords", First(4))
+      everyRecordOnceUnder(ServiceCode("ExpiredIteratorException"), "GetRecords", Every(2))
+    }
+
+    it("reading is throttled by other pollers of the shard") {
+      everyRecordOnceUnder(ServiceCode("ProvisionedThroughputExceededException"), "GetRecords", Every(2))
+      everyRecordOnceUnder(ServiceCode("ProvisionedThroughputExceededException"), "GetShardIterator", First(3))
+    }
+
+    it("the service has internal failures") {
+      everyRecordOnceUnder(ServiceCode("InternalFailure", status = 500), "GetRecords", Every(3))
+      everyRecordOnceUnder(HttpStatus(503), "GetRecords", First(3))
+    }
+
+    it("connections are reset, before the call or inside the answer") {
+      everyRecordOnceUnder(Reset(ResetPoint.BeforeCall), "GetRecords", Every(3))
+      everyRecordOnceUnder(Reset(ResetPoint.InsideBody), "GetRecords", Every(3))
+    }
+
+    it("answers come truncated or garbled") {
+      everyRecordOnceUnder(TruncatedBody, "GetRecords", First(3))
+      everyRecordOnceUnder(GarbageBody, "GetRecords", First(3))
+    }
+
+    it("answers are empty although there is more") {
+      everyRecordOnceUnder(EmptyAnswer(60000), "GetRecords", First(8))
+    }
+
+    it("answers are slow") {
+      everyRecordOnceUnder(Delay(700.millis), "GetRecords", Every(2))
+    }
+
+    it("the shards cannot be listed for a while") {
+      everyRecordOnceUnder(ServiceCode("LimitExceededException"), "ListShards", First(2))
+      everyRecordOnceUnder(ServiceCode("ResourceInUseException"), "ListShards", First(2))
+    }
+  }
+
+  describe("the query fails with a clear error when") {
+    it("reading is not permitted, naming action and shard") {
+      val stream = newStream(shards = 1)
+      val rule   =
+        FaultRule(ServiceCode("AccessDeniedException", "not authorized"), Some("GetRecords"), Some(stream.name))
+      underFault(rule) {
+        val failure = failureOf(start(stream, checkpoint()))
+        failure.getMessage should (include("KINESIS_ACCESS_DENIED") and include("GetRecords") and include(stream.name))
+      }
+    }
+
+    it("the stream does not exist") {
+      val absent  = new TestStream(service, "no-such-stream")
+      val failure = failureOf(start(absent, checkpoint()))
+      failure.getMessage should (include("KINESIS_NOT_FOUND") and include("no-such-stream"))
+    }
+
+    it("the stream is deleted while it is read") {
+      val stream = newStream(shards = 1)
+      val log    = new BatchLog
+      val query  = start(stream, checkpoint(), log)
+      put(stream, "x", 10)
+      eventually(log.rows.size shouldBe 10)
+      kinesis.streams.deleteStream(stream.name)
+      val failure = failureOf(query)
+      failure.getMessage should (include("KINESIS_NOT_FOUND") and include(stream.name))
+    }
+
+    it("the stream was deleted and created again since the checkpoint, instead of starting from the wrong place") {
+      val stream = newStream(shards = 1)
+      val at     = readSome(stream)
+      kinesis.streams.deleteStream(stream.name)
+      serverClock.advance(java.time.Duration.ofSeconds(5))
+      eventually(kinesis.streams.createStream(stream.name, 1))
+      put(stream, "other", 10)
+      failureOf(start(stream, at)).getMessage should include("was deleted and created again")
+    }
+
+    it("the checkpoint is of another stream") {
+      val at    = readSome(newStream(shards = 1))
+      val other = newStream(shards = 1)
+      failureOf(start(other, at)).getMessage should (include("which this query does not read") and include(other.name))
+    }
+
+    it("the checkpoint was written by a later release, or by another connector") {
+      val stream = newStream(shards = 1)
+      for (
+        (edit, complaint) <- Seq[(String => String, String)](
+          (_.replace("\"version\":1", "\"version\":7"), "has version 7"),
+          (_ => """{"shardId-000000000000":{"iteratorType":"AFTER_SEQUENCE_NUMBER"}}""", "not of this connector")
+        )
+      ) {
+        val at = readSome(stream)
+        editOffsets(at, edit)
+        failureOf(start(stream, at)).getMessage should include(complaint)
+      }
+    }
+
+    it("nothing answers at the endpoint") {
+      val stream  = newStream(shards = 1)
+      val failure = failureOf(
+        load(stream, "endpoint" -> "http://127.0.0.1:9").writeStream
+          .format("noop")
+          .option("checkpointLocation", checkpoint().toString)
+          .start()
+      )
+      failure.getMessage should (include("KINESIS_UNREACHABLE") and include("127.0.0.1:9"))
+    }
+  }
+
+  describe("records past retention") {
+    it("of a batch that is to be read again fail the query, or are left out with failOnDataLoss=false") {
+      val stream = newStream(shards = 1)
+      val at     = checkpoint()
+      val log    = new BatchLog
+      put(stream, "gone", 100)
+      running(load(stream), at)(log.add)(_ => eventually(log.rows.size shouldBe 100))
+      eraseCommit(at, log.all.filter(_._2.nonEmpty).head._1)
+      val later = stream.put("later")
+      kinesis.streams.trim(stream.name, later.shardId, later.sequenceNumber)
+      val failure = failureOf(start(stream, at))
+      failure.getMessage should (include("KINESIS_DATA_LOSS") and include(stream.onlyShard().shardId))
+      val rest = new BatchLog
+      val next = start(stream, at, rest, "failOnDataLoss" -> "false")
+      eventually(rest.texts shouldBe Seq("later"))
+      next.stop()
+    }
+
+    it("of a shard that expired while the query was down are told, and its children are read without it if wanted") {
+      val stream = newStream(shards = 1)
+      val at     = readSome(stream)
+      val parent = stream.onlyShard()
+      put(stream, "unread", 20)
+      kinesis.streams.split(stream.name, parent.shardId)
+      eventually(stream.openShards().size shouldBe 2)
+      serverClock.advance(java.time.Duration.ofHours(49))
+      eventually(stream.shards().map(_.shardId) should not contain parent.shardId)
+      val late    = put(stream, "late", 20)
+      val failure = failureOf(start(stream, at))
+      failure.getMessage should (include("KINESIS_DATA_LOSS") and include(parent.shardId))
+      val log   = new BatchLog
+      val query = start(stream, at, log, "failOnDataLoss" -> "false")
+      eventually(log.texts.sorted shouldBe late.sorted)
+      query.stop()
+    }
+  }
+
+  private def start(stream: TestStream, at: Path): StreamingQuery = start(stream, at, new BatchLog)
+
+  private def start(stream: TestStream, at: Path, log: BatchLog, more: (String, String)*): StreamingQuery =
+    load(stream, more: _*).writeStream
+      .option("checkpointLocation", at.toString)
+      .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
+      .start()
+
+  /** A checkpoint of a query that has read some of the stream. */
+  private def readSome(stream: TestStream): Path = {
+    val at     = checkpoint()
+    val log    = new BatchLog
+    val before = put(stream, s"some-${System.nanoTime()}", 10)
+    running(load(stream), at)(log.add)(_ => eventually(log.texts should contain allElementsOf before))
+    at
+  }
+
+  private def editOffsets(checkpoint: Path, edit: String => String): Unit =
+    logEntries(checkpoint.resolve("offsets"), 0).foreach { file =>
+      if (file.getFileName.toString.startsWith(".")) Files.delete(file)
+      else {
+        val lines = Files.readString(file).linesIterator.toVector
+        Files.writeString(file, (lines.init :+ edit(lines.last)).mkString("\n"))
+      }
+    }
+}

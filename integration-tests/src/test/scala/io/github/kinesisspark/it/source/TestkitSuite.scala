@@ -1,0 +1,31 @@
+package io.github.kinesisspark.it.source
+
+import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, StaticCredentialsProvider}
+import software.amazon.awssdk.regions.Region
+
+import io.github.kinesisspark.it.KinesisService
+import io.github.kinesisspark.testkit.{KinesisServer, KinesisServerConfig, MovableClock, ServiceClock}
+
+/** A suite with an embedded server of its own, whose faults and clock it commands. */
+abstract class TestkitSuite(clock: MovableClock, server: KinesisServer)
+    extends SourceSuite(TestkitSuite.serviceOf(server)) {
+  def this(clock: MovableClock) = this(clock, KinesisServer.start(KinesisServerConfig(clock = clock)))
+  def this() = this(ServiceClock.shifted())
+
+  protected def kinesis: KinesisServer    = server
+  protected def serverClock: MovableClock = clock
+
+  override protected def afterAll(): Unit = {
+    super.afterAll()
+    service.close()
+  }
+}
+
+object TestkitSuite {
+  private def serviceOf(server: KinesisServer) = new KinesisService(
+    Some(server.endpoint),
+    Region.of(server.region),
+    StaticCredentialsProvider.create(AwsBasicCredentials.create("test", "test")),
+    () => server.close()
+  )
+}
