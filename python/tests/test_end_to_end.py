@@ -34,21 +34,30 @@ def records(first: int, last: int) -> list[Record]:
     return [Record(f"key-{i}", f"value-{i}".encode()) for i in range(first, last)]
 
 
-def into(rows: list[tuple[int, str]]) -> Callable[[DataFrame, int], None]:
-    """For foreachBatch: appends (batch, value) to `rows`."""
-
-    def collect(batch: DataFrame, batch_id: int) -> None:
-        rows.extend((batch_id, bytes(row["data"]).decode()) for row in batch.select("data").collect())
-
-    return collect
+# What a sink has, by batch id: a batch that runs again, as one that was stopped before its commit does, takes the place
+# of its first run. A value that another batch has too is still there twice.
+Batches = dict[int, list[str]]
 
 
-def read_until(stream: DataFrame, checkpoint: Path, rows: list[tuple[int, str]], count: int) -> StreamingQuery:
-    """Appends (batch, value) to `rows` until they are so many; the query is stopped then, and its failure raised."""
-    query = stream.writeStream.foreachBatch(into(rows)).option("checkpointLocation", str(checkpoint)).start()
+def into(sink: Batches) -> Callable[[DataFrame, int], None]:
+    """For foreachBatch: an idempotent sink."""
+
+    def replace_batch(batch: DataFrame, batch_id: int) -> None:
+        sink[batch_id] = [bytes(row["data"]).decode() for row in batch.select("data").collect()]
+
+    return replace_batch
+
+
+def values(sink: Batches) -> list[str]:
+    return [value for batch in sink.values() for value in batch]
+
+
+def read_until(stream: DataFrame, checkpoint: Path, sink: Batches, count: int) -> StreamingQuery:
+    """Reads into the sink until it has so many values; the query is stopped then, and its failure raised."""
+    query = stream.writeStream.foreachBatch(into(sink)).option("checkpointLocation", str(checkpoint)).start()
     try:
         deadline = time.monotonic() + PATIENCE_S
-        while len(rows) < count and time.monotonic() < deadline:
+        while len(values(sink)) < count and time.monotonic() < deadline:
             time.sleep(0.1)
             if (failure := query.exception()) is not None:
                 raise failure
@@ -62,23 +71,22 @@ def test_the_columns_are_those_of_the_documentation(spark: SparkSession, kinesis
 
 
 def test_every_record_is_read_once_over_a_restart(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
-    rows: list[tuple[int, str]] = []
+    sink: Batches = {}
     stream = read_stream(spark, kinesis.options("events"))
     kinesis.put_records("events", records(0, 700))
-    read_until(stream, tmp_path / "checkpoint", rows, 700)
+    read_until(stream, tmp_path / "checkpoint", sink, 700)
     kinesis.put_records("events", records(700, 1_000))
-    read_until(stream, tmp_path / "checkpoint", rows, 1_000)
-    assert Counter(value for _, value in rows) == Counter(f"value-{i}" for i in range(1_000))
+    read_until(stream, tmp_path / "checkpoint", sink, 1_000)
+    assert Counter(values(sink)) == Counter(f"value-{i}" for i in range(1_000))
 
 
 def test_a_batch_has_no_more_than_the_limit(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
-    rows: list[tuple[int, str]] = []
+    sink: Batches = {}
     kinesis.put_records("events", records(0, 1_000))
     options = replace(kinesis.options("events"), max_records_per_trigger=150)
-    read_until(read_stream(spark, options), tmp_path / "checkpoint", rows, 1_000)
-    sizes = Counter(batch for batch, _ in rows)
-    assert sum(sizes.values()) == 1_000
-    assert max(sizes.values()) <= 150
+    read_until(read_stream(spark, options), tmp_path / "checkpoint", sink, 1_000)
+    assert len(values(sink)) == 1_000
+    assert max(len(batch) for batch in sink.values()) <= 150
 
 
 def test_available_now_reads_what_is_there_in_batches_and_ends(
@@ -86,11 +94,11 @@ def test_available_now_reads_what_is_there_in_batches_and_ends(
 ) -> None:
     kinesis.put_records("events", records(0, 500))
     stream = read_stream(spark, replace(kinesis.options("events"), max_records_per_trigger=200))
-    rows: list[tuple[int, str]] = []
-    writer = stream.writeStream.foreachBatch(into(rows)).option("checkpointLocation", str(tmp_path / "checkpoint"))
+    sink: Batches = {}
+    writer = stream.writeStream.foreachBatch(into(sink)).option("checkpointLocation", str(tmp_path / "checkpoint"))
     assert writer.trigger(availableNow=True).start().awaitTermination(int(PATIENCE_S))
-    assert Counter(value for _, value in rows) == Counter(f"value-{i}" for i in range(500))
-    assert max(Counter(batch for batch, _ in rows).values()) <= 200
+    assert Counter(values(sink)) == Counter(f"value-{i}" for i in range(500))
+    assert max(len(batch) for batch in sink.values()) <= 200
 
 
 def test_plain_spark_options_read_into_memory(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
@@ -123,7 +131,12 @@ def test_plain_spark_options_read_into_memory(spark: SparkSession, kinesis: Loca
 
 def test_a_stream_that_does_not_exist_is_named(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
     with pytest.raises(PySparkException, match="nowhere"):
-        read_until(read_stream(spark, kinesis.options("nowhere")), tmp_path, [], 1)
+        read_until(read_stream(spark, kinesis.options("nowhere")), tmp_path, {}, 1)
+
+
+def test_a_mistyped_option_is_refused_with_the_name_that_was_meant(spark: SparkSession) -> None:
+    with pytest.raises(PySparkException, match="startingPosition"):
+        spark.readStream.format("kinesis").option("streamName", "events").option("startPosition", "LATEST").load()
 
 
 def test_secrets_show_in_no_plan_and_no_progress(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
@@ -134,7 +147,7 @@ def test_secrets_show_in_no_plan_and_no_progress(spark: SparkSession, kinesis: L
     )
     kinesis.put_records("events", records(0, 10))
     stream = read_stream(spark, options)
-    query = read_until(stream, tmp_path, [], 10)
+    query = read_until(stream, tmp_path, {}, 10)
     plan = stream._jdf.queryExecution().toString()
     shown = [plan, str(query.lastProgress), repr(stream), *(p.read_text() for p in tmp_path.rglob("*/[0-9]*"))]
     assert not [text for text in shown for planted in ("AKIAPLANTED", secret, token) if planted in text]
