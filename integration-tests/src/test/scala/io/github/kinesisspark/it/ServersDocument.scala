@@ -33,10 +33,10 @@ object ServersDocument {
        |
        |What each does otherwise than the service; a scenario of the suite shows each, and fails when it is no longer so:
        |
-       |${(head +: rule +: rows).mkString("\n")}
-       |
-       |Iterator and token expiry, retention and trimming take a clock that a test can move: only `testkit` has one, elsewhere
-       |these scenarios are reported as canceled.
-       |""".stripMargin
+       |""".stripMargin + (head +: rule +: rows).mkString("", "\n", "\n") +
+      """
+        |Iterator and token expiry, retention and trimming take a clock that a test can move: only `testkit` has one,
+        |elsewhere these scenarios are reported as canceled.
+        |""".stripMargin
   }
 }
