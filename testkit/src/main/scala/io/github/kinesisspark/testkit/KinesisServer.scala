@@ -3,6 +3,7 @@ package io.github.kinesisspark.testkit
 import io.github.kinesisspark.testkit.http.{AdminHandler, HttpServer, KinesisHandler}
 
 import java.net.URI
+import java.security.cert.Certificate
 
 /** An embedded Kinesis Data Streams: the service's protocol and semantics over real HTTP, with a clock that can be driven
   * and faults that can be planned.
@@ -35,6 +36,9 @@ final class KinesisServer private (config: KinesisServerConfig) extends AutoClos
 
   /** Where TLS clients connect, if the server was started with a TLS port. The certificate is self-signed. */
   def tlsEndpoint: Option[URI] = http.tlsEndpoint
+
+  /** What a TLS client that verifies has to trust; it names `localhost` and 127.0.0.1. */
+  def tlsCertificate: Option[Certificate] = http.tlsCertificate
 
   def clock: ServiceClock = config.clock
   def region: String      = config.region

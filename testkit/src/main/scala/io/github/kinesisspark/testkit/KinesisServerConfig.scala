@@ -1,5 +1,7 @@
 package io.github.kinesisspark.testkit
 
+import io.github.kinesisspark.testkit.model.ConsumerDelays
+
 import scala.concurrent.duration._
 
 /** Everything a server can be started with. The defaults are a service without limits, delays or TLS.
@@ -12,6 +14,7 @@ import scala.concurrent.duration._
   * @param createDelay how long a stream is CREATING
   * @param updateDelay how long a stream is UPDATING after a reshard or a change of retention
   * @param deleteDelay how long a stream is DELETING before it is gone
+  * @param consumerDelays how long a registered consumer is CREATING and DELETING
   * @param requireSignature whether a call without an Authorization header is refused; signatures are never checked
   * @param futureTimestamps what AT_TIMESTAMP later than now does
   * @param recentCalls how many requests the call log remembers one by one
@@ -29,6 +32,7 @@ final case class KinesisServerConfig(
     createDelay: FiniteDuration = Duration.Zero,
     updateDelay: FiniteDuration = Duration.Zero,
     deleteDelay: FiniteDuration = Duration.Zero,
+    consumerDelays: ConsumerDelays = ConsumerDelays(Duration.Zero, Duration.Zero),
     requireSignature: Boolean = false,
     futureTimestamps: FutureTimestamps = FutureTimestamps.Wait,
     recentCalls: Int = 10000

@@ -13,26 +13,27 @@ import scala.jdk.CollectionConverters._
 final class Streams private[testkit] (config: KinesisServerConfig) {
   private val byName       = new ConcurrentHashMap[String, Stream]
   private val incarnations = new AtomicInteger
+  private val unkeyed      = new AtomicInteger
 
   /** Makes a stream. */
   def createStream(name: String, shards: Int, settings: StreamSettings = StreamSettings.default): Unit =
     create(name, shards, settings).fold(_.raise(), _ => ())
 
-  /** Puts one record, past all limits and faults but the shard's write quota. */
+  /** Puts one record, past all limits and faults. */
   def put(stream: String, partitionKey: String, data: Array[Byte]): Placed =
-    existing(stream).put(HashKey.of(partitionKey), Some(partitionKey), data).fold(_.raise(), identity)
+    append(stream, HashKey.of(partitionKey), Some(partitionKey), data)
 
   def put(stream: String, partitionKey: String, data: String): Placed = put(stream, partitionKey, data.getBytes(UTF_8))
 
   /** Puts one record into a shard of one's choice. */
   def putInto(stream: String, shardId: String, partitionKey: String, data: Array[Byte]): Placed = {
     val range = existing(stream).map.get(shardId).getOrElse(notFound(shardId, stream)).range
-    existing(stream).put(range.start, Some(partitionKey), data).fold(_.raise(), identity)
+    append(stream, range.start, Some(partitionKey), data)
   }
 
   /** Puts a record without a partition key, as a stream that distributes records itself holds them. */
   def putUnkeyed(stream: String, data: Array[Byte]): Placed =
-    existing(stream).put(HashKey.of(data.length.toString), None, data).fold(_.raise(), identity)
+    append(stream, HashKey.of(unkeyed.getAndIncrement().toString), None, data)
 
   /** Splits a shard in the middle of its range, or at `at`. */
   def split(stream: String, shardId: String, at: Option[BigInt] = None): Unit = {
@@ -109,6 +110,9 @@ final class Streams private[testkit] (config: KinesisServerConfig) {
 
   private[testkit] def arnOf(name: String): String =
     s"arn:aws:kinesis:${config.region}:${config.accountId}:stream/$name"
+
+  private def append(stream: String, hashKey: BigInt, key: Option[String], data: Array[Byte]): Placed =
+    existing(stream).put(hashKey, key, data, metered = false).fold(_.raise(), identity)
 
   private def notFound(shardId: String, stream: String): Nothing =
     ServiceError.shardNotFound(shardId, stream, config.accountId).raise()

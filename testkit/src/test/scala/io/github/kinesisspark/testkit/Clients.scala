@@ -6,7 +6,7 @@ import software.amazon.awssdk.core.retry.RetryMode
 import software.amazon.awssdk.http.Protocol
 import software.amazon.awssdk.http.SdkHttpConfigurationOption.{PROTOCOL, TRUST_ALL_CERTIFICATES}
 import software.amazon.awssdk.http.async.SdkAsyncHttpClient
-import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient
+import software.amazon.awssdk.http.nio.netty.{Http2Configuration, NettyNioAsyncHttpClient}
 import software.amazon.awssdk.http.ProtocolNegotiation
 import software.amazon.awssdk.regions.Region
 import software.amazon.awssdk.retries.DefaultRetryStrategy
@@ -21,23 +21,34 @@ import scala.jdk.CollectionConverters._
 /** Real clients of the AWS SDK against a test server, and short ways to say what the tests say often. */
 object Clients {
 
-  /** A client that never retries, so that a test sees each answer. */
-  def client(endpoint: URI, protocol: Protocol = Protocol.HTTP1_1, retry: Boolean = false): KinesisAsyncClient =
+  /** A client that never retries, so that a test sees each answer.
+    *
+    * @param window the HTTP/2 window it grants, if not the SDK's own 1 MiB
+    */
+  def client(
+      endpoint: URI,
+      protocol: Protocol = Protocol.HTTP1_1,
+      retry: Boolean = false,
+      window: Option[Int] = None
+  ): KinesisAsyncClient =
     KinesisAsyncClient.builder
       .endpointOverride(endpoint)
       .region(Region.US_EAST_1)
       .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("id", "secret")))
-      .httpClient(http(endpoint, protocol))
+      .httpClient(http(endpoint, protocol, window))
       .overrideConfiguration { c =>
         if (retry) c.retryStrategy(RetryMode.STANDARD) else c.retryStrategy(DefaultRetryStrategy.doNotRetry())
         ()
       }
       .build()
 
-  private def http(endpoint: URI, protocol: Protocol): SdkAsyncHttpClient = {
+  private def http(endpoint: URI, protocol: Protocol, window: Option[Int]): SdkAsyncHttpClient = {
     val builder = NettyNioAsyncHttpClient.builder
     if (endpoint.getScheme == "https" && protocol == Protocol.HTTP2)
       builder.protocolNegotiation(ProtocolNegotiation.ALPN)
+    window.foreach { bytes =>
+      builder.http2Configuration { (b: Http2Configuration.Builder) => b.initialWindowSize(bytes); () }
+    }
     builder.buildWithDefaults(
       AttributeMap.builder.put(PROTOCOL, protocol).put(TRUST_ALL_CERTIFICATES, java.lang.Boolean.TRUE).build()
     )

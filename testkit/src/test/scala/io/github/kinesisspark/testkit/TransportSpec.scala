@@ -2,6 +2,11 @@ package io.github.kinesisspark.testkit
 
 import software.amazon.awssdk.http.Protocol
 
+import java.net.URI
+import java.net.http.{HttpClient, HttpRequest, HttpResponse}
+import java.security.KeyStore
+import javax.net.ssl.{SSLContext, SSLHandshakeException, TrustManagerFactory}
+
 /** The same calls come through whatever way a client connects. */
 class TransportSpec extends ServerSpec {
   import Clients._
@@ -23,5 +28,26 @@ class TransportSpec extends ServerSpec {
       sdk.readAll(stream, shardId(0)) shouldBe Vector("1", "2")
       server.calls.recent.last.protocol shouldBe seen
     }
+  }
+
+  it("has a certificate that a verifying client takes once it trusts it, and not before") {
+    val trusted = KeyStore.getInstance("PKCS12")
+    trusted.load(null, null)
+    trusted.setCertificateEntry("testkit", server.tlsCertificate.get)
+    val managers = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm)
+    managers.init(trusted)
+    val tls = SSLContext.getInstance("TLS")
+    tls.init(null, managers.getTrustManagers, null)
+    val port                                        = server.tlsEndpoint.get.getPort
+    def health(http: HttpClient, host: String): Int = http
+      .send(
+        HttpRequest.newBuilder(URI.create(s"https://$host:$port/_testkit/health")).build(),
+        HttpResponse.BodyHandlers.discarding
+      )
+      .statusCode
+    val trusting = HttpClient.newBuilder.sslContext(tls).build()
+    health(trusting, "localhost") shouldBe 200
+    health(trusting, "127.0.0.1") shouldBe 200
+    an[SSLHandshakeException] should be thrownBy health(HttpClient.newHttpClient, "localhost")
   }
 }

@@ -114,7 +114,7 @@ private[testkit] object ReadOperations {
         val others = (out: Writer) => {
           out.optional("NextShardIterator", next.map(seal(request, stream, iterator.shard, _)))
           out.number("MillisBehindLatest", behind)
-          if (next.isEmpty) out.array("ChildShards")(stream.map.children(iterator.shard))(writeChild)
+          if (next.isEmpty) out.array("ChildShards")(stream.children(iterator.shard))(writeChild)
         }
         Outcome(Reply.Records(slices, others), slices.count)
     }

@@ -53,9 +53,10 @@ final private[testkit] class Request(
 
 private[testkit] object Request {
 
-  /** The stream a call names, if any. */
-  def streamName(fields: Fields): Option[String] =
-    fields.text("StreamName").orElse(fields.text("StreamARN").map(_.split('/').lift(1).getOrElse("")))
+  /** The stream a call names, if any: itself, or in the ARN of one of its consumers. */
+  def streamName(fields: Fields): Option[String] = fields
+    .text("StreamName")
+    .orElse(fields.text("StreamARN").orElse(fields.text("ConsumerARN")).map(_.split('/').lift(1).getOrElse("")))
 
   def checkName(name: String, member: String): Unit =
     if (!name.matches("[a-zA-Z0-9_.-]{1,128}"))
@@ -80,7 +81,8 @@ private[testkit] object Operation {
   /** An operation of the service: it answers or raises a [[ServiceException]]. */
   type Operation = Request => Outcome
 
-  /** Every operation by its name on the wire. Consumers and subscriptions join here. */
+  /** Every operation by its name on the wire. SubscribeToShard, whose answer is a stream of events, is to join here. */
   val all: Map[String, Operation] =
-    StreamOperations.all ++ ReshardOperations.all ++ ListShards.all ++ ReadOperations.all ++ WriteOperations.all
+    StreamOperations.all ++ ReshardOperations.all ++ ListShards.all ++ ReadOperations.all ++ WriteOperations.all ++
+      ConsumerOperations.all
 }

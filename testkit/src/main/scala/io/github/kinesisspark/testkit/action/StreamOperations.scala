@@ -65,7 +65,7 @@ private[testkit] object StreamOperations {
     Outcome(Reply.Members(_.structure("StreamDescriptionSummary") { out =>
       common(out, stream)
       out.number("OpenShardCount", stream.map.open.size)
-      out.number("ConsumerCount", 0)
+      out.number("ConsumerCount", stream.consumers.known(request.now).size)
       out.number("MaxRecordSizeInKiB", stream.settings.maxRecordKiB)
     }))
   }

@@ -4,6 +4,8 @@ import io.github.kinesisspark.testkit.{FaultEffect, FaultRule}
 import io.github.kinesisspark.testkit.model._
 import io.github.kinesisspark.testkit.wire.{Fields, Reply}
 
+import java.nio.charset.StandardCharsets.UTF_8
+
 /** PutRecord and PutRecords. */
 private[testkit] object WriteOperations {
   import Operation.Operation
@@ -11,7 +13,7 @@ private[testkit] object WriteOperations {
   val all: Map[String, Operation] = Map("PutRecord" -> putOne _, "PutRecords" -> putMany _)
 
   /** A record to put, checked, with the hash key that decides its shard. */
-  final private case class Entry(key: String, hashKey: BigInt, data: Array[Byte])
+  final private case class Entry(key: String, hashKey: BigInt, data: Array[Byte], size: Int)
 
   private def putOne(request: Request): Outcome = {
     val stream = request.readyStream
@@ -36,7 +38,7 @@ private[testkit] object WriteOperations {
     if (members.isEmpty) wrongCount("greater than or equal to 1")
     if (members.size > Quota.PutRecordsMaxRecords) wrongCount(s"less than or equal to ${Quota.PutRecordsMaxRecords}")
     val entries = members.zipWithIndex.map { case (m, i) => entryOf(m, stream, s"records.${i + 1}.member.") }
-    val bytes   = entries.iterator.map(e => e.key.length.toLong + e.data.length).sum
+    val bytes   = entries.iterator.map(_.size.toLong).sum
     if (bytes > Quota.PutRecordsMaxBytes)
       ServiceError
         .invalidArgument(s"Records size $bytes bytes exceeds the ${Quota.PutRecordsMaxBytes} bytes limit of a request.")
@@ -68,7 +70,7 @@ private[testkit] object WriteOperations {
     fields.list("Records").getOrElse(Vector(fields)).flatMap(hashKeyOf(_).toOption).map(stream.map.route(_).id).toSet
 
   private def put(stream: Stream, entry: Entry): Either[ServiceError, Placed] =
-    stream.put(entry.hashKey, Some(entry.key), entry.data)
+    stream.put(entry.hashKey, Some(entry.key), entry.data, metered = true)
 
   private def refusals(request: Request, stream: Stream, entries: Vector[Entry]): Vector[Option[ServiceError]] = {
     val rules = request.effects { case e: FaultEffect.RefuseEntries => e }
@@ -99,8 +101,9 @@ private[testkit] object WriteOperations {
           else s"Member must have length less than or equal to $MaxKeyLength"
         )
         .raise()
-    val max = stream.settings.maxRecordKiB * 1024
-    if (data.length + key.length > max)
+    val size = data.length + key.getBytes(UTF_8).length
+    val max  = stream.settings.maxRecordKiB * 1024
+    if (size > max)
       ServiceError
         .validation(
           s"java.nio.HeapByteBuffer[pos=0 lim=${data.length} cap=${data.length}]",
@@ -108,7 +111,7 @@ private[testkit] object WriteOperations {
           s"Member must have length less than or equal to $max"
         )
         .raise()
-    Entry(key, hashKeyOf(fields).fold(_.raise(), identity), data)
+    Entry(key, hashKeyOf(fields).fold(_.raise(), identity), data, size)
   }
 
   private def hashKeyOf(fields: Fields): Either[ServiceError, BigInt] = fields.text("ExplicitHashKey") match {

@@ -8,6 +8,8 @@ import org.eclipse.jetty.util.ssl.SslContextFactory
 import org.eclipse.jetty.util.thread.QueuedThreadPool
 
 import java.net.URI
+import java.security.KeyStore
+import java.security.cert.Certificate
 
 /** The listening sockets: cleartext with HTTP/1.1 and HTTP/2 by prior knowledge, and TLS with either by ALPN. */
 final private[testkit] class HttpServer(config: KinesisServerConfig, handlers: Seq[Handler]) extends AutoCloseable {
@@ -22,7 +24,8 @@ final private[testkit] class HttpServer(config: KinesisServerConfig, handlers: S
 
   private val plain =
     connector(config.port, new HttpConnectionFactory(http()), tuned(new HTTP2CServerConnectionFactory(http())))
-  private val tls = config.tlsPort.map(tlsConnector)
+  private val keys = config.tlsPort.map(_ => SelfSignedCertificate.keyStore())
+  private val tls  = config.tlsPort.zip(keys).map { case (port, store) => tlsConnector(port, store) }
 
   (plain +: tls.toVector).foreach(server.addConnector)
   server.setHandler(new Handler.Sequence(handlers: _*))
@@ -31,19 +34,21 @@ final private[testkit] class HttpServer(config: KinesisServerConfig, handlers: S
   val endpoint: URI            = URI.create(s"http://${config.host}:${plain.getLocalPort}")
   val tlsEndpoint: Option[URI] = tls.map(c => URI.create(s"https://${config.host}:${c.getLocalPort}"))
 
+  val tlsCertificate: Option[Certificate] = keys.map(SelfSignedCertificate.in(_))
+
   def close(): Unit = server.stop()
 
-  private def tlsConnector(port: Int): ServerConnector = {
-    val keys = new SslContextFactory.Server
-    keys.setKeyStore(SelfSignedCertificate.keyStore())
-    keys.setKeyStorePassword(SelfSignedCertificate.Password)
-    keys.setSniRequired(false)
+  private def tlsConnector(port: Int, store: KeyStore): ServerConnector = {
+    val ssl = new SslContextFactory.Server
+    ssl.setKeyStore(store)
+    ssl.setKeyStorePassword(SelfSignedCertificate.Password)
+    ssl.setSniRequired(false)
     val http1 = new HttpConnectionFactory(secure())
     val alpn  = new ALPNServerConnectionFactory()
     alpn.setDefaultProtocol(http1.getProtocol)
     connector(
       port,
-      new SslConnectionFactory(keys, alpn.getProtocol),
+      new SslConnectionFactory(ssl, alpn.getProtocol),
       alpn,
       tuned(new HTTP2ServerConnectionFactory(secure())),
       http1

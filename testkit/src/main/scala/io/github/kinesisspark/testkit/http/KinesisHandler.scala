@@ -2,7 +2,7 @@ package io.github.kinesisspark.testkit.http
 
 import io.github.kinesisspark.testkit._
 import io.github.kinesisspark.testkit.action.{Operation, Outcome, Request, WriteOperations}
-import io.github.kinesisspark.testkit.model.{ServiceError, ServiceException, ShardIterator, ShardPage}
+import io.github.kinesisspark.testkit.model.{AccountQuota, ServiceError, ServiceException, ShardIterator, ShardPage}
 import io.github.kinesisspark.testkit.wire.{Fields, Reply, WireFormat}
 import org.eclipse.jetty.http.HttpHeader
 import org.eclipse.jetty.io.Content
@@ -25,6 +25,8 @@ final private[testkit] class KinesisHandler(
     calls: CallLog
 ) extends Handler.Abstract {
   import KinesisHandler._
+
+  private val quota = new AccountQuota
 
   override def handle(http: HttpRequest, response: Response, callback: Callback): Boolean = {
     val action = Option(http.getHeaders.get("X-Amz-Target")).fold("")(_.stripPrefix(TargetPrefix))
@@ -80,7 +82,9 @@ final private[testkit] class KinesisHandler(
       if (config.requireSignature && http.getHeaders.get(HttpHeader.AUTHORIZATION) == null)
         ServiceError("MissingAuthenticationTokenException", "Missing Authentication Token").raise()
       val operation = Operation.all.getOrElse(action, ServiceError.unknownOperation(action).raise())
-      val outcome   = operation(new Request(parsed.fold(_.raise(), identity), streams, config, struck))
+      if (config.enforceLimits && !quota.take(action, at))
+        ServiceError.limitExceeded(s"Rate exceeded for $action under account ${config.accountId}.").raise()
+      val outcome = operation(new Request(parsed.fold(_.raise(), identity), streams, config, struck))
       send(200, Reply.encode(outcome.reply, wire), None, outcome)
     }
 

@@ -13,7 +13,11 @@ import java.time.{Duration, Instant, ZoneOffset}
   * public way to write a certificate, so the few DER structures of one (RFC 5280, section 4.1) are written here.
   */
 private[http] object SelfSignedCertificate {
-  val Password = "testkit"
+  val Password      = "testkit"
+  private val Alias = "testkit"
+
+  /** The certificate in a store that [[keyStore]] made. */
+  def in(store: KeyStore): Certificate = store.getCertificate(Alias)
 
   def keyStore(): KeyStore = {
     val generator = KeyPairGenerator.getInstance("EC")
@@ -21,7 +25,7 @@ private[http] object SelfSignedCertificate {
     val keys  = generator.generateKeyPair()
     val store = KeyStore.getInstance("PKCS12")
     store.load(null, null)
-    store.setKeyEntry("testkit", keys.getPrivate, Password.toCharArray, Array(certificate(keys)))
+    store.setKeyEntry(Alias, keys.getPrivate, Password.toCharArray, Array(certificate(keys)))
     store
   }
 

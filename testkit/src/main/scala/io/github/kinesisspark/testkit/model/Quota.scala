@@ -26,6 +26,7 @@ object Quota {
   val DescribeStreamDefaultShards: Int    = 100
   val ListStreamsMaxResults: Int          = 10000
   val ListStreamsDefaultResults: Int      = 100
+  val ListConsumersMaxResults: Int        = 100
   val ConsumersPerStream: Int             = 20
   val ConsumersCreating: Int              = 5
 

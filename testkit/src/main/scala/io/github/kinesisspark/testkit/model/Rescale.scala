@@ -17,7 +17,10 @@ object Rescale {
     val borders = open.map(_.start).toSet
     val splits  = wanted.map(_.start).filterNot(borders)
     val pieces  = (borders ++ splits).toVector.sorted
-    val merges  = wanted.flatMap(range => Vector.fill(pieces.count(range.contains) - 1)(MergeNext(range.start)))
+    val place   = pieces.zipWithIndex.toMap.withDefaultValue(pieces.size)
+    val merges  = wanted.flatMap { range =>
+      Vector.fill(place(range.end + 1) - place(range.start) - 1)(MergeNext(range.start))
+    }
     splits.map(SplitAt(_)) ++ merges
   }
 }

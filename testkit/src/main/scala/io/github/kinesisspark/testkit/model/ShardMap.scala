@@ -37,33 +37,28 @@ final case class ShardInfo(
 
 object ShardInfo {
   def id(index: Int): String = f"shardId-$index%012d"
+
+  /** The index in an id of the service's form. */
+  def index(id: String): Option[Int] =
+    Option.when(id.matches("shardId-\\d{12}"))(id.stripPrefix("shardId-")).flatMap(_.toIntOption)
 }
 
-/** The shards of a stream, open and closed, in the order they were made: a value, and what may become of it.
+/** The shards of a stream, open and closed: a value, and what may become of it. A step costs little however many shards
+  * there are.
   *
   * Shards are opened here as values; closing needs the ending sequence number, which only the shard's log can reserve,
   * and so is a function the caller gives.
+  *
+  * @param shards all of them in the order they were made: a shard stands at its index
+  * @param open the open ones by hash range: together they cover the whole space
   */
-final case class ShardMap(shards: Vector[ShardInfo], incarnation: Int) {
+final case class ShardMap private (shards: Vector[ShardInfo], open: Vector[ShardInfo], incarnation: Int) {
   import ShardMap._
 
-  private val byId = shards.iterator.map(s => s.id -> s).toMap
-
-  /** Open shards by hash range: together they cover the whole space. */
-  val open: Vector[ShardInfo] = shards.filter(_.isOpen).sortBy(_.range.start)
-
-  def get(id: String): Option[ShardInfo] = byId.get(id)
+  def get(id: String): Option[ShardInfo] = ShardInfo.index(id).flatMap(shards.lift)
 
   /** The open shard that takes this hash key. */
-  def route(key: BigInt): ShardInfo = {
-    var low  = 0
-    var high = open.length - 1
-    while (low < high) {
-      val middle = (low + high + 1) >>> 1
-      if (open(middle).range.start <= key) low = middle else high = middle - 1
-    }
-    open(low)
-  }
+  def route(key: BigInt): ShardInfo = open(place(key))
 
   /** The shards that a closed one's hash range went to. */
   def children(id: String): Vector[ShardInfo] = shards.filter(_.parents.contains(id))
@@ -97,10 +92,23 @@ final case class ShardMap(shards: Vector[ShardInfo], incarnation: Int) {
 
   /** The map after a resharding: parents closed with the numbers given, children added. */
   def after(resharding: Resharding, endingSequence: String => String): ShardMap = {
-    val closing = resharding.closed.map(_.id).toSet
-    copy(shards = shards.map { s =>
-      if (closing(s.id)) s.copy(state = ShardState.Closed(resharding.at, endingSequence(s.id))) else s
-    } ++ resharding.opened)
+    val closed = resharding.closed.foldLeft(shards) { (all, s) =>
+      all.updated(s.index, s.copy(state = ShardState.Closed(resharding.at, endingSequence(s.id))))
+    }
+    // Parents lie side by side, and their children fill the same place.
+    val first = place(resharding.closed.map(_.range.start).min)
+    copy(closed ++ resharding.opened, open.patch(first, resharding.opened, resharding.closed.size))
+  }
+
+  /** Where among the open shards a hash key belongs. */
+  private def place(key: BigInt): Int = {
+    var low  = 0
+    var high = open.length - 1
+    while (low < high) {
+      val middle = (low + high + 1) >>> 1
+      if (open(middle).range.start <= key) low = middle else high = middle - 1
+    }
+    low
   }
 
   private def openShard(id: String): Either[Refusal, ShardInfo] =
@@ -133,12 +141,12 @@ object ShardMap {
   }
 
   /** A new stream of `count` shards. */
-  def uniform(count: Int, now: Long, incarnation: Int): ShardMap = ShardMap(
-    HashRange.uniform(count).zipWithIndex.map { case (range, i) =>
+  def uniform(count: Int, now: Long, incarnation: Int): ShardMap = {
+    val shards = HashRange.uniform(count).zipWithIndex.map { case (range, i) =>
       newShard(i, range, None, None, now, now / 1000, incarnation)
-    },
-    incarnation
-  )
+    }
+    new ShardMap(shards, shards, incarnation)
+  }
 
   private def newShard(
       index: Int,

@@ -18,9 +18,13 @@ final private[testkit] class ShardStore(val info: ShardInfo, incarnation: Int, s
   private var writes       = RateLimit.full(Quota.WriteRecordsPerShard, info.madeAtMillis)
   private var writtenBytes = RateLimit.full(Quota.WriteBytesPerShard, info.madeAtMillis)
 
-  def append(key: Option[String], data: Array[Byte], now: Long): Append = synchronized {
+  /** Appends a record.
+    *
+    * @param metered whether it counts against the write quota
+    */
+  def append(key: Option[String], data: Array[Byte], now: Long, metered: Boolean): Append = synchronized {
     if (closed) Append.Closed
-    else if (!takeWrite(key.fold(0)(_.length) + data.length, now)) Append.Throttled
+    else if (metered && !takeWrite(key.fold(0)(_.length) + data.length, now)) Append.Throttled
     else {
       val ordinal  = takeOrdinal()
       var sequence = ""

@@ -51,8 +51,11 @@ final private[testkit] class Stream(
   private var listCalls                         = RateLimit.full(Quota.ListShardsCallsPerStream, createdAt)
   shards.shards.foreach(addStore)
 
-  def settings: StreamSettings = current
-  def map: ShardMap            = shards
+  @volatile private var registry = ConsumerRegistry.empty(config.consumerDelays)
+
+  def settings: StreamSettings    = current
+  def consumers: ConsumerRegistry = registry
+  def map: ShardMap               = shards
 
   def status: StreamStatus = {
     val now = config.clock.millis
@@ -76,21 +79,34 @@ final private[testkit] class Stream(
     .map(s => stores.get(s.id))
     .toRight(ServiceError.notFound(s"Shard $id in stream $name under account ${config.accountId} does not exist"))
 
+  /** The children of a shard whose end was seen. Whoever sees a shard closed before the map says so waits for the reshard
+    * that is under way, so that no end is without its children.
+    */
+  def children(id: String): Vector[ShardInfo] = {
+    if (shards.get(id).exists(_.isOpen)) synchronized(())
+    shards.children(id)
+  }
+
   def takeListCall(): Boolean = !config.enforceLimits || synchronized {
     val taken = listCalls.take(1, config.clock.millis)
     taken.foreach(listCalls = _)
     taken.nonEmpty
   }
 
-  @tailrec def put(hashKey: BigInt, key: Option[String], data: Array[Byte]): Either[ServiceError, Placed] = {
+  @tailrec def put(
+      hashKey: BigInt,
+      key: Option[String],
+      data: Array[Byte],
+      metered: Boolean
+  ): Either[ServiceError, Placed] = {
     val shard = shards.route(hashKey)
-    stores.get(shard.id).append(key, data, config.clock.millis) match {
+    stores.get(shard.id).append(key, data, config.clock.millis, metered) match {
       case ShardStore.Append.Stored(sequence) => Right(Placed(shard.id, sequence))
       case ShardStore.Append.Throttled        => Left(rateExceeded(shard.id))
       case ShardStore.Append.Closed           =>
         // A reshard is under way: its lock is free once the children are in the map.
         synchronized(())
-        put(hashKey, key, data)
+        put(hashKey, key, data, metered)
     }
   }
 
@@ -125,6 +141,14 @@ final private[testkit] class Stream(
       busyUntil = config.clock.millis + config.updateDelay.toMillis
     }
   }
+
+  def changeConsumers[E](change: ConsumerRegistry => Either[E, (ConsumerRegistry, Consumer)]): Either[E, Consumer] =
+    synchronized {
+      change(registry).map { case (changed, consumer) =>
+        registry = changed
+        consumer
+      }
+    }
 
   /** Forgets a shard's records below a sequence number, as if they were past retention. */
   def trim(shardId: String, below: SequenceNumber): Unit = {

@@ -1,0 +1,100 @@
+package io.github.kinesisspark.testkit.action
+
+import io.github.kinesisspark.testkit.model._
+import io.github.kinesisspark.testkit.wire.{Reply, Writer}
+
+/** Registering, deregistering, describing and listing stream consumers. */
+private[testkit] object ConsumerOperations {
+  import Operation.Operation
+
+  val all: Map[String, Operation] = Map(
+    "RegisterStreamConsumer"   -> register _,
+    "DeregisterStreamConsumer" -> deregister _,
+    "DescribeStreamConsumer"   -> describe _,
+    "ListStreamConsumers"      -> list _
+  )
+
+  private def register(request: Request): Outcome = {
+    val stream = request.readyStream
+    val name   = request.fields.requiredText("ConsumerName")
+    Request.checkName(name, "consumerName")
+    val consumer = stream
+      .changeConsumers(_.register(name, stream.arn, request.now))
+      .fold(refusal => refused(refusal, name, stream, request).raise(), identity)
+    Outcome(Reply.Members(_.structure("Consumer")(write(stream, request)(_, consumer))))
+  }
+
+  private def deregister(request: Request): Outcome = {
+    val (stream, consumer) = consumerOf(request)
+    stream.changeConsumers(registry => Right((registry.deregister(consumer, request.now), consumer)))
+    Outcome.done
+  }
+
+  private def describe(request: Request): Outcome = {
+    val (stream, consumer) = consumerOf(request)
+    Outcome(Reply.Members(_.structure("ConsumerDescription") { out =>
+      write(stream, request)(out, consumer)
+      out.text("StreamARN", stream.arn)
+    }))
+  }
+
+  private def list(request: Request): Outcome = {
+    val limit  = request.fields.int("MaxResults").fold(Quota.ListConsumersMaxResults)(maxResults(request, _))
+    val stream = request.stream
+    val after  = request.fields.text("NextToken").flatMap(Token.open).map(_.last)
+    val rest   = stream.consumers.known(request.now).sortBy(_.name).filter(c => after.forall(c.name > _))
+    Outcome(Reply.Members { out =>
+      out.array("Consumers")(rest.take(limit))(write(stream, request))
+      out.optional("NextToken", Option.when(rest.size > limit)(Token.seal(Vector("consumers", rest(limit - 1).name))))
+    })
+  }
+
+  private def maxResults(request: Request, count: Int): Int =
+    request.bounded("maxResults", count, 1, Quota.ListShardsMaxResults)
+
+  /** The consumer by its ARN, or by its name and its stream's ARN. */
+  private def consumerOf(request: Request): (Stream, Consumer) = {
+    val arn  = request.fields.text("ConsumerARN")
+    val name = request.fields.text("ConsumerName")
+    if (arn.isEmpty && (name.isEmpty || Request.streamName(request.fields).isEmpty))
+      ServiceError.invalidArgument("Either ConsumerARN, or StreamARN and ConsumerName must be specified.").raise()
+    val stream = request.stream
+    val found  = arn match {
+      case Some(a) => stream.consumers.findArn(a, request.now)
+      case None    => name.flatMap(stream.consumers.find(_, request.now))
+    }
+    val consumer = found.getOrElse {
+      ServiceError
+        .notFound(
+          s"Consumer ${arn.orElse(name).mkString} in stream ${stream.name} under account ${request.config.accountId} not found."
+        )
+        .raise()
+    }
+    (stream, consumer)
+  }
+
+  private def write(stream: Stream, request: Request)(out: Writer, consumer: Consumer): Unit = {
+    out.text("ConsumerName", consumer.name)
+    out.text("ConsumerARN", consumer.arn)
+    out.text("ConsumerStatus", stream.consumers.status(consumer, request.now).name)
+    out.time("ConsumerCreationTimestamp", consumer.createdAt)
+  }
+
+  private def refused(
+      refusal: ConsumerRegistry.Refusal,
+      name: String,
+      stream: Stream,
+      request: Request
+  ): ServiceError = {
+    val where = s"stream ${stream.name} under account ${request.config.accountId}"
+    refusal match {
+      case ConsumerRegistry.Refusal.NameTaken => ServiceError.inUse(s"Consumer $name in $where already exists.")
+      case ConsumerRegistry.Refusal.TooMany   =>
+        ServiceError.limitExceeded(s"The $where has reached the limit of ${Quota.ConsumersPerStream} consumers.")
+      case ConsumerRegistry.Refusal.TooManyCreating =>
+        ServiceError.limitExceeded(
+          s"The $where has reached the limit of ${Quota.ConsumersCreating} consumers in CREATING at a time."
+        )
+    }
+  }
+}

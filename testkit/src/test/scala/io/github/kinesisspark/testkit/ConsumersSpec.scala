@@ -1,0 +1,87 @@
+package io.github.kinesisspark.testkit
+
+import io.github.kinesisspark.testkit.model.ConsumerDelays
+import software.amazon.awssdk.services.kinesis.model._
+
+import java.time.Duration
+import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
+
+/** Stream consumers, from registration to deletion. */
+class ConsumersSpec extends ServerSpec {
+  import Clients._
+
+  override protected def config: KinesisServerConfig =
+    KinesisServerConfig(consumerDelays = ConsumerDelays(create = 4.seconds, delete = 2.seconds))
+
+  private def arnOf(stream: String): String = s"arn:aws:kinesis:us-east-1:000000000000:stream/$stream"
+
+  private def register(stream: String, name: String): Consumer =
+    await(kinesis.registerStreamConsumer { (b: RegisterStreamConsumerRequest.Builder) =>
+      b.streamARN(arnOf(stream)).consumerName(name); ()
+    }).consumer
+
+  private def deregister(arn: String): Unit = {
+    await(kinesis.deregisterStreamConsumer { (b: DeregisterStreamConsumerRequest.Builder) => b.consumerARN(arn); () })
+    ()
+  }
+
+  private def describe(stream: String, name: String): ConsumerDescription =
+    await(kinesis.describeStreamConsumer { (b: DescribeStreamConsumerRequest.Builder) =>
+      b.streamARN(arnOf(stream)).consumerName(name); ()
+    }).consumerDescription
+
+  it("is CREATING, then ACTIVE, then DELETING, then gone, and has another ARN when it comes again") {
+    val stream = newStream(1)
+    val first  = register(stream, "reader")
+    first.consumerARN should startWith(s"${arnOf(stream)}/consumer/reader:")
+    first.consumerStatus shouldBe ConsumerStatus.CREATING
+    clock.advance(Duration.ofSeconds(4))
+    describe(stream, "reader").consumerStatus shouldBe ConsumerStatus.ACTIVE
+    deregister(first.consumerARN)
+    describe(stream, "reader").consumerStatus shouldBe ConsumerStatus.DELETING
+    a[ResourceInUseException] should be thrownBy register(stream, "reader")
+    clock.advance(Duration.ofSeconds(2))
+    a[ResourceNotFoundException] should be thrownBy describe(stream, "reader")
+    a[ResourceNotFoundException] should be thrownBy deregister(first.consumerARN)
+    register(stream, "reader").consumerARN should not be first.consumerARN
+  }
+
+  it("has another ARN even when it comes again within the same second") {
+    val registry   = model.ConsumerRegistry.empty(ConsumerDelays(0.seconds, 0.seconds))
+    val (one, a)   = registry.register("c", "stream", 1000).toOption.get
+    val (_, again) = one.deregister(a, 1000).register("c", "stream", 1000).toOption.get
+    again.arn should not be a.arn
+  }
+
+  it("is refused under a taken name, beyond twenty of a stream, and beyond five in CREATING") {
+    val stream = newStream(1)
+    register(stream, "c-0")
+    a[ResourceInUseException] should be thrownBy register(stream, "c-0")
+    (1 until 5).foreach(i => register(stream, s"c-$i"))
+    a[LimitExceededException] should be thrownBy register(stream, "c-5")
+    (5 until 20).foreach { i =>
+      clock.advance(Duration.ofSeconds(4))
+      register(stream, s"c-$i")
+    }
+    clock.advance(Duration.ofSeconds(4))
+    (the[LimitExceededException] thrownBy register(stream, "c-20")).awsErrorDetails.errorMessage should include("20")
+    await(
+      kinesis.describeStreamSummary { (b: DescribeStreamSummaryRequest.Builder) => b.streamName(stream); () }
+    ).streamDescriptionSummary.consumerCount shouldBe 20
+  }
+
+  it("is listed page by page") {
+    val stream = newStream(1)
+    Seq("b", "c", "a").foreach(register(stream, _))
+    val names = scala.collection.mutable.Buffer.empty[String]
+    await(
+      kinesis
+        .listStreamConsumersPaginator { (b: ListStreamConsumersRequest.Builder) =>
+          b.streamARN(arnOf(stream)).maxResults(2); ()
+        }
+        .subscribe { page => names ++= page.consumers.asScala.map(_.consumerName); () }
+    )
+    names shouldBe Seq("a", "b", "c")
+  }
+}

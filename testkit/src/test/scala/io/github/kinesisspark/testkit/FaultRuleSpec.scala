@@ -1,0 +1,65 @@
+package io.github.kinesisspark.testkit
+
+import org.scalacheck.Gen
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+class FaultRuleSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+
+  private val effect = FaultEffect.HttpStatus(503)
+  private val get    = FaultTarget("GetRecords", Some("events"), Set("shardId-000000000001"))
+
+  /** Which of `calls` like calls a rule strikes, from 1. */
+  private def struck(rule: FaultRule, calls: Int): Vector[Int] =
+    (1 to calls)
+      .foldLeft((Vector(FaultCount(rule)), Vector.empty[Int])) { case ((rules, hits), call) =>
+        val (after, strikes) = FaultRule.strike(rules, get)
+        (after, if (strikes.isEmpty) hits else hits :+ call)
+      }
+      ._2
+
+  it("matches by action, stream and shard, each of which may be left open") {
+    FaultRule.matches(FaultRule(effect), get) shouldBe true
+    FaultRule.matches(FaultRule(effect, action = Some("GetRecords")), get) shouldBe true
+    FaultRule.matches(FaultRule(effect, action = Some("PutRecords")), get) shouldBe false
+    FaultRule.matches(FaultRule(effect, stream = Some("other")), get) shouldBe false
+    FaultRule.matches(FaultRule(effect, shard = Some("shardId-000000000001")), get) shouldBe true
+    FaultRule.matches(FaultRule(effect, shard = Some("shardId-000000000002")), get) shouldBe false
+    FaultRule.matches(FaultRule(effect, stream = Some("events")), get.copy(stream = None)) shouldBe false
+  }
+
+  it("strikes the first n, every nth, or all after n of the calls that match") {
+    struck(FaultRule(effect, occurrence = Occurrence.Always), 3) shouldBe Vector(1, 2, 3)
+    struck(FaultRule(effect, occurrence = Occurrence.First(2)), 5) shouldBe Vector(1, 2)
+    struck(FaultRule(effect, occurrence = Occurrence.Every(2)), 5) shouldBe Vector(2, 4)
+    struck(FaultRule(effect, occurrence = Occurrence.After(3)), 5) shouldBe Vector(4, 5)
+  }
+
+  it("counts only the calls that match") {
+    val rule        = FaultRule(effect, action = Some("PutRecords"), occurrence = Occurrence.First(1))
+    val (counts, _) = FaultRule.strike(Vector(FaultCount(rule)), get)
+    counts shouldBe Vector(FaultCount(rule))
+    FaultRule.strike(counts, get.copy(action = "PutRecords"))._2 shouldBe Vector(Strike(rule, 1))
+  }
+
+  it("strikes a share of calls that the seed alone decides") {
+    forAll(Gen.choose(0L, 1000000L)) { seed =>
+      val rule = FaultRule(effect, probability = 0.3, seed = seed)
+      val hits = struck(rule, 1000)
+      hits shouldBe struck(rule, 1000)
+      hits.size should (be > 200 and be < 400)
+    }
+    struck(FaultRule(effect, probability = 0), 100) shouldBe empty
+    struck(FaultRule(effect, probability = 0.5, seed = 1), 50) should not be
+      struck(FaultRule(effect, probability = 0.5, seed = 2), 50)
+  }
+
+  it("refuses a share of a PutRecords' entries, of its own shard only") {
+    val shards = Vector.tabulate(1000)(i => s"shard-${i % 2}")
+    val strike = Strike(FaultRule(effect, shard = Some("shard-1")), turn = 1)
+    FaultRule.refused(1.0, strike, shards) shouldBe shards.map(_ == "shard-1")
+    FaultRule.refused(0.5, strike, shards).count(identity) should (be > 180 and be < 320)
+    FaultRule.refused(0.5, strike, shards) should not be FaultRule.refused(0.5, strike.copy(turn = 2), shards)
+  }
+}

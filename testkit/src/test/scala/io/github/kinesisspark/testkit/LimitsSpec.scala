@@ -1,0 +1,76 @@
+package io.github.kinesisspark.testkit
+
+import software.amazon.awssdk.services.kinesis.model._
+
+import java.time.Duration
+import scala.jdk.CollectionConverters._
+
+/** The service's quotas, on a clock that stands still. */
+class LimitsSpec extends ServerSpec {
+  import Clients._
+
+  override protected def config: KinesisServerConfig = KinesisServerConfig(enforceLimits = true)
+
+  it("answers five GetRecords a second and shard") {
+    val stream    = newStream(2)
+    val iterators = Vector(0, 1).map(i => kinesis.iterator(stream, shardId(i)))
+    (1 to 5).foreach(_ => kinesis.get(iterators(0)))
+    val error = the[ProvisionedThroughputExceededException] thrownBy kinesis.get(iterators(0))
+    error.awsErrorDetails.errorMessage shouldBe
+      s"Rate exceeded for shard ${shardId(0)} in stream $stream under account 000000000000."
+    kinesis.get(iterators(1))
+    clock.advance(Duration.ofMillis(200))
+    kinesis.get(iterators(0))
+  }
+
+  it("refuses GetRecords for five seconds after a 10 MiB answer") {
+    val stream = newStream(1)
+    (1 to 10).foreach(_ => server.streams.put(stream, "k", new Array[Byte](1024 * 1024 - 1)))
+    val iterator = kinesis.iterator(stream, shardId(0))
+    kinesis.get(iterator).records should have size 10
+    clock.advance(Duration.ofMillis(4999))
+    a[ProvisionedThroughputExceededException] should be thrownBy kinesis.get(iterator)
+    clock.advance(Duration.ofMillis(1))
+    kinesis.get(iterator)
+  }
+
+  it("answers five GetShardIterator a second and shard") {
+    val stream = newStream(1)
+    (1 to 5).foreach(_ => kinesis.iterator(stream, shardId(0)))
+    a[ProvisionedThroughputExceededException] should be thrownBy kinesis.iterator(stream, shardId(0))
+  }
+
+  it("stores 1,000 records a second and shard, and refuses the others one by one") {
+    val stream  = newStream(1)
+    val entries = Vector.tabulate(400)(i => s"$i" -> "")
+    kinesis.putAll(stream, entries).failedRecordCount shouldBe 0
+    kinesis.putAll(stream, entries).failedRecordCount shouldBe 0
+    val third = kinesis.putAll(stream, entries)
+    third.failedRecordCount shouldBe 200
+    third.records.asScala.drop(200).map(_.errorCode).distinct shouldBe Vector("ProvisionedThroughputExceededException")
+    a[ProvisionedThroughputExceededException] should be thrownBy kinesis.put(stream, "k", "d")
+    clock.advance(Duration.ofSeconds(1))
+    kinesis.put(stream, "k", "d")
+  }
+
+  it("stores 1 MiB a second and shard") {
+    val stream = newStream(1)
+    val half   = "x" * (512 * 1024 - 1)
+    kinesis.putAll(stream, Vector.fill(3)("k" -> half)).failedRecordCount shouldBe 1
+  }
+
+  it("lists a stream's shards 1,000 times a second") {
+    val stream = newStream(1)
+    (1 to 1000).foreach(_ => kinesis.shards(stream))
+    a[LimitExceededException] should be thrownBy kinesis.shards(stream)
+  }
+
+  it("describes ten streams a second for the account") {
+    val stream     = newStream(1)
+    def describe() = await(kinesis.describeStream { (b: DescribeStreamRequest.Builder) => b.streamName(stream); () })
+    (1 to 10).foreach(_ => describe())
+    a[LimitExceededException] should be thrownBy describe()
+    clock.advance(Duration.ofMillis(100))
+    describe()
+  }
+}

@@ -1,0 +1,56 @@
+package io.github.kinesisspark.testkit
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+import java.net.URI
+import java.nio.file.Files
+import scala.io.Source
+import scala.jdk.CollectionConverters._
+
+/** The server as a process of its own. */
+class MainSpec extends AnyFunSpec with Matchers {
+  import Clients._
+
+  it("says where it listens in one line, serves its streams, and ends with its standard input") {
+    val portFile = Files.createTempDirectory("testkit").resolve("port.json")
+    val command  = Seq(
+      s"${System.getProperty("java.home")}/bin/java",
+      "-cp",
+      System.getProperty("java.class.path"),
+      "io.github.kinesisspark.testkit.Main",
+      "--stream",
+      "events:3",
+      "--stream",
+      "one",
+      "--region",
+      "eu-central-1",
+      "--port-file",
+      portFile.toString,
+      "--exit-with-stdin",
+      "--parent-pid-watch"
+    )
+    val process = new ProcessBuilder(command.asJava).redirectError(ProcessBuilder.Redirect.INHERIT).start()
+    try {
+      val out  = Source.fromInputStream(process.getInputStream).getLines()
+      val line = out.next()
+      Files.readString(portFile) shouldBe line
+      val facts = new ObjectMapper().readTree(line)
+      facts.get("region").asText shouldBe "eu-central-1"
+      val kinesis = client(URI.create(facts.get("endpoint").asText))
+      kinesis.shards("events") should have size 3
+      kinesis.shards("one") should have size 1
+      kinesis.close()
+      process.getOutputStream.close()
+      out.hasNext shouldBe false
+      process.waitFor() shouldBe 0
+    } finally process.destroyForcibly()
+  }
+
+  it("reads streams as name:shards") {
+    Main.stream("a:4") shouldBe (("a", 4))
+    Main.stream("a") shouldBe (("a", 1))
+    Seq("a:0", "a:b", "a:1:2").foreach(text => an[IllegalArgumentException] should be thrownBy Main.stream(text))
+  }
+}

@@ -1,0 +1,156 @@
+package io.github.kinesisspark.testkit
+
+import software.amazon.awssdk.services.kinesis.model._
+
+import java.time.Duration
+import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
+
+/** Making, describing, listing, changing and deleting streams. */
+class StreamsSpec extends ServerSpec {
+  import Clients._
+
+  override protected def config: KinesisServerConfig =
+    KinesisServerConfig(shardLimit = 50, createDelay = 5.seconds, updateDelay = 3.seconds, deleteDelay = 2.seconds)
+
+  private def summary(stream: String): StreamDescriptionSummary = await(
+    kinesis.describeStreamSummary { (b: DescribeStreamSummaryRequest.Builder) => b.streamName(stream); () }
+  ).streamDescriptionSummary
+
+  private def activeStream(shards: Int): String = {
+    val name = newStream(shards)
+    clock.advance(Duration.ofSeconds(5))
+    name
+  }
+
+  private def retain(stream: String, hours: Int): Unit = {
+    await(kinesis.increaseStreamRetentionPeriod { (b: IncreaseStreamRetentionPeriodRequest.Builder) =>
+      b.streamName(stream).retentionPeriodHours(hours); ()
+    })
+    ()
+  }
+
+  it("creates a stream that is CREATING for its time, and not there for readers and writers until then") {
+    kinesis.create("new", 2)
+    summary("new").streamStatus shouldBe StreamStatus.CREATING
+    a[ResourceNotFoundException] should be thrownBy kinesis.put("new", "key", "data")
+    a[ResourceInUseException] should be thrownBy kinesis.shards("new")
+    clock.advance(Duration.ofSeconds(5))
+    val made = summary("new")
+    made.streamStatus shouldBe StreamStatus.ACTIVE
+    made.streamARN shouldBe "arn:aws:kinesis:us-east-1:000000000000:stream/new"
+    made.openShardCount shouldBe 2
+    made.retentionPeriodHours shouldBe 24
+    made.maxRecordSizeInKiB shouldBe 1024
+    made.streamModeDetails.streamMode shouldBe StreamMode.PROVISIONED
+    made.streamCreationTimestamp.toEpochMilli shouldBe clock.millis - 5000
+  }
+
+  it("refuses a name that is taken, malformed or missing, and shards beyond the account's limit") {
+    val stream = activeStream(1)
+    a[ResourceInUseException] should be thrownBy kinesis.create(stream, 1)
+    (the[KinesisException] thrownBy kinesis.create(
+      "no spaces",
+      1
+    )).awsErrorDetails.errorCode shouldBe "ValidationException"
+    (the[KinesisException] thrownBy kinesis.create("none", 0)).awsErrorDetails.errorCode shouldBe "ValidationException"
+    val over = the[LimitExceededException] thrownBy kinesis.create("wide", 51)
+    over.awsErrorDetails.errorMessage should include("Limit: 50")
+  }
+
+  it("creates an on-demand stream with four shards") {
+    await(kinesis.createStream { (b: CreateStreamRequest.Builder) =>
+      b.streamName("on-demand").streamModeDetails(StreamModeDetails.builder.streamMode(StreamMode.ON_DEMAND).build());
+      ()
+    })
+    summary("on-demand").openShardCount shouldBe 4
+    summary("on-demand").streamModeDetails.streamMode shouldBe StreamMode.ON_DEMAND
+  }
+
+  it("is found by name or by ARN, and by no other ARN") {
+    val stream             = activeStream(1)
+    val arn                = summary(stream).streamARN
+    def byArn(arn: String) =
+      await(kinesis.describeStreamSummary { (b: DescribeStreamSummaryRequest.Builder) => b.streamARN(arn); () })
+    byArn(arn).streamDescriptionSummary.streamName shouldBe stream
+    a[ResourceNotFoundException] should be thrownBy byArn(arn.replace("us-east-1", "us-west-2"))
+  }
+
+  it("says which stream of which account is not there") {
+    val error = the[ResourceNotFoundException] thrownBy summary("nobody")
+    error.awsErrorDetails.errorMessage shouldBe "Stream nobody under account 000000000000 not found."
+    error.statusCode shouldBe 400
+    error.requestId should not be null
+  }
+
+  it("lists streams page by page, in order") {
+    val mine  = Vector.fill(3)(activeStream(1))
+    val pages = kinesis.listStreamsPaginator { (b: ListStreamsRequest.Builder) => b.limit(2); () }
+    val names = scala.collection.mutable.Buffer.empty[String]
+    await(pages.subscribe { page => names ++= page.streamNames.asScala; () })
+    names.toVector shouldBe names.toVector.sorted
+    names should contain allElementsOf mine
+  }
+
+  it("pages the shards of DescribeStream") {
+    val stream                      = activeStream(5)
+    def page(after: Option[String]) = await(kinesis.describeStream { (b: DescribeStreamRequest.Builder) =>
+      b.streamName(stream).limit(3)
+      after.foreach(b.exclusiveStartShardId)
+    }).streamDescription
+    val first = page(None)
+    first.shards.asScala.map(_.shardId) shouldBe Vector(0, 1, 2).map(shardId)
+    first.hasMoreShards shouldBe true
+    val second = page(Some(shardId(2)))
+    second.shards.asScala.map(_.shardId) shouldBe Vector(3, 4).map(shardId)
+    second.hasMoreShards shouldBe false
+  }
+
+  it("changes the retention within bounds, and is UPDATING for its time") {
+    val stream = activeStream(1)
+    retain(stream, 48)
+    summary(stream).streamStatus shouldBe StreamStatus.UPDATING
+    a[ResourceInUseException] should be thrownBy retain(stream, 72)
+    clock.advance(Duration.ofSeconds(3))
+    summary(stream).retentionPeriodHours shouldBe 48
+    an[InvalidArgumentException] should be thrownBy retain(stream, 24)
+    an[InvalidArgumentException] should be thrownBy retain(stream, 8761)
+    await(kinesis.decreaseStreamRetentionPeriod { (b: DecreaseStreamRetentionPeriodRequest.Builder) =>
+      b.streamName(stream).retentionPeriodHours(24); ()
+    })
+    summary(stream).retentionPeriodHours shouldBe 24
+  }
+
+  it("changes the largest record's size, and with it what is accepted") {
+    val stream = activeStream(1)
+    val large  = "x" * (2 * 1024 * 1024)
+    (the[KinesisException] thrownBy kinesis.put(stream, "k", large)).awsErrorDetails.errorCode shouldBe
+      "ValidationException"
+    await(kinesis.updateMaxRecordSize { (b: UpdateMaxRecordSizeRequest.Builder) =>
+      b.streamARN(summary(stream).streamARN).maxRecordSizeInKiB(10240); ()
+    })
+    kinesis.put(stream, "k", large)
+    kinesis.readAll(stream, shardId(0)) shouldBe Vector(large)
+  }
+
+  it("deletes a stream after its time, and knows one of the same name for another") {
+    val stream   = activeStream(1)
+    val number   = kinesis.put(stream, "k", "old").sequenceNumber
+    val iterator = kinesis.iterator(stream, shardId(0))
+    await(kinesis.deleteStream { (b: DeleteStreamRequest.Builder) => b.streamName(stream); () })
+    summary(stream).streamStatus shouldBe StreamStatus.DELETING
+    clock.advance(Duration.ofSeconds(2))
+    a[ResourceNotFoundException] should be thrownBy summary(stream)
+    kinesis.create(stream, 1)
+    clock.advance(Duration.ofSeconds(5))
+    kinesis.readAll(stream, shardId(0)) shouldBe empty
+    a[ResourceNotFoundException] should be thrownBy kinesis.get(iterator)
+    an[InvalidArgumentException] should be thrownBy
+      kinesis.iterator(
+        stream,
+        shardId(0),
+        ShardIteratorType.AFTER_SEQUENCE_NUMBER,
+        b => { b.startingSequenceNumber(number); () }
+      )
+  }
+}

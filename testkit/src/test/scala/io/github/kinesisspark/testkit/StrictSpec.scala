@@ -1,0 +1,42 @@
+package io.github.kinesisspark.testkit
+
+import io.github.kinesisspark.testkit.wire.WireFormat
+import software.amazon.awssdk.services.kinesis.model._
+
+import java.net.http.{HttpClient, HttpRequest, HttpResponse}
+
+/** What a server refuses only if it is told to. */
+class StrictSpec extends ServerSpec {
+  import Clients._
+
+  override protected def config: KinesisServerConfig =
+    KinesisServerConfig(requireSignature = true, futureTimestamps = FutureTimestamps.Refuse)
+
+  it("refuses a call that is not signed, and takes any signature") {
+    val request = HttpRequest
+      .newBuilder(server.endpoint)
+      .header("X-Amz-Target", "Kinesis_20131202.ListStreams")
+      .header("Content-Type", WireFormat.Json.contentType)
+      .POST(HttpRequest.BodyPublishers.ofString("{}"))
+      .build()
+    val answer = HttpClient.newHttpClient.send(request, HttpResponse.BodyHandlers.ofString)
+    answer.statusCode shouldBe 400
+    answer.body should include("MissingAuthenticationTokenException")
+    newStream(1)
+    kinesis.shards("stream-1") should have size 1
+  }
+
+  it("refuses an iterator and a shard filter of a time that is still to come") {
+    val stream = newStream(1)
+    val later  = clock.instant.plusMillis(1)
+    an[InvalidArgumentException] should be thrownBy
+      kinesis.iterator(stream, shardId(0), ShardIteratorType.AT_TIMESTAMP, b => { b.timestamp(later); () })
+    an[InvalidArgumentException] should be thrownBy kinesis.shards(
+      stream,
+      b => {
+        b.shardFilter { (f: ShardFilter.Builder) => f.`type`(ShardFilterType.AT_TIMESTAMP).timestamp(later); () }
+        ()
+      }
+    )
+  }
+}

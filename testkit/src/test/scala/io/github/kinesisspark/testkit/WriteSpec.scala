@@ -1,0 +1,74 @@
+package io.github.kinesisspark.testkit
+
+import software.amazon.awssdk.core.SdkBytes
+import software.amazon.awssdk.services.kinesis.model._
+
+import scala.jdk.CollectionConverters._
+
+/** PutRecord and PutRecords. */
+class WriteSpec extends ServerSpec {
+  import Clients._
+
+  private def put(stream: String, key: String, more: PutRecordRequest.Builder => Unit = _ => ()): PutRecordResponse =
+    await(
+      kinesis.putRecord((b: PutRecordRequest.Builder) =>
+        more(b.streamName(stream).partitionKey(key).data(SdkBytes.fromUtf8String("data")))
+      )
+    )
+
+  private def errorCode(call: => Any): String = (the[KinesisException] thrownBy call).awsErrorDetails.errorCode
+
+  it("sends a record to the shard that has the key's hash, or the explicit one") {
+    val stream = newStream(4)
+    Seq("a", "b", "c", "d", "e", "f").foreach { key =>
+      val expected = server.streams.shards(stream).find(_.range.contains(model.HashKey.of(key))).get.id
+      put(stream, key).shardId shouldBe expected
+    }
+    server.streams.shards(stream).foreach { shard =>
+      put(stream, "a", b => { b.explicitHashKey(shard.range.start.toString); () }).shardId shouldBe shard.id
+      put(stream, "a", b => { b.explicitHashKey(shard.range.end.toString); () }).shardId shouldBe shard.id
+    }
+  }
+
+  it("gives growing sequence numbers, with gaps") {
+    val stream  = newStream(1)
+    val numbers = Vector.fill(50)(BigInt(put(stream, "k").sequenceNumber))
+    numbers shouldBe numbers.sorted
+    numbers.distinct should have size 50
+    numbers.zip(numbers.drop(1)).map { case (a, b) => b - a }.distinct.size should be > 1
+  }
+
+  it("stores PutRecords in order within a shard, and answers entry by entry") {
+    val stream  = newStream(2)
+    val entries = Vector.tabulate(500)(i => s"key-$i" -> s"data-$i")
+    val answer  = kinesis.putAll(stream, entries)
+    answer.failedRecordCount shouldBe 0
+    val stored = Vector(0, 1).map(i => kinesis.readAll(stream, shardId(i)))
+    stored.foreach(data => data shouldBe data.sortBy(_.stripPrefix("data-").toInt))
+    stored.flatten should contain theSameElementsAs entries.map(_._2)
+    answer.records.asScala.zip(entries).foreach { case (placed, (key, _)) =>
+      placed.shardId shouldBe server.streams.shards(stream).find(_.range.contains(model.HashKey.of(key))).get.id
+    }
+  }
+
+  it("refuses what is too much or too little") {
+    val stream = newStream(1)
+    val half   = "x" * (512 * 1024)
+    errorCode(kinesis.putAll(stream, Vector.fill(501)("k" -> "d"))) shouldBe "ValidationException"
+    errorCode(kinesis.putAll(stream, Vector.empty)) shouldBe "ValidationException"
+    errorCode(kinesis.putAll(stream, Vector.fill(21)("k" -> half))) shouldBe "InvalidArgumentException"
+    errorCode(kinesis.put(stream, "k", half * 2)) shouldBe "ValidationException"
+    errorCode(put(stream, "")) shouldBe "ValidationException"
+    errorCode(put(stream, "k" * 257)) shouldBe "ValidationException"
+    errorCode(put(stream, "k", b => { b.explicitHashKey("-1"); () })) shouldBe "InvalidArgumentException"
+    errorCode(put("nobody", "k")) shouldBe "ResourceNotFoundException"
+    server.streams.recordCount(stream) shouldBe 0
+  }
+
+  it("takes a record of exactly the largest size, empty data, and a key of 256 characters beyond ASCII") {
+    val stream = newStream(1)
+    kinesis.put(stream, "k", "x" * (1024 * 1024 - 1))
+    kinesis.put(stream, "é" * 256, "")
+    kinesis.readAll(stream, shardId(0)).map(_.length) shouldBe Vector(1024 * 1024 - 1, 0)
+  }
+}

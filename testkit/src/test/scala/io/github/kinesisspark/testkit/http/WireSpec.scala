@@ -1,0 +1,167 @@
+package io.github.kinesisspark.testkit.http
+
+import com.fasterxml.jackson.databind.JsonNode
+import io.github.kinesisspark.testkit._
+import io.github.kinesisspark.testkit.wire.WireFormat
+
+import java.net.http.{HttpClient, HttpRequest, HttpResponse}
+import java.time.format.DateTimeFormatter
+import java.time.ZonedDateTime
+import scala.concurrent.duration._
+
+/** What goes over the wire, byte formats and headers, without an SDK between; and the server's own controls. */
+class WireSpec extends ServerSpec {
+
+  private val http = HttpClient.newHttpClient
+
+  private def send(method: String, path: String, body: Array[Byte], headers: (String, String)*) = {
+    val request = HttpRequest
+      .newBuilder(server.endpoint.resolve(path))
+      .method(method, HttpRequest.BodyPublishers.ofByteArray(body))
+    headers.foreach { case (name, value) => request.header(name, value) }
+    http.send(request.build(), HttpResponse.BodyHandlers.ofByteArray)
+  }
+
+  private def call(action: String, json: String, format: WireFormat = WireFormat.Json): HttpResponse[Array[Byte]] = {
+    val body = format.mapper.writeValueAsBytes(WireFormat.Json.mapper.readTree(json))
+    send("POST", "/", body, "X-Amz-Target" -> s"Kinesis_20131202.$action", "Content-Type" -> format.contentType)
+  }
+
+  private def read(answer: HttpResponse[Array[Byte]], format: WireFormat = WireFormat.Json): JsonNode =
+    format.mapper.readTree(answer.body)
+
+  private def admin(method: String, path: String, body: String = ""): (Int, JsonNode) = {
+    val answer = send(method, s"/_testkit/$path", body.getBytes)
+    (answer.statusCode, read(answer))
+  }
+
+  describe("JSON") {
+    it("has blobs in base64 and times in seconds with milliseconds") {
+      val stream = newStream(1)
+      read(call("PutRecord", s"""{"StreamName":"$stream","PartitionKey":"k","Data":"aGVsbG8="}"""))
+      val iterator = read(
+        call(
+          "GetShardIterator",
+          s"""{"StreamName":"$stream","ShardId":"${shardId(
+              0
+            )}","ShardIteratorType":"AT_TIMESTAMP","Timestamp":${clock.millis / 1000.0}}"""
+        )
+      ).get("ShardIterator").asText
+      val record = read(call("GetRecords", s"""{"ShardIterator":"$iterator"}""")).get("Records").get(0)
+      record.get("Data").asText shouldBe "aGVsbG8="
+      record.get("PartitionKey").asText shouldBe "k"
+      record.get("ApproximateArrivalTimestamp").decimalValue shouldBe java.math.BigDecimal.valueOf(clock.millis, 3)
+    }
+
+    it("is what errors are written in, with type, message and status") {
+      val answer = call("DescribeStream", """{"StreamName":"nobody"}""")
+      answer.statusCode shouldBe 400
+      read(answer).get("__type").asText shouldBe "ResourceNotFoundException"
+      read(answer).get("message").asText should include("nobody")
+    }
+  }
+
+  describe("CBOR") {
+    it("has blobs as bytes and times as tagged milliseconds") {
+      val stream = newStream(1)
+      server.streams.put(stream, "k", "hello")
+      val iterator = read(
+        call(
+          "GetShardIterator",
+          s"""{"StreamName":"$stream","ShardId":"${shardId(
+              0
+            )}","ShardIteratorType":"AT_TIMESTAMP","Timestamp":${clock.millis}}""",
+          WireFormat.Cbor
+        ),
+        WireFormat.Cbor
+      ).get("ShardIterator").asText
+      val answer = call("GetRecords", s"""{"ShardIterator":"$iterator"}""", WireFormat.Cbor)
+      answer.headers.firstValue("Content-Type").get shouldBe "application/x-amz-cbor-1.1"
+      val record = read(answer, WireFormat.Cbor).get("Records").get(0)
+      new String(record.get("Data").binaryValue) shouldBe "hello"
+      record.get("ApproximateArrivalTimestamp").longValue shouldBe clock.millis
+    }
+
+    it("is what errors are written in, if it is what was asked in") {
+      val answer = call("DescribeStream", """{"StreamName":"nobody"}""", WireFormat.Cbor)
+      read(answer, WireFormat.Cbor).get("__type").asText shouldBe "ResourceNotFoundException"
+    }
+  }
+
+  describe("Headers") {
+    it("give a request id, and the date by the service's clock") {
+      val answer = call("ListStreams", "{}")
+      answer.headers.firstValue("x-amzn-RequestId") should not be empty
+      dateOf(answer) shouldBe clock.millis / 1000
+      server.faults.add(FaultRule(FaultEffect.ClockSkew(10.minutes)))
+      dateOf(call("ListStreams", "{}")) shouldBe clock.millis / 1000 + 600
+      server.faults.clear()
+    }
+  }
+
+  describe("A malformed request") {
+    it("is answered with what is wrong with it") {
+      def code(answer: HttpResponse[Array[Byte]]) = read(answer).get("__type").asText
+      code(call("Dance", "{}")) shouldBe "UnknownOperationException"
+      code(call("PutRecord", """{"StreamName":7}""")) shouldBe "SerializationException"
+      code(call("PutRecord", """[]""")) shouldBe "SerializationException"
+      code(call("ListShards", """{}""")) shouldBe "InvalidArgumentException"
+      val target = "X-Amz-Target" -> "Kinesis_20131202.ListStreams"
+      code(send("POST", "/", "{".getBytes, target, "Content-Type" -> "application/x-amz-json-1.1")) shouldBe
+        "SerializationException"
+      code(send("POST", "/", "{}".getBytes, target, "Content-Type" -> "text/plain")) shouldBe "SerializationException"
+    }
+  }
+
+  describe("The controls under /_testkit") {
+    it("say that the server is well, and what time it is") {
+      val (status, body) = admin("GET", "health")
+      (status, body.get("status").asText, body.get("nowMillis").asLong) shouldBe ((200, "ok", clock.millis))
+    }
+
+    it("move the clock") {
+      val now = clock.millis
+      admin("POST", "clock", """{"advanceMillis":1500}""")._2.get("nowMillis").asLong shouldBe now + 1500
+      admin("POST", "clock", s"""{"setMillis":$now}""")._2.get("nowMillis").asLong shouldBe now
+      admin("POST", "clock", "{}")._1 shouldBe 400
+    }
+
+    it("add, list and remove fault rules") {
+      admin("POST", "faults", """{"action":"ListStreams","first":1,"effect":{"type":"httpStatus","status":502}}""")
+      call("ListStreams", "{}").statusCode shouldBe 502
+      call("ListStreams", "{}").statusCode shouldBe 200
+      val rule = admin("GET", "faults")._2.get("rules").get(0)
+      (rule.get("matched").asInt, rule.get("struck").asInt) shouldBe ((2, 1))
+      admin("DELETE", "faults")
+      server.faults.list shouldBe empty
+      admin("POST", "faults", """{"effect":{"type":"flood"}}""") match {
+        case (status, body) => (status, body.get("error").asText) shouldBe ((400, "Unknown effect type 'flood'"))
+      }
+    }
+
+    it("tell what was asked, and from which positions") {
+      val stream = newStream(1)
+      call(
+        "GetShardIterator",
+        s"""{"StreamName":"$stream","ShardId":"${shardId(0)}","ShardIteratorType":"AT_TIMESTAMP","Timestamp":1.5}"""
+      )
+      val last = server.calls.recent.last
+      (last.action, last.stream, last.shards, last.start, last.status) shouldBe
+        (("GetShardIterator", Some(stream), Set(shardId(0)), Some("AT_TIMESTAMP 1500"), 200))
+      server.calls.count("GetShardIterator", stream, shardId(0)) shouldBe 1
+      server.calls.count("GetShardIterator", stream) shouldBe 1
+      val recent = admin("GET", "calls")._2.get("recent")
+      recent.get(recent.size - 1).get("start").asText shouldBe "AT_TIMESTAMP 1500"
+      admin("DELETE", "calls")
+      server.calls.recent shouldBe empty
+      server.calls.count("GetShardIterator") shouldBe 0
+    }
+
+    it("answer 404 to anything else") {
+      admin("GET", "nothing")._1 shouldBe 404
+    }
+  }
+
+  private def dateOf(answer: HttpResponse[Array[Byte]]): Long =
+    ZonedDateTime.parse(answer.headers.firstValue("Date").get, DateTimeFormatter.RFC_1123_DATE_TIME).toEpochSecond
+}

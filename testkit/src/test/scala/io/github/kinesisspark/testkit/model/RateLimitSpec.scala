@@ -1,0 +1,44 @@
+package io.github.kinesisspark.testkit.model
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+class RateLimitSpec extends AnyFunSpec with Matchers {
+
+  it("gives a second's worth at once and then as time passes") {
+    val used = (1 to 5).foldLeft(RateLimit.full(5, 0))((limit, _) => limit.take(1, 0).get)
+    used.take(1, 0) shouldBe None
+    used.take(1, 199) shouldBe None
+    used.take(1, 200) should not be empty
+  }
+
+  it("lets one call take more than a second's worth, and lets later ones wait for it") {
+    val owing = RateLimit.full(1000, 0).take(10000, 0).get
+    owing.take(1, 9000) shouldBe None
+    owing.take(1, 9001) should not be empty
+  }
+
+  it("refuses five seconds of reads after a 10 MiB answer") {
+    val mib  = 1024L * 1024
+    val read = RateLimit.full(2 * mib, 0).charge(10 * mib, 0)
+    read.isFree(4999) shouldBe false
+    read.isFree(5000) shouldBe true
+  }
+
+  it("refuses no read while the second's worth lasts") {
+    val mib  = 1024L * 1024
+    val read = RateLimit.full(2 * mib, 0).charge(mib, 0)
+    read.isFree(0) shouldBe true
+    read.charge(mib, 0).isFree(0) shouldBe false
+    read.charge(mib, 0).isFree(1) shouldBe true
+  }
+
+  it("never saves up more than a second's worth") {
+    val limit = RateLimit.full(5, 0).take(5, 3600000).get
+    limit.take(1, 3600000) shouldBe None
+  }
+
+  it("does not break when the clock is set back") {
+    RateLimit.full(5, 1000).take(5, 500).get.take(1, 400) shouldBe None
+  }
+}

@@ -1,0 +1,99 @@
+package io.github.kinesisspark.testkit.model
+
+import org.scalacheck.Gen
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+/** The log against the plainest model of it: a vector of records. */
+class RecordLogSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+
+  import RecordLogSpec._
+
+  private val sizes = Gen.frequency(8 -> Gen.choose(0, 30), 3 -> Gen.choose(200, 3000), 1 -> Gen.choose(65000, 80000))
+
+  private val logs: Gen[Vector[Entry]] = for {
+    count <- Gen.choose(0, 60)
+    gaps  <- Gen.listOfN(count, Gen.choose(1L, 5L))
+    steps <- Gen.listOfN(count, Gen.choose(0L, 3L))
+    keys  <- Gen.listOfN(count, Gen.option(Gen.frequency(5 -> Gen.alphaNumStr, 1 -> Gen.const("é" * 200))))
+    sizes <- Gen.listOfN(count, sizes)
+  } yield {
+    val ordinals = gaps.scanLeft(0L)(_ + _).tail
+    val arrivals = steps.scanLeft(100L)(_ + _).tail
+    ordinals
+      .lazyZip(arrivals)
+      .lazyZip(keys.zip(sizes))
+      .map { case (o, a, (key, size)) =>
+        Entry(o, a, key, Vector.tabulate(size)(i => (i + o).toByte))
+      }
+      .toVector
+  }
+
+  private def number(entry: Entry): String = SequenceNumber(1700000000, 1, entry.ordinal, 0, 1700000000).toString
+
+  private def logOf(entries: Vector[Entry]): RecordLog = {
+    val log = new RecordLog
+    entries.foreach(e => log.append(e.ordinal, e.arrivedAt, _ => number(e), e.key, e.data.toArray))
+    log
+  }
+
+  private def contents(slices: RecordLog.Slices): Vector[(String, Long, Option[String], Vector[Byte])] =
+    slices.records.map { r =>
+      val bytes = new Array[Byte](r.data.remaining)
+      r.data.get(bytes)
+      (r.sequence, r.arrivedAt, r.partitionKey, bytes.toVector)
+    }.toVector
+
+  private def expected(entries: Vector[Entry]) = entries.map(e => (number(e), e.arrivedAt, e.key, e.data))
+
+  it("reads what was appended, from any ordinal, up to any limits, and always one record at least") {
+    forAll(logs, Gen.choose(0L, 200L), Gen.choose(1, 70), Gen.choose(0, 100000)) { (entries, from, count, bytes) =>
+      val rest    = entries.filter(_.ordinal >= from).take(count)
+      val fitting = rest.indices.takeWhile(i => i == 0 || rest.take(i + 1).map(_.size).sum <= bytes).size
+      val read    = logOf(entries).read(from, count, bytes)
+      contents(read) shouldBe expected(rest.take(fitting))
+      read.count shouldBe fitting
+      read.bytes shouldBe rest.take(fitting).map(_.size.toLong).sum
+      read.lastOrdinal shouldBe rest.take(fitting).lastOption.map(_.ordinal)
+    }
+  }
+
+  it("finds the first record that arrived at a time or later") {
+    forAll(logs, Gen.choose(90L, 300L)) { (entries, time) =>
+      logOf(entries).firstArrivedFrom(time) shouldBe entries.find(_.arrivedAt >= time).map(_.ordinal)
+    }
+  }
+
+  it("forgets what is trimmed, by time or by ordinal, and reads on after it") {
+    forAll(logs, Gen.choose(90L, 300L), Gen.choose(0L, 200L)) { (entries, time, ordinal) =>
+      val log = logOf(entries)
+      log.trimArrivedBefore(time)
+      log.trimBelow(ordinal)
+      val kept = entries.filter(e => e.arrivedAt >= time && e.ordinal >= ordinal)
+      log.size shouldBe kept.size
+      log.oldestArrival shouldBe kept.headOption.map(_.arrivedAt)
+      contents(log.read(0, Int.MaxValue, Int.MaxValue)) shouldBe expected(kept)
+    }
+  }
+
+  it("keeps arrival times in order when the clock is set back") {
+    val log = new RecordLog
+    log.append(1, 1000, _ => "4" * 56, None, Array.empty)
+    log.append(2, 900, _ => "4" * 56, None, Array.empty) shouldBe 1000
+  }
+
+  it("leaves slices as they were when more is appended") {
+    val entries = Vector.tabulate(200)(i => Entry(i + 1L, 100, Some(s"k$i"), Vector.fill(i)(i.toByte)))
+    val log     = logOf(entries.take(3))
+    val read    = log.read(0, 100, 100000)
+    entries.drop(3).foreach(e => log.append(e.ordinal, e.arrivedAt, _ => number(e), e.key, e.data.toArray))
+    contents(read) shouldBe expected(entries.take(3))
+  }
+}
+
+private object RecordLogSpec {
+  final case class Entry(ordinal: Long, arrivedAt: Long, key: Option[String], data: Vector[Byte]) {
+    def size: Int = key.fold(0)(_.getBytes("UTF-8").length) + data.size
+  }
+}

@@ -1,0 +1,110 @@
+package io.github.kinesisspark.testkit.model
+
+import org.scalacheck.Gen
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+class ShardMapSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+  import ShardMapSpec._
+
+  it("covers the hash space with open shards after any splits and merges") {
+    forAll(reshards) { case (count, steps) =>
+      val map    = play(count, steps)
+      val ranges = map.open.map(_.range)
+      ranges.head.start shouldBe HashKey.min
+      ranges.last.end shouldBe HashKey.max
+      ranges.zip(ranges.drop(1)).forall { case (a, b) => a.touches(b) } shouldBe true
+    }
+  }
+
+  it("routes a key to the open shard whose range has it") {
+    forAll(reshards, Gen.alphaNumStr) { case ((count, steps), key) =>
+      val hash = HashKey.of(key)
+      play(count, steps).route(hash).range.contains(hash) shouldBe true
+    }
+  }
+
+  it("gives children higher sequence numbers than all their parents', even within one second") {
+    forAll(reshards) { case (count, steps) =>
+      val map = play(count, steps)
+      for (child <- map.shards; parent <- child.parents.flatMap(map.get)) {
+        parent.isOpen shouldBe false
+        BigInt(child.startingSequence) should be > BigInt(highest(parent))
+      }
+    }
+  }
+
+  it("knows the children of a split and of a merge") {
+    val map   = ShardMap.uniform(2, Now, 0)
+    val split = resharded(map, map.split(id(0), map.get(id(0)).get.range.start + 1, Now))
+    split.children(id(0)).map(_.id) shouldBe Vector(id(2), id(3))
+    val merged = resharded(split, split.merge(id(3), id(1), Now))
+    merged.children(id(3)).map(_.id) shouldBe Vector(id(4))
+    merged.children(id(1)) shouldBe merged.children(id(3))
+    merged.get(id(4)).get.parents shouldBe Vector(id(3), id(1))
+  }
+
+  it("refuses to split or merge what can not be") {
+    val map    = ShardMap.uniform(3, Now, 0)
+    val first  = map.get(id(0)).get
+    val closed = resharded(map, map.split(id(0), first.range.start + 5, Now))
+    map.split("shardId-000000000009", 1, Now) shouldBe Left(ShardMap.Refusal.NoSuchShard("shardId-000000000009"))
+    map.split(id(0), first.range.start, Now) shouldBe Left(ShardMap.Refusal.HashKeyNotInside(first))
+    map.split(id(0), first.range.end + 1, Now) shouldBe Left(ShardMap.Refusal.HashKeyNotInside(first))
+    map.merge(id(0), id(2), Now) shouldBe Left(ShardMap.Refusal.NotAdjacent(id(0), id(2)))
+    map.merge(id(0), id(0), Now) shouldBe Left(ShardMap.Refusal.NotAdjacent(id(0), id(0)))
+    closed.split(id(0), first.range.start + 5, Now) shouldBe Left(ShardMap.Refusal.NotOpen(id(0)))
+    closed.merge(id(1), id(0), Now) shouldBe Left(ShardMap.Refusal.NotOpen(id(0)))
+  }
+
+  describe("Rescaling") {
+    it("goes from any shards to uniform ones") {
+      forAll(reshards, Gen.choose(1, 12)) { case ((count, steps), target) =>
+        val scaled = Rescale.plan(play(count, steps).open.map(_.range), target).foldLeft(play(count, steps)) {
+          case (map, Rescale.SplitAt(key))     => resharded(map, map.split(map.route(key).id, key, Now))
+          case (map, Rescale.MergeNext(start)) =>
+            val left = map.route(start)
+            resharded(map, map.merge(left.id, map.route(left.range.end + 1).id, Now))
+        }
+        scaled.open.map(_.range) shouldBe HashRange.uniform(target)
+      }
+    }
+
+    it("does nothing where nothing is to do") {
+      Rescale.plan(HashRange.uniform(7), 7) shouldBe empty
+    }
+
+    it("splits each shard once to double them, and merges each pair once to halve them") {
+      Rescale.plan(HashRange.uniform(4), 8) should have size 4
+      Rescale.plan(HashRange.uniform(8), 4) should have size 4
+    }
+  }
+}
+
+private object ShardMapSpec {
+  private val Now = 1700000000000L
+
+  def id(index: Int): String = ShardInfo.id(index)
+
+  /** The highest number a shard can give out. */
+  def highest(shard: ShardInfo): String =
+    SequenceNumber(shard.madeAtSecond, shard.index, Long.MaxValue, 0, Now / 1000).toString
+
+  def resharded(map: ShardMap, decided: Either[ShardMap.Refusal, ShardMap.Resharding]): ShardMap =
+    map.after(decided.fold(r => sys.error(r.toString), identity), id => highest(map.get(id).get))
+
+  /** A number of shards, and numbers that choose what to split and merge. */
+  val reshards: Gen[(Int, List[(Boolean, Int)])] = for {
+    count <- Gen.choose(1, 6)
+    steps <- Gen.listOf(Gen.zip(Gen.oneOf(true, false), Gen.choose(0, 1000)))
+  } yield (count, steps.take(20))
+
+  def play(count: Int, steps: List[(Boolean, Int)]): ShardMap =
+    steps.foldLeft(ShardMap.uniform(count, Now, 0)) { case (map, (isSplit, choice)) =>
+      val shard = map.open(choice % map.open.size)
+      if (isSplit) resharded(map, map.split(shard.id, (shard.range.start + shard.range.end + 1) / 2, Now))
+      else if (shard.range.end == HashKey.max) map
+      else resharded(map, map.merge(shard.id, map.route(shard.range.end + 1).id, Now))
+    }
+}
