@@ -150,6 +150,8 @@ lazy val integrationTests = (project in file("integration-tests"))
     publish / skip := true,
     assembly / skip := true,
     libraryDependencies ++= Seq(spark % Test, scalatest, scalacheck),
+    // The tests run in a JVM of their own, which knows sbt's environment but not its system properties.
+    Test / javaOptions ++= sys.props.get("KINESIS_TARGETS").map(names => s"-DKINESIS_TARGETS=$names").toSeq,
     // The testkit's logger is for its own process; inside Spark's JVM, Spark's is used.
     excludeDependencies += ExclusionRule("org.slf4j", "slf4j-simple")
   )

@@ -6,11 +6,137 @@ package io.github.kinesisspark.it
 object Differences {
   val NoRateLimits: Difference = Difference(
     "no-rate-limits",
-    "answers as many reads and writes as it can",
-    "throttling cannot be tested against it"
+    "It answers as many reads and writes as it can.",
+    "Throttling cannot be tested against it."
   )
-  val all: Seq[Difference] = Seq(NoRateLimits)
 
-  val ofKinesisLocal: Set[Difference] = Set(NoRateLimits)
-  val ofLocalStack: Set[Difference]   = Set(NoRateLimits)
+  val NoRecordCountLimit: Difference = Difference(
+    "no-record-count-limit",
+    "PutRecords takes more than 500 records, and none.",
+    "A writer that sends too many at once is not found out."
+  )
+
+  val NoRequestSizeLimit: Difference = Difference(
+    "no-request-size-limit",
+    "PutRecords takes more than 10 MiB.",
+    "A writer that sends too much at once is not found out."
+  )
+
+  val LargeRecordFailsAlone: Difference = Difference(
+    "large-record-fails-alone",
+    "PutRecords with one record that is too large fails that record and takes the others; the service refuses the call.",
+    "An error that will always come again looks like one that is worth a retry."
+  )
+
+  val NoShardsIsALimit: Difference = Difference(
+    "no-shards-is-a-limit",
+    "CreateStream with 0 shards is a LimitExceededException, not a bad argument.",
+    "The error's class says that trying later may help."
+  )
+
+  val NoStreamSummaries: Difference = Difference(
+    "no-stream-summaries",
+    "ListStreams gives names alone, without StreamSummaries.",
+    "ARNs and states take a call for each stream."
+  )
+
+  val NoListStreamsToken: Difference = Difference(
+    "no-list-streams-token",
+    "ListStreams gives no NextToken, even where it has more streams.",
+    "SDK paginators end after the first page; ExclusiveStartStreamName works."
+  )
+
+  val AtTrimHorizonGivesAll: Difference = Difference(
+    "at-trim-horizon-gives-all",
+    "ListShards with AT_TRIM_HORIZON gives every shard, children as well.",
+    "Who takes that answer for where to start reads children beside their parents."
+  )
+
+  val IteratorTimesInSeconds: Difference = Difference(
+    "iterator-times-in-seconds",
+    "GetShardIterator with AT_TIMESTAMP drops the milliseconds of the time.",
+    "A start in the middle of a second gives the records of the whole second."
+  )
+
+  val CrashesOnBadText: Difference = Difference(
+    "crashes-on-bad-text",
+    "An explicit hash key that is no number and an iterator that is none are answered with status 500.",
+    "Clients retry what will never succeed."
+  )
+
+  val UnknownValueIsSerialization: Difference = Difference(
+    "unknown-value-is-serialization",
+    "An iterator type that does not exist is a SerializationException.",
+    "The error code tells less than the service's."
+  )
+
+  val TakesForeignNumbers: Difference = Difference(
+    "takes-foreign-numbers",
+    "GetShardIterator takes a sequence number that belongs to another shard.",
+    "Positions mixed up between shards are not found out."
+  )
+
+  val SameNumberTwice: Difference = Difference(
+    "same-number-twice",
+    "Two records put one right after the other can get the same sequence number.",
+    "A reader that resumes after the first of them never sees the second."
+  )
+
+  val RepeatsTheFirstRecord: Difference = Difference(
+    "repeats-the-first-record",
+    "An iterator that points after a shard's first record can give that record again, and again.",
+    "A reader has to drop what is not past its position, or it reads the record for ever."
+  )
+
+  val LagIsToTheLastRecord: Difference = Difference(
+    "lag-is-to-the-last-record",
+    "MillisBehindLatest is the time between the records given and the last one in the shard, not the present.",
+    "Lag stays small however late a reader is."
+  )
+
+  val EndsAtLongMax: Difference = Difference(
+    "ends-at-long-max",
+    "A closed shard's EndingSequenceNumber is 9223372036854775807, which is less than any of its records' numbers.",
+    "Whether a position is at the end cannot be told from the shard's range."
+  )
+
+  val SplitsOffNothing: Difference = Difference(
+    "splits-off-nothing",
+    "SplitShard takes the hash key the shard starts with, and makes a child whose range ends before it starts.",
+    "Hash ranges may be empty."
+  )
+
+  val UnequalRanges: Difference = Difference(
+    "unequal-ranges",
+    "UpdateShardCount splits or merges some shards only, where all would have to change for equal ranges.",
+    "There are no shards that live only for a moment, and ranges are unequal after it."
+  )
+
+  /** In the order in which the documentation shows them. */
+  val all: Seq[Difference] = Seq(
+    NoRateLimits,
+    NoRecordCountLimit,
+    NoRequestSizeLimit,
+    LargeRecordFailsAlone,
+    NoShardsIsALimit,
+    NoStreamSummaries,
+    NoListStreamsToken,
+    AtTrimHorizonGivesAll,
+    IteratorTimesInSeconds,
+    CrashesOnBadText,
+    UnknownValueIsSerialization,
+    TakesForeignNumbers,
+    SameNumberTwice,
+    RepeatsTheFirstRecord,
+    LagIsToTheLastRecord,
+    EndsAtLongMax,
+    SplitsOffNothing,
+    UnequalRanges
+  )
+
+  /** kinesis-mock 0.6.2. */
+  val ofKinesisLocal: Set[Difference] = all.toSet - SameNumberTwice - RepeatsTheFirstRecord - IteratorTimesInSeconds
+
+  /** kinesis-mock 0.4.9 behind LocalStack 4.4.0. */
+  val ofLocalStack: Set[Difference] = all.toSet - LargeRecordFailsAlone
 }

@@ -37,7 +37,9 @@ final class KinesisService(
       .builder()
       .region(region)
       .credentialsProvider(credentials)
-      .httpClientBuilder(NettyNioAsyncHttpClient.builder().protocol(protocol))
+      .httpClientBuilder(
+        NettyNioAsyncHttpClient.builder().protocol(protocol).readTimeout(KinesisService.AnswerWithin)
+      )
       .overrideConfiguration(c => c.retryStrategy(retries))
     endpoint.foreach(builder.endpointOverride)
     builder.build()
@@ -58,10 +60,11 @@ final class KinesisService(
 }
 
 object KinesisService {
-  private val AnswerWithinSeconds = 60L
+  // Some local servers take more than the SDK's 10 s for an answer of 10 MiB, on a busy machine.
+  private val AnswerWithin = Duration.ofMinutes(2)
 
   private def await[A](answer: CompletableFuture[A]): A =
-    try answer.get(AnswerWithinSeconds, TimeUnit.SECONDS)
+    try answer.get(AnswerWithin.toSeconds, TimeUnit.SECONDS)
     catch { case e: ExecutionException => throw e.getCause }
 }
 

@@ -78,7 +78,7 @@ object KinesisTarget {
 
   val all: Seq[KinesisTarget] = Seq(Testkit, KinesisLocal, LocalStack, Aws)
 
-  private val Default = "testkit,kinesis-local"
+  private[it] val Default = "testkit,kinesis-local"
 
   /** The targets of this run, in the order asked for. */
   def selected: Seq[KinesisTarget] = parse(setting("KINESIS_TARGETS").getOrElse(Default))

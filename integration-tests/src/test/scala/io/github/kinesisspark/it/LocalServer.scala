@@ -6,6 +6,7 @@ import java.nio.file.{Files, Path, Paths}
 import java.util.concurrent.TimeUnit
 
 import scala.annotation.tailrec
+import scala.jdk.CollectionConverters._
 
 /** A server of another project, run by `integration-tests/servers/servers.py` for as long as this JVM lives.
   *
@@ -13,6 +14,11 @@ import scala.annotation.tailrec
   * nothing is left behind even after a kill.
   */
 final class LocalServer private (process: Process, val endpoint: URI) extends AutoCloseable {
+
+  /** The script, the server under it, and what that started. */
+  private[it] def processes: Seq[ProcessHandle] =
+    process.toHandle +: process.descendants().iterator.asScala.toSeq
+
   override def close(): Unit = {
     process.getOutputStream.close()
     if (!process.waitFor(15, TimeUnit.SECONDS)) process.destroyForcibly()

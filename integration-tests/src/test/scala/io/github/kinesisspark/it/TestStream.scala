@@ -70,10 +70,15 @@ final class TestStream(val service: KinesisService, val name: String) {
   def get(iterator: String, limit: Int): GetRecordsResponse =
     call(_.getRecords(r => r.shardIterator(iterator).limit(limit)))
 
-  /** Reads on from the iterator until the shard ends or an answer says that nothing is behind it. */
-  def drain(iterator: String): Seq[GetRecordsResponse] = {
+  /** Reads on from the iterator until the shard ends or an answer says that nothing is behind it. Like any reader that
+    * knows its position it drops what it has had, because one of the servers repeats itself.
+    *
+    * @param position the sequence number of the last record that was read before
+    */
+  def drain(iterator: String, position: Option[String] = None): Seq[GetRecordsResponse] = {
     @tailrec def readOn(iterator: String, before: Vector[GetRecordsResponse]): Seq[GetRecordsResponse] = {
-      val answers = before :+ get(iterator)
+      val had     = before.flatMap(_.records.asScala).lastOption.map(_.sequenceNumber).orElse(position)
+      val answers = before :+ TestStream.withoutThrough(had, get(iterator))
       val last    = answers.last
       if (last.nextShardIterator == null || (last.millisBehindLatest == 0L && last.records.isEmpty)) answers
       else if (answers.size < TestStream.MaxAnswers) readOn(last.nextShardIterator, answers)
@@ -106,6 +111,12 @@ object TestStream {
   /** Where the service puts a record with this key: MD5 of its UTF-8 bytes as an unsigned integer. */
   def hashOf(partitionKey: String): BigInteger =
     new BigInteger(1, MessageDigest.getInstance("MD5").digest(partitionKey.getBytes(UTF_8)))
+
+  private def withoutThrough(position: Option[String], answer: GetRecordsResponse): GetRecordsResponse =
+    position.map(new BigInteger(_)).fold(answer) { last =>
+      val fresh = answer.records.asScala.filter(r => new BigInteger(r.sequenceNumber).compareTo(last) > 0)
+      answer.toBuilder.records(fresh.asJava).build()
+    }
 
   def texts(answer: GetRecordsResponse): Seq[String] = answer.records.asScala.map(_.data.asUtf8String).toSeq
 }

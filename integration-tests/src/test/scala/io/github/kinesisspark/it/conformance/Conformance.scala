@@ -38,7 +38,16 @@ abstract class Conformance(val target: KinesisTarget)
   protected def service: KinesisService = target.service
 
   implicit final protected class DifferenceOps(difference: Difference) {
+
+    /** What the server does in place of the promise, asserted. */
     def instead(actual: => Any): Departure = Departure(difference, () => actual)
+
+    /** For what a server does only now and then: there is nothing to assert, so the report counts it as canceled. */
+    def sometimes: Departure =
+      Departure(
+        difference,
+        () => cancel(s"$target only sometimes keeps this promise (${difference.id}): ${difference.what}")
+      )
   }
 
   /** One scenario. The name is a sentence about the server; `body` asserts it. */
@@ -52,8 +61,8 @@ abstract class Conformance(val target: KinesisTarget)
       case Some(Departure(difference, instead)) =>
         shown += difference
         it(s"$sentence [otherwise on $target: ${difference.id}]") {
-          instead()
           this.departures.updateWith(difference)(n => Some(n.getOrElse(0) + 1))
+          instead()
         }
     }
 
@@ -107,6 +116,9 @@ abstract class Conformance(val target: KinesisTarget)
 
   /** The error code of a refusal. The SDK has no class for some of them. */
   protected def refusal(call: => Any): String = intercept[KinesisException](call).awsErrorDetails.errorCode
+
+  /** A server that fails on bad input in place of refusing it. */
+  protected def crash(call: => Any): Assertion = intercept[KinesisException](call).statusCode should be >= 500
 
   /** Constraints of the API's model are reported as ValidationException, rules of the service as
     * InvalidArgumentException; the documentation does not always say which is which, and no client should care.

@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 import software.amazon.awssdk.core.SdkBytes
 import software.amazon.awssdk.services.kinesis.model._
 
-import io.github.kinesisspark.it.TestStream
+import io.github.kinesisspark.it.{Differences, TestStream}
 import io.github.kinesisspark.it.TestStream._
 
 /** PutRecord and PutRecords: where a record goes, the number it gets, and what is too much. */
@@ -16,6 +16,8 @@ trait PutScenarios { this: Conformance =>
 
   private def big(size: Int): SdkBytes = SdkBytes.fromByteArray(new Array[Byte](size))
 
+  private val tooLarge = PutRecordsRequestEntry.builder().partitionKey("key").data(big(MiB + 1)).build()
+
   private def shardById(stream: TestStream): Map[String, Shard] = stream.shards().map(s => s.shardId -> s).toMap
 
   private def putAll(stream: TestStream, entries: Seq[PutRecordsRequestEntry]): PutRecordsResponse =
@@ -23,6 +25,17 @@ trait PutScenarios { this: Conformance =>
 
   private def putOne(stream: TestStream)(record: PutRecordRequest.Builder => Any): PutRecordResponse =
     service.callOnce(_.putRecord { r => record(r.streamName(stream.name).partitionKey("key").data(bytes("x"))); () })
+
+  /** Nearly 1 MiB into each of so many shards, which is what a shard takes at once. */
+  private def oneLargeRecordEach(stream: TestStream, shards: Int): Seq[PutRecordsRequestEntry] =
+    stream.openShards().take(shards).map { shard =>
+      PutRecordsRequestEntry
+        .builder()
+        .partitionKey("key")
+        .explicitHashKey(startingHash(shard).toString)
+        .data(big(MiB - 1000))
+        .build()
+    }
 
   private def grow(sequenceNumbers: Iterable[String]): Unit = {
     val numbers = sequenceNumbers.toSeq.map(new BigInteger(_))
@@ -55,13 +68,22 @@ trait PutScenarios { this: Conformance =>
 
       promise("refuses an explicit hash key that is no number of 128 bits") {
         withStream(1) { stream =>
-          Seq(MaxHashKey.add(BigInteger.ONE).toString, "-1", "abc", "007").foreach { key =>
+          Seq(MaxHashKey.add(BigInteger.ONE).toString, "-1").foreach { key =>
             withClue(key)(refusedArgument(putOne(stream)(_.explicitHashKey(key))))
           }
         }
       }
 
-      promise("gives sequence numbers of 56 digits that grow within a shard") {
+      promise(
+        "refuses an explicit hash key that is no number",
+        Differences.CrashesOnBadText.instead(
+          withStream(1)(stream => crash(putOne(stream)(_.explicitHashKey("abc"))))
+        )
+      ) {
+        withStream(1)(stream => refusedArgument(putOne(stream)(_.explicitHashKey("abc"))))
+      }
+
+      promise("gives sequence numbers of 56 digits that grow within a shard", Differences.SameNumberTwice.sometimes) {
         withStream(1) { stream =>
           val numbers = (1 to 50).map(n => stream.put(s"$n").sequenceNumber)
           numbers.foreach(_ should fullyMatch regex "49[0-9]{54}")
@@ -138,38 +160,55 @@ trait PutScenarios { this: Conformance =>
         }
       }
 
-      promise("takes 500 records, and no more") {
+      promise(
+        "takes 500 records, and no more",
+        Differences.NoRecordCountLimit.instead(
+          withStream(1)(stream =>
+            putAll(stream, Seq.fill(501)(entry("x", "key"))).failedRecordCount.intValue shouldBe 0
+          )
+        )
+      ) {
         withStream(1) { stream =>
           putAll(stream, Seq.fill(500)(entry("x", "key"))).records should have size 500
           refusedArgument(putAll(stream, Seq.fill(501)(entry("x", "key"))))
         }
       }
 
-      promise("refuses a request without records") {
+      promise(
+        "refuses a request without records",
+        Differences.NoRecordCountLimit.instead(
+          withStream(1)(stream => putAll(stream, Seq.empty).records shouldBe empty)
+        )
+      ) {
         withStream(1)(stream => refusedArgument(putAll(stream, Seq.empty)))
       }
 
-      promise("refuses the whole request for one record that is too large") {
+      promise(
+        "refuses the whole request for one record that is too large",
+        Differences.LargeRecordFailsAlone.instead(
+          withStream(1) { stream =>
+            val answers = putAll(stream, Seq(entry("small", "key"), tooLarge))
+            answers.failedRecordCount.intValue shouldBe 1
+            answers.records.asScala.map(_.errorCode != null) shouldBe Seq(false, true)
+          }
+        )
+      ) {
         withStream(1) { stream =>
-          val tooLarge = PutRecordsRequestEntry.builder().partitionKey("key").data(big(MiB + 1)).build()
           refusedArgument(putAll(stream, Seq(entry("small", "key"), tooLarge)))
           stream.texts(stream.trimHorizon(stream.onlyShard().shardId)) shouldBe empty
         }
       }
 
       // 5 MiB until 2025.
-      promise("takes 10 MiB with all keys, and no more") {
+      promise(
+        "takes 10 MiB with all keys, and no more",
+        Differences.NoRequestSizeLimit.instead(
+          withStream(12)(stream => putAll(stream, oneLargeRecordEach(stream, 11)).failedRecordCount.intValue shouldBe 0)
+        )
+      ) {
         withStream(12) { stream =>
-          def request(records: Int): Seq[PutRecordsRequestEntry] = stream.openShards().take(records).map { shard =>
-            PutRecordsRequestEntry
-              .builder()
-              .partitionKey("key")
-              .explicitHashKey(startingHash(shard).toString)
-              .data(big(MiB - 1000))
-              .build()
-          }
-          putAll(stream, request(10)).failedRecordCount.intValue shouldBe 0
-          refusedArgument(putAll(stream, request(11)))
+          putAll(stream, oneLargeRecordEach(stream, 10)).failedRecordCount.intValue shouldBe 0
+          refusedArgument(putAll(stream, oneLargeRecordEach(stream, 11)))
         }
       }
     }

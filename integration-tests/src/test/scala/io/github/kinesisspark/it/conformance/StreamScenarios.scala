@@ -6,11 +6,18 @@ import scala.jdk.CollectionConverters._
 
 import software.amazon.awssdk.services.kinesis.model._
 
-import io.github.kinesisspark.it.TestStream
+import io.github.kinesisspark.it.{Differences, TestStream}
 import io.github.kinesisspark.it.TestStream._
 
 /** Streams as such: made, described, listed, kept and deleted. */
 trait StreamScenarios { this: Conformance =>
+
+  private def threeStreams(): Seq[TestStream] = {
+    val streams = Seq.fill(3)(new TestStream(service, Conformance.freshName()))
+    streams.foreach(stream => service.call(_.createStream(r => r.streamName(stream.name).shardCount(1))))
+    streams.foreach(awaitActive)
+    streams
+  }
 
   protected def streamScenarios(): Unit = {
     describe("CreateStream") {
@@ -33,7 +40,13 @@ trait StreamScenarios { this: Conformance =>
         refusedArgument(service.callOnce(_.createStream(r => r.streamName("no spaces!").shardCount(1))))
       }
 
-      promise("refuses a stream without shards") {
+      promise(
+        "refuses a stream without shards",
+        Differences.NoShardsIsALimit.instead {
+          a[LimitExceededException] should be thrownBy
+            service.callOnce(_.createStream(r => r.streamName(Conformance.freshName()).shardCount(0)))
+        }
+      ) {
         refusedArgument(service.callOnce(_.createStream(r => r.streamName(Conformance.freshName()).shardCount(0))))
       }
 
@@ -140,10 +153,8 @@ trait StreamScenarios { this: Conformance =>
     }
 
     describe("ListStreams") {
-      promise("gives names in order, page by page, with their summaries") {
-        val mine = Seq.fill(3)(new TestStream(service, Conformance.freshName()))
-        mine.foreach(stream => service.call(_.createStream(r => r.streamName(stream.name).shardCount(1))))
-        mine.foreach(awaitActive)
+      promise("gives names in order, page by page") {
+        val mine       = threeStreams()
         val everything = service.call(_.listStreams(r => r.limit(100)))
         val names      = everything.streamNames.asScala.toSeq
         names shouldBe names.sorted
@@ -154,15 +165,35 @@ trait StreamScenarios { this: Conformance =>
         val second =
           service.call(_.listStreams(r => r.limit(2).exclusiveStartStreamName(first.streamNames.asScala.last)))
         second.streamNames.asScala.toSeq shouldBe names.slice(2, 4)
-        everything.streamSummaries.asScala.map(s => s.streamName -> s.streamStatus) should contain allElementsOf
-          mine.map(_.name -> StreamStatus.ACTIVE)
         mine.foreach(delete)
       }
 
-      promise("goes on where its token points") {
-        val mine = Seq.fill(3)(new TestStream(service, Conformance.freshName()))
-        mine.foreach(stream => service.call(_.createStream(r => r.streamName(stream.name).shardCount(1))))
-        mine.foreach(awaitActive)
+      promise(
+        "gives each stream's summary beside its name",
+        Differences.NoStreamSummaries.instead {
+          withStream(1)(_ => service.call(_.listStreams()).streamSummaries shouldBe empty)
+        }
+      ) {
+        withStream(1) { stream =>
+          service
+            .call(_.listStreams(r => r.limit(100)))
+            .streamSummaries
+            .asScala
+            .map(s => s.streamName -> s.streamStatus) should contain(stream.name -> StreamStatus.ACTIVE)
+        }
+      }
+
+      promise(
+        "goes on where its token points",
+        Differences.NoListStreamsToken.instead {
+          val mine  = threeStreams()
+          val first = service.call(_.listStreams(r => r.limit(1)))
+          first.hasMoreStreams.booleanValue shouldBe true
+          first.nextToken shouldBe null
+          mine.foreach(delete)
+        }
+      ) {
+        val mine   = threeStreams()
         val names  = service.call(_.listStreams(r => r.limit(100))).streamNames.asScala.toSeq
         val first  = service.call(_.listStreams(r => r.limit(1)))
         val second = service.call(_.listStreams(r => r.limit(1).nextToken(first.nextToken)))

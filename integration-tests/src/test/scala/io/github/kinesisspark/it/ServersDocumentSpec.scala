@@ -1,0 +1,27 @@
+package io.github.kinesisspark.it
+
+import java.nio.file.Files
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+class ServersDocumentSpec extends AnyFunSpec with Matchers {
+  if (sys.env.get("KINESIS_SPARK_WRITE_DOCS").contains("1")) ServersDocument.write()
+
+  describe("SERVERS.md") {
+    it("says what the table of differences says") {
+      Files.readString(ServersDocument.file) shouldBe ServersDocument.text
+    }
+  }
+
+  describe("The table of differences") {
+    it("names each once, and each is some server's") {
+      Differences.all.map(_.id).distinct should have size Differences.all.size.toLong
+      KinesisTarget.all.flatMap(_.differences).toSet shouldBe Differences.all.toSet
+    }
+
+    it("claims none of this project's own server") {
+      KinesisTarget.Testkit.differences shouldBe empty
+    }
+  }
+}
