@@ -1,0 +1,81 @@
+"""The connector's JAR is safe on anybody's class path: nothing in it can meet another version of itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pyspark
+
+from kinesis_spark import LocalKinesis
+from kinesis_spark.jars import connector_jar
+from kinesis_spark.local import Record
+
+OURS = ("io/github/kinesisspark/", "org/apache/spark/kinesisspark/")
+
+# Of other versions than Spark's and the SDK's.
+NEIGHBOURS = "io.netty:netty-all:4.1.100.Final,com.fasterxml.jackson.core:jackson-databind:2.15.4"
+
+READ_ALL = """
+import sys
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+options = dict(zip(sys.argv[1::2], sys.argv[2::2], strict=True))
+stream = spark.readStream.format("kinesis").options(**options).load()
+query = stream.writeStream.format("memory").queryName("seen").trigger(availableNow=True).start()
+assert query.awaitTermination(120)
+print("COUNT", spark.table("seen").count())
+"""
+
+
+def entries() -> list[str]:
+    with zipfile.ZipFile(connector_jar()) as jar:
+        return [name for name in jar.namelist() if not name.endswith("/")]
+
+
+def test_every_class_is_ours_or_relocated() -> None:
+    classes = [name for name in entries() if name.endswith(".class")]
+    assert len(classes) > 1000
+    assert [name for name in classes if not name.startswith(OURS)] == []
+
+
+def test_one_file_alone_stands_in_sparks_packages() -> None:
+    in_spark = {Path(name).name.split("$")[0].removesuffix(".class") for name in entries() if name.startswith("org/apache/")}
+    assert in_spark == {"ClusterExecutors"}
+
+
+def test_nothing_of_spark_scala_or_the_logging_api_is_inside() -> None:
+    foreign = ("scala/", "org/slf4j/", "org/apache/spark/sql/", "org/apache/spark/internal/")
+    assert [name for name in entries() if name.startswith(foreign)] == []
+
+
+def test_services_name_only_what_the_jar_has() -> None:
+    with zipfile.ZipFile(connector_jar()) as jar:
+        services = [name for name in jar.namelist() if name.startswith("META-INF/services/") and not name.endswith("/")]
+        providers = [line for name in services for line in jar.read(name).decode().split() if not line.startswith("#")]
+        present = set(jar.namelist())
+    assert "META-INF/services/org.apache.spark.sql.sources.DataSourceRegister" in services
+    assert [provider for provider in providers if f"{provider.replace('.', '/')}.class" not in present] == []
+
+
+def test_it_works_beside_another_netty_and_jackson(kinesis: LocalKinesis, tmp_path: Path) -> None:
+    kinesis.put_records("events", [Record(f"key-{i}", b"x") for i in range(300)])
+    program = tmp_path / "read_all.py"
+    program.write_text(READ_ALL)
+    options = [word for pair in kinesis.options("events").to_dict().items() for word in pair]
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    done = subprocess.run(
+        [
+            *(str(submit), "--master", "local[2]", "--jars", str(connector_jar()), "--packages", NEIGHBOURS),
+            *("--conf", "spark.ui.enabled=false", "--conf", f"spark.pyspark.python={sys.executable}"),
+            *(str(program), *options),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert "COUNT 300" in done.stdout, done.stderr[-4000:]
