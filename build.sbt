@@ -55,6 +55,10 @@ val archunit    = "com.tngtech.archunit" % "archunit"      % Versions.archunit  
 
 val shadedPackage = "io.github.kinesisspark.shaded"
 
+/** sbt's own JAR, without the dependencies, must not take the place of the assembled one. */
+val thinJarAside =
+  Compile / packageBin / artifactPath := target.value / "thin" / s"${name.value}-${version.value}.jar"
+
 /** A test JVM of its own: Spark keeps state per JVM, and sbt's heap is not the suite's. */
 val forkedTests = Seq(
   Test / fork              := true,
@@ -70,6 +74,7 @@ lazy val root = (project in file("."))
 lazy val connector = (project in file("connector"))
   .settings(forkedTests)
   .settings(
+    thinJarAside,
     name := "kinesis-spark",
     libraryDependencies ++= Seq(
       spark      % Provided,
@@ -109,6 +114,7 @@ lazy val connector = (project in file("connector"))
 lazy val testkit = (project in file("testkit"))
   .settings(forkedTests)
   .settings(
+    thinJarAside,
     name := "kinesis-spark-testkit",
     libraryDependencies ++= Seq(
       // HTTP/1.1 and HTTP/2 server; Spark relocates its own Jetty, so this one is safe in Spark's JVM.

@@ -9,7 +9,7 @@ import java.net.{
   UnknownHostException
 }
 import java.nio.channels.{ClosedByInterruptException, ClosedChannelException}
-import java.util.concurrent.{CancellationException, TimeoutException}
+import java.util.concurrent.{CancellationException, CompletionException, ExecutionException, TimeoutException}
 import javax.net.ssl.{SSLHandshakeException, SSLPeerUnverifiedException}
 
 import io.netty.handler.codec.DecoderException
@@ -36,6 +36,9 @@ import scala.util.matching.Regex
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/CommonErrors.html Kinesis: common errors]]
   */
 object FaultClassifier {
+
+  /** A stream, shard or consumer that isn't there; readers ask what it was before they call it lost. */
+  val NotFound = "KINESIS_NOT_FOUND"
 
   /** One line of the table. All that is said must hold; what isn't said holds always.
     *
@@ -224,7 +227,7 @@ object FaultClassifier {
       codes = Set("ResourceInUseException")
     ),
     Row(
-      FaultKind("KINESIS_NOT_FOUND", "It doesn't exist in this account and region, or was deleted."),
+      FaultKind(NotFound, "It doesn't exist in this account and region, or was deleted."),
       Fault.NotFound(_, _),
       "Stream, shard or consumer: the caller has to ask which, and must not take it for a shard's end.",
       codes = Set("ResourceNotFoundException")
@@ -411,7 +414,19 @@ object FaultClassifier {
     row.saying.forall(text => Option(e.getMessage).exists(text.findFirstIn(_).isDefined))
   }
 
-  /** The failure and its causes, outermost first; a loop in them, or a very long chain, is cut. */
-  private[aws] def causes(failure: Throwable): Seq[Throwable] =
-    Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(20).toSeq
+  /** The failure and its causes, outermost first; a loop in them, or a very long chain, is cut. The wrappers that futures
+    * put around a failure are left out, because their message repeats that of what they wrap.
+    */
+  private[aws] def causes(failure: Throwable): Seq[Throwable] = {
+    val chain = Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(20).toSeq
+    chain.filterNot(isWrapper) match {
+      case Nil  => chain
+      case bare => bare
+    }
+  }
+
+  private def isWrapper(e: Throwable) = e match {
+    case _: CompletionException | _: ExecutionException => true
+    case _                                              => false
+  }
 }

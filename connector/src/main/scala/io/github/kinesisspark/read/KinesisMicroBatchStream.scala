@@ -10,7 +10,7 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFacto
 import org.apache.spark.sql.connector.read.streaming._
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.aws.{FaultClassifier, KinesisException}
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan._
@@ -49,6 +49,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   private val minimum    = new BatchMinimum(System.nanoTime())
   private var metrics    = SourceMetrics.none
   private var bounds     = Option.empty[AvailableNow]
+  private var seen       = KinesisOffset.initial
   private var turn       = 0L
 
   override def initialOffset(): Offset = KinesisSourceOffset(KinesisOffset.initial)
@@ -69,17 +70,12 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     val limits   = AdmissionLimits.fromSpark(limit)
     val reading  = (frontier.reading -- lost).filterNot { case (shard, _) => bounds.exists(_.isDone(shard)) }
     val tips     = readers.awaitTips(reading, if (bounds.isEmpty) SettlingPatience else Duration.Inf)
-    failIfAny(tips)
-    if (
-      minimum.holdsBack(
-        limits,
-        tips.values.map(_.records).sum,
-        readers.nearlyFull,
-        System.nanoTime()
-      ) && !frontier.hasNewStreams
-    )
+    failIfAny(tips, from)
+    seen = frontier.end(tips.view.mapValues(_.position).toMap)
+    if (isTooLittle(tips, limits) && !frontier.hasNewStreams) {
+      readers.pause()
       start
-    else {
+    } else {
       turn += 1
       val cuts = readers.admit(tips, limits.most, bounds.fold(Map.empty[ShardKey, Long])(_.caps(tips.values)), turn)
       bounds.foreach(_.taken(cuts))
@@ -91,6 +87,9 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       } else start
     }
   }
+
+  /** How far the readers have read, whether or not a limit let it into a batch. */
+  override def reportLatestOffset(): Offset = KinesisSourceOffset(seen)
 
   /** From here on the query reads what is there now, and ends. */
   override def prepareForTriggerAvailableNow(): Unit = bounds = Some(new AvailableNow(catalog.serviceTime()))
@@ -154,9 +153,16 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     lost
   }
 
-  private def failIfAny(tips: Map[ShardKey, ShardTip]): Unit =
-    tips.values.flatMap(_.failure).headOption.foreach { cause =>
-      throw new KinesisException(cause.errorClass, cause.message)
+  /** AvailableNow waits for nothing: what is there is all there will be. */
+  private def isTooLittle(tips: Map[ShardKey, ShardTip], limits: AdmissionLimits) =
+    bounds.isEmpty &&
+      minimum.holdsBack(limits, tips.values.map(_.records).sum, readers.nearlyFull, System.nanoTime())
+
+  /** A reader's failure is the query's, unless its shard has gone past retention: that is for the next planning. */
+  private def failIfAny(tips: Map[ShardKey, ShardTip], from: KinesisOffset): Unit =
+    for (tip <- tips.values; failure <- tip.failure) {
+      if (failure.errorClass == FaultClassifier.NotFound) catalog.refresh()
+      if (!viewOf(from).lost.contains(tip.shard)) throw new KinesisException(failure.errorClass, failure.message)
     }
 
   private def offsetOf(offset: Offset): KinesisOffset = offset match {

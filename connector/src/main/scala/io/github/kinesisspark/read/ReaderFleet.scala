@@ -40,10 +40,10 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig) extends AutoCl
         if (news) (heard && answers.forall(_.opened)) || elapsed > OpeningPatience
         else (heard && answers.forall(_.settled)) || elapsed > patience
       if (news) lastNews = System.nanoTime()
-      if (enough) tips
+      if (enough && reading.nonEmpty) tips
       else {
         pause(news)
-        await()
+        if (enough) tips else await()
       }
     }
     await()
@@ -96,6 +96,9 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig) extends AutoCl
 
   /** Some executor's readers have little room left. */
   def nearlyFull: Boolean = answers.exists(_.bufferedBytes > config.bufferBytes - PollingRecordPublisher.LargestAnswer)
+
+  /** A moment, because asking again at once would find the same. */
+  def pause(): Unit = pause(news = false)
 
   override def close(): Unit = prober.release(config.source, executors)
 

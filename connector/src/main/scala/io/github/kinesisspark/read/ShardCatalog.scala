@@ -43,6 +43,10 @@ final class ShardCatalog(options: SourceOptions) extends AutoCloseable {
 
   /** Lists now, because somebody waits for the children of a shard; at most once a second. */
   def refreshSoon(): Unit = if (System.nanoTime() - listedAt > 1.second.toNanos) {
+    refresh()
+  }
+
+  def refresh(): Unit = {
     listedAt = System.nanoTime()
     list()
   }

@@ -4,7 +4,7 @@ import java.util.concurrent.LinkedBlockingQueue
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.aws.{FaultClassifier, KinesisException}
 import io.github.kinesisspark.position.{ShardPosition, ShardRange}
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, ShardEnd}
 import io.github.kinesisspark.read.shard.RangeReader._
@@ -45,9 +45,9 @@ final class RangeReader(range: ShardRange, publishers: RecordPublisher.Factory, 
   override def close(): Unit                       = publisher.close()
 
   private def takeNext(): Unit = arrived.take() match {
-    case Left(gone) if gone.errorClass == "KINESIS_NOT_FOUND" => lose(Some(gone))
-    case Left(cause)                                          => throw cause
-    case Right(delivery)                                      => accept(delivery)
+    case Left(gone) if gone.errorClass == FaultClassifier.NotFound => lose(Some(gone))
+    case Left(cause)                                               => throw cause
+    case Right(delivery)                                           => accept(delivery)
   }
 
   private def accept(delivery: Delivery): Unit = {

@@ -132,6 +132,38 @@ abstract class ReadingScenarios(target: KinesisTarget) extends SourceSuite(targe
       batches.filter(_.size == 30).map(_.map(_.shardId).distinct.size).max shouldBe 4
     }
 
+    it("keeps to maxBytesPerTrigger and maxRecordsPerTrigger at once, and passes a record beyond the limit alone") {
+      val stream = newStream(shards = 2)
+      val small  = put(stream, "b", 200)
+      stream.putBytes(Array.fill(5000)('x'.toByte), "large")
+      val log = new BatchLog
+      running(load(stream, "maxBytesPerTrigger" -> "300", "maxRecordsPerTrigger" -> "20"), checkpoint())(log.add) { _ =>
+        eventually(log.rows.size shouldBe small.size + 1)
+      }
+      for ((_, rows) <- log.all) {
+        rows.size should be <= 20
+        // A record counts with its key, which is its text here.
+        if (rows.size > 1) rows.map(_.text.length * 2).sum should be <= 300
+      }
+    }
+
+    it("waits for minRecordsPerTrigger, but no longer than maxTriggerDelay") {
+      val stream = newStream(shards = 2)
+      val log    = new BatchLog
+      running(load(stream, "minRecordsPerTrigger" -> "100", "maxTriggerDelay" -> "5s"), checkpoint())(log.add) {
+        query =>
+          eventually(query.lastProgress should not be null)
+          put(stream, "few", 30)
+          eventually(log.rows.size shouldBe 30)
+          // Two parts that only together are enough.
+          put(stream, "half", 60)
+          put(stream, "other", 60)
+          eventually(log.rows.size shouldBe 150)
+      }
+      // What the delay let through is below the minimum; nothing else is, except at the delay's end.
+      log.all.map(_._2.size).filter(_ > 0).head shouldBe 30
+    }
+
     it("reads what is there with AvailableNow, in batches of the limit, and ends") {
       val stream = newStream(shards = 3)
       val at     = checkpoint()
