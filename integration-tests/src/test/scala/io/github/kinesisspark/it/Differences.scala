@@ -1,7 +1,7 @@
 package io.github.kinesisspark.it
 
 /** Every known difference between a server and the service, and whose it is. `SERVERS.md` is this table in prose; a
-  * conformance scenario shows each, and fails when a server no longer has it.
+  * conformance scenario asserts each, and fails when a server no longer has it; what shows only now and then is canceled there.
   */
 object Differences {
   val NoRateLimits: Difference = Difference(

@@ -31,7 +31,8 @@ object ServersDocument {
        |`kinesis-local` is kinesis-mock from npm. `localstack` answers SubscribeToShard itself and hands all else to an older
        |kinesis-mock. Neither needs Docker: `integration-tests/servers/servers.py --help`. With Docker, `docker-compose.yml` has both.
        |
-       |What each does otherwise than the service; a scenario of the suite shows each, and fails when it is no longer so:
+       |What each does otherwise than the service. A scenario of the suite asserts each, and fails when it is no longer so;
+       |what shows only now and then ("can") cannot be asserted and is reported as canceled, with its id:
        |
        |""".stripMargin + (head +: rule +: rows).mkString("", "\n", "\n") +
       """
