@@ -13,6 +13,7 @@ import software.amazon.awssdk.services.kinesis.model.{
   GetRecordsRequest,
   GetRecordsResponse,
   GetShardIteratorRequest,
+  Record,
   ShardIteratorType
 }
 
@@ -76,15 +77,8 @@ final class PollingRecordPublisher(
     }
 
   private def accept(asked: Long, answer: GetRecordsResponse): Unit = {
-    val records = answer.records.asScala.iterator.map { r =>
-      new KinesisRecord(
-        SequenceNumber.trusted(r.sequenceNumber),
-        r.partitionKey,
-        r.data.asByteArrayUnsafe,
-        r.approximateArrivalTimestamp.toEpochMilli
-      )
-    }.toArray
-    val behind = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
+    val records = answer.records.asScala.iterator.map(recordOf).dropWhile(isRepeated).toArray
+    val behind  = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
     iterator = Option(answer.nextShardIterator)
     pace = if (records.nonEmpty) pace.afterRecords else pace.afterEmpty(behind > 0)
     position =
@@ -95,6 +89,12 @@ final class PollingRecordPublisher(
     // records' overhead until they are dropped, and nothing is read meanwhile.
     memory.giveBack(LargestAnswer - heap)
     sink.deliver(Delivery(records, position, behind, heap, asked))
+  }
+
+  /** An iterator must not go back. One that does (LocalStack's may, at a shard's first record) repeats nothing here. */
+  private def isRepeated(record: KinesisRecord) = position match {
+    case AfterSequenceNumber(last) => record.sequenceNumber <= last
+    case _                         => false
   }
 
   private def whenDone[A](action: String, call: CompletableFuture[A])(next: A => Unit): Unit = {
@@ -188,6 +188,13 @@ object PollingRecordPublisher {
 
   /** How often what seldom mends itself is tried, such as an unknown host or a wrong clock. */
   private val TriesAtTheUnlikely = 5
+
+  private def recordOf(r: Record) = new KinesisRecord(
+    SequenceNumber.trusted(r.sequenceNumber),
+    r.partitionKey,
+    r.data.asByteArrayUnsafe,
+    r.approximateArrivalTimestamp.toEpochMilli
+  )
 
   private val OneCall: AwsRequestOverrideConfiguration =
     AwsRequestOverrideConfiguration.builder.apiCallTimeout(java.time.Duration.ofSeconds(60)).build
