@@ -43,7 +43,9 @@ def test_every_class_is_ours_or_relocated() -> None:
 
 
 def test_one_file_alone_stands_in_sparks_packages() -> None:
-    in_spark = {Path(name).name.split("$")[0].removesuffix(".class") for name in entries() if name.startswith("org/apache/")}
+    in_spark = {
+        Path(name).name.split("$")[0].removesuffix(".class") for name in entries() if name.startswith("org/apache/")
+    }
     assert in_spark == {"ClusterExecutors"}
 
 

@@ -29,6 +29,12 @@ def with_attempt(text: str) -> str:
     return f"{text}@{attempt}"
 
 
+def say(message: dict[str, object]) -> None:
+    """To the test, which reads lines of JSON."""
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
 def main(arguments: dict[str, str]) -> None:
     builder = session.builder("cluster test", arguments["master"])
     for key, value in json.loads(arguments["settings"]).items():
@@ -55,13 +61,13 @@ def main(arguments: dict[str, str]) -> None:
         .option("checkpointLocation", arguments["checkpoint"])
         .start()
     )
-    print(json.dumps({"application": spark.sparkContext.applicationId}), flush=True)
+    say({"application": spark.sparkContext.applicationId})
     sys.stdin.read()
     query.stop()
     failure = query.exception()
     progress = [dict(p.sources[0].metrics) for p in query.recentProgress]
     spark.stop()
-    print(json.dumps({"failure": str(failure) if failure else None, "metrics": progress}), flush=True)
+    say({"failure": str(failure) if failure else None, "metrics": progress})
 
 
 if __name__ == "__main__":

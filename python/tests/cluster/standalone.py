@@ -27,7 +27,9 @@ def standalone_cluster(workers: list[str], directory: Path) -> Iterator[str]:
     """
     with ExitStack() as running:
         log = directory / "master.log"
-        running.enter_context(_daemon("org.apache.spark.deploy.master.Master --host 127.0.0.1 --port 0 --webui-port 0", log))
+        running.enter_context(
+            _daemon("org.apache.spark.deploy.master.Master --host 127.0.0.1 --port 0 --webui-port 0", log)
+        )
         url = wait_until(lambda: re.search(r"spark://[\d.]+:\d+", log.read_text()), "the master's address").group()
         for host in workers:
             worker = f"org.apache.spark.deploy.worker.Worker --host {host} --webui-port 0 --cores 1 --memory 1g"

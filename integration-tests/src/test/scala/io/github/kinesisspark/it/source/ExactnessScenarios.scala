@@ -9,13 +9,16 @@ import scala.util.Random
 
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.functions.{col, udf}
+import org.scalatest.Suites
 
 import io.github.kinesisspark.it.KinesisTarget
 
 /** The one promise: a batch is the same records, whenever, wherever and however often it is read. */
-abstract class ExactnessScenarios(target: KinesisTarget) extends SourceSuite(target.service) {
+final class ExactnessScenarios(target: KinesisTarget) extends SourceSuite(target.service) {
+  override def suiteName: String = s"Exactness on $target"
+  override def suiteId: String   = s"${getClass.getName}-$target"
 
-  describe(s"a batch on $target") {
+  describe("a batch") {
 
     it("re-runs with identical rows when its commit is erased and more data has arrived") {
       val stream = newStream(shards = 2)
@@ -138,5 +141,4 @@ abstract class ExactnessScenarios(target: KinesisTarget) extends SourceSuite(tar
   }
 }
 
-final class TestkitExactnessSpec      extends ExactnessScenarios(KinesisTarget.Testkit)
-final class KinesisLocalExactnessSpec extends ExactnessScenarios(KinesisTarget.KinesisLocal)
+class ExactnessSpec extends Suites(KinesisTarget.selected.map(new ExactnessScenarios(_)): _*)

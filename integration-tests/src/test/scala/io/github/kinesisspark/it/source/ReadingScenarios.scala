@@ -6,14 +6,17 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.Trigger
+import org.scalatest.Suites
 import org.scalatest.time.{Seconds, Span}
 
 import io.github.kinesisspark.it.{KinesisTarget, TestStream}
 
 /** Reads streams as users do, on every server. */
-abstract class ReadingScenarios(target: KinesisTarget) extends SourceSuite(target.service) {
+final class ReadingScenarios(target: KinesisTarget) extends SourceSuite(target.service) {
+  override def suiteName: String = s"Reading on $target"
+  override def suiteId: String   = s"${getClass.getName}-$target"
 
-  describe(s"the source on $target") {
+  describe("the source") {
 
     it("reads every record of every shard once, in the order of its shard") {
       val stream = newStream(shards = 3)
@@ -214,5 +217,4 @@ abstract class ReadingScenarios(target: KinesisTarget) extends SourceSuite(targe
   }
 }
 
-final class TestkitReadingSpec      extends ReadingScenarios(KinesisTarget.Testkit)
-final class KinesisLocalReadingSpec extends ReadingScenarios(KinesisTarget.KinesisLocal)
+class ReadingSpec extends Suites(KinesisTarget.selected.map(new ReadingScenarios(_)): _*)
