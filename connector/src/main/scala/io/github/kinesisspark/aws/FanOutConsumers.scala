@@ -1,6 +1,6 @@
 package io.github.kinesisspark.aws
 
-import io.github.kinesisspark.config.{ConsumerChoice, FanOutOptions, RegistrationTime, StreamOptions}
+import io.github.kinesisspark.config.{ConsumerChoice, FanOutOptions, RegistrationTime, StreamOptions, StreamRef}
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 import org.slf4j.LoggerFactory
 
@@ -16,12 +16,14 @@ import scala.util.control.NonFatal
   * the query stops  release, close
   * }}}
   */
-final class FanOutConsumers private[aws] (
-    streams: Seq[FanOutConsumers.Stream],
+final class FanOutConsumers private (
+    opened: KnownStreams,
+    choices: Map[StreamRef, ConsumerChoice],
     meter: ConsumerMeter,
     claims: ConsumerClaims
 ) extends AutoCloseable {
   import FanOutConsumers._
+  import KnownStreams.Stream
 
   private val log      = LoggerFactory.getLogger(classOf[FanOutConsumers])
   private var claimed  = Vector.empty[ConsumerClaims.Claim]
@@ -34,8 +36,8 @@ final class FanOutConsumers private[aws] (
     *                          `KINESIS_NOT_FOUND` where a consumer was given that isn't there, and all of [[ConsumerDirectory.ready]]
     */
   def resolve(): Map[StreamArn, ConsumerArn] = {
-    streams.foreach(claim)
-    streams.foreach(stream => resolved += stream.arn -> consumerOf(stream))
+    opened.streams.foreach(claim)
+    opened.streams.foreach(stream => resolved += stream.arn -> consumerOf(stream))
     resolved
   }
 
@@ -45,7 +47,9 @@ final class FanOutConsumers private[aws] (
     * @throws KinesisException as [[resolve]]
     */
   def renew(stream: StreamArn): ConsumerArn = {
-    val known  = streams.find(_.arn == stream).getOrElse(throw new NoSuchElementException(s"$stream is not read here"))
+    val known = opened.streams
+      .find(_.arn == stream)
+      .getOrElse(throw new NoSuchElementException(s"$stream is not read here"))
     val before = resolved.get(stream)
     val now    = consumerOf(known)
     if (before.exists(_ != now))
@@ -54,10 +58,12 @@ final class FanOutConsumers private[aws] (
     now
   }
 
-  /** Deregisters the consumers that the options want to be deregistered: those found or registered by name. One that can't be is logged, and
-    * stays; so does one that somebody registered anew since, for its ARN is another.
+  /** Deregisters the consumers that the options want to be deregistered: those found or registered by name. One that can't be is
+    * logged, and stays; so does one that somebody registered anew since, for its ARN is another.
     */
-  def release(): Unit = for (stream <- streams; arn <- resolved.get(stream.arn) if isReleased(stream.choice)) {
+  def release(): Unit = for (
+    stream <- opened.streams; arn <- resolved.get(stream.arn) if isReleased(choiceOf(stream))
+  ) {
     try stream.consumers.deregister(arn)
     catch {
       case NonFatal(e) => log.warn(s"consumer $arn could not be deregistered and is still charged for: ${e.getMessage}")
@@ -72,24 +78,20 @@ final class FanOutConsumers private[aws] (
   override def close(): Unit = {
     claimed.foreach(claims.giveBack)
     claimed = Vector.empty
-    streams.foreach(_.lease.close())
+    opened.close()
   }
 
-  private def begin(): Unit = for (stream <- streams) stream.choice match {
-    case ConsumerChoice.Registered(name, RegistrationTime.Eager, _) =>
-      stream.consumers.register(stream.arn, name): Unit
-    case _ => ()
-  }
+  private def choiceOf(stream: Stream): ConsumerChoice = choices(stream.ref)
 
   private def claim(stream: Stream): Unit = {
-    val mine = ConsumerClaims.Claim(stream.endpoint, stream.arn, nameOf(stream.choice))
+    val mine = ConsumerClaims.Claim(stream.endpoint, stream.arn, nameOf(choiceOf(stream)))
     if (!claimed.contains(mine)) {
       claims.take(mine)
       claimed :+= mine
     }
   }
 
-  private def consumerOf(stream: Stream): ConsumerArn = stream.choice match {
+  private def consumerOf(stream: Stream): ConsumerArn = choiceOf(stream) match {
     case ConsumerChoice.Registered(name, _, _)                 => stream.consumers.ready(stream.arn, name).arn
     case ConsumerChoice.Given(arn) if arn.stream != stream.arn =>
       throw new KinesisException(
@@ -103,30 +105,21 @@ final class FanOutConsumers private[aws] (
 
 object FanOutConsumers {
 
-  /** A stream, and how its consumers are reached. */
-  private[aws] final class Stream(
-      val arn: StreamArn,
-      val choice: ConsumerChoice,
-      val endpoint: Option[java.net.URI],
-      val consumers: ConsumerDirectory,
-      val lease: ClientLease
-  )
-
   /** Describes the streams that were given by name, and registers nothing yet.
     *
-    * @throws KinesisException `KINESIS_NO_REGION`, `KINESIS_NOT_FOUND` where there is no such stream, and others of its description
+    * @throws KinesisException as [[KnownStreams.open]]
     */
   def open(streams: Seq[StreamOptions], options: FanOutOptions): FanOutConsumers =
     open(streams, options, Waiting.real, ConsumerClaims.shared)
 
   /** Registers the consumers that are wanted already at `load()`, and doesn't wait until they are ACTIVE.
     *
-    * @throws KinesisException as [[open]] and [[ConsumerDirectory.register]]
+    * @throws KinesisException as [[KnownStreams.open]] and [[ConsumerDirectory.register]]
     */
   def begin(streams: Seq[StreamOptions], options: FanOutOptions): Unit = {
-    val eager  = streams.filter(s => isEager(options.consumers(s.stream)))
-    val opened = open(eager, options)
-    try opened.begin()
+    val names  = streams.flatMap(s => eagerName(options.consumers(s.stream)).map(s.stream -> _)).toMap
+    val opened = KnownStreams.open(streams.filter(s => names.contains(s.stream)), options.retries)
+    try opened.streams.foreach(stream => stream.consumers.register(stream.arn, names(stream.ref)))
     finally opened.close()
   }
 
@@ -136,44 +129,21 @@ object FanOutConsumers {
       waiting: Waiting,
       claims: ConsumerClaims
   ): FanOutConsumers = {
-    val meter  = new ConsumerMeter
-    val opened = Seq.newBuilder[Stream]
-    try {
-      streams.foreach(stream => opened += open(stream, options, waiting, meter))
-      new FanOutConsumers(opened.result(), meter, claims)
-    } catch {
-      case e: Throwable =>
-        opened.result().foreach(_.lease.close())
-        throw e
-    }
+    val meter = new ConsumerMeter
+    new FanOutConsumers(KnownStreams.open(streams, options.retries, waiting, meter), options.consumers, meter, claims)
   }
 
-  private def open(stream: StreamOptions, options: FanOutOptions, waiting: Waiting, meter: ConsumerMeter): Stream = {
-    val lease = KinesisClients.lease(stream.client, Regions.resolve(stream.stream, stream.client))
-    try {
-      val arn = stream.stream.arn.getOrElse(
-        new StreamDirectory(lease.client, DirectoryRetry(waiting = waiting)).describe(stream.stream).arn
-      )
-      val consumers = new ConsumerDirectory(lease.client, options.retries, waiting, meter)
-      new Stream(arn, options.consumers(stream.stream), stream.client.endpoint, consumers, lease)
-    } catch {
-      case e: Throwable =>
-        lease.close()
-        throw e
-    }
+  private def eagerName(choice: ConsumerChoice): Option[String] = choice match {
+    case ConsumerChoice.Registered(name, RegistrationTime.Eager, _) => Some(name)
+    case _                                                          => None
   }
 
-  private def isEager(choice: ConsumerChoice) = choice match {
-    case ConsumerChoice.Registered(_, RegistrationTime.Eager, _) => true
-    case _                                                       => false
-  }
-
-  private def isReleased(choice: ConsumerChoice) = choice match {
+  private def isReleased(choice: ConsumerChoice): Boolean = choice match {
     case ConsumerChoice.Registered(_, _, deregisterOnStop) => deregisterOnStop
     case ConsumerChoice.Given(_)                           => false
   }
 
-  private def nameOf(choice: ConsumerChoice) = choice match {
+  private def nameOf(choice: ConsumerChoice): String = choice match {
     case ConsumerChoice.Registered(name, _, _) => name
     case ConsumerChoice.Given(arn)             => arn.name
   }

@@ -54,3 +54,6 @@ final case class FanOutRetries(
   * @param factor     at least 1
   */
 final case class RetryOptions(maxRetries: Int, base: FiniteDuration, max: FiniteDuration, factor: Double)
+
+/** What it takes to register, list and deregister consumers. */
+final case class ConsumerOptions(streams: Seq[StreamOptions], retries: FanOutRetries)

@@ -30,8 +30,8 @@ private[config] final class FanOutParser(
     val word       = general.value(registration)
     val deregister = general.value(deregisterOnStop)
     val arns       = streams.flatMap { case (ref, view) => arnOf(ref, view).map(ref -> _) }.toMap
-    val retries    = allRetries()
-    for (w <- word; d <- deregister; r <- retries) yield Read(name, w, d, arns, r)
+    val retried    = retries()
+    for (w <- word; d <- deregister; r <- retried) yield Read(name, w, d, arns, r)
   }
 
   private def arnOf(ref: StreamRef, view: OptionView): Option[ConsumerChoice] = view.value(consumerArn).map { arn =>
@@ -65,8 +65,8 @@ private[config] final class FanOutParser(
     read.name.map(ConsumerChoice.Registered(_, when, read.deregister))
   }
 
-  private def allRetries(): Option[FanOutRetries] = {
-    val read = Seq(registerRetry, deregisterRetry, listRetry, describeRetry, subscribeRetry).map(retries)
+  def retries(): Option[FanOutRetries] = {
+    val read = Seq(registerRetry, deregisterRetry, listRetry, describeRetry, subscribeRetry).map(retriesOf)
     read match {
       case Seq(Some(register), Some(deregister), Some(list), Some(describe), Some(subscribe)) =>
         Some(FanOutRetries(register, deregister, list, describe, subscribe))
@@ -74,7 +74,7 @@ private[config] final class FanOutParser(
     }
   }
 
-  private def retries(opts: RetryOpts): Option[RetryOptions] = {
+  private def retriesOf(opts: RetryOpts): Option[RetryOptions] = {
     val read =
       for {
         retries <- general.value(opts.maxRetries)

@@ -9,10 +9,14 @@ private[config] object SourceOptionsParser {
   import GivenOptions.Setting
   import KinesisOptions._
 
-  def parse(options: Map[String, String]): SourceOptions = {
+  def parse(options: Map[String, String]): SourceOptions = read(options)(_.sourceOptions())
+
+  def parseConsumers(options: Map[String, String]): ConsumerOptions = read(options)(_.consumerOptions())
+
+  private def read[A](options: Map[String, String])(what: Reading => Option[A]): A = {
     val sorted   = GivenOptions.sort(options)
     val reading  = new Reading(sorted)
-    val parsed   = reading.sourceOptions()
+    val parsed   = what(reading)
     val problems = sorted.problems ++ reading.problems.result()
     parsed match {
       case Some(result) if problems.isEmpty => result
@@ -26,21 +30,32 @@ private[config] object SourceOptionsParser {
 
     private val settings: Map[String, Setting] = sorted.general
 
+    private val refs    = streams()
+    private val ownKeys = streamKeys(refs)
+    private val general = viewOf(settings)
+    private val views   = refs.map(ref => ref -> viewOf(settings ++ ownKeys.getOrElse(ref, Map.empty)))
+    private val fanOut  = new FanOutParser(general, views, problems)
+
     def sourceOptions(): Option[SourceOptions] = {
-      val refs      = streams()
-      val ownKeys   = streamKeys(refs)
-      val base      = baseCredentials()
-      val general   = viewOf(settings)
       val admitted  = admission()
-      val views     = refs.map(ref => ref -> viewOf(settings ++ ownKeys.getOrElse(ref, Map.empty)))
-      val perStream = views.map { case (ref, own) => streamOptions(ref, own, base) }
-      checkRoleOptions(general, ownKeys.toSeq)
-      val publisher = new FanOutParser(general, views, problems).publisher()
+      val perStream = eachStream()
+      val publisher = fanOut.publisher()
       val loss      = general.value(failOnDataLoss)
       val discovery = general.value(shardDiscoveryInterval)
       val buffer    = general.value(readerBufferSize)
       for (p <- publisher; a <- admitted; l <- loss; d <- discovery; b <- buffer)
-        yield SourceOptions(perStream.flatten, p, l, a, d, b)
+        yield SourceOptions(perStream, p, l, a, d, b)
+    }
+
+    def consumerOptions(): Option[ConsumerOptions] = {
+      val perStream = eachStream()
+      fanOut.retries().map(ConsumerOptions(perStream, _))
+    }
+
+    private def eachStream(): Seq[StreamOptions] = {
+      val base = baseCredentials()
+      checkRoleOptions(general, ownKeys.toSeq)
+      views.flatMap { case (ref, own) => streamOptions(ref, own, base) }
     }
 
     private def viewOf(of: Map[String, Setting]) = new OptionView(of, problems)
