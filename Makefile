@@ -21,7 +21,7 @@ WHEEL         := dist/kinesis_spark-$(VERSION)-py3-none-any.whl
 SCALA_SOURCES  := build.sbt $(wildcard project/*.scala project/*.sbt project/build.properties) \
                   $(shell find connector/src/main testkit/src/main -type f)
 PYTHON_SOURCES := python/pyproject.toml python/hatch_build.py python/README.md $(shell find python/kinesis_spark -name '*.py' -o -name py.typed)
-PYTHON_CODE    := python examples
+PYTHON_CODE    := python examples integration-tests/servers
 
 # Each is taken up by mypy as a program of its own.
 MYPY_ROOTS := python examples/demo integration-tests/servers
