@@ -217,4 +217,4 @@ final class ReadingScenarios(target: KinesisTarget) extends SourceSuite(target.s
   }
 }
 
-class ReadingSpec extends Suites(KinesisTarget.selected.map(new ReadingScenarios(_)): _*)
+class ReadingSpec extends Suites(EachTarget(new ReadingScenarios(_)): _*)
