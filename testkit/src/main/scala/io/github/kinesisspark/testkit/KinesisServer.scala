@@ -27,7 +27,7 @@ final class KinesisServer private (config: KinesisServerConfig) extends AutoClos
   val streams: Streams = new Streams(config)
 
   /** The subscriptions of SubscribeToShard. */
-  val subscriptions: Subscriptions = new Subscriptions(config)
+  val subscriptions: Subscriptions = new Subscriptions(config, faults)
 
   private val http = new HttpServer(
     config,

@@ -1,6 +1,7 @@
 package io.github.kinesisspark.testkit
 
 import com.fasterxml.jackson.databind.ObjectMapper
+import io.github.kinesisspark.testkit.http.FaultRuleJson
 import picocli.CommandLine
 import picocli.CommandLine.{Command, Option => Flag}
 
@@ -51,6 +52,12 @@ final class Main extends Callable[Integer] {
   var takeoverAfter: FiniteDuration = SubscriptionSettings().takeoverAfter
 
   @Flag(
+    names = Array("--fault"),
+    description = Array("Fault rule in JSON, as POST /_testkit/faults has it. Can be repeated.")
+  )
+  var faults: java.util.List[String] = new java.util.ArrayList[String]
+
+  @Flag(
     names = Array("--manual-clock"),
     description = Array("A clock that stands still until POST /_testkit/clock moves it.")
   )
@@ -81,6 +88,7 @@ final class Main extends Callable[Integer] {
     )
     try {
       streams.asScala.map(Main.stream).foreach { case (name, shards) => server.streams.createStream(name, shards) }
+      faults.asScala.map(Main.fault).foreach(server.faults.add)
       announce(server)
       awaitEnd()
     } finally server.close()
@@ -129,6 +137,9 @@ object Main {
     case finite: FiniteDuration => finite
     case _                      => throw new IllegalArgumentException(s"$text: a time such as 5s expected")
   }
+
+  private[testkit] def fault(json: String): FaultRule =
+    FaultRuleJson.parse(json).fold(error => throw new IllegalArgumentException(s"--fault $json: $error"), identity)
 
   /** Reads `name:shards`; one shard if only a name is given. */
   private[testkit] def stream(text: String): (String, Int) = text.split(':') match {

@@ -22,7 +22,7 @@ final case class LiveSubscription(
 )
 
 /** The subscriptions of SubscribeToShard, for tests to look at. */
-final class Subscriptions private[testkit] (config: KinesisServerConfig) {
+final class Subscriptions private[testkit] (config: KinesisServerConfig, faults: FaultPlan) {
   private val places        = new ConcurrentHashMap[Subscriptions.Key, Place]
   private val accepted      = new AtomicLong
   private[testkit] val time = new Timetable(config.clock)
@@ -59,7 +59,7 @@ final class Subscriptions private[testkit] (config: KinesisServerConfig) {
     val now   = config.clock.millis
     val place = places.computeIfAbsent(Subscriptions.Key(consumer.arn, shard.info.id), _ => new Place(now))
     val taken = place.take(now, config.enforceLimits, config.subscriptions.takeoverAfter.toMillis)(
-      new Subscription(stream, consumer, shard, from, place, config)
+      new Subscription(stream, consumer, shard, from, place, config, faults)
     )
     taken.foreach(_ => accepted.incrementAndGet())
     taken

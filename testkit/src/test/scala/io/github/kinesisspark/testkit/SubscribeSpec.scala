@@ -1,7 +1,5 @@
 package io.github.kinesisspark.testkit
 
-import org.scalatest.concurrent.Eventually
-import org.scalatest.time.{Millis, Seconds, Span}
 import software.amazon.awssdk.http.Protocol
 import software.amazon.awssdk.services.kinesis.model._
 
@@ -9,32 +7,13 @@ import java.time.Duration
 import scala.jdk.CollectionConverters._
 
 /** Subscriptions as an SDK client has them, over HTTP/2. */
-class SubscribeSpec extends ServerSpec with Eventually {
+class SubscribeSpec extends SubscriptionSuite {
   import Clients._
   import Subscriber._
 
   override protected def config: KinesisServerConfig = KinesisServerConfig(tlsPort = Some(0))
 
-  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(20, Seconds), Span(10, Millis))
-
-  private lazy val h2c = closing(client(server.endpoint, Protocol.HTTP2))
   private lazy val tls = closing(client(server.tlsEndpoint.get, Protocol.HTTP2))
-
-  private def consumer(stream: String): String = await(
-    kinesis.registerStreamConsumer { (b: RegisterStreamConsumerRequest.Builder) =>
-      b.streamARN(s"arn:aws:kinesis:us-east-1:000000000000:stream/$stream").consumerName("reader"); ()
-    }
-  ).consumer.consumerARN
-
-  private def subscribe(
-      arn: String,
-      position: StartingPosition = trimHorizon,
-      shard: Int = 0,
-      demand: Long = Long.MaxValue
-  ) =
-    new Subscriber(h2c, arn, shardId(shard), position, demand)
-
-  private def liveOf(arn: String) = server.subscriptions.live.filter(_.consumerArn == arn)
 
   describe("A subscription") {
     for ((name, sdk) <- Seq("cleartext with prior knowledge" -> (() => h2c), "TLS" -> (() => tls)))

@@ -1,7 +1,7 @@
 package io.github.kinesisspark.testkit.http
 
 import io.github.kinesisspark.testkit.action.SubscribeToShard
-import io.github.kinesisspark.testkit.subscription.{Subscription, Timetable, Turn}
+import io.github.kinesisspark.testkit.subscription.{Subscription, SubscriptionEvent, Timetable, Turn}
 import io.github.kinesisspark.testkit.wire.{EventFrame, WireFormat}
 import org.eclipse.jetty.server.{Request => HttpRequest, Response}
 import org.eclipse.jetty.util.Callback
@@ -46,11 +46,17 @@ final private[http] class EventWriter(
   }
 
   private def play(turn: Turn): Unit = turn match {
-    case Turn.Say(event)  => write(EventFrame.event(format, SubscribeToShard.members(event)))
-    case Turn.Wait(until) => wakeAt(until)
-    case Turn.Fail(error) => end(EventFrame.exception(format, error))
-    case Turn.Complete    => end(ByteBuffer.allocate(0))
+    case Turn.Say(event)      => write(frame(event))
+    case Turn.Garble(event)   => write(EventFrame.garbled(frame(event)))
+    case Turn.Fail(error)     => end(EventFrame.exception(format, error))
+    case Turn.Complete        => end(ByteBuffer.allocate(0))
+    case Turn.ResetStream     => close(() => ConnectionReset.streamAlone(callback))
+    case Turn.ResetConnection => close(() => ConnectionReset.now(http, callback))
+    case Turn.Wait(until)     => wakeAt(until)
+    case Turn.Silence         => ()
   }
+
+  private def frame(event: SubscriptionEvent): ByteBuffer = EventFrame.event(format, SubscribeToShard.members(event))
 
   private def write(frame: ByteBuffer): Unit = {
     writing = true
@@ -62,12 +68,21 @@ final private[http] class EventWriter(
     response.write(true, frame, whenDone(() => close(() => callback.succeeded())))
   }
 
-  private def broken(cause: Throwable): Unit = close(() => callback.failed(cause))
+  private def broken(cause: Throwable): Unit = if (cease()) {
+    subscription.abandoned()
+    callback.failed(cause)
+  }
 
-  private def close(complete: () => Unit): Unit = if (over.compareAndSet(false, true)) {
-    alarm.foreach(_.cancel())
+  private def close(complete: () => Unit): Unit = if (cease()) {
     subscription.close()
     complete()
+  }
+
+  /** Whether it had not ceased before. */
+  private def cease(): Boolean = {
+    val first = over.compareAndSet(false, true)
+    if (first) alarm.foreach(_.cancel())
+    first
   }
 
   // An alarm that rings too early does no harm; a new one for every event would cost much.

@@ -23,9 +23,13 @@ final private[testkit] class Place(now: Long) {
     }
   }
 
-  def leave(subscription: Subscription): Unit = synchronized {
+  /** @param held until when nobody gets the seat, if it was this one's */
+  def leave(subscription: Subscription, held: Option[Long]): Unit = synchronized {
     present = present.filterNot(_ eq subscription)
-    holder = holder.filterNot(_ eq subscription)
+    if (holder.exists(_ eq subscription)) {
+      holder = None
+      held.foreach(until => seat = seat.held(until))
+    }
   }
 
   def charge(bytes: Long, now: Long): Unit = synchronized { seat = seat.charged(bytes, now) }

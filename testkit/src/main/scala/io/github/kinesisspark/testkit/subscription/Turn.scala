@@ -7,11 +7,20 @@ sealed private[testkit] trait Turn
 private[testkit] object Turn {
   final case class Say(event: SubscriptionEvent) extends Turn
 
+  /** Says it, with a wrong checksum. */
+  final case class Garble(event: SubscriptionEvent) extends Turn
+
   /** Says why, and ends. */
   final case class Fail(error: ServiceError) extends Turn
 
   /** Ends, without a word. */
   case object Complete extends Turn
+
+  case object ResetStream     extends Turn
+  case object ResetConnection extends Turn
+
+  /** Nothing any more, whatever happens. */
+  case object Silence extends Turn
 
   /** Nothing until that time of the service's clock, or until something happens. */
   final case class Wait(untilMillis: Long) extends Turn
@@ -28,4 +37,8 @@ final private[testkit] case class SubscriptionEvent(
     continuation: Option[String],
     millisBehind: Long,
     children: Option[Vector[ShardInfo]]
-)
+) {
+
+  /** Either without the other is not the end. */
+  def isEnd: Boolean = continuation.isEmpty && children.nonEmpty
+}

@@ -30,6 +30,13 @@ private[testkit] object EventFrame {
       ":exception-type" -> error.code
     )
 
+  /** The frame with a wrong checksum. */
+  def garbled(frame: ByteBuffer): ByteBuffer = {
+    val bytes = ByteBuffer.allocate(frame.remaining).put(frame.duplicate).flip()
+    val last  = bytes.limit() - 1
+    bytes.put(last, (bytes.get(last) ^ 1).toByte)
+  }
+
   private def frame(format: WireFormat, members: Reply.Whole, kind: (String, String)*): ByteBuffer = {
     val headers =
       (kind :+ (":content-type" -> format.contentType)).toMap.view.mapValues(HeaderValue.fromString(_)).toMap
