@@ -41,7 +41,7 @@ object RecordPublisherKind {
   case object Polling extends RecordPublisherKind
 
   /** SubscribeToShard: 2 MB/s per shard and consumer. */
-  case object EnhancedFanOut extends RecordPublisherKind
+  final case class FanOut(options: FanOutOptions) extends RecordPublisherKind
 }
 
 /** How much one micro-batch takes in.
