@@ -178,7 +178,7 @@ object FaultClassifier {
     Row(
       FaultKind(
         "KINESIS_ACCESS_DENIED",
-        "The credentials' policy, or the stream's, doesn't allow this action on this resource."
+        "The credentials' policy, or the stream's, must allow kinesis:<action> on this resource."
       ),
       fatal,
       ended,

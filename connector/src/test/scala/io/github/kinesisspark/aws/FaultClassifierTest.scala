@@ -273,7 +273,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(
       e.getMessage == "[KINESIS_ACCESS_DENIED] GetRecords failed for events/shardId-000000000003: " +
         "AccessDeniedException (Kinesis, HTTP 400, request r-1): User: x is not authorized. " +
-        "The credentials' policy, or the stream's, doesn't allow this action on this resource. Tried 2 times."
+        "The credentials' policy, or the stream's, must allow kinesis:GetRecords on this resource. Tried 2 times."
     )
     assert(e.getCause.isInstanceOf[AwsServiceException])
   }
