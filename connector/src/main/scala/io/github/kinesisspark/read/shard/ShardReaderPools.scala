@@ -1,6 +1,6 @@
 package io.github.kinesisspark.read.shard
 
-import java.util.concurrent.{Executors, ScheduledExecutorService, TimeUnit}
+import java.util.concurrent.{ScheduledExecutorService, ScheduledThreadPoolExecutor, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
 
 import scala.collection.mutable
@@ -17,7 +17,7 @@ object ShardReaderPools {
 
   private lazy val worker: ScheduledExecutorService = {
     val number  = new AtomicInteger
-    val threads = Executors.newScheduledThreadPool(
+    val threads = new ScheduledThreadPoolExecutor(
       2,
       work => {
         val thread = new Thread(work, s"kinesis-shard-readers-${number.incrementAndGet()}")
@@ -25,6 +25,8 @@ object ShardReaderPools {
         thread
       }
     )
+    // Timers of subscriptions are mostly cancelled, long before they are due.
+    threads.setRemoveOnCancelPolicy(true)
     threads.scheduleWithFixedDelay(() => closeExpired(), 30, 30, TimeUnit.SECONDS)
     threads
   }
