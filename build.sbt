@@ -124,6 +124,8 @@ lazy val testkit = (project in file("testkit"))
       // The service's two wire formats.
       "com.fasterxml.jackson.core"       % "jackson-databind"        % Versions.jackson,
       "com.fasterxml.jackson.dataformat" % "jackson-dataformat-cbor" % Versions.jackson,
+      // The frames of SubscribeToShard's answer: the SDK's own encoder, the very one its clients decode with.
+      "software.amazon.eventstream" % "eventstream" % Versions.eventstream,
       // The command line of `java -jar`.
       "info.picocli" % "picocli"      % Versions.picocli,
       "org.slf4j"    % "slf4j-api"    % Versions.slf4j,

@@ -11,6 +11,8 @@ object Versions {
   // Spark's own Jackson, so that tests which run the testkit inside Spark's JVM see one version.
   val jackson = "2.21.2"
   val jetty = "12.1.14"
+  // The one that awsSdk brings.
+  val eventstream = "1.0.1"
   val ujson = "4.3.2"
   val slf4j = "2.0.18"
   val picocli = "4.7.7"

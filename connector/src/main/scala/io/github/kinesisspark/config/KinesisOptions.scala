@@ -53,8 +53,8 @@ object KinesisOptions {
     default = Some("LATEST"),
     doc =
       "Where a query without a checkpoint starts: `LATEST`, `TRIM_HORIZON` or `AT_TIMESTAMP:<time>`, the time being " +
-        "ISO-8601 with an offset, such as `2026-01-31T08:00:00Z`, or milliseconds since 1970 (UTC). A query with a " +
-        "checkpoint goes on from there.",
+        "ISO-8601 with an offset, such as `2026-01-31T08:00:00Z`, or milliseconds since 1970 (UTC). `LATEST` is " +
+        "the second of the service's clock in which the query first plans. A query with a checkpoint goes on from there.",
     perStream = true,
     aliases = Seq("initialPosition")
   )

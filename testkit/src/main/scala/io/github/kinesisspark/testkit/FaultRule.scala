@@ -1,7 +1,6 @@
 package io.github.kinesisspark.testkit
 
 import java.util.SplittableRandom
-import scala.concurrent.duration.FiniteDuration
 
 /** Which of the calls that match a rule it strikes. */
 sealed trait Occurrence
@@ -20,53 +19,12 @@ object Occurrence {
   }
 }
 
-/** What goes wrong. */
-sealed trait FaultEffect
-object FaultEffect {
-
-  /** An error of the service, instead of doing anything. */
-  final case class ServiceCode(code: String, message: String = "Injected fault", status: Int = 400) extends FaultEffect
-
-  /** An HTTP status with no body that the service would write, as a load balancer answers. */
-  final case class HttpStatus(status: Int) extends FaultEffect
-
-  /** The call begins later. */
-  final case class Delay(by: FiniteDuration) extends FaultEffect
-
-  /** The connection is reset. */
-  final case class Reset(at: ResetPoint) extends FaultEffect
-
-  /** The call is done, but half of the answer's body is missing. */
-  case object TruncatedBody extends FaultEffect
-
-  /** The call is done, but the answer's body is noise. */
-  case object GarbageBody extends FaultEffect
-
-  /** PutRecords: a share of the entries is refused, of the rule's shard if it names one. */
-  final case class RefuseEntries(share: Double, code: String = "ProvisionedThroughputExceededException")
-      extends FaultEffect
-
-  /** GetRecords: no records now, and more to come. */
-  final case class EmptyAnswer(millisBehindLatest: Long) extends FaultEffect
-
-  /** The answer's `Date` is wrong by this much. */
-  final case class ClockSkew(by: FiniteDuration) extends FaultEffect
-}
-
-/** When a connection is reset. What a client cannot tell apart differs here: after the call was done, a retry of a
-  * write stores its records twice.
-  */
-sealed trait ResetPoint
-object ResetPoint {
-  case object BeforeCall extends ResetPoint
-  case object AfterCall  extends ResetPoint
-  case object InsideBody extends ResetPoint
-}
-
-/** One thing that goes wrong, and for which calls. A plain value.
+/** One thing that goes wrong, and when. A plain value. What the effect is about decides what the rule matches: calls,
+  * events of subscriptions, or clients that leave them.
   *
   * @param action name of the call, any if absent
   * @param shard of a call that concerns shards; a PutRecords concerns every shard one of its entries goes to
+  * @param afterEvents spares that many events of each subscription
   * @param probability that a call which matches and whose turn it is is struck, decided by the seed alone
   */
 final case class FaultRule(
@@ -76,11 +34,33 @@ final case class FaultRule(
     shard: Option[String] = None,
     occurrence: Occurrence = Occurrence.Always,
     probability: Double = 1.0,
-    seed: Long = 0
+    seed: Long = 0,
+    afterEvents: Long = 0
 )
 
-/** What a rule needs to know of a call. */
-final case class FaultTarget(action: String, stream: Option[String], shards: Set[String])
+/** When in the course of a call. */
+sealed trait FaultMoment
+object FaultMoment {
+  case object Call extends FaultMoment
+
+  /** An event of a subscription is about to be told.
+    *
+    * @param number its place in the subscription, from 1
+    * @param last it is the end of a closed shard
+    */
+  final case class Event(number: Long, last: Boolean) extends FaultMoment
+
+  /** The client has left its subscription. */
+  case object Leaving extends FaultMoment
+}
+
+/** What a rule needs to know. */
+final case class FaultTarget(
+    action: String,
+    stream: Option[String],
+    shards: Set[String],
+    moment: FaultMoment = FaultMoment.Call
+)
 
 /** A rule that strikes a call.
   *
@@ -95,7 +75,13 @@ object FaultRule {
 
   def matches(rule: FaultRule, target: FaultTarget): Boolean =
     rule.action.forall(_ == target.action) && rule.stream.forall(target.stream.contains) &&
-      rule.shard.forall(target.shards)
+      rule.shard.forall(target.shards) && ((rule.effect, target.moment) match {
+        case (_: CallFault, FaultMoment.Call)                       => true
+        case (_: LastEventFault, FaultMoment.Event(number, isLast)) => isLast && number > rule.afterEvents
+        case (_: EventFault, FaultMoment.Event(number, _))          => number > rule.afterEvents
+        case (_: LeavingFault, FaultMoment.Leaving)                 => true
+        case _                                                      => false
+      })
 
   /** A number in [0, 1) that depends on nothing but the seed and the turn. */
   def draw(seed: Long, turn: Long): Double =

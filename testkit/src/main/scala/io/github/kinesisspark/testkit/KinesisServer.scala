@@ -26,9 +26,15 @@ final class KinesisServer private (config: KinesisServerConfig) extends AutoClos
   /** The streams, without HTTP. */
   val streams: Streams = new Streams(config)
 
+  /** The subscriptions of SubscribeToShard. */
+  val subscriptions: Subscriptions = new Subscriptions(config, faults)
+
   private val http = new HttpServer(
     config,
-    Seq(new AdminHandler(config.clock, faults, calls), new KinesisHandler(config, streams, faults, calls))
+    Seq(
+      new AdminHandler(config.clock, faults, calls, subscriptions),
+      new KinesisHandler(config, streams, subscriptions, faults, calls)
+    )
   )
 
   /** Where cleartext clients connect, with HTTP/1.1 or HTTP/2 with prior knowledge. */
@@ -43,7 +49,7 @@ final class KinesisServer private (config: KinesisServerConfig) extends AutoClos
   def clock: ServiceClock = config.clock
   def region: String      = config.region
 
-  override def close(): Unit = http.close()
+  override def close(): Unit = { http.close(); subscriptions.close() }
 }
 
 object KinesisServer {

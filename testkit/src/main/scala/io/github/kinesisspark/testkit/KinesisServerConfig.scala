@@ -17,6 +17,7 @@ import scala.concurrent.duration._
   * @param consumerDelays how long a registered consumer is CREATING and DELETING
   * @param requireSignature whether a call without an Authorization header is refused; signatures are never checked
   * @param futureTimestamps what AT_TIMESTAMP later than now does
+  * @param subscriptions how SubscribeToShard's subscriptions live
   * @param recentCalls how many requests the call log remembers one by one
   */
 final case class KinesisServerConfig(
@@ -35,7 +36,26 @@ final case class KinesisServerConfig(
     consumerDelays: ConsumerDelays = ConsumerDelays(Duration.Zero, Duration.Zero),
     requireSignature: Boolean = false,
     futureTimestamps: FutureTimestamps = FutureTimestamps.Wait,
+    subscriptions: SubscriptionSettings = SubscriptionSettings(),
     recentCalls: Int = 10000
+)
+
+/** How subscriptions live. All times are of the service's clock.
+  *
+  * @param life after which one ends, as it should
+  * @param heartbeat after so long without an event comes one without records
+  * @param takeoverAfter how long after a successful call the next one for the same consumer and shard is refused; after
+  *   that it takes over, and the older subscription ends
+  * @param maxEventBytes data and keys of an event's records; one record comes whatever its size
+  * @param maxEventRecords records of an event
+  * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_SubscribeToShard.html SubscribeToShard]]
+  */
+final case class SubscriptionSettings(
+    life: FiniteDuration = 5.minutes,
+    heartbeat: FiniteDuration = 5.seconds,
+    takeoverAfter: FiniteDuration = 5.seconds,
+    maxEventBytes: Int = 1024 * 1024,
+    maxEventRecords: Int = 10000
 )
 
 /** What a starting timestamp later than the service's clock does. */

@@ -1,11 +1,13 @@
 package io.github.kinesisspark.testkit
 
 import com.fasterxml.jackson.databind.ObjectMapper
+import io.github.kinesisspark.testkit.http.FaultRuleJson
 import picocli.CommandLine
 import picocli.CommandLine.{Command, Option => Flag}
 
 import java.nio.file.{Files, Path, StandardCopyOption}
 import java.util.concurrent.{Callable, CountDownLatch}
+import scala.concurrent.duration.{Duration, FiniteDuration}
 import scala.jdk.CollectionConverters._
 
 /** `java -jar`: starts a server, says where in one line of JSON, and stays until it is told or left alone. */
@@ -37,6 +39,24 @@ final class Main extends Callable[Integer] {
   @Flag(names = Array("--seed"), description = Array("Seed of the gaps between sequence numbers (default 0)."))
   var seed: Long = 0
 
+  @Flag(names = Array("--subscription-life"), description = Array("Until a subscription ends, as in 5s (default 5m)."))
+  var subscriptionLife: FiniteDuration = SubscriptionSettings().life
+
+  @Flag(names = Array("--heartbeat"), description = Array("Until an idle subscription gets an event (default 5s)."))
+  var heartbeat: FiniteDuration = SubscriptionSettings().heartbeat
+
+  @Flag(
+    names = Array("--takeover-after"),
+    description = Array("Until a new subscription takes over in place of being refused (default 5s).")
+  )
+  var takeoverAfter: FiniteDuration = SubscriptionSettings().takeoverAfter
+
+  @Flag(
+    names = Array("--fault"),
+    description = Array("Fault rule in JSON, as POST /_testkit/faults has it. Can be repeated.")
+  )
+  var faults: java.util.List[String] = new java.util.ArrayList[String]
+
   @Flag(
     names = Array("--manual-clock"),
     description = Array("A clock that stands still until POST /_testkit/clock moves it.")
@@ -61,11 +81,14 @@ final class Main extends Callable[Integer] {
         region = region,
         enforceLimits = limits,
         seed = seed,
+        subscriptions =
+          SubscriptionSettings(life = subscriptionLife, heartbeat = heartbeat, takeoverAfter = takeoverAfter),
         clock = if (manualClock) ManualClock() else ServiceClock.shifted()
       )
     )
     try {
       streams.asScala.map(Main.stream).foreach { case (name, shards) => server.streams.createStream(name, shards) }
+      faults.asScala.map(Main.fault).foreach(server.faults.add)
       announce(server)
       awaitEnd()
     } finally server.close()
@@ -103,7 +126,20 @@ final class Main extends Callable[Integer] {
 }
 
 object Main {
-  def main(args: Array[String]): Unit = System.exit(new CommandLine(new Main).execute(args: _*))
+  def main(args: Array[String]): Unit = System.exit(
+    new CommandLine(new Main)
+      .registerConverter(classOf[FiniteDuration], text => duration(text))
+      .execute(args: _*)
+  )
+
+  /** Reads a time with its unit: `250ms`, `5s`, `5m`. */
+  private[testkit] def duration(text: String): FiniteDuration = Duration(text) match {
+    case finite: FiniteDuration => finite
+    case _                      => throw new IllegalArgumentException(s"$text: a time such as 5s expected")
+  }
+
+  private[testkit] def fault(json: String): FaultRule =
+    FaultRuleJson.parse(json).fold(error => throw new IllegalArgumentException(s"--fault $json: $error"), identity)
 
   /** Reads `name:shards`; one shard if only a name is given. */
   private[testkit] def stream(text: String): (String, Int) = text.split(':') match {

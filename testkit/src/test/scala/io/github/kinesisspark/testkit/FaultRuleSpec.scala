@@ -62,4 +62,34 @@ class FaultRuleSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
     FaultRule.refused(0.5, strike, shards).count(identity) should (be > 180 and be < 320)
     FaultRule.refused(0.5, strike, shards) should not be FaultRule.refused(0.5, strike.copy(turn = 2), shards)
   }
+
+  describe("A rule about subscriptions") {
+    def event(number: Long, last: Boolean = false): FaultTarget =
+      FaultTarget("SubscribeToShard", Some("events"), Set("shardId-000000000001"), FaultMoment.Event(number, last))
+
+    it("strikes events and not the call, and a rule about calls the other way round") {
+      FaultRule.matches(FaultRule(FaultEffect.Silence), event(1)) shouldBe true
+      FaultRule.matches(FaultRule(FaultEffect.Silence), get) shouldBe false
+      FaultRule.matches(FaultRule(effect), event(1)) shouldBe false
+      FaultRule.matches(FaultRule(FaultEffect.Silence, shard = Some("shardId-000000000002")), event(1)) shouldBe false
+    }
+
+    it("spares the first events of each subscription") {
+      val rule = FaultRule(FaultEffect.Silence, afterEvents = 2)
+      (1L to 4L).map(n => FaultRule.matches(rule, event(n))) shouldBe Seq(false, false, true, true)
+    }
+
+    it("about the end strikes the last event alone") {
+      val rule = FaultRule(FaultEffect.EndWithheld)
+      FaultRule.matches(rule, event(1)) shouldBe false
+      FaultRule.matches(rule, event(1, last = true)) shouldBe true
+      FaultRule.matches(rule.copy(afterEvents = 1), event(1, last = true)) shouldBe false
+    }
+
+    it("about leaving strikes when a client leaves") {
+      val rule = FaultRule(FaultEffect.PlaceHeld(scala.concurrent.duration.Duration.Zero))
+      FaultRule.matches(rule, event(1)) shouldBe false
+      FaultRule.matches(rule, event(1).copy(moment = FaultMoment.Leaving)) shouldBe true
+    }
+  }
 }

@@ -4,8 +4,11 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
+import software.amazon.awssdk.services.kinesis.model.KinesisException
+
 import java.net.URI
 import java.nio.file.Files
+import scala.concurrent.duration._
 import scala.io.Source
 import scala.jdk.CollectionConverters._
 
@@ -26,6 +29,10 @@ class MainSpec extends AnyFunSpec with Matchers {
       "one",
       "--region",
       "eu-central-1",
+      "--subscription-life",
+      "5s",
+      "--fault",
+      """{"action":"ListStreams","effect":{"type":"httpStatus","status":502}}""",
       "--port-file",
       portFile.toString,
       "--exit-with-stdin",
@@ -41,6 +48,7 @@ class MainSpec extends AnyFunSpec with Matchers {
       val kinesis = client(URI.create(facts.get("endpoint").asText))
       kinesis.shards("events") should have size 3
       kinesis.shards("one") should have size 1
+      (the[KinesisException] thrownBy await(kinesis.listStreams())).statusCode shouldBe 502
       kinesis.close()
       process.getOutputStream.close()
       out.hasNext shouldBe false
@@ -52,5 +60,14 @@ class MainSpec extends AnyFunSpec with Matchers {
     Main.stream("a:4") shouldBe (("a", 4))
     Main.stream("a") shouldBe (("a", 1))
     Seq("a:0", "a:b", "a:1:2").foreach(text => an[IllegalArgumentException] should be thrownBy Main.stream(text))
+  }
+
+  it("reads times with their units, and fault rules in JSON") {
+    Main.duration("5s") shouldBe 5.seconds
+    Main.duration("250ms") shouldBe 250.millis
+    Seq("5", "soon", "Inf").foreach(text => an[IllegalArgumentException] should be thrownBy Main.duration(text))
+    Main.fault("""{"shard":"s","effect":{"type":"silence"}}""") shouldBe
+      FaultRule(FaultEffect.Silence, shard = Some("s"))
+    an[IllegalArgumentException] should be thrownBy Main.fault("""{"effect":{"type":"flood"}}""")
   }
 }

@@ -11,79 +11,17 @@ import java.util.Locale
 /** GetShardIterator and GetRecords. */
 private[testkit] object ReadOperations {
   import Operation.Operation
-  import ShardStore.StartingPoint
 
   val all: Map[String, Operation] = Map("GetShardIterator" -> iterator _, "GetRecords" -> records _)
 
   private def iterator(request: Request): Outcome = {
     val stream   = request.readyStream
     val shard    = stream.shard(request.fields.requiredText("ShardId")).fold(_.raise(), identity)
-    val start    = startingPoint(request, stream, shard)
+    val start    = StartingPosition.read(request, stream, shard, StartingPosition.OfIterator, request.fields)
     val position =
       shard.positionOf(start, request.now).getOrElse(stream.rateExceeded(shard.info.id).raise())
     val text = seal(request, stream, shard.info.id, position)
     Outcome(Reply.Members(_.text("ShardIterator", text)))
-  }
-
-  private def startingPoint(request: Request, stream: Stream, shard: ShardStore): StartingPoint =
-    request.fields.requiredText("ShardIteratorType") match {
-      case "TRIM_HORIZON" => StartingPoint.TrimHorizon
-      case "LATEST"       => StartingPoint.Latest
-      case "AT_TIMESTAMP" =>
-        val time = request.fields
-          .time("Timestamp")
-          .getOrElse(
-            ServiceError
-              .invalidArgument("Must specify timestampInMillis parameter for iterator of type AT_TIMESTAMP.")
-              .raise()
-          )
-        ListShards.checkNotInFuture(request, time)
-        StartingPoint.AtTime(time)
-      case kind @ ("AT_SEQUENCE_NUMBER" | "AFTER_SEQUENCE_NUMBER") =>
-        val text = request.fields
-          .text("StartingSequenceNumber")
-          .getOrElse(
-            ServiceError
-              .invalidArgument(s"Must specify StartingSequenceNumber parameter for iterator of type $kind.")
-              .raise()
-          )
-        ordinalOf(request, stream, shard, text) match {
-          case None          => StartingPoint.TrimHorizon
-          case Some(ordinal) => StartingPoint.AtOrdinal(if (kind == "AT_SEQUENCE_NUMBER") ordinal else ordinal + 1)
-        }
-      case other =>
-        ServiceError
-          .validation(
-            other,
-            "shardIteratorType",
-            "Member must satisfy enum value set: [AFTER_SEQUENCE_NUMBER, LATEST, AT_TIMESTAMP, AT_SEQUENCE_NUMBER, " +
-              "TRIM_HORIZON]"
-          )
-          .raise()
-    }
-
-  // None for 0, which is below every number. A number of another shard is refused; one that is trimmed is not.
-  private def ordinalOf(request: Request, stream: Stream, shard: ShardStore, text: String): Option[Long] = {
-    if (!SequenceNumber.isWellFormed(text))
-      ServiceError
-        .validation(
-          text,
-          "startingSequenceNumber",
-          "Member must satisfy regular expression pattern: 0|([1-9]\\d{0,128})"
-        )
-        .raise()
-    if (text == "0") None
-    else {
-      val number = SequenceNumber.parse(text).filter(shard.owns).getOrElse {
-        ServiceError
-          .invalidArgument(
-            s"StartingSequenceNumber $text used in GetShardIterator on shard ${shard.info.id} in stream ${stream.name} " +
-              s"under account ${request.config.accountId} is invalid because it did not come from this stream."
-          )
-          .raise()
-      }
-      Some(number.ordinal)
-    }
   }
 
   private def records(request: Request): Outcome = {
@@ -123,7 +61,8 @@ private[testkit] object ReadOperations {
   private def seal(request: Request, stream: Stream, shard: String, position: ReadPosition): String =
     ShardIterator(stream.name, stream.createdAt, stream.incarnation, shard, position, request.now).encode
 
-  private def writeChild(out: Writer, child: ShardInfo): Unit = {
+  /** A child as the last answer of a closed shard shows it. */
+  def writeChild(out: Writer, child: ShardInfo): Unit = {
     out.text("ShardId", child.id)
     out.texts("ParentShards", child.parents)
     ListShards.writeRange(out, child.range)

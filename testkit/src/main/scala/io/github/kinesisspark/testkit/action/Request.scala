@@ -1,6 +1,6 @@
 package io.github.kinesisspark.testkit.action
 
-import io.github.kinesisspark.testkit.{FaultEffect, KinesisServerConfig, Streams, Strike}
+import io.github.kinesisspark.testkit.{FaultEffect, KinesisServerConfig, Streams, Strike, Subscriptions}
 import io.github.kinesisspark.testkit.model._
 import io.github.kinesisspark.testkit.wire.{Fields, Reply}
 
@@ -10,6 +10,7 @@ import io.github.kinesisspark.testkit.wire.{Fields, Reply}
 final private[testkit] class Request(
     val fields: Fields,
     val streams: Streams,
+    val subscriptions: Subscriptions,
     val config: KinesisServerConfig,
     strikes: Vector[Strike]
 ) {
@@ -81,8 +82,8 @@ private[testkit] object Operation {
   /** An operation of the service: it answers or raises a [[ServiceException]]. */
   type Operation = Request => Outcome
 
-  /** Every operation by its name on the wire. SubscribeToShard, whose answer is a stream of events, is to join here. */
+  /** Every operation by its name on the wire. */
   val all: Map[String, Operation] =
     StreamOperations.all ++ ReshardOperations.all ++ ListShards.all ++ ReadOperations.all ++ WriteOperations.all ++
-      ConsumerOperations.all
+      ConsumerOperations.all ++ SubscribeToShard.all
 }

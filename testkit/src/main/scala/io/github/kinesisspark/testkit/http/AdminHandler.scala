@@ -12,9 +12,15 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.time.{Duration, Instant}
 import scala.util.Try
 
-/** The server's own controls under `/_testkit/`, for tests in other processes: `health`, `calls`, `faults`, `clock`. */
-final private[testkit] class AdminHandler(clock: ServiceClock, faults: FaultPlan, calls: CallLog)
-    extends Handler.Abstract {
+/** The server's own controls under `/_testkit/`, for tests in other processes: `health`, `calls`, `faults`, `clock`,
+  * `subscriptions`.
+  */
+final private[testkit] class AdminHandler(
+    clock: ServiceClock,
+    faults: FaultPlan,
+    calls: CallLog,
+    subscriptions: Subscriptions
+) extends Handler.Abstract {
   import AdminHandler._
 
   override def handle(request: Request, response: Response, callback: Callback): Boolean = {
@@ -42,8 +48,9 @@ final private[testkit] class AdminHandler(clock: ServiceClock, faults: FaultPlan
         case Right(rule) => faults.add(rule); (200, faultsJson)
         case Left(error) => refuse(error)
       }
-    case ("POST", "clock") => move(json)
-    case _                 => (404, node().put("error", s"No $method $Prefix$what"))
+    case ("GET", "subscriptions") => (200, subscriptionsJson)
+    case ("POST", "clock")        => move(json)
+    case _                        => (404, node().put("error", s"No $method $Prefix$what"))
   }
 
   private def move(json: JsonNode): (Int, JsonNode) = clock match {
@@ -63,6 +70,24 @@ final private[testkit] class AdminHandler(clock: ServiceClock, faults: FaultPlan
       list.add(FaultRuleJson.write(count.rule).put("matched", count.matched).put("struck", count.struck))
     }
     node().set[ObjectNode]("rules", list)
+  }
+
+  private def subscriptionsJson: JsonNode = {
+    val json = node().put("opened", subscriptions.opened)
+    val live = json.putArray("live")
+    subscriptions.live.foreach { s =>
+      live
+        .addObject()
+        .put("consumerArn", s.consumerArn)
+        .put("stream", s.stream)
+        .put("shardId", s.shardId)
+        .put("sinceMillis", s.sinceMillis)
+        .put("events", s.events)
+        .put("records", s.records)
+    }
+    val most = json.putObject("mostAtOnce")
+    subscriptions.mostAtOnce.foreach { case (arn, count) => most.put(arn, count) }
+    json
   }
 
   private def callsJson: JsonNode = {

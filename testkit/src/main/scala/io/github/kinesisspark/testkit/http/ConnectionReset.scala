@@ -18,6 +18,9 @@ private[http] object ConnectionReset {
     callback.failed(Cause)
   }
 
+  /** Resets the HTTP/2 stream of a request whose answer has begun; with HTTP/1.1 its connection. */
+  def streamAlone(callback: Callback): Unit = callback.failed(Cause)
+
   /** Sends the head and `part` of the body, then cuts. */
   def insideBody(request: Request, response: Response, part: Vector[ByteBuffer], callback: Callback): Unit = {
     val cutting = Callback.from(() => now(request, callback))

@@ -1,10 +1,11 @@
 package io.github.kinesisspark.testkit.http
 
-import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.{JsonNodeFactory, ObjectNode}
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.github.kinesisspark.testkit._
 
 import scala.concurrent.duration._
+import scala.util.Try
 
 /** Fault rules as JSON, for tests in other processes:
   * {{{
@@ -13,11 +14,17 @@ import scala.concurrent.duration._
   *  "probability": 0.5, "seed": 1,
   *  "effect": {"type": "serviceCode", "code": "InternalFailure", "message": "...", "status": 500}}
   * }}}
-  * Effects: `serviceCode` (code, message, status), `httpStatus` (status), `delay` (millis), `reset` (at: `beforeCall`,
+  * Of a call: `serviceCode` (code, message, status), `httpStatus` (status), `delay` (millis), `reset` (at: `beforeCall`,
   * `afterCall` or `insideBody`), `truncatedBody`, `garbageBody`, `refuseEntries` (share, code), `emptyAnswer`
-  * (millisBehindLatest), `clockSkew` (millis).
+  * (millisBehindLatest), `clockSkew` (millis). Of a subscription's event, after the first `afterEvents` of it if the rule
+  * has that: `errorEvent` (code, message), `delayEvent` (millis), `resetStream`, `resetConnection`, `silence`,
+  * `abruptEnd`, `corruptFrame`, `continuationMissing`; of its last one: `endWithContinuation`, `endWithheld`. Of a client
+  * that leaves: `placeHeld` (millis).
   */
-private[http] object FaultRuleJson {
+private[testkit] object FaultRuleJson {
+
+  def parse(text: String): Either[String, FaultRule] =
+    Try(mapper.readTree(text)).toEither.left.map(_.getMessage).flatMap(read)
 
   def read(json: JsonNode): Either[String, FaultRule] = for {
     _      <- unknown(json, RuleMembers)
@@ -29,7 +36,8 @@ private[http] object FaultRuleJson {
     text(json, "shard"),
     readOccurrence(json),
     json.path("probability").asDouble(1.0),
-    json.path("seed").asLong(0)
+    json.path("seed").asLong(0),
+    json.path("afterEvents").asLong(0)
   )
 
   def write(rule: FaultRule): ObjectNode = {
@@ -43,6 +51,7 @@ private[http] object FaultRuleJson {
       case Occurrence.Every(n) => json.put("every", n)
       case Occurrence.After(n) => json.put("after", n)
     }
+    if (rule.afterEvents > 0) json.put("afterEvents", rule.afterEvents)
     json.put("probability", rule.probability).put("seed", rule.seed)
     json.set[ObjectNode]("effect", writeEffect(rule.effect))
   }
@@ -58,10 +67,14 @@ private[http] object FaultRuleJson {
       text(json, "code").toRight("serviceCode needs a code").map { code =>
         FaultEffect.ServiceCode(code, text(json, "message").getOrElse("Injected fault"), json.path("status").asInt(400))
       }
+    case "errorEvent" =>
+      text(json, "code").toRight("errorEvent needs a code").map { code =>
+        FaultEffect.ErrorEvent(code, text(json, "message").getOrElse("Injected fault"))
+      }
+    case "delayEvent"    => Right(FaultEffect.DelayEvent(json.path("millis").asLong.millis))
+    case "placeHeld"     => Right(FaultEffect.PlaceHeld(json.path("millis").asLong.millis))
     case "httpStatus"    => Right(FaultEffect.HttpStatus(json.path("status").asInt(503)))
     case "delay"         => Right(FaultEffect.Delay(json.path("millis").asLong.millis))
-    case "truncatedBody" => Right(FaultEffect.TruncatedBody)
-    case "garbageBody"   => Right(FaultEffect.GarbageBody)
     case "emptyAnswer"   => Right(FaultEffect.EmptyAnswer(json.path("millisBehindLatest").asLong(1000)))
     case "clockSkew"     => Right(FaultEffect.ClockSkew(json.path("millis").asLong.millis))
     case "refuseEntries" =>
@@ -74,7 +87,7 @@ private[http] object FaultRuleJson {
     case "reset" =>
       val at = text(json, "at").getOrElse("beforeCall")
       ResetPoints.collectFirst { case (point, `at`) => FaultEffect.Reset(point) }.toRight(s"Unknown reset point $at")
-    case other => Left(s"Unknown effect type '$other'")
+    case other => Bare.collectFirst { case (effect, `other`) => effect }.toRight(s"Unknown effect type '$other'")
   }
 
   private def writeEffect(effect: FaultEffect): ObjectNode = {
@@ -84,13 +97,16 @@ private[http] object FaultRuleJson {
         json.put("type", "serviceCode").put("code", code).put("message", message).put("status", status)
       case FaultEffect.HttpStatus(status)         => json.put("type", "httpStatus").put("status", status)
       case FaultEffect.Delay(by)                  => json.put("type", "delay").put("millis", by.toMillis)
-      case FaultEffect.TruncatedBody              => json.put("type", "truncatedBody")
-      case FaultEffect.GarbageBody                => json.put("type", "garbageBody")
       case FaultEffect.EmptyAnswer(behind)        => json.put("type", "emptyAnswer").put("millisBehindLatest", behind)
       case FaultEffect.ClockSkew(by)              => json.put("type", "clockSkew").put("millis", by.toMillis)
       case FaultEffect.RefuseEntries(share, code) =>
         json.put("type", "refuseEntries").put("share", share).put("code", code)
-      case FaultEffect.Reset(at) => json.put("type", "reset").put("at", ResetPoints(at))
+      case FaultEffect.Reset(at)                 => json.put("type", "reset").put("at", ResetPoints(at))
+      case FaultEffect.ErrorEvent(code, message) =>
+        json.put("type", "errorEvent").put("code", code).put("message", message)
+      case FaultEffect.DelayEvent(by) => json.put("type", "delayEvent").put("millis", by.toMillis)
+      case FaultEffect.PlaceHeld(by)  => json.put("type", "placeHeld").put("millis", by.toMillis)
+      case bare                       => json.put("type", Bare(bare))
     }
   }
 
@@ -104,8 +120,24 @@ private[http] object FaultRuleJson {
   private def text(json: JsonNode, name: String): Option[String] =
     Option(json.get(name)).filter(_.isTextual).map(_.asText)
 
+  private val mapper = new ObjectMapper
+
   private val RuleMembers =
-    Set("action", "stream", "shard", "first", "every", "after", "probability", "seed", "effect")
+    Set("action", "stream", "shard", "first", "every", "after", "probability", "seed", "afterEvents", "effect")
+
+  // Effects that need no more than their name.
+  private val Bare: Map[FaultEffect, String] = Map(
+    FaultEffect.TruncatedBody       -> "truncatedBody",
+    FaultEffect.GarbageBody         -> "garbageBody",
+    FaultEffect.ResetStream         -> "resetStream",
+    FaultEffect.ResetConnection     -> "resetConnection",
+    FaultEffect.Silence             -> "silence",
+    FaultEffect.AbruptEnd           -> "abruptEnd",
+    FaultEffect.CorruptFrame        -> "corruptFrame",
+    FaultEffect.ContinuationMissing -> "continuationMissing",
+    FaultEffect.EndWithContinuation -> "endWithContinuation",
+    FaultEffect.EndWithheld         -> "endWithheld"
+  )
 
   private val ResetPoints: Map[ResetPoint, String] = Map(
     ResetPoint.BeforeCall -> "beforeCall",

@@ -1,9 +1,10 @@
 package io.github.kinesisspark.testkit.http
 
 import io.github.kinesisspark.testkit._
-import io.github.kinesisspark.testkit.action.{Operation, Outcome, Request, WriteOperations}
+import io.github.kinesisspark.testkit.action.{Operation, Outcome, Request, StartingPosition, WriteOperations}
 import io.github.kinesisspark.testkit.model.{AccountQuota, ServiceError, ServiceException, ShardIterator, ShardPage}
-import io.github.kinesisspark.testkit.wire.{Fields, Reply, WireFormat}
+import io.github.kinesisspark.testkit.subscription.Subscription
+import io.github.kinesisspark.testkit.wire.{EventFrame, Fields, Reply, WireFormat}
 import org.eclipse.jetty.http.HttpHeader
 import org.eclipse.jetty.io.Content
 import org.eclipse.jetty.server.{Handler, Request => HttpRequest, Response}
@@ -21,6 +22,7 @@ import scala.util.control.NonFatal
 final private[testkit] class KinesisHandler(
     config: KinesisServerConfig,
     streams: Streams,
+    subscriptions: Subscriptions,
     faults: FaultPlan,
     calls: CallLog
 ) extends Handler.Abstract {
@@ -84,9 +86,23 @@ final private[testkit] class KinesisHandler(
       val operation = Operation.all.getOrElse(action, ServiceError.unknownOperation(action).raise())
       if (config.enforceLimits && !quota.take(action, at))
         ServiceError.limitExceeded(s"Rate exceeded for $action under account ${config.accountId}.").raise()
-      val outcome = operation(new Request(parsed.fold(_.raise(), identity), streams, config, struck))
-      send(200, Reply.encode(outcome.reply, wire), None, outcome)
+      val outcome = operation(new Request(parsed.fold(_.raise(), identity), streams, subscriptions, config, struck))
+      outcome.reply match {
+        case whole: Reply.Whole         => send(200, Reply.encode(whole, wire), None, outcome)
+        case Reply.Events(subscription) => stream(subscription, outcome)
+      }
     }
+
+    // A fault that spoils the answer spoils its first frame, and nothing comes after it.
+    private def stream(subscription: Subscription, outcome: Outcome): Unit =
+      if (effects.exists(SpoilsBody)) {
+        subscription.close()
+        send(200, Vector(EventFrame.initialResponse(wire)), None, outcome, EventFrame.ContentType)
+      } else {
+        begin(200, EventFrame.ContentType)
+        record(200, None, outcome)
+        new EventWriter(subscription, wire, http, response, callback, subscriptions.time).start()
+      }
 
     private def fail(error: ServiceError): Unit = {
       response.getHeaders.put("x-amzn-ErrorType", error.code)
@@ -99,17 +115,28 @@ final private[testkit] class KinesisHandler(
 
     private def wire: WireFormat = format.getOrElse(WireFormat.Json)
 
-    private def send(status: Int, whole: Vector[ByteBuffer], error: Option[String], outcome: Outcome): Unit =
+    private def begin(status: Int, contentType: String): Unit = {
+      val skew    = effects.collect { case FaultEffect.ClockSkew(by) => by.toMillis }.sum
+      val headers = response.getHeaders
+      response.setStatus(status)
+      headers.put("x-amzn-RequestId", UUID.randomUUID.toString)
+      headers.put(HttpHeader.DATE, HttpDate.format(Instant.ofEpochMilli(config.clock.millis + skew)))
+      headers.put(HttpHeader.CONTENT_TYPE, contentType)
+      ()
+    }
+
+    private def send(
+        status: Int,
+        whole: Vector[ByteBuffer],
+        error: Option[String],
+        outcome: Outcome,
+        contentType: String = wire.contentType
+    ): Unit =
       if (effects.contains(FaultEffect.Reset(ResetPoint.AfterCall))) reset()
       else {
-        val skew = effects.collect { case FaultEffect.ClockSkew(by) => by.toMillis }.sum
         val body = spoiled(whole)
-        response.setStatus(status)
-        val headers = response.getHeaders
-        headers.put("x-amzn-RequestId", UUID.randomUUID.toString)
-        headers.put(HttpHeader.DATE, HttpDate.format(Instant.ofEpochMilli(config.clock.millis + skew)))
-        headers.put(HttpHeader.CONTENT_TYPE, wire.contentType)
-        headers.put(HttpHeader.CONTENT_LENGTH, body.iterator.map(_.remaining.toLong).sum)
+        begin(status, contentType)
+        response.getHeaders.put(HttpHeader.CONTENT_LENGTH, body.iterator.map(_.remaining.toLong).sum)
         if (effects.contains(FaultEffect.Reset(ResetPoint.InsideBody))) {
           record(0, None, none)
           ConnectionReset.insideBody(http, response, halved(body), callback)
@@ -168,10 +195,11 @@ final private[testkit] class KinesisHandler(
   }
 
   private def startOf(fields: Fields): Option[String] = try
-    fields.text("ShardIteratorType").map { kind =>
-      (kind +: (fields.text("StartingSequenceNumber").toVector ++ fields.time("Timestamp").map(_.toString)))
-        .mkString(" ")
-    }
+    StartingPosition
+      .describe(StartingPosition.OfIterator, fields)
+      .orElse(
+        fields.structure("StartingPosition").flatMap(StartingPosition.describe(StartingPosition.OfSubscription, _))
+      )
   catch {
     case _: ServiceException => None
   }
@@ -185,6 +213,13 @@ private[testkit] object KinesisHandler {
   private val Garbage      = Array.tabulate[Byte](512)(i => (i * 31 + 7).toByte)
   private val none         = Outcome.done
   private val HttpDate     = DateTimeFormatter.RFC_1123_DATE_TIME.withZone(ZoneOffset.UTC)
+
+  private val SpoilsBody: Set[FaultEffect] = Set(
+    FaultEffect.Reset(ResetPoint.AfterCall),
+    FaultEffect.Reset(ResetPoint.InsideBody),
+    FaultEffect.TruncatedBody,
+    FaultEffect.GarbageBody
+  )
 
   /** The first half of a body's bytes. */
   private def halved(body: Vector[ByteBuffer]): Vector[ByteBuffer] = {

@@ -7,6 +7,8 @@ object Quota {
   val GetRecordsCallsPerShard: Long       = 5
   val GetRecordsBytesPerShard: Long       = 2L * MiB
   val GetShardIteratorCallsPerShard: Long = 5
+  val SubscribeCallsPerShard: Long        = 1
+  val SubscriptionBytesPerShard: Long     = 2L * MiB
   val WriteRecordsPerShard: Long          = 1000
   val WriteBytesPerShard: Long            = 1L * MiB
   val ListShardsCallsPerStream: Long      = 1000

@@ -22,6 +22,15 @@ final case class RateLimit(perSecond: Long, left: Double, owing: Boolean, at: Lo
     !current.owing && current.left > 0
   }
 
+  /** From when on it is free, if nothing else is charged until then. */
+  def freeFrom(now: Long): Long =
+    if (isFree(now)) now
+    else {
+      val current = refilled(now)
+      val missing = if (current.owing) perSecond - current.left else 1.0
+      now + math.ceil(missing * 1000 / perSecond).toLong
+    }
+
   /** Charges what a call turned out to cost. */
   def charge(amount: Long, now: Long): RateLimit = {
     val current = refilled(now)

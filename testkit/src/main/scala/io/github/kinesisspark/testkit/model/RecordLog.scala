@@ -135,15 +135,18 @@ object RecordLog {
     def count: Int                      = index.until - index.from
     def buffer: ByteBuffer              = ByteBuffer.wrap(bytes, from, to - from)
     def records: Iterator[StoredRecord] = Iterator.range(index.from, index.until).map { i =>
-      val start = if (i == 0) 0 else index.ends(i - 1)
+      val start = startOf(i)
       val data  = ByteBuffer.wrap(bytes, index.ends(i) - index.dataLengths(i), index.dataLengths(i)).slice
       val key   = Option.when(index.keyLengths(i) != NoKey) {
         val at = start + AfterArrival + KeyField.length + headerSize(index.keyLengths(i))
         new String(bytes, at, index.keyLengths(i), UTF_8)
       }
-      val sequence = new String(bytes, start + 1 + SequenceField.length, SequenceNumber.Digits, ISO_8859_1)
-      StoredRecord(sequence, index.arrivals(i), key, data)
+      StoredRecord(sequenceOf(i), index.arrivals(i), key, data)
     }
+    private[RecordLog] def lastSequence: String = sequenceOf(index.until - 1)
+    private def startOf(i: Int): Int            = if (i == 0) 0 else index.ends(i - 1)
+    private def sequenceOf(i: Int): String      =
+      new String(bytes, startOf(i) + 1 + SequenceField.length, SequenceNumber.Digits, ISO_8859_1)
     private[RecordLog] def lastOrdinal: Long = index.ordinals(index.until - 1)
     private[RecordLog] def lastArrival: Long = index.arrivals(index.until - 1)
   }
@@ -152,6 +155,7 @@ object RecordLog {
   final case class Slices(slices: Vector[Slice], count: Int, bytes: Long) {
     def lastOrdinal: Option[Long]       = slices.lastOption.map(_.lastOrdinal)
     def lastArrival: Option[Long]       = slices.lastOption.map(_.lastArrival)
+    def lastSequence: Option[String]    = slices.lastOption.map(_.lastSequence)
     def records: Iterator[StoredRecord] = slices.iterator.flatMap(_.records)
   }
 

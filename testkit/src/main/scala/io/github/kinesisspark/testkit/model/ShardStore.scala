@@ -1,6 +1,7 @@
 package io.github.kinesisspark.testkit.model
 
 import java.util.SplittableRandom
+import java.util.concurrent.CopyOnWriteArrayList
 
 /** One shard's records, the numbers it gives out, and what is left of its quotas. Its lock is the only one that reading
   * and writing take; nothing slow happens under it.
@@ -17,12 +18,19 @@ final private[testkit] class ShardStore(val info: ShardInfo, incarnation: Int, s
   private var iterators    = RateLimit.full(Quota.GetShardIteratorCallsPerShard, info.madeAtMillis)
   private var writes       = RateLimit.full(Quota.WriteRecordsPerShard, info.madeAtMillis)
   private var writtenBytes = RateLimit.full(Quota.WriteBytesPerShard, info.madeAtMillis)
+  private val watchers     = new CopyOnWriteArrayList[Runnable]
 
   /** Appends a record.
     *
     * @param metered whether it counts against the write quota
     */
-  def append(key: Option[String], data: Array[Byte], now: Long, metered: Boolean): Append = synchronized {
+  def append(key: Option[String], data: Array[Byte], now: Long, metered: Boolean): Append = {
+    val appended = appendAlone(key, data, now, metered)
+    if (!watchers.isEmpty) wake()
+    appended
+  }
+
+  private def appendAlone(key: Option[String], data: Array[Byte], now: Long, metered: Boolean): Append = synchronized {
     if (closed) Append.Closed
     else if (metered && !takeWrite(key.fold(0)(_.length) + data.length, now)) Append.Throttled
     else {
@@ -37,10 +45,19 @@ final private[testkit] class ShardStore(val info: ShardInfo, incarnation: Int, s
     *
     * @return the ending sequence number, above all records'
     */
-  def close(now: Long): String = synchronized {
-    closed = true
-    number(takeOrdinal(), now)
+  def close(now: Long): String = {
+    val ending = synchronized {
+      closed = true
+      number(takeOrdinal(), now)
+    }
+    wake()
+    ending
   }
+
+  /** Calls it after whatever may matter to a reader, outside the lock; it may be called for nothing. */
+  def watch(watcher: Runnable): Unit   = { watchers.add(watcher); () }
+  def unwatch(watcher: Runnable): Unit = { watchers.remove(watcher); () }
+  def wake(): Unit                     = watchers.forEach(_.run())
 
   /** The records from a position on.
     *
@@ -54,26 +71,58 @@ final private[testkit] class ShardStore(val info: ShardInfo, incarnation: Int, s
       resolve(position, now) match {
         case None          => Read.Records(RecordLog.Slices.empty, Option.when(!closed)(position), 0)
         case Some(ordinal) =>
-          val slices = log.read(ordinal, maxRecords, Quota.GetRecordsMaxBytes)
-          val next   = slices.lastOrdinal.fold(ordinal)(_ + 1)
-          val more   = log.lastOrdinal.exists(_ >= next)
-          // More than zero while there is more, even if it arrived this very millisecond: zero means caught up.
-          val behind = if (more) slices.lastArrival.fold(1L)(at => math.max(1L, now - at)) else 0L
-          if (limited) readBytes = readBytes.charge(slices.bytes, now)
-          Read.Records(slices, Option.when(more || !closed)(ReadPosition.AtOrdinal(next)), behind)
+          val read = cut(ordinal, maxRecords, Quota.GetRecordsMaxBytes, now)
+          if (limited) readBytes = readBytes.charge(read.slices.bytes, now)
+          read
       }
+  }
+
+  private def cut(ordinal: Long, maxRecords: Int, maxBytes: Int, now: Long): Read.Records = {
+    val slices = log.read(ordinal, maxRecords, maxBytes)
+    val next   = slices.lastOrdinal.fold(ordinal)(_ + 1)
+    val more   = log.lastOrdinal.exists(_ >= next)
+    // More than zero while there is more, even if it arrived this very millisecond: zero means caught up.
+    val behind = if (more) slices.lastArrival.fold(1L)(at => math.max(1L, now - at)) else 0L
+    Read.Records(slices, Option.when(more || !closed)(ReadPosition.AtOrdinal(next)), behind)
+  }
+
+  /** What a subscription would find at a position. */
+  def ahead(position: ReadPosition, now: Long): Ahead = synchronized {
+    val ordinal = resolve(position, now)
+    if (ordinal.exists(o => log.lastOrdinal.exists(_ >= o))) Ahead.Records
+    else if (closed) Ahead.End
+    else Ahead.Nothing
+  }
+
+  /** What a subscription is told next. Subscriptions have a quota of their own: no limit on reads applies.
+    *
+    * Nothing is moved by asking, except that an event without records continues at a number that is given to it and to
+    * no record, above all before and below all to come: so a position moves on an idle shard.
+    */
+  def event(position: ReadPosition, maxRecords: Int, maxBytes: Int, now: Long, horizon: Long): Event = synchronized {
+    log.trimArrivedBefore(horizon)
+    val read = resolve(position, now).fold(Read.Records(RecordLog.Slices.empty, None, 0))(
+      cut(_, maxRecords, maxBytes, now)
+    )
+    read.slices.lastSequence match {
+      case Some(sequence) => Event(read.slices, sequence, read.slices.lastOrdinal, read.millisBehind, last = false)
+      case None           => Event(read.slices, number(takeOrdinal(), now), None, 0, last = closed)
+    }
   }
 
   /** Where an iterator that is asked for now begins; none if its quota is used up. */
   def positionOf(start: StartingPoint, now: Long): Option[ReadPosition] = synchronized {
-    Option.when(takeIterator(now)) {
-      start match {
-        case StartingPoint.TrimHorizon  => ReadPosition.AtOrdinal(0)
-        case StartingPoint.Latest       => ReadPosition.AtOrdinal(nextOrdinal)
-        case StartingPoint.AtOrdinal(o) => ReadPosition.AtOrdinal(o)
-        case StartingPoint.AtTime(t)    =>
-          resolve(ReadPosition.AtTime(t), now).fold[ReadPosition](ReadPosition.AtTime(t))(ReadPosition.AtOrdinal(_))
-      }
+    Option.when(takeIterator(now))(begin(start, now))
+  }
+
+  /** Where a subscription that is asked for now begins. */
+  def begin(start: StartingPoint, now: Long): ReadPosition = synchronized {
+    start match {
+      case StartingPoint.TrimHorizon  => ReadPosition.AtOrdinal(0)
+      case StartingPoint.Latest       => ReadPosition.AtOrdinal(nextOrdinal)
+      case StartingPoint.AtOrdinal(o) => ReadPosition.AtOrdinal(o)
+      case StartingPoint.AtTime(t)    =>
+        resolve(ReadPosition.AtTime(t), now).fold[ReadPosition](ReadPosition.AtTime(t))(ReadPosition.AtOrdinal(_))
     }
   }
 
@@ -136,6 +185,30 @@ private[testkit] object ShardStore {
     final case class Records(slices: RecordLog.Slices, next: Option[ReadPosition], millisBehind: Long) extends Read
     case object Throttled                                                                              extends Read
   }
+
+  /** What lies ahead of a subscription. */
+  sealed trait Ahead
+  object Ahead {
+    case object Records extends Ahead
+    case object Nothing extends Ahead
+
+    /** The shard is closed, and there is nothing more in it. */
+    case object End extends Ahead
+  }
+
+  /** One event of a subscription.
+    *
+    * @param continuation where to subscribe again after it
+    * @param lastOrdinal of its records
+    * @param last the shard is closed, and all of its records have been told before
+    */
+  final case class Event(
+      slices: RecordLog.Slices,
+      continuation: String,
+      lastOrdinal: Option[Long],
+      millisBehind: Long,
+      last: Boolean
+  )
 
   /** The five iterator types, with sequence numbers already turned into ordinals. */
   sealed trait StartingPoint

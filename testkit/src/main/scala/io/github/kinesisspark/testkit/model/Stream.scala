@@ -70,7 +70,13 @@ final private[testkit] class Stream(
 
   def isGone: Boolean = deletedAt.exists(config.clock.millis >= _ + config.deleteDelay.toMillis)
 
-  def delete(): Unit = deletedAt = Some(config.clock.millis)
+  def delete(): Unit = {
+    deletedAt = Some(config.clock.millis)
+    wakeReaders()
+  }
+
+  /** Has everyone who waits for records look at the stream again. */
+  def wakeReaders(): Unit = stores.values.forEach(_.wake())
 
   /** The shard, unless it is closed and all it held is past retention. */
   def shard(id: String): Either[ServiceError, ShardStore] = shards
@@ -142,13 +148,16 @@ final private[testkit] class Stream(
     }
   }
 
-  def changeConsumers[E](change: ConsumerRegistry => Either[E, (ConsumerRegistry, Consumer)]): Either[E, Consumer] =
-    synchronized {
+  def changeConsumers[E](change: ConsumerRegistry => Either[E, (ConsumerRegistry, Consumer)]): Either[E, Consumer] = {
+    val changed = synchronized {
       change(registry).map { case (changed, consumer) =>
         registry = changed
         consumer
       }
     }
+    wakeReaders()
+    changed
+  }
 
   /** Forgets a shard's records below a sequence number, as if they were past retention. */
   def trim(shardId: String, below: SequenceNumber): Unit = {

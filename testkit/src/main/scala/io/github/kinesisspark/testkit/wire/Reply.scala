@@ -2,6 +2,7 @@ package io.github.kinesisspark.testkit.wire
 
 import com.fasterxml.jackson.core.JsonGenerator
 import io.github.kinesisspark.testkit.model.RecordLog
+import io.github.kinesisspark.testkit.subscription.Subscription
 
 import java.io.ByteArrayOutputStream
 import java.nio.ByteBuffer
@@ -10,17 +11,23 @@ import java.nio.ByteBuffer
 sealed trait Reply
 object Reply {
 
+  /** An answer that is one body. */
+  sealed trait Whole extends Reply
+
+  /** SubscribeToShard: an answer that goes on for as long as the subscription lives. */
+  final case class Events(subscription: Subscription) extends Reply
+
   /** Success with nothing to say. */
-  case object Empty extends Reply
+  case object Empty extends Whole
 
   /** The members of the answer's structure. */
-  final case class Members(write: Writer => Unit) extends Reply
+  final case class Members(write: Writer => Unit) extends Whole
 
-  /** GetRecords: the records as they are stored, and the other members. */
-  final case class Records(slices: RecordLog.Slices, others: Writer => Unit) extends Reply
+  /** Records as they are stored, and other members. */
+  final case class Records(slices: RecordLog.Slices, others: Writer => Unit) extends Whole
 
   /** The encoded body, in pieces that lie where they lie. */
-  def encode(reply: Reply, format: WireFormat): Vector[ByteBuffer] = (reply, format) match {
+  def encode(reply: Whole, format: WireFormat): Vector[ByteBuffer] = (reply, format) match {
     case (Empty, _)                                 => Vector.empty
     case (Members(write), _)                        => Vector(structure(format)(write))
     case (Records(slices, others), WireFormat.Cbor) =>

@@ -22,14 +22,25 @@ class FaultRuleJsonSpec extends AnyFunSpec with Matchers {
     FaultEffect.GarbageBody,
     FaultEffect.RefuseEntries(0.25, "InternalFailure"),
     FaultEffect.EmptyAnswer(77),
-    FaultEffect.ClockSkew(-10.minutes)
+    FaultEffect.ClockSkew(-10.minutes),
+    FaultEffect.ErrorEvent("KMSThrottlingException", "why"),
+    FaultEffect.DelayEvent(3.seconds),
+    FaultEffect.ResetStream,
+    FaultEffect.ResetConnection,
+    FaultEffect.Silence,
+    FaultEffect.AbruptEnd,
+    FaultEffect.CorruptFrame,
+    FaultEffect.ContinuationMissing,
+    FaultEffect.EndWithContinuation,
+    FaultEffect.EndWithheld,
+    FaultEffect.PlaceHeld(30.seconds)
   )
 
   private val occurrences = Seq(Occurrence.Always, Occurrence.First(1), Occurrence.Every(2), Occurrence.After(3))
 
   it("writes and reads every effect and occurrence") {
     for (effect <- effects; occurrence <- occurrences) {
-      val rule = FaultRule(effect, Some("PutRecords"), Some("s"), Some("shardId-000000000000"), occurrence, 0.5, 9)
+      val rule = FaultRule(effect, Some("PutRecords"), Some("s"), Some("shardId-000000000000"), occurrence, 0.5, 9, 4)
       FaultRuleJson.read(FaultRuleJson.write(rule)) shouldBe Right(rule)
       FaultRuleJson.read(FaultRuleJson.write(FaultRule(effect))) shouldBe Right(FaultRule(effect))
     }
@@ -41,5 +52,7 @@ class FaultRuleJsonSpec extends AnyFunSpec with Matchers {
       Left("Unknown members: acton")
     FaultRuleJson.read(mapper.readTree("""{"effect":{"type":"reset","at":"noon"}}""")) shouldBe
       Left("Unknown reset point noon")
+    FaultRuleJson.parse("""{"effect":{"type":"errorEvent"}}""") shouldBe Left("errorEvent needs a code")
+    FaultRuleJson.parse("nonsense").isLeft shouldBe true
   }
 }

@@ -4,10 +4,13 @@ import com.fasterxml.jackson.databind.JsonNode
 import io.github.kinesisspark.testkit._
 import io.github.kinesisspark.testkit.wire.WireFormat
 
+import software.amazon.eventstream.Message
+
 import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.time.format.DateTimeFormatter
 import java.time.ZonedDateTime
 import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
 
 /** What goes over the wire, byte formats and headers, without an SDK between; and the server's own controls. */
 class WireSpec extends ServerSpec {
@@ -27,7 +30,11 @@ class WireSpec extends ServerSpec {
     send("POST", "/", body, "X-Amz-Target" -> s"Kinesis_20131202.$action", "Content-Type" -> format.contentType)
   }
 
-  private def read(answer: HttpResponse[Array[Byte]], format: WireFormat = WireFormat.Json): JsonNode =
+  private def read(json: Array[Byte]): JsonNode = WireFormat.Json.mapper.readTree(json)
+
+  private def read(answer: HttpResponse[Array[Byte]]): JsonNode = read(answer.body)
+
+  private def read(answer: HttpResponse[Array[Byte]], format: WireFormat): JsonNode =
     format.mapper.readTree(answer.body)
 
   private def admin(method: String, path: String, body: String = ""): (Int, JsonNode) = {
@@ -110,6 +117,76 @@ class WireSpec extends ServerSpec {
       code(send("POST", "/", "{".getBytes, target, "Content-Type" -> "application/x-amz-json-1.1")) shouldBe
         "SerializationException"
       code(send("POST", "/", "{}".getBytes, target, "Content-Type" -> "text/plain")) shouldBe "SerializationException"
+    }
+  }
+
+  describe("A subscription") {
+    def subscribe(format: WireFormat): (String, RawSubscriptions.Live) = {
+      val stream   = newStream(1)
+      val arn      = s"arn:aws:kinesis:us-east-1:000000000000:stream/$stream"
+      val consumer =
+        read(call("RegisterStreamConsumer", s"""{"StreamARN":"$arn","ConsumerName":"reader"}"""))
+          .at("/Consumer/ConsumerARN")
+          .asText
+      server.streams.put(stream, "key", "hello")
+      val json = s"""{"ConsumerARN":"$consumer","ShardId":"${shardId(0)}","StartingPosition":{"Type":"TRIM_HORIZON"}}"""
+      val live = new RawSubscriptions.Live
+      http.sendAsync(
+        HttpRequest
+          .newBuilder(server.endpoint)
+          .version(HttpClient.Version.HTTP_1_1)
+          .header("X-Amz-Target", "Kinesis_20131202.SubscribeToShard")
+          .header("Content-Type", format.contentType)
+          .POST(HttpRequest.BodyPublishers.ofByteArray(format.mapper.writeValueAsBytes(read(json.getBytes))))
+          .build(),
+        HttpResponse.BodyHandlers.fromSubscriber(live)
+      )
+      (consumer, live)
+    }
+
+    def headers(message: Message): Map[String, String] =
+      message.getHeaders.asScala.view.mapValues(_.getString).toMap
+
+    Seq[WireFormat](WireFormat.Json, WireFormat.Cbor).foreach { format =>
+      it(s"is framed as an event stream, with members in $format as it was asked in") {
+        val (_, live) = subscribe(format)
+        val first     = live.next()
+        headers(first) shouldBe Map(
+          ":message-type" -> "event",
+          ":event-type"   -> "initial-response",
+          ":content-type" -> format.contentType
+        )
+        val event = live.next()
+        headers(event) shouldBe Map(
+          ":message-type" -> "event",
+          ":event-type"   -> "SubscribeToShardEvent",
+          ":content-type" -> format.contentType
+        )
+        val members = format.mapper.readTree(event.getPayload)
+        members.fieldNames.asScala.toSet shouldBe Set("Records", "ContinuationSequenceNumber", "MillisBehindLatest")
+        new String(members.at("/Records/0/Data").binaryValue) shouldBe "hello"
+        live.cancel()
+      }
+    }
+
+    it("ends with its error in a frame, and is told of under /_testkit while it lives") {
+      val (consumer, live) = subscribe(WireFormat.Json)
+      (1 to 2).foreach(_ => live.next())
+      def view = admin("GET", "subscriptions")._2
+      val seen = view.get("live").elements.asScala.filter(_.get("consumerArn").asText == consumer).toVector
+      seen.map(s => (s.get("shardId").asText, s.get("events").asInt, s.get("records").asInt)) shouldBe
+        Vector((shardId(0), 1, 1))
+      seen.head.get("sinceMillis").asLong shouldBe clock.millis
+      view.get("mostAtOnce").get(consumer).asInt shouldBe 1
+      view.get("opened").asLong shouldBe server.subscriptions.opened
+      call("DeregisterStreamConsumer", s"""{"ConsumerARN":"$consumer"}""")
+      val error = live.next()
+      headers(error) shouldBe Map(
+        ":message-type"   -> "exception",
+        ":exception-type" -> "ResourceNotFoundException",
+        ":content-type"   -> "application/x-amz-json-1.1"
+      )
+      WireFormat.Json.mapper.readTree(error.getPayload).get("message").asText should include(consumer)
     }
   }
 

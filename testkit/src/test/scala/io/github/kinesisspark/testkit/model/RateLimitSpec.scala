@@ -41,4 +41,16 @@ class RateLimitSpec extends AnyFunSpec with Matchers {
   it("does not break when the clock is set back") {
     RateLimit.full(5, 1000).take(5, 500).get.take(1, 400) shouldBe None
   }
+
+  it("tells from when on it is free: then, and not a millisecond before") {
+    val limit = RateLimit.full(1000, 0)
+    for (amount <- Seq(1L, 999L, 1000L, 1001L, 5000L); now <- Seq(0L, 1L, 700L)) {
+      val spent = limit.charge(amount, 0)
+      val from  = spent.freeFrom(now)
+      spent.isFree(from) shouldBe true
+      if (from > now) spent.isFree(from - 1) shouldBe false
+    }
+    limit.charge(1000, 0).freeFrom(0) shouldBe 1
+    limit.charge(3000, 0).freeFrom(0) shouldBe 3000
+  }
 }

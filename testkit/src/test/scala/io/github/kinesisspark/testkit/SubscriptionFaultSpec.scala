@@ -1,0 +1,282 @@
+package io.github.kinesisspark.testkit
+
+import org.scalatest.BeforeAndAfterEach
+import software.amazon.awssdk.core.exception.SdkClientException
+import software.amazon.awssdk.services.kinesis.model._
+
+import java.time.Duration
+import scala.concurrent.duration._
+
+/** Faults of SubscribeToShard as an SDK client meets them: of the call, and inside the subscription. */
+class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
+  import Subscriber._
+
+  override protected def beforeEach(): Unit = server.faults.clear()
+
+  private def plan(effect: FaultEffect, occurrence: Occurrence = Occurrence.First(1), afterEvents: Long = 0): Unit =
+    server.faults.add(
+      FaultRule(effect, action = Some("SubscribeToShard"), occurrence = occurrence, afterEvents = afterEvents)
+    )
+
+  /** A stream with a record in it, and its consumer. */
+  private def prepared(): (String, String) = {
+    val stream = newStream(1)
+    server.streams.put(stream, "k", "1")
+    (stream, consumer(stream))
+  }
+
+  /** Past the time in which a second subscription is refused, which is a heartbeat's time too. */
+  private def later(): Unit = clock.advance(Duration.ofSeconds(5))
+
+  /** That the server has nothing left of it, and that a new one gets everything. */
+  private def recovers(arn: String): Unit = {
+    eventually(liveOf(arn) shouldBe empty)
+    later()
+    subscribe(arn).texts(1).head shouldBe "1"
+    ()
+  }
+
+  describe("The call") {
+    Seq[(String, FaultEffect)](
+      "an error of the service"         -> FaultEffect.ServiceCode("InternalFailure", status = 500),
+      "a bare status"                   -> FaultEffect.HttpStatus(503),
+      "a reset before the call"         -> FaultEffect.Reset(ResetPoint.BeforeCall),
+      "a reset after the call"          -> FaultEffect.Reset(ResetPoint.AfterCall),
+      "a reset inside the first frame"  -> FaultEffect.Reset(ResetPoint.InsideBody),
+      "noise in place of a first frame" -> FaultEffect.GarbageBody
+    ).foreach { case (name, effect) =>
+      it(s"fails by $name") {
+        val (_, arn) = prepared()
+        plan(effect)
+        val sub = subscribe(arn)
+        sub.failure() shouldBe an[Exception]
+        sub.answered shouldBe false
+        recovers(arn)
+      }
+    }
+
+    it("gives half a first frame, which no SDK finds fault with") {
+      val (_, arn) = prepared()
+      plan(FaultEffect.TruncatedBody)
+      val sub = subscribe(arn)
+      sub.completes()
+      sub.answered shouldBe false
+      recovers(arn)
+    }
+
+    it("comes later") {
+      val (_, arn) = prepared()
+      plan(FaultEffect.Delay(120.millis))
+      val began = System.nanoTime
+      subscribe(arn).opened()
+      (System.nanoTime - began) / 1000000 should be >= 120L
+    }
+  }
+
+  describe("An error event") {
+    Seq(
+      "InternalFailureException"  -> classOf[InternalFailureException],
+      "KMSAccessDeniedException"  -> classOf[KmsAccessDeniedException],
+      "KMSDisabledException"      -> classOf[KmsDisabledException],
+      "KMSInvalidStateException"  -> classOf[KmsInvalidStateException],
+      "KMSNotFoundException"      -> classOf[KmsNotFoundException],
+      "KMSOptInRequired"          -> classOf[KmsOptInRequiredException],
+      "KMSThrottlingException"    -> classOf[KmsThrottlingException],
+      "ResourceInUseException"    -> classOf[ResourceInUseException],
+      "ResourceNotFoundException" -> classOf[ResourceNotFoundException],
+      "LimitExceededException"    -> classOf[KinesisException]
+    ).foreach { case (code, error) =>
+      it(s"$code ends the subscription") {
+        val (stream, arn) = prepared()
+        plan(FaultEffect.ErrorEvent(code, "the reason"), afterEvents = 1)
+        val sub = subscribe(arn)
+        sub.texts(1) shouldBe Vector("1")
+        server.streams.put(stream, "k", "2")
+        val cause = sub.failure()
+        cause.getClass shouldBe error
+        cause.getMessage should include("the reason")
+        recovers(arn)
+      }
+    }
+  }
+
+  describe("An event") {
+    it("is lost with its HTTP/2 stream, and other subscriptions of the connection live on") {
+      val (_, other) = prepared()
+      val neighbour  = subscribe(other, latest).opened()
+      val (_, arn)   = prepared()
+      plan(FaultEffect.ResetStream)
+      subscribe(arn).completes() // The SDK takes the reset of a stream for its end.
+      eventually(liveOf(arn) shouldBe empty)
+      liveOf(other) should have size 1
+      neighbour.pending shouldBe 0
+    }
+
+    it("is lost with its connection, and so are all subscriptions of the connection") {
+      val (_, other) = prepared()
+      val neighbour  = subscribe(other, latest).opened()
+      val (_, arn)   = prepared()
+      plan(FaultEffect.ResetConnection)
+      subscribe(arn).failure() shouldBe an[SdkClientException]
+      neighbour.failure() shouldBe an[SdkClientException]
+      eventually(server.subscriptions.live shouldBe empty)
+    }
+
+    it("never comes, nor anything after it, and nothing ends") {
+      val (stream, arn) = prepared()
+      plan(FaultEffect.Silence, afterEvents = 1)
+      val sub = subscribe(arn)
+      sub.texts(1) shouldBe Vector("1")
+      server.streams.put(stream, "k", "2")
+      eventually(server.faults.hits shouldBe 1)
+      clock.advance(Duration.ofMinutes(10))
+      val second = subscribe(arn)
+      second.texts(2) shouldBe Vector("1", "2")
+      sub.pending shouldBe 0
+      liveOf(arn) should have size 2
+      sub.cancel()
+      eventually(liveOf(arn) should have size 1)
+    }
+
+    it("never comes, and the subscription completes") {
+      val (stream, arn) = prepared()
+      plan(FaultEffect.AbruptEnd, afterEvents = 1)
+      val sub = subscribe(arn)
+      sub.texts(1) shouldBe Vector("1")
+      server.streams.put(stream, "k", "2")
+      sub.completes()
+      recovers(arn)
+    }
+
+    it("comes later, and those after it too, in order") {
+      val (stream, arn) = prepared()
+      plan(FaultEffect.DelayEvent(3.seconds))
+      val sub = subscribe(arn)
+      eventually(server.faults.hits shouldBe 1)
+      server.streams.put(stream, "k", "2")
+      clock.advance(Duration.ofMillis(2999))
+      liveOf(arn).map(_.events) shouldBe Vector(0)
+      clock.advance(Duration.ofMillis(1))
+      sub.texts(2) shouldBe Vector("1", "2")
+    }
+
+    it("comes garbled, and the client notices") {
+      val (_, arn) = prepared()
+      plan(FaultEffect.CorruptFrame)
+      val sub = subscribe(arn)
+      sub.failure() shouldBe an[Exception]
+      sub.answered shouldBe true
+      recovers(arn)
+    }
+
+    it("has no continuation, and is not the end") {
+      val (stream, arn) = prepared()
+      plan(FaultEffect.ContinuationMissing)
+      val sub   = subscribe(arn)
+      val event = sub.event()
+      texts(event) shouldBe Vector("1")
+      event.continuationSequenceNumber shouldBe null
+      event.hasChildShards shouldBe false
+      server.streams.put(stream, "k", "2")
+      sub.texts(1) shouldBe Vector("2")
+    }
+  }
+
+  describe("The end of a closed shard") {
+    def closed(): (String, Subscriber) = {
+      val (stream, arn) = prepared()
+      server.streams.split(stream, shardId(0))
+      val sub = subscribe(arn)
+      sub.texts(1) shouldBe Vector("1")
+      (arn, sub)
+    }
+
+    it("is told with a continuation, and again as it should be") {
+      plan(FaultEffect.EndWithContinuation)
+      val (_, sub) = closed()
+      val half     = sub.event()
+      half.childShards should have size 2
+      half.continuationSequenceNumber should not be null
+      later()
+      val end = sub.event()
+      end.childShards should have size 2
+      end.continuationSequenceNumber shouldBe null
+      sub.completes()
+    }
+
+    it("is told without children, and again as it should be") {
+      plan(FaultEffect.ContinuationMissing, afterEvents = 1)
+      val (_, sub) = closed()
+      val half     = sub.event()
+      half.hasChildShards shouldBe false
+      half.continuationSequenceNumber shouldBe null
+      later()
+      sub.event().childShards should have size 2
+      sub.completes()
+    }
+
+    it("is never told, while heartbeats come and the subscription lives on") {
+      plan(FaultEffect.EndWithheld, Occurrence.Always)
+      val (arn, sub) = closed()
+      val numbers    = (1 to 3).map { _ =>
+        val beat = sub.event()
+        beat.records shouldBe empty
+        beat.hasChildShards shouldBe false
+        later()
+        BigInt(beat.continuationSequenceNumber)
+      }
+      numbers shouldBe numbers.sorted
+      sub.event().records shouldBe empty
+      liveOf(arn) should have size 1
+      server.faults.list.map(_.struck) shouldBe Vector(4)
+    }
+  }
+
+  describe("A subscription that its client left") {
+    it("keeps its place for a while") {
+      val (_, arn) = prepared()
+      plan(FaultEffect.PlaceHeld(30.seconds))
+      val sub = subscribe(arn).opened()
+      later()
+      sub.cancel()
+      eventually(liveOf(arn) shouldBe empty)
+      clock.advance(Duration.ofSeconds(29))
+      subscribe(arn).failure() shouldBe a[ResourceInUseException]
+      clock.advance(Duration.ofSeconds(1))
+      subscribe(arn).texts(1) shouldBe Vector("1")
+    }
+  }
+
+  describe("A rule") {
+    it("strikes the events of one shard, and a share of them that the seed decides") {
+      val stream = newStream(2)
+      val arn    = consumer(stream)
+      val rule   = FaultRule(
+        FaultEffect.ErrorEvent("InternalFailureException"),
+        shard = Some(shardId(1)),
+        probability = 0.3,
+        seed = 7
+      )
+      server.faults.add(rule)
+      val spared = (1L to 100L).takeWhile(FaultRule.draw(7, _) >= 0.3).size
+      val subs   = Seq(0, 1).map(shard => subscribe(arn, latest, shard).opened())
+      (0 to spared).foreach { n =>
+        subs.zipWithIndex.foreach { case (sub, shard) =>
+          server.streams.putInto(stream, shardId(shard), "k", s"$n".getBytes)
+          if (shard == 0 || n < spared) sub.texts(1) shouldBe Vector(s"$n")
+          else sub.failure() shouldBe an[InternalFailureException]
+        }
+      }
+      liveOf(arn).map(_.shardId) shouldBe Vector(shardId(0))
+    }
+
+    it("meets subscriptions that were there before it") {
+      val (stream, arn) = prepared()
+      val sub           = subscribe(arn)
+      sub.texts(1) shouldBe Vector("1")
+      plan(FaultEffect.AbruptEnd)
+      server.streams.put(stream, "k", "2")
+      sub.completes()
+    }
+  }
+}
