@@ -431,6 +431,14 @@ object FaultClassifier {
       saying = Some("(?i)unable to (unmarshall|parse)|crc|content.?length|checksum".r)
     ),
     Row(
+      FaultKind("KINESIS_CONNECTION_LOST", "An event was damaged on the way."),
+      forever,
+      unwell,
+      "The SDK's decoder of event streams has no exception of its own for frames that don't add up.",
+      classes = Seq(classOf[IllegalArgumentException]),
+      saying = Some("(?i)checksum failure|illegal (headers_length|payload size)".r)
+    ),
+    Row(
       FaultKind("KINESIS_CONNECTION_LOST", "The request could not be sent; see the cause."),
       fewTimes,
       unwell,

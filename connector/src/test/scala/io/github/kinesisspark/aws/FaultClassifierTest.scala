@@ -149,6 +149,11 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       "KINESIS_CONNECTION_LOST"
     ),
     (new EOFException, "Transient", "KINESIS_CONNECTION_LOST"),
+    (
+      new IllegalArgumentException("Message checksum failure: expected 0x1, computed 0x2"),
+      "Transient",
+      "KINESIS_CONNECTION_LOST"
+    ),
     (client("Unable to unmarshall response (Unexpected end-of-input)"), "Transient", "KINESIS_CONNECTION_LOST"),
     (
       client("Unable to load credentials from any of the providers in the chain"),
