@@ -71,7 +71,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     val lost     = loseOrFail(frontier)
     val limits   = AdmissionLimits.fromSpark(limit)
     val reading  = (frontier.reading -- lost).filterNot { case (shard, _) => bounds.exists(_.isDone(shard)) }
-    val tips     = readers.awaitTips(reading, frontier.ending, if (bounds.isEmpty) SettlingPatience else Duration.Inf)
+    val tips     = readers.awaitTips(reading, frontier.ending, patience(frontier))
     failIfAny(tips, from)
     seen = frontier.end(tips.view.mapValues(_.position).toMap)
     if (isTooLittle(tips, limits) && !frontier.hasNewStreams) {
@@ -156,6 +156,11 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     lost
   }
 
+  private def patience(frontier: Frontier): Duration =
+    if (bounds.nonEmpty) Duration.Inf
+    else if (frontier.hasNewStreams) BeginningPatience
+    else SettlingPatience
+
   /** AvailableNow waits for nothing: what is there is all there will be. */
   private def isTooLittle(tips: Map[ShardKey, ShardTip], limits: AdmissionLimits) =
     bounds.isEmpty &&
@@ -185,4 +190,7 @@ object KinesisMicroBatchStream {
 
   /** How long shards that say nothing may hold up the answer that nothing new is there. */
   private val SettlingPatience = 5.seconds
+
+  /** The same for the first batch, which is worth planning without records: it stores where the query began. */
+  private val BeginningPatience = 500.millis
 }

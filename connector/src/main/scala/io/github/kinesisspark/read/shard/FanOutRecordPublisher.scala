@@ -192,8 +192,8 @@ final class FanOutRecordPublisher(
         log.warn("{} The next call begins where this one ended.", why.of(shard))
     }
     lastTrouble = why.fault
-    // Without a reason, it may be that the shard has no more to say.
-    quiet = why.fault.isEmpty
+    // Without a reason, or again and again, it may be that the shard has no more to say.
+    quiet = why.fault.isEmpty || subscription.troubles.inARow > 1
   }
 
   private def reason(last: Setback): KinesisException = last match {

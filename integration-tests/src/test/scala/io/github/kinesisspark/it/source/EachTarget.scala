@@ -5,11 +5,11 @@ import org.scalatest.funspec.AnyFunSpec
 
 import io.github.kinesisspark.it.KinesisTarget
 
-/** One suite for each server that the source is tried on. */
+/** One suite for each server that the source is tried on, and for each way of reading. */
 object EachTarget {
-  def apply(suite: KinesisTarget => Suite): Seq[Suite] = {
+  def apply(suite: (KinesisTarget, Mode) => Suite): Seq[Suite] = {
     val (obstacle, targets) = KinesisTarget.selectedForSource
-    targets.map(suite) ++ obstacle.map(new LeftOut(_))
+    targets.flatMap(target => Mode.both.map(suite(target, _))) ++ obstacle.map(new LeftOut(_))
   }
 
   /** So that the report says what was not tried. */

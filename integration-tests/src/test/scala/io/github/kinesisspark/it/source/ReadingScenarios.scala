@@ -11,10 +11,11 @@ import org.scalatest.time.{Seconds, Span}
 
 import io.github.kinesisspark.it.{KinesisTarget, TestStream}
 
-/** Reads streams as users do, on every server. */
-final class ReadingScenarios(target: KinesisTarget) extends SourceSuite(target.service) {
-  override def suiteName: String = s"Reading on $target"
-  override def suiteId: String   = s"${getClass.getName}-$target"
+/** Reads streams as users do, on every server, by polling and by fan-out. */
+final class ReadingScenarios(target: KinesisTarget, override protected val mode: Mode)
+    extends SourceSuite(target.service) {
+  override def suiteName: String = s"Reading on $target by $mode"
+  override def suiteId: String   = s"${getClass.getName}-$target-$mode"
 
   describe("the source") {
 
@@ -51,8 +52,8 @@ final class ReadingScenarios(target: KinesisTarget) extends SourceSuite(target.s
     }
 
     it("goes on where it stopped, also with what came while it was down") {
-      val stream             = newStream(shards = 2)
-      val at                 = checkpoint()
+      val stream = newStream(shards = 2)
+      val at     = checkpoint()
       // Stopped before its commit, a batch comes again.
       val log                = new BatchLog
       def run(expected: Int) = running(load(stream), at)(log.add)(_ => eventually(log.rows.size shouldBe expected))
@@ -215,4 +216,4 @@ final class ReadingScenarios(target: KinesisTarget) extends SourceSuite(target.s
   }
 }
 
-class ReadingSpec extends Suites(EachTarget(new ReadingScenarios(_)): _*)
+class ReadingSpec extends Suites(EachTarget(new ReadingScenarios(_, _)): _*)

@@ -29,6 +29,9 @@ abstract class SourceSuite(start: => KinesisService)
 
   protected lazy val service: KinesisService = start
 
+  /** How [[load]] reads unless it is told otherwise. */
+  protected def mode: Mode = Mode.Polling
+
   /** Four tries for a task, as on a cluster: plain `local[2]` gives it one. */
   protected def master: String = "local[2,4]"
 
@@ -75,7 +78,7 @@ abstract class SourceSuite(start: => KinesisService)
   protected def load(stream: TestStream, more: (String, String)*): DataFrame =
     spark.readStream
       .format("kinesis")
-      .options(options(stream) + ("startingPosition" -> "TRIM_HORIZON") ++ more)
+      .options(options(stream) + ("startingPosition" -> "TRIM_HORIZON") ++ mode.options ++ more)
       .load()
 
   protected def texts(batch: DataFrame): Seq[String] =
