@@ -41,7 +41,7 @@ final class SubscriptionFaultsSpec extends AnyFunSpec with Matchers with BeforeA
       .shardId("shardId-000000000000")
       .startingPosition(p => p.`type`(ShardIteratorType.TRIM_HORIZON): Unit)
       .build
-    val call                          = new SubscriptionCall(request, client.client, news.put)
+    val call                             = new SubscriptionCall(request, client.client, news.put)
     @tailrec def end(): (String, String) = news.poll(20, TimeUnit.SECONDS) match {
       case News.Opened | _: News.Arrived =>
         call.requestOne()
