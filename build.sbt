@@ -158,6 +158,8 @@ lazy val integrationTests = (project in file("integration-tests"))
     publish / skip := true,
     assembly / skip := true,
     libraryDependencies ++= Seq(spark % Test, scalatest, scalacheck),
+    // What a program of the tests prints is for other programs.
+    Test / run / outputStrategy := Some(StdoutOutput),
     // The tests run in a JVM of their own, which knows sbt's environment but not its system properties.
     Test / javaOptions ++= sys.props.get("KINESIS_TARGETS").map(names => s"-DKINESIS_TARGETS=$names").toSeq,
     // The testkit's logger is for its own process; inside Spark's JVM, Spark's is used.

@@ -11,6 +11,10 @@ final class FaultPlan {
 
   def clear(): Unit = rules.set(Vector.empty)
 
+  /** Takes a rule back, with how often it matched and struck; nothing if it was not there. */
+  def remove(rule: FaultRule): Vector[FaultCount] =
+    rules.getAndUpdate(_.filterNot(_.rule == rule)).filter(_.rule == rule)
+
   /** The rules in the order they were added, with how often each matched and struck. */
   def list: Vector[FaultCount] = rules.get
 

@@ -43,6 +43,16 @@ class FaultRuleSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
     FaultRule.strike(counts, get.copy(action = "PutRecords"))._2 shouldBe Vector(Strike(rule, 1))
   }
 
+  it("is taken back with its counts, and strikes no more") {
+    val (rule, other) = (FaultRule(effect, seed = 1), FaultRule(effect, seed = 2))
+    val plan          = new FaultPlan
+    plan.remove(rule) shouldBe empty
+    Seq(rule, other).foreach(plan.add)
+    plan.strike(get)
+    plan.remove(rule) shouldBe Vector(FaultCount(rule, matched = 1, struck = 1))
+    plan.strike(get).map(_.rule) shouldBe Vector(other)
+  }
+
   it("strikes a share of calls that the seed alone decides") {
     forAll(Gen.choose(0L, 1000000L)) { seed =>
       val rule = FaultRule(effect, probability = 0.3, seed = seed)

@@ -1,0 +1,42 @@
+package io.github.kinesisspark.it.soak
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import scala.concurrent.duration._
+
+/** What the nemesis decides. */
+final class PlanSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+  private def deeds(seed: Long, length: FiniteDuration) = Plan.of(seed, length).map(_.deed)
+
+  it("is the same for the same seed, and another for another") {
+    Plan.of(1, 5.minutes) shouldBe Plan.of(1, 5.minutes)
+    Plan.of(1, 5.minutes) should not be Plan.of(2, 5.minutes)
+  }
+
+  it("goes on in order, and has every kind of trouble within the time, short as it is") {
+    val kinds = Card.deck.map(_.name).toSet
+    forAll { (seed: Long) =>
+      val plan = Plan.of(seed, 70.seconds)
+      plan.map(_.at) shouldBe plan.map(_.at).sorted
+      val troubles = plan.collect { case Act(at, Deed.Begin(trouble)) => (trouble.name, at) }
+      troubles.map(_._1).toSet.diff(kinds) shouldBe empty
+      troubles.map(_._2).max should be < 70.seconds
+    }
+  }
+
+  it("ends what it begins, starts what it stops, and merges as much as it splits") {
+    forAll { (seed: Long) =>
+      val all = deeds(seed, 4.minutes)
+      all.collect { case Deed.End(t) => t }.toSet shouldBe all.collect { case Deed.Begin(t) => t }.toSet
+      all.count(_ == Deed.StartQuery) shouldBe all.count(_ == Deed.StopQuery)
+      all.lastIndexOf(Deed.StartQuery) should be > all.lastIndexOf(Deed.StopQuery)
+      all.count(_.isInstanceOf[Deed.Merge]) shouldBe all.count(_.isInstanceOf[Deed.Split])
+    }
+  }
+
+  it("does more, not faster, when it is longer") {
+    deeds(1, 16.minutes).size.toDouble / deeds(1, 80.seconds).size shouldBe 12.0 +- 0.5
+  }
+}
