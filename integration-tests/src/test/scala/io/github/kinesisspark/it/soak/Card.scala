@@ -22,7 +22,8 @@ object Card {
     events("error-internal", 0.02)(_ => ErrorEvent("InternalFailureException")),
     events("error-kms-throttled", 0.02)(_ => ErrorEvent("KMSThrottlingException")),
     events("error-limit", 0.02)(_ => ErrorEvent("LimitExceededException")),
-    events("error-taken-over", 0.01)(_ => ErrorEvent("ResourceInUseException")),
+    // Three times on the same shard would be a rival.
+    events("error-taken-over", 0.05, Occurrence.First(6))(_ => ErrorEvent("ResourceInUseException")),
     events("delay", 0.1)(random => DelayEvent(between(random, 500.millis, 4.seconds))),
     events("reset-stream", 0.03)(_ => ResetStream),
     events("reset-connection", 0.003)(_ => ResetConnection),

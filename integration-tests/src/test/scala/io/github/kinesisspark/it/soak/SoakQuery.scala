@@ -39,7 +39,7 @@ final class SoakQuery(open: () => StreamingQuery) {
       metrics.get("millisSinceLastEvent").foreach(n => silence = silence.max(n.toLong))
     }
     q.exception.foreach { e =>
-      failed :+= e.getMessage
+      failed :+= Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).toVector.last.getMessage
       query = None
       start()
     }

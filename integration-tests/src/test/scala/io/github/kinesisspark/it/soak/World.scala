@@ -84,7 +84,9 @@ object World {
     // The least there can be, for backpressure.
     "readerBufferSize" -> "16m",
     // Faults come thicker here than anywhere; what is looked for is what they break, not when a query gives up.
-    "efo.subscribeToShard.maxRetries" -> "30"
+    "efo.subscribeToShard.maxRetries"       -> "12",
+    "efo.subscribeToShard.backoff.base"     -> "300ms",
+    "efo.subscribeToShard.backoff.max"      -> "1s"
   )
 
   private def session(): SparkSession = {
