@@ -3,6 +3,8 @@
 
 PYTHON  ?= python3
 SERVER  ?= testkit
+MINUTES ?= 20
+SEED    ?=
 
 VERSION := $(shell $(PYTHON) python/tools/versions.py project)
 SPARK   := $(shell $(PYTHON) python/tools/versions.py spark)
@@ -28,11 +30,11 @@ MYPY_ROOTS := python examples/demo integration-tests/servers
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup package test lint format demo readme clean lint-python type-python pytest
+.PHONY: help setup package test soak-efo lint format demo readme clean lint-python type-python pytest
 
 help: ## list these commands
 	@echo "kinesis-spark $(VERSION), for Spark $(SPARK)"
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
 
 setup: $(VENV)/.installed ## make .venv with PySpark and the tools, pinned; quick the second time
 
@@ -71,6 +73,10 @@ test: $(VENV)/.installed ## everything that CI checks: formats, all Scala tests 
 	./sbt scalafmtCheckAll test connector/assembly testkit/assembly
 	$(collect-jars)
 	$(MAKE) package type-python pytest
+
+# What goes wrong is decided by a seed, which is printed and can be given: SEED=... `make test` has a form of 2 minutes.
+soak-efo: ## enhanced fan-out under faults, reshards and restarts for MINUTES=20, as JSON lines
+	MINUTES=$(MINUTES) SEED=$(SEED) ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.soak.SoakEfo"
 
 lint: lint-python type-python ## formats and types of Scala and Python, without tests
 	./sbt scalafmtCheckAll

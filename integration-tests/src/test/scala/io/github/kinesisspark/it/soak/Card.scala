@@ -23,7 +23,7 @@ object Card {
     events("error-kms-throttled", 0.02)(_ => ErrorEvent("KMSThrottlingException")),
     events("error-limit", 0.02)(_ => ErrorEvent("LimitExceededException")),
     // Three times on the same shard would be a rival.
-    events("error-taken-over", 0.05, Occurrence.First(6))(_ => ErrorEvent("ResourceInUseException")),
+    events("error-taken-over", 1.0, Occurrence.First(6))(_ => ErrorEvent("ResourceInUseException")),
     events("delay", 0.1)(random => DelayEvent(between(random, 500.millis, 4.seconds))),
     events("reset-stream", 0.03)(_ => ResetStream),
     events("reset-connection", 0.003)(_ => ResetConnection),
@@ -35,10 +35,12 @@ object Card {
 
   /** These need shards that end. */
   private def atTheEnd = Vector(
-    reshardsUnder("end-with-continuation", 4.seconds)(_ => Vector(rule(EndWithContinuation))),
+    reshardsUnder("end-with-continuation", 4.seconds)(random =>
+      Vector(rule(EndWithContinuation, seed = random.nextLong()))
+    ),
     reshardsUnder("end-withheld-and-polling-throttled", 8.seconds)(random =>
       Vector(
-        rule(EndWithheld),
+        rule(EndWithheld, seed = random.nextLong()),
         rule(ServiceCode("ProvisionedThroughputExceededException"), Some("GetRecords"), 0.5, random.nextLong()),
         rule(ServiceCode("ProvisionedThroughputExceededException"), Some("GetShardIterator"), 0.5, random.nextLong())
       )
@@ -70,7 +72,7 @@ object Card {
     // Clients leave their subscriptions where these go wrong, and the server doesn't take note of it.
     under("place-held", 4.seconds)(random =>
       Vector(
-        rule(PlaceHeld(between(random, 3.seconds, 8.seconds))),
+        rule(PlaceHeld(between(random, 3.seconds, 8.seconds)), seed = random.nextLong()),
         rule(ContinuationMissing, probability = 0.02, seed = random.nextLong())
       )
     )(_ => Vector.empty)
@@ -107,13 +109,13 @@ object Card {
 
   private def events(name: String, probability: Double, occurrence: Occurrence = Occurrence.Always)(
       effect: Random => EventFault
-  ) = under(name, 5.seconds)(random =>
+  ) = under(name, 3.seconds)(random =>
     Vector(rule(effect(random), probability = probability, seed = random.nextLong()).copy(occurrence = occurrence))
   )(_ => Vector.empty)
 
   private def calls(name: String, probability: Double, action: Option[String] = Some(Subscribe))(
       effect: Random => CallFault
-  ) = under(name, 5.seconds)(random => Vector(rule(effect(random), action, probability, random.nextLong())))(_ =>
+  ) = under(name, 3.seconds)(random => Vector(rule(effect(random), action, probability, random.nextLong())))(_ =>
     Vector.empty
   )
 
@@ -151,7 +153,7 @@ object Card {
       effect: FaultEffect,
       action: Option[String] = Some(Subscribe),
       probability: Double = 1.0,
-      seed: Long = 0
+      seed: Long
   ) = FaultRule(effect, action = action, probability = probability, seed = seed)
 
   private def between(random: Random, from: FiniteDuration, to: FiniteDuration): FiniteDuration =

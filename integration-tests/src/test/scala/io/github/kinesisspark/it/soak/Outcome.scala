@@ -6,14 +6,15 @@ import io.github.kinesisspark.it.soak.Figures._
 
 /** What a soak has come to.
   *
-  * @param written  the last number of each key
-  * @param failures of queries, which nobody had asked to stop
-  * @param struck   how often each trouble struck
-  * @param deeds    how often everything else was done
-  * @param threads  by group, after the warm-up and at the end
-  * @param heap     used after collections, at even intervals
-  * @param together the longest that the server knew two subscriptions of one shard
-  * @param leftOver subscriptions that lived on after the query had stopped
+  * @param written   the last number of each key
+  * @param failures  of queries, which nobody had asked to stop
+  * @param struck    how often each trouble struck
+  * @param deeds     how often everything else was done
+  * @param together  the longest that the server knew two subscriptions of one shard
+  * @param leftOver  subscriptions that lived on after the query had stopped
+  * @param warm      after the warm-up
+  * @param end       when all was read
+  * @param heapSlack bytes that the heap may grow by
   */
 final case class Outcome(
     ledger: Ledger,
@@ -26,32 +27,31 @@ final case class Outcome(
     restarts: Int,
     subscriptions: Map[String, Long],
     longestSilence: FiniteDuration,
-    threads: (Map[String, Int], Map[String, Int]),
-    heap: Vector[Long],
     together: FiniteDuration,
-    leftOver: Vector[String]
+    leftOver: Vector[String],
+    warm: Threads,
+    end: Threads,
+    heap: Heap,
+    heapSlack: Long
 ) {
   import Outcome._
 
   private val unfinished = ledger.unfinished(written)
-  private val growth     = Vitals.heapOf(heap)
-
-  private def lost = unfinished.collect { case l: Wrong.Lost => l.through - l.from + 1 }.sum
 
   /** What is wrong with it. */
   def complaints: Vector[String] =
     (ledger.wrongs ++ unfinished.take(Shown)).map(_.toString) ++
       failures.map(f => s"the query failed: $f") ++
       struck.toVector.sorted.collect { case (name, 0) => s"$name never struck, so it was not tried" } ++
-      Vitals.grown(threads._1, threads._2) ++
-      Option.unless(growth.isFlat)(s"the heap grows: ${growth.second >> 20} MB, later ${growth.last >> 20} MB") ++
       Option.when(together > Overlap)(s"two subscriptions of one shard lived for ${together.toMillis} ms together") ++
-      leftOver.map(s => s"after the query has stopped there is still $s")
+      leftOver.map(s => s"after the query has stopped there is still $s") ++
+      warm.grown(end) ++
+      Option.unless(heap.isFlat(heapSlack))(s"the heap grows: ${heap.second >> 20} MB, later ${heap.last >> 20} MB")
 
   def json: ujson.Obj = obj(
     "records"              -> number(ledger.records),
     "written"              -> number(written.values.sum),
-    "lost"                 -> number(lost),
+    "lost"                 -> number(unfinished.collect { case l: Wrong.Lost => l.through - l.from + 1 }.sum),
     "doubled"              -> number(ledger.doubled),
     "reordered"            -> number(ledger.reordered),
     "batches"              -> number(batches),
@@ -64,10 +64,10 @@ final case class Outcome(
     "longestSilenceMillis" -> number(longestSilence.toMillis),
     "togetherMillis"       -> number(together.toMillis),
     "leftOver"             -> number(leftOver.size),
-    "threadsStart"         -> number(threads._1.values.sum),
-    "threadsEnd"           -> number(threads._2.values.sum),
-    "heapMbSecondQuarter"  -> megabytes(growth.second),
-    "heapMbLastQuarter"    -> megabytes(growth.last),
+    "threadsWarm"          -> number(warm.all),
+    "threadsEnd"           -> number(end.all),
+    "heapMbSecondQuarter"  -> megabytes(heap.second),
+    "heapMbLastQuarter"    -> megabytes(heap.last),
     "complaints"           -> texts(complaints)
   )
 }

@@ -30,20 +30,19 @@ final class Soak(settings: Soak.Settings, print: ujson.Obj => Unit) extends Auto
   private val broken    = new CountDownLatch(1)
   private val cause     = new AtomicReference[Throwable]
   private val began     = Deadline.now
-  private var heap      = Vector.empty[Long]
+  private var heap      = Heap(Vector.empty)
   private var reportAt  = began + settings.interval
 
   def run(): Outcome = {
     val writing = every(50.millis)(producer.tick())
     every(250.millis)(watch.updateAndGet(_.see(world.server.subscriptions.live, System.currentTimeMillis())): Unit)
     warmUp()
-    val threads = Vitals.threads()
+    val warm = Threads.now()
     suffer()
     writing.cancel(false)
     catchUp()
-    until(FlatWithin)(Vitals.grown(threads, Vitals.threads()).isEmpty)
-    val threadsAtEnd = Vitals.threads()
-    heap :+= Vitals.heap()
+    until(FlatWithin)(warm.grown(Threads.now()).isEmpty)
+    val end = Threads.now()
     query.stop()
     until(LeavingWithin)(world.server.subscriptions.live.isEmpty)
     Outcome(
@@ -57,10 +56,12 @@ final class Soak(settings: Soak.Settings, print: ujson.Obj => Unit) extends Auto
       restarts = query.restarts,
       subscriptions = query.counters.updated("opened", world.server.subscriptions.opened),
       longestSilence = query.longestSilence,
-      threads = (threads, threadsAtEnd),
-      heap = heap,
       together = watch.get.longest,
-      leftOver = world.server.subscriptions.live.map(_.toString)
+      leftOver = world.server.subscriptions.live.map(_.toString),
+      warm = warm,
+      end = end,
+      heap = heap,
+      heapSlack = settings.heapSlack
     )
   }
 
@@ -80,6 +81,8 @@ final class Soak(settings: Soak.Settings, print: ujson.Obj => Unit) extends Auto
       until(at.timeLeft)(at.isOverdue())
       nemesis.act(act.deed)
     }
+    until(StrikeWithin)(nemesis.isDone)
+    nemesis.calm()
   }
 
   /** Until all that is written by now has been read, or has had its time. */
@@ -93,6 +96,7 @@ final class Soak(settings: Soak.Settings, print: ujson.Obj => Unit) extends Auto
     val deadline              = patience.fromNow
     @tailrec def wait(): Unit = {
       query.look()
+      nemesis.look()
       if (reportAt.isOverdue()) report()
       if (!holds && deadline.hasTimeLeft()) {
         if (broken.await(Beat.min(deadline.timeLeft).toMillis.max(1), TimeUnit.MILLISECONDS)) throw cause.get
@@ -111,7 +115,8 @@ final class Soak(settings: Soak.Settings, print: ujson.Obj => Unit) extends Auto
 
   private def report(): Unit = {
     reportAt += settings.interval
-    heap :+= Vitals.heap()
+    val live = world.server.subscriptions.live.size
+    heap = heap.and(Heap.now(live))
     print(
       obj(
         "seconds"         -> number((Deadline.now - began).toSeconds),
@@ -123,10 +128,10 @@ final class Soak(settings: Soak.Settings, print: ujson.Obj => Unit) extends Auto
         "failures"        -> number(query.failures.size),
         "struck"          -> number(nemesis.struck.values.sum),
         "resubscriptions" -> number(query.counters("resubscriptions")),
-        "live"            -> number(world.server.subscriptions.live.size),
+        "live"            -> number(live),
         "openShards"      -> number(world.server.streams.shards(world.stream).count(_.isOpen)),
-        "threads"         -> number(Vitals.threads().values.sum),
-        "heapMb"          -> megabytes(heap.last),
+        "threads"         -> number(Threads.now().all),
+        "heapMb"          -> megabytes(heap.used.last),
         "silenceMillis"   -> number(query.longestSilence.toMillis),
         "deeds"           -> counts(nemesis.deeds)
       )
@@ -157,12 +162,14 @@ final class Soak(settings: Soak.Settings, print: ujson.Obj => Unit) extends Auto
 object Soak {
 
   /** @param length   of the nemesis' part
-    * @param interval between two lines
+    * @param interval  between two lines
+    * @param heapSlack bytes that the heap may grow by
     */
   final case class Settings(
       seed: Long,
       length: FiniteDuration,
       interval: FiniteDuration,
+      heapSlack: Long,
       shards: Int = 64,
       keys: Int = 2000,
       recordsPerSecond: Int = 1000
@@ -172,8 +179,9 @@ object Soak {
 
   /** The longest that a fault may hold records up: a silent subscription is found after 35 s. */
   private val DrainWithin   = 90.seconds
+  private val StrikeWithin  = 30.seconds
   private val LeavingWithin = 10.seconds
 
   /** The pools of clients that nobody uses any more are closed after a minute. */
-  private val FlatWithin = 75.seconds
+  private val FlatWithin = 65.seconds
 }

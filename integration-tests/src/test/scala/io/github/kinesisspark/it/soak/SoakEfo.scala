@@ -11,7 +11,8 @@ object SoakEfo {
   def main(args: Array[String]): Unit = {
     val minutes = sys.env.get("MINUTES").filter(_.nonEmpty).fold(20L)(_.toLong)
     val seed    = sys.env.get("SEED").filter(_.nonEmpty).fold(Random.nextLong())(_.toLong)
-    val outcome = SoakEfo.run(Soak.Settings(seed, (minutes.minutes - Rest).max(Rest), interval = 1.minute))
+    val outcome =
+      SoakEfo.run(Soak.Settings(seed, (minutes.minutes - Rest).max(Rest), interval = 1.minute, heapSlack = 16 << 20))
     sys.exit(if (outcome.complaints.isEmpty) 0 else 1)
   }
 
@@ -29,7 +30,7 @@ object SoakEfo {
   private def print(what: String, settings: Soak.Settings, line: ujson.Obj): Unit = {
     // As text: a seed has more digits than a JSON number keeps.
     val head = obj("soak" -> what, "seed" -> settings.seed.toString)
-    println(ujson.Obj.from(head.value ++ line.value).render())
+    println(ujson.Obj.from(head.value.toSeq ++ line.value).render())
   }
 
   /** What warming up and draining take. */

@@ -4,48 +4,68 @@ import java.lang.management.ManagementFactory
 
 import scala.jdk.CollectionConverters._
 
-/** What must not grow: threads by the group that their names tell, and heap. */
-object Vitals {
+/** The threads there are.
+  *
+  * @param pools of the connector, its clients and the SDK, by the kind that their names tell
+  * @param all   of everybody, but for Spark's block manager, which takes its time to start 200
+  */
+final case class Threads(pools: Map[String, Int], all: Int) {
 
-  def threads(): Map[String, Int] =
-    Thread.getAllStackTraces.keySet.asScala.toVector.groupMapReduce(t => groupOf(t.getName))(_ => 1)(_ + _)
-
-  /** Names differ in numbers and in what they are for. */
-  def groupOf(name: String): String = name.takeWhile(_ != '[').replaceAll("(?i)[0-9a-f]*[0-9][0-9a-f]*", "#").trim
-
-  /** Bytes that are used after a collection. */
-  def heap(): Long = {
-    System.gc()
-    ManagementFactory.getMemoryMXBean.getHeapMemoryUsage.getUsed
-  }
-
-  /** Those of the connector, its clients and the SDK: none of them may become more. Others belong to pools that breathe. */
-  private def isOurs(group: String) =
-    Seq("kinesis-shard", "kinesis-spark", "kinesis-release", "aws-java-sdk", "sdk-").exists(group.startsWith)
-
-  /** What is not flat about the threads. */
-  def grown(before: Map[String, Int], after: Map[String, Int]): Vector[String] = {
-    val ours = after.toVector.sorted.collect {
-      case (group, n) if isOurs(group) && n > before.getOrElse(group, 0) =>
-        s"threads $group: ${before.getOrElse(group, 0)} before, $n after"
-    }
-    val (all, allowed) = (after.values.sum, before.values.sum + Breath)
-    ours ++ Option.when(all > allowed)(s"threads: ${before.values.sum} before, $all after")
-  }
-
-  /** Compares the least of the last quarter with the least of the second: what is buffered at the moment comes and goes.
-    *
-    * @param used at even intervals
+  /** What has grown since. Pools are made with clients and queries, and none may be left; the number of threads in a pool
+    * follows the work.
     */
-  def heapOf(used: Vector[Long]): HeapGrowth = {
-    val quarter = used.size / 4
-    HeapGrowth(used.slice(quarter, quarter * 2).min, used.takeRight(quarter).min)
-  }
+  def grown(now: Threads): Vector[String] =
+    now.pools.toVector.sorted.collect {
+      case (kind, n) if n > pools.getOrElse(kind, 0) =>
+        s"thread pools $kind: first ${pools.getOrElse(kind, 0)}, later $n"
+    } ++ Option.when(now.all > all + Threads.Breath)(s"threads: first $all, later ${now.all}")
+}
 
-  final case class HeapGrowth(second: Long, last: Long) {
-    def isFlat: Boolean = last <= second + second / 10 + (16 << 20)
-  }
+object Threads {
 
-  /** Pools of Spark, the JVM and the server may have that many threads more at one moment than at another. */
-  private val Breath = 16
+  /** Pools may have that many threads more at one moment than at another. */
+  val Breath = 24
+
+  def now(): Threads = of(Thread.getAllStackTraces.keySet.asScala.iterator.map(_.getName).toVector)
+
+  def of(names: Vector[String]): Threads = Threads(
+    names
+      .filter(isOurs)
+      .map(_.replaceFirst("-?\\d+$", ""))
+      .distinct
+      .groupMapReduce(_.replaceAll("\\d+", "#"))(_ => 1)(_ + _),
+    names.count(!_.startsWith("block-manager-"))
+  )
+
+  /** Those that are there as long as their client or query. */
+  private def isOurs(name: String) =
+    Seq("kinesis-shard", "kinesis-spark", "kinesis-release", "aws-java-sdk-Netty", "sdk-Scheduled")
+      .exists(name.startsWith)
+}
+
+/** Heap that was used at even intervals, in bytes. What is buffered at the moment comes and goes, so the least of the last
+  * quarter is compared with the least of the second.
+  */
+final case class Heap(used: Vector[Long]) {
+  private val quarter = used.size / 4
+
+  val second: Long = used.slice(quarter, quarter * 2).minOption.getOrElse(0L)
+  val last: Long   = used.takeRight(quarter).minOption.getOrElse(0L)
+
+  def and(more: Long): Heap = Heap(used :+ more)
+
+  /** @param slack bytes that are no growth, on top of a tenth */
+  def isFlat(slack: Long): Boolean = quarter > 0 && last <= second + second / 10 + slack
+}
+
+object Heap {
+
+  /** The SDK keeps a buffer for each subscription, whatever comes on it. Of 2 MiB and a header, it fills 3 regions of G1. */
+  private val PerSubscription = 3L << 20
+
+  /** Used after a collection, without what subscriptions that are live cost in the SDK. */
+  def now(live: Int): Long = {
+    System.gc()
+    ManagementFactory.getMemoryMXBean.getHeapMemoryUsage.getUsed - live * PerSubscription
+  }
 }

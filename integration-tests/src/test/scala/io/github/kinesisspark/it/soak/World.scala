@@ -26,7 +26,7 @@ final class World(shards: Int) extends AutoCloseable {
     KinesisServerConfig(
       enforceLimits = true,
       consumerDelays = ConsumerDelays(create = 300.millis, delete = 500.millis),
-      subscriptions = SubscriptionSettings(life = 5.seconds),
+      subscriptions = SubscriptionSettings(life = 5.seconds, heartbeat = 2.seconds),
       recentCalls = 0
     )
   )
@@ -84,9 +84,9 @@ object World {
     // The least there can be, for backpressure.
     "readerBufferSize" -> "16m",
     // Faults come thicker here than anywhere; what is looked for is what they break, not when a query gives up.
-    "efo.subscribeToShard.maxRetries"       -> "12",
-    "efo.subscribeToShard.backoff.base"     -> "300ms",
-    "efo.subscribeToShard.backoff.max"      -> "1s"
+    "efo.subscribeToShard.maxRetries"   -> "12",
+    "efo.subscribeToShard.backoff.base" -> "300ms",
+    "efo.subscribeToShard.backoff.max"  -> "1s"
   )
 
   private def session(): SparkSession = {
