@@ -105,6 +105,8 @@ lazy val connector = (project in file("connector"))
       case PathList("META-INF", "maven", _*)                           => MergeStrategy.discard
       case PathList("META-INF", "versions", _*)                        => MergeStrategy.discard
       case path if path.endsWith("module-info.class")                  => MergeStrategy.discard
+      // Ours needs no 2 MiB for each subscription.
+      case path if path.endsWith("eventstream/MessageDecoder.class")   => MergeStrategy.preferProject
       case PathList("META-INF", file) if file.matches("(?i).*(LICENSE|NOTICE|DEPENDENCIES).*") => MergeStrategy.rename
       case PathList("META-INF", _*)                                    => MergeStrategy.first
       case _                                                           => MergeStrategy.deduplicate
