@@ -24,7 +24,7 @@ PYTHON_SOURCES := python/pyproject.toml python/hatch_build.py python/README.md $
 PYTHON_CODE    := python examples integration-tests/servers
 
 # Each is taken up by mypy as a program of its own.
-MYPY_ROOTS := python examples/demo integration-tests/servers
+MYPY_ROOTS := python examples integration-tests/servers
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
