@@ -98,4 +98,4 @@ type-python: $(VENV)/.wheel
 	for root in $(MYPY_ROOTS); do (cd $$root && $(STRICT) .) || exit 1; done
 
 pytest: $(VENV)/.wheel
-	$(BIN)/pytest -c python/pyproject.toml python/tests examples/demo
+	$(BIN)/pytest -c python/pyproject.toml python/tests examples
