@@ -17,7 +17,7 @@ private[kinesisspark] final class ConsumerClaims {
     */
   def take(claim: Claim): Unit = if (!claimed.add(claim))
     throw new KinesisException(
-      "KINESIS_CONSUMER_IN_USE",
+      InUse,
       s"Another query of this application reads stream ${claim.stream} through its consumer ${claim.name}. A consumer serves one query: give " +
         "this one another, by efo.consumerName (or efo.consumerArn.<stream>)."
     )
@@ -26,6 +26,9 @@ private[kinesisspark] final class ConsumerClaims {
 }
 
 private[kinesisspark] object ConsumerClaims {
+
+  /** The error class of a second query on one consumer. */
+  val InUse = "KINESIS_CONSUMER_IN_USE"
 
   /** @param endpoint instead of AWS's own */
   final case class Claim(endpoint: Option[URI], stream: StreamArn, name: String)

@@ -71,6 +71,9 @@ final class FanOutConsumers private (
     resolved -= stream.arn
   }
 
+  /** Leaves the stream's consumer to whoever else reads through it: it won't be deregistered from here. */
+  def leave(stream: StreamArn): Unit = resolved -= stream
+
   /** What it took so far. */
   def calls: ConsumerCalls = meter.calls
 

@@ -10,7 +10,7 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFacto
 import org.apache.spark.sql.connector.read.streaming._
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{FaultClassifier, KinesisException}
+import io.github.kinesisspark.aws.{ConsumerClaims, FaultClassifier, KinesisException}
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan._
@@ -176,6 +176,8 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     val lost    = viewOf(from).lost.toSet
     val missing = gone.filterNot { case (shard, _) => lost(shard) }
     val renewed = missing.map(_._1.stream).distinct.filter(publishing.renew).toSet
+    for ((shard, failure) <- broken if failure.errorClass == ConsumerClaims.InUse)
+      publishing.leave(shard.stream)
     for ((_, failure) <- broken ++ missing.filterNot { case (shard, _) => renewed(shard.stream) })
       throw new KinesisException(failure.errorClass, failure.message)
   }

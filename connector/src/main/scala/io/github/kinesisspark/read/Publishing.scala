@@ -16,6 +16,9 @@ sealed trait Publishing extends AutoCloseable {
     */
   def renew(stream: StreamArn): Boolean
 
+  /** After another query has shown to be the owner of the stream's consumer. */
+  def leave(stream: StreamArn): Unit
+
   /** What it took, if it takes any calls. */
   def calls: Option[ConsumerCalls]
 
@@ -40,6 +43,7 @@ object Publishing {
   private case object Polling extends Publishing {
     override def publication: Publication          = Publication.Polling
     override def renew(stream: StreamArn): Boolean = false
+    override def leave(stream: StreamArn): Unit    = ()
     override def calls: Option[ConsumerCalls]      = None
     override def close(): Unit                     = ()
   }
@@ -60,6 +64,8 @@ object Publishing {
       current = before.map(p => p.copy(consumers = p.consumers.updated(stream, now)))
       current != before
     }
+
+    override def leave(stream: StreamArn): Unit = consumers.leave(stream)
 
     override def calls: Option[ConsumerCalls] = Some(consumers.calls)
 

@@ -121,8 +121,9 @@ final class FanOutRecordPublisher(
     case _: SubscriptionFault.Dropped                             => Setback.Passing
     case SubscriptionFault.Busy(_: Fault.ResourceInUse) if isLive => Setback.TakenOver
     case _: SubscriptionFault.Busy                                => Setback.Busy
-    case _: SubscriptionFault.Unwell                              => Setback.Counted
-    case _                                                        => Setback.Fatal
+    // What was registered a moment ago is not known everywhere yet.
+    case _: SubscriptionFault.Unwell | _: SubscriptionFault.Gone => Setback.Counted
+    case _                                                       => Setback.Fatal
   }
 
   private def isLive = subscription.state match {
@@ -136,7 +137,8 @@ final class FanOutRecordPublisher(
     val (next, commands) =
       Subscription.step(before, event, policy, System.nanoTime(), ThreadLocalRandom.current.nextDouble())
     subscription = next
-    if (next.troubles.inARow > before.troubles.inARow || next.rivalry != before.rivalry) tellSetback(event, why)
+    if (why.fault.isDefined) lastTrouble = why.fault
+    if (next.troubles.inARow > before.troubles.inARow) tellSetback(event, why)
     commands.foreach {
       case Command.Subscribe(number, at) => subscribe(number, at)
       case Command.RequestOne(_)         =>
@@ -191,7 +193,6 @@ final class FanOutRecordPublisher(
         telemetry.failed()
         log.warn("{} The next call begins where this one ended.", why.of(shard))
     }
-    lastTrouble = why.fault
     // Without a reason, or again and again, it may be that the shard has no more to say.
     quiet = why.fault.isEmpty || subscription.troubles.inARow > 1
   }
@@ -199,7 +200,7 @@ final class FanOutRecordPublisher(
   private def reason(last: Setback): KinesisException = last match {
     case Setback.TakenOver =>
       new KinesisException(
-        ConsumerInUse,
+        ConsumerClaims.InUse,
         s"Another query reads $shard through consumer $consumer and takes it back again and again. Each query needs a " +
           "consumer of its own: give this one another efo.consumerName (or efo.consumerArn), or stop the other."
       )
@@ -281,9 +282,6 @@ final class FanOutRecordPublisher(
 }
 
 object FanOutRecordPublisher {
-
-  /** The error class of a second query on one consumer. */
-  val ConsumerInUse = "KINESIS_CONSUMER_IN_USE"
 
   /** The error class of subscriptions that bring nothing. */
   val Silent = "KINESIS_SUBSCRIPTION_SILENT"

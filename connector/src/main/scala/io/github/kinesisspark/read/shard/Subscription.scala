@@ -47,10 +47,10 @@ final case class Subscription private (
 
   /** When it is to be told [[Event.Due]], if nothing else happens before. */
   def dueAt: Option[Long] = state match {
-    case Waiting(until)             => Some(until)
-    case Calling(_, deadline)       => Some(deadline)
-    case Live(_, silentAfter, _, _) => silentAfter
-    case _                          => None
+    case Waiting(until)          => Some(until)
+    case Calling(_, deadline)    => Some(deadline)
+    case Live(_, silentAfter, _) => silentAfter
+    case _                       => None
   }
 
   private def callNow(policy: Policy, now: Long): Step =
@@ -75,7 +75,7 @@ final case class Subscription private (
 
   private def setBack(call: Long, asked: Boolean, setback: Setback, policy: Policy, now: Long, random: Double): Step = {
     val grown  = troubles.and(setback, now)
-    val rivals = if (setback == Setback.TakenOver) rivalry.lost(tenure(now), policy) else rivalry
+    val rivals = if (setback == Setback.TakenOver) rivalry.lost(policy, now) else rivalry
     val more   = copy(troubles = grown, rivalry = rivals)
     if (asked && (grown.hopeless(setback, policy, now) || (setback == Setback.TakenOver && rivals.hopeless(policy))))
       (more.copy(state = Over), Vector(Cancel(call), GiveUp(setback)))
@@ -87,10 +87,6 @@ final case class Subscription private (
     }
   }
 
-  private def tenure(now: Long) = state match {
-    case Live(_, _, since, _) => (now - since).nanos
-    case _                    => Duration.Zero
-  }
 }
 
 object Subscription {
@@ -103,11 +99,10 @@ object Subscription {
     final case class Calling(call: Long, deadline: Long) extends State
 
     /** @param silentAfter somebody waits for an event, and it is missing from then on
-      * @param since       when it was opened
       * @param heard       it has brought an event
       */
-    final case class Live(call: Long, silentAfter: Option[Long], since: Long, heard: Boolean) extends State
-    case object Over                                                                          extends State
+    final case class Live(call: Long, silentAfter: Option[Long], heard: Boolean) extends State
+    case object Over                                                             extends State
   }
   import State._
 
@@ -190,12 +185,22 @@ object Subscription {
 
   /** How often the shard was lost to another subscriber of the consumer. Who comes second loses it for the first time a few
     * seconds after winning it, when the first comes back; so only a newcomer gives up.
+    *
+    * @param since when the shard was won, in ns; it is kept from one subscription to the next
     */
-  final case class Rivalry(times: Int, newcomer: Boolean) {
-    private[Subscription] def lost(tenure: Duration, policy: Policy): Rivalry =
-      Rivalry(times + 1, if (times == 0) tenure < policy.settledIn else newcomer)
+  final case class Rivalry(since: Option[Long], times: Int, newcomer: Boolean) {
+    private[Subscription] def won(now: Long): Rivalry = copy(since = since.orElse(Some(now)))
+
+    private[Subscription] def lost(policy: Policy, now: Long): Rivalry = {
+      val soon = !since.exists(now - _ >= policy.settledIn.toNanos)
+      Rivalry(None, times + 1, if (times == 0) soon else newcomer)
+    }
 
     private[Subscription] def hopeless(policy: Policy): Boolean = newcomer && times >= policy.takeovers
+  }
+
+  object Rivalry {
+    val none: Rivalry = Rivalry(None, 0, newcomer = false)
   }
 
   /** @param openWithin how long a call may take until it is opened
@@ -220,7 +225,7 @@ object Subscription {
 
   /** @param notBefore of the first call, by the clock that [[step]] is given */
   def at(position: ShardPosition, notBefore: Long): Subscription =
-    new Subscription(Resting, position, notBefore, 0, Troubles.none, Rivalry(0, newcomer = false))
+    new Subscription(Resting, position, notBefore, 0, Troubles.none, Rivalry.none)
 
   /** The decision, whole: no time, chance or call is taken but from the arguments.
     *
@@ -242,26 +247,27 @@ object Subscription {
       case (Resting, Asked)       => s.callNow(policy, now)
       case (Waiting(_), _) if due => s.callNow(policy, now)
 
-      case (Calling(call, _), Opened(_))          => s.requestOne(Live(call, None, now, heard = false), policy, now)
+      case (Calling(call, _), Opened(_)) =>
+        s.copy(rivalry = s.rivalry.won(now)).requestOne(Live(call, None, heard = false), policy, now)
       case (Calling(call, _), Failed(_, setback)) => setBack(call, asked = true, setback)
       case (Calling(call, _), Completed(_))       => setBack(call, asked = true, Passing)
       case (Calling(call, _), _) if due           => setBack(call, asked = true, Passing)
 
-      case (live @ Live(_, None, _, _), Asked)             => s.requestOne(live, policy, now)
-      case (live @ Live(_, Some(_), _, _), Arrived(_, to)) => s.arrived(live, to)
+      case (live @ Live(_, None, _), Asked)             => s.requestOne(live, policy, now)
+      case (live @ Live(_, Some(_), _), Arrived(_, to)) => s.arrived(live, to)
       // More than was asked for: what is ignored now must come again.
-      case (Live(call, None, _, _), Arrived(_, _))     => setBack(call, asked = false, Again)
-      case (Live(call, asked, _, heard), Completed(_)) => setBack(call, asked.isDefined, if (heard) Again else Passing)
-      case (Live(call, asked, _, _), Failed(_, setback)) => setBack(call, asked.isDefined, setback)
-      case (Live(call, _, _, _), _) if due               => setBack(call, asked = true, Passing)
+      case (Live(call, None, _), Arrived(_, _))       => setBack(call, asked = false, Again)
+      case (Live(call, asked, heard), Completed(_))   => setBack(call, asked.isDefined, if (heard) Again else Passing)
+      case (Live(call, asked, _), Failed(_, setback)) => setBack(call, asked.isDefined, setback)
+      case (Live(call, _, _), _) if due               => setBack(call, asked = true, Passing)
 
       case _ => (s, Vector.empty)
     }
   }
 
   private def currentCall(state: State): Option[Long] = state match {
-    case Calling(call, _)    => Some(call)
-    case Live(call, _, _, _) => Some(call)
-    case _                   => None
+    case Calling(call, _) => Some(call)
+    case Live(call, _, _) => Some(call)
+    case _                => None
   }
 }

@@ -119,6 +119,17 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       run(losses(first = 6, times = 3): _*)._2 should contain(Command.GiveUp(Setback.TakenOver))
     }
 
+    it("counts as held from one subscription to the next") {
+      val renewed = live ++ Seq(
+        1L  -> Event.Arrived(1, after(1)),
+        14L -> Event.Asked,
+        14L -> Event.Completed(1),
+        14L -> Event.Opened(2),
+        16L -> Event.Failed(2, Setback.TakenOver)
+      )
+      run(renewed: _*)._1.rivalry shouldBe Rivalry(None, 1, newcomer = false)
+    }
+
     it("is taken back for ever by who had the shard first") {
       run(losses(first = 20, times = 30): _*)._1.state shouldBe a[State.Waiting]
     }

@@ -36,7 +36,11 @@ abstract class SourceSuite(start: => KinesisService)
   protected def master: String = "local[2,4]"
 
   protected def settings: Map[String, String] =
-    Map("spark.sql.shuffle.partitions" -> "2", "spark.ui.enabled" -> "false")
+    Map(
+      "spark.sql.shuffle.partitions"                    -> "2",
+      "spark.ui.enabled"                                -> "false",
+      "spark.sql.streaming.noDataProgressEventInterval" -> "1000"
+    )
 
   protected lazy val spark: SparkSession =
     SparkSession.builder().master(master).appName(suiteName).config(settings).getOrCreate()
