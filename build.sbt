@@ -153,7 +153,7 @@ lazy val testkit = (project in file("testkit"))
   )
 
 lazy val integrationTests = (project in file("integration-tests"))
-  .dependsOn(connector % "test->compile;test->test;provided->provided", testkit % "test->compile")
+  .dependsOn(connector % "test->compile;test->test;provided->provided", testkit % "test->compile;test->test")
   .settings(forkedTests)
   .settings(
     name           := "kinesis-spark-integration-tests",
