@@ -1,4 +1,4 @@
-# The commands of this project; `make` alone lists them. Needs GNU make, Java 17, Python 3.11 or later, sbt or Maven; for
+# The commands of this project; `make` alone lists them. Needs GNU make, Java 17, Python 3.10 or later, sbt or Maven; for
 # the third-party servers also Node.js. Everything else comes from PyPI, Maven Central and npm by its ordinary client.
 
 PYTHON  ?= python3
@@ -21,10 +21,10 @@ WHEEL         := dist/kinesis_spark-$(VERSION)-py3-none-any.whl
 SCALA_SOURCES  := build.sbt $(wildcard project/*.scala project/*.sbt project/build.properties) \
                   $(shell find connector/src/main testkit/src/main -type f)
 PYTHON_SOURCES := python/pyproject.toml python/hatch_build.py python/README.md $(shell find python/kinesis_spark -name '*.py' -o -name py.typed)
-PYTHON_CODE    := python examples
+PYTHON_CODE    := python examples integration-tests/servers
 
 # Each is taken up by mypy as a program of its own.
-MYPY_ROOTS := python examples/demo integration-tests/servers
+MYPY_ROOTS := python examples integration-tests/servers
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -98,4 +98,4 @@ type-python: $(VENV)/.wheel
 	for root in $(MYPY_ROOTS); do (cd $$root && $(STRICT) .) || exit 1; done
 
 pytest: $(VENV)/.wheel
-	$(BIN)/pytest -c python/pyproject.toml python/tests examples/demo
+	$(BIN)/pytest -c python/pyproject.toml python/tests examples

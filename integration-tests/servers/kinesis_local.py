@@ -1,4 +1,4 @@
-"""The npm package `kinesis-local` (kinesis-mock compiled to JavaScript): how it is installed and what command runs it."""
+"""The npm package `kinesis-local` (kinesis-mock compiled to JavaScript): how it is installed, what command runs it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from launch import Launch, Unavailable, free_ports
+from launch import Launch, UnavailableError, free_ports
 
 VERSION = "0.6.2"
 # The service's states (CREATING, UPDATING, DELETING) last this long: long enough to be seen, short enough to wait for.
@@ -23,13 +23,15 @@ def install(cache: Path) -> Path:
         return package
     npm = shutil.which("npm")
     if npm is None or shutil.which("node") is None:
-        raise Unavailable("kinesis-local needs node and npm on PATH")
+        raise UnavailableError("kinesis-local needs node and npm on PATH")
     prefix = package.parent.parent
     prefix.mkdir(parents=True, exist_ok=True)
     command = [npm, "install", "--prefix", str(prefix), "--no-save", "--no-audit", "--no-fund", "--loglevel=error"]
-    done = subprocess.run([*command, f"kinesis-local@{VERSION}"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    done = subprocess.run(
+        [*command, f"kinesis-local@{VERSION}"], check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
     if done.returncode != 0:
-        raise Unavailable(f"npm could not install kinesis-local@{VERSION}:\n{done.stderr}{done.stdout}")
+        raise UnavailableError(f"npm could not install kinesis-local@{VERSION}:\n{done.stderr}{done.stdout}")
     return package
 
 

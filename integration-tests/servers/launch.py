@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import fcntl
 import socket
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterator, Mapping, Sequence
 
 
-class Unavailable(Exception):
+class UnavailableError(Exception):
     """The server cannot run on this machine; the message says what is missing."""
 
 
@@ -36,12 +36,12 @@ def free_ports(*wanted: int | None) -> list[int]:
     """
     with ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in wanted]
-        for s, port in zip(sockets, wanted):
+        for s, port in zip(sockets, wanted, strict=True):
             s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 s.bind(("127.0.0.1", port or 0))
             except OSError as refused:
-                raise Unavailable(f"port {port} cannot be used: {refused.strerror}") from refused
+                raise UnavailableError(f"port {port} cannot be used: {refused.strerror}") from refused
         return [s.getsockname()[1] for s in sockets]
 
 

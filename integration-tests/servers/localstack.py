@@ -1,7 +1,7 @@
 """LocalStack from PyPI, serving Kinesis only: how it is installed and what command runs it.
 
-LocalStack answers SubscribeToShard itself and hands every other call to a `kinesis-local` 0.4.9 that it fetches from the
-npm registry on its first request.
+LocalStack answers SubscribeToShard itself and hands every other call to a `kinesis-local` 0.4.9 that it fetches from
+the npm registry on its first request.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from launch import Launch, Unavailable, free_ports
+from launch import Launch, UnavailableError, free_ports
 
 PYTHON = (3, 11)
 REQUIREMENTS = Path(__file__).with_name("localstack-requirements.txt")
@@ -27,7 +27,7 @@ def find_python() -> str:
         return sys.executable
     found = shutil.which("python{}.{}".format(*PYTHON))
     if found is None:
-        raise Unavailable("LocalStack 4.4.0 needs Python {}.{}, which is not on PATH".format(*PYTHON))
+        raise UnavailableError("LocalStack 4.4.0 needs Python {}.{}, which is not on PATH".format(*PYTHON))
     return found
 
 
@@ -35,7 +35,7 @@ def install(cache: Path) -> Path:
     """Returns the Python of a virtual environment under `cache` that holds exactly the pinned requirements."""
     for tool in ("node", "npm"):
         if shutil.which(tool) is None:
-            raise Unavailable(f"LocalStack's Kinesis needs {tool} on PATH")
+            raise UnavailableError(f"LocalStack's Kinesis needs {tool} on PATH")
     environment = cache / "localstack-venv"
     python = environment / "bin" / "python"
     stamp = environment / "installed-requirements"
@@ -44,19 +44,29 @@ def install(cache: Path) -> Path:
         return python
     steps = (
         [find_python(), "-m", "venv", "--clear", str(environment)],
-        [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "-r", str(REQUIREMENTS)],
+        [
+            str(python),
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--disable-pip-version-check",
+            "--no-deps",
+            "-r",
+            str(REQUIREMENTS),
+        ],
     )
     for step in steps:
-        done = subprocess.run(step, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        done = subprocess.run(step, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)
         if done.returncode != 0:
-            raise Unavailable(f"LocalStack could not be installed: {' '.join(step)}\n{done.stderr}{done.stdout}")
+            raise UnavailableError(f"LocalStack could not be installed: {' '.join(step)}\n{done.stderr}{done.stdout}")
     stamp.write_text(wanted)
     return python
 
 
 def launch(cache: Path, port: int | None) -> Launch:
     if not sys.platform.startswith("linux") and sys.platform != "darwin":
-        raise Unavailable(f"LocalStack does not run on {sys.platform} without Docker")
+        raise UnavailableError(f"LocalStack does not run on {sys.platform} without Docker")
     python = install(cache)
     (listen,) = free_ports(port)
     environment = {

@@ -8,7 +8,7 @@
 
 Every start prints one line, the endpoint, when the server answers. Log and process id are under .cache/run/, named
 `<server>-<port>`. Ports are free ones unless given. Only Python's standard library is used; the interpreter may be any
-from 3.9 on. Exit status: 0 done, 1 the server failed, 2 wrong arguments, 3 the server cannot run on this machine.
+from 3.10 on. Exit status: 0 done, 1 the server failed, 2 wrong arguments, 3 the server cannot run on this machine.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from types import ModuleType
 
 import kinesis_local
 import localstack
-from launch import Launch, Unavailable, one_at_a_time
-from supervise import GRACE_S, Lease, Stopped, UntilStdinCloses, WhileProcessLives, start_time, supervise
+from launch import Launch, UnavailableError, one_at_a_time
+from supervise import GRACE_S, Lease, StoppedError, UntilStdinCloses, WhileProcessLives, start_time, supervise
 
 SERVERS: dict[str, ModuleType] = {"kinesis-local": kinesis_local, "localstack": localstack}
 CACHE = Path(__file__).resolve().parents[2] / ".cache"
@@ -58,8 +58,7 @@ def start(name: str, port: int | None, owner: int) -> None:
     supervisor = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
-    assert supervisor.stdout is not None
-    endpoint = supervisor.stdout.readline()
+    endpoint = supervisor.stdout.readline() if supervisor.stdout else ""
     if not endpoint:
         sys.exit(supervisor.wait())
     print(endpoint, end="", flush=True)
@@ -97,10 +96,10 @@ def main() -> None:
             start(asked.server, asked.port, asked.owner or os.getppid())
         else:
             stop(asked.server, asked.port)
-    except Unavailable as missing:
+    except UnavailableError as missing:
         print(f"servers.py: {missing}", file=sys.stderr)
         sys.exit(3)
-    except Stopped as failed:
+    except StoppedError as failed:
         print(f"servers.py: {asked.server}: {failed}", file=sys.stderr)
         sys.exit(1)
 

@@ -1,8 +1,8 @@
 """One server process from its start to its certain end.
 
-The supervisor is the server's parent. It lives as long as its `Lease` holds, and takes the server and all of the server's
-own children with it when it goes: on the lease's end, on SIGTERM, on SIGINT. Should the supervisor itself be killed
-outright, Linux sends the server a SIGTERM (parent-death signal).
+The supervisor is the server's parent. It lives as long as its `Lease` holds, and takes the server and all of the
+server's own children with it when it goes: on the lease's end, on SIGTERM, on SIGINT. Should the supervisor itself be
+killed outright, Linux sends the server a SIGTERM (parent-death signal).
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Callable, Protocol
+from typing import Protocol
 
 from launch import Launch
 
@@ -55,13 +57,15 @@ class WhileProcessLives:
         return self._started is not None and start_time(self._pid) == self._started
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """The server ended, or was told to end, before it was ready."""
 
 
 def start_time(pid: int) -> str | None:
     """Tells a process from a later one with the same id; None if there is none."""
-    shown = subprocess.run(["ps", "-o", "lstart=,stat=", "-p", str(pid)], capture_output=True, text=True).stdout.strip()
+    shown = subprocess.run(
+        ["ps", "-o", "lstart=,stat=", "-p", str(pid)], check=False, capture_output=True, text=True
+    ).stdout.strip()
     if not shown or shown.split()[-1].startswith("Z"):
         return None
     return " ".join(shown.split()[:-1])
@@ -70,7 +74,9 @@ def start_time(pid: int) -> str | None:
 def family(pid: int) -> list[int]:
     """The process and all its descendants, whatever groups and sessions they moved to."""
     children: dict[int, list[int]] = {}
-    for line in subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True).stdout.splitlines():
+    for line in subprocess.run(
+        ["ps", "-A", "-o", "pid=,ppid="], check=False, capture_output=True, text=True
+    ).stdout.splitlines():
         child, parent = (int(n) for n in line.split())
         children.setdefault(parent, []).append(child)
     found = [pid]
@@ -90,10 +96,8 @@ def end(server: subprocess.Popen[bytes]) -> None:
         server.wait()
     for pid, started in members:
         if started is not None and start_time(pid) == started:
-            try:
+            with suppress(ProcessLookupError):  # it may end between the look and the kill
                 os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass  # it ended between the look and the kill
 
 
 def answers(endpoint: str) -> bool:
@@ -135,16 +139,18 @@ def supervise(launch: Launch, lease: Lease, log: Path, ready: Callable[[], None]
             deadline = time.monotonic() + launch.ready_within_s
             while not answers(launch.endpoint):
                 if server.poll() is not None:
-                    raise Stopped(f"the server exited with status {server.returncode} before it was ready; see {log}")
+                    raise StoppedError(
+                        f"the server exited with status {server.returncode} before it was ready; see {log}"
+                    )
                 if time.monotonic() > deadline:
-                    raise Stopped(f"the server did not answer within {launch.ready_within_s:.0f} s; see {log}")
+                    raise StoppedError(f"the server did not answer within {launch.ready_within_s:.0f} s; see {log}")
                 if not lease.wait(STARTING_TICK_S):
-                    raise Stopped("nobody waits for the server any more")
+                    raise StoppedError("nobody waits for the server any more")
             ready()
             while server.poll() is None and lease.wait(SERVING_TICK_S):
                 pass
             if server.poll() is not None:
-                raise Stopped(f"the server exited by itself with status {server.returncode}; see {log}")
+                raise StoppedError(f"the server exited by itself with status {server.returncode}; see {log}")
         except KeyboardInterrupt:
             pass  # told to stop: that is no error
         finally:

@@ -15,16 +15,22 @@ from typing import Any, cast
 
 from kinesis_spark.errors import InvalidOptionError
 
-_KEY = "kinesis_spark.option"
+_OPTION = "kinesis_spark.option"
+_GROUP = "kinesis_spark.group"
 
 
 @dataclass(frozen=True, slots=True)
 class OptionSpec:
-    """One option: its name for Spark, and how a Python value is written."""
+    """One option: its name for Spark, and how a Python value is written, as text or as several options."""
 
     name: str
     encode: Callable[[Any], str]
     secret: bool
+    write: Callable[[str, Any], dict[str, str]] | None = None
+
+    def options(self, value: object) -> dict[str, str]:
+        """What Spark is handed for a value."""
+        return {self.name: self.encode(value)} if self.write is None else self.write(self.name, value)
 
 
 # Any, as `dataclasses.field` itself: the type is the annotation's, which mypy checks against the default at each use.
@@ -34,15 +40,31 @@ def option(
     default: Any = dataclasses.MISSING,  # noqa: ANN401
     encode: Callable[[Any], str] = str,
     secret: bool = False,
+    write: Callable[[str, Any], dict[str, str]] | None = None,
 ) -> Any:  # noqa: ANN401
-    """A dataclass field that is the Spark option `name`: required without a default, out of `repr` if a secret."""
-    return dataclasses.field(default=default, repr=not secret, metadata={_KEY: OptionSpec(name, encode, secret)})
+    """A dataclass field that is the Spark option `name`: required without a default, out of `repr` if a secret.
+
+    Where one value is several options, or none, `write` says which, and `encode` doesn't count.
+    """
+    spec = OptionSpec(name, encode, secret, write)
+    return dataclasses.field(default=default, repr=not secret, metadata={_OPTION: spec})
+
+
+def group(prefix: str, *, default: Any) -> Any:  # noqa: ANN401
+    """A dataclass field that holds a dataclass of options, whose names Spark is handed with `prefix.` before them."""
+    return dataclasses.field(default=default, metadata={_GROUP: prefix})
 
 
 def specs(cls: type) -> Mapping[str, OptionSpec]:
-    """The options that a class declares, by field name."""
+    """The options that a class declares itself, by field name."""
     fields = dataclasses.fields(cast("Any", cls))
-    return {f.name: f.metadata[_KEY] for f in fields if _KEY in f.metadata}
+    return {f.name: f.metadata[_OPTION] for f in fields if _OPTION in f.metadata}
+
+
+def groups(cls: type) -> Mapping[str, tuple[str, type]]:
+    """The groups of options that a class holds: prefix and class, by field name."""
+    fields = dataclasses.fields(cast("Any", cls))
+    return {f.name: (f.metadata[_GROUP], type(f.default)) for f in fields if _GROUP in f.metadata}
 
 
 def encoded(instance: object | None) -> dict[str, str]:
@@ -51,10 +73,13 @@ def encoded(instance: object | None) -> dict[str, str]:
     if instance is None:
         return options
     for field in dataclasses.fields(cast("Any", instance)):
-        spec: OptionSpec | None = field.metadata.get(_KEY)
+        spec: OptionSpec | None = field.metadata.get(_OPTION)
+        prefix: str | None = field.metadata.get(_GROUP)
         value = getattr(instance, field.name)
         if spec is not None and value is not None and value != field.default:
-            options[spec.name] = spec.encode(value)
+            options |= spec.options(value)
+        if prefix is not None:
+            options |= {f"{prefix}.{name}": text for name, text in encoded(value).items()}
     return options
 
 

@@ -15,5 +15,17 @@ class JarMissingError(KinesisSparkError, RuntimeError):
     """A Spark session (or this installation) is without the connector's or the testkit's JAR."""
 
 
+class StreamConsumerError(KinesisSparkError, RuntimeError):
+    """Kinesis refused what was wanted of a stream consumer, or didn't do it in time.
+
+    Attributes:
+        error_class: a stable name for it, such as `KINESIS_CONSUMER_QUOTA` or `KINESIS_ACCESS_DENIED`.
+    """
+
+    def __init__(self, message: str, error_class: str) -> None:
+        super().__init__(message)
+        self.error_class = error_class
+
+
 class LocalKinesisError(KinesisSparkError, RuntimeError):
     """The local Kinesis server didn't start, has ended, or answered with an error."""

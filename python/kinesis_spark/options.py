@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Literal, get_args
+from typing import get_args
 from urllib.parse import urlsplit
 
 from kinesis_spark._declare import (
@@ -26,9 +26,8 @@ from kinesis_spark._declare import (
 )
 from kinesis_spark.credentials import AssumedRole, Credentials, DefaultCredentials
 from kinesis_spark.errors import InvalidOptionError
+from kinesis_spark.fan_out import EnhancedFanOut, Polling, RecordPublisher, stream_of
 from kinesis_spark.position import StartingPosition
-
-RecordPublisher = Literal["polling"]
 
 # One answer of GetRecords is 10 MB at most; a smaller buffer would hold none while the next arrives.
 _LEAST_BUFFER = 16 * 1024 * 1024
@@ -99,8 +98,7 @@ class KinesisOptions:
         region: the AWS region, like `eu-west-1`; None takes it from the ARN, or from the SDK's region chain.
         endpoint: the URL of a service other than AWS's own, like a local server's; None for AWS.
         starting_position: where to start while the checkpoint holds nothing; see `StartingPosition`.
-        record_publisher: how records are fetched: `polling` calls GetRecords, which shares 2 MB/s and 5 calls/s a shard
-            with every other poller (https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html).
+        record_publisher: how records come out of shards: `Polling()`, or `EnhancedFanOut(...)`.
         fail_on_data_loss: whether the query fails when records it still wanted have left the stream's retention; if
             False it goes on with the oldest that are left.
         max_records_per_trigger: at most so many records a micro-batch, shared fairly by the shards; None for no limit.
@@ -123,7 +121,7 @@ class KinesisOptions:
     region: str | None = option("region", default=None)
     endpoint: str | None = option("endpoint", default=None)
     starting_position: StartingPosition = option("startingPosition", default=StartingPosition.latest())
-    record_publisher: RecordPublisher = option("recordPublisher", default="polling")
+    record_publisher: RecordPublisher = option("recordPublisher", default=Polling(), encode=lambda kind: kind.word)
     fail_on_data_loss: bool = option("failOnDataLoss", default=True, encode=boolean)
     max_records_per_trigger: int | None = option("maxRecordsPerTrigger", default=None)
     max_bytes_per_trigger: int | None = option("maxBytesPerTrigger", default=None)
@@ -141,8 +139,7 @@ class KinesisOptions:
         self._check_streams()
         _require_place(self.region, self.endpoint)
         _require_position(self.starting_position)
-        known = get_args(RecordPublisher)
-        require(self.record_publisher in known, "record_publisher", self.record_publisher, f"one of {', '.join(known)}")
+        self._check_record_publisher()
         boolean_given = isinstance(self.fail_on_data_loss, bool)
         require(boolean_given, "fail_on_data_loss", self.fail_on_data_loss, "True or False")
         self._check_credentials()
@@ -158,7 +155,7 @@ class KinesisOptions:
 
         It holds static keys in the clear, for the connector needs them, but its `repr` doesn't show them.
         """
-        options = encoded(self) | encoded(self.credentials) | encoded(self.role)
+        options = encoded(self) | encoded(self.record_publisher) | encoded(self.credentials) | encoded(self.role)
         for stream in self.per_stream:
             options |= stream.to_dict()
         return SparkOptions(options)
@@ -180,6 +177,26 @@ class KinesisOptions:
                 valid, "stream_arn", arn, "a stream's ARN, like arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
             )
         self._check_per_stream({*names, *(arn.rpartition("/")[2] for arn in arns)})
+
+    def _check_record_publisher(self) -> None:
+        publisher = self.record_publisher
+        expected = 'Polling() or EnhancedFanOut("the consumer\'s name")'
+        require(isinstance(publisher, get_args(RecordPublisher)), "record_publisher", publisher, expected)
+        if not isinstance(publisher, EnhancedFanOut):
+            return
+        names, arns = _as_tuple(self.stream_name), _as_tuple(self.stream_arn)
+        consumed = {stream_of(arn) for arn in publisher.consumer_arns}
+        strange = [arn for arn in consumed if arn not in arns and arn.rpartition("/")[2] not in names]
+        require(
+            not strange, "consumer_arns", strange, f"consumers of the streams that are read: {', '.join(names + arns)}"
+        )
+        with_consumer = consumed | {arn.rpartition("/")[2] for arn in consumed}
+        without = [stream for stream in names + arns if stream not in with_consumer]
+        if without and (publisher.consumer_name is None or publisher.registration == "none"):
+            raise InvalidOptionError(
+                f"record_publisher has no consumer for {', '.join(without)}: give one's ARN in consumer_arns, or a "
+                "consumer_name and a registration other than none."
+            )
 
     def _check_credentials(self) -> None:
         kinds = get_args(Credentials)
@@ -230,4 +247,4 @@ def _is_endpoint(text: str) -> bool:
     return url.scheme in ("http", "https") and bool(url.hostname) and bare and port_is_right
 
 
-__all__ = ["KinesisOptions", "RecordPublisher", "SparkOptions", "StreamOptions"]
+__all__ = ["KinesisOptions", "SparkOptions", "StreamOptions"]

@@ -13,19 +13,24 @@ from pyspark.sql import SparkSession
 
 from kinesis_spark import (
     AssumedRole,
+    EnhancedFanOut,
     KinesisOptions,
+    Polling,
     ProfileCredentials,
     ProviderClass,
     RecordPublisher,
+    Registration,
+    Retries,
     StaticCredentials,
     StreamOptions,
 )
-from kinesis_spark._declare import OptionSpec, specs
+from kinesis_spark._declare import OptionSpec, groups, specs
 
-CLASSES = (KinesisOptions, ProfileCredentials, StaticCredentials, ProviderClass, AssumedRole)
+CLASSES = (KinesisOptions, EnhancedFanOut, ProfileCredentials, StaticCredentials, ProviderClass, AssumedRole)
 PER_STREAM = (StreamOptions, AssumedRole)
 
-# How each of the connector's types looks in Python; a type that is missing here is a new one to decide on.
+# How each of the connector's types looks in Python; a type that is missing here is a new one to decide on. Options that
+# have a type of their own are there by name.
 PYTHON_TYPE: dict[str, object] = {
     "string": str,
     "uri": str,
@@ -34,10 +39,13 @@ PYTHON_TYPE: dict[str, object] = {
     "list": str | tuple[str, ...],
     "boolean": bool,
     "count": int,
+    "number": float,
     "size": int,
     "duration": timedelta,
     "position": "StartingPosition",
-    "enum": RecordPublisher,
+    "recordPublisher": RecordPublisher,
+    "efo.registration": Registration,
+    "efo.consumerArn.<stream>": tuple[str, ...],
 }
 UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "k": 1 << 10, "g": 1 << 30}
 
@@ -51,12 +59,39 @@ def jvm(spark: SparkSession) -> dict[str, dict[str, Any]]:
 
 
 def declared(classes: tuple[type, ...]) -> dict[str, tuple[type, str, OptionSpec]]:
-    return {spec.name: (cls, field, spec) for cls in classes for field, spec in specs(cls).items()}
+    """The class, field and specification of each option by its name, those of groups with the group's prefix."""
+    own = {spec.name: (cls, field, spec) for cls in classes for field, spec in specs(cls).items()}
+    grouped = {
+        f"{prefix}.{spec.name}": (inner, field, spec)
+        for cls in classes
+        for prefix, inner in groups(cls).values()
+        for field, spec in specs(inner).items()
+    }
+    return own | grouped
+
+
+def python_names(classes: tuple[type, ...]) -> dict[str, str]:
+    """How each option is reached in Python, by its name: `field`, or `group.field`."""
+    own = {spec.name: field for cls in classes for field, spec in specs(cls).items()}
+    grouped = {
+        f"{prefix}.{spec.name}": f"{group}.{field}"
+        for cls in classes
+        for group, (prefix, inner) in groups(cls).items()
+        for field, spec in specs(inner).items()
+    }
+    return own | grouped
+
+
+def snake_case(name: str) -> str:
+    """`efo.subscribeToShard.backoff.base` is `subscribe_to_shard.backoff_base`; what each stream has is a plural."""
+    words = re.sub("([A-Z])", r"_\1", name.removeprefix("efo.").replace(".<stream>", "s")).lower()
+    first, *rest = words.split(".")
+    return ".".join([first, "_".join(rest)]) if rest else first
 
 
 def python_default(cls: type, field: str, spec: OptionSpec) -> str | None:
     default = next(f.default for f in dataclasses.fields(cls) if f.name == field)
-    return None if default in (None, dataclasses.MISSING) else spec.encode(default)
+    return None if default in (None, (), dataclasses.MISSING) else spec.encode(default)
 
 
 def comparable(kind: str, text: str | None) -> object:
@@ -91,24 +126,31 @@ def test_the_same_options_can_be_set_per_stream(jvm: dict[str, dict[str, Any]]) 
 
 
 def test_python_names_are_the_connector_s_in_snake_case() -> None:
-    names = {field: spec.name for field, spec in ((f, s) for _, f, s in declared(CLASSES).values())}
-    assert {field: re.sub("([A-Z])", r"_\1", name).lower() for field, name in names.items()} == {f: f for f in names}
+    names = python_names(CLASSES)
+    assert {name: snake_case(name) for name in names} == names
 
 
 def test_defaults_are_the_connector_s(jvm: dict[str, dict[str, Any]]) -> None:
-    python = {n: comparable(jvm[n]["type"], python_default(*d)) for n, d in declared(CLASSES).items()}
-    assert python == {name: comparable(o["type"], o["default"]) for name, o in jvm.items()}
+    options = {name: d for name, d in declared(CLASSES).items() if d[0] is not Retries}
+    python = {name: comparable(jvm[name]["type"], python_default(*d)) for name, d in options.items()}
+    assert python == {name: comparable(o["type"], o["default"]) for name, o in jvm.items() if name in options}
+
+
+def test_retries_leave_what_is_not_set_to_the_connector() -> None:
+    assert {field.default for field in dataclasses.fields(Retries)} == {None}
+    assert all(default == Retries() for default in (f.default for f in dataclasses.fields(EnhancedFanOut)[4:]))
 
 
 def test_types_are_the_connector_s(jvm: dict[str, dict[str, Any]]) -> None:
     for name, (cls, field, _) in declared(CLASSES).items():
-        expected = PYTHON_TYPE[jvm[name]["type"]]
+        expected = PYTHON_TYPE[name if name in PYTHON_TYPE else jvm[name]["type"]]
         found = bare_type(cls, field)
         assert expected in (found, getattr(found, "__name__", None)), name
 
 
 def test_values_that_python_takes_are_known_to_the_connector(jvm: dict[str, dict[str, Any]]) -> None:
-    assert set(get_args(RecordPublisher)) <= set(jvm["recordPublisher"]["values"])
+    assert {Polling.word, EnhancedFanOut.word} == set(jvm["recordPublisher"]["values"])
+    assert set(get_args(Registration)) == set(jvm["efo.registration"]["values"])
 
 
 def test_the_same_options_are_secret(jvm: dict[str, dict[str, Any]]) -> None:

@@ -98,7 +98,7 @@ def test_static_keys_and_a_provider_class_reach_spark() -> None:
         ({"endpoint": "http://host:notaport"}, "a URL"),
         ({"endpoint": "http://host/path"}, "a URL"),
         ({"starting_position": "LATEST"}, "StartingPosition.trim_horizon()"),
-        ({"record_publisher": "pulling"}, "polling"),
+        ({"record_publisher": "polling"}, "Polling()"),
         ({"fail_on_data_loss": "false"}, "True or False"),
         ({"max_records_per_trigger": 0}, "at least 1"),
         ({"max_records_per_trigger": "ten"}, "whole number"),

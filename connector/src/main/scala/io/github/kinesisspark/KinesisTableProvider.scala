@@ -11,7 +11,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import scala.jdk.CollectionConverters._
 
 import io.github.kinesisspark.config.SourceOptions
-import io.github.kinesisspark.read.{KinesisTable, SourceSchema}
+import io.github.kinesisspark.read.{KinesisTable, Publishing, SourceSchema}
 
 /** The front door: `format("kinesis")`. Options are checked here, at `load()`, before anything runs. */
 final class KinesisTableProvider extends TableProvider with DataSourceRegister {
@@ -24,6 +24,9 @@ final class KinesisTableProvider extends TableProvider with DataSourceRegister {
       schema: StructType,
       partitioning: Array[Transform],
       properties: util.Map[String, String]
-  ): Table =
-    new KinesisTable(SourceOptions.parse(properties.asScala.toMap))
+  ): Table = {
+    val parsed = SourceOptions.parse(properties.asScala.toMap)
+    Publishing.begin(parsed)
+    new KinesisTable(parsed)
+  }
 }

@@ -51,7 +51,7 @@ object Fault {
 /** One sort of failure.
   *
   * @param errorClass   stable name for monitoring
-  * @param advice       what to look at or to do, for the error message
+  * @param advice       what to look at or to do, for the error message; `<action>` in it stands for the name of the call
   * @param showsRequest the service's answer may repeat the signed request, session token and all: only the first line of it
   *                     may be shown, and the exception itself goes into no log
   */

@@ -12,7 +12,8 @@ import java.nio.channels.{ClosedByInterruptException, ClosedChannelException}
 import java.util.concurrent.{CancellationException, CompletionException, ExecutionException, TimeoutException}
 import javax.net.ssl.{SSLHandshakeException, SSLPeerUnverifiedException}
 
-import io.netty.handler.codec.DecoderException
+import io.netty.handler.codec.CodecException
+import io.netty.handler.codec.http2.Http2Exception
 import io.netty.handler.ssl.NotSslRecordException
 import io.netty.handler.timeout.{TimeoutException => NettyTimeout}
 import software.amazon.awssdk.awscore.exception.AwsServiceException
@@ -23,6 +24,7 @@ import software.amazon.awssdk.core.exception.{
   SdkClientException,
   SdkServiceException
 }
+import software.amazon.awssdk.services.kinesis.model.{KinesisException => _, _}
 
 import scala.util.matching.Regex
 
@@ -40,22 +42,28 @@ object FaultClassifier {
   /** A stream, shard or consumer that isn't there; readers ask what it was before they call it lost. */
   val NotFound = "KINESIS_NOT_FOUND"
 
-  /** One line of the table. All that is said must hold; what isn't said holds always.
+  /** One line of the table. A failure is told by one of its codes, classes or names, and all else that is said must hold; what
+    * isn't said holds always.
     *
-    * @param codes    error codes of the service
-    * @param statuses HTTP statuses of the service's answer
-    * @param classes  classes of exceptions
-    * @param service  the SDK's name of the service that answered
-    * @param saying   found in the message
-    * @param reason   why this row says what it says
+    * @param treatment    what it means for a call
+    * @param subscription what it means for a subscription
+    * @param reason       why this row says what it says
+    * @param codes        error codes of the service
+    * @param classes      classes of exceptions
+    * @param named        simple names of exceptions that the SDK keeps to itself
+    * @param statuses     HTTP statuses of the service's answer
+    * @param service      the SDK's name of the service that answered
+    * @param saying       found in the message
     */
   final case class Row(
       kind: FaultKind,
       treatment: (FaultKind, Throwable) => Fault,
+      subscription: Fault => SubscriptionFault,
       reason: String,
       codes: Set[String] = Set.empty,
-      statuses: Range = Range(0, 0),
       classes: Seq[Class[? <: Throwable]] = Nil,
+      named: Set[String] = Set.empty,
+      statuses: Range = Range(0, 0),
       service: Option[String] = None,
       saying: Option[Regex] = None
   )
@@ -65,11 +73,18 @@ object FaultClassifier {
   private val fatal: (FaultKind, Throwable) => Fault     = Fault.Fatal(_, _)
   private val throttled: (FaultKind, Throwable) => Fault = Fault.Throttled(_, _)
 
+  private val dropped: Fault => SubscriptionFault = SubscriptionFault.Dropped(_)
+  private val busy: Fault => SubscriptionFault    = SubscriptionFault.Busy(_)
+  private val unwell: Fault => SubscriptionFault  = SubscriptionFault.Unwell(_)
+  private val gone: Fault => SubscriptionFault    = SubscriptionFault.Gone(_)
+  private val ended: Fault => SubscriptionFault   = SubscriptionFault.Fatal(_)
+
   val table: Seq[Row] = Seq(
     // -- somebody wants it to end
     Row(
       FaultKind("KINESIS_CALL_CANCELLED", "The query is being stopped."),
       Fault.Cancelled(_, _),
+      ended,
       "An interrupt is how Spark stops a query; retrying would hold it up.",
       classes = Seq(
         classOf[InterruptedException],
@@ -86,6 +101,7 @@ object FaultClassifier {
           "and the caller needs sts:AssumeRole for it."
       ),
       fatal,
+      ended,
       "STS says no to a role that doesn't exist, too; only a changed policy helps.",
       codes = Set(
         "AccessDenied",
@@ -103,6 +119,7 @@ object FaultClassifier {
         showsRequest = true
       ),
       fewTimes,
+      unwell,
       "The SDK learns the difference from the refusal and signs the next attempt with it, so one retry usually succeeds.",
       codes = Set("RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture")
     ),
@@ -113,6 +130,7 @@ object FaultClassifier {
         showsRequest = true
       ),
       fewTimes,
+      unwell,
       "Kinesis tells skew under the code of a wrong signature; only the text differs.",
       codes = Set("InvalidSignatureException", "SignatureDoesNotMatch", "AuthFailure"),
       saying = Some("(?i)signature (expired|not yet current)".r)
@@ -124,6 +142,7 @@ object FaultClassifier {
         showsRequest = true
       ),
       fatal,
+      ended,
       "The same keys sign the same way again.",
       codes =
         Set("InvalidSignatureException", "SignatureDoesNotMatch", "IncompleteSignature", "IncompleteSignatureException")
@@ -134,6 +153,7 @@ object FaultClassifier {
         "The credentials have expired. Renew them, or use a kind that is refreshed: roleArn, profile, credentialsProvider."
       ),
       fewTimes,
+      unwell,
       "Providers refresh ahead of time; a refusal after all may come between two refreshes, but static session tokens stay expired.",
       codes = Set("ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired")
     ),
@@ -143,6 +163,7 @@ object FaultClassifier {
         "The service doesn't know these credentials (wrong, deleted, or of another partition)."
       ),
       fatal,
+      ended,
       "Unknown keys stay unknown.",
       codes = Set(
         "UnrecognizedClientException",
@@ -157,17 +178,21 @@ object FaultClassifier {
     Row(
       FaultKind(
         "KINESIS_ACCESS_DENIED",
-        "The credentials' policy, or the stream's, doesn't allow this action on this resource."
+        "The credentials' policy, or the stream's, must allow kinesis:<action> on this resource."
       ),
       fatal,
+      ended,
       "Only a changed policy helps; consumers that retried this for ever stood still without a word.",
-      codes = Set("AccessDeniedException", "AccessDenied")
+      codes = Set("AccessDeniedException", "AccessDenied"),
+      classes = Seq(classOf[AccessDeniedException])
     ),
     Row(
       FaultKind("KINESIS_KMS_THROTTLED", "The stream's KMS key gets more requests than its quota."),
       throttled,
-      "It passes with less traffic on the key.",
-      codes = Set("KMSThrottlingException", "KmsThrottlingException")
+      unwell,
+      "It passes with less traffic on the key. Subscriptions fail on it after a while, because nobody else would see it.",
+      codes = Set("KMSThrottlingException", "KmsThrottlingException"),
+      classes = Seq(classOf[KmsThrottlingException])
     ),
     Row(
       FaultKind(
@@ -175,13 +200,22 @@ object FaultClassifier {
         "The stream is encrypted. The credentials need kms:Decrypt (reading) and kms:GenerateDataKey (writing) for its key, and the key must be enabled."
       ),
       fatal,
+      ended,
       "A key that is denied, disabled, deleted or pending takes people to change.",
       codes = Set(
         "KMSAccessDeniedException",
         "KMSDisabledException",
         "KMSInvalidStateException",
         "KMSNotFoundException",
-        "KMSOptInRequired"
+        "KMSOptInRequired",
+        "KMSOptInRequiredException"
+      ),
+      classes = Seq(
+        classOf[KmsAccessDeniedException],
+        classOf[KmsDisabledException],
+        classOf[KmsInvalidStateException],
+        classOf[KmsNotFoundException],
+        classOf[KmsOptInRequiredException]
       )
     ),
     // -- what the service says of requests
@@ -191,6 +225,7 @@ object FaultClassifier {
         "The limits of the shard or the account are used up; others may be reading (or writing) the same shard."
       ),
       throttled,
+      busy,
       "5 GetRecords a second and 2 MB/s per shard are shared by all pollers.",
       codes = Set(
         "ProvisionedThroughputExceededException",
@@ -203,19 +238,24 @@ object FaultClassifier {
         "RequestThrottledException",
         "TooManyRequestsException",
         "SlowDown"
-      )
+      ),
+      classes = Seq(classOf[ProvisionedThroughputExceededException], classOf[LimitExceededException])
     ),
     Row(
       FaultKind("KINESIS_ITERATOR_EXPIRED", "The shard iterator is older than 5 minutes."),
       Fault.ExpiredIterator(_, _),
+      ended,
       "The position it was made from still holds.",
-      codes = Set("ExpiredIteratorException")
+      codes = Set("ExpiredIteratorException"),
+      classes = Seq(classOf[ExpiredIteratorException])
     ),
     Row(
       FaultKind("KINESIS_PAGING_EXPIRED", "The paging token is older than 5 minutes."),
       Fault.ExpiredNextToken(_, _),
+      ended,
       "Pages from before may be out of date as well: all or nothing.",
-      codes = Set("ExpiredNextTokenException")
+      codes = Set("ExpiredNextTokenException"),
+      classes = Seq(classOf[ExpiredNextTokenException])
     ),
     Row(
       FaultKind(
@@ -223,14 +263,18 @@ object FaultClassifier {
         "The stream isn't ACTIVE (it is being created, changed or deleted), or another application uses this consumer."
       ),
       Fault.ResourceInUse(_, _),
-      "A stream is UPDATING for seconds to minutes.",
-      codes = Set("ResourceInUseException")
+      busy,
+      "A stream is UPDATING for seconds to minutes. A subscription is refused within 5 s of the one before, and ended by one that takes over.",
+      codes = Set("ResourceInUseException"),
+      classes = Seq(classOf[ResourceInUseException])
     ),
     Row(
       FaultKind(NotFound, "It doesn't exist in this account and region, or was deleted."),
       Fault.NotFound(_, _),
+      gone,
       "Stream, shard or consumer: the caller has to ask which, and must not take it for a shard's end.",
-      codes = Set("ResourceNotFoundException")
+      codes = Set("ResourceNotFoundException"),
+      classes = Seq(classOf[ResourceNotFoundException])
     ),
     Row(
       FaultKind(
@@ -238,8 +282,10 @@ object FaultClassifier {
         "The service can't use an argument: a position outside the stream's retention, or of another stream or shard."
       ),
       Fault.InvalidArgument(_, _),
-      "A stale iterator or sequence number answers this as well.",
-      codes = Set("InvalidArgumentException")
+      ended,
+      "A stale iterator answers this as well. A subscription has none: its position stays what it is.",
+      codes = Set("InvalidArgumentException"),
+      classes = Seq(classOf[InvalidArgumentException])
     ),
     Row(
       FaultKind(
@@ -247,6 +293,7 @@ object FaultClassifier {
         "The endpoint doesn't understand the request. Is it Amazon Kinesis, and of a version that has this action?"
       ),
       fatal,
+      ended,
       "The same request is refused again.",
       codes = Set(
         "ValidationException",
@@ -260,12 +307,14 @@ object FaultClassifier {
         "InvalidParameterValue",
         "InvalidParameterCombination",
         "InvalidQueryParameter"
-      )
+      ),
+      classes = Seq(classOf[ValidationException])
     ),
     Row(
       FaultKind("KINESIS_UNAVAILABLE", "The service has trouble of its own; see the AWS Health Dashboard if it stays."),
       forever,
-      "Said by code.",
+      unwell,
+      "Said by code, or by an event inside a subscription.",
       codes = Set(
         "InternalFailure",
         "InternalFailureException",
@@ -277,23 +326,27 @@ object FaultClassifier {
         "RequestTimeout",
         "RequestTimeoutException",
         "PriorRequestNotComplete"
-      )
+      ),
+      classes = Seq(classOf[InternalFailureException])
     ),
     Row(
       FaultKind("KINESIS_THROTTLED", "Too many requests."),
       throttled,
+      busy,
       "Whatever the code: 429 means wait.",
       statuses = 429 to 429
     ),
     Row(
       FaultKind("KINESIS_UNAVAILABLE", "The service, or a proxy before it, has trouble of its own."),
       forever,
+      unwell,
       "Whatever the code: 5xx is the server's side.",
       statuses = 500 to 599
     ),
     Row(
       FaultKind("KINESIS_REQUEST_REFUSED", "The endpoint refused the request. Is it Amazon Kinesis?"),
       fatal,
+      ended,
       "Whatever the code: 4xx is our side; proxies answer so, too.",
       statuses = 400 to 499
     ),
@@ -301,6 +354,7 @@ object FaultClassifier {
     Row(
       FaultKind("KINESIS_UNKNOWN_HOST", "The host can't be found: check region, endpoint and DNS."),
       fewTimes,
+      unwell,
       "DNS hiccups pass in seconds; a region or endpoint that isn't there doesn't.",
       classes = Seq(classOf[UnknownHostException])
     ),
@@ -310,6 +364,7 @@ object FaultClassifier {
         "The TLS connection failed: check the endpoint's scheme and port, its certificate, and proxies between."
       ),
       fewTimes,
+      unwell,
       "A certificate doesn't mend itself, a broken handshake may.",
       classes = Seq(classOf[SSLHandshakeException], classOf[SSLPeerUnverifiedException], classOf[NotSslRecordException])
     ),
@@ -319,6 +374,7 @@ object FaultClassifier {
         "All connections of this client are busy, or none can be made in time."
       ),
       forever,
+      unwell,
       "More shards at once than the client has connections; calls wait for a while and fail only then.",
       saying = Some("Acquire operation took longer|Maximum pending connection acquisitions exceeded".r)
     ),
@@ -328,38 +384,64 @@ object FaultClassifier {
         "No connection to the endpoint: check endpoint, network, security groups and VPC endpoints."
       ),
       fewTimes,
+      unwell,
       "A server that restarts is back in seconds; a wrong port or a closed network is not.",
       classes = Seq(classOf[ConnectException], classOf[NoRouteToHostException])
     ),
     Row(
       FaultKind("KINESIS_TIMED_OUT", "No answer in time."),
       forever,
-      "Slow answers and dead connections; the next call takes another connection.",
+      dropped,
+      "Slow answers and dead connections; the next call takes another connection. A subscription that was not read for long ends so.",
       classes = Seq(
         classOf[TimeoutException],
         classOf[SocketTimeoutException],
         classOf[NettyTimeout],
         classOf[ApiCallAttemptTimeoutException],
         classOf[ApiCallTimeoutException]
-      )
+      ),
+      named = Set("PingFailedException")
+    ),
+    Row(
+      FaultKind("KINESIS_CONNECTION_ENDING", "The service is about to close the connection."),
+      forever,
+      dropped,
+      "GOAWAY is how a server that is replaced sends its clients to another; what is left of one connection after an error goes the same way.",
+      named = Set("GoAwayException", "Http2ConnectionTerminatingException")
     ),
     Row(
       FaultKind("KINESIS_CONNECTION_LOST", "The connection broke."),
       forever,
-      "Reset or closed before or inside the answer, which may then not parse; nothing was consumed, so the call can be made again.",
-      classes =
-        Seq(classOf[SocketException], classOf[ClosedChannelException], classOf[IOException], classOf[DecoderException])
+      dropped,
+      "Reset (the whole of it, or one HTTP/2 stream) or closed before or inside the answer, which may then not parse; nothing was consumed, so the call can be made again.",
+      classes = Seq(
+        classOf[SocketException],
+        classOf[ClosedChannelException],
+        classOf[IOException],
+        classOf[CodecException],
+        classOf[Http2Exception]
+      )
     ),
     Row(
       FaultKind("KINESIS_CONNECTION_LOST", "The answer was incomplete or damaged."),
       forever,
+      unwell,
       "A body that was cut off parses as nothing.",
       classes = Seq(classOf[SdkClientException]),
       saying = Some("(?i)unable to (unmarshall|parse)|crc|content.?length|checksum".r)
     ),
     Row(
+      FaultKind("KINESIS_CONNECTION_LOST", "An event was damaged on the way."),
+      forever,
+      unwell,
+      "The SDK's decoder of event streams has no exception of its own for frames that don't add up.",
+      classes = Seq(classOf[IllegalArgumentException]),
+      saying = Some("(?i)checksum failure|illegal (headers_length|payload size)".r)
+    ),
+    Row(
       FaultKind("KINESIS_CONNECTION_LOST", "The request could not be sent; see the cause."),
       fewTimes,
+      unwell,
       "What the SDK says of anything below it that none of the rows above knows: mostly network, perhaps a bug.",
       classes = Seq(classOf[SdkClientException]),
       saying = Some("(?i)unable to execute http request".r)
@@ -371,6 +453,7 @@ object FaultClassifier {
         "No AWS credentials were found. Set roleArn, profile, credentialsProvider or keys, or give the machine a role."
       ),
       fewTimes,
+      unwell,
       "The instance's metadata service may not answer at once.",
       classes = Seq(classOf[SdkClientException]),
       saying = Some(
@@ -380,13 +463,28 @@ object FaultClassifier {
     Row(
       FaultKind("KINESIS_CALL_FAILED", "See the cause."),
       fatal,
+      ended,
       "Unknown is not assumed to pass.",
       classes = Seq(classOf[Throwable])
     )
   )
 
-  /** @param failure as a future or a blocking call gave it, wrappers and all */
-  def classify(failure: Throwable): Fault = {
+  /** What a failed call means.
+    *
+    * @param failure as a future or a blocking call gave it, wrappers and all
+    */
+  def classify(failure: Throwable): Fault = find(failure)._2
+
+  /** What a failed subscription means.
+    *
+    * @param failure as the call's future or the response handler gave it, wrappers and all
+    */
+  def classifySubscription(failure: Throwable): SubscriptionFault = {
+    val (row, fault) = find(failure)
+    row.subscription(fault)
+  }
+
+  private def find(failure: Throwable): (Row, Fault) = {
     val chain = causes(failure)
     // What the service says beats what the way there looked like.
     val told         = chain.collectFirst { case e: SdkServiceException => e }
@@ -394,7 +492,7 @@ object FaultClassifier {
       .flatMap(e => table.find(matches(_, e)).map(_ -> (e: Throwable)))
       .orElse(table.iterator.flatMap(row => chain.find(matches(row, _)).map(row -> _)).nextOption())
       .getOrElse(table.last -> failure)
-    row.treatment(row.kind, cause)
+    (row, row.treatment(row.kind, cause))
   }
 
   private def matches(row: Row, e: Throwable): Boolean = {
@@ -407,9 +505,11 @@ object FaultClassifier {
       case answered: SdkServiceException => Some(answered.statusCode)
       case _                             => None
     }
-    (row.codes.isEmpty || code.exists(row.codes)) &&
+    val anyOfThem = row.codes.isEmpty && row.classes.isEmpty && row.named.isEmpty
+    (anyOfThem || code.exists(row.codes) || row.classes.exists(_.isInstance(e)) || row.named(
+      e.getClass.getSimpleName
+    )) &&
     (row.statuses.isEmpty || status.exists(row.statuses.contains(_))) &&
-    (row.classes.isEmpty || row.classes.exists(_.isInstance(e))) &&
     row.service.forall(service.contains(_)) &&
     row.saying.forall(text => Option(e.getMessage).exists(text.findFirstIn(_).isDefined))
   }

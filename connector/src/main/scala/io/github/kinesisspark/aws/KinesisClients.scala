@@ -1,11 +1,7 @@
 package io.github.kinesisspark.aws
 
-import java.time.Duration
-
 import io.github.kinesisspark.config.ClientOptions
 import software.amazon.awssdk.awscore.retry.AwsRetryStrategy
-import software.amazon.awssdk.http.Protocol
-import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient
 import software.amazon.awssdk.regions.Region
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
@@ -20,18 +16,10 @@ trait ClientLease extends AutoCloseable {
   override def close(): Unit
 }
 
-/** The JVM's Kinesis clients: one per equal options and region, shared by all queries, shards and tasks that ask for it, because each
+/** The JVM's Kinesis clients: one per equal options, region and kind, shared by all queries, shards and tasks that ask for it, because each
   * has its own connections and credentials.
   */
 object KinesisClients {
-
-  /** Requests under way at once, each with a connection. Kinesis takes 5 GetRecords a second per shard, so an executor with
-    * hundreds of shards keeps far fewer busy; more wait in line.
-    */
-  val MaxConcurrency = 512
-
-  /** How long a request may wait in that line. */
-  val AcquisitionTimeout: FiniteDuration = 60.seconds
 
   /** How long a client without leases stays open: micro-batches take leases again and again. */
   val IdleTime: FiniteDuration = 60.seconds
@@ -41,16 +29,16 @@ object KinesisClients {
     * @param region as [[Regions.resolve]] found it
     * @throws KinesisException `KINESIS_CREDENTIALS_PROVIDER` for a class of the user's that can't be used
     */
-  def lease(options: ClientOptions, region: String): ClientLease = {
-    val lease = shared.lease((options, region))
+  def lease(options: ClientOptions, region: String, kind: ClientKind = ClientKind.Calls): ClientLease = {
+    val lease = shared.lease((options, region, kind))
     new ClientLease {
       override def client: KinesisAsyncClient = lease.value.client
       override def close(): Unit              = lease.close()
     }
   }
 
-  private lazy val shared = new SharedPool[(ClientOptions, String), Held](
-    { case (options, region) => make(options, region) },
+  private lazy val shared = new SharedPool[(ClientOptions, String, ClientKind), Held](
+    { case (options, region, kind) => make(options, region, kind) },
     IdleTime,
     SharedPool.closer
   )
@@ -62,24 +50,14 @@ object KinesisClients {
       finally credentials.close()
   }
 
-  private[aws] def make(options: ClientOptions, region: String): Held = {
+  private[aws] def make(options: ClientOptions, region: String, kind: ClientKind): Held = {
     val credentials = Credentials(options.credentials, region)
-    val http        = NettyNioAsyncHttpClient
-      .builder()
-      // Faster than HTTP/2 for answers of 1 MB; subscriptions need HTTP/2 and have a client of their own.
-      .protocol(Protocol.HTTP1_1)
-      .maxConcurrency(MaxConcurrency)
-      .maxPendingConnectionAcquires(100_000)
-      .connectionAcquisitionTimeout(Duration.ofMillis(AcquisitionTimeout.toMillis))
-      .connectionTimeout(Duration.ofSeconds(10))
-      // An answer of 10 MB that stops for so long is dead.
-      .readTimeout(Duration.ofSeconds(30))
-      .tcpKeepAlive(true)
-    val builder = KinesisAsyncClient
+    val builder     = KinesisAsyncClient
       .builder()
       .region(Region.of(region))
       .credentialsProvider(credentials.provider)
-      .httpClientBuilder(http)
+      .httpClientBuilder(kind.http(options.endpoint))
+      // No limit on the time of a whole call here: it would end subscriptions.
       .overrideConfiguration { o => o.retryStrategy(AwsRetryStrategy.doNotRetry()); () }
     options.endpoint.foreach(builder.endpointOverride(_))
     new Held(builder.build(), credentials)

@@ -9,7 +9,7 @@ object KinesisFault {
     * @param resource what it was for: a stream's name or ARN, `stream/shardId`, a role
     */
   def describe(action: String, resource: String, fault: Fault): String =
-    s"$action failed for $resource: ${answer(fault)}. ${fault.kind.advice}"
+    s"$action failed for $resource: ${answer(fault)}. ${fault.kind.advice.replace("<action>", action)}"
 
   /** @param attempts how often it was tried */
   def exception(action: String, resource: String, fault: Fault, attempts: Int = 1): KinesisException = {

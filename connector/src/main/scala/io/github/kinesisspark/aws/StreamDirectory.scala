@@ -90,7 +90,7 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
       summary.streamStatusAsString,
       Option(summary.retentionPeriodHours).fold(DefaultRetentionHours)(_.intValue),
       Option(summary.openShardCount).fold(0)(_.intValue),
-      ServiceClock.of(response.sdkHttpResponse).getOrElse(retry.now())
+      ServiceClock.of(response.sdkHttpResponse).getOrElse(retry.waiting.now())
     )
   }
 
@@ -145,7 +145,7 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
     val pages = retry.restarting(deadline)(rest(Vector(page(None))))
     ShardListing(
       pages.flatMap(_.shards.asScala.map(shard)),
-      ServiceClock.of(pages.head.sdkHttpResponse).getOrElse(retry.now())
+      ServiceClock.of(pages.head.sdkHttpResponse).getOrElse(retry.waiting.now())
     )
   }
 }

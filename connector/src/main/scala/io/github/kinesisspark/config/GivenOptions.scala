@@ -11,7 +11,7 @@ private[config] object GivenOptions {
   final case class Setting(key: String, value: String)
 
   /** @param general   by the option's documented name
-    * @param perStream `stream.<name>.<option>` keys: by the documented name of the option, the stream as written
+    * @param perStream keys of one stream's options: by the documented name of the option, the stream as written
     */
   final case class Sorted(
       general: Map[String, Setting],
@@ -19,10 +19,17 @@ private[config] object GivenOptions {
       problems: Seq[String]
   )
 
-  private val StreamKey = """(?is)stream\.(.+)\.([^.]*)""".r
+  private val StreamKey   = """(?is)stream\.(.+)\.([^.]*)""".r
+  private val ConsumerKey = """(?is)efo\.consumerArn\.(.+)""".r
 
-  private val known: Map[String, OptionDefinition] =
-    KinesisOptions.all.flatMap(option => (option.name +: option.aliases).map(name => lower(name) -> option)).toMap
+  private val known: Map[String, OptionDefinition] = KinesisOptions.all
+    .filterNot(_.name == KinesisOptions.consumerArn.name)
+    .flatMap(option => (option.name +: option.aliases).map(name => lower(name) -> option))
+    .toMap
+
+  /** How an option of one stream is written. */
+  def keyFor(stream: String, option: String): String =
+    if (option == KinesisOptions.consumerArn.name) option.replace("<stream>", stream) else s"stream.$stream.$option"
 
   private def lower(text: String): String = text.toLowerCase(Locale.ROOT)
 
@@ -43,14 +50,18 @@ private[config] object GivenOptions {
       case g @ Setting(StreamKey(stream, option), _) => Left((stream, option, g))
       case g                                         => Right(g)
     }
-    val (unknownPlain, general)  = plain.partitionMap(g => known.get(lower(g.key)).map(_.name -> g).toRight(g))
+    val (consumers, single) = plain.partitionMap {
+      case g @ Setting(ConsumerKey(stream), _) => Left((KinesisOptions.consumerArn.name, stream, g))
+      case g                                   => Right(g)
+    }
+    val (unknownPlain, general)  = single.partitionMap(g => known.get(lower(g.key)).map(_.name -> g).toRight(g))
     val (wrongStream, perStream) = streamKeys.partitionMap { case (stream, option, g) =>
       known.get(lower(option)).filter(_.perStream).map(d => (d.name, stream, g)).toRight((stream, option, g))
     }
 
     Sorted(
       general.groupMapReduce(_._1)(_._2)((first, _) => first),
-      perStream,
+      perStream ++ consumers,
       unknownPlain.map(g => unknown(g.key)) ++
         wrongStream.map { case (stream, option, g) => notPerStream(stream, option, g.key) } ++
         twice(general.groupMap(_._1)(_._2.key))
@@ -67,6 +78,8 @@ private[config] object GivenOptions {
     case "checkpointlocation"               => s"'$key' is no option of the source. Set it on writeStream."
     case name if name.startsWith("stream.") =>
       s"'$key' is no option: one stream's own options have the form stream.<name>.<option>, <option> being one of $perStreamNames."
+    case name if name.stripSuffix(".") == "efo.consumerarn" =>
+      s"'$key' lacks the stream: write efo.consumerArn.<stream>, once for each."
     case _ =>
       val near = nearest(key, KinesisOptions.all.flatMap(d => d.name +: d.aliases))
       s"'$key' is no option of this connector.${near.fold("")(n => s" Did you mean '$n'?")}"

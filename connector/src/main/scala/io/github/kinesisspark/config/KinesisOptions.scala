@@ -2,6 +2,8 @@ package io.github.kinesisspark.config
 
 import java.net.URI
 
+import io.github.kinesisspark.position.ConsumerArn
+
 import scala.concurrent.duration._
 
 import OptionScope.{Both, Source}
@@ -51,19 +53,20 @@ object KinesisOptions {
     default = Some("LATEST"),
     doc =
       "Where a query without a checkpoint starts: `LATEST`, `TRIM_HORIZON` or `AT_TIMESTAMP:<time>`, the time being " +
-        "ISO-8601 with an offset, such as `2026-01-31T08:00:00Z`, or milliseconds since 1970 (UTC). A query with a " +
-        "checkpoint goes on from there.",
+        "ISO-8601 with an offset, such as `2026-01-31T08:00:00Z`, or milliseconds since 1970 (UTC). `LATEST` is " +
+        "the second of the service's clock in which the query first plans. A query with a checkpoint goes on from there.",
     perStream = true,
     aliases = Seq("initialPosition")
   )
 
-  val recordPublisher: Opt[RecordPublisherKind] = option(
+  val recordPublisher: Opt[PublisherWord] = option(
     "recordPublisher",
     "enum",
-    OptionValue.oneOf("polling" -> RecordPublisherKind.Polling, "efo" -> RecordPublisherKind.EnhancedFanOut),
+    OptionValue.oneOf("polling" -> PublisherWord.Polling, "efo" -> PublisherWord.Efo),
     default = Some("polling"),
-    doc = "How records come out of shards: `polling` shares the 2 MB/s of a shard with its other readers. `efo` " +
-      "(enhanced fan-out) is not in this release.",
+    doc = "How records come out of shards: `polling` shares the 2 MB/s of a shard with its other readers; `efo` " +
+      "(enhanced fan-out) has 2 MB/s of each shard to itself, by a stream consumer that AWS charges for. The `efo.` options " +
+      "count with `efo` alone.",
     values = Seq("polling", "efo")
   )
 
@@ -211,6 +214,80 @@ object KinesisOptions {
     perStream = true
   )
 
+  val consumerName: Opt[String] = option(
+    "efo.consumerName",
+    "string",
+    OptionValue.matching("[A-Za-z0-9_.-]{1,128}", "1 to 128 letters, digits, dots, hyphens and underscores"),
+    doc =
+      "The stream consumer to read through, found or registered by this name in each stream; at any time, one query " +
+        "reads through it. Required with `efo`, unless each stream has an `efo.consumerArn.<stream>`."
+  )
+
+  val registration: Opt[Option[RegistrationTime]] = option(
+    "efo.registration",
+    "enum",
+    OptionValue.oneOf(
+      "lazy"  -> Some(RegistrationTime.Lazy),
+      "eager" -> Some(RegistrationTime.Eager),
+      "none"  -> None
+    ),
+    default = Some("lazy"),
+    doc = "When the consumer is registered, if it doesn't exist: `lazy` when the query starts, `eager` already at " +
+      "`load()`, `none` never: each stream then needs an `efo.consumerArn.<stream>`.",
+    values = Seq("lazy", "eager", "none")
+  )
+
+  val consumerArn: Opt[ConsumerArn] = option(
+    "efo.consumerArn.<stream>",
+    "arn",
+    OptionValue.consumerArn,
+    doc =
+      "The ARN of a consumer that is registered already, to read the stream of that name (or ARN) through. It is never " +
+        "deregistered by the query."
+  )
+
+  val deregisterOnStop: Opt[Boolean] = option(
+    "efo.deregisterOnStop",
+    "boolean",
+    OptionValue.boolean,
+    default = Some("true"),
+    doc =
+      "Whether a query that is stopped deregisters the consumer that it found or registered by name. After a crash the " +
+        "consumer stays, is charged for, and is found again. Not with `none`.",
+    values = Seq("true", "false")
+  )
+
+  val registerRetry: RetryOpts = retry(
+    "efo.registerStreamConsumer",
+    "How often RegisterStreamConsumer is tried again, which an account may call 5 times a second.",
+    RetryDefaults.FLIP128
+  )
+
+  val deregisterRetry: RetryOpts = retry(
+    "efo.deregisterStreamConsumer",
+    "How often DeregisterStreamConsumer is tried again.",
+    RetryDefaults.FLIP128
+  )
+
+  val listRetry: RetryOpts = retry(
+    "efo.listStreamConsumers",
+    "How often ListStreamConsumers is tried again.",
+    RetryDefaults.FLIP128
+  )
+
+  // FLIP-128 has no such call; these are what Flink's connector came to use in its place.
+  val describeRetry: RetryOpts = retry(
+    "efo.describeStreamConsumer",
+    "How often DescribeStreamConsumer is tried again, or asked again while the consumer is on its way to ACTIVE, or to be gone.",
+    RetryDefaults("50", "2s", "5s", "1.5")
+  )
+
+  val subscribeRetry: RetryOpts = retry(
+    "efo.subscribeToShard",
+    "How often SubscribeToShard is tried again for one shard without an event between; what is worth waiting for (a limit, another reader of this consumer) doesn't count.",
+    RetryDefaults("5", "1s", "2s", "1.5")
+  )
+
   private[config] val opts: Seq[Opt[?]] = Seq(
     streamName,
     streamArn,
@@ -232,11 +309,46 @@ object KinesisOptions {
     credentialsProvider,
     roleArn,
     externalId,
-    roleSessionName
-  )
+    roleSessionName,
+    consumerName,
+    registration,
+    consumerArn,
+    deregisterOnStop
+  ) ++ Seq(registerRetry, deregisterRetry, listRetry, describeRetry, subscribeRetry).flatMap(_.all)
 
   /** All of them, in the order of the documentation. */
   val all: Seq[OptionDefinition] = opts.map(_.definition)
+
+  private def retry(prefix: String, meaning: String, defaults: RetryDefaults): RetryOpts = RetryOpts(
+    maxRetries = option(
+      s"$prefix.maxRetries",
+      "count",
+      OptionValue.countOrZero,
+      default = Some(defaults.maxRetries),
+      doc = meaning
+    ),
+    base = option(
+      s"$prefix.backoff.base",
+      "duration",
+      OptionValue.durationAtLeast(1.millis),
+      default = Some(defaults.base),
+      doc = "The longest wait before the second try; each wait is a random part of its longest."
+    ),
+    max = option(
+      s"$prefix.backoff.max",
+      "duration",
+      OptionValue.durationAtLeast(1.millis),
+      default = Some(defaults.max),
+      doc = "The longest wait before any try."
+    ),
+    factor = option(
+      s"$prefix.backoff.expConst",
+      "number",
+      OptionValue.numberAtLeast(1.0),
+      default = Some(defaults.factor),
+      doc = "By which the longest wait grows from one try to the next."
+    )
+  )
 
   private def option[A](
       name: String,

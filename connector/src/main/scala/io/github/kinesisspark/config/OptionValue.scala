@@ -5,7 +5,7 @@ import java.time.Instant
 import java.time.format.{DateTimeFormatter, DateTimeParseException}
 import java.util.Locale
 
-import io.github.kinesisspark.position.StreamArn
+import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 
 import scala.concurrent.duration.{FiniteDuration, MILLISECONDS}
 
@@ -53,6 +53,17 @@ object OptionValue {
 
   /** A whole number of one or more. */
   val count: Parser[Long] = value => value.toLongOption.filter(_ > 0).toRight("a whole number greater than 0")
+
+  /** A whole number of none or more. */
+  val countOrZero: Parser[Int] = value => value.toIntOption.filter(_ >= 0).toRight("a whole number, 0 or more")
+
+  private val DecimalForm = """\d+(\.\d+)?""".r
+
+  def numberAtLeast(minimum: Double): Parser[Double] = value =>
+    Option
+      .when(DecimalForm.matches(value))(value.toDouble)
+      .filter(n => n >= minimum && !n.isInfinite)
+      .toRight(s"a number of at least $minimum")
 
   private val SizeForm                     = """(\d+)\s*([a-z]*)""".r
   private val SizeUnits: Map[String, Long] =
@@ -149,6 +160,13 @@ object OptionValue {
       .toRight("must have the form arn:aws:kinesis:<region>:<account>:stream/<name>")
 
   private val StreamName = "[A-Za-z0-9_.-]{1,128}".r
+
+  val consumerArn: Parser[ConsumerArn] = value =>
+    ConsumerArn
+      .parse(value)
+      .toRight(
+        "the ARN of a stream consumer, of the form arn:aws:kinesis:<region>:<account>:stream/<name>/consumer/<consumer>:<time>"
+      )
 
   private val AtTimestamp = """(?i)AT_TIMESTAMP\s*:\s*(.*)""".r
 

@@ -30,6 +30,12 @@ object SourceOptions {
     * @throws OptionException with every problem found
     */
   def parse(options: Map[String, String]): SourceOptions = SourceOptionsParser.parse(options)
+
+  /** The same options, for somebody who looks after consumers by hand: which of them a query would read through doesn't matter.
+    *
+    * @throws OptionException as [[parse]]
+    */
+  def parseConsumers(options: Map[String, String]): ConsumerOptions = SourceOptionsParser.parseConsumers(options)
 }
 
 /** How records come out of a shard. */
@@ -41,7 +47,7 @@ object RecordPublisherKind {
   case object Polling extends RecordPublisherKind
 
   /** SubscribeToShard: 2 MB/s per shard and consumer. */
-  case object EnhancedFanOut extends RecordPublisherKind
+  final case class FanOut(options: FanOutOptions) extends RecordPublisherKind
 }
 
 /** How much one micro-batch takes in.

@@ -9,10 +9,14 @@ private[config] object SourceOptionsParser {
   import GivenOptions.Setting
   import KinesisOptions._
 
-  def parse(options: Map[String, String]): SourceOptions = {
+  def parse(options: Map[String, String]): SourceOptions = read(options)(_.sourceOptions())
+
+  def parseConsumers(options: Map[String, String]): ConsumerOptions = read(options)(_.consumerOptions())
+
+  private def read[A](options: Map[String, String])(what: Reading => Option[A]): A = {
     val sorted   = GivenOptions.sort(options)
     val reading  = new Reading(sorted)
-    val parsed   = reading.sourceOptions()
+    val parsed   = what(reading)
     val problems = sorted.problems ++ reading.problems.result()
     parsed match {
       case Some(result) if problems.isEmpty => result
@@ -20,29 +24,41 @@ private[config] object SourceOptionsParser {
     }
   }
 
-  /** One pass over the options. A value that can't be read becomes a problem and counts as left out. */
+  /** One pass over the options. */
   private final class Reading(sorted: GivenOptions.Sorted) {
     val problems: ListBuffer[String] = ListBuffer.empty
 
     private val settings: Map[String, Setting] = sorted.general
 
+    private val refs    = streams()
+    private val ownKeys = streamKeys(refs)
+    private val general = viewOf(settings)
+    private val views   = refs.map(ref => ref -> viewOf(settings ++ ownKeys.getOrElse(ref, Map.empty)))
+    private val fanOut  = new FanOutParser(general, views, problems)
+
     def sourceOptions(): Option[SourceOptions] = {
-      val refs      = streams()
-      val ownKeys   = streamKeys(refs)
-      val base      = baseCredentials()
-      val general   = new View(settings)
       val admitted  = admission()
-      val perStream = refs.map(ref => streamOptions(ref, new View(settings ++ ownKeys.getOrElse(ref, Map.empty)), base))
-      checkRoleOptions(general, ownKeys.toSeq)
-      val publisher = general.value(recordPublisher)
-      if (publisher.contains(RecordPublisherKind.EnhancedFanOut))
-        problems += s"'${recordPublisher.name}': efo (enhanced fan-out) is not in this release. Use polling."
+      val perStream = eachStream()
+      val publisher = fanOut.publisher()
       val loss      = general.value(failOnDataLoss)
       val discovery = general.value(shardDiscoveryInterval)
       val buffer    = general.value(readerBufferSize)
       for (p <- publisher; a <- admitted; l <- loss; d <- discovery; b <- buffer)
-        yield SourceOptions(perStream.flatten, p, l, a, d, b)
+        yield SourceOptions(perStream, p, l, a, d, b)
     }
+
+    def consumerOptions(): Option[ConsumerOptions] = {
+      val perStream = eachStream()
+      fanOut.retries().map(ConsumerOptions(perStream, _))
+    }
+
+    private def eachStream(): Seq[StreamOptions] = {
+      val base = baseCredentials()
+      checkRoleOptions(general, ownKeys.toSeq)
+      views.flatMap { case (ref, own) => streamOptions(ref, own, base) }
+    }
+
+    private def viewOf(of: Map[String, Setting]) = new OptionView(of, problems)
 
     private def streams(): Seq[StreamRef] = (settings.get(streamName.name), settings.get(streamArn.name)) match {
       case (Some(_), Some(_)) =>
@@ -51,8 +67,8 @@ private[config] object SourceOptionsParser {
       case (None, None) =>
         problems += "No stream is given. Set 'streamName' or 'streamArn' (the path of load() is not used)."
         Nil
-      case (Some(_), None) => new View(settings).value(streamName).getOrElse(Nil)
-      case (None, Some(_)) => new View(settings).value(streamArn).getOrElse(Nil)
+      case (Some(_), None) => viewOf(settings).value(streamName).getOrElse(Nil)
+      case (None, Some(_)) => viewOf(settings).value(streamArn).getOrElse(Nil)
     }
 
     /** The options of each stream by themselves. Spark's maps may have lost the case of a key, so case decides only where
@@ -69,7 +85,9 @@ private[config] object SourceOptionsParser {
             if (refs.nonEmpty) {
               val near = GivenOptions.nearest(stream, refs.map(_.name))
               problems += s"'${g.key}': stream '$stream' is not read here." +
-                near.fold(s" The streams are ${refs.mkString(", ")}.")(n => s" Did you mean 'stream.$n.$option'?")
+                near.fold(s" The streams are ${refs.mkString(", ")}.")(n =>
+                  s" Did you mean '${GivenOptions.keyFor(n, option)}'?"
+                )
             }
             None
           case several =>
@@ -81,7 +99,7 @@ private[config] object SourceOptionsParser {
       found.groupBy(_._1).map { case (ref, keys) => ref -> keys.map { case (_, option, g) => option -> g }.toMap }
     }
 
-    private def streamOptions(ref: StreamRef, view: View, base: CredentialsOptions): Option[StreamOptions] = {
+    private def streamOptions(ref: StreamRef, view: OptionView, base: CredentialsOptions): Option[StreamOptions] = {
       val where = view.value(region)
       for (r <- where; arn <- ref.arn if arn.region != r)
         problems += s"'${view.key(region)}' is $r, but ${arn.text} is in ${arn.region}. Leave '${region.name}' out: the ARN tells it."
@@ -96,7 +114,7 @@ private[config] object SourceOptionsParser {
     }
 
     private def baseCredentials(): CredentialsOptions = {
-      val view                           = new View(settings)
+      val view                           = viewOf(settings)
       def isSet(option: Opt[?]): Boolean = settings.contains(option.name)
       val keys                           = Seq(accessKeyId, secretAccessKey).filter(isSet)
       val kinds                          = Seq[Opt[?]](profile, credentialsProvider)
@@ -122,7 +140,7 @@ private[config] object SourceOptionsParser {
     }
 
     /** What belongs to a role is pointless, so probably a mistake, where no role is assumed. */
-    private def checkRoleOptions(general: View, ownKeys: Seq[(StreamRef, Map[String, Setting])]): Unit =
+    private def checkRoleOptions(general: OptionView, ownKeys: Seq[(StreamRef, Map[String, Setting])]): Unit =
       for (option <- Seq(externalId, roleSessionName)) {
         val someRole = general.has(roleArn) || ownKeys.exists { case (_, keys) => keys.contains(roleArn.name) }
         if (general.has(option) && !someRole)
@@ -133,7 +151,7 @@ private[config] object SourceOptionsParser {
       }
 
     private def admission(): Option[AdmissionOptions] = {
-      val view = new View(settings)
+      val view = viewOf(settings)
       val most = view.value(maxRecordsPerTrigger)
       val few  = view.value(minRecordsPerTrigger)
       for (high <- most; low <- few if low > high)
@@ -141,30 +159,5 @@ private[config] object SourceOptionsParser {
       val bytes = view.value(maxBytesPerTrigger)
       view.value(maxTriggerDelay).map(AdmissionOptions(most, bytes, few, _))
     }
-
-    /** The options as one stream, or all, sees them. */
-    private final class View(settings: Map[String, Setting]) {
-      def has(option: Opt[?]): Boolean = settings.contains(option.name)
-
-      def key(option: Opt[?]): String = settings.get(option.name).fold(option.name)(_.key)
-
-      def value[A](option: Opt[A]): Option[A] = settings.get(option.name) match {
-        case None                     => option.default
-        case Some(Setting(key, text)) =>
-          option.parse(text) match {
-            case Right(value) => Some(value)
-            case Left(must)   =>
-              val found = if (option.definition.secret) "" else s" It is '${shortened(text)}'."
-              problems += s"'$key' must be $must.$found"
-              option.default
-          }
-      }
-    }
-  }
-
-  /** A wrong value as an error may show it: never whole pages, and no password inside a URL. */
-  private def shortened(text: String): String = {
-    val shown = text.replaceAll("//[^/@]*@", "//***@")
-    if (shown.length <= 200) shown else shown.take(200) + "..."
   }
 }

@@ -10,7 +10,7 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFacto
 import org.apache.spark.sql.connector.read.streaming._
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{FaultClassifier, KinesisException}
+import io.github.kinesisspark.aws.{ConsumerClaims, FaultClassifier, KinesisException}
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan._
@@ -34,16 +34,18 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     with ReportsSourceMetrics {
   import KinesisMicroBatchStream._
 
-  private val log     = LoggerFactory.getLogger(classOf[KinesisMicroBatchStream])
-  private val catalog = new ShardCatalog(options)
-  private val readers = new ReaderFleet(
+  private val log        = LoggerFactory.getLogger(classOf[KinesisMicroBatchStream])
+  private val catalog    = new ShardCatalog(options)
+  private val publishing = Publishing.of(options)
+  private val readers    = new ReaderFleet(
     new Prober(sc),
     ReaderConfig(
       source = UUID.randomUUID().toString,
       streams = catalog.streams.map(s => s.arn -> s.access).toMap,
       bufferBytes = options.readerBufferSize,
       failOnDataLoss = options.failOnDataLoss
-    )
+    ),
+    publishing
   )
   private val beginnings = scala.collection.mutable.HashMap.empty[StreamArn, Vector[(String, ShardPosition)]]
   private val minimum    = new BatchMinimum(System.nanoTime())
@@ -69,7 +71,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     val lost     = loseOrFail(frontier)
     val limits   = AdmissionLimits.fromSpark(limit)
     val reading  = (frontier.reading -- lost).filterNot { case (shard, _) => bounds.exists(_.isDone(shard)) }
-    val tips     = readers.awaitTips(reading, if (bounds.isEmpty) SettlingPatience else Duration.Inf)
+    val tips     = readers.awaitTips(reading, frontier.ending, patience(frontier))
     failIfAny(tips, from)
     seen = frontier.end(tips.view.mapValues(_.position).toMap)
     if (isTooLittle(tips, limits) && !frontier.hasNewStreams) {
@@ -80,7 +82,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       val cuts = readers.admit(tips, limits.most, bounds.fold(Map.empty[ShardKey, Long])(_.caps(tips.values)), turn)
       bounds.foreach(_.taken(cuts))
       val moved = cuts.view.mapValues(_.position).toMap ++ lost.map(_ -> ShardPosition.ShardEnd)
-      metrics = SourceMetrics.of(tips, cuts, readers.totals)
+      metrics = metrics.next(tips, cuts, readers.totals, publishing.calls)
       if (frontier.hasNewStreams || moved.exists { case (shard, to) => !frontier.reading.get(shard).contains(to) }) {
         minimum.batchPlanned(System.nanoTime())
         KinesisSourceOffset(frontier.end(moved))
@@ -111,10 +113,11 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   /** The next probe tells the readers what they may drop; nothing is to be written anywhere. */
   override def commit(end: Offset): Unit = ()
 
-  override def stop(): Unit = {
-    readers.close()
-    catalog.close()
-  }
+  override def stop(): Unit =
+    try readers.close()
+    finally
+      try publishing.close()
+      finally catalog.close()
 
   override def toString: String = s"KinesisSource[${catalog.streams.map(_.arn.name).mkString(", ")}]"
 
@@ -153,17 +156,31 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     lost
   }
 
+  private def patience(frontier: Frontier): Duration =
+    if (bounds.nonEmpty) Duration.Inf
+    else if (frontier.hasNewStreams) BeginningPatience
+    else SettlingPatience
+
   /** AvailableNow waits for nothing: what is there is all there will be. */
   private def isTooLittle(tips: Map[ShardKey, ShardTip], limits: AdmissionLimits) =
     bounds.isEmpty &&
       minimum.holdsBack(limits, tips.values.map(_.records).sum, readers.nearlyFull, System.nanoTime())
 
-  /** A reader's failure is the query's, unless its shard has gone past retention: that is for the next planning. */
-  private def failIfAny(tips: Map[ShardKey, ShardTip], from: KinesisOffset): Unit =
-    for (tip <- tips.values; failure <- tip.failure) {
-      if (failure.errorClass == FaultClassifier.NotFound) catalog.refresh()
-      if (!viewOf(from).lost.contains(tip.shard)) throw new KinesisException(failure.errorClass, failure.message)
-    }
+  /** A reader's failure is the query's, unless its shard has gone past retention, which is for the next planning, or its
+    * consumer has gone and there is another.
+    */
+  private def failIfAny(tips: Map[ShardKey, ShardTip], from: KinesisOffset): Unit = {
+    val failed         = tips.values.toVector.flatMap(tip => tip.failure.map(tip.shard -> _))
+    val (gone, broken) = failed.partition(_._2.errorClass == FaultClassifier.NotFound)
+    if (gone.nonEmpty) catalog.refresh()
+    val lost    = viewOf(from).lost.toSet
+    val missing = gone.filterNot { case (shard, _) => lost(shard) }
+    val renewed = missing.map(_._1.stream).distinct.filter(publishing.renew).toSet
+    for ((shard, failure) <- broken if failure.errorClass == ConsumerClaims.InUse)
+      publishing.leave(shard.stream)
+    for ((_, failure) <- broken ++ missing.filterNot { case (shard, _) => renewed(shard.stream) })
+      throw new KinesisException(failure.errorClass, failure.message)
+  }
 
   private def offsetOf(offset: Offset): KinesisOffset = offset match {
     case KinesisSourceOffset(ours) => ours
@@ -175,4 +192,7 @@ object KinesisMicroBatchStream {
 
   /** How long shards that say nothing may hold up the answer that nothing new is there. */
   private val SettlingPatience = 5.seconds
+
+  /** The same for the first batch, which is worth planning without records: it stores where the query began. */
+  private val BeginningPatience = 500.millis
 }

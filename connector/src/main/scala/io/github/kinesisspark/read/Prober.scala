@@ -1,5 +1,6 @@
 package io.github.kinesisspark.read
 
+import scala.concurrent.duration._
 import scala.reflect.ClassTag
 import scala.util.control.NonFatal
 
@@ -31,26 +32,26 @@ final class Prober(sc: SparkContext) {
   def cut(requests: Vector[(ExecutorId, CutRequest)]): Vector[(ExecutorId, CutAnswer)] =
     onEach(requests, "Kinesis: where to end the batch")(ShardReaderPools.answer(_: CutRequest))
 
-  /** Closes the readers of a source now instead of at the end of their lease. Does not wait. */
+  /** Closes the readers of a source now instead of at the end of their lease; gives up waiting for that after a while. */
   def release(source: String, executors: Iterable[ExecutorId]): Unit = {
     // In local mode the readers are here.
     ShardReaderPools.close(source)
     if (!sc.isLocal && !sc.isStopped && executors.nonEmpty) {
-      val releasing = new Thread(
-        () =>
-          try
-            sc.makeRDD(executors.toVector.map(e => source -> Seq(e.location)))
-              .foreach(ShardReaderPools.close)
-          catch {
-            case NonFatal(e) =>
-              log.debug("the readers of {} close at the end of their lease: {}", source, e.getMessage, "")
-          },
-        "kinesis-release-readers"
-      )
+      // A thread of its own, which doesn't belong to the query's job group: that has been cancelled.
+      val releasing = new Thread(() => closeOn(source, executors), "kinesis-release-readers")
       releasing.setDaemon(true)
       releasing.start()
+      releasing.join(ReleaseTime.toMillis)
     }
   }
+
+  private def closeOn(source: String, executors: Iterable[ExecutorId]): Unit =
+    try {
+      sc.clearJobGroup()
+      sc.makeRDD(executors.toVector.map(e => source -> Seq(e.location))).foreach(ShardReaderPools.close)
+    } catch {
+      case NonFatal(e) => log.debug("the readers of {} close at the end of their lease: {}", source, e.getMessage, "")
+    }
 
   private def onEach[Q <: Serializable: ClassTag, A](requests: Vector[(ExecutorId, Q)], description: String)(
       answer: Q => Option[A]
@@ -67,4 +68,5 @@ final class Prober(sc: SparkContext) {
     }
 
   private val JobDescription = "spark.job.description"
+  private val ReleaseTime    = 10.seconds
 }

@@ -10,7 +10,7 @@ import io.github.kinesisspark.read.shard._
   *
   * Used by the query's own thread only.
   */
-final class ReaderFleet(prober: Prober, val config: ReaderConfig) extends AutoCloseable {
+final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Publishing) extends AutoCloseable {
   import ReaderFleet._
 
   private var homes     = Map.empty[ShardKey, ExecutorId]
@@ -24,14 +24,19 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig) extends AutoCl
   /** How far the readers are beyond the positions, once that is worth planning: somebody has something and everybody has
     * begun, or nobody has anything more.
     *
+    * @param ending   shards that are closed
     * @param patience how long shards that say nothing may hold up the answer that nothing is there
     */
-  def awaitTips(reading: Map[ShardKey, ShardPosition], patience: Duration): Map[ShardKey, ShardTip] = {
+  def awaitTips(
+      reading: Map[ShardKey, ShardPosition],
+      ending: Set[ShardKey],
+      patience: Duration
+  ): Map[ShardKey, ShardTip] = {
     val began = System.nanoTime()
     renewLease(began)
     @annotation.tailrec
     def await(): Map[ShardKey, ShardTip] = {
-      probe(reading, began)
+      probe(reading, ending, began)
       val tips    = answers.iterator.flatMap(_.tips).map(t => t.shard -> t).toMap
       val elapsed = (System.nanoTime() - began).nanos
       val news    = tips.exists { case (shard, t) => t.failure.isDefined || !reading.get(shard).contains(t.position) }
@@ -91,7 +96,9 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig) extends AutoCl
   def totals: Totals = Totals(
     bufferedBytes = answers.map(_.bufferedBytes).sum,
     rereadBytes = answers.map(_.rereadBytes).sum,
-    rereadRecords = answers.map(_.rereadRecords).sum
+    rereadRecords = answers.map(_.rereadRecords).sum,
+    reads = answers.map(_.reads).foldLeft(ReadCount.none)(_ and _),
+    subscriptions = answers.flatMap(_.subscriptions).reduceOption(_ and _)
   )
 
   /** Some executor's readers have little room left. */
@@ -102,14 +109,17 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig) extends AutoCl
 
   override def close(): Unit = prober.release(config.source, executors)
 
-  private def probe(reading: Map[ShardKey, ShardPosition], began: Long): Unit = {
+  private def probe(reading: Map[ShardKey, ShardPosition], ending: Set[ShardKey], began: Long): Unit = {
     settleOn(prober.executors(), reading.keys)
     val byHome   = reading.toVector.groupBy { case (shard, _) => homes(shard) }
     val requests = executors.map { executor =>
+      val mine = byHome.getOrElse(executor, Vector.empty)
       executor -> ProbeRequest(
         executor.id,
         config,
-        byHome.getOrElse(executor, Vector.empty),
+        publishing.publication,
+        mine,
+        mine.iterator.map(_._1).filter(ending).toSet,
         sinceMillis = (System.nanoTime() - began).nanos.toMillis,
         waitMillis = ProbeWait.toMillis,
         leaseMillis = lease.toMillis
@@ -163,7 +173,17 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig) extends AutoCl
 object ReaderFleet {
 
   /** Over all executors: bytes of heap held, and what tasks had to read from Kinesis again. */
-  final case class Totals(bufferedBytes: Long, rereadBytes: Long, rereadRecords: Long)
+  final case class Totals(
+      bufferedBytes: Long,
+      rereadBytes: Long,
+      rereadRecords: Long,
+      reads: ReadCount,
+      subscriptions: Option[SubscriptionReport]
+  )
+
+  object Totals {
+    val none: Totals = Totals(0, 0, 0, ReadCount.none, None)
+  }
 
   /** How long a probe waits for news in the executor. It takes a task slot for that time. */
   private val ProbeWait = 100.millis

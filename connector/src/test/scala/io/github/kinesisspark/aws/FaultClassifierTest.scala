@@ -12,13 +12,15 @@ import java.net.{ConnectException, SocketException, SocketTimeoutException, Unkn
 import java.util.concurrent.{CancellationException, CompletionException, ExecutionException, TimeoutException}
 import javax.net.ssl.{SSLException, SSLHandshakeException}
 
+import io.netty.handler.codec.PrematureChannelClosureException
+import io.netty.handler.codec.http2.{Http2Error, Http2Exception}
 import io.netty.handler.timeout.ReadTimeoutException
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 import software.amazon.awssdk.awscore.exception.{AwsErrorDetails, AwsServiceException}
 import software.amazon.awssdk.core.exception.{AbortedException, ApiCallAttemptTimeoutException, SdkClientException}
-import software.amazon.awssdk.services.kinesis.model.{KinesisException => SdkKinesisException}
+import software.amazon.awssdk.services.kinesis.model.{KinesisException => SdkKinesisException, _}
 
 class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
 
@@ -37,6 +39,18 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   private def client(message: String, cause: Throwable = null): Throwable =
     SdkClientException.builder().message(message).cause(cause).build()
+
+  /** An exception that the SDK's HTTP client keeps to itself. */
+  private def sdkInternal(name: String, arguments: Any*): Throwable = {
+    val made = Class
+      .forName(s"software.amazon.awssdk.http.nio.netty.internal.$name")
+      .getDeclaredConstructors
+      .find(
+        _.getParameterCount == arguments.size
+      )
+    made.foreach(_.setAccessible(true))
+    made.get.newInstance(arguments.map(_.asInstanceOf[AnyRef])*).asInstanceOf[Throwable]
+  }
 
   /** What each failure is, by treatment and stable name. */
   private val cases: Seq[(Throwable, String, String)] = Seq(
@@ -107,6 +121,20 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       "KINESIS_UNREACHABLE"
     ),
     (ReadTimeoutException.INSTANCE, "Transient", "KINESIS_TIMED_OUT"),
+    (sdkInternal("http2.PingFailedException", "no answer"), "Transient", "KINESIS_TIMED_OUT"),
+    (sdkInternal("http2.GoAwayException", 0L, "bye"), "Transient", "KINESIS_CONNECTION_ENDING"),
+    (
+      client("Unable to execute", sdkInternal("http2.Http2ConnectionTerminatingException", "an I/O error")),
+      "Transient",
+      "KINESIS_CONNECTION_ENDING"
+    ),
+    (
+      sdkInternal("http2.Http2ToHttpInboundAdapter$Http2ResetException", 8L),
+      "Transient",
+      "KINESIS_CONNECTION_LOST"
+    ),
+    (new Http2Exception(Http2Error.PROTOCOL_ERROR, "bad frame"), "Transient", "KINESIS_CONNECTION_LOST"),
+    (new PrematureChannelClosureException, "Transient", "KINESIS_CONNECTION_LOST"),
     (new TimeoutException, "Transient", "KINESIS_TIMED_OUT"),
     (new SocketTimeoutException, "Transient", "KINESIS_TIMED_OUT"),
     (ApiCallAttemptTimeoutException.create(10L), "Transient", "KINESIS_TIMED_OUT"),
@@ -121,6 +149,11 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       "KINESIS_CONNECTION_LOST"
     ),
     (new EOFException, "Transient", "KINESIS_CONNECTION_LOST"),
+    (
+      new IllegalArgumentException("Message checksum failure: expected 0x1, computed 0x2"),
+      "Transient",
+      "KINESIS_CONNECTION_LOST"
+    ),
     (client("Unable to unmarshall response (Unexpected end-of-input)"), "Transient", "KINESIS_CONNECTION_LOST"),
     (
       client("Unable to load credentials from any of the providers in the chain"),
@@ -143,6 +176,58 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     for ((failure, expected, errorClass) <- cases) {
       val fault = FaultClassifier.classify(failure)
       assert((treatment(fault), fault.kind.errorClass) == (expected, errorClass), failure)
+    }
+  }
+
+  /** What each end of a subscription is. The modelled exceptions come as events, without the details of an HTTP answer. */
+  private val ends: Seq[(Throwable, String)] = Seq(
+    ResourceInUseException.builder.message("taken over").build              -> "Busy",
+    LimitExceededException.builder.build                                    -> "Busy",
+    ProvisionedThroughputExceededException.builder.build                    -> "Busy",
+    ResourceNotFoundException.builder.build                                 -> "Gone",
+    InternalFailureException.builder.build                                  -> "Unwell",
+    KmsThrottlingException.builder.build                                    -> "Unwell",
+    KmsAccessDeniedException.builder.build                                  -> "Fatal",
+    KmsDisabledException.builder.build                                      -> "Fatal",
+    KmsInvalidStateException.builder.build                                  -> "Fatal",
+    KmsNotFoundException.builder.build                                      -> "Fatal",
+    KmsOptInRequiredException.builder.build                                 -> "Fatal",
+    AccessDeniedException.builder.build                                     -> "Fatal",
+    InvalidArgumentException.builder.build                                  -> "Fatal",
+    ValidationException.builder.build                                       -> "Fatal",
+    answer("ResourceInUseException")                                        -> "Busy",
+    answer("ResourceNotFoundException")                                     -> "Gone",
+    answer("AccessDeniedException")                                         -> "Fatal",
+    answer("InternalFailure", 500)                                          -> "Unwell",
+    answer("Unheard", 503)                                                  -> "Unwell",
+    answer("ExpiredTokenException")                                         -> "Unwell",
+    new IOException("Read timed out", ReadTimeoutException.INSTANCE)        -> "Dropped",
+    client("Unable to execute", new SocketException("Connection reset"))    -> "Dropped",
+    client("Unable", sdkInternal("http2.GoAwayException", 0L, "bye"))       -> "Dropped",
+    sdkInternal("http2.Http2ConnectionTerminatingException", "an error")    -> "Dropped",
+    sdkInternal("http2.PingFailedException", "no answer")                   -> "Dropped",
+    new Http2Exception(Http2Error.FLOW_CONTROL_ERROR, "too much")           -> "Dropped",
+    new TimeoutException                                                    -> "Dropped",
+    client("Unable to execute HTTP request: Acquire operation took longer") -> "Unwell",
+    client("Unable to execute", new ConnectException("refused"))            -> "Unwell",
+    client("Unable to execute", new UnknownHostException("kinesis"))        -> "Unwell",
+    client("Unable to unmarshall response (CRC mismatch)")                  -> "Unwell",
+    new CancellationException                                               -> "Fatal",
+    new IllegalStateException("a bug")                                      -> "Fatal"
+  )
+
+  test("each end of a subscription is what the table says, whatever wraps it") {
+    for ((failure, expected) <- ends; wrapped <- Seq(failure, new CompletionException(failure))) {
+      val end = FaultClassifier.classifySubscription(wrapped)
+      assert(end.productPrefix == expected, failure)
+      assert(end.fault == FaultClassifier.classify(failure))
+    }
+  }
+
+  test("an event's exception says the same as the answer of that code") {
+    forAll(Gen.oneOf(ends.collect { case (e: AwsServiceException, _) if e.awsErrorDetails == null => e })) { event =>
+      val coded = answer(event.getClass.getSimpleName.replace("Kms", "KMS"))
+      assert(FaultClassifier.classify(event).kind == FaultClassifier.classify(coded).kind)
     }
   }
 
@@ -175,7 +260,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("the last row takes what no other does") {
     val last = FaultClassifier.table.last
-    assert(last.codes.isEmpty && last.saying.isEmpty && last.classes == Seq(classOf[Throwable]))
+    assert(last.codes.isEmpty && last.named.isEmpty && last.saying.isEmpty && last.classes == Seq(classOf[Throwable]))
   }
 
   test("a chain of causes that bites its tail ends") {
@@ -193,7 +278,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(
       e.getMessage == "[KINESIS_ACCESS_DENIED] GetRecords failed for events/shardId-000000000003: " +
         "AccessDeniedException (Kinesis, HTTP 400, request r-1): User: x is not authorized. " +
-        "The credentials' policy, or the stream's, doesn't allow this action on this resource. Tried 2 times."
+        "The credentials' policy, or the stream's, must allow kinesis:GetRecords on this resource. Tried 2 times."
     )
     assert(e.getCause.isInstanceOf[AwsServiceException])
   }

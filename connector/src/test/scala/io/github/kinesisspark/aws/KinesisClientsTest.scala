@@ -7,7 +7,10 @@ import java.util.concurrent.TimeUnit
 
 import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, Secret}
 import org.scalatest.funsuite.AnyFunSuite
+import software.amazon.awssdk.http.ProtocolNegotiation
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+
+import scala.concurrent.duration._
 
 class KinesisClientsTest extends AnyFunSuite {
 
@@ -116,6 +119,32 @@ class KinesisClientsTest extends AnyFunSuite {
       val clients = leases.map(_.client)
       assert((clients(0) eq clients(1)) && clients.distinct.size == 3)
     } finally leases.foreach(_.close())
+  }
+
+  test("subscriptions have a client of their own") {
+    val uri    = new URI("http://localhost:1")
+    val leases = Seq(ClientKind.Calls, ClientKind.Subscriptions).map(KinesisClients.lease(options(uri), "eu-west-1", _))
+    try assert(leases.head.client ne leases(1).client)
+    finally leases.foreach(_.close())
+  }
+
+  test("HTTP/2 is negotiated with other servers behind TLS, and taken for granted with AWS and in cleartext") {
+    def negotiation(endpoint: String*) = ClientKind.Subscriptions.negotiation(endpoint.headOption.map(new URI(_)))
+    val assumed                        = Seq(
+      "http://localhost:4567",
+      "https://kinesis.eu-west-1.amazonaws.com",
+      "https://kinesis.cn-north-1.amazonaws.com.cn",
+      "https://kinesis-fips.us-east-1.api.aws",
+      "https://vpce-1-a.kinesis.eu-west-1.vpce.amazonaws.com"
+    )
+    assert(negotiation() == ProtocolNegotiation.ASSUME_PROTOCOL)
+    for (endpoint <- assumed) assert(negotiation(endpoint) == ProtocolNegotiation.ASSUME_PROTOCOL, endpoint)
+    for (endpoint <- Seq("https://localhost:4568", "https://127.0.0.1:4568", "https://amazonaws.com.example.com"))
+      assert(negotiation(endpoint) == ProtocolNegotiation.ALPN, endpoint)
+  }
+
+  test("a subscription may be silent for longer than it lives") {
+    assert(ClientKind.Subscriptions.ReadTimeout > 5.minutes)
   }
 
   private val AmzDate = DateTimeFormatter.ofPattern("yyyyMMdd'T'HHmmss'Z'").withZone(ZoneOffset.UTC)

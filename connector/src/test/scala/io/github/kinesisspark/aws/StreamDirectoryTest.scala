@@ -125,17 +125,6 @@ class StreamDirectoryTest extends AnyFunSuite {
     }
   }
 
-  /** Time that passes only by waiting. */
-  private final class FakeTime {
-    var millis: Long          = 1_000_000L
-    val waits                 = ListBuffer.empty[FiniteDuration]
-    val retry: DirectoryRetry = DirectoryRetry(
-      now = () => millis,
-      chance = () => 0.5,
-      sleep = d => { waits += d; millis += d.toMillis }
-    )
-  }
-
   private def summary(
       date: Option[Instant] = Some(noon),
       streamArn: String = arn.text
@@ -159,13 +148,15 @@ class StreamDirectoryTest extends AnyFunSuite {
 
   private def describe(steps: Step[DescribeStreamSummaryResponse]*)(ref: StreamRef, time: FakeTime = new FakeTime) = {
     val client = new Scripted(Nil, steps)
-    (client, new StreamDirectory(client, time.retry).describe(ref))
+    (client, new StreamDirectory(client, DirectoryRetry(waiting = time.waiting)).describe(ref))
   }
 
   private def failure(steps: Step[ListShardsResponse]*): (KinesisException, Scripted, FakeTime) = {
     val (client, time) = (new Scripted(steps), new FakeTime)
     (
-      intercept[KinesisException](new StreamDirectory(client, time.retry).listShards(arn, ShardFilter.All)),
+      intercept[KinesisException](
+        new StreamDirectory(client, DirectoryRetry(waiting = time.waiting)).listShards(arn, ShardFilter.All)
+      ),
       client,
       time
     )
@@ -173,7 +164,7 @@ class StreamDirectoryTest extends AnyFunSuite {
 
   private def listing(filter: ShardFilter, steps: Step[ListShardsResponse]*): (ShardListing, Scripted) = {
     val client = new Scripted(steps)
-    (new StreamDirectory(client, (new FakeTime).retry).listShards(arn, filter), client)
+    (new StreamDirectory(client, DirectoryRetry(waiting = (new FakeTime).waiting)).listShards(arn, filter), client)
   }
 
   test("a stream is described by name, with the service's clock") {
@@ -329,7 +320,8 @@ class StreamDirectoryTest extends AnyFunSuite {
   test("open at a time to come is refused: it isn't before retention") {
     val client = new Scripted(Seq(Left(refusal("InvalidArgumentException"))))
     val e      = intercept[KinesisException](
-      new StreamDirectory(client, (new FakeTime).retry).listShards(arn, ShardFilter.OpenAt(noon.toEpochMilli + 60_000))
+      new StreamDirectory(client, DirectoryRetry(waiting = (new FakeTime).waiting))
+        .listShards(arn, ShardFilter.OpenAt(noon.toEpochMilli + 60_000))
     )
     assert(e.errorClass == "KINESIS_INVALID_ARGUMENT" && client.listed.size == 1)
   }

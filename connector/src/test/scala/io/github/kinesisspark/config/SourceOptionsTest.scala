@@ -206,7 +206,7 @@ class SourceOptionsTest extends AnyFunSuite {
 
   test("options of other places and of later releases are unknown, not ignored") {
     assert(problem("checkpointLocation" -> "/tmp").contains("writeStream"))
-    for (later <- Seq("efo.consumerName", "maxShardSkew", "deaggregate", "minPartitions", "endingPosition"))
+    for (later <- Seq("efo.httpClient", "maxShardSkew", "deaggregate", "minPartitions", "endingPosition"))
       assert(problem(later -> "1").contains(s"'$later' is no option"), later)
   }
 
@@ -242,10 +242,6 @@ class SourceOptionsTest extends AnyFunSuite {
     assertTells(problem("recordPublisher" -> "push"), "polling, efo")
     assertTells(problem("roleArn" -> "reader"), "arn:aws:iam::<account>:role/<name>")
     assertTells(problem("stream.events.startingPosition" -> "x"), "'stream.events.startingPosition' must be")
-  }
-
-  test("fan-out is refused as not in this release") {
-    assertTells(problem("recordPublisher" -> "efo"), "not in this release", "polling")
   }
 
   test("more records to wait for than a batch may take") {

@@ -78,10 +78,22 @@ object KinesisTarget {
 
   val all: Seq[KinesisTarget] = Seq(Testkit, KinesisLocal, LocalStack, Aws)
 
+  private val Setting     = "KINESIS_TARGETS"
   private[it] val Default = "testkit,kinesis-local"
 
   /** The targets of this run, in the order asked for. */
-  def selected: Seq[KinesisTarget] = parse(setting("KINESIS_TARGETS").getOrElse(Default))
+  def selected: Seq[KinesisTarget] = parse(setting(Setting).getOrElse(Default))
+
+  /** Those that the source is tried on: the selected ones, and where the run names none also LocalStack, if it can run on
+    * this machine; what keeps it from that stands on the left.
+    */
+  def selectedForSource: (Option[String], Seq[KinesisTarget]) =
+    if (setting(Setting).isDefined) (None, selected)
+    else
+      LocalServer.obstacle(LocalStack.name) match {
+        case None     => (None, selected :+ LocalStack)
+        case obstacle => (obstacle, selected)
+      }
 
   private[it] def parse(names: String): Seq[KinesisTarget] = {
     val asked = names.split(',').map(_.trim).filter(_.nonEmpty).toSeq.distinct

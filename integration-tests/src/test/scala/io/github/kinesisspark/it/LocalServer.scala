@@ -2,6 +2,7 @@ package io.github.kinesisspark.it
 
 import java.io.{BufferedReader, File, InputStreamReader}
 import java.net.URI
+import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path, Paths}
 import java.util.concurrent.TimeUnit
 
@@ -46,6 +47,23 @@ object LocalServer {
     Files.delete(complaints)
     new LocalServer(process, URI.create(firstLine))
   }
+
+  /** Installs the server if need be, and says why it can't run on this machine, if so. */
+  def obstacle(name: String): Option[String] = {
+    val installing = new ProcessBuilder("python3", script.toString, "install", name)
+      .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+      .start()
+    val complaint = new String(installing.getErrorStream.readAllBytes(), UTF_8).trim
+    installing.waitFor() match {
+      case 0             => None
+      case CannotRunHere => Some(complaint)
+      case unforeseen    =>
+        throw new IllegalStateException(s"Installing '$name' ended with status $unforeseen: $complaint")
+    }
+  }
+
+  /** servers.py's exit status for what is missing on a machine. */
+  private val CannotRunHere = 3
 
   /** A build tool may run tests in the module's directory or in the project's. */
   def projectRoot: Path = {

@@ -26,6 +26,9 @@ final case class Frontier(start: KinesisOffset, streams: Map[StreamArn, Frontier
     case (shard, progress) if progress.position != ShardEnd => shard -> progress.position
   }.toMap
 
+  /** Those of them that are closed. */
+  def ending: Set[ShardKey] = reading.keysIterator.filter(s => streams(s.stream).lineage.isClosed(s.shardId)).toSet
+
   /** A stream nobody has begun yet: where it begins is stored at once, before any data is. */
   def hasNewStreams: Boolean = streams.keys.exists(!start.streams.contains(_))
 

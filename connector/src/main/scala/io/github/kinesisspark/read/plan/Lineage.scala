@@ -61,6 +61,9 @@ final class Lineage private (shards: Map[String, Shard]) {
   /** Where a query that reads only what comes begins. */
   def open: Vector[String] = shards.values.iterator.filter(!_.closed).map(_.id).toVector.sorted
 
+  /** Split or merged away, and so with an end. */
+  def isClosed(id: String): Boolean = shards.get(id).exists(_.closed)
+
   private def ancestors(ids: Iterable[String]): Set[String] = {
     val seen = scala.collection.mutable.HashSet.empty[String]
     @annotation.tailrec

@@ -1,5 +1,7 @@
 package io.github.kinesisspark.read.shard
 
+import software.amazon.awssdk.services.kinesis.model.Record
+
 import io.github.kinesisspark.position.SequenceNumber
 
 /** A record as the service delivers it, without the SDK's wrapping: buffers hold millions of these.
@@ -22,5 +24,13 @@ final class KinesisRecord(
 }
 
 object KinesisRecord {
+
+  def from(r: Record): KinesisRecord = new KinesisRecord(
+    SequenceNumber.trusted(r.sequenceNumber),
+    r.partitionKey,
+    r.data.asByteArrayUnsafe,
+    r.approximateArrivalTimestamp.toEpochMilli
+  )
+
   val Overhead: Long = 240
 }

@@ -13,12 +13,11 @@ import software.amazon.awssdk.services.kinesis.model.{
   GetRecordsRequest,
   GetRecordsResponse,
   GetShardIteratorRequest,
-  Record,
   ShardIteratorType
 }
 
 import io.github.kinesisspark.aws.{Fault, FaultClassifier, KinesisFault}
-import io.github.kinesisspark.position.{SequenceNumber, ShardKey, ShardPosition}
+import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.shard.PollingRecordPublisher._
 import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
@@ -77,7 +76,7 @@ final class PollingRecordPublisher(
     }
 
   private def accept(asked: Long, answer: GetRecordsResponse): Unit = {
-    val records = answer.records.asScala.iterator.map(recordOf).dropWhile(isRepeated).toArray
+    val records = answer.records.asScala.iterator.map(KinesisRecord.from).dropWhile(isRepeated).toArray
     val behind  = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
     iterator = Option(answer.nextShardIterator)
     pace = if (records.nonEmpty) pace.afterRecords else pace.afterEmpty(behind > 0)
@@ -188,13 +187,6 @@ object PollingRecordPublisher {
 
   /** How often what seldom mends itself is tried, such as an unknown host or a wrong clock. */
   private val TriesAtTheUnlikely = 5
-
-  private def recordOf(r: Record) = new KinesisRecord(
-    SequenceNumber.trusted(r.sequenceNumber),
-    r.partitionKey,
-    r.data.asByteArrayUnsafe,
-    r.approximateArrivalTimestamp.toEpochMilli
-  )
 
   private val OneCall: AwsRequestOverrideConfiguration =
     AwsRequestOverrideConfiguration.builder.apiCallTimeout(java.time.Duration.ofSeconds(60)).build

@@ -6,7 +6,8 @@ import io.github.kinesisspark.position.{ShardKey, ShardPosition}
   * as a task of a small Spark job; there is no other channel between driver and readers.
   *
   * @param executorId    whom it is for; a task that Spark ran elsewhere answers nothing
-  * @param shards        all that this executor is to read, each from where the next batch starts; others are closed
+  * @param shards        all that this executor is to read, each from where the next batch starts; readers of others end
+  * @param ending        those of them that are closed: they have an end
   * @param sinceMillis   how long ago the driver began to ask: older answers of the service don't tell what is there now
   * @param waitMillis    how long to wait for news where there are none
   * @param leaseMillis   how long the readers go on without hearing from the driver
@@ -14,7 +15,9 @@ import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 final case class ProbeRequest(
     executorId: String,
     config: ReaderConfig,
+    publication: Publication,
     shards: Vector[(ShardKey, ShardPosition)],
+    ending: Set[ShardKey],
     sinceMillis: Long,
     waitMillis: Long,
     leaseMillis: Long
@@ -23,6 +26,7 @@ final case class ProbeRequest(
 /** @param settled       every shard has something, has ended, or had nothing more after the driver began to ask
   * @param opened        every shard has been answered by the service at least once
   * @param bufferedBytes of heap, in this executor
+  * @param subscriptions nothing where there are none to be: when polling
   * @param rereadBytes   read again by tasks that found no buffer, since the readers were opened
   */
 final case class ProbeAnswer(
@@ -31,8 +35,26 @@ final case class ProbeAnswer(
     opened: Boolean,
     bufferedBytes: Long,
     rereadBytes: Long,
-    rereadRecords: Long
+    rereadRecords: Long,
+    reads: ReadCount,
+    subscriptions: Option[SubscriptionReport]
 )
+
+/** What readers have read ahead since they were opened.
+  *
+  * @param reads answers of GetRecords, or events of subscriptions
+  */
+final case class ReadCount(reads: Long, records: Long, bytes: Long) {
+  def and(other: ReadCount): ReadCount = ReadCount(reads + other.reads, records + other.records, bytes + other.bytes)
+
+  /** Never below zero, as an executor that is lost takes its count along. */
+  def since(other: ReadCount): ReadCount =
+    ReadCount((reads - other.reads).max(0), (records - other.records).max(0), (bytes - other.bytes).max(0))
+}
+
+object ReadCount {
+  val none: ReadCount = ReadCount(0, 0, 0)
+}
 
 /** Where to end inside of what the readers hold, when a limit does not let all of it in. */
 final case class CutRequest(

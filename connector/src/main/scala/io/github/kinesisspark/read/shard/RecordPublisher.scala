@@ -18,6 +18,9 @@ trait RecordPublisher extends AutoCloseable {
     */
   def request(): Unit
 
+  /** Says that the shard has an end, by the listing, wherever this publisher may be in it. Never blocks. */
+  def shardIsClosed(): Unit = ()
+
   /** Ends it: no call of the sink begins after this. Never blocks. */
   def close(): Unit
 }
@@ -27,14 +30,14 @@ object RecordPublisher {
   /** @param position          where this delivery ends; the shard's end with its last
     * @param millisBehind      how far the position is behind the shard's newest record, in ms by the service's clock
     * @param heap              bytes of the memory budget that come along: who drops the records gives them back
-    * @param askedNanos        when the call that brought this was made, by `System.nanoTime`
+    * @param asOfNanos        what it tells of the shard was so then, or later, by `System.nanoTime`
     */
   final case class Delivery(
       records: Array[KinesisRecord],
       position: ShardPosition,
       millisBehind: Long,
       heap: Long,
-      askedNanos: Long
+      asOfNanos: Long
   )
 
   /** Takes what a publisher brings, on a worker thread, one call at a time. */

@@ -9,6 +9,7 @@ import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
   * Owns the buffer and the publisher's demand: a delivery is asked for whenever there is room and none is on its way.
   *
   * @param share   bytes this reader may hold; above it, it asks for nothing more
+  * @param onRead  told the records of every delivery; must not block
   * @param onNews  told after every delivery and failure; must not block
   */
 final class ShardReader(
@@ -17,6 +18,7 @@ final class ShardReader(
     publishers: RecordPublisher.Factory,
     memory: MemoryBudget,
     share: () => Long,
+    onRead: Array[KinesisRecord] => Unit,
     onNews: () => Unit
 ) extends Sink
     with AutoCloseable {
@@ -35,10 +37,11 @@ final class ShardReader(
       if (!closed) {
         buffer = buffer.append(delivery.records, delivery.position)
         heap += delivery.heap
-        lastAnswer = Some(ShardReader.Answer(delivery.askedNanos, delivery.millisBehind))
+        lastAnswer = Some(ShardReader.Answer(delivery.asOfNanos, delivery.millisBehind))
       }
       !closed
     }
+    onRead(delivery.records)
     if (wanted) demand() else memory.giveBack(delivery.heap)
     onNews()
   }
@@ -57,6 +60,8 @@ final class ShardReader(
     }
     if (ask) publisher.request()
   }
+
+  def shardIsClosed(): Unit = publisher.shardIsClosed()
 
   /** Drops what comes before `position`; false where this reader is somewhere else and must be opened anew. */
   def dropTo(position: ShardPosition): Boolean = {
@@ -94,7 +99,7 @@ final class ShardReader(
     */
   def settledSince(sinceNanos: Long): Boolean = synchronized {
     failure.isDefined || buffer.ended || buffer.tip != buffer.base ||
-    lastAnswer.exists(a => a.askedNanos - sinceNanos >= 0 && a.millisBehind == 0)
+    lastAnswer.exists(a => a.asOfNanos - sinceNanos >= 0 && a.millisBehind == 0)
   }
 
   /** Something to plan, or to fail with. */
@@ -116,7 +121,7 @@ final class ShardReader(
 }
 
 object ShardReader {
-  private final case class Answer(askedNanos: Long, millisBehind: Long)
+  private final case class Answer(asOfNanos: Long, millisBehind: Long)
 }
 
 /** How far a reader has read beyond the batch's start, as it tells the driver.

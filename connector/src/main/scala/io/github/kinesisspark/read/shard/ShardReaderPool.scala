@@ -1,13 +1,13 @@
 package io.github.kinesisspark.read.shard
 
 import java.util.concurrent.{ScheduledExecutorService, TimeUnit}
-import java.util.concurrent.atomic.AtomicLong
+import java.util.concurrent.atomic.{AtomicLong, AtomicReference}
 
 import scala.collection.mutable
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{ClientLease, KinesisClients}
+import io.github.kinesisspark.aws.{ClientKind, ClientLease, KinesisClients}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange, StreamArn}
 
 /** The shard readers of one source in one executor, kept across micro-batches.
@@ -20,27 +20,35 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
   private val memory        = new MemoryBudget(config.bufferBytes)
   private val rereadBytes   = new AtomicLong
   private val rereadRecords = new AtomicLong
-  private val publishers    = new PollingPublishers(stream => lease(stream).client, worker, memory)
+  private val reads         = new AtomicReference(ReadCount.none)
+  private val telemetry     = new FanOutTelemetry
+  private val pollers       = new PollingPublishers(lease(_, ClientKind.Calls).client, worker, memory)
 
   /** What one reader may hold, in bytes: an even share. */
   @volatile private var share = config.bufferBytes
 
   // All below is guarded by `this`.
-  private val readers     = mutable.LinkedHashMap.empty[ShardKey, ShardReader]
-  private val clients     = mutable.HashMap.empty[StreamArn, ClientLease]
-  private var closed      = false
-  private var news        = 0L
-  private var leasedUntil = System.nanoTime() + TimeUnit.MINUTES.toNanos(5)
+  private val readers                             = mutable.LinkedHashMap.empty[ShardKey, ShardReader]
+  private val clients                             = mutable.HashMap.empty[(StreamArn, ClientKind), ClientLease]
+  private var publication: Publication            = Publication.Polling
+  private var publishers: RecordPublisher.Factory = pollers
+  private var closed                              = false
+  private var news                                = 0L
+  private var leasedUntil                         = System.nanoTime() + TimeUnit.MINUTES.toNanos(5)
 
   def probe(request: ProbeRequest): ProbeAnswer = {
     val since    = System.nanoTime() - TimeUnit.MILLISECONDS.toNanos(request.sinceMillis)
     val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(request.waitMillis)
     val mine     = synchronized {
       leasedUntil = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(request.leaseMillis)
+      publishBy(request.publication)
       readOnly(request.shards)
       readers.values.toVector
     }
-    mine.foreach(_.demand())
+    mine.foreach { reader =>
+      if (request.ending(reader.shard)) reader.shardIsClosed()
+      reader.demand()
+    }
     awaitNews(mine, since, deadline)
     ProbeAnswer(
       tips = mine.map(_.tip),
@@ -48,7 +56,12 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
       opened = mine.forall(_.hasAnswered),
       bufferedBytes = memory.used,
       rereadBytes = rereadBytes.get,
-      rereadRecords = rereadRecords.get
+      rereadRecords = rereadRecords.get,
+      reads = reads.get,
+      subscriptions = request.publication match {
+        case Publication.Polling   => None
+        case _: Publication.FanOut => Some(telemetry.report)
+      }
     )
   }
 
@@ -88,7 +101,7 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
       ShardPosition.encode(range.start),
       ShardPosition.encode(range.end)
     )
-    val client = newLease(range.shard.stream)
+    val client = newLease(range.shard.stream, ClientKind.Calls)
     val reader = new RangeReader(
       range,
       new PollingPublishers(_ => client.client, worker, MemoryBudget.unbounded),
@@ -110,6 +123,16 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
 
   private def readerOf(shard: ShardKey): Option[ShardReader] = synchronized(readers.get(shard))
 
+  private def publishBy(wanted: Publication): Unit = if (wanted != publication) {
+    readers.keys.filter(s => wanted.consumer(s.stream) != publication.consumer(s.stream)).toVector.foreach(drop)
+    publication = wanted
+    publishers = wanted match {
+      case Publication.Polling        => pollers
+      case fanOut: Publication.FanOut =>
+        new FanOutPublishers(fanOut, lease(_, ClientKind.Subscriptions).client, worker, memory, telemetry, pollers)
+    }
+  }
+
   private def readOnly(shards: Vector[(ShardKey, ShardPosition)]): Unit = {
     require(!closed, s"the readers of ${config.source} are closed")
     val wanted = shards.iterator.map(_._1).toSet
@@ -119,18 +142,22 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
       if (!readers.get(shard).exists(_.dropTo(position))) {
         drop(shard)
         log.debug("reading {} from {}", shard, ShardPosition.encode(position))
-        readers(shard) = new ShardReader(shard, position, publishers, memory, () => share, () => tellNews())
+        readers(shard) = new ShardReader(shard, position, publishers, memory, () => share, count, () => tellNews())
       }
     }
   }
 
   private def drop(shard: ShardKey): Unit = readers.remove(shard).foreach(_.close())
 
-  private def lease(stream: StreamArn): ClientLease = synchronized(clients.getOrElseUpdate(stream, newLease(stream)))
+  private def count(read: Array[KinesisRecord]): Unit =
+    reads.updateAndGet(_.and(ReadCount(1, read.length, read.iterator.map(_.size).sum))): Unit
 
-  private def newLease(stream: StreamArn): ClientLease = {
+  private def lease(stream: StreamArn, kind: ClientKind): ClientLease =
+    synchronized(clients.getOrElseUpdate((stream, kind), newLease(stream, kind)))
+
+  private def newLease(stream: StreamArn, kind: ClientKind): ClientLease = {
     val access = config.streams(stream)
-    KinesisClients.lease(access.client, access.region)
+    KinesisClients.lease(access.client, access.region, kind)
   }
 
   private def tellNews(): Unit = synchronized {

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.read.shard
 
-import java.util.concurrent.{Executors, ScheduledExecutorService, TimeUnit}
+import java.util.concurrent.{ScheduledExecutorService, ScheduledThreadPoolExecutor, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
 
 import scala.collection.mutable
@@ -12,11 +12,12 @@ import org.apache.spark.SparkEnv
   * Two threads serve all readers of all queries: none of their work blocks.
   */
 object ShardReaderPools {
-  private val pools = mutable.HashMap.empty[String, ShardReaderPool]
+  private val pools    = mutable.HashMap.empty[String, ShardReaderPool]
+  private val released = mutable.LinkedHashSet.empty[String]
 
   private lazy val worker: ScheduledExecutorService = {
     val number  = new AtomicInteger
-    val threads = Executors.newScheduledThreadPool(
+    val threads = new ScheduledThreadPoolExecutor(
       2,
       work => {
         val thread = new Thread(work, s"kinesis-shard-readers-${number.incrementAndGet()}")
@@ -24,21 +25,34 @@ object ShardReaderPools {
         thread
       }
     )
+    // Timers of subscriptions are mostly cancelled, long before they are due.
+    threads.setRemoveOnCancelPolicy(true)
     threads.scheduleWithFixedDelay(() => closeExpired(), 30, 30, TimeUnit.SECONDS)
     threads
   }
 
-  def of(config: ReaderConfig): ShardReaderPool =
-    synchronized(pools.getOrElseUpdate(config.source, new ShardReaderPool(config, worker)))
+  /** The readers of a source; of one that is stopped, nobody's, through which a task reads from Kinesis. */
+  def of(config: ReaderConfig): ShardReaderPool = running(config).getOrElse(new ShardReaderPool(config, worker))
 
-  def close(source: String): Unit = synchronized(pools.remove(source)).foreach(_.close())
+  def close(source: String): Unit = synchronized {
+    // A probe that was on its way when its query stopped must not bring the readers back.
+    released += source
+    if (released.size > RememberedSources) released -= released.head
+    pools.remove(source)
+  }.foreach(_.close())
 
-  /** Answers a probe, if it has come to the executor it is for. */
+  /** Answers a probe, if it has come to the executor it is for and its source still runs. */
   def answer(request: ProbeRequest): Option[ProbeAnswer] =
-    Option.when(isHere(request.executorId))(of(request.config).probe(request))
+    if (isHere(request.executorId)) running(request.config).map(_.probe(request)) else None
 
   def answer(request: CutRequest): Option[CutAnswer] =
     if (isHere(request.executorId)) synchronized(pools.get(request.source)).map(_.cut(request.shards)) else None
+
+  private def running(config: ReaderConfig): Option[ShardReaderPool] = synchronized {
+    Option.unless(released(config.source))(pools.getOrElseUpdate(config.source, new ShardReaderPool(config, worker)))
+  }
+
+  private val RememberedSources = 1000
 
   private def isHere(executorId: String) = SparkEnv.get.executorId == executorId
 

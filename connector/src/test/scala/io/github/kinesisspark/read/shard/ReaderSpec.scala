@@ -22,7 +22,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       val memory     = new MemoryBudget(1 << 20)
       val publishers = new ScriptedPublishers
       var news       = 0
-      val reader     = new ShardReader(shard(0), after(0), publishers, memory, () => share, () => news += 1)
+      val reader     = new ShardReader(shard(0), after(0), publishers, memory, () => share, _ => (), () => news += 1)
       def publisher: ScriptedPublishers#Scripted = publishers.last
 
       /** As the publisher does it: the memory is taken before the records come. */

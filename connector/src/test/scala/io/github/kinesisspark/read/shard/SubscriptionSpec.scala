@@ -12,7 +12,16 @@ import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.shard.Subscription._
 
 class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
-  private val policy = Policy(60.seconds, 35.seconds, 1.second, 3, (n, random) => (n + 1).seconds * (1 + random).toLong)
+  private val policy = Policy(
+    openWithin = 60.seconds,
+    silence = 35.seconds,
+    spacing = 1.second,
+    retries = 3,
+    patience = 2.minutes,
+    takeovers = 3,
+    settledIn = 15.seconds,
+    pause = (n, _) => (n + 1).seconds
+  )
   private def after(n: Long) = AfterSequenceNumber(number(n))
   private val second         = 1.second.toNanos
 
@@ -49,18 +58,28 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("is given up for another when an event that was asked for does not come") {
-      val (s, commands) = run(live :+ (35L -> Event.Woken): _*)
-      commands should (contain(Command.Cancel(1)) and contain(Command.Subscribe(2, after(0))))
-      s.counted shouldBe 0
+      val silent = live :+ (35L -> Event.Due)
+      run(silent: _*)._2 shouldBe Vector(Command.Cancel(1))
+      run(silent :+ (36L -> Event.Due): _*)._2 shouldBe Vector(Command.Subscribe(2, after(0)))
+    }
+
+    it("is given up for good when nothing comes of it for longer than the policy's patience") {
+      val silences = Seq.iterate(0L, 5)(_ + 100).flatMap { at =>
+        Seq(at -> Event.Due, at -> Event.Opened(at / 100 + 1), at + 35 -> Event.Due)
+      }
+      val (s, commands) = run((0L -> Event.Asked) +: silences: _*)
+      s.state shouldBe State.Over
+      run((0L -> Event.Asked) +: silences.take(6): _*)._1.state shouldBe a[State.Waiting]
+      commands shouldBe empty
     }
 
     it("may be silent as long as it likes while nothing is asked of it") {
-      run(moved :+ (4000L -> Event.Woken): _*)._2 shouldBe empty
+      run(moved :+ (4000L -> Event.Due): _*)._2 shouldBe empty
     }
 
     it("is tried for ever while another one holds the shard") {
       val busy =
-        Seq.tabulate(50)(i => Seq(100L * i -> Event.Woken, 100L * i + 1 -> Event.Failed(i + 1L, Setback.Busy))).flatten
+        Seq.tabulate(50)(i => Seq(100L * i -> Event.Due, 100L * i + 1 -> Event.Failed(i + 1L, Setback.Busy))).flatten
       val (s, _) = run((0L -> Event.Asked) +: busy: _*)
       s.state shouldBe a[State.Waiting]
     }
@@ -68,39 +87,82 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     it("is given up when what counts fails more often than the retries allow, and not before") {
       def failures(n: Int) = (0L -> Event.Asked) +:
         Seq
-          .tabulate(n)(i => Seq(100L * i -> Event.Woken, 100L * i + 1 -> Event.Failed(i + 1L, Setback.Counted)))
+          .tabulate(n)(i => Seq(100L * i -> Event.Due, 100L * i + 1 -> Event.Failed(i + 1L, Setback.Counted)))
           .flatten
       run(failures(3): _*)._1.state shouldBe a[State.Waiting]
-      run(failures(4): _*)._2 should contain(Command.GiveUp)
+      run(failures(4): _*)._2 should contain(Command.GiveUp(Setback.Counted))
     }
 
     it("forgets its failures with the first event, not with the call that was opened") {
       val failed =
-        Seq(0L -> Event.Asked, 1L -> Event.Failed(1, Setback.Counted), 100L -> Event.Woken, 101L -> Event.Opened(2))
-      run(failed: _*)._1.counted shouldBe 1
-      run(failed :+ (102L -> Event.Arrived(2, after(1))): _*)._1.counted shouldBe 0
+        Seq(0L -> Event.Asked, 1L -> Event.Failed(1, Setback.Counted), 100L -> Event.Due, 101L -> Event.Opened(2))
+      run(failed: _*)._1.troubles.counted shouldBe 1
+      run(failed :+ (102L -> Event.Arrived(2, after(1))): _*)._1.troubles shouldBe Troubles.none
+    }
+
+    // The shard is won and, so many seconds later, lost to another subscriber; which is taken back from it, again and again.
+    def losses(first: Long, times: Int) = (0L -> Event.Asked) +: Seq
+      .tabulate(times) { i =>
+        val at = 100L * i
+        Seq(
+          at         -> Event.Due,
+          at         -> Event.Opened(i + 1L),
+          at + 1     -> Event.Arrived(i + 1L, after(i + 1L)),
+          at + 1     -> Event.Asked,
+          at + first -> Event.Failed(i + 1L, Setback.TakenOver)
+        )
+      }
+      .flatten
+
+    it("is left to whoever had the shard first, when it is lost again and again soon after it was won") {
+      run(losses(first = 6, times = 2): _*)._1.state shouldBe a[State.Waiting]
+      run(losses(first = 6, times = 3): _*)._2 should contain(Command.GiveUp(Setback.TakenOver))
+    }
+
+    it("counts as held from one subscription to the next") {
+      val renewed = live ++ Seq(
+        1L  -> Event.Arrived(1, after(1)),
+        14L -> Event.Asked,
+        14L -> Event.Completed(1),
+        14L -> Event.Opened(2),
+        16L -> Event.Failed(2, Setback.TakenOver)
+      )
+      run(renewed: _*)._1.rivalry shouldBe Rivalry(None, 1, newcomer = false)
+    }
+
+    it("is taken back for ever by who had the shard first") {
+      run(losses(first = 20, times = 30): _*)._1.state shouldBe a[State.Waiting]
     }
 
     it("keeps a second between two calls") {
       val (s, commands) = run(Seq(0L -> Event.Asked, 0L -> Event.Failed(1, Setback.Again)): _*)
       s.state shouldBe State.Waiting(second)
-      commands should contain(Command.WakeAt(second))
+      s.dueAt shouldBe Some(second)
+      commands shouldBe Vector(Command.Cancel(1))
     }
   }
 
   describe("over any sequence of events") {
     // Calls of the past, the present and the future; the machine must know which is which.
-    val anyCall = Gen.choose(1L, 6L)
-    val events  = Gen.frequency[Event](
+    val anyCall  = Gen.choose(1L, 6L)
+    val setbacks = Gen.oneOf(
+      Setback.Again,
+      Setback.Busy,
+      Setback.TakenOver,
+      Setback.Passing,
+      Setback.Counted,
+      Setback.Fatal
+    )
+    val events = Gen.frequency[Event](
       6 -> Gen.const(Event.Asked),
       4 -> anyCall.map(Event.Opened(_)),
       6 -> Gen.zip(anyCall, Gen.choose(1L, 1000L)).map { case (c, n) => Event.Arrived(c, after(n)) },
       1 -> anyCall.map(Event.Arrived(_, ShardEnd)),
       3 -> anyCall.map(Event.Completed(_)),
-      4 -> Gen.zip(anyCall, Gen.oneOf(Setback.Again, Setback.Busy, Setback.Counted, Setback.Fatal)).map { case (c, s) =>
+      4 -> Gen.zip(anyCall, setbacks).map { case (c, s) =>
         Event.Failed(c, s)
       },
-      5 -> Gen.const(Event.Woken),
+      5 -> Gen.const(Event.Due),
       1 -> Gen.const(Event.Closed)
     )
     val histories                                      = Gen.listOfN(40, Gen.zip(Gen.choose(0L, 40L), events))
@@ -111,7 +173,6 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
         var s       = Subscription.at(after(0), 0)
         var now     = 0L
         var open    = Set.empty[Long]
-        var wakes   = Set.empty[Long]
         var asked   = false
         var resumes = s.resume
         history.foreach { case (seconds, event) =>
@@ -129,12 +190,11 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
               open += call
               from shouldBe next.resume
             case Command.Cancel(call) => open -= call
-            case Command.WakeAt(at)   => wakes += at
             case Command.Deliver      =>
               asked shouldBe true
               asked = false
               event shouldBe a[Event.Arrived]
-            case Command.GiveUp           => asked = false
+            case Command.GiveUp(_)        => asked = false
             case Command.RequestOne(call) => open should contain(call)
           }
           if (event == Event.Closed) asked = false
@@ -143,13 +203,8 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
             commands should contain(Command.Deliver)
             resumes = next.resume
           }
-          // Somebody waits: then a timer is set for the moment at which the machine would do something by itself.
-          if (asked) next.state match {
-            case State.Waiting(until)             => wakes should contain(until)
-            case State.Calling(_, deadline)       => wakes should contain(deadline)
-            case State.Live(_, true, silentAfter) => wakes should contain(silentAfter)
-            case stuck                            => fail(s"asked, and nothing will happen in $stuck")
-          }
+          // Somebody waits: then the machine does something by itself at some moment. Nobody waits: then it needs no timer.
+          withClue(s"after $event in ${before.state}: ")(next.dueAt.isDefined shouldBe asked)
           s = next
         }
         s.resume shouldBe resumes

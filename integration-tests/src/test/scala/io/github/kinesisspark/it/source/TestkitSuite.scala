@@ -9,7 +9,10 @@ import io.github.kinesisspark.testkit.{KinesisServer, KinesisServerConfig, Movab
 /** A suite with an embedded server of its own, whose faults and clock it commands. */
 abstract class TestkitSuite(clock: MovableClock, server: KinesisServer)
     extends SourceSuite(TestkitSuite.serviceOf(server)) {
-  def this(clock: MovableClock) = this(clock, KinesisServer.start(KinesisServerConfig(clock = clock)))
+  def this(clock: MovableClock, config: KinesisServerConfig) =
+    this(clock, KinesisServer.start(config.copy(clock = clock)))
+  def this(clock: MovableClock) = this(clock, KinesisServerConfig())
+  def this(config: KinesisServerConfig) = this(ServiceClock.shifted(), config)
   def this() = this(ServiceClock.shifted())
 
   protected def kinesis: KinesisServer    = server

@@ -1,0 +1,94 @@
+package io.github.kinesisspark.aws
+
+import java.net.URI
+import java.time.Duration
+
+import software.amazon.awssdk.http.{Protocol, ProtocolNegotiation}
+import software.amazon.awssdk.http.nio.netty.{Http2Configuration, NettyNioAsyncHttpClient}
+
+import scala.concurrent.duration._
+import scala.jdk.DurationConverters._
+
+/** What a client is for, and so how it speaks HTTP. */
+sealed trait ClientKind extends Product with Serializable {
+
+  /** @param endpoint instead of AWS's own */
+  private[aws] def http(endpoint: Option[URI]): NettyNioAsyncHttpClient.Builder
+}
+
+object ClientKind {
+
+  /** How long a request may wait for a connection, or a stream on one. */
+  val AcquisitionTimeout: FiniteDuration = 60.seconds
+
+  /** Calls with one answer: GetRecords, ListShards and so on. */
+  case object Calls extends ClientKind {
+
+    /** Requests under way at once, each with a connection. Kinesis takes 5 GetRecords a second per shard, so an executor with
+      * hundreds of shards keeps far fewer busy; more wait in line.
+      */
+    val MaxConcurrency = 512
+
+    override private[aws] def http(endpoint: Option[URI]): NettyNioAsyncHttpClient.Builder = common
+      // Faster than HTTP/2 for answers of 1 MB.
+      .protocol(Protocol.HTTP1_1)
+      .maxConcurrency(MaxConcurrency)
+      // An answer of 10 MB that stops for so long is dead.
+      .readTimeout(Duration.ofSeconds(30))
+  }
+
+  /** SubscribeToShard, which AWS has over HTTP/2 alone: one stream per shard, for 5 minutes each. */
+  case object Subscriptions extends ClientKind {
+
+    /** Subscriptions at once. Each is an HTTP/2 stream that stays open, not a connection, so the number costs nothing until it is
+      * used; the SDK's own 50 would be 50 shards, and the 51st would wait for a minute and fail.
+      */
+    val MaxConcurrency = 10_000
+
+    /** Longer than the 5 minutes of a subscription: one that nobody asks for events meanwhile (backpressure) is no error. Not
+      * for ever, so that a subscription that is held but never read again gives its stream back. Dead connections are found
+      * sooner, by the pings and by whoever waits for the events.
+      */
+    val ReadTimeout: FiniteDuration = 6.minutes
+
+    /** What the service may send on a subscription before it is read. 2 MB/s for a quarter of a second: enough for any
+      * distance to a region, and little enough that a thousand subscriptions that are not read hold 512 MiB, not more.
+      */
+    val Window: Int = 512 << 10
+
+    /** A connection that doesn't answer is dead: half-open ones (a firewall that forgot them) give no other sign. All subscriptions
+      * on it then fail at once, and begin again on another.
+      */
+    val PingPeriod: FiniteDuration = 30.seconds
+
+    override private[aws] def http(endpoint: Option[URI]): NettyNioAsyncHttpClient.Builder = common
+      .protocol(Protocol.HTTP2)
+      .protocolNegotiation(negotiation(endpoint))
+      .maxConcurrency(MaxConcurrency)
+      .readTimeout(ReadTimeout.toJava)
+      .http2Configuration((h: Http2Configuration.Builder) =>
+        h.initialWindowSize(Window).healthCheckPingPeriod(PingPeriod.toJava): Unit
+      )
+
+    /** AWS's own endpoints take HTTP/2 for granted, which is the SDK's way for Kinesis; so does cleartext, where nothing can be
+      * negotiated. Other servers behind TLS speak HTTP/2 only where ALPN asks for it.
+      */
+    private[aws] def negotiation(endpoint: Option[URI]): ProtocolNegotiation = endpoint match {
+      case Some(other) if other.getScheme == "https" && !isAws(other) => ProtocolNegotiation.ALPN
+      case _                                                          => ProtocolNegotiation.ASSUME_PROTOCOL
+    }
+
+    private def isAws(endpoint: URI) = AwsHost.matches(endpoint.getHost)
+
+    private val AwsHost = """(?i).+\.(amazonaws\.com(\.cn)?|api\.aws)""".r
+  }
+
+  private def common: NettyNioAsyncHttpClient.Builder = NettyNioAsyncHttpClient
+    .builder()
+    // Many shards begin at once; none is refused for that, each waits for its turn.
+    .maxPendingConnectionAcquires(100_000)
+    .connectionAcquisitionTimeout(AcquisitionTimeout.toJava)
+    .connectionTimeout(Duration.ofSeconds(10))
+    // Firewalls and NAT forget connections on which nothing moves.
+    .tcpKeepAlive(true)
+}

@@ -1,0 +1,38 @@
+package io.github.kinesisspark.aws
+
+import java.net.URI
+import java.util.concurrent.ConcurrentHashMap
+
+import io.github.kinesisspark.position.StreamArn
+
+/** The consumers that queries of this JVM read through. Two queries on one consumer would take each shard from one another
+  * again and again; those of one driver are told apart here, before it comes to that.
+  */
+private[kinesisspark] final class ConsumerClaims {
+  import ConsumerClaims._
+
+  private val claimed = ConcurrentHashMap.newKeySet[Claim]
+
+  /** @throws KinesisException `KINESIS_CONSUMER_IN_USE`
+    */
+  def take(claim: Claim): Unit = if (!claimed.add(claim))
+    throw new KinesisException(
+      InUse,
+      s"Another query of this application reads stream ${claim.stream} through its consumer ${claim.name}. A consumer serves one query: give " +
+        "this one another, by efo.consumerName (or efo.consumerArn.<stream>)."
+    )
+
+  def giveBack(claim: Claim): Unit = claimed.remove(claim): Unit
+}
+
+private[kinesisspark] object ConsumerClaims {
+
+  /** The error class of a second query on one consumer. */
+  val InUse = "KINESIS_CONSUMER_IN_USE"
+
+  /** @param endpoint instead of AWS's own */
+  final case class Claim(endpoint: Option[URI], stream: StreamArn, name: String)
+
+  /** Of this JVM. */
+  val shared = new ConsumerClaims
+}

@@ -1,0 +1,194 @@
+package io.github.kinesisspark.aws
+
+import io.github.kinesisspark.config.{FanOutRetries, RetryOptions}
+import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
+import org.slf4j.LoggerFactory
+import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
+import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+import software.amazon.awssdk.services.kinesis.model.{
+  DeregisterStreamConsumerRequest,
+  DescribeStreamConsumerRequest,
+  ListStreamConsumersRequest,
+  ListStreamConsumersResponse,
+  RegisterStreamConsumerRequest
+}
+
+import scala.annotation.tailrec
+import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
+
+/** The driver's dealings with the consumers of streams: finds, registers, lists and deregisters them. Each call blocks and is
+  * repeated as the options say, with full jitter; an interrupt ends it at once. What follows what is decided by [[Registration]].
+  *
+  * All throw [[KinesisException]] of the fault's class for what can't be mended or not in time, and InterruptedException.
+  *
+  * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_RegisterStreamConsumer.html RegisterStreamConsumer]] (5 calls/s per account),
+  *      [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_DescribeStreamConsumer.html DescribeStreamConsumer]] (20/s per stream),
+  *      [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_ListStreamConsumers.html ListStreamConsumers]] and
+  *      [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_DeregisterStreamConsumer.html DeregisterStreamConsumer]] (5/s per stream)
+  */
+private[kinesisspark] final class ConsumerDirectory(
+    client: KinesisAsyncClient,
+    retries: FanOutRetries,
+    waiting: Waiting = Waiting.real,
+    observer: CallObserver = CallObserver.silent
+) {
+  import ConsumerDirectory._
+  import Registration.{Command, Event, Goal}
+
+  private val log   = LoggerFactory.getLogger(classOf[ConsumerDirectory])
+  private val calls = new BlockingCalls(AttemptTime, waiting, observer)
+
+  /** The consumer of that name, whatever its status. */
+  def find(stream: StreamArn, name: String): Option[StreamConsumer] =
+    describe(consumerOf(stream, name), b => { b.streamARN(stream.text).consumerName(name); () })
+
+  /** This registration of a consumer, whatever its status; none where it is gone, even if there is another of its name. */
+  def find(arn: ConsumerArn): Option[StreamConsumer] =
+    describe(resource(s"consumer $arn"), b => { b.consumerARN(arn.text); () })
+
+  /** All consumers of the stream. */
+  def list(stream: StreamArn): Vector[StreamConsumer] = {
+    def page(token: Option[String]): ListStreamConsumersResponse = {
+      val request = ListStreamConsumersRequest
+        .builder()
+        .streamARN(stream.text)
+        .maxResults(PageSize)
+        .overrideConfiguration(inTime)
+      token.foreach(request.nextToken(_))
+      calls.call("ListStreamConsumers", resource(s"stream $stream"), again(retries.list))(
+        client.listStreamConsumers(request.build())
+      )
+    }
+    @tailrec def rest(pages: Vector[ListStreamConsumersResponse]): Vector[ListStreamConsumersResponse] =
+      Option(pages.last.nextToken).filter(_.nonEmpty) match {
+        case None  => pages
+        case token => rest(pages :+ page(token))
+      }
+    val expired = (failures: Int) =>
+      Option.when(failures <= retries.list.maxRetries)(Backoff.of(retries.list).delay(failures, waiting.chance()))
+    calls.restarting(expired)(rest(Vector(page(None)))).flatMap(_.consumers.asScala.map(StreamConsumer.of(_)))
+  }
+
+  /** The consumer of that name, registered if it doesn't exist; it may still be CREATING.
+    *
+    * @throws KinesisException `KINESIS_CONSUMER_QUOTA` where the stream has as many consumers as it may have,
+    *                          `KINESIS_CONSUMER_NOT_READY` where one of that name stays DELETING
+    */
+  def register(stream: StreamArn, name: String): StreamConsumer =
+    pursue(Goal.Known, consumerOf(stream, name), stream, name)(find(stream, name))
+
+  /** The consumer of that name once it is ACTIVE, registered if it doesn't exist.
+    *
+    * @throws KinesisException as [[register]], and `KINESIS_CONSUMER_NOT_READY` where it stays CREATING
+    */
+  def ready(stream: StreamArn, name: String): StreamConsumer =
+    pursue(Goal.Ready, consumerOf(stream, name), stream, name)(find(stream, name))
+
+  /** The consumer of that name, which somebody else registers, once it is ACTIVE.
+    *
+    * @throws KinesisException `KINESIS_NOT_FOUND` where it isn't registered, or is being deleted
+    */
+  def awaitActive(stream: StreamArn, name: String): StreamConsumer =
+    pursue(Goal.Found, consumerOf(stream, name), stream, name)(find(stream, name))
+
+  /** The same of one registration. */
+  def awaitActive(arn: ConsumerArn): StreamConsumer =
+    pursue(Goal.Found, resource(s"consumer $arn"), arn.stream, arn.name)(find(arn))
+
+  /** Has the service delete it, which it does in a while. One that is gone already is fine. */
+  def deregister(arn: ConsumerArn): Unit = {
+    val request = DeregisterStreamConsumerRequest.builder().consumerARN(arn.text).overrideConfiguration(inTime).build()
+    val done    = unlessNotFound(
+      calls.call("DeregisterStreamConsumer", resource(s"consumer $arn"), again(retries.deregister))(
+        client.deregisterStreamConsumer(request)
+      )
+    )
+    log.info("consumer {} is {}", arn, done.fold("gone already")(_ => "deregistered"): Any)
+  }
+
+  private def describe(what: String, which: DescribeStreamConsumerRequest.Builder => Unit): Option[StreamConsumer] = {
+    val request = DescribeStreamConsumerRequest.builder().overrideConfiguration(inTime)
+    which(request)
+    unlessNotFound(
+      calls.call("DescribeStreamConsumer", what, again(retries.describe))(
+        client.describeStreamConsumer(request.build())
+      )
+    ).map(answer => StreamConsumer.of(answer.consumerDescription))
+  }
+
+  private def unlessNotFound[A](call: => A): Option[A] =
+    try Some(call)
+    catch { case e: KinesisException if e.errorClass == FaultClassifier.NotFound => None }
+
+  private def pursue(goal: Goal, what: String, stream: StreamArn, name: String)(
+      look: => Option[StreamConsumer]
+  ): StreamConsumer = {
+    @tailrec def next(registration: Registration, event: Event): StreamConsumer = {
+      val (after, command) = registration.step(event, retries, waiting.chance())
+      command match {
+        case Command.Done(consumer)      => consumer
+        case Command.Fail(failure)       => throw ConsumerFailure.exception(what, failure, after)
+        case Command.Register            => next(after, registerOnce(stream, name))
+        case Command.ListConsumers(f, s) => next(after, Event.Listed(f, s, consumersIfAllowed(stream)))
+        case Command.Look(wait, why)     =>
+          calls.pause(ConsumerFailure.describe(what, why), wait)
+          next(after, Event.Seen(look))
+      }
+    }
+    next(Registration(goal), Event.Seen(look))
+  }
+
+  private def registerOnce(stream: StreamArn, name: String): Event = {
+    val request = RegisterStreamConsumerRequest
+      .builder()
+      .streamARN(stream.text)
+      .consumerName(name)
+      .overrideConfiguration(inTime)
+      .build()
+    calls.once("RegisterStreamConsumer")(client.registerStreamConsumer(request)) match {
+      case Left(fault)   => Event.Refused(fault)
+      case Right(answer) =>
+        val consumer = StreamConsumer.of(answer.consumer)
+        log.info("consumer {} is registered and {}", consumer.arn, consumer.status)
+        Event.Seen(Some(consumer))
+    }
+  }
+
+  /** To list them only tells limits apart; who may register need not be allowed to. */
+  private def consumersIfAllowed(stream: StreamArn): Seq[StreamConsumer] =
+    try list(stream)
+    catch {
+      case e: KinesisException if e.errorClass == "KINESIS_ACCESS_DENIED" =>
+        log.info("the consumers of {} can't be listed: {}", stream, e.getMessage)
+        Nil
+    }
+
+  private def again(retry: RetryOptions): BlockingCalls.Again = (fault, failures) => {
+    val retriable = fault match {
+      case _: Fault.Throttled | _: Fault.ResourceInUse => retry.maxRetries
+      case Fault.Transient(_, _, selfHealing)          =>
+        if (selfHealing) retry.maxRetries else retry.maxRetries.min(DoubtfulRetries)
+      case _ => 0
+    }
+    Option.when(failures <= retriable)(Backoff.of(retry).delay(failures, waiting.chance()))
+  }
+
+  private def inTime = AwsRequestOverrideConfiguration.builder().apiCallAttemptTimeout(calls.attemptTimeout).build()
+
+  private def consumerOf(stream: StreamArn, name: String): String = resource(s"consumer $name of stream $stream")
+
+  /** An ARN alone doesn't tell a forgotten endpoint. */
+  private def resource(what: String): String =
+    client.serviceClientConfiguration.endpointOverride.map[String](e => s"$what (endpoint $e)").orElse(what)
+}
+
+private[kinesisspark] object ConsumerDirectory {
+  private val AttemptTime: FiniteDuration = 20.seconds
+
+  /** The most that the service gives in one answer. */
+  private val PageSize = 100
+
+  /** What is more likely a mistake than weather, such as a wrong host, must not take minutes to be told. */
+  private val DoubtfulRetries = 5
+}

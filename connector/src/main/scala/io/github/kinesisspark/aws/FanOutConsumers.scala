@@ -1,0 +1,153 @@
+package io.github.kinesisspark.aws
+
+import io.github.kinesisspark.config.{ConsumerChoice, FanOutOptions, RegistrationTime, StreamOptions, StreamRef}
+import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
+import org.slf4j.LoggerFactory
+
+import scala.util.control.NonFatal
+
+/** The consumers that one query reads through: found or registered when it starts, deregistered when it stops, if that is
+  * wanted. Lives on the driver; its calls block, and are to be made from one thread.
+  *
+  * {{{
+  * load()           FanOutConsumers.begin      eager: registered, not waited for
+  * the query starts open, resolve              every consumer is ACTIVE
+  * one is gone      renew                      registered again, with a new ARN
+  * the query stops  release, close
+  * }}}
+  */
+final class FanOutConsumers private (
+    opened: KnownStreams,
+    choices: Map[StreamRef, ConsumerChoice],
+    meter: ConsumerMeter,
+    claims: ConsumerClaims
+) extends AutoCloseable {
+  import FanOutConsumers._
+  import KnownStreams.Stream
+
+  private val log      = LoggerFactory.getLogger(classOf[FanOutConsumers])
+  private var claimed  = Vector.empty[ConsumerClaims.Claim]
+  private var resolved = Map.empty[StreamArn, ConsumerArn]
+
+  /** The consumer of each stream, ACTIVE. Registers those that are to be registered and don't exist.
+    *
+    * @throws KinesisException `KINESIS_CONSUMER_IN_USE` where another query of this JVM reads through one of them,
+    *                          `KINESIS_CONSUMER_MISMATCH` where an ARN was given that is another stream's,
+    *                          `KINESIS_NOT_FOUND` where a consumer was given that isn't there, and all of [[ConsumerDirectory.ready]]
+    */
+  def resolve(): Map[StreamArn, ConsumerArn] = {
+    opened.streams.foreach(claim)
+    opened.streams.foreach(stream => resolved += stream.arn -> consumerOf(stream))
+    resolved
+  }
+
+  /** After SubscribeToShard found something gone: the stream's consumer as it is now. The same ARN as before means that it
+    * isn't the consumer that is gone; another means that it was deregistered by somebody, and is registered again.
+    *
+    * @throws KinesisException as [[resolve]]
+    */
+  def renew(stream: StreamArn): ConsumerArn = {
+    val known = opened.streams
+      .find(_.arn == stream)
+      .getOrElse(throw new NoSuchElementException(s"$stream is not read here"))
+    val before = resolved.get(stream)
+    val now    = consumerOf(known)
+    if (before.exists(_ != now))
+      log.warn("consumer {} was deregistered by somebody; {} takes its place", before.get, now: Any)
+    resolved += stream -> now
+    now
+  }
+
+  /** Deregisters the consumers that the options want to be deregistered: those found or registered by name. One that can't be is
+    * logged, and stays; so does one that somebody registered anew since, for its ARN is another.
+    */
+  def release(): Unit = for (
+    stream <- opened.streams; arn <- resolved.get(stream.arn) if isReleased(choiceOf(stream))
+  ) {
+    try stream.consumers.deregister(arn)
+    catch {
+      case NonFatal(e) => log.warn(s"consumer $arn could not be deregistered and is still charged for: ${e.getMessage}")
+    }
+    resolved -= stream.arn
+  }
+
+  /** Leaves the stream's consumer to whoever else reads through it: it won't be deregistered from here. */
+  def leave(stream: StreamArn): Unit = resolved -= stream
+
+  /** What it took so far. */
+  def calls: ConsumerCalls = meter.calls
+
+  /** Gives back what it holds, but deregisters nothing. */
+  override def close(): Unit = {
+    claimed.foreach(claims.giveBack)
+    claimed = Vector.empty
+    opened.close()
+  }
+
+  private def choiceOf(stream: Stream): ConsumerChoice = choices(stream.ref)
+
+  private def claim(stream: Stream): Unit = {
+    val mine = ConsumerClaims.Claim(stream.endpoint, stream.arn, nameOf(choiceOf(stream)))
+    if (!claimed.contains(mine)) {
+      claims.take(mine)
+      claimed :+= mine
+    }
+  }
+
+  private def consumerOf(stream: Stream): ConsumerArn = choiceOf(stream) match {
+    case ConsumerChoice.Registered(name, _, _)                 => stream.consumers.ready(stream.arn, name).arn
+    case ConsumerChoice.Given(arn) if arn.stream != stream.arn =>
+      throw new KinesisException(
+        "KINESIS_CONSUMER_MISMATCH",
+        s"'efo.consumerArn.${stream.arn.name}' is $arn, a consumer of another stream than ${stream.arn}. Give one of that stream's " +
+          "consumers."
+      )
+    case ConsumerChoice.Given(arn) => stream.consumers.awaitActive(arn).arn
+  }
+}
+
+object FanOutConsumers {
+
+  /** Describes the streams that were given by name, and registers nothing yet.
+    *
+    * @throws KinesisException as [[KnownStreams.open]]
+    */
+  def open(streams: Seq[StreamOptions], options: FanOutOptions): FanOutConsumers =
+    open(streams, options, Waiting.real, ConsumerClaims.shared)
+
+  /** Registers the consumers that are wanted already at `load()`, and doesn't wait until they are ACTIVE.
+    *
+    * @throws KinesisException as [[KnownStreams.open]] and [[ConsumerDirectory.register]]
+    */
+  def begin(streams: Seq[StreamOptions], options: FanOutOptions): Unit = {
+    val names  = streams.flatMap(s => eagerName(options.consumers(s.stream)).map(s.stream -> _)).toMap
+    val opened = KnownStreams.open(streams.filter(s => names.contains(s.stream)), options.retries)
+    try opened.streams.foreach(stream => stream.consumers.register(stream.arn, names(stream.ref)))
+    finally opened.close()
+  }
+
+  private[kinesisspark] def open(
+      streams: Seq[StreamOptions],
+      options: FanOutOptions,
+      waiting: Waiting,
+      claims: ConsumerClaims
+  ): FanOutConsumers = {
+    val meter = new ConsumerMeter
+    new FanOutConsumers(KnownStreams.open(streams, options.retries, waiting, meter), options.consumers, meter, claims)
+  }
+
+  private def eagerName(choice: ConsumerChoice): Option[String] = choice match {
+    case ConsumerChoice.Registered(name, RegistrationTime.Eager, _) => Some(name)
+    case _                                                          => None
+  }
+
+  private def isReleased(choice: ConsumerChoice): Boolean = choice match {
+    case ConsumerChoice.Registered(_, _, deregisterOnStop) => deregisterOnStop
+    case ConsumerChoice.Given(_)                           => false
+  }
+
+  private def nameOf(choice: ConsumerChoice): String = choice match {
+    case ConsumerChoice.Registered(name, _, _) => name
+    case ConsumerChoice.Given(arn)             => arn.name
+  }
+}

@@ -1,0 +1,51 @@
+package io.github.kinesisspark.aws
+
+import java.net.URI
+
+import io.github.kinesisspark.config.{FanOutRetries, StreamOptions, StreamRef}
+import io.github.kinesisspark.position.StreamArn
+
+/** Streams whose ARNs are known, each with what it takes to deal with its consumers. */
+private[kinesisspark] final class KnownStreams private (
+    val streams: Seq[KnownStreams.Stream],
+    leases: Seq[ClientLease]
+) extends AutoCloseable {
+  override def close(): Unit = leases.foreach(_.close())
+}
+
+private[kinesisspark] object KnownStreams {
+
+  /** @param ref      as the user named it
+    * @param endpoint instead of AWS's own
+    */
+  final case class Stream(ref: StreamRef, arn: StreamArn, endpoint: Option[URI], consumers: ConsumerDirectory)
+
+  /** Describes the streams that were given by name; those given by ARN are taken at their word.
+    *
+    * @throws KinesisException `KINESIS_NO_REGION`, `KINESIS_NOT_FOUND` where there is no such stream, and others of its description
+    */
+  def open(
+      streams: Seq[StreamOptions],
+      retries: FanOutRetries,
+      waiting: Waiting = Waiting.real,
+      observer: CallObserver = new ConsumerMeter
+  ): KnownStreams = {
+    val leases = Seq.newBuilder[ClientLease]
+    try {
+      val known = streams.map { stream =>
+        val lease = KinesisClients.lease(stream.client, Regions.resolve(stream.stream, stream.client))
+        leases += lease
+        val arn = stream.stream.arn.getOrElse(
+          new StreamDirectory(lease.client, DirectoryRetry(waiting = waiting)).describe(stream.stream).arn
+        )
+        val consumers = new ConsumerDirectory(lease.client, retries, waiting, observer)
+        Stream(stream.stream, arn, stream.client.endpoint, consumers)
+      }
+      new KnownStreams(known, leases.result())
+    } catch {
+      case e: Throwable =>
+        leases.result().foreach(_.close())
+        throw e
+    }
+  }
+}

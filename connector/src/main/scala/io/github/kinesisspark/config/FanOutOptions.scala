@@ -1,0 +1,59 @@
+package io.github.kinesisspark.config
+
+import io.github.kinesisspark.position.ConsumerArn
+
+import scala.concurrent.duration.FiniteDuration
+
+/** Enhanced fan-out, as FLIP-128 has it.
+  *
+  * @param consumers through which consumer each stream is read; every stream of the source is in it
+  * @see [[https://docs.aws.amazon.com/streams/latest/dev/enhanced-consumers.html enhanced fan-out consumers]]
+  */
+final case class FanOutOptions(consumers: Map[StreamRef, ConsumerChoice], retries: FanOutRetries)
+
+/** Through which consumer a stream is read. */
+sealed trait ConsumerChoice extends Product with Serializable
+
+object ConsumerChoice {
+
+  /** The consumer of that name, registered where it doesn't exist.
+    *
+    * @param deregisterOnStop whether it is deregistered when the query stops in good order
+    */
+  final case class Registered(name: String, when: RegistrationTime, deregisterOnStop: Boolean) extends ConsumerChoice
+
+  /** A consumer that somebody else registers and deregisters. */
+  final case class Given(arn: ConsumerArn) extends ConsumerChoice
+}
+
+/** When a consumer is registered. */
+sealed trait RegistrationTime extends Product with Serializable
+
+object RegistrationTime {
+
+  /** When the query starts. */
+  case object Lazy extends RegistrationTime
+
+  /** Already at `load()`, so that it is ready when the query starts. */
+  case object Eager extends RegistrationTime
+}
+
+/** How often and after which waits each call of enhanced fan-out is repeated. */
+final case class FanOutRetries(
+    register: RetryOptions,
+    deregister: RetryOptions,
+    list: RetryOptions,
+    describe: RetryOptions,
+    subscribe: RetryOptions
+)
+
+/** The waits grow from `base` by `factor` up to `max`, and each is a random part of that (full jitter).
+  *
+  * @param maxRetries attempts after the first, 0 for none
+  * @param max        at least `base`
+  * @param factor     at least 1
+  */
+final case class RetryOptions(maxRetries: Int, base: FiniteDuration, max: FiniteDuration, factor: Double)
+
+/** What it takes to register, list and deregister consumers. */
+final case class ConsumerOptions(streams: Seq[StreamOptions], retries: FanOutRetries)

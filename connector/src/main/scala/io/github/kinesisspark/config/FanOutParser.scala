@@ -1,0 +1,101 @@
+package io.github.kinesisspark.config
+
+import scala.collection.mutable.ListBuffer
+
+import KinesisOptions._
+
+/** Decides what the `efo.` options mean together. Their values are read whatever `recordPublisher` is, so that one option
+  * switches between the two; what is missing or contradictory counts for enhanced fan-out alone.
+  *
+  * @param streams each with the options as it sees them
+  */
+private[config] final class FanOutParser(
+    general: OptionView,
+    streams: Seq[(StreamRef, OptionView)],
+    problems: ListBuffer[String]
+) {
+  import FanOutParser._
+
+  def publisher(): Option[RecordPublisherKind] = {
+    val kind     = general.value(recordPublisher)
+    val settings = read()
+    kind.flatMap {
+      case PublisherWord.Polling => Some(RecordPublisherKind.Polling)
+      case PublisherWord.Efo     => settings.map(s => RecordPublisherKind.FanOut(fanOut(s)))
+    }
+  }
+
+  private def read(): Option[Read] = {
+    val name       = general.value(consumerName)
+    val word       = general.value(registration)
+    val deregister = general.value(deregisterOnStop)
+    val arns       = streams.flatMap { case (ref, view) => arnOf(ref, view).map(ref -> _) }.toMap
+    val retried    = retries()
+    for (w <- word; d <- deregister; r <- retried) yield Read(name, w, d, arns, r)
+  }
+
+  private def arnOf(ref: StreamRef, view: OptionView): Option[ConsumerChoice] = view.value(consumerArn).map { arn =>
+    if (arn.stream.name != ref.name || ref.arn.exists(_ != arn.stream))
+      problems += s"'${view.key(consumerArn)}' is a consumer of ${arn.stream}, not of $ref. Give one of that stream's consumers."
+    ConsumerChoice.Given(arn)
+  }
+
+  private def fanOut(read: Read): FanOutOptions = {
+    val without = streams.map(_._1).filterNot(read.arns.contains)
+    val choice  = read.registration match {
+      case None =>
+        without.foreach { ref =>
+          problems += s"'${registration.name}' is none, but stream $ref has no consumer: set 'efo.consumerArn.${ref.name}' to the ARN of a consumer " +
+            "that is registered for it."
+        }
+        if (general.has(deregisterOnStop) && read.deregister)
+          problems += s"'${general.key(deregisterOnStop)}' is true, but with '${registration.name}' none the query registers no consumer, " +
+            "and deregisters none. Leave it out."
+        None
+      case Some(when) => registered(read, when, without)
+    }
+    FanOutOptions(read.arns ++ choice.toSeq.flatMap(c => without.map(_ -> c)), read.retries)
+  }
+
+  private def registered(read: Read, when: RegistrationTime, without: Seq[StreamRef]): Option[ConsumerChoice] = {
+    // A name that can't be read is a problem already.
+    if (read.name.isEmpty && without.nonEmpty && !general.has(consumerName))
+      problems += s"'${consumerName.name}' is missing: '${recordPublisher.name}' efo reads through a stream consumer, to be registered under a name of " +
+        "your own (one for each query). Or set 'efo.consumerArn.<stream>' for every stream."
+    read.name.map(ConsumerChoice.Registered(_, when, read.deregister))
+  }
+
+  def retries(): Option[FanOutRetries] = {
+    val read = Seq(registerRetry, deregisterRetry, listRetry, describeRetry, subscribeRetry).map(retriesOf)
+    read match {
+      case Seq(Some(register), Some(deregister), Some(list), Some(describe), Some(subscribe)) =>
+        Some(FanOutRetries(register, deregister, list, describe, subscribe))
+      case _ => None
+    }
+  }
+
+  private def retriesOf(opts: RetryOpts): Option[RetryOptions] = {
+    val read =
+      for {
+        retries <- general.value(opts.maxRetries)
+        base    <- general.value(opts.base)
+        max     <- general.value(opts.max)
+        factor  <- general.value(opts.factor)
+      } yield RetryOptions(retries, base, max, factor)
+    for (r <- read if r.base > r.max)
+      problems += s"'${general.key(opts.base)}' (${r.base.toCoarsest}) is more than '${general.key(opts.max)}' (${r.max.toCoarsest})."
+    read
+  }
+}
+
+private object FanOutParser {
+
+  /** The values by themselves. */
+  final case class Read(
+      name: Option[String],
+      registration: Option[RegistrationTime],
+      deregister: Boolean,
+      arns: Map[StreamRef, ConsumerChoice],
+      retries: FanOutRetries
+  )
+}

@@ -1,0 +1,37 @@
+package io.github.kinesisspark.config
+
+import scala.collection.mutable.ListBuffer
+
+import GivenOptions.Setting
+
+/** The options as one stream, or the source as a whole, sees them. A value that can't be read becomes a problem and counts as
+  * left out.
+  */
+private[config] final class OptionView(settings: Map[String, Setting], problems: ListBuffer[String]) {
+
+  def has(option: Opt[?]): Boolean = settings.contains(option.name)
+
+  /** As the user wrote it. */
+  def key(option: Opt[?]): String = settings.get(option.name).fold(option.name)(_.key)
+
+  def value[A](option: Opt[A]): Option[A] = settings.get(option.name) match {
+    case None                     => option.default
+    case Some(Setting(key, text)) =>
+      option.parse(text) match {
+        case Right(value) => Some(value)
+        case Left(must)   =>
+          val found = if (option.definition.secret) "" else s" It is '${OptionView.shortened(text)}'."
+          problems += s"'$key' must be $must.$found"
+          option.default
+      }
+  }
+}
+
+private object OptionView {
+
+  /** A wrong value as an error may show it: never whole pages, and no password inside a URL. */
+  def shortened(text: String): String = {
+    val shown = text.replaceAll("//[^/@]*@", "//***@")
+    if (shown.length <= 200) shown else shown.take(200) + "..."
+  }
+}

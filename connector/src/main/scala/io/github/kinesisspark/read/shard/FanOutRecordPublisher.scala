@@ -1,0 +1,369 @@
+package io.github.kinesisspark.read.shard
+
+import java.time.Instant
+import java.util.concurrent.{ScheduledExecutorService, ScheduledFuture, ThreadLocalRandom, TimeUnit}
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+import software.amazon.awssdk.services.kinesis.model.{
+  ShardIteratorType,
+  StartingPosition,
+  SubscribeToShardEvent,
+  SubscribeToShardRequest
+}
+
+import io.github.kinesisspark.aws._
+import io.github.kinesisspark.position.{ConsumerArn, SequenceNumber, ShardKey, ShardPosition}
+import io.github.kinesisspark.position.ShardPosition._
+import io.github.kinesisspark.read.shard.FanOutRecordPublisher._
+import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
+import io.github.kinesisspark.read.shard.Subscription.{Command, Event, Setback}
+import io.github.kinesisspark.read.shard.SubscriptionCall.News
+
+/** Reads a shard by SubscribeToShard. What to do is [[Subscription]]'s decision; this does it, one message after the other.
+  *
+  * The service pushes; how much it may push is decided here: each request for a delivery lets one event through, and where
+  * nobody asks, HTTP/2's flow control holds the service back. Memory for an event is taken before it is asked for, by what
+  * the last one lets expect.
+  *
+  * Positions that are delivered are those of records, as when polling. The continuation of an event, which moves without
+  * records, is kept here alone, for the next call.
+  *
+  * A closed shard whose subscription has gone quiet without telling the end is finished by polling.
+  *
+  * @param start     of the first call, by `System.nanoTime`
+  * @param telemetry of all publishers of the source in this executor
+  */
+final class FanOutRecordPublisher(
+    shard: ShardKey,
+    from: ShardPosition,
+    start: Long,
+    consumer: ConsumerArn,
+    client: KinesisAsyncClient,
+    policy: Subscription.Policy,
+    worker: ScheduledExecutorService,
+    memory: MemoryBudget,
+    telemetry: FanOutTelemetry,
+    finisher: (ShardPosition, Sink) => RecordPublisher,
+    sink: Sink
+) extends RecordPublisher {
+  private val log      = LoggerFactory.getLogger(classOf[FanOutRecordPublisher])
+  private val messages = new Mailbox[Message](worker)(handle)
+  private val gauge    = telemetry.open()
+
+  @volatile private var closed = false
+  @volatile private var need   = EventNeed.unknown
+
+  // Below: the messages' own.
+  private var subscription = Subscription.at(from, start)
+  private var call         = Option.empty[SubscriptionCall]
+  private var timer        = Option.empty[(Long, ScheduledFuture[_])]
+  private var reserved     = Option.empty[Long]
+  private var position     = from
+  private var lastTrouble  = Option.empty[Fault]
+  private var freshness    = Freshness(System.nanoTime(), System.nanoTime())
+  private var shardClosed  = false
+  private var quiet        = false
+  private var successor    = Option.empty[RecordPublisher]
+
+  override def request(): Unit = if (!closed) {
+    val bytes = need.bytes(System.nanoTime()).min(memory.capacity)
+    memory.take(bytes)(() => messages.put(Message.Asked(bytes)))
+  }
+
+  override def shardIsClosed(): Unit = messages.put(Message.ShardClosed)
+
+  override def close(): Unit = {
+    closed = true
+    messages.put(Message.Closed)
+  }
+
+  private def handle(message: Message): Unit =
+    try
+      if (closed) end(message)
+      else if (successor.isDefined) passOn(message)
+      else {
+        message match {
+          case Message.Asked(bytes) =>
+            reserved = Some(bytes)
+            step(Event.Asked)
+          case Message.Due(at) =>
+            timer = timer.filterNot(_._1 == at)
+            step(Event.Due)
+          case Message.ShardClosed    => shardClosed = true
+          case Message.Of(call, news) => hear(call, news)
+          case Message.Closed         => ()
+        }
+        if (shardClosed && quiet && subscription.state != Subscription.State.Over) finishByPolling()
+        setTimer()
+      }
+    catch {
+      case NonFatal(bug) => giveUp(KinesisFault.exception(Call, shard.toString, FaultClassifier.classify(bug)))
+    }
+
+  private def hear(number: Long, news: News): Unit = news match {
+    case News.Opened         => step(Event.Opened(number))
+    case News.Completed      => step(Event.Completed(number))
+    case News.Arrived(event) =>
+      continuation(event) match {
+        case Some(to) => step(Event.Arrived(number, to), Some(event))
+        case None     => step(Event.Failed(number, Setback.Passing), why = Why.HalfAnEnd)
+      }
+    case News.Failed(cause) =>
+      val fault = FaultClassifier.classifySubscription(cause)
+      step(Event.Failed(number, setbackOf(fault)), why = Why.Of(fault.fault))
+  }
+
+  private def setbackOf(fault: SubscriptionFault): Setback = fault match {
+    case _: SubscriptionFault.Dropped                             => Setback.Passing
+    case SubscriptionFault.Busy(_: Fault.ResourceInUse) if isLive => Setback.TakenOver
+    case _: SubscriptionFault.Busy                                => Setback.Busy
+    // What was registered a moment ago is not known everywhere yet.
+    case _: SubscriptionFault.Unwell | _: SubscriptionFault.Gone => Setback.Counted
+    case _                                                       => Setback.Fatal
+  }
+
+  private def isLive = subscription.state match {
+    case _: Subscription.State.Live => true
+    case _                          => false
+  }
+
+  /** @param why said of a setback, if the event is one */
+  private def step(event: Event, arrived: Option[SubscribeToShardEvent] = None, why: Why = Why.NoEvent): Unit = {
+    val before           = subscription
+    val (next, commands) =
+      Subscription.step(before, event, policy, System.nanoTime(), ThreadLocalRandom.current.nextDouble())
+    subscription = next
+    if (why.fault.isDefined) lastTrouble = why.fault
+    if (next.troubles.inARow > before.troubles.inARow) tellSetback(event, why)
+    commands.foreach {
+      case Command.Subscribe(number, at) => subscribe(number, at)
+      case Command.RequestOne(_)         =>
+        freshness = freshness.requested(System.nanoTime())
+        call.foreach(_.requestOne())
+      case Command.Cancel(_)    => cancel()
+      case Command.Deliver      => arrived.foreach(deliver)
+      case Command.GiveUp(last) => giveUp(reason(last))
+    }
+    gauge.live = isLive
+  }
+
+  private def subscribe(number: Long, at: ShardPosition): Unit = {
+    if (number > 1) telemetry.resubscribed()
+    log.debug("{}: subscription {} from {}", shard, number, encode(at))
+    try call = Some(new SubscriptionCall(requestOf(at), client, news => messages.put(Message.Of(number, news))))
+    catch { case NonFatal(e) => messages.put(Message.Of(number, News.Failed(e))) }
+  }
+
+  private def deliver(event: SubscribeToShardEvent): Unit = {
+    val now     = System.nanoTime()
+    val records = event.records.asScala.iterator.map(KinesisRecord.from).dropWhile(isRepeated).toArray
+    val behind  = Option(event.millisBehindLatest).fold(0L)(_.longValue)
+    val heap    = records.iterator.map(_.heapSize).sum
+    freshness = freshness.arrived(now)
+    need = EventNeed(caughtUp = behind == 0, heap, now)
+    quiet = records.isEmpty && behind == 0
+    lastTrouble = None
+    position =
+      if (subscription.resume == ShardEnd) ShardEnd
+      else records.lastOption.fold(position)(r => AfterSequenceNumber(r.sequenceNumber))
+    gauge.heard(now)
+    reserved.foreach(bytes => memory.giveBack(bytes - heap))
+    reserved = None
+    sink.deliver(Delivery(records, position, behind, heap, freshness.asOf))
+  }
+
+  private def isRepeated(record: KinesisRecord) = position match {
+    case AfterSequenceNumber(last) => record.sequenceNumber <= last
+    case _                         => false
+  }
+
+  private def tellSetback(event: Event, why: Why): Unit = {
+    event match {
+      case Event.Failed(_, Setback.Busy) =>
+        telemetry.refused()
+        log.info("{} Trying again.", why.of(shard))
+      case Event.Failed(_, Setback.TakenOver) =>
+        telemetry.refused()
+        log.warn("{}: another subscriber of {} has taken the shard over; taking it back", shard, consumer, "")
+      case _ =>
+        telemetry.failed()
+        log.warn("{} The next call begins where this one ended.", why.of(shard))
+    }
+    // Without a reason, or again and again, it may be that the shard has no more to say.
+    quiet = why.fault.isEmpty || subscription.troubles.inARow > 1
+  }
+
+  private def reason(last: Setback): KinesisException = last match {
+    case Setback.TakenOver =>
+      new KinesisException(
+        ConsumerClaims.InUse,
+        s"Another query reads $shard through consumer $consumer and takes it back again and again. Each query needs a " +
+          "consumer of its own: give this one another efo.consumerName (or efo.consumerArn), or stop the other."
+      )
+    case _ =>
+      lastTrouble.fold(
+        new KinesisException(
+          Silent,
+          s"SubscribeToShard for $shard: subscriptions are made and bring no event, not even an empty one, for more than " +
+            s"${policy.patience.toSeconds} s. Look for a proxy or firewall that holds HTTP/2 streams back."
+        )
+      )(KinesisFault.exception(Call, shard.toString, _, attempts = subscription.troubles.inARow.max(1)))
+  }
+
+  private def giveUp(cause: KinesisException): Unit = {
+    closed = true
+    release()
+    sink.fail(cause)
+  }
+
+  private def finishByPolling(): Unit = {
+    log.info("{} is closed and its subscription tells no more: reading on by GetRecords to its end", shard)
+    subscription = Subscription.step(subscription, Event.Closed, policy, System.nanoTime(), 0)._1
+    val asked = reserved.isDefined
+    release()
+    val poller = finisher(position, sink)
+    successor = Some(poller)
+    if (asked) poller.request()
+  }
+
+  private def passOn(message: Message): Unit = message match {
+    case Message.Asked(bytes) =>
+      memory.giveBack(bytes)
+      successor.foreach(_.request())
+    case _ => ()
+  }
+
+  private def end(message: Message): Unit = {
+    message match {
+      case Message.Asked(bytes) => memory.giveBack(bytes)
+      case _                    => ()
+    }
+    release()
+  }
+
+  /** Gives back all that it holds; nothing happens if it holds nothing. */
+  private def release(): Unit = {
+    cancel()
+    reserved.foreach(memory.giveBack)
+    reserved = None
+    timer.foreach(_._2.cancel(false))
+    timer = None
+    gauge.close()
+    if (closed) {
+      successor.foreach(_.close())
+      successor = None
+    }
+  }
+
+  private def cancel(): Unit = {
+    call.foreach(_.cancel())
+    call = None
+  }
+
+  /** One timer at a time: it is set anew only where it would come too late. */
+  private def setTimer(): Unit = if (!closed) {
+    subscription.dueAt.filterNot(at => timer.exists(_._1 - at <= 0)).foreach { at =>
+      timer.foreach(_._2.cancel(false))
+      val due =
+        worker.schedule((() => messages.put(Message.Due(at))): Runnable, at - System.nanoTime(), TimeUnit.NANOSECONDS)
+      timer = Some(at -> due)
+    }
+  }
+
+  private def requestOf(at: ShardPosition): SubscribeToShardRequest = SubscribeToShardRequest.builder
+    .consumerARN(consumer.text)
+    .shardId(shard.shardId)
+    .startingPosition(startingPosition(at))
+    .build
+}
+
+object FanOutRecordPublisher {
+
+  /** The error class of subscriptions that bring nothing. */
+  val Silent = "KINESIS_SUBSCRIPTION_SILENT"
+
+  private sealed trait Message
+  private object Message {
+
+    /** @param bytes of memory that were taken for what is asked for */
+    final case class Asked(bytes: Long)         extends Message
+    final case class Of(call: Long, news: News) extends Message
+    final case class Due(at: Long)              extends Message
+    case object ShardClosed                     extends Message
+    case object Closed                          extends Message
+  }
+
+  /** Why a subscription did not go on. */
+  private sealed abstract class Why(val fault: Option[Fault]) {
+    def of(shard: ShardKey): String = this match {
+      case Why.Of(failure) => KinesisFault.describe(Call, shard.toString, failure)
+      case Why.HalfAnEnd   => s"An event of $shard told the shard's end only in part."
+      case Why.NoEvent     => s"A subscription to $shard brought no event."
+    }
+  }
+
+  private object Why {
+    final case class Of(failure: Fault) extends Why(Some(failure))
+    case object HalfAnEnd               extends Why(None)
+    case object NoEvent                 extends Why(None)
+  }
+
+  private val Call = "SubscribeToShard"
+
+  /** Where to subscribe again after an event; nothing if it says so in part only: the shard's end is told by children and a
+    * missing continuation together.
+    */
+  private[shard] def continuation(event: SubscribeToShardEvent): Option[ShardPosition] = {
+    val number   = Option(event.continuationSequenceNumber)
+    val children = event.hasChildShards && !event.childShards.isEmpty
+    number match {
+      case Some(text) if !children => Some(AfterSequenceNumber(SequenceNumber.trusted(text)))
+      case None if children        => Some(ShardEnd)
+      case _                       => None
+    }
+  }
+
+  private[shard] def startingPosition(at: ShardPosition): StartingPosition = {
+    val position = StartingPosition.builder
+    (at match {
+      case TrimHorizon            => position.`type`(ShardIteratorType.TRIM_HORIZON)
+      case AtTimestamp(ms)        => position.`type`(ShardIteratorType.AT_TIMESTAMP).timestamp(Instant.ofEpochMilli(ms))
+      case AtSequenceNumber(n)    => position.`type`(ShardIteratorType.AT_SEQUENCE_NUMBER).sequenceNumber(n.text)
+      case AfterSequenceNumber(n) => position.`type`(ShardIteratorType.AFTER_SEQUENCE_NUMBER).sequenceNumber(n.text)
+      case ShardEnd => throw new IllegalStateException("a shard that is read to its end is not subscribed to")
+    }).build
+  }
+
+  /** How much memory the next event may need. A shard that has caught up gets what is written since the last event, at 1 MB/s
+    * at most; one that is behind, or that nobody asked for a while, gets as much as an event holds.
+    */
+  private final case class EventNeed(caughtUp: Boolean, heap: Long, atNanos: Long) {
+    def bytes(now: Long): Long =
+      if (caughtUp && now - atNanos < EventNeed.Fresh) (heap * 2).max(EventNeed.Least).min(EventNeed.Most)
+      else EventNeed.Most
+  }
+
+  private object EventNeed {
+    val unknown: EventNeed = EventNeed(caughtUp = false, 0, 0)
+
+    private val Fresh = TimeUnit.MILLISECONDS.toNanos(500)
+    private val Least = 32L << 10
+    private val Most  = 1L << 20
+  }
+
+  /** Since when what an event says holds. One that had to be waited for was made just now; one that was there at once may have
+    * waited for us, but not longer than since the last one we waited for.
+    */
+  private final case class Freshness(requestedAt: Long, asOf: Long) {
+    def requested(now: Long): Freshness = copy(requestedAt = now)
+    def arrived(now: Long): Freshness   = if (now - requestedAt > Freshness.Waited) copy(asOf = now) else this
+  }
+
+  private object Freshness {
+    private val Waited = TimeUnit.MILLISECONDS.toNanos(20)
+  }
+}

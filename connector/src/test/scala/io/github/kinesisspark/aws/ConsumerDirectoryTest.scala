@@ -1,0 +1,105 @@
+package io.github.kinesisspark.aws
+
+import java.time.Instant
+import java.util.concurrent.CompletableFuture
+
+import io.github.kinesisspark.config.{FanOutRetries, RetryOptions}
+import io.github.kinesisspark.position.StreamArn
+import org.scalatest.funsuite.AnyFunSuite
+import software.amazon.awssdk.regions.Region
+import software.amazon.awssdk.services.kinesis.model.{
+  Consumer,
+  ExpiredNextTokenException,
+  LimitExceededException,
+  ListStreamConsumersRequest,
+  ListStreamConsumersResponse
+}
+import software.amazon.awssdk.services.kinesis.{KinesisAsyncClient, KinesisServiceClientConfiguration}
+
+import scala.collection.mutable.ListBuffer
+import scala.concurrent.duration._
+
+/** Pages: no stream has enough consumers for a second one, but the service may give fewer than it is asked for. */
+class ConsumerDirectoryTest extends AnyFunSuite {
+  private val stream  = StreamArn("arn:aws:kinesis:eu-west-1:000000000000:stream/orders")
+  private val retry   = RetryOptions(2, 100.millis, 1.second, 2.0)
+  private val retries = FanOutRetries(retry, retry, retry, retry, retry)
+
+  private type Step = Either[Throwable, ListStreamConsumersResponse]
+
+  /** Answers from a script, the last line for ever. */
+  private final class Scripted(script: Step*) extends KinesisAsyncClient {
+    val asked = ListBuffer.empty[ListStreamConsumersRequest]
+
+    override def serviceName(): String = "kinesis"
+    override def close(): Unit         = ()
+
+    override def serviceClientConfiguration(): KinesisServiceClientConfiguration = {
+      val builder = KinesisServiceClientConfiguration.builder()
+      builder.region(Region.EU_WEST_1)
+      builder.build()
+    }
+
+    override def listStreamConsumers(
+        request: ListStreamConsumersRequest
+    ): CompletableFuture[ListStreamConsumersResponse] = {
+      asked += request
+      script((asked.size - 1).min(script.size - 1))
+        .fold(CompletableFuture.failedFuture(_), CompletableFuture.completedFuture(_))
+    }
+  }
+
+  private def page(next: String, names: String*): Step = Right(
+    ListStreamConsumersResponse
+      .builder()
+      .consumers(
+        names.map(name =>
+          Consumer
+            .builder()
+            .consumerName(name)
+            .consumerARN(s"$stream/consumer/$name:1")
+            .consumerStatus("ACTIVE")
+            .consumerCreationTimestamp(Instant.EPOCH)
+            .build()
+        )*
+      )
+      .nextToken(next)
+      .build()
+  )
+
+  private val expired: Step   = Left(ExpiredNextTokenException.builder.message("too old").build)
+  private val throttled: Step = Left(LimitExceededException.builder.message("too many").build)
+
+  private def list(script: Step*): (Scripted, FakeTime, () => Seq[String]) = {
+    val (client, time) = (new Scripted(script*), new FakeTime)
+    (client, time, () => new ConsumerDirectory(client, retries, time.waiting).list(stream).map(_.name))
+  }
+
+  test("pages are put together") {
+    val (client, _, names) = list(page("t1", "a", "b"), page("t2"), page(null, "c"))
+    assert(names() == Seq("a", "b", "c"))
+    assert(client.asked.map(_.nextToken) == Seq(null, "t1", "t2"))
+    assert(client.asked.forall(_.streamARN == stream.text))
+  }
+
+  test("a token that expires starts the pages again, and none of the old ones stays") {
+    val (client, _, names) = list(page("t1", "a"), expired, page("t2", "a"), page(null, "b"))
+    assert(names() == Seq("a", "b"))
+    assert(client.asked.map(_.nextToken) == Seq(null, "t1", null, "t2"))
+  }
+
+  test("tokens that always expire end in an error") {
+    val (client, _, names) = list(expired)
+    assert(intercept[KinesisException](names()).errorClass == "KINESIS_PAGING_EXPIRED")
+    assert(client.asked.size == 3)
+  }
+
+  test("a throttled page is asked for again, as often as the options say") {
+    val (_, time, names) = list(page("t1", "a"), throttled, throttled, page(null, "b"))
+    assert(names() == Seq("a", "b") && time.waits.toSeq == Seq(50.millis, 100.millis))
+    val (client, _, never) = list(throttled)
+    val e                  = intercept[KinesisException](never())
+    assert(e.errorClass == "KINESIS_THROTTLED" && client.asked.size == 3)
+    assert(e.getMessage.contains(s"ListStreamConsumers failed for stream $stream"))
+  }
+}

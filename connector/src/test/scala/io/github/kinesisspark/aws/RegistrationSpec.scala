@@ -1,0 +1,164 @@
+package io.github.kinesisspark.aws
+
+import io.github.kinesisspark.config.{FanOutRetries, RetryOptions}
+import io.github.kinesisspark.position.ConsumerArn
+import org.scalacheck.Gen
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+import software.amazon.awssdk.services.kinesis.model.{
+  AccessDeniedException,
+  InternalFailureException,
+  LimitExceededException,
+  ResourceInUseException
+}
+
+import scala.annotation.tailrec
+import scala.concurrent.duration._
+
+class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+  import ConsumerStatus._
+  import Registration._
+  import Registration.Command._
+  import Registration.Event._
+
+  private val flip128 = RetryOptions(10, 200.millis, 1.second, 1.5)
+  private val retries = FanOutRetries(flip128, flip128, flip128, RetryOptions(50, 2.seconds, 5.seconds, 1.5), flip128)
+
+  private def consumer(status: ConsumerStatus, name: String = "app") =
+    StreamConsumer(ConsumerArn(s"arn:aws:kinesis:eu-west-1:000000000000:stream/orders/consumer/$name:1"), status, 0)
+
+  private def fault(failure: Throwable): Fault = FaultClassifier.classify(failure)
+
+  private val limit  = fault(LimitExceededException.builder.message("limit").build)
+  private val inUse  = fault(ResourceInUseException.builder.message("in use").build)
+  private val denied = fault(AccessDeniedException.builder.message("no").build)
+  private val broken = fault(InternalFailureException.builder.message("oops").build)
+
+  private def command(goal: Goal, event: Event): Command = Registration(goal).step(event, retries, 0.5)._2
+
+  describe("what is done for what is seen") {
+    it("is the table's") {
+      val goals    = Seq(Goal.Known, Goal.Ready, Goal.Found)
+      val sights   = Seq(None, Some(Deleting), Some(Creating), Some(Active))
+      val expected = Seq(
+        Seq("Register", "Look", "Done", "Done"),
+        Seq("Register", "Look", "Look", "Done"),
+        Seq("Fail", "Fail", "Look", "Done")
+      )
+      for ((goal, row) <- goals.zip(expected); (sight, what) <- sights.zip(row))
+        withClue(s"$goal, $sight: ") {
+          command(goal, Seen(sight.map(consumer(_)))).getClass.getSimpleName.stripSuffix("$") shouldBe what
+        }
+    }
+
+    it("waits for a status that this release doesn't know") {
+      command(Goal.Known, Seen(Some(consumer(Other("PAUSED"))))) shouldBe a[Look]
+    }
+  }
+
+  describe("a refused registration") {
+    it("is looked into where a limit is met, waited for where something is in use, and told otherwise") {
+      command(Goal.Ready, Refused(limit)) shouldBe a[ListConsumers]
+      command(Goal.Ready, Refused(inUse)) shouldBe Look(1.second, Failure.Refused(inUse))
+      command(Goal.Ready, Refused(broken)) shouldBe Look(100.millis, Failure.Refused(broken))
+      command(Goal.Ready, Refused(denied)) shouldBe Fail(Failure.Refused(denied))
+    }
+
+    it("is tried again as often as the options say, after waits that grow up to their maximum") {
+      @tailrec def all(registration: Registration, waits: Vector[FiniteDuration]): (Vector[FiniteDuration], Failure) =
+        registration.step(Refused(broken), retries, 0.5) match {
+          case (next, Look(wait, _)) => all(next, waits :+ wait)
+          case (_, Fail(failure))    => (waits, failure)
+          case other                 => fail(other.toString)
+        }
+      val (waits, failure) = all(Registration(Goal.Ready), Vector.empty)
+      waits.map(_.toMillis) shouldBe Seq(100, 150, 225, 337, 500, 500, 500, 500, 500, 500)
+      failure shouldBe Failure.Refused(broken)
+    }
+
+    it("isn't tried again with no retries") {
+      val none = retries.copy(register = flip128.copy(maxRetries = 0))
+      Registration(Goal.Ready).step(Refused(broken), none, 0.5)._2 shouldBe Fail(Failure.Refused(broken))
+    }
+  }
+
+  describe("which limit it was") {
+    def many(count: Int, status: ConsumerStatus) = Vector.tabulate(count)(i => consumer(status, s"c-$i"))
+
+    it("is that of calls, of consumers CREATING at once, or of consumers") {
+      val cases = Seq(
+        (Vector.empty, 0, ConsumerLimit.Calls),
+        (many(19, Active), 5, ConsumerLimit.Calls),
+        (many(5, Creating), 0, ConsumerLimit.Creating),
+        (many(4, Creating) ++ many(15, Active), 0, ConsumerLimit.Calls),
+        (many(20, Active), 0, ConsumerLimit.Calls),
+        (many(20, Active), 1, ConsumerLimit.Consumers),
+        (many(49, Active), 1, ConsumerLimit.Consumers),
+        (many(50, Active), 0, ConsumerLimit.Consumers),
+        (many(45, Active) ++ many(5, Creating), 3, ConsumerLimit.Creating)
+      )
+      for ((present, before, expected) <- cases)
+        withClue(s"${present.size}, $before: ")(ConsumerLimit.of("limit", present, before) shouldBe expected)
+    }
+
+    it("is that of calls where the service says so") {
+      ConsumerLimit.of("Rate exceeded for account 000000000000", many(50, Active), 3) shouldBe ConsumerLimit.Calls
+    }
+
+    it("fails a registration with the consumers that are there, but only where the stream is full") {
+      val full = many(20, Active)
+      Registration(Goal.Ready, refusals = 1).step(Listed(limit, "limit", full), retries, 0.5)._2 shouldBe
+        Fail(Failure.Full(full))
+      command(Goal.Ready, Listed(limit, "limit", full)) shouldBe Look(100.millis, Failure.Refused(limit))
+      // Five at once take longer than calls do.
+      command(Goal.Ready, Listed(limit, "limit", many(5, Creating))) shouldBe Look(1.second, Failure.Refused(limit))
+    }
+  }
+
+  describe("a service on which anything may happen between two looks") {
+
+    /** What the service says to the next question: what is seen, and what becomes of a registration. */
+    val answers = for {
+      seen    <- Gen.option(Gen.oneOf(Creating, Active, Deleting, Other("ODD")).map(consumer(_)))
+      refusal <- Gen.option(Gen.oneOf(limit, inUse, broken, denied))
+      present <- Gen.choose(0, 60)
+    } yield (seen, refusal, present)
+
+    it("comes to an end, and to the right one") {
+      forAll(Gen.oneOf(Goal.Known, Goal.Ready, Goal.Found), Gen.listOfN(400, answers), Gen.choose(0.0, 0.999)) {
+        (goal, service, chance) =>
+          val script = Iterator.continually(service).flatten
+          var looks  = 0
+          @tailrec def run(registration: Registration, event: Event, steps: Int): Unit = {
+            withClue("steps: ")(steps should be < 400)
+            val (next, command) = registration.step(event, retries, chance)
+            command match {
+              case Register =>
+                goal should not be Goal.Found
+                event shouldBe Seen(None)
+                val (_, refusal, _) = script.next()
+                run(next, refusal.fold[Event](Seen(Some(consumer(Creating))))(Refused(_)), steps + 1)
+              case ListConsumers(f, said) =>
+                run(next, Listed(f, said, Vector.fill(script.next()._3)(consumer(Active))), steps + 1)
+              case Look(wait, _) =>
+                looks += 1
+                wait should (be >= Duration.Zero and be < 5.seconds)
+                run(next, Seen(script.next()._1), steps + 1)
+              case Done(found) =>
+                event shouldBe Seen(Some(found))
+                Set[ConsumerStatus](Active, Creating) should contain(found.status)
+                if (goal != Goal.Known) found.status shouldBe Active
+              case Fail(Failure.Missing(_)) => goal shouldBe Goal.Found
+              case Fail(Failure.Full(them)) => them.size should be >= ConsumerLimit.MostOfAStream
+              case Fail(Failure.Stuck(_))   => next.waits shouldBe retries.describe.maxRetries
+              case Fail(Failure.Refused(f)) =>
+                if (f != denied) next.waits + next.refusals should be > retries.register.maxRetries
+            }
+          }
+          run(Registration(goal), Seen(script.next()._1), 0)
+          looks should be <= retries.describe.maxRetries + retries.register.maxRetries
+      }
+    }
+  }
+}

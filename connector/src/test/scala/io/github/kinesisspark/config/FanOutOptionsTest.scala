@@ -1,0 +1,206 @@
+package io.github.kinesisspark.config
+
+import io.github.kinesisspark.position.ConsumerArn
+import org.scalacheck.Gen
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import scala.concurrent.duration._
+
+class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
+  import ConsumerChoice._
+
+  private val account   = "arn:aws:kinesis:eu-west-1:000000000000:stream"
+  private val ofOrders  = s"$account/orders/consumer/app:1525898737"
+  private val ofRefunds = s"$account/refunds/consumer/app:1525898738"
+  private val orders    = StreamRef.ByName("orders")
+  private val refunds   = StreamRef.ByName("refunds")
+
+  private def parse(options: (String, String)*): RecordPublisherKind = {
+    val base = Map("streamName" -> "orders", "recordPublisher" -> "efo")
+    SourceOptions.parse(base ++ options).recordPublisher
+  }
+
+  private def fanOut(options: (String, String)*): FanOutOptions = parse(options*) match {
+    case RecordPublisherKind.FanOut(options) => options
+    case other                               => fail(s"not fan-out: $other")
+  }
+
+  private def problems(options: (String, String)*): Seq[String] =
+    intercept[OptionException](parse(options*)).problems
+
+  private def assertTells(told: Seq[String], words: String*): Unit = {
+    assert(told.size == 1, told)
+    words.foreach(word => assert(told.head.contains(word)))
+  }
+
+  test("a name is all that is needed: the rest is FLIP-128's") {
+    val flip128 = RetryOptions(10, 200.millis, 1.second, 1.5)
+    assert(
+      fanOut("efo.consumerName" -> "app") == FanOutOptions(
+        Map(orders -> Registered("app", RegistrationTime.Lazy, deregisterOnStop = true)),
+        FanOutRetries(
+          register = flip128,
+          deregister = flip128,
+          list = flip128,
+          describe = RetryOptions(50, 2.seconds, 5.seconds, 1.5),
+          subscribe = RetryOptions(5, 1.second, 2.seconds, 1.5)
+        )
+      )
+    )
+  }
+
+  test("registration, deregistration and names, in any case") {
+    assert(
+      fanOut("efo.consumername" -> "app", "EFO.registration" -> "EAGER", "efo.deregisterOnStop" -> "false").consumers ==
+        Map(orders -> Registered("app", RegistrationTime.Eager, deregisterOnStop = false))
+    )
+  }
+
+  test("with none, each stream is read through the consumer of its ARN") {
+    val options = fanOut(
+      "streamName"              -> "orders,refunds",
+      "efo.registration"        -> "none",
+      "efo.consumerArn.refunds" -> ofRefunds,
+      "efo.consumerArn.orders"  -> ofOrders
+    )
+    assert(
+      options.consumers == Map(orders -> Given(ConsumerArn(ofOrders)), refunds -> Given(ConsumerArn(ofRefunds)))
+    )
+  }
+
+  test("an ARN beats the name for its stream, and makes the name needless where every stream has one") {
+    val some = fanOut(
+      "streamName"              -> "orders,refunds",
+      "efo.consumerName"        -> "app",
+      "efo.consumerArn.refunds" -> ofRefunds
+    )
+    assert(some.consumers(refunds) == Given(ConsumerArn(ofRefunds)))
+    assert(some.consumers(orders) == Registered("app", RegistrationTime.Lazy, deregisterOnStop = true))
+    assert(fanOut("efo.consumerArn.orders" -> ofOrders).consumers == Map(orders -> Given(ConsumerArn(ofOrders))))
+  }
+
+  test("streams of one name in two regions have their consumers by the stream's ARN") {
+    val other   = "arn:aws:kinesis:us-east-1:000000000000:stream/orders"
+    val options = SourceOptions.parse(
+      Map(
+        "recordPublisher"                  -> "efo",
+        "streamArn"                        -> s"$account/orders,$other",
+        s"efo.consumerArn.$account/orders" -> ofOrders,
+        s"efo.consumerArn.$other"          -> s"$other/consumer/app:1"
+      )
+    )
+    options.recordPublisher match {
+      case RecordPublisherKind.FanOut(fanOut) =>
+        assert(
+          options.streams.map(s => fanOut.consumers(s.stream)) ==
+            Seq(Given(ConsumerArn(ofOrders)), Given(ConsumerArn(s"$other/consumer/app:1")))
+        )
+      case polling => fail(polling.toString)
+    }
+  }
+
+  test("efo options may stay while polling: one option switches") {
+    val kept = Seq("recordPublisher" -> "polling", "efo.registration" -> "none", "efo.deregisterOnStop" -> "true")
+    assert(parse(kept*) == RecordPublisherKind.Polling)
+    assertTells(
+      problems((kept :+ ("efo.registration" -> "later"))*),
+      "'efo.registration' must be one of lazy, eager, none"
+    )
+  }
+
+  test("fan-out without a name or an ARN") {
+    assertTells(problems(), "'efo.consumerName' is missing", "efo.consumerArn.<stream>")
+    assertTells(problems("efo.registration" -> "eager"), "'efo.consumerName' is missing")
+    assertTells(problems("efo.consumerName" -> "my app"), "'efo.consumerName' must be 1 to 128 letters", "'my app'")
+    assertTells(problems("streamName" -> "orders,refunds", "efo.consumerArn.orders" -> ofOrders), "'efo.consumerName'")
+  }
+
+  test("none without an ARN names the option to set") {
+    assertTells(problems("efo.registration" -> "none"), "stream orders", "'efo.consumerArn.orders'")
+    assert(
+      problems("streamName" -> "orders,refunds", "efo.registration" -> "none", "efo.consumerName" -> "app").size == 2
+    )
+  }
+
+  test("none never deregisters") {
+    val none = Seq("efo.registration" -> "none", "efo.consumerArn.orders" -> ofOrders)
+    assertTells(
+      problems((none :+ ("efo.deregisterOnStop" -> "true"))*),
+      "'efo.deregisterOnStop' is true",
+      "Leave it out"
+    )
+    assert(fanOut((none :+ ("efo.deregisterOnStop" -> "false"))*) == fanOut(none*))
+  }
+
+  test("an ARN that is no consumer's, or of another stream's") {
+    for (no <- Seq("app", s"$account/orders", s"$account/orders/consumer/app", s"$account/orders/consumer/a b:1"))
+      assertTells(
+        problems("efo.consumerArn.orders" -> no).filter(_.contains("must be")),
+        "the ARN of a stream consumer",
+        no
+      )
+    assertTells(problems("efo.consumerArn.orders" -> ofRefunds), s"a consumer of $account/refunds, not of orders")
+    val elsewhere = problems(
+      "streamName"             -> null,
+      "streamArn"              -> "arn:aws:kinesis:us-east-1:000000000000:stream/orders",
+      "efo.consumerArn.orders" -> ofOrders
+    )
+    assertTells(elsewhere, "not of arn:aws:kinesis:us-east-1")
+  }
+
+  test("an ARN for a stream that isn't read, for none, or twice") {
+    val name = "efo.consumerName" -> "app"
+    assertTells(
+      problems(name, "efo.consumerArn.ordres" -> ofOrders),
+      "'ordres' is not read here",
+      "'efo.consumerArn.orders'"
+    )
+    assertTells(problems(name, "efo.consumerArn" -> ofOrders), "lacks the stream", "efo.consumerArn.<stream>")
+    assertTells(
+      problems("efo.consumerArn.orders" -> ofOrders, "efo.consumerArn.ORDERS" -> ofOrders),
+      "one option. Give it once"
+    )
+    assertTells(problems(name, "efo.consumerArn.<stream>" -> ofOrders), "'<stream>' is not read here")
+  }
+
+  private val calls: Seq[(String, FanOutRetries => RetryOptions)] = Seq(
+    "registerStreamConsumer"   -> (_.register),
+    "deregisterStreamConsumer" -> (_.deregister),
+    "listStreamConsumers"      -> (_.list),
+    "describeStreamConsumer"   -> (_.describe),
+    "subscribeToShard"         -> (_.subscribe)
+  )
+
+  test("each call's retries are its own") {
+    val some = for {
+      call   <- Gen.oneOf(calls)
+      n      <- Gen.choose(0, 100)
+      base   <- Gen.choose(1L, 10_000L)
+      more   <- Gen.choose(0L, 100_000L)
+      factor <- Gen.choose(100, 400).map(_ / 100.0)
+    } yield (call, RetryOptions(n, base.millis, (base + more).millis, factor))
+    forAll(some) { case ((call, of), retry) =>
+      val retries = fanOut(
+        "efo.consumerName"            -> "app",
+        s"efo.$call.maxRetries"       -> retry.maxRetries.toString,
+        s"efo.$call.backoff.base"     -> s"${retry.base.toMillis}",
+        s"efo.$call.backoff.max"      -> s"${retry.max.toMillis}ms",
+        s"efo.$call.backoff.expConst" -> retry.factor.toString
+      ).retries
+      assert(of(retries) == retry)
+      val defaults = fanOut("efo.consumerName" -> "app").retries
+      for ((other, ofOther) <- calls if other != call) assert(ofOther(retries) == ofOther(defaults))
+    }
+  }
+
+  test("retries that can't be") {
+    def wrong(option: String, value: String) = problems("efo.consumerName" -> "app", s"efo.$option" -> value)
+    assertTells(wrong("subscribeToShard.maxRetries", "-1"), "a whole number, 0 or more")
+    assertTells(wrong("subscribeToShard.backoff.base", "0"), "at least 1 millisecond")
+    assertTells(wrong("subscribeToShard.backoff.base", "3s"), "(3 seconds) is more than", "backoff.max' (2 seconds)")
+    for (no <- Seq("0.9", "NaN", "-1.5", "1,5", "1e999", ""))
+      assertTells(wrong("registerStreamConsumer.backoff.expConst", no), "a number of at least 1.0")
+    assertTells(wrong("registerStreamConsumer.maxRetrys", "1"), "Did you mean 'efo.registerStreamConsumer.maxRetries'?")
+  }
+}

@@ -1,0 +1,33 @@
+package io.github.kinesisspark.it.fanout
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+import io.github.kinesisspark.aws.{ClientKind, KinesisClients}
+import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, Secret}
+import io.github.kinesisspark.testkit.KinesisServer
+
+/** What clients speak to a server that understands both. */
+final class ClientKindSpec extends AnyFunSpec with Matchers {
+  private val keys = CredentialsOptions.StaticKeys(new Secret("test"), new Secret("test"), None)
+
+  private def protocolOf(kind: ClientKind): String = {
+    val server = KinesisServer.start()
+    val lease  = KinesisClients.lease(ClientOptions(None, Some(server.endpoint), keys), server.region, kind)
+    try {
+      lease.client.describeLimits().join()
+      server.calls.recent.last.protocol
+    } finally {
+      lease.close()
+      server.close()
+    }
+  }
+
+  it("subscriptions are HTTP/2, in cleartext by prior knowledge") {
+    protocolOf(ClientKind.Subscriptions) shouldBe "HTTP/2.0"
+  }
+
+  it("calls are HTTP/1.1") {
+    protocolOf(ClientKind.Calls) shouldBe "HTTP/1.1"
+  }
+}

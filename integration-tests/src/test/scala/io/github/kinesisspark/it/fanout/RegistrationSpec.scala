@@ -1,0 +1,453 @@
+package io.github.kinesisspark.it.fanout
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+import io.github.kinesisspark.aws.{FanOutConsumers, KinesisException}
+import io.github.kinesisspark.config.{RecordPublisherKind, SourceOptions}
+import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, KinesisServer, Occurrence}
+import io.github.kinesisspark.testkit.model.ConsumerDelays
+
+import scala.concurrent.duration._
+
+/** How a query comes by its consumers, whatever state they are in, and what becomes of them when it stops. */
+final class RegistrationSpec extends AnyFunSpec with Matchers {
+
+  private val app = "efo.consumerName" -> "app"
+
+  private def in[A](world: ConsumerWorld)(body: ConsumerWorld => A): A =
+    try body(world)
+    finally world.close()
+
+  private def refuse(server: KinesisServer, action: String, code: String, message: String, when: Occurrence): Unit =
+    server.faults.add(FaultRule(FaultEffect.ServiceCode(code, message), Some(action), occurrence = when))
+
+  describe("by name") {
+    it("registers a consumer that doesn't exist and waits until it is ACTIVE") {
+      in(new ConsumerWorld) { world =>
+        val stream   = world.newStream()
+        val resolved = world.resolve(stream)(app)
+        resolved.keySet shouldBe Set(stream)
+        (resolved(stream).stream, resolved(stream).name) shouldBe ((stream, "app"))
+        world.others(stream).list() shouldBe Map("app" -> "ACTIVE")
+        world.calls("RegisterStreamConsumer") shouldBe 1
+        world.waits.map(_.toMillis) shouldBe Seq(1000, 1500, 2250)
+      }
+    }
+
+    it("takes one that is ACTIVE, as after a crash") {
+      in(new ConsumerWorld) { world =>
+        val stream = world.newStream()
+        val arn    = world.others(stream).register("app")
+        world.pass(4.seconds)
+        world.resolve(stream)(app) shouldBe Map(stream -> arn)
+        world.calls("RegisterStreamConsumer") shouldBe 1
+        world.waits shouldBe empty
+      }
+    }
+
+    it("waits for one that is CREATING") {
+      in(new ConsumerWorld) { world =>
+        val stream = world.newStream()
+        val arn    = world.others(stream).register("app")
+        world.resolve(stream)(app) shouldBe Map(stream -> arn)
+        world.calls("RegisterStreamConsumer") shouldBe 1
+        world.waits should not be empty
+      }
+    }
+
+    it("waits for one that is DELETING to be gone, and registers another") {
+      in(new ConsumerWorld) { world =>
+        val stream = world.newStream()
+        val old    = world.others(stream).register("app")
+        world.pass(4.seconds)
+        world.others(stream).deregister("app")
+        world.resolve(stream)(app)(stream) should not be old
+        world.others(stream).list() shouldBe Map("app" -> "ACTIVE")
+      }
+    }
+
+    it("registers again what is deleted while it is CREATING") {
+      in(new ConsumerWorld) { world =>
+        val stream = world.newStream()
+        world.meanwhile = () => world.others(stream).deregister("app")
+        val arn = world.resolve(stream)(app)(stream)
+        world.calls("RegisterStreamConsumer") shouldBe 2
+        world.others(stream).list() shouldBe Map("app" -> "ACTIVE")
+        world.resolve(stream)(app)(stream) shouldBe arn
+      }
+    }
+
+    it("takes what somebody else registers at the same moment") {
+      in(new ConsumerWorld) { world =>
+        val stream = world.newStream()
+        refuse(world.server, "RegisterStreamConsumer", "ResourceInUseException", "exists", Occurrence.First(1))
+        // By the next look it is there.
+        world.server.faults.list.size shouldBe 1
+        world.meanwhile = () => { world.server.faults.clear(); world.others(stream).register("app"): Unit }
+        world.resolve(stream)(app)
+        world.calls("RegisterStreamConsumer") shouldBe 2
+        world.others(stream).list() shouldBe Map("app" -> "ACTIVE")
+      }
+    }
+
+    it("tells when a consumer doesn't become ACTIVE") {
+      in(new ConsumerWorld(ConsumerDelays(create = 1.hour, delete = 2.seconds))) { world =>
+        val stream  = world.newStream()
+        val failure = intercept[KinesisException](world.resolve(stream)(app))
+        failure.errorClass shouldBe "KINESIS_CONSUMER_NOT_READY"
+        failure.getMessage should include(s"consumer app of stream $stream")
+        failure.getMessage should include("is CREATING. It was looked at 51 times.")
+        world.waits should have size 50
+      }
+    }
+
+    it("asks as seldom, and as long, as the options say") {
+      in(new ConsumerWorld(ConsumerDelays(create = 1.hour, delete = 2.seconds))) { world =>
+        val retries =
+          Seq("maxRetries" -> "3", "backoff.base" -> "100", "backoff.max" -> "1s", "backoff.expConst" -> "4.0")
+        val patience = retries.map { case (key, value) => s"efo.describeStreamConsumer.$key" -> value }
+        intercept[KinesisException](world.resolve(world.newStream())((patience :+ app)*))
+        world.waits.map(_.toMillis) shouldBe Seq(50, 200, 500)
+      }
+    }
+  }
+
+  describe("limits") {
+    it("of calls are waited for, and counted") {
+      in(new ConsumerWorld) { world =>
+        val stream = world.newStream()
+        refuse(world.server, "RegisterStreamConsumer", "LimitExceededException", "Rate exceeded", Occurrence.First(3))
+        val consumers = world.open(stream)(app)
+        try {
+          consumers.resolve()
+          world.waits.take(3).map(_.toMillis) shouldBe Seq(100, 150, 225)
+          consumers.calls.calls("RegisterStreamConsumer") shouldBe 4
+          (consumers.calls.waits, consumers.calls.waitedMillis) shouldBe ((
+            world.waits.size,
+            world.waits.map(_.toMillis).sum
+          ))
+        } finally consumers.close()
+      }
+    }
+
+    it("of calls that stay are told after the retries") {
+      in(new ConsumerWorld) { world =>
+        val stream = world.newStream()
+        refuse(world.server, "RegisterStreamConsumer", "LimitExceededException", "Rate exceeded", Occurrence.Always)
+        val failure = intercept[KinesisException](world.resolve(stream)(app))
+        failure.errorClass shouldBe "KINESIS_THROTTLED"
+        failure.getMessage should include(s"RegisterStreamConsumer failed for consumer app of stream $stream")
+        failure.getMessage should include("Tried 11 times")
+      }
+    }
+
+    it("of the account's 5 calls a second let a dozen streams through") {
+      in(new ConsumerWorld(ConsumerDelays(Duration.Zero, Duration.Zero), enforceLimits = true)) { world =>
+        val streams = Seq.fill(12)(world.newStream())
+        world.resolve(streams*)(app).keySet shouldBe streams.toSet
+        world.waits should not be empty
+      }
+    }
+
+    it("of 5 consumers CREATING at once is waited out") {
+      in(new ConsumerWorld) { world =>
+        val stream = world.newStream()
+        (1 to 5).foreach(i => world.others(stream).register(s"other-$i"))
+        world.resolve(stream)(app)
+        world.others(stream).list() should have size 6
+      }
+    }
+
+    it("of 20 consumers is told, with those that are there") {
+      in(new ConsumerWorld) { world =>
+        val stream = world.newStream()
+        (1 to 20).foreach { i =>
+          world.others(stream).register(s"other-$i")
+          world.pass(4.seconds)
+        }
+        val failure = intercept[KinesisException](world.resolve(stream)(app))
+        failure.errorClass shouldBe "KINESIS_CONSUMER_QUOTA"
+        for (
+          word <- Seq(stream.text, "20 consumers", "other-1,", "other-20", "50 with On-demand Advantage", "Deregister")
+        )
+          failure.getMessage should include(word)
+      }
+    }
+
+    it("can be told apart without the permission to list consumers") {
+      in(new ConsumerWorld) { world =>
+        val stream = world.newStream()
+        refuse(world.server, "RegisterStreamConsumer", "LimitExceededException", "limit", Occurrence.First(1))
+        refuse(world.server, "ListStreamConsumers", "AccessDeniedException", "no", Occurrence.Always)
+        world.resolve(stream)(app)
+        world.calls("ListStreamConsumers") shouldBe 1
+      }
+    }
+  }
+
+  describe("what can't be mended") {
+    it("names the permission that is missing, and the consumer") {
+      in(new ConsumerWorld) { world =>
+        val stream = world.newStream()
+        refuse(world.server, "RegisterStreamConsumer", "AccessDeniedException", "not authorized", Occurrence.Always)
+        val failure = intercept[KinesisException](world.resolve(stream)(app))
+        failure.errorClass shouldBe "KINESIS_ACCESS_DENIED"
+        failure.getMessage should include("kinesis:RegisterStreamConsumer")
+        failure.getMessage should include(s"consumer app of stream $stream")
+        world.waits shouldBe empty
+      }
+    }
+
+    it("names a stream that doesn't exist, by name and by ARN") {
+      in(new ConsumerWorld) { world =>
+        val nowhere = world.newStream().text + "-not"
+        val byArn   = world.options()(app) - "streamName" + ("streamArn" -> nowhere)
+        val failure = intercept[KinesisException] {
+          val consumers = world.open(byArn)
+          try consumers.resolve()
+          finally consumers.close()
+        }
+        failure.errorClass shouldBe "KINESIS_NOT_FOUND"
+        failure.getMessage should include(nowhere)
+        intercept[KinesisException](world.open(world.options()(app, "streamName" -> "nowhere"))).getMessage should
+          include("nowhere")
+      }
+    }
+
+    it("is not the network's trouble, which passes") {
+      in(new ConsumerWorld) { world =>
+        val stream = world.newStream()
+        refuse(world.server, "RegisterStreamConsumer", "InternalFailure", "oops", Occurrence.First(2))
+        refuse(world.server, "DescribeStreamConsumer", "InternalFailure", "oops", Occurrence.First(2))
+        world.resolve(stream)(app).keySet shouldBe Set(stream)
+      }
+    }
+  }
+
+  describe("several queries") {
+    it("of different names read one stream") {
+      in(new ConsumerWorld) { world =>
+        val stream       = world.newStream()
+        val (one, other) = (world.open(stream)(app), world.open(stream)("efo.consumerName" -> "other"))
+        try one.resolve()(stream) should not be other.resolve()(stream)
+        finally Seq(one, other).foreach(_.close())
+      }
+    }
+
+    it("of one name: the second is refused, the first keeps its consumer") {
+      in(new ConsumerWorld) { world =>
+        val stream         = world.newStream()
+        val (first, again) = (world.open(stream)(app), world.open(stream)(app))
+        try {
+          val arn     = first.resolve()
+          val failure = intercept[KinesisException](again.resolve())
+          failure.errorClass shouldBe "KINESIS_CONSUMER_IN_USE"
+          for (word <- Seq(stream.text, "app", "efo.consumerName")) failure.getMessage should include(word)
+          again.release()
+          again.close()
+          world.others(stream).list() shouldBe Map("app" -> "ACTIVE")
+          first.resolve() shouldBe arn
+          first.close()
+          world.resolve(stream)(app) shouldBe arn
+        } finally Seq(first, again).foreach(_.close())
+      }
+    }
+  }
+
+  describe("several streams") {
+    it("have each a consumer of that name, wherever they are") {
+      in(new ConsumerWorld) { here =>
+        in(new ConsumerWorld(clock = here.clock)) { there =>
+          val (a, b)  = (here.newStream(), there.newStream())
+          val options = here.options(a, b)(app, s"stream.${b.name}.endpoint" -> there.server.endpoint.toString)
+          val both    = here.open(options)
+          try {
+            both.resolve().map { case (stream, arn) => (stream, arn.stream, arn.name) }.toSet shouldBe
+              Set((a, a, "app"), (b, b, "app"))
+            (here.others(a).list().keySet, there.others(b).list().keySet) shouldBe ((Set("app"), Set("app")))
+          } finally both.close()
+        }
+      }
+    }
+
+    it("may have a given consumer for the one and a registered one for the other") {
+      in(new ConsumerWorld) { world =>
+        val (a, b) = (world.newStream(), world.newStream())
+        val mine   = world.others(b).register("mine")
+        world.resolve(a, b)(app, s"efo.consumerArn.${b.name}" -> mine.text)(b) shouldBe mine
+        (world.others(a).list().keySet, world.others(b).list().keySet) shouldBe ((Set("app"), Set("mine")))
+      }
+    }
+  }
+
+  describe("with none") {
+    def none(arn: String, stream: String) = Seq("efo.registration" -> "none", s"efo.consumerArn.$stream" -> arn)
+
+    it("takes the consumer of the ARN, once it is ACTIVE, and registers nothing") {
+      in(new ConsumerWorld) { world =>
+        val stream = world.newStream()
+        val arn    = world.others(stream).register("mine")
+        world.resolve(stream)(none(arn.text, stream.name)*) shouldBe Map(stream -> arn)
+        world.waits should not be empty
+        world.calls("RegisterStreamConsumer") shouldBe 1
+      }
+    }
+
+    it("refuses one that doesn't exist, was registered again since, or is being deleted") {
+      in(new ConsumerWorld) { world =>
+        val stream = world.newStream()
+        val old    = world.others(stream).register("mine")
+        world.pass(4.seconds)
+        world.others(stream).deregister("mine")
+        def failure() = intercept[KinesisException](world.resolve(stream)(none(old.text, stream.name)*))
+        val deleting  = failure()
+        world.pass(2.seconds)
+        val gone = failure()
+        world.others(stream).register("mine")
+        val replaced = failure()
+        for (e <- Seq(deleting, gone, replaced)) {
+          e.errorClass shouldBe "KINESIS_NOT_FOUND"
+          e.getMessage should include(old.text)
+        }
+        deleting.getMessage should include("DELETING")
+        world.waits shouldBe empty
+      }
+    }
+
+    it("refuses one of the stream's namesake") {
+      in(new ConsumerWorld) { world =>
+        val stream  = world.newStream()
+        val other   = s"${stream.text.replace("000000000000", "123456789012")}/consumer/mine:1"
+        val failure = intercept[KinesisException](world.resolve(stream)(none(other, stream.name)*))
+        failure.errorClass shouldBe "KINESIS_CONSUMER_MISMATCH"
+        for (word <- Seq(other, stream.text, s"efo.consumerArn.${stream.name}")) failure.getMessage should include(word)
+      }
+    }
+  }
+
+  describe("eager") {
+    it("registers at load and waits for nothing; lazy doesn't register then") {
+      in(new ConsumerWorld) { world =>
+        val stream              = world.newStream()
+        def begin(when: String) = {
+          val parsed = SourceOptions.parse(world.options(stream)(app, "efo.registration" -> when))
+          parsed.recordPublisher match {
+            case RecordPublisherKind.FanOut(fanOut) => FanOutConsumers.begin(parsed.streams, fanOut)
+            case RecordPublisherKind.Polling        => fail("polling")
+          }
+        }
+        begin("lazy")
+        world.others(stream).list() shouldBe empty
+        begin("eager")
+        world.others(stream).list() shouldBe Map("app" -> "CREATING")
+        world.resolve(stream)(app, "efo.registration" -> "eager")
+        world.calls("RegisterStreamConsumer") shouldBe 1
+      }
+    }
+  }
+
+  describe("a consumer that is gone while it is read through") {
+    it("is registered again, and has another ARN; one that is there is the same") {
+      in(new ConsumerWorld) { world =>
+        val stream    = world.newStream()
+        val consumers = world.open(stream)(app)
+        try {
+          val before = consumers.resolve()(stream)
+          consumers.renew(stream) shouldBe before
+          world.others(stream).deregister("app")
+          val after = consumers.renew(stream)
+          after should not be before
+          consumers.renew(stream) shouldBe after
+          consumers.release()
+          world.others(stream).list() shouldBe Map("app" -> "DELETING")
+        } finally consumers.close()
+      }
+    }
+
+    it("is told where it was given") {
+      in(new ConsumerWorld) { world =>
+        val stream    = world.newStream()
+        val arn       = world.others(stream).register("mine")
+        val consumers = world.open(stream)(s"efo.consumerArn.${stream.name}" -> arn.text)
+        try {
+          consumers.resolve()
+          world.others(stream).deregister("mine")
+          intercept[KinesisException](consumers.renew(stream)).errorClass shouldBe "KINESIS_NOT_FOUND"
+        } finally consumers.close()
+      }
+    }
+  }
+
+  describe("a query that stops") {
+    it("deregisters its consumer, unless told not to or it was given") {
+      in(new ConsumerWorld) { world =>
+        def statusAfter(more: (String, String)*) = {
+          val stream  = world.newStream()
+          val mine    = world.others(stream).register("app")
+          val options = more.map { case (key, value) =>
+            key.replace("<stream>", stream.name) -> value.replace("<arn>", mine.text)
+          }
+          val consumers = world.open(stream)(options*)
+          try {
+            consumers.resolve()
+            consumers.release()
+          } finally consumers.close()
+          world.others(stream).list()("app")
+        }
+        statusAfter(app) shouldBe "DELETING"
+        statusAfter(app, "efo.deregisterOnStop" -> "false") shouldBe "ACTIVE"
+        statusAfter("efo.consumerArn.<stream>" -> "<arn>") shouldBe "ACTIVE"
+      }
+    }
+
+    it("and starts again at once has a consumer again") {
+      in(new ConsumerWorld) { world =>
+        val stream = world.newStream()
+        val arns   = Seq.fill(3) {
+          val consumers = world.open(stream)(app)
+          try {
+            val arn = consumers.resolve()(stream)
+            consumers.release()
+            arn
+          } finally consumers.close()
+        }
+        arns.distinct should have size 3
+      }
+    }
+
+    it("deregisters nothing that isn't its own any more, and minds nothing that is gone") {
+      in(new ConsumerWorld) { world =>
+        val stream    = world.newStream()
+        val consumers = world.open(stream)(app)
+        try {
+          consumers.resolve()
+          world.others(stream).deregister("app")
+          world.pass(2.seconds)
+          world.others(stream).register("app")
+          world.pass(4.seconds)
+          consumers.release()
+          consumers.release()
+          world.others(stream).list() shouldBe Map("app" -> "ACTIVE")
+        } finally consumers.close()
+      }
+    }
+
+    it("tries again where the service is busy, and stops all the same where it won't") {
+      in(new ConsumerWorld) { world =>
+        val stream    = world.newStream()
+        val consumers = world.open(stream)(app)
+        try {
+          consumers.resolve()
+          refuse(world.server, "DeregisterStreamConsumer", "ResourceInUseException", "busy", Occurrence.First(2))
+          consumers.release()
+          world.others(stream).list() shouldBe Map("app" -> "DELETING")
+          consumers.resolve()
+          refuse(world.server, "DeregisterStreamConsumer", "AccessDeniedException", "no", Occurrence.Always)
+          consumers.release()
+          world.others(stream).list() shouldBe Map("app" -> "ACTIVE")
+        } finally consumers.close()
+      }
+    }
+  }
+}

@@ -1,0 +1,95 @@
+package io.github.kinesisspark.it.fanout
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+import io.github.kinesisspark.{StreamConsumers, StreamConsumersJson}
+import io.github.kinesisspark.aws.{ConsumerStatus, KinesisException}
+import io.github.kinesisspark.config.OptionException
+import io.github.kinesisspark.position.StreamArn
+import io.github.kinesisspark.testkit.model.ConsumerDelays
+
+import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
+
+/** Consumers looked after by hand. */
+final class StreamConsumersSpec extends AnyFunSpec with Matchers {
+  private val atOnce = ConsumerDelays(Duration.Zero, Duration.Zero)
+
+  private def in[A](delays: ConsumerDelays = atOnce)(body: (ConsumerWorld, StreamArn, StreamArn) => A): A = {
+    val world = new ConsumerWorld(delays)
+    try body(world, world.newStream(), world.newStream())
+    finally world.close()
+  }
+
+  /** As a query would have it that has no consumer yet. */
+  private def consumers(world: ConsumerWorld, streams: StreamArn*)(more: (String, String)*) =
+    new StreamConsumers(world.options(streams*)(more*))
+
+  it("registers, describes, lists and deregisters in all streams") {
+    in() { (world, a, b) =>
+      val both       = consumers(world, a, b)()
+      val registered = both.register("app")
+      registered.map(c => (c.arn.stream, c.name)) shouldBe Seq((a, "app"), (b, "app"))
+      both.register("app") shouldBe registered
+      both.awaitActive("app").map(_.status).distinct shouldBe Seq(ConsumerStatus.Active)
+      consumers(world, b)().register("other")
+      both.list().map(c => (c.arn.stream, c.name)) shouldBe Seq((a, "app"), (b, "app"), (b, "other"))
+      both.describe("other").map(_.arn.stream) shouldBe Seq(b)
+      both.deregister("app").map(_.arn) shouldBe registered.map(_.arn)
+      both.deregister("app") shouldBe empty
+      both.list().map(_.name) shouldBe Seq("other")
+    }
+  }
+
+  it("doesn't wait for a consumer to be ACTIVE, unless it is asked to") {
+    in(ConsumerDelays(1.hour, 1.hour)) { (world, a, _) =>
+      val some = consumers(world, a)("efo.describeStreamConsumer.maxRetries" -> "0")
+      some.register("app").map(_.status) shouldBe Seq(ConsumerStatus.Creating)
+      intercept[KinesisException](some.awaitActive("app")).errorClass shouldBe "KINESIS_CONSUMER_NOT_READY"
+    }
+  }
+
+  it("tells what isn't there, and what can't be a name") {
+    in() { (world, a, _) =>
+      val some = consumers(world, a)()
+      some.describe("app") shouldBe empty
+      intercept[KinesisException](some.awaitActive("app")).errorClass shouldBe "KINESIS_NOT_FOUND"
+      intercept[OptionException](some.register("my app")).getMessage should include("'my app'")
+      val nowhere = new StreamConsumers(world.options()("streamName" -> "nowhere"))
+      for (call <- Seq[() => Any](() => nowhere.list(), () => nowhere.register("app")))
+        intercept[KinesisException](call()).getMessage should include("nowhere")
+    }
+  }
+
+  it("takes a query's options whatever they say of its own consumer, and refuses wrong ones") {
+    in() { (world, a, _) =>
+      consumers(world, a)("recordPublisher" -> "polling", "maxRecordsPerTrigger" -> "10").list() shouldBe empty
+      consumers(world, a)("efo.registration" -> "none").list() shouldBe empty
+      intercept[OptionException](consumers(world, a)("efo.listStreamConsumers.maxRetries" -> "many")).problems should
+        have size 1
+      intercept[OptionException](new StreamConsumers(Map.empty)).getMessage should include("streamName")
+    }
+  }
+
+  it("speaks JSON to other languages") {
+    in() { (world, a, _) =>
+      val options  = world.options(a)().asJava
+      val Seq(app) = ujson.read(StreamConsumersJson.register(options, "app")).arr.toSeq: @unchecked
+      app("streamArn").str shouldBe a.text
+      app("name").str shouldBe "app"
+      app("arn").str should startWith(s"$a/consumer/app:")
+      app("status").str shouldBe "ACTIVE"
+      app("createdMillis").num.toLong shouldBe world.clock.millis
+      for (
+        json <- Seq(
+          StreamConsumersJson.awaitActive(options, "app"),
+          StreamConsumersJson.describe(options, "app"),
+          StreamConsumersJson.list(options),
+          StreamConsumersJson.deregister(options, "app")
+        )
+      ) ujson.read(json).arr.toSeq shouldBe Seq(app)
+      StreamConsumersJson.list(options) shouldBe "[]"
+    }
+  }
+}

@@ -1,0 +1,127 @@
+package io.github.kinesisspark.it.fanout
+
+import java.util.concurrent.{LinkedBlockingQueue, TimeUnit}
+
+import org.scalatest.BeforeAndAfterAll
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import software.amazon.awssdk.services.kinesis.model.{ShardIteratorType, SubscribeToShardRequest}
+
+import io.github.kinesisspark.aws.{ClientKind, FaultClassifier, KinesisClients}
+import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, Secret}
+import io.github.kinesisspark.position.StreamArn
+import io.github.kinesisspark.read.shard.SubscriptionCall
+import io.github.kinesisspark.read.shard.SubscriptionCall.News
+import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, ResetPoint}
+import io.github.kinesisspark.testkit.model.ConsumerDelays
+
+import scala.annotation.tailrec
+import scala.concurrent.duration._
+
+/** What becomes of a fault on its way through the network, Netty and the SDK, to the table. */
+final class SubscriptionFaultsSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll {
+  private val world  = new ConsumerWorld(ConsumerDelays(Duration.Zero, Duration.Zero))
+  private val keys   = CredentialsOptions.StaticKeys(new Secret("test"), new Secret("test"), None)
+  private val client = KinesisClients.lease(
+    ClientOptions(None, Some(world.server.endpoint), keys),
+    world.server.region,
+    ClientKind.Subscriptions
+  )
+
+  override protected def afterAll(): Unit = {
+    client.close()
+    world.close()
+  }
+
+  /** What a subscription ends with: the kind and the class of a failure, or that it completes. */
+  private def endOf(stream: StreamArn, consumer: String): (String, String) = {
+    val news    = new LinkedBlockingQueue[News]
+    val request = SubscribeToShardRequest.builder
+      .consumerARN(consumer)
+      .shardId("shardId-000000000000")
+      .startingPosition(p => p.`type`(ShardIteratorType.TRIM_HORIZON): Unit)
+      .build
+    val call                             = new SubscriptionCall(request, client.client, news.put)
+    @tailrec def end(): (String, String) = news.poll(20, TimeUnit.SECONDS) match {
+      case News.Opened | _: News.Arrived =>
+        call.requestOne()
+        end()
+      case News.Completed     => ("Completed", "")
+      case News.Failed(cause) =>
+        val fault = FaultClassifier.classifySubscription(cause)
+        (fault.productPrefix, fault.fault.kind.errorClass)
+      case null => fail(s"$stream: nothing happens")
+    }
+    try end()
+    finally call.cancel()
+  }
+
+  private def endAfter(effect: FaultEffect): (String, String) = {
+    val stream = world.newStream()
+    val arn    = world.others(stream).register("app")
+    // There is an event at once.
+    world.server.streams.put(stream.name, "key", "data")
+    world.server.faults.add(FaultRule(effect, Some("SubscribeToShard"), Some(stream.name)))
+    endOf(stream, arn.text)
+  }
+
+  private val events = Seq(
+    "ResourceInUseException"    -> ("Busy", "KINESIS_RESOURCE_IN_USE"),
+    "ResourceNotFoundException" -> ("Gone", "KINESIS_NOT_FOUND"),
+    "InternalFailureException"  -> ("Unwell", "KINESIS_UNAVAILABLE"),
+    "KMSThrottlingException"    -> ("Unwell", "KINESIS_KMS_THROTTLED"),
+    "KMSAccessDeniedException"  -> ("Fatal", "KINESIS_KMS_DENIED"),
+    "KMSDisabledException"      -> ("Fatal", "KINESIS_KMS_DENIED"),
+    "KMSInvalidStateException"  -> ("Fatal", "KINESIS_KMS_DENIED"),
+    "KMSNotFoundException"      -> ("Fatal", "KINESIS_KMS_DENIED"),
+    "KMSOptInRequired"          -> ("Fatal", "KINESIS_KMS_DENIED")
+  )
+
+  describe("inside a subscription") {
+    for ((code, end) <- events)
+      it(s"$code is ${end._1}")(endAfter(FaultEffect.ErrorEvent(code, "injected")) shouldBe end)
+
+    it("a connection that is reset is Dropped") {
+      endAfter(FaultEffect.ResetConnection) shouldBe (("Dropped", "KINESIS_CONNECTION_LOST"))
+    }
+
+    it("an HTTP/2 stream that is reset is no failure to the SDK: the subscription completes, as after 5 minutes") {
+      endAfter(FaultEffect.ResetStream) shouldBe (("Completed", ""))
+    }
+
+    it("an event that is damaged on the way is Unwell") {
+      endAfter(FaultEffect.CorruptFrame) shouldBe (("Unwell", "KINESIS_CONNECTION_LOST"))
+    }
+  }
+
+  describe("a subscription that isn't opened") {
+    val refusals = Seq(
+      "ResourceInUseException"      -> ("Busy", "KINESIS_RESOURCE_IN_USE"),
+      "LimitExceededException"      -> ("Busy", "KINESIS_THROTTLED"),
+      "ResourceNotFoundException"   -> ("Gone", "KINESIS_NOT_FOUND"),
+      "AccessDeniedException"       -> ("Fatal", "KINESIS_ACCESS_DENIED"),
+      "InvalidArgumentException"    -> ("Fatal", "KINESIS_INVALID_ARGUMENT"),
+      "ValidationException"         -> ("Fatal", "KINESIS_REQUEST_REFUSED"),
+      "UnrecognizedClientException" -> ("Fatal", "KINESIS_CREDENTIALS_REJECTED"),
+      "ExpiredTokenException"       -> ("Unwell", "KINESIS_CREDENTIALS_EXPIRED")
+    )
+    for ((code, end) <- refusals)
+      it(s"for $code is ${end._1}")(endAfter(FaultEffect.ServiceCode(code)) shouldBe end)
+
+    it("for HTTP 500 and 503 is Unwell") {
+      for (status <- Seq(500, 503))
+        endAfter(FaultEffect.HttpStatus(status)) shouldBe (("Unwell", "KINESIS_UNAVAILABLE"))
+    }
+
+    it("for a connection that is reset is Dropped") {
+      endAfter(FaultEffect.Reset(ResetPoint.BeforeCall))._1 shouldBe "Dropped"
+    }
+
+    it("for a consumer that was deregistered is Gone") {
+      val stream = world.newStream()
+      val arn    = world.others(stream).register("app")
+      world.others(stream).deregister("app")
+      endOf(stream, arn.text) shouldBe (("Gone", "KINESIS_NOT_FOUND"))
+    }
+  }
+}

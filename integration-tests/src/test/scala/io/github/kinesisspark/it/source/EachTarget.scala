@@ -1,0 +1,20 @@
+package io.github.kinesisspark.it.source
+
+import org.scalatest.Suite
+import org.scalatest.funspec.AnyFunSpec
+
+import io.github.kinesisspark.it.KinesisTarget
+
+/** One suite for each server that the source is tried on, and for each way of reading. */
+object EachTarget {
+  def apply(suite: (KinesisTarget, Mode) => Suite): Seq[Suite] = {
+    val (obstacle, targets) = KinesisTarget.selectedForSource
+    targets.flatMap(target => Mode.both.map(suite(target, _))) ++ obstacle.map(new LeftOut(_))
+  }
+
+  /** So that the report says what was not tried. */
+  private final class LeftOut(obstacle: String) extends AnyFunSpec {
+    override def suiteName: String = "LocalStack"
+    it("is left out on this machine")(cancel(obstacle))
+  }
+}

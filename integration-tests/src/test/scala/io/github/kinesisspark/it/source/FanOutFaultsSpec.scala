@@ -1,0 +1,364 @@
+package io.github.kinesisspark.it.source
+
+import java.nio.file.Path
+import java.util.concurrent.{CountDownLatch, TimeUnit}
+
+import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.streaming.StreamingQuery
+
+import io.github.kinesisspark.it.TestStream
+import io.github.kinesisspark.testkit._
+import io.github.kinesisspark.testkit.FaultEffect._
+import io.github.kinesisspark.testkit.Occurrence._
+
+/** What goes wrong with subscriptions, provoked for real: the query goes on with every record once, or it says what is
+  * wrong. Subscriptions live 3 s here, so that every test sees several of each shard.
+  */
+final class FanOutFaultsSpec
+    extends TestkitSuite(
+      KinesisServerConfig(subscriptions =
+        SubscriptionSettings(life = 3.seconds, heartbeat = 500.millis, takeoverAfter = 1.second)
+      )
+    ) {
+  override protected def mode: Mode = Mode.FanOut
+
+  private val call = Some("SubscribeToShard")
+
+  private def underFault(rules: FaultRule*)(body: => Unit): Unit = {
+    rules.foreach(kinesis.faults.add)
+    try {
+      body
+      withClue("faults that never struck, so nothing was tested: ")(
+        kinesis.faults.list.filter(_.struck == 0) shouldBe empty
+      )
+    } finally kinesis.faults.clear()
+  }
+
+  /** Puts records before and after the query starts, under a fault, and awaits each of them once. */
+  private def everyRecordOnceUnder(effect: FaultEffect, occurrence: Occurrence, afterEvents: Long = 0): Unit = {
+    val stream = newStream(shards = 2)
+    val log    = new BatchLog
+    val rule   = FaultRule(effect, call, Some(stream.name), occurrence = occurrence, afterEvents = afterEvents)
+    underFault(rule) {
+      val first = put(stream, "first", 200)
+      running(load(stream), checkpoint())(log.add) { _ =>
+        eventually(log.rows.size shouldBe 200)
+        val second = put(stream, "second", 200)
+        eventually(log.texts.sorted shouldBe (first ++ second).sorted)
+        // Until the fault has had its chance, and then once more.
+        eventually(kinesis.faults.hits should be > 0L)
+        val third = put(stream, "third", 200)
+        eventually(log.texts.sorted shouldBe (first ++ second ++ third).sorted)
+      }
+    }
+    inOrder(log)
+    neverTwoAtOnce()
+  }
+
+  private def inOrder(log: BatchLog): Unit = log.rows
+    .groupBy(_.shardId)
+    .values
+    .foreach(rows => rows.map(_.sequenceNumber) shouldBe rows.map(_.sequenceNumber).sorted)
+
+  private def neverTwoAtOnce(): Unit = kinesis.subscriptions.mostAtOnce.values.maxOption.getOrElse(0) should be <= 1
+
+  describe("every record is delivered once, in order, when") {
+    it("subscriptions end after their time, again and again") {
+      val stream   = newStream(shards = 2)
+      val log      = new BatchLog
+      val before   = kinesis.subscriptions.opened
+      val expected = Seq.newBuilder[String]
+      running(load(stream), checkpoint())(log.add) { query =>
+        for (round <- 1 to 5) {
+          expected ++= put(stream, s"round-$round", 50)
+          // Two shards, one subscription each per round.
+          eventually(kinesis.subscriptions.opened - before should be >= 2L * round)
+        }
+        eventually(log.texts.sorted shouldBe expected.result().sorted)
+        eventually(metric(query, "resubscriptions") should be >= 8L)
+        metric(query, "subscriptionsFailed") shouldBe 0
+      }
+      inOrder(log)
+      neverTwoAtOnce()
+    }
+
+    it("another subscription still counts, at first and later") {
+      everyRecordOnceUnder(ServiceCode("ResourceInUseException"), First(4))
+      everyRecordOnceUnder(ServiceCode("LimitExceededException"), Every(3))
+    }
+
+    it("the server does not give the place of a cancelled subscription back at once") {
+      val stream = newStream(shards = 1)
+      val at     = checkpoint()
+      val log    = new BatchLog
+      underFault(FaultRule(PlaceHeld(4.seconds), stream = Some(stream.name))) {
+        val first = put(stream, "first", 50)
+        running(load(stream, "efo.deregisterOnStop" -> "false"), at)(log.add)(_ =>
+          eventually(log.rows.size shouldBe 50)
+        )
+        val second = put(stream, "second", 50)
+        running(load(stream, "efo.deregisterOnStop" -> "false"), at)(log.add) { query =>
+          eventually(log.texts.sorted shouldBe (first ++ second).sorted)
+          eventually(metric(query, "subscriptionsRefused") should be > 0L)
+        }
+      }
+    }
+
+    it("the service fails inside a subscription") {
+      for (code <- Seq("InternalFailureException", "KMSThrottlingException", "LimitExceededException"))
+        everyRecordOnceUnder(ErrorEvent(code), Every(3))
+    }
+
+    it("the service fails before a subscription is opened") {
+      everyRecordOnceUnder(ServiceCode("InternalFailure", status = 500), First(4))
+      everyRecordOnceUnder(HttpStatus(503), Every(2))
+    }
+
+    it("streams or whole connections are reset") {
+      everyRecordOnceUnder(ResetStream, Every(3))
+      everyRecordOnceUnder(ResetConnection, Every(5))
+      everyRecordOnceUnder(Reset(ResetPoint.BeforeCall), First(3))
+    }
+
+    it("a subscription ends without a word") {
+      everyRecordOnceUnder(AbruptEnd, Every(3))
+      // Before its first event.
+      everyRecordOnceUnder(AbruptEnd, First(6))
+    }
+
+    it("events are damaged, or late") {
+      everyRecordOnceUnder(CorruptFrame, Every(4))
+      everyRecordOnceUnder(DelayEvent(2.seconds), Every(4))
+    }
+
+    it("an event lacks its continuation, which alone is no end") {
+      everyRecordOnceUnder(ContinuationMissing, Every(4))
+    }
+
+    it("a subscription goes silent, and nobody says so") {
+      val stream = newStream(shards = 2)
+      val log    = new BatchLog
+      underFault(FaultRule(Silence, stream = Some(stream.name), occurrence = First(1), afterEvents = 1)) {
+        running(load(stream), checkpoint())(log.add) { query =>
+          eventually(kinesis.faults.hits shouldBe 1L)
+          val records = put(stream, "r", 100)
+          // The other shard's come; this one's after the watchdog's 35 s.
+          eventually(log.texts.sorted shouldBe records.sorted)
+          eventually(metric(query, "subscriptionsFailed") shouldBe 1L)
+        }
+      }
+    }
+
+    it("the consumer is deregistered by somebody while the query runs") {
+      val stream = newStream(shards = 2)
+      val log    = new BatchLog
+      val first  = put(stream, "first", 100)
+      running(load(stream), checkpoint())(log.add) { _ =>
+        eventually(log.rows.size shouldBe 100)
+        val before = consumerArns(stream)
+        service.call(_.deregisterStreamConsumer(r => r.consumerARN(before.head)))
+        eventually(consumerArns(stream) should (have size 1 and not be before))
+        val second = put(stream, "second", 100)
+        eventually(log.texts.sorted shouldBe (first ++ second).sorted)
+      }
+      inOrder(log)
+    }
+
+    it("batches take longer than a subscription lives, with little memory for what comes meanwhile") {
+      val stream  = newStream(shards = 2)
+      val log     = new BatchLog
+      val patient = new CountDownLatch(1)
+      val padding = "x" * 200
+      val all     = (1 to 80).flatMap(i => put(stream, s"$padding-$i", 500))
+      running(load(stream, "readerBufferSize" -> "16m", "maxRecordsPerTrigger" -> "10000"), checkpoint()) {
+        (batch, id) =>
+          log.add(batch, id)
+          if (id <= 1) patient.await(10, TimeUnit.SECONDS): Unit
+      }(_ => eventually(log.rows.size shouldBe all.size))
+      log.texts.sorted shouldBe all.sorted
+      inOrder(log)
+      neverTwoAtOnce()
+    }
+  }
+
+  describe("the end of a shard") {
+    def acrossSplit(rules: TestStream => Seq[FaultRule]): Unit = {
+      val stream = newStream(shards = 1)
+      val log    = new BatchLog
+      underFault(rules(stream): _*) {
+        val parent = stream.onlyShard().shardId
+        val first  = put(stream, "first", 100)
+        running(load(stream, "shardDiscoveryInterval" -> "1s"), checkpoint())(log.add) { _ =>
+          eventually(log.rows.size shouldBe 100)
+          val late = put(stream, "late", 50)
+          kinesis.streams.split(stream.name, parent)
+          val second = put(stream, "second", 100)
+          eventually(log.texts.sorted shouldBe (first ++ late ++ second).sorted)
+          val subscribed = kinesis.calls.count("SubscribeToShard", stream.name, parent)
+          // The children's subscriptions go through another life; the parent's are over.
+          val before = kinesis.subscriptions.opened
+          eventually(kinesis.subscriptions.opened should be >= before + 2)
+          kinesis.calls.count("SubscribeToShard", stream.name, parent) shouldBe subscribed
+        }
+        val order = log.rows.map(_.shardId)
+        order.lastIndexOf(parent) should be < order.indexWhere(_ != parent)
+      }
+    }
+
+    it("is followed by its children, and never subscribed to again")(acrossSplit(_ => Nil))
+
+    it("that comes without a word or not at all is found by polling, once the listing shows the shard closed") {
+      acrossSplit(stream => Seq(FaultRule(EndWithheld, stream = Some(stream.name))))
+      acrossSplit(stream => Seq(FaultRule(EndWithContinuation, stream = Some(stream.name))))
+    }
+  }
+
+  describe("the position") {
+    it("moves while shards are idle, so that nothing is read from LATEST or a time again") {
+      val stream = newStream(shards = 2)
+      val log    = new BatchLog
+      running(load(stream, "startingPosition" -> "LATEST"), checkpoint())(log.add) { query =>
+        eventually(query.lastProgress should not be null)
+        val before = kinesis.subscriptions.opened
+        eventually(kinesis.subscriptions.opened should be >= before + 4)
+        val batches = query.lastProgress.batchId
+        val calls   = kinesis.calls.recent.filter(c => c.action == "SubscribeToShard" && c.stream.contains(stream.name))
+        calls.take(2).flatMap(_.start).foreach(_ should startWith("AT_TIMESTAMP"))
+        calls.drop(2).flatMap(_.start).foreach(_ should startWith("AFTER_SEQUENCE_NUMBER"))
+        calls.size should be >= 4
+        // Idle shards move no offset: no batch is planned for them.
+        query.lastProgress.batchId shouldBe batches
+        val records = put(stream, "r", 50)
+        eventually(log.texts.sorted shouldBe records.sorted)
+      }
+    }
+  }
+
+  describe("the query fails with a clear error when") {
+    it("subscribing is not permitted, naming action and shard") {
+      val stream = newStream(shards = 1)
+      underFault(FaultRule(ServiceCode("AccessDeniedException", "not authorized"), call, Some(stream.name))) {
+        val failure = failureOf(start(stream, checkpoint()))
+        failure.getMessage should (include("KINESIS_ACCESS_DENIED") and include("SubscribeToShard") and include(
+          stream.name
+        ))
+      }
+    }
+
+    it("the stream's key is refused inside a subscription") {
+      for (
+        code <- Seq(
+          "KMSAccessDeniedException",
+          "KMSDisabledException",
+          "KMSInvalidStateException",
+          "KMSNotFoundException",
+          "KMSOptInRequired"
+        )
+      ) {
+        val stream = newStream(shards = 1)
+        underFault(FaultRule(ErrorEvent(code, "of the key"), stream = Some(stream.name))) {
+          failureOf(start(stream, checkpoint())).getMessage should (include("KINESIS_KMS_DENIED") and include(
+            stream.name
+          ))
+        }
+      }
+    }
+
+    it("more failures come in a row than efo.subscribeToShard.maxRetries allows") {
+      val stream = newStream(shards = 1)
+      underFault(FaultRule(ServiceCode("InternalFailure", status = 500), call, Some(stream.name))) {
+        val failure = failureOf(
+          start(
+            stream,
+            checkpoint(),
+            new BatchLog,
+            "efo.subscribeToShard.maxRetries"   -> "2",
+            "efo.subscribeToShard.backoff.base" -> "10ms"
+          )
+        )
+        failure.getMessage should (include("KINESIS_UNAVAILABLE") and include("Tried 3 times"))
+        kinesis.calls.count("SubscribeToShard", stream.name) shouldBe 3
+      }
+    }
+
+    it("another reader has the consumer; that one keeps its shard") {
+      val stream = newStream(shards = 1)
+      val arn    = service
+        .call(_.registerStreamConsumer(r => r.streamARN(stream.arn()).consumerName("it")))
+        .consumer
+        .consumerARN
+      val rival = new RivalSubscriber(service, arn, stream.onlyShard().shardId)
+      try {
+        eventually(rival.lives shouldBe 1)
+        put(stream, "r", 10)
+        val failure = failureOf(start(stream, checkpoint()))
+        failure.getMessage should (include("KINESIS_CONSUMER_IN_USE") and include(arn) and include("efo.consumerName"))
+        val seen = rival.records
+        put(stream, "more", 10)
+        eventually(rival.records should be >= seen + 10)
+      } finally rival.close()
+    }
+
+    it("the other way round, the query that was first keeps running") {
+      val stream = newStream(shards = 1)
+      val log    = new BatchLog
+      running(load(stream), checkpoint())(log.add) { query =>
+        val first = put(stream, "first", 10)
+        eventually(log.rows.size shouldBe 10)
+        // Held for longer than a newcomer ever holds it before the first takes it back.
+        val before = kinesis.subscriptions.opened
+        eventually(kinesis.subscriptions.opened should be >= before + 6)
+        val rival = new RivalSubscriber(service, consumerArns(stream).head, stream.onlyShard().shardId)
+        try {
+          eventually(rival.lives should be >= 3)
+          val second = put(stream, "second", 10)
+          eventually(log.texts.sorted shouldBe (first ++ second).sorted)
+          query.isActive shouldBe true
+        } finally rival.close()
+      }
+    }
+  }
+
+  describe("a consumer that is registered by the query") {
+    it("is there again after every restart, and gone after the last stop with no subscription left") {
+      val stream   = newStream(shards = 2)
+      val at       = checkpoint()
+      val log      = new BatchLog
+      val expected = Seq.newBuilder[String]
+      for (round <- 1 to 5) {
+        val keep = (round % 2 == 0).toString
+        expected ++= put(stream, s"round-$round", 20)
+        running(load(stream, "efo.deregisterOnStop" -> keep), at)(log.add)(_ =>
+          eventually(log.texts.sorted shouldBe expected.result().sorted)
+        )
+        eventually(kinesis.subscriptions.live.filter(_.stream == stream.name) shouldBe empty)
+        consumerArns(stream) should have size (if (keep.toBoolean) 0 else 1)
+      }
+      // None was ended from the server's side for want of its consumer.
+      log.replays.size should be <= 5
+    }
+  }
+
+  private def start(stream: TestStream, at: Path): StreamingQuery = start(stream, at, new BatchLog)
+
+  private def start(stream: TestStream, at: Path, log: BatchLog, more: (String, String)*): StreamingQuery =
+    load(stream, more: _*).writeStream
+      .option("checkpointLocation", at.toString)
+      .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
+      .start()
+
+  private def consumerArns(stream: TestStream): Seq[String] =
+    service.call(_.listStreamConsumers(r => r.streamARN(stream.arn()))).consumers.asScala.map(_.consumerARN).toSeq
+
+  private def metric(query: StreamingQuery, name: String): Long =
+    query.recentProgress
+      .flatMap(_.sources)
+      .map(_.metrics)
+      .filter(_.containsKey(name))
+      .map(_.get(name).toLong)
+      .lastOption
+      .getOrElse(fail(s"no metric $name"))
+}

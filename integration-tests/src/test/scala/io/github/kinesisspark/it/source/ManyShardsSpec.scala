@@ -1,0 +1,68 @@
+package io.github.kinesisspark.it.source
+
+import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
+
+import org.scalatest.time.{Seconds, Span}
+
+import io.github.kinesisspark.testkit.{KinesisServerConfig, SubscriptionSettings}
+
+/** A subscription for each of a thousand shards in one executor. They live 20 s here, so that all of them are renewed while
+  * the test looks on.
+  */
+final class ManyShardsSpec
+    extends TestkitSuite(KinesisServerConfig(subscriptions = SubscriptionSettings(life = 20.seconds))) {
+  import ManyShardsSpec._
+
+  override protected def mode: Mode = Mode.FanOut
+
+  describe("a thousand shards in one executor") {
+    it("are subscribed to one by one and renewed, each delivers, and no thread comes with them") {
+      val few  = newStream(shards = 4)
+      val log  = new BatchLog
+      val base = running(load(few), checkpoint())(log.add) { _ =>
+        put(few, "r", 10)
+        eventually(log.rows.size shouldBe 10)
+        readerThreads
+      }
+      val stream = newStream(shards = Shards)
+      val all    = new BatchLog
+      val first  = kinesis.streams.shards(stream.name).map(shard => put1(stream.name, shard.id, "first"))
+      running(load(stream), checkpoint())(all.add) { query =>
+        eventually(timeout(Span(90, Seconds)))(all.texts.size shouldBe Shards)
+        kinesis.subscriptions.live.count(_.stream == stream.name) shouldBe Shards
+        val opened = kinesis.subscriptions.opened
+        eventually(timeout(Span(60, Seconds)))(kinesis.subscriptions.opened - opened should be >= Shards.toLong)
+        val second = kinesis.streams.shards(stream.name).map(shard => put1(stream.name, shard.id, "second"))
+        eventually(timeout(Span(60, Seconds)))(all.texts.sorted shouldBe (first ++ second).sorted)
+        withClue(s"$base at 4 shards, $readerThreads at $Shards: ")(readerThreads should be <= base + Spare)
+        val metrics = query.lastProgress.sources.head.metrics
+        metrics.get("subscriptionsFailed") shouldBe "0"
+      }
+      // One call a second for each shard at most, and not all in one moment.
+      val starts = kinesis.calls.recent.filter(c => c.action == "SubscribeToShard" && c.stream.contains(stream.name))
+      starts.groupBy(_.shards).values.foreach { calls =>
+        calls.map(_.at).zip(calls.map(_.at).drop(1)).foreach { case (one, next) => next - one should be >= 950L }
+      }
+      val initial = starts.groupBy(_.shards).values.map(_.head.at)
+      (initial.max - initial.min) should be >= 4000L
+    }
+  }
+
+  private def put1(stream: String, shard: String, prefix: String): String = {
+    val text = s"$prefix-$shard"
+    kinesis.streams.putInto(stream, shard, "key", text.getBytes)
+    text
+  }
+
+  /** Of the connector and the SDK beneath it; Spark's and the server's own come and go. */
+  private def readerThreads: Int = Thread.getAllStackTraces.keySet.asScala
+    .count(t => Seq("kinesis-shard-readers", "aws-java-sdk", "sdk-async-response").exists(t.getName.startsWith))
+}
+
+object ManyShardsSpec {
+  private val Shards = 1000
+
+  /** Netty's pools grow to their fixed sizes. */
+  private val Spare = 8
+}

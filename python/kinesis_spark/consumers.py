@@ -1,0 +1,166 @@
+"""The stream consumers of enhanced fan-out, looked after by hand: before a query starts, or without one.
+
+https://docs.aws.amazon.com/streams/latest/dev/enhanced-consumers.html
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+from kinesis_spark.errors import InvalidOptionError, JarMissingError, StreamConsumerError
+from kinesis_spark.fan_out import require_consumer_name
+from kinesis_spark.jars import require_jar
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from kinesis_spark.options import KinesisOptions
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamConsumer:
+    """A consumer of a stream, as Kinesis described it.
+
+    https://docs.aws.amazon.com/kinesis/latest/APIReference/API_Consumer.html
+
+    Attributes:
+        name: unique within its stream.
+        arn: this registration's: registered again under the same name, a consumer has another.
+        stream_arn: the stream's.
+        status: `CREATING`, `ACTIVE` or `DELETING`; it can be read through while `ACTIVE`.
+        created: when it was registered, in UTC.
+    """
+
+    name: str
+    arn: str
+    stream_arn: str
+    status: str
+    created: datetime
+
+
+class StreamConsumers:
+    """Registers, describes, lists and deregisters the consumers of the streams that some options name.
+
+    Each method deals with all streams of the options, in their order, and blocks. Calls that fail for a while are tried
+    again as the retries of `EnhancedFanOut` have it.
+
+        consumers = StreamConsumers(spark, KinesisOptions(stream_name="orders", region="eu-west-1"))
+        consumers.register("app")
+        (consumer,) = consumers.await_active("app")
+    """
+
+    def __init__(self, spark: SparkSession, options: KinesisOptions) -> None:
+        """Take up the options; nothing is called yet.
+
+        Args:
+            spark: a session with the connector on its class path; not one of Spark Connect, whose JVM is out of reach.
+            options: which streams, where, in whose name. What they say of the query's own consumer doesn't matter.
+
+        Raises:
+            JarMissingError: if the session's JVM doesn't have the connector, or can't be reached.
+        """
+        require_jar(spark)
+        jvm = getattr(spark, "_jvm", None)
+        if jvm is None:
+            raise JarMissingError(
+                "Stream consumers are dealt with in Spark's JVM, out of Spark Connect's reach. Use a classic "
+                "session or the AWS CLI (`aws kinesis register-stream-consumer`), or let the query register its own."
+            )
+        self._jvm = jvm
+        self._options = dict(options.to_dict())
+
+    def register(self, name: str) -> tuple[StreamConsumer, ...]:
+        """The consumer of that name of each stream, registered where it doesn't exist.
+
+        It may still be `CREATING`: see `await_active`. Where one of that name is `DELETING`, this waits until it is
+        gone.
+
+        Raises:
+            InvalidOptionError: if the name, or an option, can't be right.
+            StreamConsumerError: if Kinesis refuses it, as `KINESIS_CONSUMER_QUOTA` for a stream with as many consumers
+                as it may have.
+        """
+        require_consumer_name("name", name)
+        return self._call("register", name)
+
+    def await_active(self, name: str) -> tuple[StreamConsumer, ...]:
+        """The consumer of that name of each stream, once all of them are `ACTIVE`.
+
+        It takes as long as `describe_stream_consumer` of `EnhancedFanOut` has it, two minutes or so by default.
+
+        Raises:
+            InvalidOptionError: if the name, or an option, can't be right.
+            StreamConsumerError: `KINESIS_NOT_FOUND` where it isn't registered, `KINESIS_CONSUMER_NOT_READY` where it
+                takes too long, and others.
+        """
+        require_consumer_name("name", name)
+        return self._call("awaitActive", name)
+
+    def describe(self, name: str) -> tuple[StreamConsumer, ...]:
+        """The consumer of that name of each stream that has one.
+
+        Raises:
+            InvalidOptionError: if the name, or an option, can't be right.
+            StreamConsumerError: if Kinesis refuses to tell.
+        """
+        require_consumer_name("name", name)
+        return self._call("describe", name)
+
+    def list(self) -> tuple[StreamConsumer, ...]:
+        """All consumers of all streams.
+
+        Raises:
+            InvalidOptionError: if an option can't be right.
+            StreamConsumerError: if there is no such stream, or Kinesis refuses to tell.
+        """
+        return self._call("list")
+
+    def deregister(self, name: str) -> tuple[StreamConsumer, ...]:
+        """Deregister the consumer of that name of each stream that has one.
+
+        Each is `DELETING` for a while after that. A query that reads through it registers it again, unless it was given
+        the consumer's ARN: then it fails.
+
+        Returns:
+            Those that were deregistered, as they were before.
+
+        Raises:
+            InvalidOptionError: if the name, or an option, can't be right.
+            StreamConsumerError: if Kinesis refuses it.
+        """
+        require_consumer_name("name", name)
+        return self._call("deregister", name)
+
+    def _call(self, method: str, *arguments: str) -> tuple[StreamConsumer, ...]:
+        from py4j.protocol import Py4JJavaError
+        from pyspark.errors import IllegalArgumentException
+
+        front = self._jvm.io.github.kinesisspark.StreamConsumersJson
+        try:
+            answer: str = getattr(front, method)(self._options, *arguments)
+        except IllegalArgumentException as refused:
+            raise InvalidOptionError(str(refused)) from None
+        except Py4JJavaError as failed:
+            raise _error(failed.java_exception) from failed
+        return tuple(_consumer(found) for found in json.loads(answer))
+
+
+def _consumer(found: dict[str, Any]) -> StreamConsumer:
+    created = _EPOCH + timedelta(milliseconds=found["createdMillis"])
+    return StreamConsumer(found["name"], found["arn"], found["streamArn"], found["status"], created)
+
+
+def _error(failure: Any) -> StreamConsumerError:  # noqa: ANN401  (py4j's view of a Java exception)
+    message = failure.getMessage() or failure.toString()
+    kind = "KINESIS_CALL_FAILED"
+    if message.startswith("[") and "]" in message:
+        kind = message[1 : message.index("]")]
+    return StreamConsumerError(message, kind)
+
+
+__all__ = ["StreamConsumer", "StreamConsumers"]

@@ -1,0 +1,121 @@
+"""StreamConsumers: consumers looked after from Python, on a local server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kinesis_spark import (
+    EnhancedFanOut,
+    InvalidOptionError,
+    JarMissingError,
+    KinesisOptions,
+    LocalKinesis,
+    Retries,
+    StaticCredentials,
+    StreamConsumer,
+    StreamConsumerError,
+    StreamConsumers,
+)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[LocalKinesis]:
+    with LocalKinesis({"orders": 1, "refunds": 1}) as server:
+        yield server
+
+
+@pytest.fixture
+def options(server: LocalKinesis) -> Iterator[KinesisOptions]:
+    yield replace(server.options("orders"), stream_name=("orders", "refunds"))
+    for stream in ("orders", "refunds"):
+        arn = f"arn:aws:kinesis:us-east-1:000000000000:stream/{stream}"
+        for consumer in server.client.call("ListStreamConsumers", StreamARN=arn)["Consumers"]:
+            server.client.call("DeregisterStreamConsumer", ConsumerARN=consumer["ConsumerARN"])
+
+
+def test_consumers_come_and_go_in_all_streams(spark: SparkSession, options: KinesisOptions) -> None:
+    consumers = StreamConsumers(spark, options)
+    before = datetime.now(timezone.utc) - timedelta(seconds=1)
+    registered = consumers.register("app")
+    assert [(c.name, c.stream_arn.rpartition("/")[2], c.status) for c in registered] == [
+        ("app", "orders", "ACTIVE"),
+        ("app", "refunds", "ACTIVE"),
+    ]
+    for consumer in registered:
+        assert consumer.arn.startswith(f"{consumer.stream_arn}/consumer/app:")
+        assert before < consumer.created < datetime.now(timezone.utc) + timedelta(seconds=1)
+    assert consumers.register("app") == registered
+    assert consumers.await_active("app") == registered
+    assert consumers.describe("app") == registered
+    StreamConsumers(spark, replace(options, stream_name="orders")).register("other")
+    assert [c.name for c in consumers.list()] == ["app", "other", "app"]
+    assert [c.stream_arn for c in consumers.describe("other")] == [registered[0].stream_arn]
+    assert consumers.deregister("app") == registered
+    assert [c.name for c in consumers.list()] == ["other"]
+    assert consumers.deregister("app") == ()
+
+
+def test_a_registered_consumer_s_arn_is_one_that_options_take(spark: SparkSession, options: KinesisOptions) -> None:
+    arns = tuple(consumer.arn for consumer in StreamConsumers(spark, options).register("app"))
+    by_arn = replace(options, record_publisher=EnhancedFanOut(registration="none", consumer_arns=arns))
+    assert by_arn.to_dict()["efo.consumerArn.refunds"] == arns[1]
+
+
+def test_what_kinesis_refuses_is_told_with_a_stable_name(spark: SparkSession, options: KinesisOptions) -> None:
+    consumers = StreamConsumers(spark, options)
+    with pytest.raises(StreamConsumerError, match=r"consumer app of stream .*orders") as absent:
+        consumers.await_active("app")
+    assert absent.value.error_class == "KINESIS_NOT_FOUND"
+    nowhere = StreamConsumers(spark, replace(options, stream_name="nowhere"))
+    for call in (nowhere.list, lambda: nowhere.register("app")):
+        with pytest.raises(StreamConsumerError, match="nowhere"):
+            call()
+
+
+def test_retries_are_those_of_the_options(spark: SparkSession, options: KinesisOptions) -> None:
+    once = EnhancedFanOut("any", describe_stream_consumer=Retries(max_retries=0))
+    arn = "arn:aws:kinesis:us-east-1:000000000000:stream/orders"
+    away = replace(
+        options, endpoint="http://127.0.0.1:9", stream_name=None, stream_arn=arn, region=None, record_publisher=once
+    )
+    with pytest.raises(StreamConsumerError) as unreachable:
+        StreamConsumers(spark, away).describe("app")
+    assert unreachable.value.error_class == "KINESIS_UNREACHABLE"
+    assert "Tried" not in str(unreachable.value)
+
+
+@pytest.mark.parametrize("method", ["register", "await_active", "describe", "deregister"])
+def test_a_name_that_can_not_be_is_refused_at_once(spark: SparkSession, options: KinesisOptions, method: str) -> None:
+    with pytest.raises(InvalidOptionError, match="my app"):
+        getattr(StreamConsumers(spark, options), method)("my app")
+
+
+def test_what_the_connector_refuses_of_the_options_is_an_invalid_option(
+    spark: SparkSession, options: KinesisOptions
+) -> None:
+    contradicting: Any = replace(options, credentials=StaticCredentials("id", "secret"))
+    consumers = StreamConsumers(spark, contradicting)
+    consumers._options["profile"] = "production"
+    with pytest.raises(InvalidOptionError, match="contradict") as refused:
+        consumers.list()
+    assert "secret'" not in str(refused.value)
+
+
+def test_a_session_without_a_jvm_is_told(options: KinesisOptions, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kinesis_spark.consumers.require_jar", lambda _: None)
+    with pytest.raises(JarMissingError, match="Spark Connect"):
+        StreamConsumers(SimpleNamespace(), options)  # type: ignore[arg-type]
+
+
+def test_consumers_are_values() -> None:
+    created = datetime(2026, 1, 31, tzinfo=timezone.utc)
+    one = StreamConsumer("app", "arn:1", "arn", "ACTIVE", created)
+    assert one == replace(one)
+    assert hash(one) != hash(replace(one, arn="arn:2"))

@@ -1,0 +1,126 @@
+"""EnhancedFanOut: what Spark is handed, and what is refused where it is written."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from kinesis_spark import EnhancedFanOut, InvalidOptionError, KinesisOptions, Polling, Retries
+
+STREAM = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
+ORDERS = f"{STREAM}/consumer/app:1525898737"
+REFUNDS = ORDERS.replace("stream/orders", "stream/refunds")
+
+
+def handed(publisher: Polling | EnhancedFanOut, **more: Any) -> dict[str, str]:  # noqa: ANN401
+    return dict(KinesisOptions(**({"stream_name": "orders"} | more), record_publisher=publisher).to_dict())
+
+
+def test_polling_is_nothing_to_say() -> None:
+    assert handed(Polling()) == {"streamName": "orders"}
+
+
+def test_a_name_is_all_that_is_needed() -> None:
+    assert handed(EnhancedFanOut("app")) == {
+        "streamName": "orders",
+        "recordPublisher": "efo",
+        "efo.consumerName": "app",
+    }
+
+
+def test_everything_is_written_as_the_connector_reads_it() -> None:
+    publisher = EnhancedFanOut(
+        "app",
+        registration="eager",
+        deregister_on_stop=False,
+        register_stream_consumer=Retries(max_retries=0),
+        deregister_stream_consumer=Retries(backoff_base=timedelta(milliseconds=100)),
+        list_stream_consumers=Retries(backoff_max=timedelta(seconds=2)),
+        describe_stream_consumer=Retries(backoff_exp_const=1.25),
+        subscribe_to_shard=Retries(
+            max_retries=7, backoff_base=timedelta(seconds=1), backoff_max=timedelta(minutes=1), backoff_exp_const=2
+        ),
+    )
+    assert handed(publisher) == {
+        "streamName": "orders",
+        "recordPublisher": "efo",
+        "efo.consumerName": "app",
+        "efo.registration": "eager",
+        "efo.deregisterOnStop": "false",
+        "efo.registerStreamConsumer.maxRetries": "0",
+        "efo.deregisterStreamConsumer.backoff.base": "100ms",
+        "efo.listStreamConsumers.backoff.max": "2s",
+        "efo.describeStreamConsumer.backoff.expConst": "1.25",
+        "efo.subscribeToShard.maxRetries": "7",
+        "efo.subscribeToShard.backoff.base": "1s",
+        "efo.subscribeToShard.backoff.max": "60s",
+        "efo.subscribeToShard.backoff.expConst": "2",
+    }
+
+
+def test_consumers_are_told_by_their_streams() -> None:
+    publisher = EnhancedFanOut(registration="none", consumer_arns=(ORDERS, REFUNDS))
+    options = handed(publisher, stream_name=("orders", "refunds"))
+    assert options["efo.consumerArn.orders"] == ORDERS
+    assert options["efo.consumerArn.refunds"] == REFUNDS
+    assert "efo.consumerName" not in options
+
+
+def test_consumers_of_streams_of_one_name_are_told_by_the_streams_arns() -> None:
+    elsewhere = STREAM.replace("eu-west-1", "us-east-1")
+    publisher = EnhancedFanOut(consumer_arns=(ORDERS, f"{elsewhere}/consumer/app:2"))
+    options = handed(publisher, stream_name=None, stream_arn=(STREAM, elsewhere))
+    assert options[f"efo.consumerArn.{STREAM}"] == ORDERS
+    assert options[f"efo.consumerArn.{elsewhere}"] == f"{elsewhere}/consumer/app:2"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (EnhancedFanOut, "needs a consumer_name"),
+        (lambda: EnhancedFanOut("my app"), "a consumer's name"),
+        (lambda: EnhancedFanOut("app", registration="later"), "lazy, eager, none"),  # type: ignore[arg-type]
+        (lambda: EnhancedFanOut("app", registration="none"), "consumer_arns"),
+        (lambda: EnhancedFanOut("app", deregister_on_stop="no"), "True or False"),  # type: ignore[arg-type]
+        (lambda: EnhancedFanOut(consumer_arns=(STREAM,)), "a consumer's ARN"),
+        (lambda: EnhancedFanOut(consumer_arns=ORDERS), "a tuple of ARNs"),  # type: ignore[arg-type]
+        (lambda: EnhancedFanOut(consumer_arns=(ORDERS, f"{STREAM}/consumer/b:1")), "one consumer for each stream"),
+        (lambda: EnhancedFanOut("app", subscribe_to_shard=5), "Retries"),  # type: ignore[arg-type]
+        (lambda: Retries(max_retries=-1), "at least 0"),
+        (lambda: Retries(backoff_base=timedelta(0)), "at least 1 ms"),
+        (lambda: Retries(backoff_max=5), "timedelta"),  # type: ignore[arg-type]
+        (lambda: Retries(backoff_exp_const=0.5), "at least 1"),
+        (lambda: Retries(backoff_exp_const=float("nan")), "at least 1"),
+        (lambda: Retries(backoff_base=timedelta(seconds=2), backoff_max=timedelta(seconds=1)), "at most backoff_max"),
+        (lambda: handed(EnhancedFanOut(consumer_arns=(ORDERS,)), stream_name=("orders", "refunds")), "refunds"),
+        (
+            lambda: handed(
+                EnhancedFanOut("app", registration="none", consumer_arns=(ORDERS,)), stream_name=("orders", "refunds")
+            ),
+            "refunds",
+        ),
+        (lambda: handed(EnhancedFanOut("app", consumer_arns=(REFUNDS,))), "the streams that are read: orders"),
+        (
+            lambda: handed(
+                EnhancedFanOut(consumer_arns=(ORDERS,)),
+                stream_name=None,
+                stream_arn=STREAM.replace("eu-west-1", "us-east-1"),
+            ),
+            "the streams that are read",
+        ),
+    ],
+)
+def test_what_can_not_be_is_refused(make: Any, message: str) -> None:  # noqa: ANN401
+    with pytest.raises(InvalidOptionError) as refused:
+        make()
+    assert message in str(refused.value)
+
+
+def test_it_is_a_value() -> None:
+    publisher = EnhancedFanOut("app", subscribe_to_shard=Retries(max_retries=1))
+    assert pickle.loads(pickle.dumps(publisher)) == publisher  # noqa: S301
+    assert hash(dataclasses.replace(publisher, consumer_name="other")) != hash(publisher)
