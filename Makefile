@@ -26,7 +26,7 @@ PYTHON_SOURCES := python/pyproject.toml python/hatch_build.py python/README.md $
 PYTHON_CODE    := python examples integration-tests/servers
 
 # Each is taken up by mypy as a program of its own.
-MYPY_ROOTS := python examples/demo integration-tests/servers
+MYPY_ROOTS := python examples integration-tests/servers
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -104,4 +104,4 @@ type-python: $(VENV)/.wheel
 	for root in $(MYPY_ROOTS); do (cd $$root && $(STRICT) .) || exit 1; done
 
 pytest: $(VENV)/.wheel
-	$(BIN)/pytest -c python/pyproject.toml python/tests examples/demo
+	$(BIN)/pytest -c python/pyproject.toml python/tests examples

@@ -115,8 +115,7 @@ final class Soak(settings: Soak.Settings, print: ujson.Obj => Unit) extends Auto
 
   private def report(): Unit = {
     reportAt += settings.interval
-    val live = world.server.subscriptions.live.size
-    heap = heap.and(Heap.now(live))
+    heap = heap.and(Heap.now())
     print(
       obj(
         "seconds"         -> number((Deadline.now - began).toSeconds),
@@ -128,7 +127,7 @@ final class Soak(settings: Soak.Settings, print: ujson.Obj => Unit) extends Auto
         "failures"        -> number(query.failures.size),
         "struck"          -> number(nemesis.struck.values.sum),
         "resubscriptions" -> number(query.counters("resubscriptions")),
-        "live"            -> number(live),
+        "live"            -> number(world.server.subscriptions.live.size),
         "openShards"      -> number(world.server.streams.shards(world.stream).count(_.isOpen)),
         "threads"         -> number(Threads.now().all),
         "heapMb"          -> megabytes(heap.used.last),

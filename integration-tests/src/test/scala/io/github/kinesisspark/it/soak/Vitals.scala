@@ -60,12 +60,9 @@ final case class Heap(used: Vector[Long]) {
 
 object Heap {
 
-  /** The SDK keeps a buffer for each subscription, whatever comes on it. Of 2 MiB and a header, it fills 3 regions of G1. */
-  private val PerSubscription = 3L << 20
-
-  /** Used after a collection, without what subscriptions that are live cost in the SDK. */
-  def now(live: Int): Long = {
+  /** Used after a collection. */
+  def now(): Long = {
     System.gc()
-    ManagementFactory.getMemoryMXBean.getHeapMemoryUsage.getUsed - live * PerSubscription
+    ManagementFactory.getMemoryMXBean.getHeapMemoryUsage.getUsed
   }
 }

@@ -1,0 +1,110 @@
+package io.github.kinesisspark.bench
+
+import java.io.{ByteArrayOutputStream, ObjectOutputStream}
+import java.nio.charset.StandardCharsets.UTF_8
+
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
+import io.github.kinesisspark.read.plan._
+import io.github.kinesisspark.read.shard.ShardTip
+
+/** The driver's own work for one batch, against the number of shards: everything between two probes, and no calls.
+  *
+  * A stream of that many shards, each with a hundred records read beyond its position; eight executors; a limit that lets
+  * half of it in, which is the costly case. Prints a JSON line for each size, with the median of the rounds.
+  *
+  * {{{./sbt "benchmarks/runMain io.github.kinesisspark.bench.PlanningScale"}}}
+  */
+object PlanningScale {
+  private val Sizes       = Seq(16, 160, 1000, 1600, 10000)
+  private val Warmup      = 30
+  private val Rounds      = 41
+  private val Created     = 1700000000000L
+  private val Arn         = StreamArn("arn:aws:kinesis:eu-west-1:111122223333:stream/events")
+  private val Executors   = (1 to 8).map(i => ExecutorId(s"10.0.0.$i", i.toString)).toVector
+  private val RecordBytes = 200L
+
+  def main(args: Array[String]): Unit = {
+    val results = Sizes.map(n => n -> measure(n))
+    results.foreach { case (n, m) => println(m.json(n)) }
+    val ms = results.toMap.view.mapValues(_.totalMillis).toMap
+    println(f"""{"bench":"planning","ratio":"t(10000)/t(1000)","value":${ms(10000) / ms(1000)}%.2f,"goal":12}""")
+  }
+
+  private final case class Measured(steps: Seq[(String, Double)], offsetBytes: Int, probeBytes: Int, heapBytes: Long) {
+    def totalMillis: Double = steps.map(_._2).sum
+
+    def json(shards: Int): String = {
+      val each = steps.map { case (name, ms) => f""""$name":$ms%.3f""" }.mkString(",")
+      f"""{"bench":"planning","shards":$shards,"total_ms":$totalMillis%.3f,$each,"offset_json_bytes":$offsetBytes,""" +
+        s""""probe_request_bytes":$probeBytes,"catalog_and_offset_heap_bytes":$heapBytes}"""
+    }
+  }
+
+  private def measure(n: Int): Measured = {
+    val before = usedHeap()
+    val shards = (0 until n).map { i =>
+      Shard(f"shardId-$i%012d", Nil, HashKeyRange(BigInt(i), BigInt(i)), closed = false)
+    }
+    val start = KinesisOffset(
+      Map(Arn -> StreamOffset(Created, shards.map(s => s.id -> ShardProgress(at(s, 0), entered = None)).toMap))
+    )
+    val lineage = Lineage(shards)
+    val heap    = usedHeap() - before
+    val tips    = shards.map { s =>
+      val key = ShardKey(Arn, s.id)
+      key -> ShardTip(key, at(s, 100), 100, 100 * RecordBytes, Some(Created), Some(0L), None)
+    }.toMap
+    val rounds = (1 to Warmup + Rounds).map(turn => planOnce(lineage, start, tips, turn.toLong)).drop(Warmup)
+    val steps  = rounds.head.steps.map(_._1).map { name =>
+      val times = rounds.map(_.steps.collectFirst { case (`name`, ms) => ms }.get).sorted
+      name -> times(times.size / 2)
+    }
+    Measured(steps, rounds.head.offset.getBytes(UTF_8).length, sizeOf(rounds.head.probe), heap)
+  }
+
+  private final case class Round(steps: Seq[(String, Double)], offset: String, probe: java.io.Serializable)
+
+  private def planOnce(lineage: Lineage, start: KinesisOffset, tips: Map[ShardKey, ShardTip], turn: Long): Round = {
+    val steps                                 = Seq.newBuilder[(String, Double)]
+    def timed[A](name: String)(work: => A): A = {
+      val began = System.nanoTime()
+      val done  = work
+      steps += name -> (System.nanoTime() - began) / 1e6
+      done
+    }
+    val read     = timed("offset_read_ms")(OffsetJson.read(OffsetJson.write(start)))
+    val frontier = timed("frontier_ms") {
+      val f = Frontier(read, Map(Arn -> Frontier.Stream(Created, lineage, Vector.empty)))
+      require(f.reading.size == tips.size && f.lost.isEmpty && f.ending.isEmpty && !f.awaitsChildren)
+      f
+    }
+    val homes      = timed("assignment_ms")(ShardAssignment.assign(frontier.reading.keys, Executors))
+    val available  = tips.valuesIterator.map(t => Admission.Available(t.shard, t.records, t.bytes)).toVector
+    val half       = Admission.Limits(Some(50L * tips.size), None)
+    val allotments = timed("admission_ms")(Admission.divide(available, half, turn).get)
+    val end        = timed("end_ms")(frontier.end(allotments.map(a => a.shard -> tips(a.shard).position).toMap))
+    val json       = timed("offset_write_ms")(OffsetJson.write(end))
+    val ranges     = timed("ranges_ms")(start.rangesTo(end))
+    val home       = homes.iterator.flatMap { case (e, mine) => mine.map(_ -> e) }.toMap
+    timed("grouping_ms")(RangeGrouping.group(ranges, r => home.get(r.shard), _ => 100 * RecordBytes, 4))
+    Round(steps.result(), json, frontier.reading.toVector)
+  }
+
+  private def at(shard: Shard, ahead: Int) =
+    AfterSequenceNumber(
+      SequenceNumber.trusted(f"4968042592${shard.id.takeRight(8)}0316716009666593121580033988622${ahead}%07d")
+    )
+
+  private def sizeOf(value: java.io.Serializable): Int = {
+    val bytes = new ByteArrayOutputStream
+    new ObjectOutputStream(bytes).writeObject(value)
+    bytes.size
+  }
+
+  private def usedHeap(): Long = {
+    val runtime = Runtime.getRuntime
+    (1 to 3).foreach(_ => System.gc())
+    runtime.totalMemory - runtime.freeMemory
+  }
+}

@@ -1,0 +1,68 @@
+"""The examples, run as a reader runs them."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from orders import source
+
+EXAMPLES = Path(__file__).resolve().parent
+ORDERS = list(range(1, 21))
+
+
+def run(program: str) -> str:
+    command = [sys.executable, str(EXAMPLES / program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def orders(printed: str) -> list[int]:
+    return [
+        json.loads(data)["order"] for data in re.findall(r"^batch \d+: shardId-\d+ customer-\d (.*)$", printed, re.M)
+    ]
+
+
+def metrics(printed: str) -> list[dict[str, int]]:
+    lines = re.findall(r"^metrics \d+: (.*)$", printed, re.M)
+    return [{name: int(value) for name, value in (pair.split("=") for pair in line.split())} for line in lines]
+
+
+def test_polling_prints_each_order_once_and_its_metrics() -> None:
+    printed = run("polling.py")
+    assert sorted(orders(printed)) == ORDERS
+    shown = metrics(printed)
+    assert [batch["records"] for batch in shown] == [12, 8]
+    assert shown[0]["bytesPerRead"] > 0
+
+
+def test_fan_out_prints_its_consumer_each_order_once_and_its_subscriptions() -> None:
+    printed = run("fan_out.py")
+    lines = printed.splitlines()
+    assert lines[0] == "consumer kinesis-spark-example is ACTIVE"
+    assert lines[-1] == "consumer kinesis-spark-example is deregistered"
+    assert sorted(orders(printed)) == ORDERS
+    shown = metrics(printed)
+    assert [batch["records"] for batch in shown] == [12, 8]
+    assert {batch["subscriptionsLive"] for batch in shown} == {2}
+
+
+def test_a_stream_on_aws_is_read_from_five_minutes_ago_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["polling.py", "--stream", "payments", "--region", "eu-west-1"])
+    with source("") as options:
+        assert (options.stream_name, options.region, options.endpoint) == ("payments", "eu-west-1", None)
+        start = options.starting_position.timestamp
+    assert start is not None
+    assert timedelta(minutes=4) < datetime.now(timezone.utc) - start < timedelta(minutes=6)
+
+
+def test_a_region_without_a_stream_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["polling.py", "--region", "eu-west-1"])
+    with pytest.raises(SystemExit), source(""):
+        pass

@@ -1,0 +1,150 @@
+"""The pages say what the code does: names exist, links lead somewhere, permissions and metrics are those of queries."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import kinesis_spark
+from kinesis_spark import EnhancedFanOut, LocalKinesis, Polling, StreamConsumers, read_stream
+from kinesis_spark.fan_out import RecordPublisher
+from kinesis_spark.local import Record
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "polling-or-fan-out.md"
+TEXT = PAGE.read_text()
+# Spark's, and CloudWatch's.
+NAMES_OF_OTHERS = {"availableNow", "ReadProvisionedThroughputExceeded"}
+
+
+def in_code_font(text: str) -> set[str]:
+    return set(re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL)))
+
+
+def chapter(title: str) -> str:
+    """What is under a heading, up to the next."""
+    _, found, rest = TEXT.partition(f"# {title}\n")
+    assert found, f"{PAGE} has no heading {title!r}"
+    return re.split(r"^#+ ", rest, maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def first_cells(title: str) -> list[tuple[set[str], str]]:
+    """The rows of a chapter's table: the names in the first cell, and the second cell."""
+    rows = [line.split("|")[1:3] for line in chapter(title).splitlines() if line.startswith("| `")]
+    return [(in_code_font(names), meaning.strip()) for names, meaning in rows]
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", PAGE], ids=lambda page: page.name)
+def test_links_to_files_lead_somewhere(page: Path) -> None:
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", page.read_text()) if not link.startswith("https://")]
+    assert links
+    assert [link for link in links if not (page.parent / link).is_file()] == []
+
+
+def test_the_python_of_the_page_runs(spark: SparkSession) -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    exec(example, {**vars(kinesis_spark), "spark": spark})  # noqa: S102
+
+
+def test_every_option_exists(spark: SparkSession) -> None:
+    assert spark._jvm is not None
+    options = json.loads(spark._jvm.io.github.kinesisspark.config.OptionDocs.json())
+    known = {option["name"] for option in options} | NAMES_OF_OTHERS
+    known |= {name for names, _ in first_cells("Metrics") for name in names}
+    named = {name for name in in_code_font(TEXT) if re.fullmatch(r"[A-Za-z]+(\.?[A-Z]?[a-z]+)*(\.<stream>)?", name)}
+    camel = {name for name in named if re.search(r"[a-z][A-Z]|\.", name)} - {"StreamConsumers"}
+    assert "efo.consumerArn.<stream>" in camel
+    assert sorted(camel - known) == []
+
+
+def test_every_error_class_exists() -> None:
+    code = "".join(file.read_text() for file in (ROOT / "connector/src/main/scala").rglob("*.scala"))
+    classes = {name for names, _ in first_cells("Errors and logs") for name in names}
+    assert set(re.findall(r"KINESIS_\w+", TEXT)) == classes
+    assert sorted(name for name in classes if f'"{name}"' not in code) == []
+
+
+def test_the_methods_of_stream_consumers_are_all_of_them() -> None:
+    (listed,) = re.findall(r"`StreamConsumers\(spark, options\)` looks after .*?: (.*?)\.\n", TEXT, re.DOTALL)
+    assert in_code_font(listed) == {name for name in vars(StreamConsumers) if not name.startswith("_")}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a query did: the calls that it made, and the metrics that it showed."""
+
+    actions: frozenset[str]
+    metrics: frozenset[str]
+
+
+def control(kinesis: LocalKinesis, method: str, what: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    connection = http.client.HTTPConnection(kinesis.endpoint.removeprefix("http://"))
+    connection.request(method, f"/_testkit/{what}", json.dumps(body or {}))
+    answer: dict[str, Any] = json.load(connection.getresponse())
+    connection.close()
+    return answer
+
+
+def watch(spark: SparkSession, kinesis: LocalKinesis, publisher: RecordPublisher, checkpoint: Path) -> Seen:
+    """Runs a query to its end, loses the commit of its only batch, and runs it again, which reads the batch again."""
+    kinesis.put_records("events", [Record(f"key-{i}", b"data") for i in range(10)])
+    refusal = {"type": "serviceCode", "code": "LimitExceededException", "message": "too many", "status": 400}
+    control(kinesis, "POST", "faults", {"action": "RegisterStreamConsumer", "first": 1, "effect": refusal})
+    control(kinesis, "DELETE", "calls")
+    options = replace(kinesis.options("events"), record_publisher=publisher)
+    metrics: set[str] = set()
+    for _ in range(2):
+        query = (
+            read_stream(spark, options)
+            .writeStream.format("noop")
+            .option("checkpointLocation", str(checkpoint))
+            .trigger(availableNow=True)
+            .start()
+        )
+        assert query.awaitTermination(60)
+        metrics |= {name for progress in query.recentProgress for name in progress.sources[0].metrics}
+        for commit in (checkpoint / "commits").glob("*0*"):
+            commit.unlink()
+    counts = control(kinesis, "GET", "calls")["counts"]
+    return Seen(frozenset(count["action"] for count in counts), frozenset(metrics))
+
+
+def registered(spark: SparkSession, kinesis: LocalKinesis) -> RecordPublisher:
+    (consumer,) = StreamConsumers(spark, kinesis.options("events")).register("app")
+    return EnhancedFanOut(registration="none", consumer_arns=(consumer.arn,))
+
+
+@pytest.mark.parametrize(
+    ("title", "publisher"),
+    [
+        ("Polling", lambda *_: Polling()),
+        ("Fan-out, lazy or eager", lambda *_: EnhancedFanOut("app")),
+        ("Fan-out, lazy or eager", lambda *_: EnhancedFanOut("app", registration="eager")),
+        ("Fan-out, none", registered),
+    ],
+    ids=["polling", "lazy", "eager", "none"],
+)
+def test_a_query_needs_the_permissions_and_shows_the_metrics_of_the_page(
+    spark: SparkSession,
+    kinesis: LocalKinesis,
+    tmp_path: Path,
+    title: str,
+    publisher: Callable[[SparkSession, LocalKinesis], RecordPublisher],
+) -> None:
+    seen = watch(spark, kinesis, publisher(spark, kinesis), tmp_path / "checkpoint")
+    (policy,) = re.findall(r"```json\n(.*?)```", chapter(title), re.DOTALL)
+    allowed = [action for statement in json.loads(policy)["Statement"] for action in statement["Action"]]
+    assert sorted(f"kinesis:{action}" for action in seen.actions) == sorted(allowed)
+    listed = first_cells("Metrics")
+    expected = {
+        name for names, meaning in listed for name in names if title != "Polling" or not meaning.startswith("Fan-out:")
+    }
+    assert sorted(seen.metrics) == sorted(expected)
