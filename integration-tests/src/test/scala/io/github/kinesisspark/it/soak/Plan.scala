@@ -25,5 +25,5 @@ object Plan {
   }
 
   /** How long a deck lasts. */
-  private val Deal = 80.seconds
+  private val Deal = 100.seconds
 }

@@ -10,7 +10,7 @@ final class SoakSpec extends AnyFunSpec with Matchers {
 
   it("every record is read once and in order, and nothing is left behind, whatever happens meanwhile") {
     // In two minutes, a heap that has not come to its size yet can't be told from one that grows a little.
-    val settings = Soak.Settings(seed = 1, length = 60.seconds, interval = 5.seconds, heapSlack = 96 << 20)
+    val settings = Soak.Settings(seed = 1, length = 75.seconds, interval = 5.seconds, heapSlack = 96 << 20)
     SoakEfo.run(settings).complaints shouldBe empty
   }
 }
