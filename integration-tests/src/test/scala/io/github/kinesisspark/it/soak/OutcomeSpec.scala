@@ -62,7 +62,7 @@ final class OutcomeSpec extends AnyFunSpec with Matchers {
       .of(one)
       .grown(Threads.of(one :+ "aws-java-sdk-NettyEventLoop-0-2" :+ "kinesis-shard-readers-2")) shouldBe empty
     Threads.of(one).grown(Threads.of(one :+ "aws-java-sdk-NettyEventLoop-1-0")) should have size 1
-    Threads.of(one).all shouldBe 4
+    Threads.of(one :+ "block-manager-ask-thread-pool-1" :+ "kinesis-testkit-7").all shouldBe 4
   }
 
   it("watches for how long two subscriptions of one shard live together") {

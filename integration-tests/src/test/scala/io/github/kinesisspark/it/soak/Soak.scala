@@ -1,11 +1,9 @@
 package io.github.kinesisspark.it.soak
 
-import java.util.concurrent.{CountDownLatch, Executors, Future, TimeUnit}
 import java.util.concurrent.atomic.AtomicReference
 
 import scala.annotation.tailrec
 import scala.concurrent.duration._
-import scala.util.control.NonFatal
 
 import org.apache.spark.sql.DataFrame
 
@@ -26,16 +24,14 @@ final class Soak(settings: Soak.Settings, print: ujson.Obj => Unit) extends Auto
   private val query     = new SoakQuery(() => world.query(take))
   private val nemesis   = new Nemesis(world, query, producer, pace)
   private val watch     = new AtomicReference(Watch.start)
-  private val helpers   = Executors.newScheduledThreadPool(2)
-  private val broken    = new CountDownLatch(1)
-  private val cause     = new AtomicReference[Throwable]
+  private val helpers   = new Helpers
   private val began     = Deadline.now
   private var heap      = Heap(Vector.empty)
   private var reportAt  = began + settings.interval
 
   def run(): Outcome = {
-    val writing = every(50.millis)(producer.tick())
-    every(250.millis)(watch.updateAndGet(_.see(world.server.subscriptions.live, System.currentTimeMillis())): Unit)
+    val writing = helpers.every(50.millis)(producer.tick())
+    helpers.every(Beat)(watch.updateAndGet(_.see(world.server.subscriptions.live, System.currentTimeMillis())): Unit)
     warmUp()
     val warm = Threads.now()
     suffer()
@@ -99,7 +95,7 @@ final class Soak(settings: Soak.Settings, print: ujson.Obj => Unit) extends Auto
       nemesis.look()
       if (reportAt.isOverdue()) report()
       if (!holds && deadline.hasTimeLeft()) {
-        if (broken.await(Beat.min(deadline.timeLeft).toMillis.max(1), TimeUnit.MILLISECONDS)) throw cause.get
+        helpers.pause(Beat.min(deadline.timeLeft))
         wait()
       }
     }
@@ -126,6 +122,7 @@ final class Soak(settings: Soak.Settings, print: ujson.Obj => Unit) extends Auto
         "restarts"        -> number(query.restarts),
         "failures"        -> number(query.failures.size),
         "struck"          -> number(nemesis.struck.values.sum),
+        "opened"          -> number(world.server.subscriptions.opened),
         "resubscriptions" -> number(query.counters("resubscriptions")),
         "live"            -> number(world.server.subscriptions.live.size),
         "openShards"      -> number(world.server.streams.shards(world.stream).count(_.isOpen)),
@@ -137,22 +134,8 @@ final class Soak(settings: Soak.Settings, print: ujson.Obj => Unit) extends Auto
     )
   }
 
-  private def every(time: FiniteDuration)(work: => Unit): Future[_] = helpers.scheduleAtFixedRate(
-    () =>
-      try work
-      catch {
-        case NonFatal(e) =>
-          cause.set(e)
-          broken.countDown()
-          throw e
-      },
-    0,
-    time.toMillis,
-    TimeUnit.MILLISECONDS
-  )
-
   override def close(): Unit = {
-    helpers.shutdownNow()
+    helpers.close()
     try query.stop()
     finally world.close()
   }
@@ -160,7 +143,7 @@ final class Soak(settings: Soak.Settings, print: ujson.Obj => Unit) extends Auto
 
 object Soak {
 
-  /** @param length   of the nemesis' part
+  /** @param length    of the nemesis' part
     * @param interval  between two lines
     * @param heapSlack bytes that the heap may grow by
     */

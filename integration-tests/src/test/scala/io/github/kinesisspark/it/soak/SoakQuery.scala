@@ -10,7 +10,7 @@ import org.apache.spark.sql.streaming.StreamingQuery
 
 /** A query that is stopped and started again on one checkpoint. What it tells of itself is added up over all its runs.
   *
-  * @param open  starts it
+  * @param open starts it
   */
 final class SoakQuery(open: () => StreamingQuery) {
   private var query   = Option.empty[StreamingQuery]

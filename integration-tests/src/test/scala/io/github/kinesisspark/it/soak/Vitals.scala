@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 /** The threads there are.
   *
   * @param pools of the connector, its clients and the SDK, by the kind that their names tell
-  * @param all   of everybody, but for Spark's block manager, which takes its time to start 200
+  * @param all   of everybody, but for Spark's block manager and the server, whose own pools grow to their sizes in their time
   */
 final case class Threads(pools: Map[String, Int], all: Int) {
 
@@ -34,7 +34,7 @@ object Threads {
       .map(_.replaceFirst("-?\\d+$", ""))
       .distinct
       .groupMapReduce(_.replaceAll("\\d+", "#"))(_ => 1)(_ + _),
-    names.count(!_.startsWith("block-manager-"))
+    names.count(name => !Seq("block-manager-", "kinesis-testkit-").exists(name.startsWith))
   )
 
   /** Those that are there as long as their client or query. */
