@@ -29,7 +29,10 @@ val sparkJvmOptions = Seq(
   "java.base/sun.nio.cs",
   "java.base/sun.security.action",
   "java.base/sun.util.calendar"
-).map(p => s"--add-opens=$p=ALL-UNNAMED") ++ Seq("-XX:+IgnoreUnrecognizedVMOptions", "-Djdk.reflect.useDirectMethodHandle=false")
+).map(p => s"--add-opens=$p=ALL-UNNAMED") ++ Seq(
+  "-XX:+IgnoreUnrecognizedVMOptions",
+  "-Djdk.reflect.useDirectMethodHandle=false"
+)
 
 // The offset JSON and other JSON of ours: small, relocatable, no clash with Spark's Jackson.
 val ujson = "com.lihaoyi" %% "ujson" % Versions.ujson
@@ -41,7 +44,7 @@ val notOurs = Seq(
   ExclusionRule("software.amazon.awssdk", "apache5-client")
 )
 
-val spark      = "org.apache.spark"  %% "spark-sql"       % Versions.spark
+val spark      = "org.apache.spark"      %% "spark-sql"        % Versions.spark
 val awsKinesis = "software.amazon.awssdk" % "kinesis"          % Versions.awsSdk excludeAll (notOurs: _*)
 val awsNetty   = "software.amazon.awssdk" % "netty-nio-client" % Versions.awsSdk excludeAll (notOurs: _*)
 // Assumed roles (`roleArn`), and `AWS_WEB_IDENTITY_TOKEN_FILE` in the default chain.
@@ -49,9 +52,9 @@ val awsSts = "software.amazon.awssdk" % "sts" % Versions.awsSdk excludeAll (notO
 // STS is asked synchronously, by the smallest client there is.
 val awsHttp = "software.amazon.awssdk" % "url-connection-client" % Versions.awsSdk excludeAll (notOurs: _*)
 
-val scalatest   = "org.scalatest"     %% "scalatest"       % Versions.scalatest           % Test
-val scalacheck  = "org.scalatestplus" %% "scalacheck-1-18" % Versions.scalatestScalacheck % Test
-val archunit    = "com.tngtech.archunit" % "archunit"      % Versions.archunit            % Test
+val scalatest  = "org.scalatest"       %% "scalatest"       % Versions.scalatest           % Test
+val scalacheck = "org.scalatestplus"   %% "scalacheck-1-18" % Versions.scalatestScalacheck % Test
+val archunit   = "com.tngtech.archunit" % "archunit"        % Versions.archunit            % Test
 
 val shadedPackage = "io.github.kinesisspark.shaded"
 
@@ -61,11 +64,17 @@ val thinJarAside =
 
 /** A test JVM of its own: Spark keeps state per JVM, and sbt's heap is not the suite's. */
 val forkedTests = Seq(
-  Test / fork              := true,
-  Test / javaOptions      ++= sparkJvmOptions ++ Seq("-Xmx3g", "-Dspark.ui.enabled=false"),
+  Test / fork := true,
+  Test / javaOptions ++= sparkJvmOptions ++ Seq("-Xmx3g", "-Dspark.ui.enabled=false"),
   Test / parallelExecution := false,
-  Test / testOptions       += Tests.Argument(TestFrameworks.ScalaTest, "-oDF")
+  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF")
 )
+
+/** Those that take minutes have a JVM of their own each. */
+def suiteGroup(suite: String): String =
+  Seq("conformance", "ReadingSpec", "FanOutFaultsSpec", "soak").find(suite.contains(_)).getOrElse("others")
+
+Global / concurrentRestrictions += Tags.limit(Tags.ForkedTestGroup, 2)
 
 lazy val root = (project in file("."))
   .aggregate(connector, testkit, integrationTests, benchmarks)
@@ -77,7 +86,7 @@ lazy val connector = (project in file("connector"))
     thinJarAside,
     name := "kinesis-spark",
     libraryDependencies ++= Seq(
-      spark      % Provided,
+      spark % Provided,
       awsKinesis,
       awsNetty,
       awsSts,
@@ -89,7 +98,7 @@ lazy val connector = (project in file("connector"))
     ),
     assembly / assemblyJarName := s"kinesis-spark_2.13-${version.value}.jar",
     assembly / assemblyOption ~= (_.withIncludeScala(false)),
-    assembly / test        := {},
+    assembly / test               := {},
     assembly / assemblyShadeRules := Seq(
       ShadeRule
         .rename(
@@ -99,15 +108,17 @@ lazy val connector = (project in file("connector"))
         .inAll
     ),
     assembly / assemblyMergeStrategy := {
-      case PathList("META-INF", "services", _*)                        => MergeStrategy.filterDistinctLines
-      case PathList("META-INF", "io.netty.versions.properties")        => MergeStrategy.discard
-      case PathList("META-INF", "native-image", _*)                    => MergeStrategy.discard
-      case PathList("META-INF", "maven", _*)                           => MergeStrategy.discard
-      case PathList("META-INF", "versions", _*)                        => MergeStrategy.discard
-      case path if path.endsWith("module-info.class")                  => MergeStrategy.discard
+      case PathList("META-INF", "services", _*)                 => MergeStrategy.filterDistinctLines
+      case PathList("META-INF", "io.netty.versions.properties") => MergeStrategy.discard
+      case PathList("META-INF", "native-image", _*)             => MergeStrategy.discard
+      case PathList("META-INF", "maven", _*)                    => MergeStrategy.discard
+      case PathList("META-INF", "versions", _*)                 => MergeStrategy.discard
+      case path if path.endsWith("module-info.class")           => MergeStrategy.discard
+      // Ours needs no 2 MiB for each subscription.
+      case path if path.endsWith("eventstream/MessageDecoder.class") => MergeStrategy.preferProject
       case PathList("META-INF", file) if file.matches("(?i).*(LICENSE|NOTICE|DEPENDENCIES).*") => MergeStrategy.rename
-      case PathList("META-INF", _*)                                    => MergeStrategy.first
-      case _                                                           => MergeStrategy.deduplicate
+      case PathList("META-INF", _*)                                                            => MergeStrategy.first
+      case _ => MergeStrategy.deduplicate
     }
   )
 
@@ -118,8 +129,8 @@ lazy val testkit = (project in file("testkit"))
     name := "kinesis-spark-testkit",
     libraryDependencies ++= Seq(
       // HTTP/1.1 and HTTP/2 server; Spark relocates its own Jetty, so this one is safe in Spark's JVM.
-      "org.eclipse.jetty"       % "jetty-server"       % Versions.jetty,
-      "org.eclipse.jetty.http2" % "jetty-http2-server" % Versions.jetty,
+      "org.eclipse.jetty"       % "jetty-server"           % Versions.jetty,
+      "org.eclipse.jetty.http2" % "jetty-http2-server"     % Versions.jetty,
       "org.eclipse.jetty"       % "jetty-alpn-java-server" % Versions.jetty,
       // The service's two wire formats.
       "com.fasterxml.jackson.core"       % "jackson-databind"        % Versions.jackson,
@@ -136,28 +147,35 @@ lazy val testkit = (project in file("testkit"))
       awsNetty   % Test
     ),
     // `java -jar` for tests in other processes and other languages.
-    Compile / mainClass           := Some("io.github.kinesisspark.testkit.Main"),
-    assembly / mainClass          := (Compile / mainClass).value,
-    assembly / assemblyJarName    := s"kinesis-spark-testkit-${version.value}.jar",
+    Compile / mainClass              := Some("io.github.kinesisspark.testkit.Main"),
+    assembly / mainClass             := (Compile / mainClass).value,
+    assembly / assemblyJarName       := s"kinesis-spark-testkit-${version.value}.jar",
     assembly / assemblyMergeStrategy := {
       // Jetty finds its ALPN processors and HTTP encoders through service files.
-      case PathList("META-INF", "services", _*)                       => MergeStrategy.filterDistinctLines
+      case PathList("META-INF", "services", _*) => MergeStrategy.filterDistinctLines
       case PathList("META-INF", xs @ _*) if xs.lastOption.contains("module-info.class") => MergeStrategy.discard
-      case "module-info.class"                                        => MergeStrategy.discard
-      case PathList("META-INF", "MANIFEST.MF")                        => MergeStrategy.discard
-      case PathList("META-INF", _*)                                   => MergeStrategy.first
-      case other                                                      => (assembly / assemblyMergeStrategy).value(other)
+      case "module-info.class"                                                          => MergeStrategy.discard
+      case PathList("META-INF", "MANIFEST.MF")                                          => MergeStrategy.discard
+      case PathList("META-INF", _*)                                                     => MergeStrategy.first
+      case other => (assembly / assemblyMergeStrategy).value(other)
     }
   )
 
 lazy val integrationTests = (project in file("integration-tests"))
-  .dependsOn(connector % "test->compile;test->test;provided->provided", testkit % "test->compile")
+  .dependsOn(connector % "test->compile;test->test;provided->provided", testkit % "test->compile;test->test")
   .settings(forkedTests)
   .settings(
-    name           := "kinesis-spark-integration-tests",
-    publish / skip := true,
+    name            := "kinesis-spark-integration-tests",
+    publish / skip  := true,
     assembly / skip := true,
     libraryDependencies ++= Seq(spark % Test, scalatest, scalacheck),
+    // Suites mostly wait for queries and servers, so a few JVMs share the work, two at a time.
+    Test / testGrouping := {
+      val run = (Test / forkOptions).value
+      (Test / definedTests).value.groupBy(test => suiteGroup(test.name)).toSeq.sortBy(_._1).map { case (name, tests) =>
+        Tests.Group(name, tests, Tests.SubProcess(run))
+      }
+    },
     // The tests run in a JVM of their own, which knows sbt's environment but not its system properties.
     Test / javaOptions ++= sys.props.get("KINESIS_TARGETS").map(names => s"-DKINESIS_TARGETS=$names").toSeq,
     // The testkit's logger is for its own process; inside Spark's JVM, Spark's is used.
@@ -171,7 +189,7 @@ lazy val benchmarks = (project in file("benchmarks"))
     publish / skip  := true,
     assembly / skip := true,
     fork            := true,
-    javaOptions    ++= sparkJvmOptions,
+    javaOptions ++= sparkJvmOptions,
     libraryDependencies ++= Seq(spark),
     excludeDependencies += ExclusionRule("org.slf4j", "slf4j-simple")
   )

@@ -5,20 +5,20 @@ object Versions {
   val scala = "2.13.18"
 
   // What users run on. The JAR is compiled against this Spark and runs on 4.0 and later.
-  val spark = "4.2.0"
+  val spark  = "4.2.0"
   val awsSdk = "2.52.0"
 
   // Spark's own Jackson, so that tests which run the testkit inside Spark's JVM see one version.
   val jackson = "2.21.2"
-  val jetty = "12.1.14"
+  val jetty   = "12.1.14"
   // The one that awsSdk brings.
   val eventstream = "1.0.1"
-  val ujson = "4.3.2"
-  val slf4j = "2.0.18"
-  val picocli = "4.7.7"
+  val ujson       = "4.3.2"
+  val slf4j       = "2.0.18"
+  val picocli     = "4.7.7"
 
-  val scalatest = "3.2.20"
-  val scalacheck = "1.20.0"
+  val scalatest           = "3.2.20"
+  val scalacheck          = "1.20.0"
   val scalatestScalacheck = "3.2.19.0"
-  val archunit = "1.5.0"
+  val archunit            = "1.5.0"
 }

@@ -49,6 +49,12 @@ def test_one_file_alone_stands_in_sparks_packages() -> None:
     assert in_spark == {"ClusterExecutors"}
 
 
+def test_the_decoder_of_event_streams_is_ours() -> None:
+    """The SDK's library has one of this name, which takes 2 MiB of heap for each subscription."""
+    decoder = "io/github/kinesisspark/shaded/software/amazon/eventstream/MessageDecoder"
+    assert [name for name in entries() if name.startswith(decoder)] == [f"{decoder}$Begun.class", f"{decoder}.class"]
+
+
 def test_nothing_of_spark_scala_or_the_logging_api_is_inside() -> None:
     foreign = ("scala/", "org/slf4j/", "org/apache/spark/sql/", "org/apache/spark/internal/")
     assert [name for name in entries() if name.startswith(foreign)] == []

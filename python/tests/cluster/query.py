@@ -13,7 +13,15 @@ from pyspark import TaskContext
 from pyspark.sql.functions import col, udf
 from pyspark.sql.types import StringType
 
-from kinesis_spark import KinesisOptions, StartingPosition, StaticCredentials, read_stream, session
+from kinesis_spark import (
+    EnhancedFanOut,
+    KinesisOptions,
+    Polling,
+    StartingPosition,
+    StaticCredentials,
+    read_stream,
+    session,
+)
 
 # A task that takes this long is worth a speculative copy; the copy ends first and the original is killed.
 SLOW_S = 60
@@ -47,6 +55,7 @@ def main(arguments: dict[str, str]) -> None:
         credentials=StaticCredentials("local", "local"),
         starting_position=StartingPosition.trim_horizon(),
         max_records_per_trigger=int(arguments["max_records"]),
+        record_publisher=EnhancedFanOut("cluster") if arguments["publisher"] == "efo" else Polling(),
     )
     text = col("data").cast("string")
     query = (

@@ -34,6 +34,7 @@ class ClusterQuery:
             "checkpoint": str(directory / "checkpoint"),
             "max_records": "100000",
             "attempts": "no",
+            "publisher": "polling",
             "settings": "{}",
             **more,
         }
@@ -107,9 +108,18 @@ def put(kinesis: LocalKinesis, prefix: str, count: int) -> list[str]:
     return texts
 
 
-def test_a_killed_executor_costs_no_record_and_doubles_none(stream: LocalKinesis, tmp_path: Path) -> None:
+def assert_no_consumer_is_left(kinesis: LocalKinesis) -> None:
+    arn = kinesis.client.call("DescribeStreamSummary", StreamName="events")["StreamDescriptionSummary"]["StreamARN"]
+    assert kinesis.client.call("ListStreamConsumers", StreamARN=arn)["Consumers"] == []
+
+
+@pytest.mark.parametrize("publisher", ["polling", "efo"])
+def test_a_killed_executor_costs_no_record_and_doubles_none(
+    stream: LocalKinesis, tmp_path: Path, publisher: str
+) -> None:
     texts = put(stream, "before", 2000)
-    with running(ClusterQuery(tmp_path, stream, "local-cluster[2,1,1024]", max_records="250")) as query:
+    cluster = "local-cluster[2,1,1024]"
+    with running(ClusterQuery(tmp_path, stream, cluster, max_records="250", publisher=publisher)) as query:
         wait_until(lambda: len(query.written()) >= 500, "the first batches")
         executors = wait_until(lambda: pids if len(pids := query.executors()) == 2 else None, "two executors")
         os.kill(executors[0], signal.SIGKILL)
@@ -118,6 +128,7 @@ def test_a_killed_executor_costs_no_record_and_doubles_none(stream: LocalKinesis
         outcome = query.stop()
     assert outcome["failure"] is None
     assert Counter(query.written()) == Counter(texts)
+    assert_no_consumer_is_left(stream)
 
 
 def test_records_come_from_the_readers_buffers_on_their_own_executors(stream: LocalKinesis, tmp_path: Path) -> None:

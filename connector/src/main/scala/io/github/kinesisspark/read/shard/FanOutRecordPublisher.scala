@@ -137,7 +137,8 @@ final class FanOutRecordPublisher(
     val (next, commands) =
       Subscription.step(before, event, policy, System.nanoTime(), ThreadLocalRandom.current.nextDouble())
     subscription = next
-    if (why.fault.isDefined) lastTrouble = why.fault
+    // What an old call still says is none of this one's troubles.
+    if (commands.nonEmpty && why.fault.isDefined) lastTrouble = why.fault
     if (next.troubles.inARow > before.troubles.inARow) tellSetback(event, why)
     commands.foreach {
       case Command.Subscribe(number, at) => subscribe(number, at)

@@ -31,8 +31,8 @@ final class SubscriptionCall(request: SubscribeToShardRequest, client: KinesisAs
   /** Ends the call; the service may count it for a while longer. */
   def cancel(): Unit = {
     cancelled = true
-    flow.foreach(_.cancel())
-    answer.cancel(true): Unit
+    // Not both: cancelling the answer of an open stream makes the SDK log what it calls an unhandled exception.
+    flow.fold(answer.cancel(true): Unit)(_.cancel())
   }
 
   override def onSubscribe(opened: Flow): Unit = {

@@ -17,6 +17,7 @@ final class TargetConformance(target: KinesisTarget)
     with IteratorScenarios
     with GetRecordsScenarios
     with ReshardScenarios
+    with SubscribeScenarios
     with LimitScenarios
     with ExpiryScenarios {
 
@@ -30,6 +31,7 @@ final class TargetConformance(target: KinesisTarget)
   iteratorScenarios()
   getRecordsScenarios()
   reshardScenarios()
+  subscribeScenarios()
   limitScenarios()
   expiryScenarios()
   everyDifferenceIsShown()

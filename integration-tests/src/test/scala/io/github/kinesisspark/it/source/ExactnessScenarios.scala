@@ -14,9 +14,10 @@ import org.scalatest.Suites
 import io.github.kinesisspark.it.KinesisTarget
 
 /** The one promise: a batch is the same records, whenever, wherever and however often it is read. */
-final class ExactnessScenarios(target: KinesisTarget) extends SourceSuite(target.service) {
-  override def suiteName: String = s"Exactness on $target"
-  override def suiteId: String   = s"${getClass.getName}-$target"
+final class ExactnessScenarios(target: KinesisTarget, override protected val mode: Mode)
+    extends SourceSuite(target.service) {
+  override def suiteName: String = s"Exactness on $target by $mode"
+  override def suiteId: String   = s"${getClass.getName}-$target-$mode"
 
   describe("a batch") {
 
@@ -141,4 +142,5 @@ final class ExactnessScenarios(target: KinesisTarget) extends SourceSuite(target
   }
 }
 
-class ExactnessSpec extends Suites(KinesisTarget.selected.map(new ExactnessScenarios(_)): _*)
+class ExactnessSpec
+    extends Suites(KinesisTarget.selected.flatMap(target => Mode.both.map(new ExactnessScenarios(target, _))): _*)

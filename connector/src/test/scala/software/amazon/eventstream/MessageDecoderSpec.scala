@@ -1,0 +1,66 @@
+package software.amazon.eventstream
+
+import java.nio.ByteBuffer
+import java.util
+
+import scala.collection.mutable.ListBuffer
+import scala.jdk.CollectionConverters._
+
+import org.scalacheck.Gen
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+/** The library's own encoder tells what the decoder must give. */
+class MessageDecoderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+  private val messages: Gen[Message] = for {
+    headers <- Gen.mapOfN(3, Gen.zip(Gen.identifier.map(_.take(50)), Gen.identifier.map(HeaderValue.fromString(_))))
+    size    <- Gen.frequency(1 -> Gen.const(0), 8 -> Gen.choose(1, 300), 1 -> Gen.choose(1000, 100000))
+    byte    <- Gen.choose(0, 127)
+  } yield new Message(headers.asJava, Array.fill(size)(byte.toByte))
+
+  private def bytesOf(all: Seq[Message]): Array[Byte] = {
+    val encoded = all.map(_.toByteBuffer)
+    val out     = ByteBuffer.allocate(encoded.map(_.remaining).sum)
+    encoded.foreach(out.put)
+    out.array
+  }
+
+  private def shown(m: Message) = (m.getHeaders.asScala.toMap, m.getPayload.toVector)
+
+  describe("the decoder of event streams") {
+    it("gives every message once, in order, however the stream is cut") {
+      forAll(Gen.listOf(messages), Gen.choose(1, 5000), minSuccessful(200)) { (sent, most) =>
+        val bytes   = bytesOf(sent)
+        val decoder = new MessageDecoder
+        val got     = ListBuffer.empty[Message]
+        bytes.grouped(most).foreach(part => got ++= decoder.feed(ByteBuffer.wrap(part)).getDecodedMessages().asScala)
+        got.toSeq.map(shown) shouldBe sent.map(shown)
+        decoder.getDecodedMessages() shouldBe empty
+      }
+    }
+
+    it("is fed byte by byte as well, and hands the messages on where a consumer takes them") {
+      val sent    = Seq.fill(3)(new Message(util.Map.of("a", HeaderValue.fromString("b")), Array[Byte](1, 2, 3)))
+      val got     = ListBuffer.empty[Message]
+      val decoder = new MessageDecoder(m => got.append(m): Unit)
+      bytesOf(sent).foreach(b => decoder.feed(Array(b)))
+      got.toSeq.map(shown) shouldBe sent.map(shown)
+    }
+
+    it("refuses a damaged message, wherever the damage is") {
+      val sound = bytesOf(Seq(new Message(util.Map.of("a", HeaderValue.fromString("b")), Array[Byte](1, 2, 3))))
+      for (at <- sound.indices) {
+        val damaged = sound.updated(at, (sound(at) ^ 1).toByte)
+        withClue(s"byte $at: ")(
+          an[IllegalArgumentException] should be thrownBy new MessageDecoder().feed(ByteBuffer.wrap(damaged))
+        )
+      }
+    }
+
+    it("is the one that the SDK meets") {
+      val source = classOf[MessageDecoder].getProtectionDomain.getCodeSource.getLocation
+      source should not be classOf[Message].getProtectionDomain.getCodeSource.getLocation
+    }
+  }
+}
