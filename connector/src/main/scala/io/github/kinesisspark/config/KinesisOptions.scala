@@ -252,7 +252,7 @@ object KinesisOptions {
     OptionValue.boolean,
     default = Some("true"),
     doc =
-      "Whether a query that is stopped deregisters the consumer that it found or registered by name. After a crash the " +
+      "Whether a query that stops, ends or fails deregisters the consumer that it found or registered by name. After a crash the " +
         "consumer stays, is charged for, and is found again. Not with `none`.",
     values = Seq("true", "false")
   )
