@@ -44,6 +44,8 @@ object KinesisOffset {
 final case class StreamOffset(createdMillis: Long, shards: SortedMap[String, ShardProgress])
 
 object StreamOffset {
+  val noShards: SortedMap[String, ShardProgress] = TreeMap.empty
+
   def apply(createdMillis: Long, shards: Iterable[(String, ShardProgress)]): StreamOffset =
     new StreamOffset(createdMillis, TreeMap.from(shards))
 }

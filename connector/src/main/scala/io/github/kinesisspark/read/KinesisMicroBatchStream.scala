@@ -53,10 +53,16 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   private var bounds     = Option.empty[AvailableNow]
   private var seen       = KinesisOffset.initial
   private var turn       = 0L
+  private var recent     = Vector.empty[KinesisSourceOffset]
 
   override def initialOffset(): Offset = KinesisSourceOffset(KinesisOffset.initial)
 
-  override def deserializeOffset(json: String): Offset = KinesisSourceOffset(OffsetJson.read(json))
+  /** Spark writes every offset it gets and reads it again, several times a batch; at ten thousand shards that is worth
+    * remembering.
+    */
+  override def deserializeOffset(json: String): Offset = recent.find(_.json == json).getOrElse {
+    remember(KinesisSourceOffset(OffsetJson.read(json)))
+  }
 
   override def getDefaultReadLimit: ReadLimit = AdmissionLimits.toSpark(options.admission)
 
@@ -85,7 +91,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       metrics = metrics.next(tips, cuts, readers.totals, publishing.calls)
       if (frontier.hasNewStreams || moved.exists { case (shard, to) => !frontier.reading.get(shard).contains(to) }) {
         minimum.batchPlanned(System.nanoTime())
-        KinesisSourceOffset(frontier.end(moved))
+        remember(KinesisSourceOffset(frontier.end(moved)))
       } else start
     }
   }
@@ -120,6 +126,11 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       finally catalog.close()
 
   override def toString: String = s"KinesisSource[${catalog.streams.map(_.arn.name).mkString(", ")}]"
+
+  private def remember(offset: KinesisSourceOffset): KinesisSourceOffset = {
+    recent = (offset +: recent).take(RememberedOffsets)
+    offset
+  }
 
   private def frontierAt(from: KinesisOffset): Frontier = {
     val frontier = viewOf(from)
@@ -189,6 +200,9 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
 }
 
 object KinesisMicroBatchStream {
+
+  /** A batch's start and end, and those before. */
+  private val RememberedOffsets = 4
 
   /** How long shards that say nothing may hold up the answer that nothing new is there. */
   private val SettlingPatience = 5.seconds

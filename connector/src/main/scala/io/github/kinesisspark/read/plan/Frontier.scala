@@ -48,16 +48,14 @@ final case class Frontier(start: KinesisOffset, streams: Map[StreamArn, Frontier
     */
   def end(moved: collection.Map[ShardKey, ShardPosition]): KinesisOffset = KinesisOffset(
     streams.map { case (arn, stream) =>
-      val before = start.streams.get(arn).fold(Map.empty[String, ShardProgress])(_.shards.view.mapValues(known).toMap)
-      val after  = (before ++ entering(arn)).map { case (id, p) =>
-        id -> p.copy(position = moved.getOrElse(ShardKey(arn, id), p.position))
-      }
+      val before = start.streams.get(arn).fold(StreamOffset.noShards)(_.shards)
+      // The tree of ten thousand shards keeps its shape: nothing is sorted again.
+      val after = before.transform((id, p) => ShardProgress(moved.getOrElse(ShardKey(arn, id), p.position))) ++
+        entering(arn).map { case (id, p) => id -> p.copy(position = moved.getOrElse(ShardKey(arn, id), p.position)) }
       val retired = stream.lineage.retiring(after).filter(before.get(_).exists(_.position == ShardEnd))
-      arn -> StreamOffset(stream.createdMillis, after -- retired)
+      arn -> new StreamOffset(stream.createdMillis, after -- retired)
     }
   )
-
-  private def known(progress: ShardProgress) = progress.copy(entered = None)
 
   private def enteringShards = for {
     (arn, shards)  <- entering.iterator
