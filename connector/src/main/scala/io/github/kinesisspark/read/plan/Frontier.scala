@@ -32,11 +32,13 @@ final case class Frontier(start: KinesisOffset, streams: Map[StreamArn, Frontier
   /** A stream nobody has begun yet: where it begins is stored at once, before any data is. */
   def hasNewStreams: Boolean = streams.keys.exists(!start.streams.contains(_))
 
-  /** Finished shards whose children the listing doesn't show: it is older than their end. */
-  def awaitsChildren: Boolean = start.streams.exists { case (arn, offset) =>
-    val lineage = streams(arn).lineage
-    offset.shards.exists { case (id, p) => p.position == ShardEnd && !lineage.knowsChildrenOf(id) }
-  }
+  /** Streams with finished shards whose children the listing doesn't show: it is older than their end. */
+  def awaitingChildren: Set[StreamArn] = start.streams.iterator.collect {
+    case (arn, offset) if offset.shards.exists { case (id, p) =>
+          p.position == ShardEnd && streams(arn).lineage.awaitsChildrenOf(id)
+        } =>
+      arn
+  }.toSet
 
   /** Shards that are neither finished nor listed any more. */
   def lost: Vector[ShardKey] = start.streams.iterator.flatMap { case (arn, offset) =>
