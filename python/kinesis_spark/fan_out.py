@@ -76,8 +76,8 @@ class EnhancedFanOut:
             already when the stream is loaded, `none` never (then each stream needs one of `consumer_arns`).
         consumer_arns: consumers that are registered already, one for each stream that is to be read through such a
             one. The query never deregisters them.
-        deregister_on_stop: whether a query that is stopped deregisters the consumer that it found or registered by
-            name.
+        deregister_on_stop: whether a query that stops, ends or fails deregisters the consumer that it found or
+            registered by name.
         register_stream_consumer: how RegisterStreamConsumer is tried again.
         deregister_stream_consumer: how DeregisterStreamConsumer is tried again.
         list_stream_consumers: how ListStreamConsumers is tried again.

@@ -26,7 +26,7 @@ from kinesis_spark.options import KinesisOptions
 from kinesis_spark.position import StartingPosition
 
 _STOP_S = 10.0
-_QUOTED_LOG_CHARACTERS = 2000
+_QUOTED_LOG_CHARACTERS = 4000
 
 
 def server_command(arguments: Sequence[str]) -> list[str]:

@@ -45,7 +45,9 @@ private[config] final class FanOutParser(
     val choice  = read.registration match {
       case None =>
         without.foreach { ref =>
-          problems += s"'${registration.name}' is none, but stream $ref has no consumer: set 'efo.consumerArn.${ref.name}' to the ARN of a consumer " +
+          val isNamesake = streams.count(_._1.name == ref.name) > 1
+          val stream     = if (isNamesake) ref.toString else ref.name
+          problems += s"'${registration.name}' is none, but stream $ref has no consumer: set 'efo.consumerArn.$stream' to the ARN of a consumer " +
             "that is registered for it."
         }
         if (general.has(deregisterOnStop) && read.deregister)

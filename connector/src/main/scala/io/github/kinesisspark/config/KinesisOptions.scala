@@ -17,7 +17,9 @@ object KinesisOptions {
     "streamName",
     "list",
     OptionValue.list(OptionValue.streamName, _.name),
-    doc = "The stream to read, or several, comma-separated. Either this or `streamArn` is required."
+    doc =
+      "The stream to read, or several, comma-separated. Either this or `streamArn` is required; streams that share a name, " +
+        "in several regions or accounts, are named by `streamArn`."
   )
 
   val streamArn: Opt[Seq[StreamRef]] = option(
@@ -75,8 +77,10 @@ object KinesisOptions {
     "boolean",
     OptionValue.boolean,
     default = Some("true"),
-    doc = "Whether the query fails when records were removed (past the stream's retention) before it had read them. " +
-      "With `false` it warns and goes on with the oldest records that are left.",
+    doc =
+      "Whether the query fails when records were removed (past the stream's retention) before it had read them, or when a " +
+        "stream of the checkpoint is not in the list any more. With `false` it warns and goes on with the oldest records that " +
+        "are left, or without that stream.",
     values = Seq("true", "false")
   )
 
@@ -252,7 +256,7 @@ object KinesisOptions {
     OptionValue.boolean,
     default = Some("true"),
     doc =
-      "Whether a query that is stopped deregisters the consumer that it found or registered by name. After a crash the " +
+      "Whether a query that stops, ends or fails deregisters the consumer that it found or registered by name. After a crash the " +
         "consumer stays, is charged for, and is found again. Not with `none`.",
     values = Seq("true", "false")
   )

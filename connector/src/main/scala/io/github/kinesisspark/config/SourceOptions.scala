@@ -11,12 +11,14 @@ import scala.concurrent.duration.FiniteDuration
   * travel to executors.
   *
   * @param streams                in the user's order, one or more
+  * @param client                 for streams that nothing is said of: those that are not in the list any more
   * @param failOnDataLoss         whether records that are gone before they were read end the query
   * @param shardDiscoveryInterval how often each stream's shards are listed
   * @param readerBufferSize       bytes that readers of one executor and query may hold
   */
 final case class SourceOptions(
     streams: Seq[StreamOptions],
+    client: ClientOptions,
     recordPublisher: RecordPublisherKind,
     failOnDataLoss: Boolean,
     admission: AdmissionOptions,

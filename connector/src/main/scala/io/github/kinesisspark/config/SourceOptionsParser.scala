@@ -39,12 +39,13 @@ private[config] object SourceOptionsParser {
     def sourceOptions(): Option[SourceOptions] = {
       val admitted  = admission()
       val perStream = eachStream()
+      val client    = clientOf(general, baseCredentials())
       val publisher = fanOut.publisher()
       val loss      = general.value(failOnDataLoss)
       val discovery = general.value(shardDiscoveryInterval)
       val buffer    = general.value(readerBufferSize)
-      for (p <- publisher; a <- admitted; l <- loss; d <- discovery; b <- buffer)
-        yield SourceOptions(perStream, p, l, a, d, b)
+      for (c <- client; p <- publisher; a <- admitted; l <- loss; d <- discovery; b <- buffer)
+        yield SourceOptions(perStream, c, p, l, a, d, b)
     }
 
     def consumerOptions(): Option[ConsumerOptions] = {
@@ -91,7 +92,8 @@ private[config] object SourceOptionsParser {
             }
             None
           case several =>
-            problems += s"'${g.key}': '$stream' may be ${several.mkString(" or ")}. Write the stream's exact name or its ARN."
+            val write = if (several.map(_.name).distinct.size == 1) "its ARN instead of its name" else "its exact name"
+            problems += s"'${g.key}': '$stream' may be ${several.mkString(" or ")}. Write $write."
             None
         }
       }
@@ -103,14 +105,17 @@ private[config] object SourceOptionsParser {
       val where = view.value(region)
       for (r <- where; arn <- ref.arn if arn.region != r)
         problems += s"'${view.key(region)}' is $r, but ${arn.text} is in ${arn.region}. Leave '${region.name}' out: the ARN tells it."
+      for (client <- clientOf(view, base); position <- view.value(startingPosition))
+        yield StreamOptions(ref, client, position)
+    }
+
+    private def clientOf(view: OptionView, base: CredentialsOptions): Option[ClientOptions] = {
       val credentials = view.value(roleArn) match {
         case Some(role) =>
           view.value(roleSessionName).map(CredentialsOptions.AssumeRole(base, role, view.value(externalId), _))
         case None => Some(base)
       }
-      val address = view.value(endpoint)
-      for (c <- credentials; position <- view.value(startingPosition))
-        yield StreamOptions(ref, ClientOptions(where, address, c), position)
+      credentials.map(ClientOptions(view.value(region), view.value(endpoint), _))
     }
 
     private def baseCredentials(): CredentialsOptions = {

@@ -16,12 +16,17 @@ final case class KinesisOffset(streams: Map[StreamArn, StreamOffset]) {
       (id, progress) <- stream.shards.iterator
     } yield ShardKey(arn, id) -> progress
 
-  /** The ranges of a batch that starts at this offset and ends at `end`; shards that did not move have none.
+  /** The ranges of a batch that starts at this offset and ends at `end`; shards that did not move have none, nor has a
+    * stream that the end has dropped as a whole: it was taken out of the list.
     *
     * @throws OffsetException where the two are not of one history: a shard is left out that was not at its end
     */
   def rangesTo(end: KinesisOffset): Vector[ShardRange] = {
-    for ((shard, progress) <- shards if progress.position != ShardPosition.ShardEnd && end.progress(shard).isEmpty)
+    for {
+      (shard, progress) <- shards
+      if progress.position != ShardPosition.ShardEnd && end.streams
+        .contains(shard.stream) && end.progress(shard).isEmpty
+    }
       throw new OffsetException(
         s"$shard is at ${ShardPosition.encode(progress.position)} in the batch's start and missing in its end"
       )
@@ -44,6 +49,8 @@ object KinesisOffset {
 final case class StreamOffset(createdMillis: Long, shards: SortedMap[String, ShardProgress])
 
 object StreamOffset {
+  val noShards: SortedMap[String, ShardProgress] = TreeMap.empty
+
   def apply(createdMillis: Long, shards: Iterable[(String, ShardProgress)]): StreamOffset =
     new StreamOffset(createdMillis, TreeMap.from(shards))
 }

@@ -1,8 +1,10 @@
 package io.github.kinesisspark.position
 
-/** A shard's place in the world: offsets, assignments and readers are keyed by it. */
+/** A shard's place in the world: offsets, assignments and readers are keyed by it. As a text it holds the stream's ARN, because
+  * streams of several regions may share a name.
+  */
 final case class ShardKey(stream: StreamArn, shardId: String) {
-  override def toString: String = s"${stream.name}/$shardId"
+  override def toString: String = s"$stream/$shardId"
 }
 
 /** The part of the 128-bit hash space that a shard takes, both ends within. */

@@ -36,7 +36,8 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
 
   private val log        = LoggerFactory.getLogger(classOf[KinesisMicroBatchStream])
   private val catalog    = new ShardCatalog(options)
-  private val publishing = Publishing.of(options)
+  private val former     = new FormerStreams(options.client, catalog.reads)
+  private val publishing = closingUnlessMade(catalog)(Publishing.of(options))
   private val readers    = new ReaderFleet(
     new Prober(sc),
     ReaderConfig(
@@ -53,10 +54,16 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   private var bounds     = Option.empty[AvailableNow]
   private var seen       = KinesisOffset.initial
   private var turn       = 0L
+  private var recent     = Vector.empty[KinesisSourceOffset]
 
   override def initialOffset(): Offset = KinesisSourceOffset(KinesisOffset.initial)
 
-  override def deserializeOffset(json: String): Offset = KinesisSourceOffset(OffsetJson.read(json))
+  /** Spark writes every offset it gets and reads it again, several times a batch; at ten thousand shards that is worth
+    * remembering.
+    */
+  override def deserializeOffset(json: String): Offset = recent.find(_.json == json).getOrElse {
+    remember(KinesisSourceOffset(OffsetJson.read(json)))
+  }
 
   override def getDefaultReadLimit: ReadLimit = AdmissionLimits.toSpark(options.admission)
 
@@ -64,8 +71,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) is called instead")
 
   override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
-    val from = offsetOf(start)
-    catalog.check(from)
+    val from = catalog.accept(offsetOf(start))
     catalog.refreshIfDue()
     val frontier = frontierAt(from)
     val lost     = loseOrFail(frontier)
@@ -85,7 +91,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       metrics = metrics.next(tips, cuts, readers.totals, publishing.calls)
       if (frontier.hasNewStreams || moved.exists { case (shard, to) => !frontier.reading.get(shard).contains(to) }) {
         minimum.batchPlanned(System.nanoTime())
-        KinesisSourceOffset(frontier.end(moved))
+        remember(KinesisSourceOffset(frontier.end(moved)))
       } else start
     }
   }
@@ -97,16 +103,18 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   override def prepareForTriggerAvailableNow(): Unit = bounds = Some(new AvailableNow(catalog.serviceTime()))
 
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
+    val to = offsetOf(end)
     // After a restart this comes first, before anybody looked at the checkpoint.
-    catalog.check(offsetOf(end))
-    val ranges = offsetOf(start).rangesTo(offsetOf(end))
+    catalog.accept(to)
     readers
-      .group(ranges)
+      .group(former.readable(offsetOf(start).rangesTo(to), to))
       .map(group => KinesisInputPartition(group.ranges, group.executor.map(_.location).toVector): InputPartition)
       .toArray
   }
 
-  override def createReaderFactory(): PartitionReaderFactory = new KinesisPartitionReaderFactory(readers.config)
+  override def createReaderFactory(): PartitionReaderFactory = new KinesisPartitionReaderFactory(
+    readers.config.copy(streams = readers.config.streams ++ former.access)
+  )
 
   override def metrics(latestConsumedOffset: Optional[Offset]): util.Map[String, String] = metrics.toJava
 
@@ -121,10 +129,16 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
 
   override def toString: String = s"KinesisSource[${catalog.streams.map(_.arn.name).mkString(", ")}]"
 
+  private def remember(offset: KinesisSourceOffset): KinesisSourceOffset = {
+    recent = (offset +: recent).take(RememberedOffsets)
+    offset
+  }
+
   private def frontierAt(from: KinesisOffset): Frontier = {
     val frontier = viewOf(from)
-    if (frontier.awaitsChildren) {
-      catalog.refreshSoon()
+    val waiting  = frontier.awaitingChildren
+    if (waiting.nonEmpty) {
+      catalog.refreshSoon(waiting)
       viewOf(from)
     } else frontier
   }
@@ -172,7 +186,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   private def failIfAny(tips: Map[ShardKey, ShardTip], from: KinesisOffset): Unit = {
     val failed         = tips.values.toVector.flatMap(tip => tip.failure.map(tip.shard -> _))
     val (gone, broken) = failed.partition(_._2.errorClass == FaultClassifier.NotFound)
-    if (gone.nonEmpty) catalog.refresh()
+    catalog.refresh(gone.map(_._1.stream).distinct)
     val lost    = viewOf(from).lost.toSet
     val missing = gone.filterNot { case (shard, _) => lost(shard) }
     val renewed = missing.map(_._1.stream).distinct.filter(publishing.renew).toSet
@@ -182,6 +196,14 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       throw new KinesisException(failure.errorClass, failure.message)
   }
 
+  private def closingUnlessMade[A](resource: AutoCloseable)(make: => A): A =
+    try make
+    catch {
+      case e: Throwable =>
+        resource.close()
+        throw e
+    }
+
   private def offsetOf(offset: Offset): KinesisOffset = offset match {
     case KinesisSourceOffset(ours) => ours
     case other                     => OffsetJson.read(other.json)
@@ -189,6 +211,9 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
 }
 
 object KinesisMicroBatchStream {
+
+  /** A batch's start and end, and those before. */
+  private val RememberedOffsets = 4
 
   /** How long shards that say nothing may hold up the answer that nothing new is there. */
   private val SettlingPatience = 5.seconds

@@ -1,128 +1,86 @@
 package io.github.kinesisspark.read
 
-import java.util.concurrent.atomic.AtomicReference
-
-import scala.concurrent.{ExecutionContext, Future}
-import scala.concurrent.duration._
-import scala.util.control.NonFatal
+import java.time.Instant
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws._
-import io.github.kinesisspark.config.{SourceOptions, StartingPosition, StreamOptions}
-import io.github.kinesisspark.position.{KinesisOffset, OffsetException, ShardPosition, StreamArn}
-import io.github.kinesisspark.read.plan.Lineage
-import io.github.kinesisspark.read.shard.StreamAccess
+import io.github.kinesisspark.config.SourceOptions
+import io.github.kinesisspark.position.{KinesisOffset, OffsetException, StreamArn}
+import io.github.kinesisspark.read.plan.{Lineage, StreamChanges}
 
-/** What the driver knows of the streams: who they are, and their shards as of the last listing.
+/** What the driver knows of the streams: who they are, and their shards as of the last listings.
   *
   * Streams are described once, at start. Shards are listed at every discovery interval, beside the batches, and at once
-  * when a shard has ended. A listing that fails leaves the last one in force; the first must succeed.
+  * when a shard has ended and nobody knows its children.
   */
 final class ShardCatalog(options: SourceOptions) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[ShardCatalog])
 
   /** In the user's order. */
-  val streams: Vector[ShardCatalog.Stream] = options.streams.iterator.map(ShardCatalog.open).toVector
+  val streams: Vector[ListedStream] = ShardCatalog.open(options)
 
-  private val listed     = new AtomicReference(streams.map(s => s.arn -> s.list()).toMap)
-  private var listedAt   = System.nanoTime()
-  private var inProgress = Future.unit
+  private val byArn  = streams.map(s => s.arn -> s).toMap
+  private var warned = Set.empty[StreamArn]
 
-  def lineage(arn: StreamArn): Lineage = listed.get()(arn)
+  def reads(arn: StreamArn): Boolean = byArn.contains(arn)
 
-  /** In ms, as the service tells it. */
+  def lineage(arn: StreamArn): Lineage = byArn(arn).lineage
+
+  /** In ms, as the services tell it. */
   def serviceTime(): Long = streams.map(_.serviceTime()).max
 
-  /** Lists beside the caller if the interval has passed. */
-  def refreshIfDue(): Unit =
-    if (inProgress.isCompleted && System.nanoTime() - listedAt > options.shardDiscoveryInterval.toNanos) {
-      listedAt = System.nanoTime()
-      inProgress = Future(list())(ExecutionContext.global)
-    }
+  /** Lists beside the caller the streams whose interval has passed. */
+  def refreshIfDue(): Unit = streams.foreach(_.refreshAfter(options.shardDiscoveryInterval))
 
-  /** Lists now, because somebody waits for the children of a shard; at most once a second. */
-  def refreshSoon(): Unit = if (System.nanoTime() - listedAt > 1.second.toNanos) {
-    refresh()
-  }
+  /** Lists now, because somebody waits for the children of a shard; each stream at most once a second. */
+  def refreshSoon(waiting: Iterable[StreamArn]): Unit = waiting.foreach(byArn(_).refreshSoon())
 
-  def refresh(): Unit = {
-    listedAt = System.nanoTime()
-    list()
-  }
+  def refresh(arns: Iterable[StreamArn]): Unit = arns.foreach(byArn(_).refresh())
 
-  /** @throws OffsetException where the offset is of other streams than these
+  /** The checkpoint's part that a query over these streams goes on from. Streams that were taken out of the list are left out
+    * of it, where the user has allowed that.
+    *
+    * @throws OffsetException where a stream was taken out of the list and `failOnDataLoss` is true, or was created anew
     */
-  def check(offset: KinesisOffset): Unit = offset.streams.foreach { case (arn, stored) =>
-    streams.find(_.arn == arn) match {
-      case None =>
-        throw new OffsetException(
-          s"The checkpoint is at $arn, which this query does not read (it reads ${streams.map(_.arn).mkString(", ")}). " +
-            "Add the stream to streamName or streamArn again, or start the query with a new checkpoint."
-        )
-      case Some(stream) if stream.createdMillis != stored.createdMillis =>
-        throw new OffsetException(
-          s"${arn.name} was deleted and created again since the checkpoint was written (then created at " +
-            s"${java.time.Instant.ofEpochMilli(stored.createdMillis)}, now at ${java.time.Instant.ofEpochMilli(stream.createdMillis)}): " +
-            "positions of the one mean nothing in the other. Start the query with a new checkpoint."
-        )
-      case _ => ()
+  def accept(checkpoint: KinesisOffset): KinesisOffset = {
+    val changes = StreamChanges.since(checkpoint, streams.map(s => s.arn -> s.createdMillis).toMap)
+    changes.recreated.headOption.foreach { stream =>
+      throw new OffsetException(
+        s"${stream.arn} was deleted and created again since the checkpoint was written (then created at " +
+          s"${Instant.ofEpochMilli(stream.createdThen)}, now at ${Instant.ofEpochMilli(stream.createdNow)}): positions of the one " +
+          "mean nothing in the other. Start the query with a new checkpoint."
+      )
     }
+    if (changes.removed.nonEmpty && options.failOnDataLoss)
+      throw new OffsetException(
+        s"The checkpoint is at ${changes.removed.mkString(", ")}, which this query does not read (it reads " +
+          s"${streams.map(_.arn).mkString(", ")}). Add the stream to streamName or streamArn again; or set failOnDataLoss to " +
+          "false once, to go on without it and forget how far it was read; or start the query with a new checkpoint."
+      )
+    changes.removed.filterNot(warned).foreach { arn =>
+      log.warn(
+        "{} is in the checkpoint and not read any more; going on without it, as failOnDataLoss is false. How far it was read is " +
+          "forgotten with the next batch.",
+        arn
+      )
+    }
+    warned ++= changes.removed
+    changes.kept
   }
 
   override def close(): Unit = streams.foreach(_.close())
-
-  private def list(): Unit =
-    try listed.set(streams.map(s => s.arn -> s.list()).toMap)
-    catch {
-      case NonFatal(e) => log.warn("the shards could not be listed, the last listing stays in force: {}", e.getMessage)
-    }
 }
 
 object ShardCatalog {
 
-  /** A stream that was found, with what it takes to ask about it. */
-  final class Stream private[ShardCatalog] (
-      val arn: StreamArn,
-      val createdMillis: Long,
-      val access: StreamAccess,
-      startingPosition: StartingPosition,
-      directory: StreamDirectory,
-      lease: ClientLease
-  ) extends AutoCloseable {
-
-    def list(): Lineage = Lineage(directory.listShards(arn, ShardFilter.All).shards)
-
-    def serviceTime(): Long = directory.listShards(arn, ShardFilter.All).serviceTimeMillis
-
-    /** Where a query without a checkpoint begins: LATEST is turned into the service's time here and nowhere else. */
-    def beginning(): Vector[(String, ShardPosition)] = startingPosition match {
-      case StartingPosition.TrimHorizon => list().roots.map(_ -> ShardPosition.TrimHorizon)
-      case StartingPosition.Latest      =>
-        val listing = directory.listShards(arn, ShardFilter.All)
-        Lineage(listing.shards).open.map(_ -> ShardPosition.AtTimestamp(listing.serviceTimeMillis))
-      case StartingPosition.AtTimestamp(t) =>
-        directory
-          .listShards(arn, ShardFilter.OpenAt(t.toEpochMilli))
-          .shards
-          .map(_.id -> ShardPosition.AtTimestamp(t.toEpochMilli))
+  /** All of them, or none. */
+  private def open(options: SourceOptions): Vector[ListedStream] =
+    options.streams.foldLeft(Vector.empty[ListedStream]) { (opened, stream) =>
+      try opened :+ ListedStream.open(stream)
+      catch {
+        case e: Throwable =>
+          opened.foreach(_.close())
+          throw e
+      }
     }
-
-    override def close(): Unit = lease.close()
-  }
-
-  private def open(options: StreamOptions): Stream = {
-    val region      = Regions.resolve(options.stream, options.client)
-    val lease       = KinesisClients.lease(options.client, region)
-    val directory   = new StreamDirectory(lease.client)
-    val description = directory.describe(options.stream)
-    new Stream(
-      description.arn,
-      description.createdMillis,
-      StreamAccess(options.client, region),
-      options.startingPosition,
-      directory,
-      lease
-    )
-  }
 }

@@ -50,6 +50,7 @@ class SourceOptionsTest extends AnyFunSuite {
             StartingPosition.Latest
           )
         ),
+        ClientOptions(None, None, DefaultChain),
         RecordPublisherKind.Polling,
         failOnDataLoss = true,
         AdmissionOptions(None, None, None, 15.minutes),
@@ -83,6 +84,7 @@ class SourceOptionsTest extends AnyFunSuite {
             StartingPosition.TrimHorizon
           )
         ),
+        ClientOptions(Some("eu-central-1"), Some(new URI("http://localhost:4567")), DefaultChain),
         RecordPublisherKind.Polling,
         failOnDataLoss = false,
         AdmissionOptions(Some(1000), Some(64L << 20), Some(10), 30.seconds),
@@ -145,7 +147,33 @@ class SourceOptionsTest extends AnyFunSuite {
     val both    = "streamArn" -> s"$east,$west"
     val options = parse(both, s"stream.$west.startingPosition" -> "TRIM_HORIZON")
     assert(options.streams.map(_.startingPosition) == Seq(StartingPosition.Latest, StartingPosition.TrimHorizon))
-    assertTells(problems(both, "stream.events.startingPosition" -> "LATEST").head, "may be", east, west, "ARN")
+    assertTells(
+      problems(both, "stream.events.startingPosition" -> "LATEST").head,
+      "may be",
+      east,
+      west,
+      "Write its ARN instead of its name"
+    )
+    val unconsumed = problems(both, "recordPublisher" -> "efo", "efo.registration" -> "none")
+    assertTells(unconsumed.mkString, s"'efo.consumerArn.$east'", s"'efo.consumerArn.$west'")
+  }
+
+  test("a stream that nothing is said of is reached by the general options") {
+    val options = parse(
+      "streamName"      -> "a",
+      "region"          -> "eu-west-1",
+      "roleArn"         -> role,
+      "stream.a.region" -> "us-east-1",
+      "endpoint"        -> "http://localhost:4567"
+    )
+    val general =
+      ClientOptions(
+        Some("eu-west-1"),
+        Some(new URI("http://localhost:4567")),
+        AssumeRole(DefaultChain, role, None, "kinesis-spark")
+      )
+    assert(options.client == general)
+    assert(options.streams.map(_.client) == Seq(general.copy(region = Some("us-east-1"))))
   }
 
   test("streams that differ in case alone are told apart by it") {

@@ -92,6 +92,14 @@ class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       start.rangesTo(end) shouldBe empty
     }
 
+    it("are none of a stream that the end has dropped as a whole, and untouched of the others") {
+      val other = StreamArn("arn:aws:kinesis:eu-west-1:000000000000:stream/events")
+      val start = KinesisOffset(Map(other -> StreamOffset(1L, Seq(shardId(0) -> ShardProgress(after(5))))))
+      val end   = offset(0 -> ShardProgress(after(9)))
+      KinesisOffset(start.streams ++ offset(0 -> ShardProgress(after(5))).streams).rangesTo(end) shouldBe
+        Vector(ShardRange(shard(0), after(5), after(9)))
+    }
+
     it("are refused when the end forgets a shard that was not finished") {
       val refusal = the[OffsetException] thrownBy offset(0 -> ShardProgress(after(5))).rangesTo(offset())
       refusal.getMessage should include("shardId-000000000000")

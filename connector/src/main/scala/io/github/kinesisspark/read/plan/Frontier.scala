@@ -32,11 +32,13 @@ final case class Frontier(start: KinesisOffset, streams: Map[StreamArn, Frontier
   /** A stream nobody has begun yet: where it begins is stored at once, before any data is. */
   def hasNewStreams: Boolean = streams.keys.exists(!start.streams.contains(_))
 
-  /** Finished shards whose children the listing doesn't show: it is older than their end. */
-  def awaitsChildren: Boolean = start.streams.exists { case (arn, offset) =>
-    val lineage = streams(arn).lineage
-    offset.shards.exists { case (id, p) => p.position == ShardEnd && !lineage.knowsChildrenOf(id) }
-  }
+  /** Streams with finished shards whose children the listing doesn't show: it is older than their end. */
+  def awaitingChildren: Set[StreamArn] = start.streams.iterator.collect {
+    case (arn, offset) if offset.shards.exists { case (id, p) =>
+          p.position == ShardEnd && streams(arn).lineage.awaitsChildrenOf(id)
+        } =>
+      arn
+  }.toSet
 
   /** Shards that are neither finished nor listed any more. */
   def lost: Vector[ShardKey] = start.streams.iterator.flatMap { case (arn, offset) =>
@@ -48,16 +50,14 @@ final case class Frontier(start: KinesisOffset, streams: Map[StreamArn, Frontier
     */
   def end(moved: collection.Map[ShardKey, ShardPosition]): KinesisOffset = KinesisOffset(
     streams.map { case (arn, stream) =>
-      val before = start.streams.get(arn).fold(Map.empty[String, ShardProgress])(_.shards.view.mapValues(known).toMap)
-      val after  = (before ++ entering(arn)).map { case (id, p) =>
-        id -> p.copy(position = moved.getOrElse(ShardKey(arn, id), p.position))
-      }
+      val before = start.streams.get(arn).fold(StreamOffset.noShards)(_.shards)
+      // The tree of ten thousand shards keeps its shape: nothing is sorted again.
+      val after = before.transform((id, p) => ShardProgress(moved.getOrElse(ShardKey(arn, id), p.position))) ++
+        entering(arn).map { case (id, p) => id -> p.copy(position = moved.getOrElse(ShardKey(arn, id), p.position)) }
       val retired = stream.lineage.retiring(after).filter(before.get(_).exists(_.position == ShardEnd))
-      arn -> StreamOffset(stream.createdMillis, after -- retired)
+      arn -> new StreamOffset(stream.createdMillis, after -- retired)
     }
   )
-
-  private def known(progress: ShardProgress) = progress.copy(entered = None)
 
   private def enteringShards = for {
     (arn, shards)  <- entering.iterator

@@ -51,8 +51,10 @@ final class Lineage private (shards: Map[String, Shard]) {
       .toVector
       .sorted
 
-  /** Whether every child of a finished shard is listed already; if not, the listing is older than the end of the shard. */
-  def knowsChildrenOf(id: String): Boolean = children.contains(id)
+  /** Whether a finished shard is listed without its children: then the listing is older than the shard's end. The children of a
+    * shard that is not listed any more are there already, or past retention as well.
+    */
+  def awaitsChildrenOf(id: String): Boolean = shards.contains(id) && !children.contains(id)
 
   /** Where a query that reads everything begins: the shards none of whose parents is kept any more. */
   def roots: Vector[String] =

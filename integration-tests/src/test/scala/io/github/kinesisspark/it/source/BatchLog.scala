@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.DataFrame
 
 /** One record as a batch delivered it. */
-final case class Delivered(shardId: String, sequenceNumber: BigInt, text: String)
+final case class Delivered(stream: String, shardId: String, sequenceNumber: BigInt, text: String)
 
 /** A transactional sink in memory: what each batch held. A batch that comes again replaces nothing: it must hold the same
   * rows, or this throws into the query.
@@ -33,12 +33,13 @@ final class BatchLog {
 
 object BatchLog {
   def rowsOf(batch: DataFrame): Vector[Delivered] = batch
-    .selectExpr("shardId", "sequenceNumber", "cast(data as string)")
+    .selectExpr("streamName", "shardId", "sequenceNumber", "cast(data as string)")
     .collect()
     .iterator
-    .map(r => Delivered(r.getString(0), BigInt(r.getString(1)), r.getString(2)))
+    .map(r => Delivered(r.getString(0), r.getString(1), BigInt(r.getString(2)), r.getString(3)))
     .toVector
 
   /** Order within a shard counts, order between shards does not. */
-  def canonical(rows: Vector[Delivered]): Map[String, Vector[Delivered]] = rows.groupBy(_.shardId)
+  def canonical(rows: Vector[Delivered]): Map[(String, String), Vector[Delivered]] =
+    rows.groupBy(row => (row.stream, row.shardId))
 }

@@ -1,12 +1,10 @@
 package io.github.kinesisspark.it.source
 
-import java.nio.file.Path
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.StreamingQuery
 
 import io.github.kinesisspark.it.TestStream
@@ -341,14 +339,6 @@ final class FanOutFaultsSpec
       log.replays.size should be <= 5
     }
   }
-
-  private def start(stream: TestStream, at: Path): StreamingQuery = start(stream, at, new BatchLog)
-
-  private def start(stream: TestStream, at: Path, log: BatchLog, more: (String, String)*): StreamingQuery =
-    load(stream, more: _*).writeStream
-      .option("checkpointLocation", at.toString)
-      .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
-      .start()
 
   private def consumerArns(stream: TestStream): Seq[String] =
     service.call(_.listStreamConsumers(r => r.streamARN(stream.arn()))).consumers.asScala.map(_.consumerARN).toSeq

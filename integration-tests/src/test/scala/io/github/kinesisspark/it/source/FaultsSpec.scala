@@ -4,9 +4,6 @@ import java.nio.file.{Files, Path}
 
 import scala.concurrent.duration._
 
-import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.streaming.StreamingQuery
-
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, Occurrence, ResetPoint}
 import io.github.kinesisspark.testkit.FaultEffect._
@@ -186,14 +183,6 @@ final class FaultsSpec extends TestkitSuite {
       query.stop()
     }
   }
-
-  private def start(stream: TestStream, at: Path): StreamingQuery = start(stream, at, new BatchLog)
-
-  private def start(stream: TestStream, at: Path, log: BatchLog, more: (String, String)*): StreamingQuery =
-    load(stream, more: _*).writeStream
-      .option("checkpointLocation", at.toString)
-      .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
-      .start()
 
   /** A checkpoint of a query that has read some of the stream. */
   private def readSome(stream: TestStream): Path = {

@@ -8,17 +8,13 @@ import java.nio.file.{Files, Path}
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.logging.log4j.{Level, LogManager}
-import org.apache.logging.log4j.core.LoggerContext
-import org.apache.logging.log4j.core.appender.WriterAppender
-import org.apache.logging.log4j.core.layout.PatternLayout
 import org.apache.spark.sql.streaming.StreamingQuery
 
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule}
 
 /** Plants credentials in a query that succeeds and in one that fails, and looks for them in all that both left behind. */
-final class SecretsSpec extends TestkitSuite {
+final class SecretsSpec extends TestkitSuite with CapturedLogs {
   private val planted = Map(
     "accessKeyId"     -> "AKIAPLANTEDKEYID0001",
     "secretAccessKey" -> "planted/Secret+Access+Key/0000000000002",
@@ -86,22 +82,6 @@ final class SecretsSpec extends TestkitSuite {
     try body(query)
     finally query.stop()
     query
-  }
-
-  private def withLogs[A](body: => A): (A, String) = {
-    val written = new StringWriter
-    val context = LogManager.getContext(false).asInstanceOf[LoggerContext]
-    val root    = context.getConfiguration.getRootLogger
-    // Messages with their stack traces.
-    val layout   = PatternLayout.newBuilder().withPattern("%p %c %m%n%throwable").build()
-    val appender = WriterAppender.createAppender(layout, null, written, "all", false, true)
-    appender.start()
-    root.addAppender(appender, Level.DEBUG, null)
-    context.updateLoggers()
-    try {
-      val result = body
-      (result, written.toString)
-    } finally root.removeAppender("all")
   }
 
   private def page(path: String): String = get(s"${spark.sparkContext.uiWebUrl.get}/$path")

@@ -97,6 +97,15 @@ abstract class SourceSuite(start: => KinesisService)
     finally query.stop()
   }
 
+  /** A query that the caller stops, or that fails. */
+  protected def start(stream: TestStream, at: Path): StreamingQuery = start(stream, at, new BatchLog)
+
+  protected def start(stream: TestStream, at: Path, log: BatchLog, more: (String, String)*): StreamingQuery =
+    load(stream, more: _*).writeStream
+      .option("checkpointLocation", at.toString)
+      .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
+      .start()
+
   /** The error that ends the query. */
   protected def failureOf(query: StreamingQuery): Throwable =
     intercept[StreamingQueryException](query.awaitTermination(60000)).getCause

@@ -1,0 +1,107 @@
+package io.github.kinesisspark.read
+
+import java.util.concurrent.atomic.AtomicReference
+
+import scala.concurrent.{blocking, ExecutionContext, Future}
+import scala.concurrent.duration._
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aws._
+import io.github.kinesisspark.config.{StartingPosition, StreamOptions}
+import io.github.kinesisspark.position.{ShardPosition, StreamArn}
+import io.github.kinesisspark.read.plan.Lineage
+import io.github.kinesisspark.read.shard.StreamAccess
+
+/** A stream that was found, and its shards as of its last listing.
+  *
+  * Each stream is listed by itself: one that is slow or fails keeps no other from being listed. A listing that fails leaves the last
+  * one in force; the first must succeed.
+  */
+final class ListedStream private (
+    val arn: StreamArn,
+    val createdMillis: Long,
+    val access: StreamAccess,
+    startingPosition: StartingPosition,
+    directory: StreamDirectory,
+    lease: ClientLease
+) extends AutoCloseable {
+  private val log = LoggerFactory.getLogger(classOf[ListedStream])
+
+  private val listed     = new AtomicReference(list())
+  private var listedAt   = System.nanoTime()
+  private var inProgress = Future.unit
+
+  def lineage: Lineage = listed.get()
+
+  /** In ms, as the service tells it. */
+  def serviceTime(): Long = directory.listShards(arn, ShardFilter.All).serviceTimeMillis
+
+  /** Lists beside the caller if so much time has passed. */
+  def refreshAfter(interval: FiniteDuration): Unit =
+    if (inProgress.isCompleted && System.nanoTime() - listedAt > interval.toNanos) {
+      listedAt = System.nanoTime()
+      inProgress = Future(blocking(relist()))(ExecutionContext.global)
+    }
+
+  /** Lists now, because somebody waits for the children of a shard; at most once a second. */
+  def refreshSoon(): Unit = if (System.nanoTime() - listedAt > 1.second.toNanos) refresh()
+
+  def refresh(): Unit = {
+    listedAt = System.nanoTime()
+    relist()
+  }
+
+  /** Where a query without a checkpoint begins: LATEST is turned into the service's time here and nowhere else. */
+  def beginning(): Vector[(String, ShardPosition)] = startingPosition match {
+    case StartingPosition.TrimHorizon => list().roots.map(_ -> ShardPosition.TrimHorizon)
+    case StartingPosition.Latest      =>
+      val listing = directory.listShards(arn, ShardFilter.All)
+      Lineage(listing.shards).open.map(_ -> ShardPosition.AtTimestamp(listing.serviceTimeMillis))
+    case StartingPosition.AtTimestamp(t) =>
+      directory
+        .listShards(arn, ShardFilter.OpenAt(t.toEpochMilli))
+        .shards
+        .map(_.id -> ShardPosition.AtTimestamp(t.toEpochMilli))
+  }
+
+  override def close(): Unit = lease.close()
+
+  private def relist(): Unit =
+    try listed.set(list())
+    catch {
+      case NonFatal(e) =>
+        log.warn("the shards of {} could not be listed, the last listing stays in force: {}", arn, e.getMessage, "")
+    }
+
+  private def list(): Lineage = Lineage(directory.listShards(arn, ShardFilter.All).shards)
+}
+
+object ListedStream {
+
+  /** Describes the stream and lists its shards.
+    *
+    * @throws KinesisException `KINESIS_NO_REGION`, `KINESIS_NOT_FOUND` where there is no such stream, and others
+    */
+  def open(options: StreamOptions): ListedStream = {
+    val region = Regions.resolve(options.stream, options.client)
+    val lease  = KinesisClients.lease(options.client, region)
+    try {
+      val directory   = new StreamDirectory(lease.client)
+      val description = directory.describe(options.stream)
+      new ListedStream(
+        description.arn,
+        description.createdMillis,
+        StreamAccess(options.client, region),
+        options.startingPosition,
+        directory,
+        lease
+      )
+    } catch {
+      case e: Throwable =>
+        lease.close()
+        throw e
+    }
+  }
+}

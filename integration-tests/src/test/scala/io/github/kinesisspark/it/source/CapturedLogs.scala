@@ -1,0 +1,28 @@
+package io.github.kinesisspark.it.source
+
+import java.io.StringWriter
+
+import org.apache.logging.log4j.{Level, LogManager}
+import org.apache.logging.log4j.core.LoggerContext
+import org.apache.logging.log4j.core.appender.WriterAppender
+import org.apache.logging.log4j.core.layout.PatternLayout
+
+/** Reads what this JVM logs meanwhile. */
+trait CapturedLogs {
+
+  /** Each message with its level, logger and stack trace. */
+  protected def withLogs[A](body: => A): (A, String) = {
+    val written  = new StringWriter
+    val context  = LogManager.getContext(false).asInstanceOf[LoggerContext]
+    val root     = context.getConfiguration.getRootLogger
+    val layout   = PatternLayout.newBuilder().withPattern("%p %c %m%n%throwable").build()
+    val appender = WriterAppender.createAppender(layout, null, written, "all", false, true)
+    appender.start()
+    root.addAppender(appender, Level.DEBUG, null)
+    context.updateLoggers()
+    try {
+      val result = body
+      (result, written.toString)
+    } finally root.removeAppender("all")
+  }
+}
