@@ -3,6 +3,7 @@ package io.github.kinesisspark.read.shard
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.LongAdder
 
+import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
 /** What the subscriptions of one source do in one executor, counted since its readers were opened. */
@@ -24,6 +25,13 @@ final class FanOutTelemetry {
   def refused(): Unit = refusals.increment()
   def failed(): Unit  = failures.increment()
 
+  /** Waits until every publisher has left its subscription, and says whether that came to be in time. */
+  def awaitClosed(atMost: FiniteDuration): Boolean = gauges.synchronized {
+    val deadline = atMost.fromNow
+    while (!gauges.isEmpty && deadline.hasTimeLeft()) gauges.wait(deadline.timeLeft.toMillis.max(1))
+    gauges.isEmpty
+  }
+
   def report: SubscriptionReport = {
     val now = System.nanoTime()
     val all = gauges.asScala.toVector
@@ -42,7 +50,10 @@ final class FanOutTelemetry {
     @volatile var live: Boolean                          = false
     @volatile private[FanOutTelemetry] var heardAt: Long = openedAt
     def heard(now: Long): Unit                           = heardAt = now
-    override def close(): Unit                           = gauges.remove(this): Unit
+    override def close(): Unit                           = gauges.synchronized {
+      gauges.remove(this)
+      gauges.notifyAll()
+    }
   }
 }
 

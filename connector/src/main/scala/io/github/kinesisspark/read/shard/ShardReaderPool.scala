@@ -4,6 +4,7 @@ import java.util.concurrent.{ScheduledExecutorService, TimeUnit}
 import java.util.concurrent.atomic.{AtomicLong, AtomicReference}
 
 import scala.collection.mutable
+import scala.concurrent.duration._
 
 import org.slf4j.LoggerFactory
 
@@ -16,6 +17,8 @@ import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange, Str
   * when it has not said anything for the length of its lease, the pool may be closed.
   */
 final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorService) extends AutoCloseable {
+  import ShardReaderPool._
+
   private val log           = LoggerFactory.getLogger(classOf[ShardReaderPool])
   private val memory        = new MemoryBudget(config.bufferBytes)
   private val rereadBytes   = new AtomicLong
@@ -88,6 +91,8 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
       all
     }
     mine.foreach(_.close())
+    // Whoever deregisters the consumers next must not do it under a subscription.
+    if (!telemetry.awaitClosed(LeavingTime)) log.warn("{}: subscriptions are still open", config.source)
     leases.foreach(_.close())
   }
 
@@ -177,6 +182,10 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
     }
     await(synchronized(news))
   }
+}
+
+object ShardReaderPool {
+  private val LeavingTime = 5.seconds
 }
 
 /** A range's records, and what to do when the task has no more use for them. */

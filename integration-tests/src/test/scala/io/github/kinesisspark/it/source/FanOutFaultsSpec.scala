@@ -340,6 +340,27 @@ final class FanOutFaultsSpec
     }
   }
 
+  describe("deregistration") {
+    it("comes when no subscription is left") {
+      val stream = newStream(shards = 8)
+      val log    = new BatchLog
+      val query  = start(stream, checkpoint(), log)
+      put(stream, "r", 100)
+      eventually(log.rows.size shouldBe 100)
+      eventually(kinesis.subscriptions.live.count(_.stream == stream.name) shouldBe 8)
+      underFault(FaultRule(Delay(2.seconds), Some("DeregisterStreamConsumer"))) {
+        val stopping = new Thread(() => query.stop())
+        stopping.start()
+        eventually(kinesis.faults.hits shouldBe 1L)
+        // The call has come and is held back.
+        kinesis.subscriptions.live.filter(_.stream == stream.name) shouldBe empty
+        stopping.join(30000)
+        stopping.isAlive shouldBe false
+      }
+      eventually(consumerArns(stream) shouldBe empty)
+    }
+  }
+
   private def consumerArns(stream: TestStream): Seq[String] =
     service.call(_.listStreamConsumers(r => r.streamARN(stream.arn()))).consumers.asScala.map(_.consumerARN).toSeq
 
