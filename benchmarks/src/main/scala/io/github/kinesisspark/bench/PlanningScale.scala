@@ -76,7 +76,7 @@ object PlanningScale {
     }
     val frontier = timed("frontier_ms") {
       val f = Frontier(start, Map(Arn -> Frontier.Stream(Created, lineage, Vector.empty)))
-      require(f.reading.size == tips.size && f.lost.isEmpty && f.ending.isEmpty && !f.awaitsChildren)
+      require(f.reading.size == tips.size && f.lost.isEmpty && f.ending.isEmpty && f.awaitingChildren.isEmpty)
       f
     }
     val homes      = timed("assignment_ms")(ShardAssignment.assign(frontier.reading.keys, Executors))

@@ -184,7 +184,8 @@ object Subscription {
   }
 
   /** How often the shard was lost to another subscriber of the consumer. Who comes second loses it for the first time a few
-    * seconds after winning it, when the first comes back; so only a newcomer gives up.
+    * seconds after winning it, when the first comes back; so only a newcomer gives up, and who has held the shard for a while
+    * is none any more.
     *
     * @param since when the shard was won, in ns; it is kept from one subscription to the next
     */
@@ -192,8 +193,8 @@ object Subscription {
     private[Subscription] def won(now: Long): Rivalry = copy(since = since.orElse(Some(now)))
 
     private[Subscription] def lost(policy: Policy, now: Long): Rivalry = {
-      val soon = !since.exists(now - _ >= policy.settledIn.toNanos)
-      Rivalry(None, times + 1, if (times == 0) soon else newcomer)
+      val settled = since.exists(now - _ >= policy.settledIn.toNanos)
+      if (settled) Rivalry(None, 1, newcomer = false) else Rivalry(None, times + 1, newcomer || times == 0)
     }
 
     private[Subscription] def hopeless(policy: Policy): Boolean = newcomer && times >= policy.takeovers

@@ -119,6 +119,15 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       run(losses(first = 6, times = 3): _*)._2 should contain(Command.GiveUp(Setback.TakenOver))
     }
 
+    it("is fought for anew by a newcomer that has held it for a while") {
+      val held = losses(first = 6, times = 2) ++ Seq(
+        300L -> Event.Due,
+        300L -> Event.Opened(3),
+        320L -> Event.Failed(3, Setback.TakenOver)
+      )
+      run(held: _*)._1.rivalry shouldBe Rivalry(None, 1, newcomer = false)
+    }
+
     it("counts as held from one subscription to the next") {
       val renewed = live ++ Seq(
         1L  -> Event.Arrived(1, after(1)),
