@@ -7,7 +7,9 @@ import io.github.kinesisspark.position.{HashKeyRange, Shard, StreamArn}
 import software.amazon.awssdk.awscore.exception.AwsServiceException
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.{
+  ChildShard,
   DescribeStreamSummaryRequest,
+  HashKeyRange => SdkHashKeyRange,
   ListShardsRequest,
   ListShardsResponse,
   Shard => SdkShard,
@@ -182,10 +184,18 @@ object StreamDirectory {
     next > LastHashKey
   }
 
+  /** The children of a shard, as its last answer tells them. */
+  def children(told: java.util.List[ChildShard]): Vector[Shard] = told.asScala.iterator
+    .map(c => Shard(c.shardId, c.parentShards.asScala.toVector, hashKeys(c.hashKeyRange), closed = false))
+    .toVector
+
   private[aws] def shard(shard: SdkShard): Shard = Shard(
     id = shard.shardId,
     parents = Seq(shard.parentShardId, shard.adjacentParentShardId).filter(p => p != null && p.nonEmpty),
-    hashKeys = HashKeyRange(BigInt(shard.hashKeyRange.startingHashKey), BigInt(shard.hashKeyRange.endingHashKey)),
+    hashKeys = hashKeys(shard.hashKeyRange),
     closed = Option(shard.sequenceNumberRange).exists(_.endingSequenceNumber != null)
   )
+
+  private def hashKeys(range: SdkHashKeyRange) =
+    HashKeyRange(BigInt(range.startingHashKey), BigInt(range.endingHashKey))
 }

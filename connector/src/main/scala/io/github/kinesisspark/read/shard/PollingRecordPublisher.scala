@@ -16,7 +16,7 @@ import software.amazon.awssdk.services.kinesis.model.{
   ShardIteratorType
 }
 
-import io.github.kinesisspark.aws.{Fault, FaultClassifier, KinesisFault}
+import io.github.kinesisspark.aws.{Fault, FaultClassifier, KinesisFault, StreamDirectory}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.shard.PollingRecordPublisher._
@@ -87,7 +87,8 @@ final class PollingRecordPublisher(
     // An answer of small records may weigh more on the heap than on the wire; then the budget is overdrawn by the
     // records' overhead until they are dropped, and nothing is read meanwhile.
     memory.giveBack(LargestAnswer - heap)
-    sink.deliver(Delivery(records, position, behind, heap, asked))
+    val children = if (iterator.isEmpty) StreamDirectory.children(answer.childShards) else Vector.empty
+    sink.deliver(Delivery(records, position, behind, heap, asked, children))
   }
 
   /** An iterator must not go back. One that does (LocalStack's may, at a shard's first record) repeats nothing here. */
