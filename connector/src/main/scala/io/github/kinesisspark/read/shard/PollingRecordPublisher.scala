@@ -1,7 +1,6 @@
 package io.github.kinesisspark.read.shard
 
 import java.util.concurrent.{CompletableFuture, ScheduledExecutorService, ThreadLocalRandom, TimeUnit}
-import java.time.Instant
 
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
@@ -9,14 +8,9 @@ import scala.jdk.CollectionConverters._
 import org.slf4j.LoggerFactory
 import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
-import software.amazon.awssdk.services.kinesis.model.{
-  GetRecordsRequest,
-  GetRecordsResponse,
-  GetShardIteratorRequest,
-  ShardIteratorType
-}
+import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetRecordsResponse}
 
-import io.github.kinesisspark.aws.{Fault, FaultClassifier, KinesisFault, StreamDirectory}
+import io.github.kinesisspark.aws.{Fault, FaultClassifier, KinesisFault, ShardIterators, StreamDirectory}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.shard.PollingRecordPublisher._
@@ -159,21 +153,8 @@ final class PollingRecordPublisher(
   )
 
   private def getIterator(): CompletableFuture[String] = {
-    val request = GetShardIteratorRequest.builder
-      .streamARN(shard.stream.text)
-      .shardId(shard.shardId)
-      .overrideConfiguration(OneCall)
-    val placed = position match {
-      case TrimHorizon     => request.shardIteratorType(ShardIteratorType.TRIM_HORIZON)
-      case AtTimestamp(ms) =>
-        request.shardIteratorType(ShardIteratorType.AT_TIMESTAMP).timestamp(Instant.ofEpochMilli(ms))
-      case AtSequenceNumber(n) =>
-        request.shardIteratorType(ShardIteratorType.AT_SEQUENCE_NUMBER).startingSequenceNumber(n.text)
-      case AfterSequenceNumber(n) =>
-        request.shardIteratorType(ShardIteratorType.AFTER_SEQUENCE_NUMBER).startingSequenceNumber(n.text)
-      case ShardEnd => throw new IllegalStateException(s"$shard is read to its end, nothing can follow")
-    }
-    client.getShardIterator(placed.build).thenApply(_.shardIterator)
+    val request = ShardIterators.at(shard, position).overrideConfiguration(OneCall)
+    client.getShardIterator(request.build).thenApply(_.shardIterator)
   }
 }
 

@@ -51,12 +51,12 @@ class LineageModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
   }
 
   private final class History(random: Random, expiring: Boolean = false) {
-    private val arn                           = io.github.kinesisspark.Generators.stream
+    private val arn           = io.github.kinesisspark.Generators.stream
     val stream                = new StreamModel(random, shards = 1 + random.nextInt(4))
     var offset: KinesisOffset = KinesisOffset.initial
     var lost: Set[String]     = Set.empty
-    private var now                          = 0L
-    private var isHasty                      = true
+    private var now           = 0L
+    private var isHasty       = true
     private var batches       = Vector.empty[Vector[(String, Vector[StreamModel.Record])]]
     private var knowledge     = ShardKnowledge(stream.listing, now)
 
@@ -120,9 +120,11 @@ class LineageModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       val unknown = reading.keys.map(_.shardId).filter(stream.isExpired)
       // The service refuses to read them.
       if (unknown.nonEmpty) knowledge = knowledge.denied(unknown).listed(stream.listing, now)
-      val moved = reading.filterNot(s => stream.isExpired(s._1.shardId)).map { case (shard, from) => shard -> readOn(shard.shardId, from) }
-      val ended   = moved.collect { case (shard, ShardEnd) => shard.shardId }
-      val end     = frontier.end(moved ++ frontier.lost.map(_ -> ShardEnd))
+      val moved = reading.filterNot(s => stream.isExpired(s._1.shardId)).map { case (shard, from) =>
+        shard -> readOn(shard.shardId, from)
+      }
+      val ended = moved.collect { case (shard, ShardEnd) => shard.shardId }
+      val end   = frontier.end(moved ++ frontier.lost.map(_ -> ShardEnd))
       batches = batches :+ (offset.rangesTo(end).map(r => r.shard.shardId -> recordsOf(r)))
       offset = end
       disjoint()

@@ -96,13 +96,17 @@ class LineageSpec extends AnyFunSpec with Matchers {
       val after  = Vector(shardOf(0, closed = true), shardOf(1, closed = true, 0), shardOf(2, closed = false, 0))
       val listed = told.listed(after, asOf = 7)
       listed.told(Seq(shardOf(1, closed = false, 0)), at = 8).lineage.isClosed(shardId(1)) shouldBe true
-      told.listed(before, asOf = 5 + ShardKnowledge.Patience.toNanos).lineage.entering(known(0 -> ShardEnd)) shouldBe empty
+      told
+        .listed(before, asOf = 5 + ShardKnowledge.Patience.toNanos)
+        .lineage
+        .entering(known(0 -> ShardEnd)) shouldBe empty
       // It was asked for before, and came back after.
       listed.listed(before, asOf = 6).lineage.entering(known(0 -> ShardEnd)) shouldBe Vector(shardId(1), shardId(2))
     }
 
     it("is not told of a child with a parent that nobody has heard of: it would enter before it") {
-      val told = ShardKnowledge(Vector(shardOf(0, closed = false)), asOf = 5).told(Seq(shardOf(2, closed = false, 0, 1)), at = 6)
+      val told =
+        ShardKnowledge(Vector(shardOf(0, closed = false)), asOf = 5).told(Seq(shardOf(2, closed = false, 0, 1)), at = 6)
       told.lineage.entering(known(0 -> ShardEnd)) shouldBe empty
       told.lineage.awaitsChildrenOf(shardId(0)) shouldBe true
     }

@@ -51,10 +51,10 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
   private def somehow(stream: TestStream, random: Random): Unit = {
     val now = open(stream).size
     random.nextInt(4) match {
-      case 0 if now <= 4              => rescale(stream, now * 2)
+      case 0 if now <= 4 => rescale(stream, now * 2)
       case 1 if now >= 4 && now % 2 == 0 => rescale(stream, now / 2)
-      case 2 if now > 1               => merge(stream, random.nextInt(now - 1))
-      case _                          => split(stream, random.nextInt(now))
+      case 2 if now > 1 => merge(stream, random.nextInt(now - 1))
+      case _            => split(stream, random.nextInt(now))
     }
   }
 
@@ -74,14 +74,14 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
 
   describe("a stream is read on, each record once, each key in its order,") {
     val steps = Seq[(String, TestStream => Unit)](
-      "a split"               -> (split(_, 0)),
-      "a merge"               -> (merge(_, 0)),
-      "a split of a split"    -> (s => { split(s, 0); split(s, 0) }),
-      "a merge of a split"    -> (s => { split(s, 1); merge(s, 1) }),
-      "a split of a merge"    -> (s => { merge(s, 0); split(s, 0) }),
-      "twice as many shards"  -> (s => rescale(s, open(s).size * 2)),
-      "half as many shards"   -> (s => rescale(s, (open(s).size + 1) / 2)),
-      "up and down at once"   -> (s => { rescale(s, open(s).size * 2); rescale(s, open(s).size / 2) })
+      "a split"              -> (split(_, 0)),
+      "a merge"              -> (merge(_, 0)),
+      "a split of a split"   -> (s => { split(s, 0); split(s, 0) }),
+      "a merge of a split"   -> (s => { split(s, 1); merge(s, 1) }),
+      "a split of a merge"   -> (s => { merge(s, 0); split(s, 0) }),
+      "twice as many shards" -> (s => rescale(s, open(s).size * 2)),
+      "half as many shards"  -> (s => rescale(s, (open(s).size + 1) / 2)),
+      "up and down at once"  -> (s => { rescale(s, open(s).size * 2); rescale(s, open(s).size / 2) })
     )
 
     it("through splits, merges, chains of both, doubling and halving, told by the last answers alone") {
