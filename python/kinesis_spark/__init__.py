@@ -1,7 +1,7 @@
 """Amazon Kinesis Data Streams for Apache Spark Structured Streaming, from Python.
 
-The connector itself is a JAR (in the wheel); this package gives it typed options, a session helper, a way to look
-after stream consumers, and a local Kinesis server for tests.
+The connector itself is a JAR (in the wheel); this package gives it typed options, a session helper, ways to look
+after stream consumers and at shards, and a local Kinesis server for tests.
 """
 
 from kinesis_spark import session
@@ -19,6 +19,7 @@ from kinesis_spark.errors import (
     JarMissingError,
     KinesisSparkError,
     LocalKinesisError,
+    ShardListError,
     StreamConsumerError,
 )
 from kinesis_spark.fan_out import EnhancedFanOut, Polling, RecordPublisher, Registration, Retries
@@ -27,6 +28,7 @@ from kinesis_spark.local import LocalKinesis
 from kinesis_spark.options import KinesisOptions, SparkOptions, StreamOptions
 from kinesis_spark.position import StartingPosition
 from kinesis_spark.read import read_stream
+from kinesis_spark.shard_tree import plot_shards, shards
 
 __all__ = [
     "AssumedRole",
@@ -45,6 +47,7 @@ __all__ = [
     "RecordPublisher",
     "Registration",
     "Retries",
+    "ShardListError",
     "SparkOptions",
     "StartingPosition",
     "StaticCredentials",
@@ -52,7 +55,9 @@ __all__ = [
     "StreamConsumerError",
     "StreamConsumers",
     "StreamOptions",
+    "plot_shards",
     "read_stream",
     "require_jar",
     "session",
+    "shards",
 ]

@@ -5,14 +5,13 @@ https://docs.aws.amazon.com/streams/latest/dev/enhanced-consumers.html
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
-from kinesis_spark.errors import InvalidOptionError, JarMissingError, StreamConsumerError
+from kinesis_spark._front import call, error_of, jvm_of
+from kinesis_spark.errors import StreamConsumerError
 from kinesis_spark.fan_out import require_consumer_name
-from kinesis_spark.jars import require_jar
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,14 +63,12 @@ class StreamConsumers:
         Raises:
             JarMissingError: if the session's JVM doesn't have the connector, or can't be reached.
         """
-        require_jar(spark)
-        jvm = getattr(spark, "_jvm", None)
-        if jvm is None:
-            raise JarMissingError(
-                "Stream consumers are dealt with in Spark's JVM, out of Spark Connect's reach. Use a classic "
-                "session or the AWS CLI (`aws kinesis register-stream-consumer`), or let the query register its own."
-            )
-        self._jvm = jvm
+        self._jvm = jvm_of(
+            spark,
+            "Stream consumers",
+            "Use a classic session or the AWS CLI (`aws kinesis register-stream-consumer`), or let the query register "
+            "its own.",
+        )
         self._options = dict(options.to_dict())
 
     def register(self, name: str) -> tuple[StreamConsumer, ...]:
@@ -138,29 +135,18 @@ class StreamConsumers:
 
     def _call(self, method: str, *arguments: str) -> tuple[StreamConsumer, ...]:
         from py4j.protocol import Py4JJavaError
-        from pyspark.errors import IllegalArgumentException
 
         front = self._jvm.io.github.kinesisspark.StreamConsumersJson
         try:
-            answer: str = getattr(front, method)(self._options, *arguments)
-        except IllegalArgumentException as refused:
-            raise InvalidOptionError(str(refused)) from None
+            answer = call(getattr(front, method), self._options, *arguments)
         except Py4JJavaError as failed:
-            raise _error(failed.java_exception) from failed
-        return tuple(_consumer(found) for found in json.loads(answer))
+            raise StreamConsumerError(*error_of(failed.java_exception)) from failed
+        return tuple(_consumer(found) for found in answer)
 
 
 def _consumer(found: dict[str, Any]) -> StreamConsumer:
     created = _EPOCH + timedelta(milliseconds=found["createdMillis"])
     return StreamConsumer(found["name"], found["arn"], found["streamArn"], found["status"], created)
-
-
-def _error(failure: Any) -> StreamConsumerError:  # noqa: ANN401  (py4j's view of a Java exception)
-    message = failure.getMessage() or failure.toString()
-    kind = "KINESIS_CALL_FAILED"
-    if message.startswith("[") and "]" in message:
-        kind = message[1 : message.index("]")]
-    return StreamConsumerError(message, kind)
 
 
 __all__ = ["StreamConsumer", "StreamConsumers"]

@@ -27,5 +27,17 @@ class StreamConsumerError(KinesisSparkError, RuntimeError):
         self.error_class = error_class
 
 
+class ShardListError(KinesisSparkError, RuntimeError):
+    """Kinesis refused to tell a stream's shards.
+
+    Attributes:
+        error_class: a stable name for it, such as `KINESIS_NOT_FOUND` or `KINESIS_ACCESS_DENIED`.
+    """
+
+    def __init__(self, message: str, error_class: str) -> None:
+        super().__init__(message)
+        self.error_class = error_class
+
+
 class LocalKinesisError(KinesisSparkError, RuntimeError):
     """The local Kinesis server didn't start, has ended, or answered with an error."""

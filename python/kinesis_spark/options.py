@@ -99,8 +99,9 @@ class KinesisOptions:
         endpoint: the URL of a service other than AWS's own, like a local server's; None for AWS.
         starting_position: where to start while the checkpoint holds nothing; see `StartingPosition`.
         record_publisher: how records come out of shards: `Polling()`, or `EnhancedFanOut(...)`.
-        fail_on_data_loss: whether the query fails when records it still wanted have left the stream's retention; if
-            False it goes on with the oldest that are left.
+        fail_on_data_loss: whether the query fails when records it still wanted have left the stream's retention, or a
+            stream of its checkpoint is not among the streams any more; if False it goes on with the oldest that are
+            left, or without that stream.
         max_records_per_trigger: at most so many records a micro-batch, shared fairly by the shards; None for no limit.
         max_bytes_per_trigger: at most so many bytes of data a micro-batch; None for no limit.
         min_records_per_trigger: wait until so many records are there, for `max_trigger_delay` at most.

@@ -109,7 +109,7 @@ def test_what_the_connector_refuses_of_the_options_is_an_invalid_option(
 
 
 def test_a_session_without_a_jvm_is_told(options: KinesisOptions, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kinesis_spark.consumers.require_jar", lambda _: None)
+    monkeypatch.setattr("kinesis_spark._front.require_jar", lambda _: None)
     with pytest.raises(JarMissingError, match="Spark Connect"):
         StreamConsumers(SimpleNamespace(), options)  # type: ignore[arg-type]
 

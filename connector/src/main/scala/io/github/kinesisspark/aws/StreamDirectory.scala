@@ -3,11 +3,15 @@ package io.github.kinesisspark.aws
 import java.time.Instant
 
 import io.github.kinesisspark.config.StreamRef
-import io.github.kinesisspark.position.{HashKeyRange, Shard, StreamArn}
+import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosition, StreamArn}
+import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
 import software.amazon.awssdk.awscore.exception.AwsServiceException
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.{
+  ChildShard,
   DescribeStreamSummaryRequest,
+  GetRecordsRequest,
+  HashKeyRange => SdkHashKeyRange,
   ListShardsRequest,
   ListShardsResponse,
   Shard => SdkShard,
@@ -112,6 +116,29 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
     }
   }
 
+  /** How far a position is behind the shard's newest record, in ms by the service's clock. Takes one GetRecords for one record of
+    * the 5 a second that all who poll the shard share.
+    *
+    * @throws KinesisException of the fault's class
+    */
+  def millisBehind(shard: ShardKey, position: ShardPosition): Long =
+    if (position == ShardPosition.ShardEnd) 0
+    else {
+      val deadline = retry.deadline()
+      val iterator = ShardIterators.at(shard, position).overrideConfiguration(attempt).build
+      val at = retry.call("GetShardIterator", shard.toString, deadline)(client.getShardIterator(iterator)).shardIterator
+      val one = GetRecordsRequest.builder
+        .streamARN(shard.stream.text)
+        .shardIterator(at)
+        .limit(1)
+        .overrideConfiguration(attempt)
+        .build
+      retry.call("GetRecords", shard.toString, deadline)(client.getRecords(one)).millisBehindLatest
+    }
+
+  private def attempt =
+    AwsRequestOverrideConfiguration.builder.apiCallAttemptTimeout(retry.attemptTimeout).build
+
   /** A stream's name alone doesn't tell a wrong region or a forgotten endpoint. */
   private def resource(stream: String): String = {
     val config   = client.serviceClientConfiguration
@@ -182,10 +209,18 @@ object StreamDirectory {
     next > LastHashKey
   }
 
+  /** The children of a shard, as its last answer tells them. */
+  def children(told: java.util.List[ChildShard]): Vector[Shard] = told.asScala.iterator
+    .map(c => Shard(c.shardId, c.parentShards.asScala.toVector, hashKeys(c.hashKeyRange), closed = false))
+    .toVector
+
   private[aws] def shard(shard: SdkShard): Shard = Shard(
     id = shard.shardId,
     parents = Seq(shard.parentShardId, shard.adjacentParentShardId).filter(p => p != null && p.nonEmpty),
-    hashKeys = HashKeyRange(BigInt(shard.hashKeyRange.startingHashKey), BigInt(shard.hashKeyRange.endingHashKey)),
+    hashKeys = hashKeys(shard.hashKeyRange),
     closed = Option(shard.sequenceNumberRange).exists(_.endingSequenceNumber != null)
   )
+
+  private def hashKeys(range: SdkHashKeyRange) =
+    HashKeyRange(BigInt(range.startingHashKey), BigInt(range.endingHashKey))
 }

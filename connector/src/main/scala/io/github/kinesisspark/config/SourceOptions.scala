@@ -38,6 +38,12 @@ object SourceOptions {
     * @throws OptionException as [[parse]]
     */
   def parseConsumers(options: Map[String, String]): ConsumerOptions = SourceOptionsParser.parseConsumers(options)
+
+  /** The streams alone, for somebody who asks about them.
+    *
+    * @throws OptionException as [[parse]]
+    */
+  def parseStreams(options: Map[String, String]): Seq[StreamOptions] = SourceOptionsParser.parseStreams(options)
 }
 
 /** How records come out of a shard. */

@@ -13,6 +13,8 @@ private[config] object SourceOptionsParser {
 
   def parseConsumers(options: Map[String, String]): ConsumerOptions = read(options)(_.consumerOptions())
 
+  def parseStreams(options: Map[String, String]): Seq[StreamOptions] = read(options)(r => Some(r.eachStream()))
+
   private def read[A](options: Map[String, String])(what: Reading => Option[A]): A = {
     val sorted   = GivenOptions.sort(options)
     val reading  = new Reading(sorted)
@@ -53,7 +55,7 @@ private[config] object SourceOptionsParser {
       fanOut.retries().map(ConsumerOptions(perStream, _))
     }
 
-    private def eachStream(): Seq[StreamOptions] = {
+    def eachStream(): Seq[StreamOptions] = {
       val base = baseCredentials()
       checkRoleOptions(general, ownKeys.toSeq)
       views.flatMap { case (ref, own) => streamOptions(ref, own, base) }

@@ -79,6 +79,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     val reading  = (frontier.reading -- lost).filterNot { case (shard, _) => bounds.exists(_.isDone(shard)) }
     val tips     = readers.awaitTips(reading, frontier.ending, patience(frontier))
     failIfAny(tips, from)
+    catalog.learn(tips.values)
     seen = frontier.end(tips.view.mapValues(_.position).toMap)
     if (isTooLittle(tips, limits) && !frontier.hasNewStreams) {
       readers.pause()
@@ -186,7 +187,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   private def failIfAny(tips: Map[ShardKey, ShardTip], from: KinesisOffset): Unit = {
     val failed         = tips.values.toVector.flatMap(tip => tip.failure.map(tip.shard -> _))
     val (gone, broken) = failed.partition(_._2.errorClass == FaultClassifier.NotFound)
-    catalog.refresh(gone.map(_._1.stream).distinct)
+    catalog.refreshWithout(gone.map(_._1))
     val lost    = viewOf(from).lost.toSet
     val missing = gone.filterNot { case (shard, _) => lost(shard) }
     val renewed = missing.map(_._1.stream).distinct.filter(publishing.renew).toSet

@@ -10,11 +10,11 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws._
 import io.github.kinesisspark.config.{StartingPosition, StreamOptions}
-import io.github.kinesisspark.position.{ShardPosition, StreamArn}
-import io.github.kinesisspark.read.plan.Lineage
+import io.github.kinesisspark.position.{Shard, ShardPosition, StreamArn}
+import io.github.kinesisspark.read.plan.{Lineage, ShardKnowledge}
 import io.github.kinesisspark.read.shard.StreamAccess
 
-/** A stream that was found, and its shards as of its last listing.
+/** A stream that was found, and what is known of its shards: the last listing, and the children that were told since.
   *
   * Each stream is listed by itself: one that is slow or fails keeps no other from being listed. A listing that fails leaves the last
   * one in force; the first must succeed.
@@ -29,11 +29,14 @@ final class ListedStream private (
 ) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[ListedStream])
 
-  private val listed     = new AtomicReference(list())
+  private val knowledge  = new AtomicReference(ShardKnowledge(list(), System.nanoTime()))
   private var listedAt   = System.nanoTime()
   private var inProgress = Future.unit
 
-  def lineage: Lineage = listed.get()
+  def lineage: Lineage = knowledge.get().lineage
+
+  /** The children of shards, as their last answers told them. */
+  def learn(children: Vector[Shard]): Unit = knowledge.updateAndGet(_.told(children, System.nanoTime())): Unit
 
   /** In ms, as the service tells it. */
   def serviceTime(): Long = directory.listShards(arn, ShardFilter.All).serviceTimeMillis
@@ -48,14 +51,20 @@ final class ListedStream private (
   /** Lists now, because somebody waits for the children of a shard; at most once a second. */
   def refreshSoon(): Unit = if (System.nanoTime() - listedAt > 1.second.toNanos) refresh()
 
-  def refresh(): Unit = {
+  private def refresh(): Unit = {
     listedAt = System.nanoTime()
     relist()
   }
 
+  /** Lists now, and believes nothing else of shards that the service doesn't know. */
+  def refreshWithout(unknown: Iterable[String]): Unit = {
+    knowledge.updateAndGet(_.denied(unknown))
+    refresh()
+  }
+
   /** Where a query without a checkpoint begins: LATEST is turned into the service's time here and nowhere else. */
   def beginning(): Vector[(String, ShardPosition)] = startingPosition match {
-    case StartingPosition.TrimHorizon => list().roots.map(_ -> ShardPosition.TrimHorizon)
+    case StartingPosition.TrimHorizon => Lineage(list()).roots.map(_ -> ShardPosition.TrimHorizon)
     case StartingPosition.Latest      =>
       val listing = directory.listShards(arn, ShardFilter.All)
       Lineage(listing.shards).open.map(_ -> ShardPosition.AtTimestamp(listing.serviceTimeMillis))
@@ -69,13 +78,16 @@ final class ListedStream private (
   override def close(): Unit = lease.close()
 
   private def relist(): Unit =
-    try listed.set(list())
-    catch {
+    try {
+      val asOf   = System.nanoTime()
+      val shards = list()
+      knowledge.updateAndGet(_.listed(shards, asOf)): Unit
+    } catch {
       case NonFatal(e) =>
         log.warn("the shards of {} could not be listed, the last listing stays in force: {}", arn, e.getMessage, "")
     }
 
-  private def list(): Lineage = Lineage(directory.listShards(arn, ShardFilter.All).shards)
+  private def list(): Vector[Shard] = directory.listShards(arn, ShardFilter.All).shards
 }
 
 object ListedStream {

@@ -5,8 +5,9 @@ import java.time.Instant
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.config.SourceOptions
-import io.github.kinesisspark.position.{KinesisOffset, OffsetException, StreamArn}
+import io.github.kinesisspark.position.{KinesisOffset, OffsetException, ShardKey, StreamArn}
 import io.github.kinesisspark.read.plan.{Lineage, StreamChanges}
+import io.github.kinesisspark.read.shard.ShardTip
 
 /** What the driver knows of the streams: who they are, and their shards as of the last listings.
   *
@@ -35,7 +36,13 @@ final class ShardCatalog(options: SourceOptions) extends AutoCloseable {
   /** Lists now, because somebody waits for the children of a shard; each stream at most once a second. */
   def refreshSoon(waiting: Iterable[StreamArn]): Unit = waiting.foreach(byArn(_).refreshSoon())
 
-  def refresh(arns: Iterable[StreamArn]): Unit = arns.foreach(byArn(_).refresh())
+  /** The children of shards that were read to their end, as the readers heard of them. */
+  def learn(tips: Iterable[ShardTip]): Unit =
+    tips.foreach(tip => if (tip.children.nonEmpty) byArn(tip.shard.stream).learn(tip.children))
+
+  /** Lists anew the streams of shards that the service doesn't know. */
+  def refreshWithout(unknown: Iterable[ShardKey]): Unit =
+    unknown.groupMap(_.stream)(_.shardId).foreach { case (arn, ids) => byArn(arn).refreshWithout(ids) }
 
   /** The checkpoint's part that a query over these streams goes on from. Streams that were taken out of the list are left out
     * of it, where the user has allowed that.

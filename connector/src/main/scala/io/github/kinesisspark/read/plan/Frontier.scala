@@ -40,7 +40,7 @@ final case class Frontier(start: KinesisOffset, streams: Map[StreamArn, Frontier
       arn
   }.toSet
 
-  /** Shards that are neither finished nor listed any more. */
+  /** Shards that were not read to their end and are not listed any more. */
   def lost: Vector[ShardKey] = start.streams.iterator.flatMap { case (arn, offset) =>
     streams(arn).lineage.lost(offset.shards).map(ShardKey(arn, _))
   }.toVector

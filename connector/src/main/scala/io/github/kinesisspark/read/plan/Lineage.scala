@@ -32,24 +32,30 @@ final class Lineage private (shards: Map[String, Shard]) {
   }
 
   /** The finished shards that the offset no longer needs: their children speak for them, or nobody is left to. */
-  def retiring(known: Known): Set[String] =
+  def retiring(known: Known): Set[String] = {
+    val history                 = ancestors(known.keys)
+    def isSucceeded(id: String) = children.get(id) match {
+      case Some(ids) => ids.forall(child => known.contains(child) || history(child))
+      case None      => !shards.contains(id)
+    }
     known.iterator.collect {
-      case (id, progress) if progress.position == ShardPosition.ShardEnd && isSucceeded(id, known) => id
+      case (id, progress) if progress.position == ShardPosition.ShardEnd && isSucceeded(id) => id
     }.toSet
-
-  private def isSucceeded(id: String, known: Known) = children.get(id) match {
-    case Some(ids) => ids.forall(known.contains)
-    case None      => !shards.contains(id)
   }
 
-  /** Shards that the offset has not finished and the service no longer lists: their records are past retention. */
-  def lost(known: Known): Vector[String] =
-    known.iterator
-      .collect {
-        case (id, progress) if progress.position != ShardPosition.ShardEnd && !shards.contains(id) => id
-      }
-      .toVector
-      .sorted
+  /** Shards that were not read to their end and that the service no longer lists, so that their records are past retention: those
+    * of the offset, and the parents of what enters next that never came to be in it.
+    */
+  def lost(known: Known): Vector[String] = {
+    val unfinished = known.iterator.collect {
+      case (id, progress) if progress.position != ShardPosition.ShardEnd && !shards.contains(id) => id
+    }
+    val history = ancestors(known.keys)
+    val skipped = entering(known).iterator
+      .flatMap(shards(_).parents)
+      .filterNot(parent => shards.contains(parent) || known.contains(parent) || history(parent))
+    (unfinished ++ skipped).distinct.toVector.sorted
+  }
 
   /** Whether a finished shard is listed without its children: then the listing is older than the shard's end. The children of a
     * shard that is not listed any more are there already, or past retention as well.
@@ -61,10 +67,10 @@ final class Lineage private (shards: Map[String, Shard]) {
     shards.values.iterator.filter(!_.parents.exists(shards.contains)).map(_.id).toVector.sorted
 
   /** Where a query that reads only what comes begins. */
-  def open: Vector[String] = shards.values.iterator.filter(!_.closed).map(_.id).toVector.sorted
+  def open: Vector[String] = shards.keysIterator.filterNot(isClosed).toVector.sorted
 
   /** Split or merged away, and so with an end. */
-  def isClosed(id: String): Boolean = shards.get(id).exists(_.closed)
+  def isClosed(id: String): Boolean = shards.get(id).exists(_.closed || children.contains(id))
 
   private def ancestors(ids: Iterable[String]): Set[String] = {
     val seen = scala.collection.mutable.HashSet.empty[String]

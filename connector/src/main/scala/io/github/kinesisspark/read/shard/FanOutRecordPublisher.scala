@@ -174,7 +174,8 @@ final class FanOutRecordPublisher(
     gauge.heard(now)
     reserved.foreach(bytes => memory.giveBack(bytes - heap))
     reserved = None
-    sink.deliver(Delivery(records, position, behind, heap, freshness.asOf))
+    val children = if (position == ShardEnd) StreamDirectory.children(event.childShards) else Vector.empty
+    sink.deliver(Delivery(records, position, behind, heap, freshness.asOf, children))
   }
 
   private def isRepeated(record: KinesisRecord) = position match {

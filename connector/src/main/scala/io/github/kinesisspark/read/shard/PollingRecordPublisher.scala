@@ -1,7 +1,6 @@
 package io.github.kinesisspark.read.shard
 
 import java.util.concurrent.{CompletableFuture, ScheduledExecutorService, ThreadLocalRandom, TimeUnit}
-import java.time.Instant
 
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
@@ -9,14 +8,9 @@ import scala.jdk.CollectionConverters._
 import org.slf4j.LoggerFactory
 import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
-import software.amazon.awssdk.services.kinesis.model.{
-  GetRecordsRequest,
-  GetRecordsResponse,
-  GetShardIteratorRequest,
-  ShardIteratorType
-}
+import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetRecordsResponse}
 
-import io.github.kinesisspark.aws.{Fault, FaultClassifier, KinesisFault}
+import io.github.kinesisspark.aws.{Fault, FaultClassifier, KinesisFault, ShardIterators, StreamDirectory}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.shard.PollingRecordPublisher._
@@ -87,7 +81,8 @@ final class PollingRecordPublisher(
     // An answer of small records may weigh more on the heap than on the wire; then the budget is overdrawn by the
     // records' overhead until they are dropped, and nothing is read meanwhile.
     memory.giveBack(LargestAnswer - heap)
-    sink.deliver(Delivery(records, position, behind, heap, asked))
+    val children = if (iterator.isEmpty) StreamDirectory.children(answer.childShards) else Vector.empty
+    sink.deliver(Delivery(records, position, behind, heap, asked, children))
   }
 
   /** An iterator must not go back. One that does (LocalStack's may, at a shard's first record) repeats nothing here. */
@@ -158,21 +153,8 @@ final class PollingRecordPublisher(
   )
 
   private def getIterator(): CompletableFuture[String] = {
-    val request = GetShardIteratorRequest.builder
-      .streamARN(shard.stream.text)
-      .shardId(shard.shardId)
-      .overrideConfiguration(OneCall)
-    val placed = position match {
-      case TrimHorizon     => request.shardIteratorType(ShardIteratorType.TRIM_HORIZON)
-      case AtTimestamp(ms) =>
-        request.shardIteratorType(ShardIteratorType.AT_TIMESTAMP).timestamp(Instant.ofEpochMilli(ms))
-      case AtSequenceNumber(n) =>
-        request.shardIteratorType(ShardIteratorType.AT_SEQUENCE_NUMBER).startingSequenceNumber(n.text)
-      case AfterSequenceNumber(n) =>
-        request.shardIteratorType(ShardIteratorType.AFTER_SEQUENCE_NUMBER).startingSequenceNumber(n.text)
-      case ShardEnd => throw new IllegalStateException(s"$shard is read to its end, nothing can follow")
-    }
-    client.getShardIterator(placed.build).thenApply(_.shardIterator)
+    val request = ShardIterators.at(shard, position).overrideConfiguration(OneCall)
+    client.getShardIterator(request.build).thenApply(_.shardIterator)
   }
 }
 

@@ -1,7 +1,7 @@
 package io.github.kinesisspark.read.shard
 
 import io.github.kinesisspark.aws.KinesisException
-import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
 
 /** Brings the records of one shard, in order, each once, from a position on (FLIP-128's name). Whether by polling or by
   * enhanced fan-out, nothing behind it can tell.
@@ -31,13 +31,15 @@ object RecordPublisher {
     * @param millisBehind      how far the position is behind the shard's newest record, in ms by the service's clock
     * @param heap              bytes of the memory budget that come along: who drops the records gives them back
     * @param asOfNanos        what it tells of the shard was so then, or later, by `System.nanoTime`
+    * @param children         with the shard's end, all its children, where the service tells them
     */
   final case class Delivery(
       records: Array[KinesisRecord],
       position: ShardPosition,
       millisBehind: Long,
       heap: Long,
-      asOfNanos: Long
+      asOfNanos: Long,
+      children: Vector[Shard] = Vector.empty
   )
 
   /** Takes what a publisher brings, on a worker thread, one call at a time. */

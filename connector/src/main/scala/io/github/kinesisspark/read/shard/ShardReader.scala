@@ -1,7 +1,7 @@
 package io.github.kinesisspark.read.shard
 
 import io.github.kinesisspark.aws.KinesisException
-import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
 
 /** Reads one shard ahead of the batches, as far as its share of the memory allows.
@@ -29,6 +29,7 @@ final class ShardReader(
   private var closed     = false
   private var lastAnswer = Option.empty[ShardReader.Answer]
   private var failure    = Option.empty[ReaderFailure]
+  private var children   = Vector.empty[Shard]
   private val publisher  = publishers.open(shard, start, this)
 
   override def deliver(delivery: Delivery): Unit = {
@@ -38,6 +39,7 @@ final class ShardReader(
         buffer = buffer.append(delivery.records, delivery.position)
         heap += delivery.heap
         lastAnswer = Some(ShardReader.Answer(delivery.asOfNanos, delivery.millisBehind))
+        children = delivery.children
       }
       !closed
     }
@@ -90,7 +92,8 @@ final class ShardReader(
       bytes = buffer.bytes,
       newestArrival = buffer.newestArrival,
       millisBehind = lastAnswer.map(_.millisBehind),
-      failure = failure
+      failure = failure,
+      children = children
     )
   }
 
@@ -130,6 +133,7 @@ object ShardReader {
   * @param bytes         of data and keys
   * @param newestArrival in ms by the service's clock
   * @param millisBehind  how far `position` is behind the newest record of the shard; nothing before the first answer
+  * @param children      of a shard that is read to its end, where the service told them
   */
 final case class ShardTip(
     shard: ShardKey,
@@ -138,7 +142,8 @@ final case class ShardTip(
     bytes: Long,
     newestArrival: Option[Long],
     millisBehind: Option[Long],
-    failure: Option[ReaderFailure]
+    failure: Option[ReaderFailure],
+    children: Vector[Shard]
 ) {
 
   /** All of it as a batch's part. */

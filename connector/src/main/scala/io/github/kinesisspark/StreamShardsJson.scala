@@ -1,0 +1,35 @@
+package io.github.kinesisspark
+
+import java.util
+
+import io.github.kinesisspark.position.{KinesisOffset, OffsetJson, ShardPosition}
+
+import scala.jdk.CollectionConverters._
+
+/** [[StreamShards]] for callers in another language: options as a Java map, shards as a JSON array of objects, whose hash keys are
+  * texts because they have 128 bits; what isn't known is null.
+  */
+object StreamShardsJson {
+
+  /** @param offset as Spark's offset log and a query's progress have it; empty for none */
+  def list(options: util.Map[String, String], offset: String): String = {
+    val from = if (offset.isEmpty) KinesisOffset.initial else OffsetJson.read(offset)
+    ujson.write(ujson.Arr.from(StreamShards.list(options.asScala.toMap, from).map(json)))
+  }
+
+  private def json(view: ShardView): ujson.Value = ujson.Obj(
+    "streamArn"       -> view.stream.text,
+    "streamName"      -> view.stream.name,
+    "shardId"         -> view.shard.id,
+    "parents"         -> ujson.Arr.from(view.shard.parents),
+    "startingHashKey" -> view.shard.hashKeys.start.toString,
+    "endingHashKey"   -> view.shard.hashKeys.end.toString,
+    "open"            -> !view.shard.closed,
+    "openedMillis"    -> number(view.openedMillis),
+    "closedMillis"    -> number(view.closedMillis),
+    "position"        -> view.position.fold[ujson.Value](ujson.Null)(p => ShardPosition.encode(p)),
+    "millisBehind"    -> number(view.millisBehind)
+  )
+
+  private def number(value: Option[Long]): ujson.Value = value.fold[ujson.Value](ujson.Null)(n => ujson.Num(n.toDouble))
+}

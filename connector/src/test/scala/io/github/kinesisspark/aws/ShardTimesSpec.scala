@@ -1,0 +1,38 @@
+package io.github.kinesisspark.aws
+
+import org.scalacheck.Gen
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.kinesisspark.position.{HashKeyRange, Shard}
+
+class ShardTimesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+  private val day = 24L * 3600 * 1000
+
+  describe("the times of a chain of shards, each split off the one before") {
+    it("are found to the second, by few questions, also of those that lived for less") {
+      forAll(Gen.choose(1, 6).flatMap(n => Gen.listOfN(n, Gen.choose(1L, day)))) { moments =>
+        val changes = moments.sorted.toVector
+        // Shard i is open from the (i-1)th change to the i-th.
+        def openAt(t: Long) = Set(changes.count(_ <= t).toString)
+        val shards          = (0 to changes.size).map { i =>
+          Shard(i.toString, if (i == 0) Nil else Seq((i - 1).toString), HashKeyRange(0, 1), closed = i < changes.size)
+        }
+        var asked = 0
+        val times = ShardTimes
+          .find(0, day, Set(changes.size.toString)) { t =>
+            asked += 1
+            openAt(t)
+          }
+          .withShortLived(shards, 0)
+        times.closed.keySet shouldBe shards.filter(_.closed).map(_.id).toSet
+        changes.zipWithIndex.foreach { case (change, i) =>
+          times.closed(i.toString) - change should (be >= -1000L and be <= 1000L)
+          times.opened.getOrElse((i + 1).toString, 0L) - change should (be >= -1000L and be <= 1000L)
+        }
+        asked should be <= 1 + 18 * changes.size
+      }
+    }
+  }
+}

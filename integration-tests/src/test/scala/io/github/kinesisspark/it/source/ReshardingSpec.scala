@@ -1,0 +1,245 @@
+package io.github.kinesisspark.it.source
+
+import java.time.Duration
+import java.util.concurrent.atomic.AtomicInteger
+
+import scala.util.Random
+
+import org.apache.spark.sql.streaming.StreamingQuery
+import org.scalatest.Suites
+
+import io.github.kinesisspark.it.TestStream
+import io.github.kinesisspark.testkit.{KinesisServerConfig, MovableClock, ServiceClock}
+
+/** Streams that change their shards while they are read, and while they are not: by polling and by fan-out.
+  *
+  * The shards are listed every hour only, unless a test says otherwise: whatever is found earlier was told by the parents.
+  */
+final class Resharding(clock: MovableClock, override protected val mode: Mode)
+    extends TestkitSuite(clock, KinesisServerConfig()) {
+  def this(mode: Mode) = this(ServiceClock.shifted(), mode)
+
+  override def suiteName: String = s"Resharding by $mode"
+  override def suiteId: String   = s"${getClass.getName}-$mode"
+
+  private val rarely = "shardDiscoveryInterval" -> "1h"
+
+  /** Writes records with a few partition keys, each numbered within its key. */
+  private final class Writer(stream: TestStream) {
+    private val next = Vector.fill(Writer.Keys)(new AtomicInteger)
+
+    def put(count: Int): Unit = (0 until count).foreach { i =>
+      val key = i % Writer.Keys
+      kinesis.streams.put(stream.name, s"key-$key", s"$key:${next(key).getAndIncrement()}"): Unit
+    }
+
+    def all: Seq[String] = next.indices.flatMap(key => (0 until next(key).get).map(n => s"$key:$n"))
+  }
+
+  private object Writer {
+    val Keys = 20
+  }
+
+  private def open(stream: TestStream) =
+    kinesis.streams.shards(stream.name).filter(_.isOpen).sortBy(_.range.start).map(_.id)
+
+  private def split(stream: TestStream, i: Int): Unit = kinesis.streams.split(stream.name, open(stream)(i))
+  private def merge(stream: TestStream, i: Int): Unit =
+    kinesis.streams.merge(stream.name, open(stream)(i), open(stream)(i + 1))
+  private def rescale(stream: TestStream, count: Int): Unit = kinesis.streams.updateShardCount(stream.name, count)
+
+  private def somehow(stream: TestStream, random: Random): Unit = {
+    val now = open(stream).size
+    random.nextInt(4) match {
+      case 0 if now <= 4 => rescale(stream, now * 2)
+      case 1 if now >= 4 && now % 2 == 0 => rescale(stream, now / 2)
+      case 2 if now > 1 => merge(stream, random.nextInt(now - 1))
+      case _            => split(stream, random.nextInt(now))
+    }
+  }
+
+  private def once(log: BatchLog, writer: Writer): Unit = eventually(log.texts.sorted shouldBe writer.all.sorted): Unit
+
+  /** Parents before children, and each partition key in the order of writing. */
+  private def inOrder(stream: TestStream, log: BatchLog): Unit = {
+    val batches = log.all.flatMap { case (id, rows) => rows.map(_.shardId -> id) }.groupMap(_._1)(_._2)
+    for {
+      shard  <- kinesis.streams.shards(stream.name)
+      parent <- shard.parents
+      last   <- batches.get(parent)
+      first  <- batches.get(shard.id)
+    } last.max should be < first.min
+    log.texts.map(_.split(':')).groupMap(_(0))(_(1).toInt).values.foreach(numbers => numbers shouldBe numbers.sorted)
+  }
+
+  describe("a stream is read on, each record once, each key in its order,") {
+    val steps = Seq[(String, TestStream => Unit)](
+      "a split"              -> (split(_, 0)),
+      "a merge"              -> (merge(_, 0)),
+      "a split of a split"   -> (s => { split(s, 0); split(s, 0) }),
+      "a merge of a split"   -> (s => { split(s, 1); merge(s, 1) }),
+      "a split of a merge"   -> (s => { merge(s, 0); split(s, 0) }),
+      "twice as many shards" -> (s => rescale(s, open(s).size * 2)),
+      "half as many shards"  -> (s => rescale(s, (open(s).size + 1) / 2)),
+      "up and down at once"  -> (s => { rescale(s, open(s).size * 2); rescale(s, open(s).size / 2) })
+    )
+
+    it("through splits, merges, chains of both, doubling and halving, told by the last answers alone") {
+      val stream = newStream(shards = 2)
+      val writer = new Writer(stream)
+      val log    = new BatchLog
+      writer.put(100)
+      running(load(stream, rarely), checkpoint())(log.add) { _ =>
+        once(log, writer)
+        for ((name, reshard) <- steps) withClue(s"$name: ") {
+          reshard(stream)
+          writer.put(100)
+          once(log, writer)
+        }
+      }
+      inOrder(stream, log)
+    }
+
+    it("through the same and more in a row, faster than anybody lists or reads") {
+      val stream = newStream(shards = 2)
+      val writer = new Writer(stream)
+      val log    = new BatchLog
+      val random = new Random(17)
+      running(load(stream, rarely), checkpoint())(log.add) { _ =>
+        for (_ <- 0 until 30) {
+          somehow(stream, random)
+          writer.put(20)
+        }
+        once(log, writer)
+      }
+      inOrder(stream, log)
+    }
+
+    it("through reshards while it is stopped, longer than the interval, again and again") {
+      val stream = newStream(shards = 2)
+      val writer = new Writer(stream)
+      val at     = checkpoint()
+      val log    = new BatchLog
+      val random = new Random(18)
+      for (_ <- 1 to 3) {
+        for (_ <- 0 until 5) {
+          somehow(stream, random)
+          writer.put(20)
+        }
+        running(load(stream, rarely), at)(log.add)(_ => once(log, writer))
+      }
+      inOrder(stream, log)
+    }
+
+    it("within moments, and without a listing") {
+      val stream = newStream(shards = 1)
+      val writer = new Writer(stream)
+      val log    = new BatchLog
+      writer.put(1)
+      running(load(stream, rarely), checkpoint())(log.add) { _ =>
+        once(log, writer)
+        val listed = kinesis.calls.count("ListShards", stream.name)
+        val gaps   = for (i <- 0 until 10) yield {
+          if (i % 2 == 0) split(stream, 0) else merge(stream, 0)
+          writer.put(1)
+          val written = System.nanoTime()
+          once(log, writer)
+          (System.nanoTime() - written) / 1000000
+        }
+        info(s"from a record's being written to its batch, across a reshard: ${gaps.sorted.mkString(", ")} ms")
+        kinesis.calls.count("ListShards", stream.name) shouldBe listed
+      }
+      inOrder(stream, log)
+    }
+  }
+
+  describe("shards that went past retention while the query was stopped") {
+    it("end it, named, unless failOnDataLoss is false: then their descendants are read") {
+      val stream = newStream(shards = 1)
+      val at     = checkpoint()
+      val log    = new BatchLog
+      val first  = put(stream, "first", 10)
+      running(load(stream), at)(log.add)(_ => eventually(log.texts.sorted shouldBe first.sorted))
+      val parent = stream.onlyShard().shardId
+      split(stream, 0)
+      put(stream, "lost", 10)
+      rescale(stream, 4)
+      clock.advance(Duration.ofHours(49))
+      eventually(stream.shards() should have size 4)
+      val late = put(stream, "late", 40)
+      failureOf(started(stream, at)).getMessage should (include("KINESIS_DATA_LOSS") and include(parent))
+      running(load(stream, "failOnDataLoss" -> "false"), at)(log.add) { _ =>
+        eventually(log.texts.sorted shouldBe (first ++ late).sorted)
+      }
+    }
+  }
+
+  describe("a stream that is idle for hours") {
+    it("makes no batches meanwhile, and is read at once when something comes") {
+      val stream = newStream(shards = 2)
+      val log    = new BatchLog
+      val first  = put(stream, "first", 20)
+      running(load(stream), checkpoint())(log.add) { query =>
+        eventually(log.texts.sorted shouldBe first.sorted)
+        val batches = log.all.size
+        val read    = if (mode == Mode.Polling) "GetRecords" else "SubscribeToShard"
+        for (_ <- 1 to 8) {
+          val calls = kinesis.calls.count(read, stream.name)
+          clock.advance(Duration.ofHours(1))
+          // Iterators have expired and subscriptions have ended; all shards are read again.
+          eventually(kinesis.calls.count(read, stream.name) should be >= calls + 2)
+        }
+        log.all.size shouldBe batches
+        val written = System.nanoTime()
+        val late    = put(stream, "late", 20)
+        eventually(log.texts.sorted shouldBe (first ++ late).sorted)
+        (System.nanoTime() - written) / 1000000000 should be < 10L
+        query.exception shouldBe None
+      }
+    }
+  }
+
+  describe("a stream that is gone") {
+    it("ends the query with an error that names it, also if another takes its name at once") {
+      for (another <- Seq(false, true)) {
+        val stream = newStream(shards = 1)
+        val log    = new BatchLog
+        val query  = started(stream, checkpoint(), log)
+        put(stream, "x", 10)
+        eventually(log.rows.size shouldBe 10)
+        kinesis.streams.deleteStream(stream.name)
+        if (another) {
+          clock.advance(Duration.ofSeconds(5))
+          kinesis.streams.createStream(stream.name, 1)
+          kinesis.streams.put(stream.name, "key", "of another stream")
+        }
+        failureOf(query).getMessage should include(stream.name)
+        log.texts should not contain "of another stream"
+      }
+    }
+  }
+
+  describe("records at the limits of size") {
+    it("are read: the largest, empty ones, and more than one answer can hold") {
+      val stream = newStream(shards = 1)
+      val log    = new BatchLog
+      val mega   = 1 << 20
+      val sizes  = Seq.fill(13)(mega) ++ Seq(0, 1, 0, mega - 1, mega) ++ Seq.fill(20)(0) ++ Seq.fill(3)(mega)
+      sizes.foreach(size => kinesis.streams.put(stream.name, "k", Array.fill(size)('x'.toByte)))
+      running(load(stream), checkpoint())(log.add) { _ =>
+        eventually(log.rows.size shouldBe sizes.size)
+        kinesis.streams.put(stream.name, "k", Array.emptyByteArray)
+        eventually(log.rows.size shouldBe sizes.size + 1)
+      }
+      log.texts.map(_.length) shouldBe sizes :+ 0
+    }
+  }
+
+  private def started(stream: TestStream, at: java.nio.file.Path, log: BatchLog = new BatchLog): StreamingQuery =
+    load(stream).writeStream
+      .option("checkpointLocation", at.toString)
+      .foreachBatch((batch: org.apache.spark.sql.DataFrame, id: Long) => log.add(batch, id))
+      .start()
+}
+
+class ReshardingSpec extends Suites(Mode.both.map(new Resharding(_)): _*)

@@ -1,0 +1,112 @@
+"""shards() and plot_shards(): the tree of a local stream that was split and merged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import Row, SparkSession
+
+from kinesis_spark import (
+    KinesisOptions,
+    LocalKinesis,
+    ShardListError,
+    StartingPosition,
+    plot_shards,
+    read_stream,
+    shards,
+)
+from kinesis_spark.local.client import Record
+
+HALF = 2**127
+
+
+def shard_id(number: int) -> str:
+    return f"shardId-{number:012}"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[LocalKinesis]:
+    """`orders` has one shard, which is split, and one half of it is split again; the first half is merged back."""
+    with LocalKinesis({"orders": 1, "quiet": 2}) as server:
+
+        def call(action: str, **arguments: str) -> None:
+            server.client.call(action, StreamName="orders", **arguments)
+
+        call("SplitShard", ShardToSplit=shard_id(0), NewStartingHashKey=str(HALF))
+        call("SplitShard", ShardToSplit=shard_id(1), NewStartingHashKey=str(HALF // 2))
+        call("MergeShards", ShardToMerge=shard_id(4), AdjacentShardToMerge=shard_id(2))
+        yield server
+
+
+@pytest.fixture
+def options(server: LocalKinesis) -> KinesisOptions:
+    return server.options("orders")
+
+
+def by_id(rows: list[Row]) -> dict[str, Row]:
+    return {row.shardId: row for row in rows}
+
+
+def test_the_tree_tells_parents_hash_keys_and_what_is_open(spark: SparkSession, options: KinesisOptions) -> None:
+    found = by_id(shards(spark, options).collect())
+    assert {i: [p[-1] for p in row.parents] for i, row in found.items()} == {
+        shard_id(0): [],
+        shard_id(1): ["0"],
+        shard_id(2): ["0"],
+        shard_id(3): ["1"],
+        shard_id(4): ["1"],
+        shard_id(5): ["4", "2"],
+    }
+    assert sorted(i for i, row in found.items() if row.open) == [shard_id(3), shard_id(5)]
+    assert (int(found[shard_id(2)].startingHashKey), int(found[shard_id(2)].endingHashKey)) == (HALF, 2 * HALF - 1)
+    assert {row.streamName for row in found.values()} == {"orders"}
+    assert all(row.position is None and row.millisBehindLatest is None for row in found.values())
+    for row in found.values():
+        assert (row.closedAt is None) == row.open, row
+
+
+def test_several_streams_in_their_order(spark: SparkSession, options: KinesisOptions) -> None:
+    both = shards(spark, replace(options, stream_name=("quiet", "orders"))).collect()
+    assert [row.streamName for row in both] == ["quiet"] * 2 + ["orders"] * 6
+
+
+def test_a_query_s_position_and_lag(spark: SparkSession, server: LocalKinesis, tmp_path: Path) -> None:
+    options = replace(server.options("quiet"), starting_position=StartingPosition.trim_horizon())
+    server.put_records("quiet", [Record("key", b"first")])
+    query = (
+        read_stream(spark, options)
+        .writeStream.format("noop")
+        .option("checkpointLocation", str(tmp_path))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(60)
+    caught_up = shards(spark, options, query).collect()
+    assert sorted(row.millisBehindLatest for row in caught_up) == [0, 0]
+    assert sorted(row.position.isdigit() for row in caught_up) == [False, True]
+    assert query.lastProgress is not None
+    end = query.lastProgress["sources"][0]["endOffset"]
+    assert shards(spark, options, end).collect() == caught_up
+
+
+def test_what_can_t_be_told(spark: SparkSession, options: KinesisOptions) -> None:
+    with pytest.raises(ShardListError, match="absent") as refused:
+        shards(spark, replace(options, stream_name="absent"))
+    assert refused.value.error_class == "KINESIS_NOT_FOUND"
+    with pytest.raises(ShardListError, match="not of this connector") as foreign:
+        shards(spark, options, "{}")
+    assert foreign.value.error_class == "KINESIS_OFFSET_REFUSED"
+
+
+def test_the_picture_has_a_rectangle_for_each_shard(spark: SparkSession, options: KinesisOptions) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    axes = plot_shards(shards(spark, options))
+    assert len(axes.patches) == 6
+    assert sorted(text.get_text() for text in axes.texts) == ["0", "1", "2", "3", "4", "5"]
+    with pytest.raises(ValueError, match="2"):
+        plot_shards(shards(spark, replace(options, stream_name=("quiet", "orders"))))
