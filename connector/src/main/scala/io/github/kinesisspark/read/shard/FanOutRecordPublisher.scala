@@ -105,7 +105,9 @@ final class FanOutRecordPublisher(
     }
 
   private def hear(number: Long, news: News): Unit = news match {
-    case News.Opened         => step(Event.Opened(number))
+    case News.Opened =>
+      step(Event.Opened(number))
+      if (isLive) sink.begun()
     case News.Completed      => step(Event.Completed(number))
     case News.Arrived(event) =>
       continuation(event) match {

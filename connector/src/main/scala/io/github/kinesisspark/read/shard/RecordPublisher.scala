@@ -44,6 +44,10 @@ object RecordPublisher {
 
   /** Takes what a publisher brings, on a worker thread, one call at a time. */
   trait Sink {
+
+    /** The service has begun to serve the shard, though there may be nothing to deliver yet. */
+    def begun(): Unit = ()
+
     def deliver(delivery: Delivery): Unit
 
     /** The end of this publisher: what it can't mend. */

@@ -26,6 +26,7 @@ final class ShardReader(
   private var buffer     = RecordBuffer.at(start)
   private var heap       = 0L
   private var requested  = false
+  private var hasBegun   = false
   private var closed     = false
   private var lastAnswer = Option.empty[ShardReader.Answer]
   private var failure    = Option.empty[ReaderFailure]
@@ -46,6 +47,15 @@ final class ShardReader(
     onRead(delivery.records)
     if (wanted) demand() else memory.giveBack(delivery.heap)
     onNews()
+  }
+
+  override def begun(): Unit = {
+    val first = synchronized {
+      val before = hasBegun
+      hasBegun = true
+      !before
+    }
+    if (first) onNews()
   }
 
   override def fail(cause: KinesisException): Unit = {
@@ -108,7 +118,7 @@ final class ShardReader(
   /** Something to plan, or to fail with. */
   def hasNews: Boolean = synchronized(failure.isDefined || buffer.tip != buffer.base)
 
-  def hasAnswered: Boolean = synchronized(lastAnswer.isDefined || failure.isDefined)
+  def hasAnswered: Boolean = synchronized(hasBegun || lastAnswer.isDefined || failure.isDefined)
 
   override def close(): Unit = {
     val held = synchronized {

@@ -1,4 +1,4 @@
-package io.github.kinesisspark.bench
+package io.github.kinesisspark.benchmarks
 
 import java.io.{ByteArrayOutputStream, ObjectOutputStream}
 import java.nio.charset.StandardCharsets.UTF_8
@@ -14,7 +14,7 @@ import io.github.kinesisspark.read.shard.ShardTip
   * A stream of that many shards, each with a hundred records read beyond its position; eight executors; a limit that lets
   * half of it in, which is the costly case. Prints a JSON line for each size, with the median of the rounds.
   *
-  * {{{./sbt "benchmarks/runMain io.github.kinesisspark.bench.PlanningScale"}}}
+  * {{{./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.PlanningScale"}}}
   */
 object PlanningScale {
   private val Sizes       = Seq(16, 160, 1000, 1600, 10000)
@@ -54,7 +54,7 @@ object PlanningScale {
     val heap    = usedHeap() - before
     val tips    = shards.map { s =>
       val key = ShardKey(Arn, s.id)
-      key -> ShardTip(key, at(s, 100), 100, 100 * RecordBytes, Some(Created), Some(0L), None)
+      key -> ShardTip(key, at(s, 100), 100, 100 * RecordBytes, Some(Created), Some(0L), None, Vector.empty)
     }.toMap
     val rounds = (1 to Warmup + Rounds).map(turn => planOnce(lineage, start, tips, turn.toLong)).drop(Warmup)
     val steps  = rounds.head.steps.map(_._1).map { name =>
