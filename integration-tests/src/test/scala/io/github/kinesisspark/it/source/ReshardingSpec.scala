@@ -159,7 +159,10 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
       val at     = checkpoint()
       val log    = new BatchLog
       val first  = put(stream, "first", 10)
-      running(load(stream), at)(log.add)(_ => eventually(log.texts.sorted shouldBe first.sorted))
+      running(load(stream), at)(log.add) { _ =>
+        eventually(log.texts.sorted shouldBe first.sorted)
+        awaitCommit(at, log)
+      }
       val parent = stream.onlyShard().shardId
       split(stream, 0)
       put(stream, "lost", 10)

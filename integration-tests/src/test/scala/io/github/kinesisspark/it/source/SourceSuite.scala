@@ -110,6 +110,10 @@ abstract class SourceSuite(start: => KinesisService)
   protected def failureOf(query: StreamingQuery): Throwable =
     intercept[StreamingQueryException](query.awaitTermination(60000)).getCause
 
+  /** Until the last batch is committed as well: a query that is stopped before would run it again. */
+  protected def awaitCommit(checkpoint: Path, log: BatchLog): Unit =
+    eventually(logEntries(checkpoint.resolve("commits"), log.all.last._1) should not be empty): Unit
+
   /** As after a crash between a batch and its commit; a query that was stopped there needs no more. */
   protected def eraseCommit(checkpoint: Path, batch: Long): Unit =
     logEntries(checkpoint.resolve("commits"), batch).foreach(Files.delete)
