@@ -202,6 +202,9 @@ final class SeveralStreams(override protected val mode: Mode)
         l.startsWith("WARN") && l.contains(there.arn) && l.contains("not read any more")
       ) shouldBe 1
       lastOffset(at) should (include(here.arn) and not include there.arn)
+      // LATEST is a whole second of the service's clock: what was read before must be of an earlier one.
+      val read = System.currentTimeMillis()
+      eventually(System.currentTimeMillis() should be > read + 1000)
       // Now it is a stream like any other that is added.
       val back = here.put("d", 10)
       running(reading(here, there)(there.own("startingPosition", "LATEST")), at)(log.add) { _ =>
