@@ -74,7 +74,8 @@ val forkedTests = Seq(
 def suiteGroup(suite: String): String =
   Seq("conformance", "ReadingSpec", "FanOutFaultsSpec", "soak").find(suite.contains(_)).getOrElse("others")
 
-Global / concurrentRestrictions += Tags.limit(Tags.ForkedTestGroup, 2)
+// In place of sbt's own restrictions, one of which is a single test JVM at a time.
+Global / concurrentRestrictions := Seq(Tags.limit(Tags.CPU, 2), Tags.limit(Tags.ForkedTestGroup, 3))
 
 lazy val root = (project in file("."))
   .aggregate(connector, testkit, integrationTests, benchmarks)
@@ -171,7 +172,7 @@ lazy val integrationTests = (project in file("integration-tests"))
     libraryDependencies ++= Seq(spark % Test, scalatest, scalacheck),
     // What a program of the tests prints is for other programs.
     Test / run / outputStrategy := Some(StdoutOutput),
-    // Suites mostly wait for queries and servers, so a few JVMs share the work, two at a time.
+    // Suites mostly wait for queries and servers, so a few JVMs share the work.
     Test / testGrouping := {
       val run = (Test / forkOptions).value
       (Test / definedTests).value.groupBy(test => suiteGroup(test.name)).toSeq.sortBy(_._1).map { case (name, tests) =>
