@@ -105,6 +105,9 @@ class KinesisOptions:
         max_bytes_per_trigger: at most so many bytes of data a micro-batch; None for no limit.
         min_records_per_trigger: wait until so many records are there, for `max_trigger_delay` at most.
         max_trigger_delay: how long `min_records_per_trigger` may hold up a micro-batch.
+        max_shard_skew: how far a micro-batch may go ahead in one shard of where it ends in the slowest, by the times at
+            which records arrived; less than the watermark's delay, it keeps a catch-up from making the slower shards'
+            records late. `timedelta(0)` for no such bound.
         shard_discovery_interval: how often the streams' shards are listed, to find new ones; 100 ms at least.
         reader_buffer_size: bytes that the shard readers of one executor may hold ahead of the query, in all; 16 MiB at
             least.
@@ -127,6 +130,7 @@ class KinesisOptions:
     max_bytes_per_trigger: int | None = option("maxBytesPerTrigger", default=None)
     min_records_per_trigger: int | None = option("minRecordsPerTrigger", default=None)
     max_trigger_delay: timedelta = option("maxTriggerDelay", default=timedelta(minutes=15), encode=duration)
+    max_shard_skew: timedelta = option("maxShardSkew", default=timedelta(seconds=10), encode=duration)
     shard_discovery_interval: timedelta = option(
         "shardDiscoveryInterval", default=timedelta(seconds=10), encode=duration
     )
@@ -148,6 +152,7 @@ class KinesisOptions:
         require_count("min_records_per_trigger", self.min_records_per_trigger)
         require_count("reader_buffer_size", self.reader_buffer_size, least=_LEAST_BUFFER)
         require_duration("max_trigger_delay", self.max_trigger_delay)
+        require_duration("max_shard_skew", self.max_shard_skew, least=timedelta(0))
         require_duration("shard_discovery_interval", self.shard_discovery_interval, least=_LEAST_DISCOVERY)
 
     def to_dict(self) -> SparkOptions:

@@ -109,6 +109,17 @@ object KinesisOptions {
     doc = "How long a micro-batch waits for `minRecordsPerTrigger` at most."
   )
 
+  val maxShardSkew: Opt[Option[FiniteDuration]] = option(
+    "maxShardSkew",
+    "duration",
+    OptionValue.durationOrOff,
+    default = Some("10s"),
+    doc =
+      "How far a micro-batch may go ahead in one shard of where it ends in the slowest, by the times at which records " +
+        "arrived in the stream. Less than the delay of the query's watermark, it keeps a catch-up from making the slower " +
+        "shards' records late. Shards that are caught up or closed hold nobody back. `off` or `0` for no such bound."
+  )
+
   // ListShards may be called 1,000 times a second per stream; the limit here only stops a busy loop.
   val shardDiscoveryInterval: Opt[FiniteDuration] = option(
     "shardDiscoveryInterval",
@@ -300,6 +311,7 @@ object KinesisOptions {
     maxBytesPerTrigger,
     minRecordsPerTrigger,
     maxTriggerDelay,
+    maxShardSkew,
     shardDiscoveryInterval,
     readerBufferSize,
     profile,

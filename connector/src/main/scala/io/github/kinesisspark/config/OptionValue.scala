@@ -120,6 +120,12 @@ object OptionValue {
   def durationAtLeast(minimum: FiniteDuration): Parser[FiniteDuration] =
     duration(_).filterOrElse(_ >= minimum, s"a time of at least $minimum, such as 10 seconds, 15m or 500 (ms)")
 
+  /** No time at all, or `off`, for what is not to be done. */
+  val durationOrOff: Parser[Option[FiniteDuration]] = value =>
+    if (value.equalsIgnoreCase("off")) Right(None)
+    else
+      duration(value).map(time => Option.when(time.length > 0)(time)).left.map(other => s"$other, or off")
+
   // What a FiniteDuration can hold: 2^63 ns.
   private val MaxMillis = Long.MaxValue / 1_000_000
 

@@ -56,12 +56,14 @@ object RecordPublisherKind {
   * @param maxBytesPerTrigger   at most so many bytes of data
   * @param minRecordsPerTrigger wait for so many records ...
   * @param maxTriggerDelay      ... but no longer than this
+  * @param maxShardSkew         how far shards may run ahead of the slowest, by times of arrival; nothing for no bound
   */
 final case class AdmissionOptions(
     maxRecordsPerTrigger: Option[Long],
     maxBytesPerTrigger: Option[Long],
     minRecordsPerTrigger: Option[Long],
-    maxTriggerDelay: FiniteDuration
+    maxTriggerDelay: FiniteDuration,
+    maxShardSkew: Option[FiniteDuration]
 )
 
 /** One stream of a source, and whatever was said of it alone. */

@@ -157,7 +157,8 @@ private[config] object SourceOptionsParser {
       for (high <- most; low <- few if low > high)
         problems += s"'${minRecordsPerTrigger.name}' ($low) is more than '${maxRecordsPerTrigger.name}' ($high)."
       val bytes = view.value(maxBytesPerTrigger)
-      view.value(maxTriggerDelay).map(AdmissionOptions(most, bytes, few, _))
+      for (delay <- view.value(maxTriggerDelay); skew <- view.value(maxShardSkew))
+        yield AdmissionOptions(most, bytes, few, delay, skew)
     }
   }
 }

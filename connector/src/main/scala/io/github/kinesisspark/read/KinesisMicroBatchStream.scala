@@ -45,7 +45,8 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       bufferBytes = options.readerBufferSize,
       failOnDataLoss = options.failOnDataLoss
     ),
-    publishing
+    publishing,
+    Alignment(options.admission.maxShardSkew.map(_.toMillis))
   )
   private val beginnings = scala.collection.mutable.HashMap.empty[StreamArn, Vector[(String, ShardPosition)]]
   private val minimum    = new BatchMinimum(System.nanoTime())
@@ -70,8 +71,11 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     val frontier = frontierAt(from)
     val lost     = loseOrFail(frontier)
     val limits   = AdmissionLimits.fromSpark(limit)
-    val reading  = (frontier.reading -- lost).filterNot { case (shard, _) => bounds.exists(_.isDone(shard)) }
-    val tips     = readers.awaitTips(reading, frontier.ending, patience(frontier))
+    val tips     = readers.awaitTips(
+      frontier,
+      without = shard => lost.contains(shard) || bounds.exists(_.isDone(shard)),
+      patience(frontier)
+    )
     failIfAny(tips, from)
     seen = frontier.end(tips.view.mapValues(_.position).toMap)
     if (isTooLittle(tips, limits) && !frontier.hasNewStreams) {

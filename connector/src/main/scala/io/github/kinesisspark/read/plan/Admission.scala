@@ -21,8 +21,11 @@ object Admission {
   /** What a reader holds beyond the batch's start. */
   final case class Available(shard: ShardKey, records: Long, bytes: Long)
 
-  /** What may be taken of one shard: the longest prefix within both numbers. */
-  final case class Allotment(shard: ShardKey, maxRecords: Long, maxBytes: Long)
+  /** What may be taken of one shard: the longest prefix within all three numbers.
+    *
+    * @param maxArrival the latest arrival to take, in ms by the service's clock
+    */
+  final case class Allotment(shard: ShardKey, maxRecords: Long, maxBytes: Long, maxArrival: Long = Long.MaxValue)
 
   /** The allotments of the shards that get anything, or nothing where all of it fits.
     *
