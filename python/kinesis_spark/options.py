@@ -109,6 +109,8 @@ class KinesisOptions:
             which records arrived; less than the watermark's delay, it keeps a catch-up from making the slower shards'
             records late. `timedelta(0)` for no such bound.
         shard_discovery_interval: how often the streams' shards are listed, to find new ones; 100 ms at least.
+        min_partitions: the least number of tasks for a micro-batch, as far as it has records enough; with more than 1,
+            what a shard brings is cut into parts for several tasks where there are fewer shards.
         reader_buffer_size: bytes that the shard readers of one executor may hold ahead of the query, in all; 16 MiB at
             least.
         credentials: whose name to call AWS in; see `kinesis_spark.credentials`.
@@ -134,6 +136,7 @@ class KinesisOptions:
     shard_discovery_interval: timedelta = option(
         "shardDiscoveryInterval", default=timedelta(seconds=10), encode=duration
     )
+    min_partitions: int = option("minPartitions", default=1)
     reader_buffer_size: int = option("readerBufferSize", default=256 * 1024 * 1024)
     credentials: Credentials = DefaultCredentials()
     role: AssumedRole | None = None
@@ -150,6 +153,7 @@ class KinesisOptions:
         require_count("max_records_per_trigger", self.max_records_per_trigger)
         require_count("max_bytes_per_trigger", self.max_bytes_per_trigger)
         require_count("min_records_per_trigger", self.min_records_per_trigger)
+        require_count("min_partitions", self.min_partitions)
         require_count("reader_buffer_size", self.reader_buffer_size, least=_LEAST_BUFFER)
         require_duration("max_trigger_delay", self.max_trigger_delay)
         require_duration("max_shard_skew", self.max_shard_skew, least=timedelta(0))

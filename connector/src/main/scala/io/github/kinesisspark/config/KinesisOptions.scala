@@ -129,6 +129,17 @@ object KinesisOptions {
     doc = "How often the shards of each stream are listed, to find those of a split or merge; at least 100 ms."
   )
 
+  val minPartitions: Opt[Int] = option(
+    "minPartitions",
+    "count",
+    OptionValue.smallCount,
+    default = Some("1"),
+    doc =
+      "The least number of tasks for a micro-batch, as far as it has records enough. Left at 1, tasks follow bytes and " +
+        "cores, and a shard has one task at most. With more, what a shard brings is cut into parts of their own tasks, in " +
+        "order, where there are fewer shards."
+  )
+
   // The least that holds one full answer of GetRecords (10 MB) with room for the next one to arrive.
   val readerBufferSize: Opt[Long] = option(
     "readerBufferSize",
@@ -313,6 +324,7 @@ object KinesisOptions {
     maxTriggerDelay,
     maxShardSkew,
     shardDiscoveryInterval,
+    minPartitions,
     readerBufferSize,
     profile,
     accessKeyId,

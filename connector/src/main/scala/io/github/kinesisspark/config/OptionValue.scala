@@ -54,6 +54,9 @@ object OptionValue {
   /** A whole number of one or more. */
   val count: Parser[Long] = value => value.toLongOption.filter(_ > 0).toRight("a whole number greater than 0")
 
+  /** One or more, as far as an Int goes. */
+  val smallCount: Parser[Int] = count(_).filterOrElse(_ <= Int.MaxValue, s"at most ${Int.MaxValue}").map(_.toInt)
+
   /** A whole number of none or more. */
   val countOrZero: Parser[Int] = value => value.toIntOption.filter(_ >= 0).toRight("a whole number, 0 or more")
 

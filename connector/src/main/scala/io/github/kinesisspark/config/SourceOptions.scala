@@ -13,6 +13,7 @@ import scala.concurrent.duration.FiniteDuration
   * @param streams                in the user's order, one or more
   * @param failOnDataLoss         whether records that are gone before they were read end the query
   * @param shardDiscoveryInterval how often each stream's shards are listed
+  * @param minPartitions          tasks of a batch to aim at, even if shards must be shared by several
   * @param readerBufferSize       bytes that readers of one executor and query may hold
   */
 final case class SourceOptions(
@@ -21,6 +22,7 @@ final case class SourceOptions(
     failOnDataLoss: Boolean,
     admission: AdmissionOptions,
     shardDiscoveryInterval: FiniteDuration,
+    minPartitions: Int,
     readerBufferSize: Long
 ) extends Serializable
 

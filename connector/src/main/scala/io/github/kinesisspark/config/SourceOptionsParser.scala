@@ -43,8 +43,9 @@ private[config] object SourceOptionsParser {
       val loss      = general.value(failOnDataLoss)
       val discovery = general.value(shardDiscoveryInterval)
       val buffer    = general.value(readerBufferSize)
-      for (p <- publisher; a <- admitted; l <- loss; d <- discovery; b <- buffer)
-        yield SourceOptions(perStream, p, l, a, d, b)
+      val tasks     = general.value(minPartitions)
+      for (p <- publisher; a <- admitted; l <- loss; d <- discovery; t <- tasks; b <- buffer)
+        yield SourceOptions(perStream, p, l, a, d, t, b)
     }
 
     def consumerOptions(): Option[ConsumerOptions] = {

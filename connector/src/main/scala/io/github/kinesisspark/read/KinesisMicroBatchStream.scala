@@ -105,7 +105,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     catalog.check(offsetOf(end))
     val ranges = offsetOf(start).rangesTo(offsetOf(end))
     readers
-      .group(ranges)
+      .group(ranges, options.minPartitions)
       .map(group => KinesisInputPartition(group.ranges, group.executor.map(_.location).toVector): InputPartition)
       .toArray
   }

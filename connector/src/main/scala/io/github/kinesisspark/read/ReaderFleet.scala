@@ -78,15 +78,21 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
     cuts
   }
 
-  /** The batch's tasks: ranges stay with their readers. */
-  def group(ranges: Seq[ShardRange]): Vector[RangeGrouping.Group] = {
+  /** The batch's tasks: ranges stay with their readers, and are cut where there are fewer of them than there shall be tasks.
+    *
+    * @param leastTasks as far as the ranges' records can be shared
+    */
+  def group(ranges: Seq[ShardRange], leastTasks: Int): Vector[RangeGrouping.Group] = {
     // After a restart the first batch is planned before anybody was asked.
     if (executors.isEmpty) settleOn(prober.executors(), ranges.map(_.shard))
+    val parts = if (leastTasks > 1) split(ranges, leastTasks) else ranges.map(r => r -> weight(r))
+    val bytes = parts.toMap
     RangeGrouping.group(
-      ranges,
+      parts.map(_._1),
       home = range => homes.get(range.shard),
-      weight = range => weights.getOrElse(range.shard, RangeGrouping.BytesWorthATask),
-      coresPerExecutor = prober.cores(executors.size)
+      weight = bytes,
+      coresPerExecutor = prober.cores(executors.size),
+      leastTasks
     )
   }
 
@@ -140,6 +146,22 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
     }
     prober.cut(requests).flatMap(_._2.cuts).toMap
   }
+
+  /** The parts of all ranges with their bytes. Ranges that no reader holds stay whole. */
+  private def split(ranges: Seq[ShardRange], leastTasks: Int): Seq[(ShardRange, Long)] = {
+    val wanted   = RangeSplitting.parts(ranges, range => weights.get(range.shard), leastTasks)
+    val requests = wanted.filter(_._2 > 1).groupBy { case (range, _) => homes.get(range.shard) }.toVector.collect {
+      case (Some(executor), mine) => executor -> SplitRequest(executor.id, config.source, mine)
+    }
+    val ends = prober.split(requests).flatMap(_._2.ends).toMap
+    ranges.flatMap { range =>
+      val parts = RangeSplitting.cut(range, ends.getOrElse(range, Vector.empty))
+      parts.map(_ -> weight(range) / parts.size)
+    }
+  }
+
+  /** As far as it is known. */
+  private def weight(range: ShardRange) = weights.getOrElse(range.shard, RangeGrouping.BytesWorthATask)
 
   private def ahead(shard: ShardKey, told: Option[ShardTip]): Alignment.Ahead = {
     val isWaitedFor = told.forall(t => t.position != ShardPosition.ShardEnd && !t.millisBehind.contains(0L))

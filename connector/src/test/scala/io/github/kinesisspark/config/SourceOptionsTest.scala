@@ -54,6 +54,7 @@ class SourceOptionsTest extends AnyFunSuite {
         failOnDataLoss = true,
         AdmissionOptions(None, None, None, 15.minutes, Some(10.seconds)),
         shardDiscoveryInterval = 10.seconds,
+        minPartitions = 1,
         readerBufferSize = 256L << 20
       )
     )
@@ -73,6 +74,7 @@ class SourceOptionsTest extends AnyFunSuite {
       "maxTriggerDelay"        -> "30 seconds",
       "maxShardSkew"           -> "1m",
       "shardDiscoveryInterval" -> "1s",
+      "minPartitions"          -> "8",
       "readerBufferSize"       -> "16m"
     )
     assert(
@@ -88,6 +90,7 @@ class SourceOptionsTest extends AnyFunSuite {
         failOnDataLoss = false,
         AdmissionOptions(Some(1000), Some(64L << 20), Some(10), 30.seconds, Some(1.minute)),
         1.second,
+        8,
         16L << 20
       )
     )
@@ -213,7 +216,7 @@ class SourceOptionsTest extends AnyFunSuite {
 
   test("options of other places and of later releases are unknown, not ignored") {
     assert(problem("checkpointLocation" -> "/tmp").contains("writeStream"))
-    for (later <- Seq("efo.httpClient", "deaggregate", "minPartitions", "endingPosition"))
+    for (later <- Seq("efo.httpClient", "deaggregate", "endingPosition"))
       assert(problem(later -> "1").contains(s"'$later' is no option"), later)
   }
 

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.read.shard
 
-import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.plan.Admission.Allotment
 
 /** What the driver asks of one executor before it plans a batch: "read these shards, and tell how far you are". It comes
@@ -59,5 +59,14 @@ object ReadCount {
 
 /** Where to end inside of what the readers hold, when a limit or the alignment does not let all of it in. */
 final case class CutRequest(executorId: String, source: String, allotments: Vector[Allotment])
+
+/** Where to cut ranges of a planned batch into parts for several tasks.
+  *
+  * @param ranges each with the number of parts it should have
+  */
+final case class SplitRequest(executorId: String, source: String, ranges: Vector[(ShardRange, Int)])
+
+/** @param ends of all parts but the last; of the ranges that buffers hold */
+final case class SplitAnswer(ends: Vector[(ShardRange, Vector[ShardPosition])])
 
 final case class CutAnswer(cuts: Vector[(ShardKey, RecordBuffer.Cut)])

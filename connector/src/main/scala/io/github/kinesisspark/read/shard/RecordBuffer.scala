@@ -66,6 +66,27 @@ final class RecordBuffer private (
     Cut(position, taken, size, newest, nextArrival = next.map(r => (newest ++ Some(r.arrivalMillis)).max))
   }
 
+  /** Where to cut a range into at most `parts` of about the same bytes: the ends of all of them but the last, each of them a
+    * record. Nothing where the buffer does not hold all of the range.
+    */
+  def split(start: ShardPosition, end: ShardPosition, parts: Int): Option[Vector[ShardPosition]] =
+    for {
+      from  <- indexAfter(start)
+      until <- indexAfter(end)
+      if from <= until
+    } yield {
+      val held  = slice(from, until)
+      val total = held.iterator.map(_.bytes).sum
+      var seen  = 0L
+      var ends  = Vector.empty[ShardPosition]
+      held.iterator.flatMap(_.iterator).take(until - from - 1).foreach { record =>
+        seen += record.size
+        if (ends.size < parts - 1 && seen >= total * (ends.size + 1) / parts)
+          ends = ends :+ AfterSequenceNumber(record.sequenceNumber)
+      }
+      ends
+    }
+
   /** How many records lie between the base and `position`; nothing where the position is not within this buffer. */
   private def indexAfter(position: ShardPosition): Option[Int] = position match {
     case `base`                 => Some(0)

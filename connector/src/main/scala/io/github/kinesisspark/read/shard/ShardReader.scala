@@ -92,6 +92,9 @@ final class ShardReader(
   def slice(start: ShardPosition, end: ShardPosition): Option[Iterator[KinesisRecord]] =
     synchronized(buffer).slice(start, end)
 
+  def split(start: ShardPosition, end: ShardPosition, parts: Int): Option[Vector[ShardPosition]] =
+    synchronized(buffer).split(start, end, parts)
+
   def cut(most: Allotment): RecordBuffer.Cut = synchronized(buffer).cut(most)
 
   def tip: ShardTip = synchronized {

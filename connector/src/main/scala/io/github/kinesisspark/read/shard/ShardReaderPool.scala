@@ -73,6 +73,14 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
     } yield most.shard -> reader.cut(most)
   )
 
+  def split(ranges: Vector[(ShardRange, Int)]): SplitAnswer = SplitAnswer(
+    for {
+      (range, parts) <- ranges
+      reader         <- readerOf(range.shard)
+      ends           <- reader.split(range.start, range.end, parts)
+    } yield range -> ends
+  )
+
   /** The range's records: from the buffer if it holds all of them, else from Kinesis. */
   def read(range: ShardRange): RangeRecords =
     readerOf(range.shard).flatMap(_.slice(range.start, range.end)) match {

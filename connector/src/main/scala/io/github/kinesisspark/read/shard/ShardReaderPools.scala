@@ -48,6 +48,9 @@ object ShardReaderPools {
   def answer(request: CutRequest): Option[CutAnswer] =
     if (isHere(request.executorId)) synchronized(pools.get(request.source)).map(_.cut(request.allotments)) else None
 
+  def answer(request: SplitRequest): Option[SplitAnswer] =
+    if (isHere(request.executorId)) synchronized(pools.get(request.source)).map(_.split(request.ranges)) else None
+
   private def running(config: ReaderConfig): Option[ShardReaderPool] = synchronized {
     Option.unless(released(config.source))(pools.getOrElseUpdate(config.source, new ShardReaderPool(config, worker)))
   }

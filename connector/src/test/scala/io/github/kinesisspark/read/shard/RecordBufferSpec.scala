@@ -8,6 +8,7 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan.Admission.Allotment
+import io.github.kinesisspark.read.plan.RangeSplitting
 import io.github.kinesisspark.position.ShardPosition._
 
 class RecordBufferSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
@@ -83,6 +84,33 @@ class RecordBufferSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       ended.ended shouldBe true
       ended.slice(after(4), ShardEnd).map(_.size) shouldBe Some(0)
       ended.cut(Allotment(shard(0), 10, 1000)) shouldBe RecordBuffer.Cut(ShardEnd, 0, 0, None, None)
+    }
+  }
+
+  describe("a split") {
+    it("gives parts that are the range when put together, none of them empty, of about the same bytes") {
+      forAll(sizes, Gen.choose(0, 10), Gen.choose(0, 10), Gen.choose(1, 6)) { (sizes, before, behind, parts) =>
+        whenever(before + behind < sizes.sum) {
+          val buffer = filled(sizes, after(0))
+          val range  = ShardRange(shard(0), after(2L * before), after(2L * (sizes.sum - behind)))
+          val cut    = RangeSplitting.cut(range, buffer.split(range.start, range.end, parts).get)
+          cut.size should (be >= 1 and be <= parts)
+          cut.head.start shouldBe range.start
+          cut.last.end shouldBe range.end
+          cut.zip(cut.drop(1)).foreach { case (one, next) => next.start shouldBe one.end }
+          val slices = cut.map(part => buffer.slice(part.start, part.end).get.toVector)
+          slices.foreach(_ should not be empty)
+          slices.flatten.map(_.sequenceNumber) shouldBe numbers(buffer.slice(range.start, range.end).get)
+          val total = slices.flatten.map(_.size).sum
+          all(slices.map(_.map(_.size).sum)) should be <= total / parts + 2 * record(6).size
+        }
+      }
+    }
+
+    it("keeps the shard's end in the last part, and says nothing of what it does not hold") {
+      val buffer = filled(Seq(2, 2), TrimHorizon).append(Array.empty, ShardEnd)
+      buffer.split(TrimHorizon, ShardEnd, 2) shouldBe Some(Vector(after(4)))
+      buffer.split(after(0), ShardEnd, 2) shouldBe None
     }
   }
 
