@@ -9,7 +9,7 @@ import org.apache.spark.sql.streaming.Trigger
 import io.github.kinesisspark.testkit.{KinesisServer, KinesisServerConfig, MovableClock, ServiceClock}
 
 /** What `maxShardSkew` costs a catch-up: an hour's backlog of four shards, one of which has as much as the others together,
-  * counted by `Trigger.AvailableNow`. One JSON line for each run; the first run of all warms up and isn't printed.
+  * counted by `Trigger.AvailableNow`, without a limit and with one. One JSON line for each run; the first run of all warms up and isn't printed.
   *
   * {{{ ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.ShardSkew off 1s 10s 1m" }}}
   */
@@ -29,8 +29,8 @@ object ShardSkew {
       .config("spark.log.level", "ERROR")
       .getOrCreate()
     fill(server, clock)
-    run(spark, server, "off"): Unit
-    for (_ <- 1 to Rounds; skew <- skews) println(run(spark, server, skew))
+    run(spark, server, "off", None): Unit
+    for (_ <- 1 to Rounds; limit <- Seq(None, Some(4000)); skew <- skews) println(run(spark, server, skew, limit))
     spark.stop()
     server.close()
   }
@@ -45,7 +45,7 @@ object ShardSkew {
     }
   }
 
-  private def run(spark: SparkSession, server: KinesisServer, skew: String): String = {
+  private def run(spark: SparkSession, server: KinesisServer, skew: String, limit: Option[Int]): String = {
     val rows  = new AtomicLong
     val began = System.nanoTime()
     val query = spark.readStream
@@ -59,7 +59,7 @@ object ShardSkew {
           "secretAccessKey"  -> "test",
           "startingPosition" -> "TRIM_HORIZON",
           "maxShardSkew"     -> skew
-        )
+        ) ++ limit.map(n => "maxRecordsPerTrigger" -> n.toString)
       )
       .load()
       .writeStream
@@ -70,6 +70,8 @@ object ShardSkew {
     val seconds = (System.nanoTime() - began) / 1e9
     val batches = query.recentProgress.count(_.numInputRows > 0)
     val mb      = rows.get * RecordBytes / 1e6
-    f"""{"benchmark":"shardSkew","maxShardSkew":"$skew","rows":${rows.get},"seconds":$seconds%.2f,"batches":$batches,"mbPerSecond":${mb / seconds}%.1f}"""
+    f"""{"benchmark":"shardSkew","maxShardSkew":"$skew","maxRecordsPerTrigger":${limit.fold("null")(
+        _.toString
+      )},"rows":${rows.get},"seconds":$seconds%.2f,"batches":$batches,"mbPerSecond":${mb / seconds}%.1f}"""
   }
 }

@@ -35,11 +35,39 @@ final case class BatchEnds(
       val near  = until(horizon(held.flatMap(h => h.ahead.oldest.orElse(h.ahead.toCome))))
       val some  = held.filter(h => all.contains(h.shard) && h.ahead.oldest.forall(_ <= near))
       val taken = share(some, all, until(latest), cut)
-      val again = until(horizon(held.flatMap(h => taken.get(h.shard).fold(toComeBefore(h))(toComeAfter(h, _)))))
+      val again = until(horizonAfter(held, taken))
       val early = held.filter(h => taken.get(h.shard).exists(_.newestArrival.exists(_ > again)))
-      taken ++ cut(early.map(h => Allotment(h.shard, taken(h.shard).records, Long.MaxValue, again)))
+      val level = taken ++ cut(early.map(h => Allotment(h.shard, taken(h.shard).records, Long.MaxValue, again)))
+      level ++ fill(held, all, level, cut)
     }
   }
+
+  /** What the limits have left goes to whoever is not ahead of where the others end now. */
+  private def fill[P <: Part](
+      held: Vector[Held[P]],
+      all: Map[ShardKey, P],
+      level: Map[ShardKey, P],
+      cut: Vector[Allotment] => Map[ShardKey, P]
+  ): Map[ShardKey, P] = {
+    val to                   = until(horizonAfter(held, level))
+    val room                 = limits.without(level.values.map(_.records).sum, level.values.map(_.bytes).sum)
+    def records(s: ShardKey) = level.get(s).fold(0L)(_.records)
+    def bytes(s: ShardKey)   = level.get(s).fold(0L)(_.bytes)
+    def isWithin(h: Held[P]) = level.get(h.shard).fold(h.ahead.oldest)(_.nextArrival).exists(_ <= to)
+    def left(h: Held[P])     = all.get(h.shard).filter(_ => isWithin(h))
+    val available            = held.flatMap(h =>
+      left(h).map(most => Available(h.shard, most.records - records(h.shard), most.bytes - bytes(h.shard)))
+    )
+    val allotments = Admission.divide(available, room, turn).getOrElse(available.map(_.whole)).filter(_.maxRecords > 0)
+    if (allotments.isEmpty) Map.empty
+    else
+      cut(allotments.map { a =>
+        Allotment(a.shard, records(a.shard) + a.maxRecords, bytes(a.shard) + a.maxBytes, to)
+      })
+  }
+
+  private def horizonAfter[P <: Part](held: Vector[Held[P]], taken: Map[ShardKey, P]) =
+    horizon(held.flatMap(h => taken.get(h.shard).fold(toComeBefore(h))(toComeAfter(h, _))))
 
   private def horizon(toCome: Iterable[Long]) = alignment.horizon(toCome ++ unheard)
 
