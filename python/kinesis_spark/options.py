@@ -106,7 +106,12 @@ class KinesisOptions:
         max_bytes_per_trigger: at most so many bytes of data a micro-batch; None for no limit.
         min_records_per_trigger: wait until so many records are there, for `max_trigger_delay` at most.
         max_trigger_delay: how long `min_records_per_trigger` may hold up a micro-batch.
+        max_shard_skew: how far a micro-batch may go ahead in one shard of where it ends in the slowest, by the times at
+            which records arrived; less than the watermark's delay, it keeps a catch-up from making the slower shards'
+            records late. `timedelta(0)` for no such bound.
         shard_discovery_interval: how often the streams' shards are listed, to find new ones; 100 ms at least.
+        min_partitions: the least number of tasks for a micro-batch, as far as it has records enough; with more than 1,
+            what a shard brings is cut into parts for several tasks where there are fewer shards.
         reader_buffer_size: bytes that the shard readers of one executor may hold ahead of the query, in all; 16 MiB at
             least.
         credentials: whose name to call AWS in; see `kinesis_spark.credentials`.
@@ -128,9 +133,11 @@ class KinesisOptions:
     max_bytes_per_trigger: int | None = option("maxBytesPerTrigger", default=None)
     min_records_per_trigger: int | None = option("minRecordsPerTrigger", default=None)
     max_trigger_delay: timedelta = option("maxTriggerDelay", default=timedelta(minutes=15), encode=duration)
+    max_shard_skew: timedelta = option("maxShardSkew", default=timedelta(seconds=10), encode=duration)
     shard_discovery_interval: timedelta = option(
         "shardDiscoveryInterval", default=timedelta(seconds=10), encode=duration
     )
+    min_partitions: int = option("minPartitions", default=1)
     reader_buffer_size: int = option("readerBufferSize", default=256 * 1024 * 1024)
     credentials: Credentials = DefaultCredentials()
     role: AssumedRole | None = None
@@ -147,8 +154,10 @@ class KinesisOptions:
         require_count("max_records_per_trigger", self.max_records_per_trigger)
         require_count("max_bytes_per_trigger", self.max_bytes_per_trigger)
         require_count("min_records_per_trigger", self.min_records_per_trigger)
+        require_count("min_partitions", self.min_partitions)
         require_count("reader_buffer_size", self.reader_buffer_size, least=_LEAST_BUFFER)
         require_duration("max_trigger_delay", self.max_trigger_delay)
+        require_duration("max_shard_skew", self.max_shard_skew, least=timedelta(0))
         require_duration("shard_discovery_interval", self.shard_discovery_interval, least=_LEAST_DISCOVERY)
 
     def to_dict(self) -> SparkOptions:

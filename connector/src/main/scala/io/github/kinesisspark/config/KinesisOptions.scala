@@ -113,6 +113,17 @@ object KinesisOptions {
     doc = "How long a micro-batch waits for `minRecordsPerTrigger` at most."
   )
 
+  val maxShardSkew: Opt[Option[FiniteDuration]] = option(
+    "maxShardSkew",
+    "duration",
+    OptionValue.durationOrOff,
+    default = Some("10s"),
+    doc =
+      "How far a micro-batch may go ahead in one shard of where it ends in the slowest, by the times at which records " +
+        "arrived in the stream. Less than the delay of the query's watermark, it keeps a catch-up from making the slower " +
+        "shards' records late. Shards that are caught up or closed hold nobody back. `off` or `0` for no such bound."
+  )
+
   // ListShards may be called 1,000 times a second per stream; the limit here only stops a busy loop.
   val shardDiscoveryInterval: Opt[FiniteDuration] = option(
     "shardDiscoveryInterval",
@@ -120,6 +131,17 @@ object KinesisOptions {
     OptionValue.durationAtLeast(100.millis),
     default = Some("10s"),
     doc = "How often the shards of each stream are listed, to find those of a split or merge; at least 100 ms."
+  )
+
+  val minPartitions: Opt[Int] = option(
+    "minPartitions",
+    "count",
+    OptionValue.smallCount,
+    default = Some("1"),
+    doc =
+      "The least number of tasks for a micro-batch, as far as it has records enough. Left at 1, tasks follow bytes and " +
+        "cores, and a shard has one task at most. With more, what a shard brings is cut into parts of their own tasks, in " +
+        "order, where there are fewer shards."
   )
 
   // The least that holds one full answer of GetRecords (10 MB) with room for the next one to arrive.
@@ -304,7 +326,9 @@ object KinesisOptions {
     maxBytesPerTrigger,
     minRecordsPerTrigger,
     maxTriggerDelay,
+    maxShardSkew,
     shardDiscoveryInterval,
+    minPartitions,
     readerBufferSize,
     profile,
     accessKeyId,

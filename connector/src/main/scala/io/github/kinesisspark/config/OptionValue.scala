@@ -54,6 +54,9 @@ object OptionValue {
   /** A whole number of one or more. */
   val count: Parser[Long] = value => value.toLongOption.filter(_ > 0).toRight("a whole number greater than 0")
 
+  /** One or more, as far as an Int goes. */
+  val smallCount: Parser[Int] = count(_).filterOrElse(_ <= Int.MaxValue, s"at most ${Int.MaxValue}").map(_.toInt)
+
   /** A whole number of none or more. */
   val countOrZero: Parser[Int] = value => value.toIntOption.filter(_ >= 0).toRight("a whole number, 0 or more")
 
@@ -119,6 +122,12 @@ object OptionValue {
 
   def durationAtLeast(minimum: FiniteDuration): Parser[FiniteDuration] =
     duration(_).filterOrElse(_ >= minimum, s"a time of at least $minimum, such as 10 seconds, 15m or 500 (ms)")
+
+  /** No time at all, or `off`, for what is not to be done. */
+  val durationOrOff: Parser[Option[FiniteDuration]] = value =>
+    if (value.equalsIgnoreCase("off")) Right(None)
+    else
+      duration(value).map(time => Option.when(time.length > 0)(time)).left.map(other => s"$other, or off")
 
   // What a FiniteDuration can hold: 2^63 ns.
   private val MaxMillis = Long.MaxValue / 1_000_000

@@ -14,6 +14,7 @@ import scala.concurrent.duration.FiniteDuration
   * @param client                 for streams that nothing is said of: those that are not in the list any more
   * @param failOnDataLoss         whether records that are gone before they were read end the query
   * @param shardDiscoveryInterval how often each stream's shards are listed
+  * @param minPartitions          tasks of a batch to aim at, even if shards must be shared by several
   * @param readerBufferSize       bytes that readers of one executor and query may hold
   */
 final case class SourceOptions(
@@ -23,6 +24,7 @@ final case class SourceOptions(
     failOnDataLoss: Boolean,
     admission: AdmissionOptions,
     shardDiscoveryInterval: FiniteDuration,
+    minPartitions: Int,
     readerBufferSize: Long
 ) extends Serializable
 
@@ -64,12 +66,14 @@ object RecordPublisherKind {
   * @param maxBytesPerTrigger   at most so many bytes of data
   * @param minRecordsPerTrigger wait for so many records ...
   * @param maxTriggerDelay      ... but no longer than this
+  * @param maxShardSkew         how far shards may run ahead of the slowest, by times of arrival; nothing for no bound
   */
 final case class AdmissionOptions(
     maxRecordsPerTrigger: Option[Long],
     maxBytesPerTrigger: Option[Long],
     minRecordsPerTrigger: Option[Long],
-    maxTriggerDelay: FiniteDuration
+    maxTriggerDelay: FiniteDuration,
+    maxShardSkew: Option[FiniteDuration]
 )
 
 /** One stream of a source, and whatever was said of it alone. */

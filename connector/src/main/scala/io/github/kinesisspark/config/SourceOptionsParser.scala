@@ -46,8 +46,9 @@ private[config] object SourceOptionsParser {
       val loss      = general.value(failOnDataLoss)
       val discovery = general.value(shardDiscoveryInterval)
       val buffer    = general.value(readerBufferSize)
-      for (c <- client; p <- publisher; a <- admitted; l <- loss; d <- discovery; b <- buffer)
-        yield SourceOptions(perStream, c, p, l, a, d, b)
+      val tasks     = general.value(minPartitions)
+      for (c <- client; p <- publisher; a <- admitted; l <- loss; d <- discovery; t <- tasks; b <- buffer)
+        yield SourceOptions(perStream, c, p, l, a, d, t, b)
     }
 
     def consumerOptions(): Option[ConsumerOptions] = {
@@ -164,7 +165,8 @@ private[config] object SourceOptionsParser {
       for (high <- most; low <- few if low > high)
         problems += s"'${minRecordsPerTrigger.name}' ($low) is more than '${maxRecordsPerTrigger.name}' ($high)."
       val bytes = view.value(maxBytesPerTrigger)
-      view.value(maxTriggerDelay).map(AdmissionOptions(most, bytes, few, _))
+      for (delay <- view.value(maxTriggerDelay); skew <- view.value(maxShardSkew))
+        yield AdmissionOptions(most, bytes, few, delay, skew)
     }
   }
 }

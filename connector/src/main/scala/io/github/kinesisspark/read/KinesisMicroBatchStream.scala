@@ -46,7 +46,8 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       bufferBytes = options.readerBufferSize,
       failOnDataLoss = options.failOnDataLoss
     ),
-    publishing
+    publishing,
+    Alignment(options.admission.maxShardSkew.map(_.toMillis))
   )
   private val beginnings = scala.collection.mutable.HashMap.empty[StreamArn, Vector[(String, ShardPosition)]]
   private val minimum    = new BatchMinimum(System.nanoTime())
@@ -76,8 +77,11 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     val frontier = frontierAt(from)
     val lost     = loseOrFail(frontier)
     val limits   = AdmissionLimits.fromSpark(limit)
-    val reading  = (frontier.reading -- lost).filterNot { case (shard, _) => bounds.exists(_.isDone(shard)) }
-    val tips     = readers.awaitTips(reading, frontier.ending, patience(frontier))
+    val tips     = readers.awaitTips(
+      frontier,
+      without = shard => lost.contains(shard) || bounds.exists(_.isDone(shard)),
+      patience(frontier)
+    )
     failIfAny(tips, from)
     catalog.learn(tips.values)
     seen = frontier.end(tips.view.mapValues(_.position).toMap)
@@ -108,7 +112,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     // After a restart this comes first, before anybody looked at the checkpoint.
     catalog.accept(to)
     readers
-      .group(former.readable(offsetOf(start).rangesTo(to), to))
+      .group(former.readable(offsetOf(start).rangesTo(to), to), options.minPartitions)
       .map(group => KinesisInputPartition(group.ranges, group.executor.map(_.location).toVector): InputPartition)
       .toArray
   }

@@ -32,6 +32,9 @@ final class Prober(sc: SparkContext) {
   def cut(requests: Vector[(ExecutorId, CutRequest)]): Vector[(ExecutorId, CutAnswer)] =
     onEach(requests, "Kinesis: where to end the batch")(ShardReaderPools.answer(_: CutRequest))
 
+  def split(requests: Vector[(ExecutorId, SplitRequest)]): Vector[(ExecutorId, SplitAnswer)] =
+    onEach(requests, "Kinesis: how to share the batch among tasks")(ShardReaderPools.answer(_: SplitRequest))
+
   /** Closes the readers of a source now instead of at the end of their lease; gives up waiting for that after a while. */
   def release(source: String, executors: Iterable[ExecutorId]): Unit = {
     // In local mode the readers are here.

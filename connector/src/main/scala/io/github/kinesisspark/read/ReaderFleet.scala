@@ -10,7 +10,8 @@ import io.github.kinesisspark.read.shard._
   *
   * Used by the query's own thread only.
   */
-final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Publishing) extends AutoCloseable {
+final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Publishing, alignment: Alignment)
+    extends AutoCloseable {
   import ReaderFleet._
 
   private var homes     = Map.empty[ShardKey, ExecutorId]
@@ -20,29 +21,33 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
   private var lastNews  = System.nanoTime()
   private var lastAsked = Option.empty[Long]
   private var lease     = ShortestLease
+  private var clocks    = ShardClocks()
 
-  /** How far the readers are beyond the positions, once that is worth planning: somebody has something and everybody has
-    * begun, or nobody has anything more.
+  /** How far the readers are beyond the positions, once that is worth planning: somebody has something that need not wait
+    * for others, and everybody has begun, or nobody has anything more.
     *
-    * @param ending   shards that are closed
     * @param patience how long shards that say nothing may hold up the answer that nothing is there
     */
-  def awaitTips(
-      reading: Map[ShardKey, ShardPosition],
-      ending: Set[ShardKey],
-      patience: Duration
-  ): Map[ShardKey, ShardTip] = {
-    val began = System.nanoTime()
+  def awaitTips(frontier: Frontier, without: ShardKey => Boolean, patience: Duration): Map[ShardKey, ShardTip] = {
+    val began   = System.nanoTime()
+    val reading = frontier.reading.filterNot { case (shard, _) => without(shard) }
+    val ending  = frontier.ending
     renewLease(began)
+    clocks = clocks.begin(reading, frontier.parents, frontier.start.progress(_).isDefined, began)
     @annotation.tailrec
     def await(): Map[ShardKey, ShardTip] = {
       probe(reading, ending, began)
       val tips    = answers.iterator.flatMap(_.tips).map(t => t.shard -> t).toMap
       val elapsed = (System.nanoTime() - began).nanos
-      val news    = tips.exists { case (shard, t) => t.failure.isDefined || !reading.get(shard).contains(t.position) }
-      val heard   = tips.size == reading.size
-      val enough  =
+      clocks = clocks.hear(tips.values.map(t => t.shard -> t.reached), System.nanoTime())
+      val moved = tips.values.filter(t => !reading.get(t.shard).contains(t.position))
+      val waits = moved.forall(_.records > 0) && alignment.blocks(reading.keys.map(s => ahead(s, tips.get(s))))
+      val news  = tips.values.exists(_.failure.isDefined) || (moved.nonEmpty && !waits)
+      val heard = tips.size == reading.size
+      // Where a stream begins is worth storing without records.
+      val enough =
         if (news) (heard && answers.forall(_.opened)) || elapsed > OpeningPatience
+        else if (waits) frontier.hasNewStreams && elapsed > patience
         else (heard && answers.forall(_.settled)) || elapsed > patience
       if (news) lastNews = System.nanoTime()
       if (enough && reading.nonEmpty) tips
@@ -54,9 +59,10 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
     await()
   }
 
-  /** Where each shard's part of the batch ends: all that was read, or what the limits let in.
+  /** Where each shard's part of the batch ends.
     *
     * @param caps the most records to take of single shards
+    * @param turn grows from batch to batch
     */
   def admit(
       tips: Map[ShardKey, ShardTip],
@@ -64,32 +70,29 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
       caps: Map[ShardKey, Long],
       turn: Long
   ): Map[ShardKey, RecordBuffer.Cut] = {
-    val available = tips.values.iterator
-      .map(t => Admission.Available(t.shard, caps.get(t.shard).fold(t.records)(_.min(t.records)), t.bytes))
-      .toVector
-      .sortBy(_.shard.toString)
-    val cuts = Admission.divide(available, limits, turn) match {
-      case None =>
-        val (capped, whole) = tips.values.toVector.partition(t => caps.get(t.shard).exists(_ < t.records))
-        whole.map(t => t.shard -> t.all).toMap ++
-          resolve(capped.map(t => Admission.Allotment(t.shard, caps(t.shard), Long.MaxValue)))
-      case Some(allotments) =>
-        val nothing = tips.filter(_._2.records == 0).view.mapValues(_.all).toMap
-        nothing ++ atLeastOne(resolve(allotments), available, turn)
-    }
+    val held    = tips.values.toVector.map(t => BatchEnds.Held(t.shard, t.all, ahead(t.shard, Some(t))))
+    val unheard = homes.keys.filterNot(tips.contains).flatMap(ahead(_, None).toCome).toVector
+    val cuts    = BatchEnds(limits, alignment, caps, turn, unheard).of(held.sortBy(_.shard.toString))(resolve)
     weights = cuts.view.mapValues(_.bytes).toMap
+    clocks = clocks.admit(for ((shard, cut) <- cuts; newest <- cut.newestArrival) yield shard -> newest)
     cuts
   }
 
-  /** The batch's tasks: ranges stay with their readers. */
-  def group(ranges: Seq[ShardRange]): Vector[RangeGrouping.Group] = {
+  /** The batch's tasks: ranges stay with their readers, and are cut where there are fewer of them than there shall be tasks.
+    *
+    * @param leastTasks as far as the ranges' records can be shared
+    */
+  def group(ranges: Seq[ShardRange], leastTasks: Int): Vector[RangeGrouping.Group] = {
     // After a restart the first batch is planned before anybody was asked.
     if (executors.isEmpty) settleOn(prober.executors(), ranges.map(_.shard))
+    val parts = if (leastTasks > 1) split(ranges, leastTasks) else ranges.map(r => r -> weight(r))
+    val bytes = parts.toMap
     RangeGrouping.group(
-      ranges,
+      parts.map(_._1),
       home = range => homes.get(range.shard),
-      weight = range => weights.getOrElse(range.shard, RangeGrouping.BytesWorthATask),
-      coresPerExecutor = prober.cores(executors.size)
+      weight = bytes,
+      coresPerExecutor = prober.cores(executors.size),
+      leastTasks
     )
   }
 
@@ -139,23 +142,37 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
 
   private def resolve(allotments: Vector[Admission.Allotment]): Map[ShardKey, RecordBuffer.Cut] = {
     val requests = allotments.groupBy(a => homes(a.shard)).toVector.map { case (executor, mine) =>
-      executor -> CutRequest(executor.id, config.source, mine.map(a => (a.shard, a.maxRecords, a.maxBytes)))
+      executor -> CutRequest(executor.id, config.source, mine)
     }
     prober.cut(requests).flatMap(_._2.cuts).toMap
   }
 
-  /** A record larger than the whole limit must not stop the stream: then it makes a batch of its own. */
-  private def atLeastOne(
-      cuts: Map[ShardKey, RecordBuffer.Cut],
-      available: Vector[Admission.Available],
-      turn: Long
-  ): Map[ShardKey, RecordBuffer.Cut] =
-    if (cuts.values.exists(_.records > 0)) cuts
-    else {
-      val holding = available.filter(_.records > 0)
-      val one     = holding((turn % holding.size).toInt)
-      resolve(Vector(Admission.Allotment(one.shard, 1, Long.MaxValue)))
+  /** The parts of all ranges with their bytes. Ranges that no reader holds stay whole. */
+  private def split(ranges: Seq[ShardRange], leastTasks: Int): Seq[(ShardRange, Long)] = {
+    val wanted   = RangeSplitting.parts(ranges, range => weights.get(range.shard), leastTasks)
+    val requests = wanted.filter(_._2 > 1).groupBy { case (range, _) => homes.get(range.shard) }.toVector.collect {
+      case (Some(executor), mine) => executor -> SplitRequest(executor.id, config.source, mine)
     }
+    val ends = prober.split(requests).flatMap(_._2.ends).toMap
+    ranges.flatMap { range =>
+      val parts = RangeSplitting.cut(range, ends.getOrElse(range, Vector.empty))
+      parts.map(_ -> weight(range) / parts.size)
+    }
+  }
+
+  /** As far as it is known. */
+  private def weight(range: ShardRange) = weights.getOrElse(range.shard, RangeGrouping.BytesWorthATask)
+
+  private def ahead(shard: ShardKey, told: Option[ShardTip]): Alignment.Ahead = {
+    val isWaitedFor = told.forall(t => t.position != ShardPosition.ShardEnd && !t.millisBehind.contains(0L))
+    def patience    = told match {
+      case Some(t) if t.records > 0 => None
+      case Some(t) if t.starved     => Some(StarvedPatience.toNanos)
+      case _                        => Some(SilentPatience.toNanos)
+    }
+    def toCome = clocks.toCome(shard, patience, System.nanoTime())
+    Alignment.Ahead(told.flatMap(_.oldestArrival), told.flatMap(_.newestArrival), if (isWaitedFor) toCome else None)
+  }
 
   private def renewLease(now: Long): Unit = {
     lastAsked.foreach(last => lease = lease.max((now - last).nanos * 3))
@@ -187,6 +204,12 @@ object ReaderFleet {
 
   /** How long a probe waits for news in the executor. It takes a task slot for that time. */
   private val ProbeWait = 100.millis
+
+  /** How long a shard that is behind and brings nothing holds the others back. Longer than a throttled one is silent. */
+  private val SilentPatience = 30.seconds
+
+  /** The same if it has nothing because the others hold all memory, which they give back only when they go on. */
+  private val StarvedPatience = 2.seconds
 
   private val ShortestPause = 10.millis
   private val LongestPause  = 500.millis

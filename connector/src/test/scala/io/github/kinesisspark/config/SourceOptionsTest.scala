@@ -53,8 +53,9 @@ class SourceOptionsTest extends AnyFunSuite {
         ClientOptions(None, None, DefaultChain),
         RecordPublisherKind.Polling,
         failOnDataLoss = true,
-        AdmissionOptions(None, None, None, 15.minutes),
+        AdmissionOptions(None, None, None, 15.minutes, Some(10.seconds)),
         shardDiscoveryInterval = 10.seconds,
+        minPartitions = 1,
         readerBufferSize = 256L << 20
       )
     )
@@ -72,7 +73,9 @@ class SourceOptionsTest extends AnyFunSuite {
       "maxBytesPerTrigger"     -> "64m",
       "minRecordsPerTrigger"   -> "10",
       "maxTriggerDelay"        -> "30 seconds",
+      "maxShardSkew"           -> "1m",
       "shardDiscoveryInterval" -> "1s",
+      "minPartitions"          -> "8",
       "readerBufferSize"       -> "16m"
     )
     assert(
@@ -87,11 +90,18 @@ class SourceOptionsTest extends AnyFunSuite {
         ClientOptions(Some("eu-central-1"), Some(new URI("http://localhost:4567")), DefaultChain),
         RecordPublisherKind.Polling,
         failOnDataLoss = false,
-        AdmissionOptions(Some(1000), Some(64L << 20), Some(10), 30.seconds),
+        AdmissionOptions(Some(1000), Some(64L << 20), Some(10), 30.seconds, Some(1.minute)),
         1.second,
+        8,
         16L << 20
       )
     )
+  }
+
+  test("shards keep together unless that is turned off") {
+    assert(events().admission.maxShardSkew.nonEmpty)
+    for (word <- Seq("off", "OFF", "0", "0s")) assert(events("maxShardSkew" -> word).admission.maxShardSkew.isEmpty)
+    assertTells(problem("maxShardSkew" -> "much"), "10 seconds", "off", "'much'")
   }
 
   test("names match in any case, as Spark's own options do") {
@@ -234,7 +244,7 @@ class SourceOptionsTest extends AnyFunSuite {
 
   test("options of other places and of later releases are unknown, not ignored") {
     assert(problem("checkpointLocation" -> "/tmp").contains("writeStream"))
-    for (later <- Seq("efo.httpClient", "maxShardSkew", "deaggregate", "minPartitions", "endingPosition"))
+    for (later <- Seq("efo.httpClient", "deaggregate", "endingPosition"))
       assert(problem(later -> "1").contains(s"'$later' is no option"), later)
   }
 

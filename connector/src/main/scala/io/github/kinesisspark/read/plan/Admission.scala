@@ -12,6 +12,10 @@ object Admission {
   /** @param maxRecords records per batch; @param maxBytes bytes of data and keys per batch */
   final case class Limits(maxRecords: Option[Long], maxBytes: Option[Long]) {
     def bind(records: Long, bytes: Long): Boolean = maxRecords.exists(records > _) || maxBytes.exists(bytes > _)
+
+    /** What they leave to others once so much is taken; nothing at all when one of them is used up. */
+    def without(records: Long, bytes: Long): Limits =
+      Limits(maxRecords.map(_ - records).map(_.max(0)), maxBytes.map(_ - bytes).map(_.max(0)))
   }
 
   object Limits {
@@ -19,10 +23,15 @@ object Admission {
   }
 
   /** What a reader holds beyond the batch's start. */
-  final case class Available(shard: ShardKey, records: Long, bytes: Long)
+  final case class Available(shard: ShardKey, records: Long, bytes: Long) {
+    def whole: Allotment = Allotment(shard, records, bytes)
+  }
 
-  /** What may be taken of one shard: the longest prefix within both numbers. */
-  final case class Allotment(shard: ShardKey, maxRecords: Long, maxBytes: Long)
+  /** What may be taken of one shard: the longest prefix within all three numbers.
+    *
+    * @param maxArrival the latest arrival to take, in ms by the service's clock
+    */
+  final case class Allotment(shard: ShardKey, maxRecords: Long, maxBytes: Long, maxArrival: Long = Long.MaxValue)
 
   /** The allotments of the shards that get anything, or nothing where all of it fits.
     *

@@ -26,6 +26,12 @@ final case class Frontier(start: KinesisOffset, streams: Map[StreamArn, Frontier
     case (shard, progress) if progress.position != ShardEnd => shard -> progress.position
   }.toMap
 
+  /** The listed parents of a shard that enters with this batch; none of others. */
+  def parents(shard: ShardKey): Iterable[ShardKey] =
+    if (entering.get(shard.stream).exists(_.contains(shard.shardId)))
+      streams(shard.stream).lineage.parentsOf(shard.shardId).map(ShardKey(shard.stream, _))
+    else Nil
+
   /** Those of them that are closed. */
   def ending: Set[ShardKey] = reading.keysIterator.filter(s => streams(s.stream).lineage.isClosed(s.shardId)).toSet
 

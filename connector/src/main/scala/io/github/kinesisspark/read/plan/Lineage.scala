@@ -69,6 +69,8 @@ final class Lineage private (shards: Map[String, Shard]) {
   /** Where a query that reads only what comes begins. */
   def open: Vector[String] = shards.keysIterator.filterNot(isClosed).toVector.sorted
 
+  def parentsOf(id: String): Seq[String] = shards.get(id).fold(Seq.empty[String])(_.parents)
+
   /** Split or merged away, and so with an end. */
   def isClosed(id: String): Boolean = shards.get(id).exists(_.closed || children.contains(id))
 

@@ -16,35 +16,54 @@ object RangeGrouping {
   /** @param executor where the ranges' buffers are, if anywhere */
   final case class Group(executor: Option[ExecutorId], ranges: Vector[ShardRange])
 
-  /** @param weight           bytes of a range, as far as known
-    * @param coresPerExecutor at most this many tasks for one executor
+  /** In each task, and from task to task of one executor, ranges are in the order they were given in.
+    *
+    * @param weight           bytes of a range, as far as known
+    * @param coresPerExecutor at most this many tasks for one executor, unless more are asked for
+    * @param least            at least this many tasks in all, if there are as many ranges
     */
   def group(
       ranges: Seq[ShardRange],
       home: ShardRange => Option[ExecutorId],
       weight: ShardRange => Long,
-      coresPerExecutor: Int
-  ): Vector[Group] =
-    ranges.groupBy(home).toVector.sortBy(_._1.map(_.id)).flatMap { case (executor, mine) =>
-      val total = mine.map(weight).sum
-      val tasks = math.max(1, math.min(math.min(coresPerExecutor, mine.size), (total / BytesWorthATask).toInt + 1))
-      spread(mine, weight, tasks).map(Group(executor, _))
+      coresPerExecutor: Int,
+      least: Int = 1
+  ): Vector[Group] = {
+    val homes  = ranges.groupBy(home).toVector.sortBy(_._1.map(_.id))
+    val enough = homes.map { case (_, mine) =>
+      math.max(1, math.min(coresPerExecutor.toLong, mine.map(weight).sum / BytesWorthATask + 1).toInt).min(mine.size)
     }
+    homes.map(_._2).zip(atLeast(least, enough, homes.map(_._2.size))).zip(homes.map(_._1)).flatMap {
+      case ((mine, tasks), executor) => spread(mine, weight, tasks).map(Group(executor, _))
+    }
+  }
+
+  /** Adds tasks where there is most left to share, till there are so many in all, or one for each range. */
+  private def atLeast(least: Int, tasks: Vector[Int], ranges: Vector[Int]): Vector[Int] = {
+    val granted = tasks.toArray
+    var missing = math.min(least, ranges.sum) - granted.sum
+    while (missing > 0) {
+      val fullest = granted.indices.filter(i => granted(i) < ranges(i)).maxBy(i => ranges(i).toDouble / granted(i))
+      granted(fullest) += 1
+      missing -= 1
+    }
+    granted.toVector
+  }
 
   private def spread(ranges: Seq[ShardRange], weight: ShardRange => Long, tasks: Int): Vector[Vector[ShardRange]] = {
     val bins = Vector.fill(tasks)(new Bin)
-    val next = mutable.PriorityQueue.from(bins)(Ordering.by((b: Bin) => (-b.bytes, -b.ranges.size)))
-    ranges.sortBy(r => (-weight(r), r.shard.toString)).foreach { range =>
+    val next = mutable.PriorityQueue.from(bins)(Ordering.by((b: Bin) => (-b.bytes, -b.places.size)))
+    ranges.indices.sortBy(i => (-weight(ranges(i)), i)).foreach { place =>
       val lightest = next.dequeue()
-      lightest.ranges += range
-      lightest.bytes += weight(range)
+      lightest.places += place
+      lightest.bytes += weight(ranges(place))
       next.enqueue(lightest)
     }
-    bins.map(_.ranges.toVector).filter(_.nonEmpty)
+    bins.map(_.places.sorted.toVector).filter(_.nonEmpty).sortBy(_.head).map(_.map(ranges))
   }
 
   private final class Bin {
-    val ranges: mutable.ArrayBuffer[ShardRange] = mutable.ArrayBuffer.empty
-    var bytes: Long                             = 0L
+    val places: mutable.ArrayBuffer[Int] = mutable.ArrayBuffer.empty
+    var bytes: Long                      = 0L
   }
 }

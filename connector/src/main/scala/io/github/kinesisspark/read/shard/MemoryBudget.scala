@@ -15,6 +15,9 @@ final class MemoryBudget(val capacity: Long) {
 
   def used: Long = synchronized(taken)
 
+  /** Somebody waits for more. */
+  def isShort: Boolean = synchronized(waiting.nonEmpty)
+
   /** Calls `granted` once `bytes` are taken: now, or later from whoever gives back; never with a lock held. */
   def take(bytes: Long)(granted: () => Unit): Unit = {
     require(bytes <= capacity, s"$bytes bytes can never be granted out of $capacity")

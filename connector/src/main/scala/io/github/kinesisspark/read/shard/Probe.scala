@@ -1,6 +1,7 @@
 package io.github.kinesisspark.read.shard
 
-import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange}
+import io.github.kinesisspark.read.plan.Admission.Allotment
 
 /** What the driver asks of one executor before it plans a batch: "read these shards, and tell how far you are". It comes
   * as a task of a small Spark job; there is no other channel between driver and readers.
@@ -56,11 +57,16 @@ object ReadCount {
   val none: ReadCount = ReadCount(0, 0, 0)
 }
 
-/** Where to end inside of what the readers hold, when a limit does not let all of it in. */
-final case class CutRequest(
-    executorId: String,
-    source: String,
-    shards: Vector[(ShardKey, Long, Long)]
-)
+/** Where to end inside of what the readers hold, when a limit or the alignment does not let all of it in. */
+final case class CutRequest(executorId: String, source: String, allotments: Vector[Allotment])
+
+/** Where to cut ranges of a planned batch into parts for several tasks.
+  *
+  * @param ranges each with the number of parts it should have
+  */
+final case class SplitRequest(executorId: String, source: String, ranges: Vector[(ShardRange, Int)])
+
+/** @param ends of all parts but the last; of the ranges that buffers hold */
+final case class SplitAnswer(ends: Vector[(ShardRange, Vector[ShardPosition])])
 
 final case class CutAnswer(cuts: Vector[(ShardKey, RecordBuffer.Cut)])

@@ -2,6 +2,8 @@ package io.github.kinesisspark.read.shard
 
 import io.github.kinesisspark.position.{SequenceNumber, ShardPosition}
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, ShardEnd}
+import io.github.kinesisspark.read.plan.Admission.Allotment
+import io.github.kinesisspark.read.plan.BatchEnds
 
 /** What a reader has read of a shard and nobody has committed yet: every record after `base`, up to and with `tip`.
   *
@@ -20,8 +22,11 @@ final class RecordBuffer private (
   def heap: Long     = chunks.iterator.map(_.heap).sum
   def ended: Boolean = tip == ShardEnd
 
-  /** The newest arrival time, in ms by the service's clock. */
-  def newestArrival: Option[Long] = chunks.lastOption.map(_.last.arrivalMillis)
+  /** When its first record arrived, in ms by the service's clock. */
+  def oldestArrival: Option[Long] = chunks.headOption.map(_.first.arrivalMillis)
+
+  /** The latest arrival in it, in ms by the service's clock: usually its last record's, but arrival times are approximate. */
+  def newestArrival: Option[Long] = chunks.iterator.map(_.newestArrival).maxOption
 
   /** With what one answer brought. `position` is where the answer ended: its last record, or further. */
   def append(added: Array[KinesisRecord], position: ShardPosition): RecordBuffer =
@@ -40,23 +45,47 @@ final class RecordBuffer private (
       if from <= until
     } yield slice(from, until).iterator.flatMap(_.iterator)
 
-  /** The longest prefix within both limits; all of it where it fits. */
-  def cut(maxRecords: Long, maxBytes: Long): Cut = {
+  /** The longest prefix that an allotment allows; all of it where it fits. */
+  def cut(most: Allotment): Cut = {
     var taken                  = 0L
     var size                   = 0L
     var last                   = Option.empty[KinesisRecord]
     val all                    = chunks.iterator.flatMap(_.iterator)
     var next                   = all.nextOption()
-    def fits(r: KinesisRecord) = taken < maxRecords && size + r.size <= maxBytes
+    var newest                 = Option.empty[Long]
+    def fits(r: KinesisRecord) =
+      taken < most.maxRecords && size + r.size <= most.maxBytes && r.arrivalMillis <= most.maxArrival
     while (next.exists(fits)) {
       taken += 1
       size += next.get.size
       last = next
+      newest = (newest ++ next.map(_.arrivalMillis)).maxOption
       next = all.nextOption()
     }
     val position = if (next.isEmpty) tip else last.fold(base)(r => AfterSequenceNumber(r.sequenceNumber))
-    Cut(position, taken, size, last.map(_.arrivalMillis))
+    Cut(position, taken, size, newest, nextArrival = next.map(r => (newest ++ Some(r.arrivalMillis)).max))
   }
+
+  /** Where to cut a range into at most `parts` of about the same bytes: the ends of all of them but the last, each of them a
+    * record. Nothing where the buffer does not hold all of the range.
+    */
+  def split(start: ShardPosition, end: ShardPosition, parts: Int): Option[Vector[ShardPosition]] =
+    for {
+      from  <- indexAfter(start)
+      until <- indexAfter(end)
+      if from <= until
+    } yield {
+      val held  = slice(from, until)
+      val total = held.iterator.map(_.bytes).sum
+      var seen  = 0L
+      var ends  = Vector.empty[ShardPosition]
+      held.iterator.flatMap(_.iterator).take(until - from - 1).foreach { record =>
+        seen += record.size
+        if (ends.size < parts - 1 && seen >= total * (ends.size + 1) / parts)
+          ends = ends :+ AfterSequenceNumber(record.sequenceNumber)
+      }
+      ends
+    }
 
   /** How many records lie between the base and `position`; nothing where the position is not within this buffer. */
   private def indexAfter(position: ShardPosition): Option[Int] = position match {
@@ -96,8 +125,16 @@ object RecordBuffer {
 
   def at(position: ShardPosition): RecordBuffer = new RecordBuffer(position, position, Vector.empty)
 
-  /** @param newestArrival of the records taken, in ms by the service's clock */
-  final case class Cut(position: ShardPosition, records: Long, bytes: Long, newestArrival: Option[Long])
+  /** @param position    where it ends
+    * @param nextArrival never before `newestArrival`, though the next record's own arrival may be
+    */
+  final case class Cut(
+      position: ShardPosition,
+      records: Long,
+      bytes: Long,
+      newestArrival: Option[Long],
+      nextArrival: Option[Long]
+  ) extends BatchEnds.Part
 
   /** A window on the records of one answer. */
   private final case class Chunk(all: Array[KinesisRecord], from: Int, until: Int) {
@@ -105,6 +142,9 @@ object RecordBuffer {
     def first: KinesisRecord = all(from)
     def last: KinesisRecord  = all(until - 1)
     lazy val bytes: Long     = iterator.map(_.size).sum
+
+    lazy val newestArrival: Long = iterator.map(_.arrivalMillis).max
+
     // The whole answer stays on the heap while any of it is in the window.
     lazy val heap: Long                   = all.iterator.map(_.heapSize).sum
     def iterator: Iterator[KinesisRecord] = all.iterator.slice(from, until)

@@ -2,6 +2,8 @@ package io.github.kinesisspark.read.shard
 
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
+import io.github.kinesisspark.read.plan.Admission.Allotment
+import io.github.kinesisspark.read.shard.PollingRecordPublisher.LargestAnswer
 import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
 
 /** Reads one shard ahead of the batches, as far as its share of the memory allows.
@@ -29,6 +31,7 @@ final class ShardReader(
   private var hasBegun   = false
   private var closed     = false
   private var lastAnswer = Option.empty[ShardReader.Answer]
+  private var time       = ReadingTime.unknown
   private var failure    = Option.empty[ReaderFailure]
   private var children   = Vector.empty[Shard]
   private val publisher  = publishers.open(shard, start, this)
@@ -39,6 +42,7 @@ final class ShardReader(
       if (!closed) {
         buffer = buffer.append(delivery.records, delivery.position)
         heap += delivery.heap
+        time = time.after(delivery.records, delivery.millisBehind)
         lastAnswer = Some(ShardReader.Answer(delivery.asOfNanos, delivery.millisBehind))
         children = delivery.children
       }
@@ -66,11 +70,19 @@ final class ShardReader(
   /** Asks for more if there is room for it. Called after whatever may have made room. */
   def demand(): Unit = {
     val ask = synchronized {
-      val room = !requested && !closed && failure.isEmpty && !buffer.ended && heap < share()
+      val room = !requested && !closed && failure.isEmpty && !buffer.ended && hasRoom
       if (room) requested = true
       room
     }
     if (ask) publisher.request()
+  }
+
+  /** Where shares are large enough for it, the next answer must fit in, too: a shard that is ahead and has to wait for the
+    * others must not hold the memory that they read by.
+    */
+  private def hasRoom = {
+    val mine = share()
+    heap < (if (mine > 2 * LargestAnswer) mine - LargestAnswer else mine)
   }
 
   def shardIsClosed(): Unit = publisher.shardIsClosed()
@@ -92,7 +104,10 @@ final class ShardReader(
   def slice(start: ShardPosition, end: ShardPosition): Option[Iterator[KinesisRecord]] =
     synchronized(buffer).slice(start, end)
 
-  def cut(maxRecords: Long, maxBytes: Long): RecordBuffer.Cut = synchronized(buffer).cut(maxRecords, maxBytes)
+  def split(start: ShardPosition, end: ShardPosition, parts: Int): Option[Vector[ShardPosition]] =
+    synchronized(buffer).split(start, end, parts)
+
+  def cut(most: Allotment): RecordBuffer.Cut = synchronized(buffer).cut(most)
 
   def tip: ShardTip = synchronized {
     ShardTip(
@@ -100,7 +115,10 @@ final class ShardReader(
       position = buffer.tip,
       records = buffer.records,
       bytes = buffer.bytes,
+      oldestArrival = buffer.oldestArrival,
       newestArrival = buffer.newestArrival,
+      reached = time.reached,
+      starved = buffer.records == 0 && memory.isShort,
       millisBehind = lastAnswer.map(_.millisBehind),
       failure = failure,
       children = children
@@ -141,7 +159,10 @@ object ShardReader {
   *
   * @param records       after the start, up to `position`
   * @param bytes         of data and keys
-  * @param newestArrival in ms by the service's clock
+  * @param oldestArrival of the first record, in ms by the service's clock
+  * @param newestArrival the latest of all records, in ms by the service's clock
+  * @param reached       what arrived before it is read; in ms by the service's clock, nothing before the first record
+  * @param starved       it has nothing, and can't read before others give memory back
   * @param millisBehind  how far `position` is behind the newest record of the shard; nothing before the first answer
   * @param children      of a shard that is read to its end, where the service told them
   */
@@ -150,14 +171,17 @@ final case class ShardTip(
     position: ShardPosition,
     records: Long,
     bytes: Long,
+    oldestArrival: Option[Long],
     newestArrival: Option[Long],
+    reached: Option[Long],
+    starved: Boolean,
     millisBehind: Option[Long],
     failure: Option[ReaderFailure],
     children: Vector[Shard]
 ) {
 
   /** All of it as a batch's part. */
-  def all: RecordBuffer.Cut = RecordBuffer.Cut(position, records, bytes, newestArrival)
+  def all: RecordBuffer.Cut = RecordBuffer.Cut(position, records, bytes, newestArrival, nextArrival = None)
 }
 
 /** Why a reader ended, in texts alone: its cause may not survive the way from an executor to the driver. */

@@ -10,6 +10,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.{ClientKind, ClientLease, KinesisClients}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange, StreamArn}
+import io.github.kinesisspark.read.plan.Admission.Allotment
 
 /** The shard readers of one source in one executor, kept across micro-batches.
   *
@@ -68,11 +69,19 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
     )
   }
 
-  def cut(shards: Vector[(ShardKey, Long, Long)]): CutAnswer = CutAnswer(
+  def cut(allotments: Vector[Allotment]): CutAnswer = CutAnswer(
     for {
-      (shard, records, bytes) <- shards
-      reader                  <- readerOf(shard)
-    } yield shard -> reader.cut(records, bytes)
+      most   <- allotments
+      reader <- readerOf(most.shard)
+    } yield most.shard -> reader.cut(most)
+  )
+
+  def split(ranges: Vector[(ShardRange, Int)]): SplitAnswer = SplitAnswer(
+    for {
+      (range, parts) <- ranges
+      reader         <- readerOf(range.shard)
+      ends           <- reader.split(range.start, range.end, parts)
+    } yield range -> ends
   )
 
   /** The range's records: from the buffer if it holds all of them, else from Kinesis. */

@@ -46,7 +46,10 @@ object ShardReaderPools {
     if (isHere(request.executorId)) running(request.config).map(_.probe(request)) else None
 
   def answer(request: CutRequest): Option[CutAnswer] =
-    if (isHere(request.executorId)) synchronized(pools.get(request.source)).map(_.cut(request.shards)) else None
+    if (isHere(request.executorId)) synchronized(pools.get(request.source)).map(_.cut(request.allotments)) else None
+
+  def answer(request: SplitRequest): Option[SplitAnswer] =
+    if (isHere(request.executorId)) synchronized(pools.get(request.source)).map(_.split(request.ranges)) else None
 
   private def running(config: ReaderConfig): Option[ShardReaderPool] = synchronized {
     Option.unless(released(config.source))(pools.getOrElseUpdate(config.source, new ShardReaderPool(config, worker)))

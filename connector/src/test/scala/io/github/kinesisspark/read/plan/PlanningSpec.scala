@@ -88,8 +88,28 @@ class PlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCheck
     }
   }
 
+  private def range(n: Int) = ShardRange(shard(n), TrimHorizon, AfterSequenceNumber(number(1)))
+
+  describe("the number of parts of a range") {
+    it("is its share of the tasks, and together they are enough") {
+      forAll(Gen.listOf(Gen.choose(0L, 1000L)), Gen.choose(1, 100)) { (weights, least) =>
+        val ranges = weights.indices.map(range)
+        val parts  = RangeSplitting.parts(ranges, r => Some(weights(ranges.indexOf(r))), least)
+        parts.map(_._1) shouldBe ranges
+        all(parts.map(_._2)) should (be >= 1 and be <= least)
+        if (weights.sum > 0) parts.map(_._2).sum should be >= least
+        parts.map(_._2).sum should be <= least + weights.size
+      }
+    }
+
+    it("is one of four for each of four equal ranges, all for the only one, and one where nothing is known") {
+      RangeSplitting.parts((0 until 4).map(range), _ => Some(100), 4).map(_._2) shouldBe Vector(1, 1, 1, 1)
+      RangeSplitting.parts(Seq(range(0)), _ => Some(100), 4).map(_._2) shouldBe Vector(4)
+      RangeSplitting.parts(Seq(range(0)), _ => None, 4).map(_._2) shouldBe Vector(1)
+    }
+  }
+
   describe("the grouping of ranges into tasks") {
-    def range(n: Int) = ShardRange(shard(n), TrimHorizon, AfterSequenceNumber(number(1)))
 
     it("puts every range into one task, next to its buffer, and keeps to the cores") {
       forAll(Gen.choose(0, 100), Gen.choose(1, 5), Gen.choose(1, 8), Gen.choose(0L, 50L << 20)) {
@@ -106,6 +126,17 @@ class PlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCheck
       val ranges = (0 until 100).map(range)
       RangeGrouping.group(ranges, _ => Some(executor(0)), _ => 100, 8).size shouldBe 1
       RangeGrouping.group(ranges, _ => Some(executor(0)), _ => 1 << 20, 8).size shouldBe 8
+    }
+
+    it("makes as many tasks as are asked for, if there are so many ranges, and keeps their order") {
+      forAll(Gen.choose(0, 60), Gen.choose(1, 5), Gen.choose(1, 40)) { (ranges, executors, least) =>
+        val home   = (r: ShardRange) => Option(executor(r.shard.shardId.takeRight(3).toInt % executors))
+        val groups = RangeGrouping.group((0 until ranges).map(range), home, _ => 100, 2, least)
+        groups.size should be >= math.min(least, ranges)
+        groups.flatMap(_.ranges).map(_.shard.shardId).sorted shouldBe (0 until ranges).map(shardId)
+        for (group <- groups) group.ranges.map(_.shard.shardId) shouldBe sorted
+        for (mine <- groups.groupBy(_.executor).values) mine.map(_.ranges.head.shard.shardId) shouldBe sorted
+      }
     }
 
     it("spreads by size: one large range does not share with as many small ones as the others") {

@@ -11,6 +11,7 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.plan.Admission.Allotment
 import io.github.kinesisspark.position.ShardPosition._
 
 class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
@@ -57,7 +58,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       val s = new Setting
       s.reader.demand()
       s.bring(after(2), record(1), record(2))
-      s.reader.cut(1, Long.MaxValue).position shouldBe after(1)
+      s.reader.cut(Allotment(shard(0), 1, Long.MaxValue)).position shouldBe after(1)
       s.reader.slice(after(0), after(1)).map(_.size) shouldBe Some(1)
       s.reader.slice(after(0), after(1)).map(_.size) shouldBe Some(1)
       s.reader.dropTo(after(1)) shouldBe true
@@ -91,6 +92,24 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.reader.tip.records shouldBe 0
     }
 
+    it("asks for an answer only if it fits into its share, where that is large") {
+      val s = new Setting(share = 3 * PollingRecordPublisher.LargestAnswer)
+      val r = new KinesisRecord(number(1), "key", new Array[Byte](5 << 20), 1000)
+      s.reader.demand()
+      (1 to 3).foreach(_ => s.publisher.bring(after(1), 0, r))
+      s.publisher.requests shouldBe 4
+      s.publisher.bring(after(1), 0, r)
+      s.publisher.requests shouldBe 4
+    }
+
+    it("tells that it is starved when it has nothing and there is no memory") {
+      val s = new Setting
+      s.reader.tip.starved shouldBe false
+      s.memory.take(s.memory.capacity)(() => ())
+      s.memory.take(1)(() => ())
+      s.reader.tip.starved shouldBe true
+    }
+
     it("has settled only by an answer that was asked for after the question") {
       val s = new Setting
       s.reader.demand()
@@ -99,6 +118,22 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.reader.settledSince(later) shouldBe false
       s.bring(after(0))
       s.reader.settledSince(later) shouldBe true
+    }
+  }
+
+  describe("the time that a reader has come to") {
+    val start = ReadingTime.unknown
+
+    it("is unknown until a record comes, and then the latest arrival") {
+      start.after(Array.empty, 5000).reached shouldBe None
+      start.after(Array(record(7), record(5)), 5000).reached shouldBe Some(1007)
+    }
+
+    it("moves with answers that bring nothing and are less behind, and never back") {
+      val moved = start.after(Array(record(0)), 5000).after(Array.empty, 4000)
+      moved.reached shouldBe Some(2000)
+      moved.after(Array.empty, 4500).reached shouldBe Some(2000)
+      moved.after(Array(record(5000)), 0).reached shouldBe Some(6000)
     }
   }
 

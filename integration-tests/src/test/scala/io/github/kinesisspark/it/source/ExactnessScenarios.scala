@@ -36,6 +36,30 @@ final class ExactnessScenarios(target: KinesisTarget, override protected val mod
       log.texts.distinct.size shouldBe 600
     }
 
+    it("is shared by as many tasks as are asked for, and has the same rows in one task or when cut elsewhere") {
+      val stream                                       = newStream(shards = 1)
+      val at                                           = checkpoint()
+      val log                                          = new BatchLog
+      val tasks                                        = new ConcurrentLinkedQueue[Int]
+      val first                                        = put(stream, "first", 400)
+      def run(minPartitions: Int)(body: => Unit): Unit =
+        running(load(stream, "minPartitions" -> minPartitions.toString), at) { (batch, id) =>
+          log.add(batch, id)
+          tasks.add(batch.rdd.getNumPartitions): Unit
+        }(_ => body)
+      run(minPartitions = 4)(eventually(log.rows.size shouldBe 400))
+      tasks.asScala should contain(4)
+      val last = log.all.last._1
+      eraseCommit(at, last)
+      tasks.clear()
+      put(stream, "second", 100)
+      run(minPartitions = 3)(eventually(log.rows.size shouldBe 500))
+      log.replays should contain(last)
+      tasks.asScala.head shouldBe 1
+      tasks.asScala should contain(3)
+      log.texts.take(400) shouldBe first
+    }
+
     it("holds the same rows for two actions while data keeps arriving between them") {
       val stream = newStream(shards = 2)
       put(stream, "first", 100)

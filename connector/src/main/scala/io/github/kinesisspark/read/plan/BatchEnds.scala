@@ -1,0 +1,138 @@
+package io.github.kinesisspark.read.plan
+
+import io.github.kinesisspark.position.ShardKey
+import io.github.kinesisspark.read.plan.Admission.{Allotment, Available, Limits}
+import io.github.kinesisspark.read.plan.BatchEnds._
+
+/** Where each shard's part of a batch ends: as far as its reader has read, within the limits, and no further ahead of the
+  * slowest shard than the alignment allows.
+  *
+  * Whatever the limits and the alignment say, somebody moves: the shard with the oldest record is never ahead of the
+  * others, and a record beyond a limit makes a batch of its own. Only an alignment that [[Alignment.blocks]] stops all.
+  *
+  * @param caps    the most records to take of single shards, which then have no more to come
+  * @param turn    grows from batch to batch: it says whose turn it is when there is less than one record for each
+  * @param unheard what is to come of shards that others wait for and nothing is held of, as far as it is known
+  */
+final case class BatchEnds(
+    limits: Limits,
+    alignment: Alignment,
+    caps: Map[ShardKey, Long],
+    turn: Long,
+    unheard: Vector[Long]
+) {
+
+  /** The parts of the shards that move.
+    *
+    * @param cut the longest prefixes of what readers hold within the given numbers
+    */
+  def of[P <: Part](held: Vector[Held[P]])(cut: Vector[Allotment] => Map[ShardKey, P]): Map[ShardKey, P] = {
+    val latest = horizon(held.flatMap(toComeAfterAll(_)))
+    val all    = takeUntil(latest, held, cut)
+    if (!limits.bind(all.values.map(_.records).sum, all.values.map(_.bytes).sum)) all
+    else {
+      // With less than all the slowest shard may not come as far: only what is near its beginning is sure to be near its end.
+      val near  = until(horizon(held.flatMap(h => h.ahead.oldest.orElse(h.ahead.toCome))))
+      val some  = held.filter(h => all.contains(h.shard) && h.ahead.oldest.forall(_ <= near))
+      val taken = share(some, all, until(latest), cut)
+      val again = until(horizonAfter(held, taken))
+      val early = held.filter(h => taken.get(h.shard).exists(_.newestArrival.exists(_ > again)))
+      val level = taken ++ cut(early.map(h => Allotment(h.shard, taken(h.shard).records, Long.MaxValue, again)))
+      level ++ fill(held, all, level, cut)
+    }
+  }
+
+  /** What the limits have left goes to whoever is not ahead of where the others end now. */
+  private def fill[P <: Part](
+      held: Vector[Held[P]],
+      all: Map[ShardKey, P],
+      level: Map[ShardKey, P],
+      cut: Vector[Allotment] => Map[ShardKey, P]
+  ): Map[ShardKey, P] = {
+    val to                   = until(horizonAfter(held, level))
+    val room                 = limits.without(level.values.map(_.records).sum, level.values.map(_.bytes).sum)
+    def records(s: ShardKey) = level.get(s).fold(0L)(_.records)
+    def bytes(s: ShardKey)   = level.get(s).fold(0L)(_.bytes)
+    def isWithin(h: Held[P]) = level.get(h.shard).fold(h.ahead.oldest)(_.nextArrival).exists(_ <= to)
+    def left(h: Held[P])     = all.get(h.shard).filter(_ => isWithin(h))
+    val available            = held.flatMap(h =>
+      left(h).map(most => Available(h.shard, most.records - records(h.shard), most.bytes - bytes(h.shard)))
+    )
+    val allotments = Admission.divide(available, room, turn).getOrElse(available.map(_.whole)).filter(_.maxRecords > 0)
+    if (allotments.isEmpty) Map.empty
+    else
+      cut(allotments.map { a =>
+        Allotment(a.shard, records(a.shard) + a.maxRecords, bytes(a.shard) + a.maxBytes, to)
+      })
+  }
+
+  private def horizonAfter[P <: Part](held: Vector[Held[P]], taken: Map[ShardKey, P]) =
+    horizon(held.flatMap(h => taken.get(h.shard).fold(toComeBefore(h))(toComeAfter(h, _))))
+
+  private def horizon(toCome: Iterable[Long]) = alignment.horizon(toCome ++ unheard)
+
+  private def takeUntil[P <: Part](
+      latest: Option[Long],
+      held: Vector[Held[P]],
+      cut: Vector[Allotment] => Map[ShardKey, P]
+  ): Map[ShardKey, P] = {
+    val within           = held.filter(_.ahead.oldest.forall(_ <= until(latest)))
+    val (whole, partial) = within.partition(h => cap(h) >= h.all.records && h.ahead.newest.forall(_ <= until(latest)))
+    whole.map(h => h.shard -> h.all).toMap ++
+      cut(partial.map(h => Allotment(h.shard, cap(h), Long.MaxValue, until(latest))))
+  }
+
+  private def share[P <: Part](
+      held: Vector[Held[P]],
+      all: Map[ShardKey, P],
+      latest: Long,
+      cut: Vector[Allotment] => Map[ShardKey, P]
+  ): Map[ShardKey, P] = {
+    val available = held.map(h => Available(h.shard, all(h.shard).records, all(h.shard).bytes))
+    val holding   = available.filter(_.records > 0).map(_.shard)
+    Admission.divide(available, limits, turn) match {
+      case None             => held.map(h => h.shard -> all(h.shard)).toMap
+      case Some(allotments) =>
+        val within = cut(allotments.map(_.copy(maxArrival = latest)))
+        // A record larger than the whole limit must not stop the stream: then it makes a batch of its own.
+        val cuts =
+          if (within.values.exists(_.records > 0)) within
+          else cut(Vector(Allotment(holding((turn.abs % holding.size).toInt), 1, Long.MaxValue, latest)))
+        all.filter { case (shard, part) => part.records == 0 && held.exists(_.shard == shard) } ++ cuts
+    }
+  }
+
+  private def cap(held: Held[_ <: Part]): Long = caps.getOrElse(held.shard, Long.MaxValue)
+
+  private def toComeAfterAll(held: Held[_ <: Part]) = if (cap(held) <= held.all.records) None else held.ahead.toCome
+
+  private def toComeBefore(held: Held[_ <: Part]) = held.ahead.oldest.orElse(held.ahead.toCome)
+
+  private def toComeAfter(held: Held[_ <: Part], part: Part) =
+    if (part.records >= cap(held)) None else part.nextArrival.orElse(held.ahead.toCome)
+}
+
+object BatchEnds {
+
+  /** A prefix of what a reader holds. */
+  trait Part {
+    def records: Long
+
+    /** Of data and keys. */
+    def bytes: Long
+
+    /** The latest arrival in it, in ms by the service's clock. */
+    def newestArrival: Option[Long]
+
+    /** The earliest arrival to come in what is held and not taken. */
+    def nextArrival: Option[Long]
+  }
+
+  /** What a reader holds beyond the batch's start.
+    *
+    * @param all the whole of it, as a part
+    */
+  final case class Held[P <: Part](shard: ShardKey, all: P, ahead: Alignment.Ahead)
+
+  private def until(horizon: Option[Long]) = horizon.getOrElse(Long.MaxValue)
+}

@@ -1,0 +1,74 @@
+package io.github.kinesisspark.read.plan
+
+import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+import io.github.kinesisspark.read.plan.ShardClocks._
+
+/** How far each shard has come in time, as the readers' answers tell it, and who has stopped moving.
+  *
+  * A shard that is behind and brings nothing holds the others back where it was last seen, but not for ever: after
+  * a patience without any progress (its reads fail, say) the others go on without it, until it brings something.
+  *
+  * @param seen by shard, those included that ended in the last batch: their children begin at their time
+  */
+final case class ShardClocks(seen: Map[ShardKey, Seen] = Map.empty) {
+
+  /** Before a batch is planned.
+    *
+    * @param reading where each shard of the batch continues
+    * @param parents of the shards that enter with it
+    * @param kept    shards that are in the offset still
+    */
+  def begin(
+      reading: collection.Map[ShardKey, ShardPosition],
+      parents: ShardKey => Iterable[ShardKey],
+      kept: ShardKey => Boolean,
+      nowNanos: Long
+  ): ShardClocks = {
+    val entering =
+      reading.iterator.filterNot { case (shard, _) => seen.contains(shard) }.map { case (shard, position) =>
+        val inherited = parents(shard).flatMap(seen.get).map(_.admitted).filter(_ != Alignment.Unknown)
+        val starting  = Some(position).collect { case ShardPosition.AtTimestamp(ms) => ms }
+        val time      = inherited.maxOption.orElse(starting).getOrElse(Alignment.Unknown)
+        shard -> Seen(time, time, nowNanos)
+      }
+    val remaining = seen.filter { case (shard, _) => reading.contains(shard) || kept(shard) }
+    copy(seen = remaining ++ entering)
+  }
+
+  /** With what the readers tell now.
+    *
+    * @param reached of each reader, the time up to which it has read; one that has just been opened anew knows none, and
+    *                begins where the batches have come
+    */
+  def hear(reached: Iterable[(ShardKey, Option[Long])], nowNanos: Long): ShardClocks =
+    copy(seen = seen ++ (for {
+      (shard, told) <- reached
+      last          <- seen.get(shard)
+      time = told.getOrElse(last.admitted) if time != last.reached
+    } yield shard -> last.copy(reached = time, sinceNanos = nowNanos)))
+
+  /** With the times that a batch comes to. */
+  def admit(newest: Iterable[(ShardKey, Long)]): ShardClocks =
+    copy(seen = seen ++ (for {
+      (shard, time) <- newest
+      last          <- seen.get(shard)
+    } yield shard -> last.copy(admitted = last.admitted.max(time))))
+
+  /** The earliest arrival that is still to come of a shard that is behind, or nothing where nobody waits for it any more.
+    *
+    * @param patienceNanos how long it may bring nothing; nothing where it holds something, and so need not bring more
+    */
+  def toCome(shard: ShardKey, patienceNanos: Option[Long], nowNanos: Long): Option[Long] = seen.get(shard) match {
+    case None       => Some(Alignment.Unknown)
+    case Some(last) => Option.when(patienceNanos.forall(nowNanos - last.sinceNanos < _))(last.reached)
+  }
+}
+
+object ShardClocks {
+
+  /** @param admitted   what arrived before it is in batches; in ms by the service's times of arrival
+    * @param reached    what arrived before it is read
+    * @param sinceNanos when `reached` last changed, by `System.nanoTime`
+    */
+  final case class Seen(admitted: Long, reached: Long, sinceNanos: Long)
+}

@@ -1,0 +1,87 @@
+package io.github.kinesisspark.it.source
+
+import java.time.Duration
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.functions.{col, window}
+import org.apache.spark.sql.streaming.Trigger
+import org.scalatest.time.{Seconds, Span}
+
+import io.github.kinesisspark.it.TestStream
+
+/** A backlog of two shards, one with much and one with little in each minute, read by a query with windows and a watermark. */
+final class ShardSkewSpec extends TestkitSuite {
+  import ShardSkewSpec._
+
+  describe("a catch-up on an uneven stream") {
+    // Room for one answer of 10 MB, so that it takes the shard with much several batches.
+    val bySpeed = Seq("readerBufferSize" -> "16m")
+    val byLimit = Seq("maxRecordsPerTrigger" -> "100")
+
+    it("loses late rows without alignment, when a limit lets the shard with little run ahead") {
+      val result = counting(uneven(seconds = 1800, hotBytes = 10), byLimit :+ "maxShardSkew" -> "off")
+      result.dropped should be > 0L
+      result.counted should be < result.put
+    }
+
+    it("loses none with it") {
+      val result = counting(uneven(seconds = 1800, hotBytes = 10), byLimit :+ "maxShardSkew" -> "30s")
+      result.dropped shouldBe 0
+      result.counted shouldBe result.put
+    }
+
+    it("loses late rows without alignment, when one shard is read faster than the other") {
+      val result = counting(uneven(seconds = 600, hotBytes = 100000), bySpeed :+ "maxShardSkew" -> "off")
+      result.dropped should be > 0L
+      result.counted should be < result.put
+    }
+
+    it("loses none as it is by default") {
+      val result = counting(uneven(seconds = 600, hotBytes = 100000), bySpeed)
+      result.dropped shouldBe 0
+      result.counted shouldBe result.put
+    }
+  }
+
+  /** A record a second in the first shard, one every 15 s in the second. */
+  private def uneven(seconds: Int, hotBytes: Int): TestStream = {
+    val stream    = newStream(shards = 2)
+    val Seq(a, b) = kinesis.streams.shards(stream.name).map(_.id): @unchecked
+    (0 until seconds).foreach { second =>
+      kinesis.streams.putInto(stream.name, a, "key", new Array[Byte](hotBytes))
+      if (second % 15 == 0) kinesis.streams.putInto(stream.name, b, "key", new Array[Byte](10))
+      serverClock.advance(Duration.ofSeconds(1))
+    }
+    stream
+  }
+
+  /** Windows of 10 s, with a watermark 30 s behind. */
+  private def counting(stream: TestStream, more: Seq[(String, String)]): Result = {
+    val counts   = new ConcurrentHashMap[(String, String), Long]
+    val windowed = load(stream, more: _*)
+      .withWatermark("approximateArrivalTimestamp", "30 seconds")
+      .groupBy(window(col("approximateArrivalTimestamp"), "10 seconds"), col("shardId"))
+      .count()
+      .selectExpr("cast(window.start as string)", "shardId", "count")
+    val query = windowed.writeStream
+      .outputMode("update")
+      .option("checkpointLocation", checkpoint().toString)
+      .trigger(Trigger.AvailableNow)
+      .foreachBatch { (batch: DataFrame, _: Long) =>
+        batch.collect().foreach(r => counts.put(r.getString(0) -> r.getString(1), r.getLong(2)))
+      }
+      .start()
+    failAfter(Span(120, Seconds))(query.awaitTermination())
+    val late = query.recentProgress.flatMap(_.stateOperators).map(_.numRowsDroppedByWatermark).sum
+    Result(kinesis.streams.recordCount(stream.name), counts.values.asScala.sum, late)
+  }
+}
+
+object ShardSkewSpec {
+
+  /** Rows: in the stream, in the windows, and those that came after the watermark. */
+  private final case class Result(put: Long, counted: Long, dropped: Long)
+}
