@@ -1,20 +1,13 @@
 package io.github.kinesisspark.read.shard
 
 import java.util.concurrent.{CompletableFuture, ScheduledExecutorService, ThreadLocalRandom, TimeUnit}
-import java.time.Instant
 
 import scala.concurrent.duration._
-import scala.jdk.CollectionConverters._
 
 import org.slf4j.LoggerFactory
 import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
-import software.amazon.awssdk.services.kinesis.model.{
-  GetRecordsRequest,
-  GetRecordsResponse,
-  GetShardIteratorRequest,
-  ShardIteratorType
-}
+import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetRecordsResponse, GetShardIteratorRequest}
 
 import io.github.kinesisspark.aws.{Fault, FaultClassifier, KinesisFault}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
@@ -76,7 +69,7 @@ final class PollingRecordPublisher(
     }
 
   private def accept(asked: Long, answer: GetRecordsResponse): Unit = {
-    val records = answer.records.asScala.iterator.map(KinesisRecord.from).dropWhile(isRepeated).toArray
+    val records = KinesisRecord.after(position, answer.records)
     val behind  = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
     iterator = Option(answer.nextShardIterator)
     pace = if (records.nonEmpty) pace.afterRecords else pace.afterEmpty(behind > 0)
@@ -88,12 +81,6 @@ final class PollingRecordPublisher(
     // records' overhead until they are dropped, and nothing is read meanwhile.
     memory.giveBack(LargestAnswer - heap)
     sink.deliver(Delivery(records, position, behind, heap, asked))
-  }
-
-  /** An iterator must not go back. One that does (LocalStack's may, at a shard's first record) repeats nothing here. */
-  private def isRepeated(record: KinesisRecord) = position match {
-    case AfterSequenceNumber(last) => record.sequenceNumber <= last
-    case _                         => false
   }
 
   private def whenDone[A](action: String, call: CompletableFuture[A])(next: A => Unit): Unit = {
@@ -158,21 +145,15 @@ final class PollingRecordPublisher(
   )
 
   private def getIterator(): CompletableFuture[String] = {
+    val start   = ReadingStart.at(position)
     val request = GetShardIteratorRequest.builder
       .streamARN(shard.stream.text)
       .shardId(shard.shardId)
+      .shardIteratorType(start.kind)
+      .timestamp(start.time.orNull)
+      .startingSequenceNumber(start.number.orNull)
       .overrideConfiguration(OneCall)
-    val placed = position match {
-      case TrimHorizon     => request.shardIteratorType(ShardIteratorType.TRIM_HORIZON)
-      case AtTimestamp(ms) =>
-        request.shardIteratorType(ShardIteratorType.AT_TIMESTAMP).timestamp(Instant.ofEpochMilli(ms))
-      case AtSequenceNumber(n) =>
-        request.shardIteratorType(ShardIteratorType.AT_SEQUENCE_NUMBER).startingSequenceNumber(n.text)
-      case AfterSequenceNumber(n) =>
-        request.shardIteratorType(ShardIteratorType.AFTER_SEQUENCE_NUMBER).startingSequenceNumber(n.text)
-      case ShardEnd => throw new IllegalStateException(s"$shard is read to its end, nothing can follow")
-    }
-    client.getShardIterator(placed.build).thenApply(_.shardIterator)
+    client.getShardIterator(request.build).thenApply(_.shardIterator)
   }
 }
 
