@@ -172,7 +172,8 @@ lazy val integrationTests = (project in file("integration-tests"))
     libraryDependencies ++= Seq(spark % Test, scalatest, scalacheck),
     // What a program of the tests prints is for other programs.
     Test / run / outputStrategy := Some(StdoutOutput),
-    // Suites mostly wait for queries and servers, so a few JVMs share the work.
+    // Suites mostly wait for queries and servers, so a few JVMs share the work; within one, suite comes after suite.
+    Test / parallelExecution := true,
     Test / testGrouping := {
       val run = (Test / forkOptions).value
       (Test / definedTests).value.groupBy(test => suiteGroup(test.name)).toSeq.sortBy(_._1).map { case (name, tests) =>

@@ -54,7 +54,19 @@ object PlanningScale {
     val heap    = usedHeap() - before
     val tips    = shards.map { s =>
       val key = ShardKey(Arn, s.id)
-      key -> ShardTip(key, at(s, 100), 100, 100 * RecordBytes, Some(Created), Some(Created), Some(Created), starved = false, Some(0L), None, Vector.empty)
+      key -> ShardTip(
+        key,
+        at(s, 100),
+        100,
+        100 * RecordBytes,
+        Some(Created),
+        Some(Created),
+        Some(Created),
+        starved = false,
+        Some(0L),
+        None,
+        Vector.empty
+      )
     }.toMap
     val rounds = (1 to Warmup + Rounds).map(turn => planOnce(lineage, start, tips, turn.toLong)).drop(Warmup)
     val steps  = rounds.head.steps.map(_._1).map { name =>

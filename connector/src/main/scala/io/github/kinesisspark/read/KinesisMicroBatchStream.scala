@@ -192,9 +192,10 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     val failed         = tips.values.toVector.flatMap(tip => tip.failure.map(tip.shard -> _))
     val (gone, broken) = failed.partition(_._2.errorClass == FaultClassifier.NotFound)
     catalog.refreshWithout(gone.map(_._1))
-    val lost    = viewOf(from).lost.toSet
-    val missing = gone.filterNot { case (shard, _) => lost(shard) }
-    val renewed = missing.map(_._1.stream).distinct.filter(publishing.renew).toSet
+    // Looked at only where a reader failed: at ten thousand shards it is not for every planning.
+    lazy val lost = viewOf(from).lost.toSet
+    val missing   = gone.filterNot { case (shard, _) => lost(shard) }
+    val renewed   = missing.map(_._1.stream).distinct.filter(publishing.renew).toSet
     for ((shard, failure) <- broken if failure.errorClass == ConsumerClaims.InUse)
       publishing.leave(shard.stream)
     for ((_, failure) <- broken ++ missing.filterNot { case (shard, _) => renewed(shard.stream) })

@@ -1,19 +1,12 @@
 package io.github.kinesisspark.read.shard
 
-import java.time.Instant
 import java.util.concurrent.{ScheduledExecutorService, ScheduledFuture, ThreadLocalRandom, TimeUnit}
 
-import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
-import software.amazon.awssdk.services.kinesis.model.{
-  ShardIteratorType,
-  StartingPosition,
-  SubscribeToShardEvent,
-  SubscribeToShardRequest
-}
+import software.amazon.awssdk.services.kinesis.model.{StartingPosition, SubscribeToShardEvent, SubscribeToShardRequest}
 
 import io.github.kinesisspark.aws._
 import io.github.kinesisspark.position.{ConsumerArn, SequenceNumber, ShardKey, ShardPosition}
@@ -163,7 +156,7 @@ final class FanOutRecordPublisher(
 
   private def deliver(event: SubscribeToShardEvent): Unit = {
     val now     = System.nanoTime()
-    val records = event.records.asScala.iterator.map(KinesisRecord.from).dropWhile(isRepeated).toArray
+    val records = KinesisRecord.after(position, event.records)
     val behind  = Option(event.millisBehindLatest).fold(0L)(_.longValue)
     val heap    = records.iterator.map(_.heapSize).sum
     freshness = freshness.arrived(now)
@@ -178,11 +171,6 @@ final class FanOutRecordPublisher(
     reserved = None
     val children = if (position == ShardEnd) StreamDirectory.children(event.childShards) else Vector.empty
     sink.deliver(Delivery(records, position, behind, heap, freshness.asOf, children))
-  }
-
-  private def isRepeated(record: KinesisRecord) = position match {
-    case AfterSequenceNumber(last) => record.sequenceNumber <= last
-    case _                         => false
   }
 
   private def tellSetback(event: Event, why: Why): Unit = {
@@ -278,11 +266,20 @@ final class FanOutRecordPublisher(
     }
   }
 
-  private def requestOf(at: ShardPosition): SubscribeToShardRequest = SubscribeToShardRequest.builder
-    .consumerARN(consumer.text)
-    .shardId(shard.shardId)
-    .startingPosition(startingPosition(at))
-    .build
+  private def requestOf(at: ShardPosition): SubscribeToShardRequest = {
+    val start = ReadingStart.at(at)
+    SubscribeToShardRequest.builder
+      .consumerARN(consumer.text)
+      .shardId(shard.shardId)
+      .startingPosition(
+        StartingPosition.builder
+          .`type`(start.kind)
+          .timestamp(start.time.orNull)
+          .sequenceNumber(start.number.orNull)
+          .build
+      )
+      .build
+  }
 }
 
 object FanOutRecordPublisher {
@@ -329,17 +326,6 @@ object FanOutRecordPublisher {
       case None if children        => Some(ShardEnd)
       case _                       => None
     }
-  }
-
-  private[shard] def startingPosition(at: ShardPosition): StartingPosition = {
-    val position = StartingPosition.builder
-    (at match {
-      case TrimHorizon            => position.`type`(ShardIteratorType.TRIM_HORIZON)
-      case AtTimestamp(ms)        => position.`type`(ShardIteratorType.AT_TIMESTAMP).timestamp(Instant.ofEpochMilli(ms))
-      case AtSequenceNumber(n)    => position.`type`(ShardIteratorType.AT_SEQUENCE_NUMBER).sequenceNumber(n.text)
-      case AfterSequenceNumber(n) => position.`type`(ShardIteratorType.AFTER_SEQUENCE_NUMBER).sequenceNumber(n.text)
-      case ShardEnd => throw new IllegalStateException("a shard that is read to its end is not subscribed to")
-    }).build
   }
 
   /** How much memory the next event may need. A shard that has caught up gets what is written since the last event, at 1 MB/s

@@ -1,8 +1,13 @@
 package io.github.kinesisspark.read.shard
 
+import java.util
+
+import scala.jdk.CollectionConverters._
+
 import software.amazon.awssdk.services.kinesis.model.Record
 
-import io.github.kinesisspark.position.SequenceNumber
+import io.github.kinesisspark.position.{SequenceNumber, ShardPosition}
+import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
 
 /** A record as the service delivers it, without the SDK's wrapping: buffers hold millions of these.
   *
@@ -25,7 +30,18 @@ final class KinesisRecord(
 
 object KinesisRecord {
 
-  def from(r: Record): KinesisRecord = new KinesisRecord(
+  /** The records of an answer that come after a position. What answers and subscriptions continue at must not go back; one
+    * that does (LocalStack's may, at a shard's first record) repeats nothing here.
+    */
+  def after(position: ShardPosition, told: util.List[Record]): Array[KinesisRecord] = {
+    val records = told.asScala.iterator.map(from)
+    position match {
+      case AfterSequenceNumber(last) => records.dropWhile(_.sequenceNumber <= last).toArray
+      case _                         => records.toArray
+    }
+  }
+
+  private def from(r: Record): KinesisRecord = new KinesisRecord(
     SequenceNumber.trusted(r.sequenceNumber),
     r.partitionKey,
     r.data.asByteArrayUnsafe,

@@ -3,7 +3,6 @@ package io.github.kinesisspark.read.shard
 import java.util.concurrent.{CompletableFuture, ScheduledExecutorService, ThreadLocalRandom, TimeUnit}
 
 import scala.concurrent.duration._
-import scala.jdk.CollectionConverters._
 
 import org.slf4j.LoggerFactory
 import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
@@ -70,7 +69,7 @@ final class PollingRecordPublisher(
     }
 
   private def accept(asked: Long, answer: GetRecordsResponse): Unit = {
-    val records = answer.records.asScala.iterator.map(KinesisRecord.from).dropWhile(isRepeated).toArray
+    val records = KinesisRecord.after(position, answer.records)
     val behind  = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
     iterator = Option(answer.nextShardIterator)
     pace = if (records.nonEmpty) pace.afterRecords else pace.afterEmpty(behind > 0)
@@ -83,12 +82,6 @@ final class PollingRecordPublisher(
     memory.giveBack(LargestAnswer - heap)
     val children = if (iterator.isEmpty) StreamDirectory.children(answer.childShards) else Vector.empty
     sink.deliver(Delivery(records, position, behind, heap, asked, children))
-  }
-
-  /** An iterator must not go back. One that does (LocalStack's may, at a shard's first record) repeats nothing here. */
-  private def isRepeated(record: KinesisRecord) = position match {
-    case AfterSequenceNumber(last) => record.sequenceNumber <= last
-    case _                         => false
   }
 
   private def whenDone[A](action: String, call: CompletableFuture[A])(next: A => Unit): Unit = {

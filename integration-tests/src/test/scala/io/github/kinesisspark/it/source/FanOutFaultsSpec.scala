@@ -25,16 +25,6 @@ final class FanOutFaultsSpec
 
   private val call = Some("SubscribeToShard")
 
-  private def underFault(rules: FaultRule*)(body: => Unit): Unit = {
-    rules.foreach(kinesis.faults.add)
-    try {
-      body
-      withClue("faults that never struck, so nothing was tested: ")(
-        kinesis.faults.list.filter(_.struck == 0) shouldBe empty
-      )
-    } finally kinesis.faults.clear()
-  }
-
   /** Puts records before and after the query starts, under a fault, and awaits each of them once. */
   private def everyRecordOnceUnder(effect: FaultEffect, occurrence: Occurrence, afterEvents: Long = 0): Unit = {
     val stream = newStream(shards = 2)
@@ -55,11 +45,6 @@ final class FanOutFaultsSpec
     inOrder(log)
     neverTwoAtOnce()
   }
-
-  private def inOrder(log: BatchLog): Unit = log.rows
-    .groupBy(_.shardId)
-    .values
-    .foreach(rows => rows.map(_.sequenceNumber) shouldBe rows.map(_.sequenceNumber).sorted)
 
   private def neverTwoAtOnce(): Unit = kinesis.subscriptions.mostAtOnce.values.maxOption.getOrElse(0) should be <= 1
 

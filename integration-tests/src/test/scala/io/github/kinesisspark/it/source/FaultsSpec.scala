@@ -12,14 +12,6 @@ import io.github.kinesisspark.testkit.Occurrence._
 /** What goes wrong while polling, provoked for real: the query goes on with every record once, or it says what is wrong. */
 final class FaultsSpec extends TestkitSuite {
 
-  private def underFault(rule: FaultRule)(body: => Unit): Unit = {
-    kinesis.faults.add(rule)
-    try {
-      body
-      withClue("the fault never struck, so nothing was tested: ")(kinesis.faults.hits should be > 0L)
-    } finally kinesis.faults.clear()
-  }
-
   private def everyRecordOnceUnder(effect: FaultEffect, action: String, occurrence: Occurrence): Unit = {
     val stream = newStream(shards = 2)
     val log    = new BatchLog
@@ -31,10 +23,7 @@ final class FaultsSpec extends TestkitSuite {
         eventually(log.texts.sorted shouldBe (first ++ second).sorted)
       }
     }
-    log.rows
-      .groupBy(_.shardId)
-      .values
-      .foreach(rows => rows.map(_.sequenceNumber) shouldBe rows.map(_.sequenceNumber).sorted)
+    inOrder(log)
   }
 
   describe("every record is delivered once, in order, when") {

@@ -88,6 +88,12 @@ abstract class SourceSuite(start: => KinesisService)
   protected def texts(batch: DataFrame): Seq[String] =
     batch.selectExpr("cast(data as string)").collect().iterator.map(_.getString(0)).toSeq
 
+  /** Each shard's records came in the order of their sequence numbers. */
+  protected def inOrder(log: BatchLog): Unit = log.rows
+    .groupBy(_.shardId)
+    .values
+    .foreach(rows => rows.map(_.sequenceNumber) shouldBe rows.map(_.sequenceNumber).sorted)
+
   protected def checkpoint(): Path = Files.createTempDirectory("checkpoint-")
 
   /** Starts a query that hands each batch to `use`, runs `body` and stops it. */

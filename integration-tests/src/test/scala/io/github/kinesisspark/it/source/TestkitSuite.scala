@@ -4,7 +4,7 @@ import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, StaticCrede
 import software.amazon.awssdk.regions.Region
 
 import io.github.kinesisspark.it.KinesisService
-import io.github.kinesisspark.testkit.{KinesisServer, KinesisServerConfig, MovableClock, ServiceClock}
+import io.github.kinesisspark.testkit.{FaultRule, KinesisServer, KinesisServerConfig, MovableClock, ServiceClock}
 
 /** A suite with an embedded server of its own, whose faults and clock it commands. */
 abstract class TestkitSuite(clock: MovableClock, server: KinesisServer)
@@ -17,6 +17,17 @@ abstract class TestkitSuite(clock: MovableClock, server: KinesisServer)
 
   protected def kinesis: KinesisServer    = server
   protected def serverClock: MovableClock = clock
+
+  /** Runs `body` while the rules are in force; each of them must have struck. */
+  protected def underFault(rules: FaultRule*)(body: => Unit): Unit = {
+    rules.foreach(kinesis.faults.add)
+    try {
+      body
+      withClue("faults that never struck, so nothing was tested: ")(
+        kinesis.faults.list.filter(_.struck == 0) shouldBe empty
+      )
+    } finally kinesis.faults.clear()
+  }
 
   override protected def afterAll(): Unit = {
     super.afterAll()
