@@ -62,12 +62,12 @@ val shadedPackage = "io.github.kinesisspark.shaded"
 val thinJarAside =
   Compile / packageBin / artifactPath := target.value / "thin" / s"${name.value}-${version.value}.jar"
 
-/** A test JVM of its own: Spark keeps state per JVM, and sbt's heap is not the suite's. */
+/** A test JVM of its own: Spark keeps state per JVM, and sbt's heap is not the suite's. What failed is told again at the end. */
 val forkedTests = Seq(
   Test / fork := true,
   Test / javaOptions ++= sparkJvmOptions ++ Seq("-Xmx3g", "-Dspark.ui.enabled=false"),
   Test / parallelExecution := false,
-  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF")
+  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDFIK")
 )
 
 /** Those that take minutes have a JVM of their own each. */

@@ -1,5 +1,6 @@
 package io.github.kinesisspark.it.source
 
+import java.util.concurrent.{CompletableFuture, TimeUnit}
 import java.util.concurrent.atomic.{AtomicInteger, AtomicReference}
 
 import org.reactivestreams.{Subscriber, Subscription}
@@ -12,7 +13,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import io.github.kinesisspark.it.KinesisService
 
 /** Another application that reads a shard through the same consumer: it subscribes again whenever its subscription ends or
-  * is refused, as any does.
+  * is refused, as any does, a few times a second.
   */
 final class RivalSubscriber(service: KinesisService, consumerArn: String, shardId: String) extends AutoCloseable {
   private val client: KinesisAsyncClient = service.newClient(Protocol.HTTP2, AwsRetryStrategy.doNotRetry())
@@ -20,6 +21,8 @@ final class RivalSubscriber(service: KinesisService, consumerArn: String, shardI
   private val received                   = new AtomicInteger
   private val current                    = new AtomicReference(Option.empty[Subscription])
   @volatile private var closed           = false
+
+  private lazy val soon = CompletableFuture.delayedExecutor(200, TimeUnit.MILLISECONDS)
 
   subscribe()
 
@@ -40,7 +43,7 @@ final class RivalSubscriber(service: KinesisService, consumerArn: String, shardI
       .shardId(shardId)
       .startingPosition(p => p.`type`(ShardIteratorType.TRIM_HORIZON): Unit)
       .build
-    client.subscribeToShard(request, handler).whenComplete((_, _) => subscribe()): Unit
+    client.subscribeToShard(request, handler).whenCompleteAsync((_, _) => subscribe(), soon): Unit
   }
 
   private def handler = new SubscribeToShardResponseHandler {
