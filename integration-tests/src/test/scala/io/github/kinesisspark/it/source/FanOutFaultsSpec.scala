@@ -6,6 +6,7 @@ import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.streaming.StreamingQuery
+import org.scalatest.time.{Seconds, Span}
 
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.testkit._
@@ -333,12 +334,14 @@ final class FanOutFaultsSpec
       put(stream, "r", 100)
       eventually(log.rows.size shouldBe 100)
       eventually(kinesis.subscriptions.live.count(_.stream == stream.name) shouldBe 8)
-      underFault(FaultRule(Delay(2.seconds), Some("DeregisterStreamConsumer"))) {
+      underFault(FaultRule(Delay(5.seconds), Some("DeregisterStreamConsumer"))) {
         val stopping = new Thread(() => query.stop())
         stopping.start()
         eventually(kinesis.faults.hits shouldBe 1L)
-        // The call has come and is held back.
-        kinesis.subscriptions.live.filter(_.stream == stream.name) shouldBe empty
+        // The call has come and is held back; the server hears of the last cancellations at about the same time.
+        eventually(timeout(Span(4, Seconds)))(
+          kinesis.subscriptions.live.filter(_.stream == stream.name) shouldBe empty
+        )
         stopping.join(30000)
         stopping.isAlive shouldBe false
       }
