@@ -313,13 +313,13 @@ final class FanOutFaultsSpec
       val log      = new BatchLog
       val expected = Seq.newBuilder[String]
       for (round <- 1 to 5) {
-        val keep = (round % 2 == 0).toString
+        val gone = (round % 2 == 0).toString
         expected ++= put(stream, s"round-$round", 20)
-        running(load(stream, "efo.deregisterOnStop" -> keep), at)(log.add)(_ =>
+        running(load(stream, "efo.deregisterOnStop" -> gone), at)(log.add)(_ =>
           eventually(log.texts.sorted shouldBe expected.result().sorted)
         )
         eventually(kinesis.subscriptions.live.filter(_.stream == stream.name) shouldBe empty)
-        consumerArns(stream) should have size (if (keep.toBoolean) 0 else 1)
+        consumerArns(stream) should have size (if (gone.toBoolean) 0 else 1)
       }
       // None was ended from the server's side for want of its consumer.
       log.replays.size should be <= 5
