@@ -37,6 +37,13 @@ def with_attempt(text: str) -> str:
     return f"{text}@{attempt}"
 
 
+@udf(StringType())
+def laboured(text: str) -> str:
+    """Work of 2 ms for each record."""
+    time.sleep(0.002)
+    return text
+
+
 def say(message: dict[str, object]) -> None:
     """To the test, which reads lines of JSON."""
     sys.stdout.write(json.dumps(message) + "\n")
@@ -57,14 +64,12 @@ def main(arguments: dict[str, str]) -> None:
         max_records_per_trigger=int(arguments["max_records"]),
         record_publisher=EnhancedFanOut("cluster") if arguments["publisher"] == "efo" else Polling(),
     )
-    text = col("data").cast("string")
+    text = {"attempt": with_attempt, "labour": laboured, "plain": lambda it: it}[arguments["text"]](
+        col("data").cast("string")
+    )
     query = (
         read_stream(spark, options)
-        .select(
-            (with_attempt(text) if arguments["attempts"] == "yes" else text).alias("text"),
-            "shardId",
-            "sequenceNumber",
-        )
+        .select(text.alias("text"), "shardId", "sequenceNumber")
         .writeStream.format("json")
         .option("path", arguments["out"])
         .option("checkpointLocation", arguments["checkpoint"])

@@ -33,7 +33,7 @@ class ClusterQuery:
             "out": str(self._out),
             "checkpoint": str(directory / "checkpoint"),
             "max_records": "100000",
-            "attempts": "no",
+            "text": "plain",
             "publisher": "polling",
             "settings": "{}",
             **more,
@@ -114,7 +114,7 @@ def assert_no_consumer_is_left(kinesis: LocalKinesis) -> None:
 
 
 @pytest.mark.parametrize("publisher", ["polling", "efo"])
-def test_a_killed_executor_costs_no_record_and_doubles_none(
+def test_killed_executors_one_or_all_cost_no_record_and_double_none(
     stream: LocalKinesis, tmp_path: Path, publisher: str
 ) -> None:
     texts = put(stream, "before", 2000)
@@ -125,10 +125,43 @@ def test_a_killed_executor_costs_no_record_and_doubles_none(
         os.kill(executors[0], signal.SIGKILL)
         texts += put(stream, "after", 2000)
         wait_until(lambda: len(query.written()) >= len(texts), "all records")
+        for executor in wait_until(lambda: pids if len(pids := query.executors()) == 2 else None, "two executors again"):
+            os.kill(executor, signal.SIGKILL)
+        texts += put(stream, "at last", 1000)
+        wait_until(lambda: len(query.written()) >= len(texts), "all records again")
         outcome = query.stop()
     assert outcome["failure"] is None
     assert Counter(query.written()) == Counter(texts)
     assert_no_consumer_is_left(stream)
+
+
+def test_executors_are_added_under_load_and_removed_while_idle(stream: LocalKinesis, tmp_path: Path) -> None:
+    settings = {
+        "spark.dynamicAllocation.enabled": "true",
+        "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+        "spark.dynamicAllocation.minExecutors": "1",
+        "spark.dynamicAllocation.maxExecutors": "2",
+        "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
+        "spark.dynamicAllocation.executorIdleTimeout": "3s",
+        "spark.locality.wait": "1s",
+    }
+    cluster = "local-cluster[2,1,1024]"
+    padding = "x" * 2000
+    with running(ClusterQuery(tmp_path, stream, cluster, text="labour", settings=json.dumps(settings))) as query:
+        texts = put(stream, "first", 10)
+        wait_until(lambda: len(query.written()) == len(texts), "the first records")
+        wait_until(lambda: len(query.executors()) == 1, "an idle executor's removal")
+        # Worth more tasks than one core has room for, each of some seconds.
+        texts += put(stream, padding, 4000)
+        wait_until(lambda: len(query.executors()) == 2, "a second executor")
+        wait_until(lambda: len(query.written()) == len(texts), "all records")
+        # Shards are read all the time, but on no more executors than that takes.
+        wait_until(lambda: len(query.executors()) == 1, "the second executor's removal")
+        texts += put(stream, "late", 100)
+        wait_until(lambda: len(query.written()) == len(texts), "the last records")
+        outcome = query.stop()
+    assert outcome["failure"] is None
+    assert Counter(query.written()) == Counter(texts)
 
 
 def test_records_come_from_the_readers_buffers_on_their_own_executors(stream: LocalKinesis, tmp_path: Path) -> None:
@@ -154,7 +187,7 @@ def test_a_speculative_copy_of_a_task_reads_the_same_records(stream: LocalKinesi
     texts = [*put(stream, "plain", 400), *put(stream, "slow", 1)]
     with (
         standalone_cluster(["127.0.0.2", "127.0.0.3"], tmp_path) as master,
-        running(ClusterQuery(tmp_path, stream, master, attempts="yes", settings=json.dumps(settings))) as query,
+        running(ClusterQuery(tmp_path, stream, master, text="attempt", settings=json.dumps(settings))) as query,
     ):
         wait_until(lambda: len(query.written()) >= len(texts), "all records")
         outcome = query.stop()

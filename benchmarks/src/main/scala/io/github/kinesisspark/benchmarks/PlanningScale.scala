@@ -24,6 +24,7 @@ object PlanningScale {
   private val Arn         = StreamArn("arn:aws:kinesis:eu-west-1:111122223333:stream/events")
   private val Executors   = (1 to 8).map(i => ExecutorId(s"10.0.0.$i", i.toString)).toVector
   private val RecordBytes = 200L
+  private val Keys        = BigInt(1) << 128
 
   def main(args: Array[String]): Unit = {
     val results = Sizes.map(n => n -> measure(n))
@@ -45,7 +46,7 @@ object PlanningScale {
   private def measure(n: Int): Measured = {
     val before = usedHeap()
     val shards = (0 until n).map { i =>
-      Shard(f"shardId-$i%012d", Nil, HashKeyRange(BigInt(i), BigInt(i)), closed = false)
+      Shard(f"shardId-$i%012d", Nil, HashKeyRange(Keys / n * i, Keys / n * (i + 1) - 1), closed = false)
     }
     val start = KinesisOffset(
       Map(Arn -> StreamOffset(Created, shards.map(s => s.id -> ShardProgress(at(s, 0), entered = None)).toMap))
@@ -91,15 +92,16 @@ object PlanningScale {
       require(f.reading.size == tips.size && f.lost.isEmpty && f.ending.isEmpty && f.awaitingChildren.isEmpty)
       f
     }
-    val homes      = timed("assignment_ms")(ShardAssignment.assign(frontier.reading.keys, Executors))
+    // Of all shards, as at the start; at most batches nothing is assigned.
+    val placed     = frontier.reading.keys.map(s => PlacedShard(s, frontier.hashStart(s), 1, None))
+    val homes      = timed("assignment_ms")(ShardAssignment.assign(placed, Executors, tolerance = 0.2))
     val available  = tips.valuesIterator.map(t => Admission.Available(t.shard, t.records, t.bytes)).toVector
     val half       = Admission.Limits(Some(50L * tips.size), None)
     val allotments = timed("admission_ms")(Admission.divide(available, half, turn).get)
     val end        = timed("end_ms")(frontier.end(allotments.map(a => a.shard -> tips(a.shard).position).toMap))
     val json       = timed("offset_write_ms")(OffsetJson.write(end))
     val ranges     = timed("ranges_ms")(start.rangesTo(end))
-    val home       = homes.iterator.flatMap { case (e, mine) => mine.map(_ -> e) }.toMap
-    timed("grouping_ms")(RangeGrouping.group(ranges, r => home.get(r.shard), _ => 100 * RecordBytes, 4))
+    timed("grouping_ms")(RangeGrouping.group(ranges, r => homes.get(r.shard), _ => 100 * RecordBytes, most = _ => 4))
     Round(steps.result(), json, frontier.reading.toVector)
   }
 

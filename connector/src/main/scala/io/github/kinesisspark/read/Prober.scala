@@ -19,12 +19,31 @@ final class Prober(sc: SparkContext) {
   private val log = LoggerFactory.getLogger(classOf[Prober])
 
   /** The executors alive now. Where there are none (dynamic allocation), waits for the first. */
-  def executors(): Vector[ExecutorId] = {
-    if (ClusterExecutors.alive(sc).isEmpty) sc.makeRDD(Seq(0), 1).count()
-    ClusterExecutors.alive(sc).map { case (host, id) => ExecutorId(host, id) }
+  def executors(): Set[ExecutorId] = {
+    if (alive.isEmpty) sc.makeRDD(Seq(0), 1).count()
+    alive
   }
 
-  def cores(executors: Int): Int = math.max(1, sc.defaultParallelism / executors.max(1))
+  /** How long an executor may be idle before Spark removes it; nothing where executors stay.
+    *
+    * @see [[https://spark.apache.org/docs/latest/job-scheduling.html#dynamic-resource-allocation Dynamic Resource Allocation]]
+    */
+  val idleTimeout: Option[FiniteDuration] = {
+    val conf = sc.getConf
+    Option.when(!sc.isLocal && conf.getBoolean("spark.dynamicAllocation.enabled", false)) {
+      conf.getTimeAsSeconds("spark.dynamicAllocation.executorIdleTimeout", "60s").seconds
+    }
+  }
+
+  /** Of all executors. */
+  def cores: Int = sc.defaultParallelism
+
+  def coresOfAnExecutor: Int = math.max(1, cores / alive.size.max(1))
+
+  /** How many tasks of one batch are worth having there. Where executors come and go, Spark adds one only if tasks wait for a
+    * core.
+    */
+  def tasksOfAnExecutor: Int = if (idleTimeout.isDefined) coresOfAnExecutor * 2 else coresOfAnExecutor
 
   def probe(requests: Vector[(ExecutorId, ProbeRequest)]): Vector[(ExecutorId, ProbeAnswer)] =
     onEach(requests, "Kinesis: how far are the shard readers")(ShardReaderPools.answer(_: ProbeRequest))
@@ -47,6 +66,8 @@ final class Prober(sc: SparkContext) {
       releasing.join(ReleaseTime.toMillis)
     }
   }
+
+  private def alive = ClusterExecutors.alive(sc).iterator.map { case (host, id) => ExecutorId(host, id) }.toSet
 
   private def closeOn(source: String, executors: Iterable[ExecutorId]): Unit =
     try {

@@ -14,8 +14,7 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
     extends AutoCloseable {
   import ReaderFleet._
 
-  private var homes     = Map.empty[ShardKey, ExecutorId]
-  private var executors = Vector.empty[ExecutorId]
+  private val homes     = new ShardHomes(prober.idleTimeout, config.bufferBytes)
   private var weights   = Map.empty[ShardKey, Long]
   private var answers   = Vector.empty[ProbeAnswer]
   private var lastNews  = System.nanoTime()
@@ -36,7 +35,7 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
     clocks = clocks.begin(reading, frontier.parents, frontier.start.progress(_).isDefined, began)
     @annotation.tailrec
     def await(): Map[ShardKey, ShardTip] = {
-      probe(reading, ending, began)
+      probe(frontier, reading, ending, began)
       val tips    = answers.iterator.flatMap(_.tips).map(t => t.shard -> t).toMap
       val elapsed = (System.nanoTime() - began).nanos
       clocks = clocks.hear(tips.values.map(t => t.shard -> t.reached), System.nanoTime())
@@ -71,27 +70,27 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
       turn: Long
   ): Map[ShardKey, RecordBuffer.Cut] = {
     val held    = tips.values.toVector.map(t => BatchEnds.Held(t.shard, t.all, ahead(t.shard, Some(t))))
-    val unheard = homes.keys.filterNot(tips.contains).flatMap(ahead(_, None).toCome).toVector
+    val unheard = homes.shards.filterNot(tips.contains).flatMap(ahead(_, None).toCome).toVector
     val cuts    = BatchEnds(limits, alignment, caps, turn, unheard).of(held.sortBy(_.shard.toString))(resolve)
     weights = cuts.view.mapValues(_.bytes).toMap
+    homes.weigh(weights, System.nanoTime())
     clocks = clocks.admit(for ((shard, cut) <- cuts; newest <- cut.newestArrival) yield shard -> newest)
     cuts
   }
 
-  /** The batch's tasks: ranges stay with their readers, and are cut where there are fewer of them than there shall be tasks.
+  /** The batch's tasks: ranges stay with their readers, and are cut where there are fewer of them than there shall be tasks. After
+    * a restart the first batch is planned before anybody reads.
     *
     * @param leastTasks as far as the ranges' records can be shared
     */
   def group(ranges: Seq[ShardRange], leastTasks: Int): Vector[RangeGrouping.Group] = {
-    // After a restart the first batch is planned before anybody was asked.
-    if (executors.isEmpty) settleOn(prober.executors(), ranges.map(_.shard))
     val parts = if (leastTasks > 1) split(ranges, leastTasks) else ranges.map(r => r -> weight(r))
     val bytes = parts.toMap
     RangeGrouping.group(
       parts.map(_._1),
-      home = range => homes.get(range.shard),
+      home = range => homes.of(range.shard),
       weight = bytes,
-      coresPerExecutor = prober.cores(executors.size),
+      most = executor => if (executor.isDefined) prober.tasksOfAnExecutor else prober.cores,
       leastTasks
     )
   }
@@ -110,13 +109,18 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
   /** A moment, because asking again at once would find the same. */
   def pause(): Unit = pause(news = false)
 
-  override def close(): Unit = prober.release(config.source, executors)
+  override def close(): Unit = prober.release(config.source, homes.toAsk)
 
-  private def probe(reading: Map[ShardKey, ShardPosition], ending: Set[ShardKey], began: Long): Unit = {
-    settleOn(prober.executors(), reading.keys)
-    val byHome   = reading.toVector.groupBy { case (shard, _) => homes(shard) }
-    val requests = executors.map { executor =>
-      val mine = byHome.getOrElse(executor, Vector.empty)
+  private def probe(
+      frontier: Frontier,
+      reading: Map[ShardKey, ShardPosition],
+      ending: Set[ShardKey],
+      began: Long
+  ): Unit = {
+    homes.settle(frontier, reading.keys, prober.executors(), prober.coresOfAnExecutor, System.nanoTime())
+    val byHome   = reading.toVector.groupBy { case (shard, _) => homes.of(shard) }
+    val requests = homes.toAsk.map { executor =>
+      val mine = byHome.getOrElse(Some(executor), Vector.empty)
       executor -> ProbeRequest(
         executor.id,
         config,
@@ -128,20 +132,13 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
         leaseMillis = lease.toMillis
       )
     }
-    answers = prober.probe(requests).map(_._2)
+    val heard = prober.probe(requests)
+    homes.heard(heard.map(_._1))
+    answers = heard.map(_._2)
   }
 
-  private def settleOn(alive: Vector[ExecutorId], shards: Iterable[ShardKey]): Unit =
-    if (alive.toSet != executors.toSet || homes.size != shards.size || !shards.forall(homes.contains)) {
-      executors = alive
-      homes = for {
-        (executor, mine) <- ShardAssignment.assign(shards, alive)
-        shard            <- mine
-      } yield shard -> executor
-    }
-
   private def resolve(allotments: Vector[Admission.Allotment]): Map[ShardKey, RecordBuffer.Cut] = {
-    val requests = allotments.groupBy(a => homes(a.shard)).toVector.map { case (executor, mine) =>
+    val requests = allotments.groupBy(a => homes.of(a.shard)).toVector.collect { case (Some(executor), mine) =>
       executor -> CutRequest(executor.id, config.source, mine)
     }
     prober.cut(requests).flatMap(_._2.cuts).toMap
@@ -150,7 +147,7 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
   /** The parts of all ranges with their bytes. Ranges that no reader holds stay whole. */
   private def split(ranges: Seq[ShardRange], leastTasks: Int): Seq[(ShardRange, Long)] = {
     val wanted   = RangeSplitting.parts(ranges, range => weights.get(range.shard), leastTasks)
-    val requests = wanted.filter(_._2 > 1).groupBy { case (range, _) => homes.get(range.shard) }.toVector.collect {
+    val requests = wanted.filter(_._2 > 1).groupBy { case (range, _) => homes.of(range.shard) }.toVector.collect {
       case (Some(executor), mine) => executor -> SplitRequest(executor.id, config.source, mine)
     }
     val ends = prober.split(requests).flatMap(_._2.ends).toMap

@@ -26,6 +26,8 @@ final case class Frontier(start: KinesisOffset, streams: Map[StreamArn, Frontier
     case (shard, progress) if progress.position != ShardEnd => shard -> progress.position
   }.toMap
 
+  def hashStart(shard: ShardKey): BigInt = streams(shard.stream).lineage.hashStart(shard.shardId)
+
   /** The listed parents of a shard that enters with this batch; none of others. */
   def parents(shard: ShardKey): Iterable[ShardKey] =
     if (entering.get(shard.stream).exists(_.contains(shard.shardId)))

@@ -69,6 +69,9 @@ final class Lineage private (shards: Map[String, Shard]) {
   /** Where a query that reads only what comes begins. */
   def open: Vector[String] = shards.keysIterator.filterNot(isClosed).toVector.sorted
 
+  /** Where a shard's hash keys begin; of one that is not listed any more, at 0. */
+  def hashStart(id: String): BigInt = shards.get(id).fold(BigInt(0))(_.hashKeys.start)
+
   def parentsOf(id: String): Seq[String] = shards.get(id).fold(Seq.empty[String])(_.parents)
 
   /** Split or merged away, and so with an end. */

@@ -18,20 +18,20 @@ object RangeGrouping {
 
   /** In each task, and from task to task of one executor, ranges are in the order they were given in.
     *
-    * @param weight           bytes of a range, as far as known
-    * @param coresPerExecutor at most this many tasks for one executor, unless more are asked for
-    * @param least            at least this many tasks in all, if there are as many ranges
+    * @param weight bytes of a range, as far as known
+    * @param most   tasks for one executor, or for all ranges that are nowhere yet, unless more are asked for
+    * @param least  tasks in all, if there are as many ranges
     */
   def group(
       ranges: Seq[ShardRange],
       home: ShardRange => Option[ExecutorId],
       weight: ShardRange => Long,
-      coresPerExecutor: Int,
+      most: Option[ExecutorId] => Int,
       least: Int = 1
   ): Vector[Group] = {
     val homes  = ranges.groupBy(home).toVector.sortBy(_._1.map(_.id))
-    val enough = homes.map { case (_, mine) =>
-      math.max(1, math.min(coresPerExecutor.toLong, mine.map(weight).sum / BytesWorthATask + 1).toInt).min(mine.size)
+    val enough = homes.map { case (executor, mine) =>
+      math.max(1, math.min(most(executor).toLong, mine.map(weight).sum / BytesWorthATask + 1).toInt).min(mine.size)
     }
     homes.map(_._2).zip(atLeast(least, enough, homes.map(_._2.size))).zip(homes.map(_._1)).flatMap {
       case ((mine, tasks), executor) => spread(mine, weight, tasks).map(Group(executor, _))

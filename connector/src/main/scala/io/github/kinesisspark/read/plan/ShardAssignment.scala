@@ -5,37 +5,136 @@ import scala.util.hashing.MurmurHash3
 
 import io.github.kinesisspark.position.ShardKey
 
-/** An executor that can hold shard readers. */
-final case class ExecutorId(host: String, id: String) {
-
-  /** Spark's name for "run it in this executor", as tasks' preferred locations take it. */
-  def location: String = s"executor_${host}_$id"
+/** A shard that is to be read, as far as its assignment goes.
+  *
+  * @param hashStart where its hash keys begin, which tells its neighbours
+  * @param load      what it carries, in any unit that all shards share; above 0
+  * @param home      who reads it now; of a child that is to be read for the first time, who read its parent
+  */
+final case class PlacedShard(shard: ShardKey, hashStart: BigInt, load: Double, home: Option[ExecutorId]) {
+  require(load > 0, s"the load of $shard is $load")
 }
 
-/** Which executor reads which shard: rendezvous hashing, no executor taking more than its even share.
+/** Which executor reads which shard.
   *
-  * The same shards and executors give the same answer everywhere and always; an executor that comes or goes moves about
-  * one share of the shards, not all of them.
+  * A shard stays where it is read, for its buffer is there. Those that nobody reads are dealt out in runs of neighbours, each
+  * as long as the room of who has most of it; among equals rendezvous hashing decides. Then, as long as somebody has more than
+  * the mean and the tolerance or somebody less, a piece of a run goes from who has most to who has least.
+  *
+  * So when an executor goes, its shards alone move; when one comes, no more than a share moves, and all of it there; unless loads
+  * were uneven before, or a single shard outweighs what is to be evened out. Neighbours lie together, so that the children of a split
+  * or merge are found where their parents were. Without homes, the same shards and executors give the same answer always.
   */
 object ShardAssignment {
 
-  def assign(shards: Iterable[ShardKey], executors: Iterable[ExecutorId]): Map[ExecutorId, Vector[ShardKey]] =
+  /** @param tolerance of an executor's load, as a part of the mean */
+  def assign(
+      shards: Iterable[PlacedShard],
+      executors: Iterable[ExecutorId],
+      tolerance: Double
+  ): Map[ShardKey, ExecutorId] =
     if (executors.isEmpty) Map.empty
     else {
-      val ordered = shards.toVector.sortBy(s => (s.stream.text, s.shardId))
-      val hashes  = executors.toVector.distinct.sortBy(_.id).map(e => e -> MurmurHash3.stringHash(e.location))
-      val share   = (ordered.size + hashes.size - 1) / hashes.size
-      val taken   = mutable.LinkedHashMap.from(hashes.map(_._1 -> Vector.newBuilder[ShardKey]))
-      val counts  = mutable.HashMap.empty[ExecutorId, Int].withDefaultValue(0)
-      ordered.foreach { shard =>
-        val hash   = MurmurHash3.stringHash(shard.stream.text + '/' + shard.shardId)
-        val chosen =
-          hashes.iterator.filter { case (e, _) => counts(e) < share }.maxBy { case (_, h) => score(hash, h) }._1
-        taken(chosen) += shard
-        counts(chosen) += 1
-      }
-      taken.view.mapValues(_.result()).toMap
+      val dealing = new Dealing(shards, executors)
+      dealing.keepHomes()
+      dealing.dealOut()
+      dealing.level(tolerance)
+      dealing.result
     }
 
-  private def score(shard: Int, executor: Int): Int = MurmurHash3.finalizeHash(MurmurHash3.mix(shard, executor), 2)
+  private final class Member(val executor: ExecutorId) {
+    val hash: Int = MurmurHash3.stringHash(executor.location)
+
+    /** By their places in the line of all shards. */
+    val shards: mutable.TreeSet[Int] = mutable.TreeSet.empty
+    var load: Double                 = 0.0
+  }
+
+  private final class Dealing(shards: Iterable[PlacedShard], executors: Iterable[ExecutorId]) {
+    private val line = shards.toVector.sortBy(s => (s.shard.stream.text, s.hashStart, s.shard.shardId))
+    private val crew = executors.toVector.distinct.sortBy(_.id).map(new Member(_))
+    private val mean = line.iterator.map(_.load).sum / crew.size
+
+    def keepHomes(): Unit = {
+      val byId = crew.iterator.map(m => m.executor -> m).toMap
+      for (i <- line.indices; member <- line(i).home.flatMap(byId.get)) take(member, Seq(i))
+    }
+
+    def dealOut(): Unit = {
+      val taken = crew.iterator.flatMap(_.shards).toSet
+      runs(line.indices.filterNot(taken)).foreach(dealOut)
+    }
+
+    @annotation.tailrec
+    private def dealOut(run: Seq[Int]): Unit = if (run.nonEmpty) {
+      val member = crew.maxBy(m => (mean - m.load, score(run.head, m)))
+      val piece  = run.take(fitting(run, mean - member.load).max(1))
+      take(member, piece)
+      dealOut(run.drop(piece.size))
+    }
+
+    /** How many of them fill the room best: the last one may stand out by half of it. */
+    private def fitting(run: Seq[Int], room: Double): Int =
+      run.iterator
+        .scanLeft(0.0)(_ + line(_).load)
+        .zip(run.iterator)
+        .takeWhile { case (sum, i) =>
+          sum + line(i).load / 2 <= room
+        }
+        .size
+
+    @annotation.tailrec
+    def level(tolerance: Double): Unit = {
+      val poorest = crew.minBy(_.load)
+      val givers  = crew.sortBy(-_.load).iterator.filter { m =>
+        m.load > mean * (1 + tolerance) || poorest.load < mean * (1 - tolerance)
+      }
+      givers.map(m => m -> movable(m, poorest)).find(_._2.nonEmpty) match {
+        case None                 => ()
+        case Some((giver, piece)) =>
+          piece.foreach { i =>
+            giver.shards -= i
+            giver.load -= line(i).load
+          }
+          take(poorest, piece)
+          level(tolerance)
+      }
+    }
+
+    /** The beginning of a run, of the shortest if it may be. As much as brings either to the mean, and at most half of what lies
+      * between them: more would change their roles, and so could go on for ever.
+      */
+    private def movable(giver: Member, taker: Member): Seq[Int] = {
+      val most                               = (giver.load - taker.load) / 2
+      val wanted                             = (giver.load - mean).min(mean - taker.load)
+      def beginning(run: Seq[Int]): Seq[Int] = {
+        val sums = run.iterator.map(line(_).load).scanLeft(0.0)(_ + _).toVector
+        run.take(run.indices.takeWhile(n => sums(n) < wanted && sums(n + 1) <= most).size)
+      }
+      def lightest = giver.shards.toSeq.filter(line(_).load <= most).minByOption(line(_).load).toSeq
+      if (most <= 0) Nil
+      else runs(giver.shards.toSeq).sortBy(_.size).map(beginning).find(_.nonEmpty).getOrElse(lightest)
+    }
+
+    def result: Map[ShardKey, ExecutorId] =
+      crew.iterator.flatMap(m => m.shards.iterator.map(line(_).shard -> m.executor)).toMap
+
+    private def take(member: Member, places: Seq[Int]): Unit = {
+      member.shards ++= places
+      member.load += places.iterator.map(line(_).load).sum
+    }
+
+    /** What lies beside each other in one stream. */
+    private def runs(places: Seq[Int]): Vector[Vector[Int]] =
+      places.foldLeft(Vector.empty[Vector[Int]]) {
+        case (done :+ run, i) if run.last == i - 1 && line(i).shard.stream == line(i - 1).shard.stream =>
+          done :+ (run :+ i)
+        case (done, i) => done :+ Vector(i)
+      }
+
+    private def score(place: Int, member: Member): Int = {
+      val shard = line(place).shard
+      MurmurHash3.finalizeHash(MurmurHash3.mix(MurmurHash3.stringHash(shard.toString), member.hash), 1)
+    }
+  }
 }

@@ -13,35 +13,6 @@ import io.github.kinesisspark.read.plan.Admission._
 class PlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private def executor(n: Int) = ExecutorId(s"host-${n % 3}", n.toString)
 
-  describe("the assignment of shards to executors") {
-    it("gives every shard one executor, and no executor more than its share") {
-      forAll(Gen.choose(0, 200), Gen.choose(1, 20)) { (shards, executors) =>
-        val assigned = ShardAssignment.assign((0 until shards).map(shard), (0 until executors).map(executor))
-        assigned.values.flatten.toSeq.map(_.shardId).sorted shouldBe (0 until shards).map(shardId)
-        all(assigned.values.map(_.size)) should be <= (shards + executors - 1) / executors
-      }
-    }
-
-    it("does not depend on the order in which shards and executors are named") {
-      val shards    = (0 until 50).map(shard)
-      val executors = (0 until 5).map(executor)
-      ShardAssignment.assign(shards.reverse, executors.reverse) shouldBe ShardAssignment.assign(shards, executors)
-    }
-
-    it("moves about one share when an executor comes, not everything") {
-      val shards        = (0 until 1000).map(shard)
-      def homes(n: Int) =
-        ShardAssignment.assign(shards, (0 until n).map(executor)).flatMap { case (e, s) => s.map(_ -> e) }
-      val before = homes(10)
-      val after  = homes(11)
-      shards.count(s => before(s) != after(s)) should be < 300
-    }
-
-    it("is empty without executors") {
-      ShardAssignment.assign(Seq(shard(0)), Nil) shouldBe empty
-    }
-  }
-
   describe("admission") {
     val available = Gen
       .listOf(Gen.zip(Gen.choose(0L, 1000L), Gen.choose(1L, 2000L)))
@@ -115,7 +86,7 @@ class PlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCheck
       forAll(Gen.choose(0, 100), Gen.choose(1, 5), Gen.choose(1, 8), Gen.choose(0L, 50L << 20)) {
         (ranges, executors, cores, size) =>
           val home   = (r: ShardRange) => Option(executor(r.shard.shardId.takeRight(3).toInt % executors))
-          val groups = RangeGrouping.group((0 until ranges).map(range), home, _ => size, cores)
+          val groups = RangeGrouping.group((0 until ranges).map(range), home, _ => size, _ => cores)
           groups.flatMap(_.ranges).map(_.shard.shardId).sorted shouldBe (0 until ranges).map(shardId)
           for (g <- groups; r <- g.ranges) g.executor shouldBe home(r)
           all(groups.groupBy(_.executor).values.map(_.size)) should be <= cores
@@ -124,14 +95,14 @@ class PlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCheck
 
     it("makes one task of many quiet shards, and several of busy ones") {
       val ranges = (0 until 100).map(range)
-      RangeGrouping.group(ranges, _ => Some(executor(0)), _ => 100, 8).size shouldBe 1
-      RangeGrouping.group(ranges, _ => Some(executor(0)), _ => 1 << 20, 8).size shouldBe 8
+      RangeGrouping.group(ranges, _ => Some(executor(0)), _ => 100, _ => 8).size shouldBe 1
+      RangeGrouping.group(ranges, _ => Some(executor(0)), _ => 1 << 20, _ => 8).size shouldBe 8
     }
 
     it("makes as many tasks as are asked for, if there are so many ranges, and keeps their order") {
       forAll(Gen.choose(0, 60), Gen.choose(1, 5), Gen.choose(1, 40)) { (ranges, executors, least) =>
         val home   = (r: ShardRange) => Option(executor(r.shard.shardId.takeRight(3).toInt % executors))
-        val groups = RangeGrouping.group((0 until ranges).map(range), home, _ => 100, 2, least)
+        val groups = RangeGrouping.group((0 until ranges).map(range), home, _ => 100, _ => 2, least)
         groups.size should be >= math.min(least, ranges)
         groups.flatMap(_.ranges).map(_.shard.shardId).sorted shouldBe (0 until ranges).map(shardId)
         for (group <- groups) group.ranges.map(_.shard.shardId) shouldBe sorted
@@ -141,7 +112,7 @@ class PlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCheck
 
     it("spreads by size: one large range does not share with as many small ones as the others") {
       val groups =
-        RangeGrouping.group((0 until 5).map(range), _ => None, r => if (r == range(0)) 40 << 20 else 10 << 20, 2)
+        RangeGrouping.group((0 until 5).map(range), _ => None, r => if (r == range(0)) 40 << 20 else 10 << 20, _ => 2)
       groups.map(_.ranges.size).sorted shouldBe Vector(1, 4)
     }
   }

@@ -1,0 +1,101 @@
+package io.github.kinesisspark.read
+
+import scala.concurrent.duration._
+
+import io.github.kinesisspark.position.ShardKey
+import io.github.kinesisspark.read.plan._
+
+/** Which executor reads which shard, over time: what is read stays where it is unless executors come or go, or what shards carry
+  * has become uneven.
+  *
+  * An executor that has lost its last shard is asked once more, so that it closes its readers; then it is left alone, and may
+  * fall idle.
+  *
+  * @param idleTimeout after which Spark removes an executor (dynamic allocation): then no more of them read than needed
+  * @param bufferBytes of one executor
+  */
+final class ShardHomes(idleTimeout: Option[FiniteDuration], bufferBytes: Long) {
+  import ShardHomes._
+
+  private var homes    = Map.empty[ShardKey, ExecutorId]
+  private var alive    = Set.empty[ExecutorId]
+  private var reading  = Set.empty[ExecutorId]
+  private var told     = Set.empty[ExecutorId]
+  private var bytes    = Map.empty[ShardKey, Long]
+  private var weighed  = Option.empty[Long]
+  private var levelled = Option.empty[Long]
+  private var crew     = Crew.none
+
+  def of(shard: ShardKey): Option[ExecutorId] = homes.get(shard)
+
+  def shards: Iterable[ShardKey] = homes.keys
+
+  /** How many executors are alive, whether they read or not. */
+  def executors: Int = alive.size
+
+  /** Those that read, and those that don't know yet that they read no more. */
+  def toAsk: Vector[ExecutorId] = (reading ++ told).toVector.sortBy(_.id)
+
+  def heard(answered: Iterable[ExecutorId]): Unit = told = told -- answered ++ reading
+
+  /** What the last batch took of each shard, in bytes. */
+  def weigh(taken: Map[ShardKey, Long], nowNanos: Long): Unit = {
+    // An odd batch moves nobody.
+    bytes = taken.transform((shard, now) => bytes.get(shard).fold(now)(before => (before + now) / 2))
+    weighed = Some(nowNanos)
+  }
+
+  /** Before readers are asked.
+    *
+    * @param cores of one executor
+    */
+  def settle(frontier: Frontier, shards: Iterable[ShardKey], now: Set[ExecutorId], cores: Int, nowNanos: Long): Unit = {
+    val isNew = now != alive || shards.size != homes.size || !shards.forall(homes.contains)
+    alive = now
+    val before = crew.size
+    crew = idleTimeout match {
+      case Some(timeout) => crew.next(needed(shards.size, cores, nowNanos).min(now.size), nowNanos, timeout)
+      case None          => Crew(now.size, None)
+    }
+    val isDue = levelled.forall(nowNanos - _ > LevelAfter.toNanos)
+    if (isNew || crew.size != before || isDue) {
+      levelled = Some(nowNanos)
+      assign(frontier, shards, if (isNew || crew.size != before) Even else Uneven)
+    }
+  }
+
+  private def assign(frontier: Frontier, shards: Iterable[ShardKey], tolerance: Double): Unit = {
+    val total                 = shards.iterator.flatMap(bytes.get).sum.max(1L).toDouble
+    val each                  = 1.0 / shards.size.max(1)
+    def home(shard: ShardKey) = homes.get(shard).orElse(frontier.parents(shard).flatMap(homes.get).headOption)
+    // Half by number, as an idle shard has its calls as well, and half by bytes.
+    def load(shard: ShardKey)   = each + bytes.getOrElse(shard, 0L) / total
+    def placed(shard: ShardKey) = PlacedShard(shard, frontier.hashStart(shard), load(shard), home(shard))
+    homes = ShardAssignment.assign(shards.map(placed), chosen, tolerance)
+    reading = homes.values.toSet
+    told = told.intersect(alive) ++ reading
+  }
+
+  /** Those who read most already. */
+  private def chosen: Vector[ExecutorId] = {
+    val sizes = homes.values.groupMapReduce(identity)(_ => 1)(_ + _)
+    alive.toVector.sortBy(e => (-sizes.getOrElse(e, 0), e.id)).take(crew.size)
+  }
+
+  private def needed(shards: Int, cores: Int, now: Long) = {
+    val isFlowing = weighed.exists(now - _ < QuietAfter.toNanos)
+    Crew.needed(shards, if (isFlowing) bytes.valuesIterator.sum else 0, cores, bufferBytes)
+  }
+}
+
+object ShardHomes {
+
+  /** How far loads may lie from their mean after executors or shards have changed, and before shards move only for that. */
+  private val Even   = 0.2
+  private val Uneven = 0.5
+
+  private val LevelAfter = 1.minute
+
+  /** What the last batch carried tells nothing any more. */
+  private val QuietAfter = 10.seconds
+}

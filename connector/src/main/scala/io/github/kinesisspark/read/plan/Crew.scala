@@ -1,0 +1,37 @@
+package io.github.kinesisspark.read.plan
+
+import scala.concurrent.duration.FiniteDuration
+
+/** How many of the executors read where Spark removes those that are idle (dynamic allocation): as many as the load is worth, so
+  * that the others can fall idle. It grows at once and shrinks late.
+  *
+  * @param ampleSince since when fewer would have done, by `System.nanoTime`
+  */
+final case class Crew(size: Int, ampleSince: Option[Long]) {
+
+  /** @param patience how long fewer must have been enough, without a break */
+  def next(needed: Int, nowNanos: Long, patience: FiniteDuration): Crew = ampleSince match {
+    case _ if needed >= size                                 => Crew(needed, None)
+    case None                                                => copy(ampleSince = Some(nowNanos))
+    case Some(since) if nowNanos - since >= patience.toNanos => Crew(needed, None)
+    case _                                                   => this
+  }
+}
+
+object Crew {
+  val none: Crew = Crew(0, None)
+
+  /** What a reader may hold at the least without making all of them slow. */
+  private val BytesOfAReader = 256L << 10
+
+  /** @param batchBytes  of the batches now
+    * @param cores       of one executor
+    * @param bufferBytes of one executor
+    */
+  def needed(shards: Int, batchBytes: Long, cores: Int, bufferBytes: Long): Int = {
+    def ceiling(n: Long, of: Long) = ((n + of - 1) / of).toInt
+    ceiling(batchBytes, RangeGrouping.BytesWorthATask * cores)
+      .max(ceiling(shards.toLong, (bufferBytes / BytesOfAReader).max(1)))
+      .max(1)
+  }
+}
