@@ -102,10 +102,10 @@ def running(query: ClusterQuery) -> Iterator[ClusterQuery]:
         raise
 
 
-def put(kinesis: LocalKinesis, prefix: str, count: int) -> list[str]:
-    texts = [f"{prefix}-{i}" for i in range(count)]
-    kinesis.put_records("events", [Record(text, text.encode()) for text in texts])
-    return texts
+def put(kinesis: LocalKinesis, prefix: str, count: int, padding: str = "") -> list[str]:
+    keys = [f"{prefix}-{i}" for i in range(count)]
+    kinesis.put_records("events", [Record(key, (key + padding).encode()) for key in keys])
+    return [key + padding for key in keys]
 
 
 def assert_no_consumer_is_left(kinesis: LocalKinesis) -> None:
@@ -125,7 +125,9 @@ def test_killed_executors_one_or_all_cost_no_record_and_double_none(
         os.kill(executors[0], signal.SIGKILL)
         texts += put(stream, "after", 2000)
         wait_until(lambda: len(query.written()) >= len(texts), "all records")
-        for executor in wait_until(lambda: pids if len(pids := query.executors()) == 2 else None, "two executors again"):
+        for executor in wait_until(
+            lambda: pids if len(pids := query.executors()) == 2 else None, "two executors again"
+        ):
             os.kill(executor, signal.SIGKILL)
         texts += put(stream, "at last", 1000)
         wait_until(lambda: len(query.written()) >= len(texts), "all records again")
@@ -146,13 +148,12 @@ def test_executors_are_added_under_load_and_removed_while_idle(stream: LocalKine
         "spark.locality.wait": "1s",
     }
     cluster = "local-cluster[2,1,1024]"
-    padding = "x" * 2000
     with running(ClusterQuery(tmp_path, stream, cluster, text="labour", settings=json.dumps(settings))) as query:
         texts = put(stream, "first", 10)
         wait_until(lambda: len(query.written()) == len(texts), "the first records")
         wait_until(lambda: len(query.executors()) == 1, "an idle executor's removal")
         # Worth more tasks than one core has room for, each of some seconds.
-        texts += put(stream, padding, 4000)
+        texts += put(stream, "many", 4000, padding="x" * 2000)
         wait_until(lambda: len(query.executors()) == 2, "a second executor")
         wait_until(lambda: len(query.written()) == len(texts), "all records")
         # Shards are read all the time, but on no more executors than that takes.
