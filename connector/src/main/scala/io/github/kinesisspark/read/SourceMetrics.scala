@@ -12,6 +12,7 @@ import io.github.kinesisspark.read.shard.{ReadCount, RecordBuffer, ShardTip}
   *
   * @param lagMillis how far the planned end of each shard is behind its newest record, by the service's clock
   * @param reading   reads since the planning before
+  * @param delivered records that tasks gave to the query since the planning before
   * @param fleet     what all executors hold and have done
   * @param consumers calls about consumers, where they are registered
   */
@@ -21,6 +22,7 @@ final case class SourceMetrics(
     bytes: Long,
     shards: Int,
     reading: ReadCount,
+    delivered: Long,
     fleet: ReaderFleet.Totals,
     consumers: Option[ConsumerCalls]
 ) {
@@ -28,19 +30,23 @@ final case class SourceMetrics(
   def toJava: util.Map[String, String] = (general ++ subscriptions ++ registration).asJava
 
   private def general = Map(
-    "maxMillisBehindLatest" -> lagMillis.maxOption.getOrElse(0L).toString,
-    "avgMillisBehindLatest" -> (if (lagMillis.isEmpty) 0L else lagMillis.sum / lagMillis.size).toString,
-    "minMillisBehindLatest" -> lagMillis.minOption.getOrElse(0L).toString,
-    "records"               -> records.toString,
-    "bytes"                 -> bytes.toString,
-    "shardsOpen"            -> shards.toString,
-    "bufferedBytes"         -> fleet.bufferedBytes.toString,
-    "rereadBytes"           -> fleet.rereadBytes.toString,
-    "rereadRecords"         -> fleet.rereadRecords.toString,
-    // FLIP-128's names. Per read, because a read is what a shard's 2 MB/s come in.
-    "millisBehindLatest"        -> lagMillis.maxOption.getOrElse(0L).toString,
-    "bytesPerRead"              -> perRead(reading.bytes).toString,
-    "numberOfAggregatedRecords" -> perRead(reading.records).toString
+    "maxMillisBehindLatest"      -> lagMillis.maxOption.getOrElse(0L).toString,
+    "avgMillisBehindLatest"      -> (if (lagMillis.isEmpty) 0L else lagMillis.sum / lagMillis.size).toString,
+    "minMillisBehindLatest"      -> lagMillis.minOption.getOrElse(0L).toString,
+    "records"                    -> records.toString,
+    "bytes"                      -> bytes.toString,
+    "shardsOpen"                 -> shards.toString,
+    "bufferedBytes"              -> fleet.bufferedBytes.toString,
+    "rereadBytes"                -> fleet.rereadBytes.toString,
+    "rereadRecords"              -> fleet.rereadRecords.toString,
+    "userRecordsOfOtherShards"   -> fleet.delivered.ofOthers.toString,
+    "malformedAggregatedRecords" -> fleet.delivered.damaged.toString,
+    // FLIP-128's names. Per read, because a read is what a shard's 2 MB/s come in. Kinesis records are "aggregated" there, be
+    // they or not, and user records "deaggregated".
+    "millisBehindLatest"          -> lagMillis.maxOption.getOrElse(0L).toString,
+    "bytesPerRead"                -> perRead(reading.bytes).toString,
+    "numberOfAggregatedRecords"   -> perRead(reading.records).toString,
+    "numberOfDeaggregatedRecords" -> perRead(delivered).toString
   )
 
   private def perRead(n: Long) = if (reading.reads == 0) 0L else n / reading.reads
@@ -88,6 +94,8 @@ final case class SourceMetrics(
       cuts.values.map(_.bytes).sum,
       tips.size,
       fleet.reads.since(this.fleet.reads),
+      // An executor that is lost takes its count along.
+      (fleet.delivered.records - this.fleet.delivered.records).max(0),
       fleet,
       consumers
     )
@@ -95,5 +103,5 @@ final case class SourceMetrics(
 }
 
 object SourceMetrics {
-  val none: SourceMetrics = SourceMetrics(Vector.empty, 0, 0, 0, ReadCount.none, ReaderFleet.Totals.none, None)
+  val none: SourceMetrics = SourceMetrics(Vector.empty, 0, 0, 0, ReadCount.none, 0, ReaderFleet.Totals.none, None)
 }
