@@ -15,27 +15,20 @@ import io.github.kinesisspark.read.shard.{KinesisRecord, UserRecordCount}
 private[read] final class RecordRows(shard: ShardKey, hashKeys: Option[HashKeyRange]) {
   import RecordRows._
 
-  private val writer   = new RowWriter(shard)
-  private var records  = 0L
-  private var ofOthers = 0L
-  private var damaged  = 0L
-  private var damage   = ""
+  private val writer  = new RowWriter(shard)
+  private var records = 0L
+  private var rows    = 0L
+  private var strays  = 0L
+  private var damaged = 0L
+  private var damage  = ""
 
-  def of(record: KinesisRecord): Iterator[InternalRow] = hashKeys match {
-    case None       => asItIs(record)
-    case Some(keys) =>
-      AggregatedRecord.read(record.data) match {
-        case AggregatedRecord.Plain                => asItIs(record)
-        case all: AggregatedRecord.Aggregated      => apart(record, all, keys)
-        case AggregatedRecord.Damaged(whatIsWrong) =>
-          if (damaged == 0) damage = s"${record.sequenceNumber}: $whatIsWrong"
-          damaged += 1
-          asItIs(record)
-      }
+  def of(record: KinesisRecord): Iterator[InternalRow] = {
+    records += 1
+    hashKeys.fold(asItIs(record))(takenApart(record, _))
   }
 
   /** So far. */
-  def delivered: UserRecordCount = UserRecordCount(records, ofOthers, damaged)
+  def delivered: UserRecordCount = UserRecordCount(records, rows, strays, damaged)
 
   /** Says what is unusual in what was read. */
   def warn(): Unit = {
@@ -46,24 +39,30 @@ private[read] final class RecordRows(shard: ShardKey, hashKeys: Option[HashKeyRa
         damaged,
         damage
       )
-    if (ofOthers > 0)
+    if (strays > 0)
       log.warn(
         "{}: left out {} user records of aggregated ones with hash keys of other shards, as their producer puts them there again",
         shard,
-        ofOthers
+        strays
       )
   }
 
-  private def asItIs(record: KinesisRecord) = {
-    records += 1
-    Iterator.single(writer.write(record))
+  private def takenApart(record: KinesisRecord, keys: HashKeyRange) = AggregatedRecord.read(record.data) match {
+    case AggregatedRecord.Plain           => asItIs(record)
+    case all: AggregatedRecord.Aggregated =>
+      val mine = all.within(keys)
+      rows += mine.size
+      strays += all.records.size - mine.size
+      mine.iterator.map { case (user, place) => writer.write(user, place, record) }
+    case AggregatedRecord.Damaged(why) =>
+      if (damaged == 0) damage = s"${record.sequenceNumber}: $why"
+      damaged += 1
+      asItIs(record)
   }
 
-  private def apart(record: KinesisRecord, all: AggregatedRecord.Aggregated, keys: HashKeyRange) = {
-    val mine = all.within(keys)
-    records += mine.size
-    ofOthers += all.records.size - mine.size
-    mine.iterator.map { case (user, place) => writer.write(user, place, record) }
+  private def asItIs(record: KinesisRecord) = {
+    rows += 1
+    Iterator.single(writer.write(record))
   }
 }
 

@@ -12,7 +12,6 @@ import io.github.kinesisspark.read.shard.{ReadCount, RecordBuffer, ShardTip}
   *
   * @param lagMillis how far the planned end of each shard is behind its newest record, by the service's clock
   * @param reading   reads since the planning before
-  * @param delivered records that tasks gave to the query since the planning before
   * @param fleet     what all executors hold and have done
   * @param consumers calls about consumers, where they are registered
   */
@@ -22,7 +21,6 @@ final case class SourceMetrics(
     bytes: Long,
     shards: Int,
     reading: ReadCount,
-    delivered: Long,
     fleet: ReaderFleet.Totals,
     consumers: Option[ConsumerCalls]
 ) {
@@ -39,14 +37,15 @@ final case class SourceMetrics(
     "bufferedBytes"              -> fleet.bufferedBytes.toString,
     "rereadBytes"                -> fleet.rereadBytes.toString,
     "rereadRecords"              -> fleet.rereadRecords.toString,
+    "userRecords"                -> fleet.delivered.userRecords.toString,
     "userRecordsOfOtherShards"   -> fleet.delivered.ofOthers.toString,
     "malformedAggregatedRecords" -> fleet.delivered.damaged.toString,
-    // FLIP-128's names. Per read, because a read is what a shard's 2 MB/s come in. Kinesis records are "aggregated" there, be
-    // they or not, and user records "deaggregated".
+    // FLIP-128's names. Per read, because a read is what a shard's 2 MB/s come in. All Kinesis records are "aggregated" there,
+    // and all user records "deaggregated"; what a read holds of the latter is as many as records have had so far.
     "millisBehindLatest"          -> lagMillis.maxOption.getOrElse(0L).toString,
     "bytesPerRead"                -> perRead(reading.bytes).toString,
     "numberOfAggregatedRecords"   -> perRead(reading.records).toString,
-    "numberOfDeaggregatedRecords" -> perRead(delivered).toString
+    "numberOfDeaggregatedRecords" -> perRead(Math.round(reading.records * fleet.delivered.factor)).toString
   )
 
   private def perRead(n: Long) = if (reading.reads == 0) 0L else n / reading.reads
@@ -94,8 +93,6 @@ final case class SourceMetrics(
       cuts.values.map(_.bytes).sum,
       tips.size,
       fleet.reads.since(this.fleet.reads),
-      // An executor that is lost takes its count along.
-      (fleet.delivered.records - this.fleet.delivered.records).max(0),
       fleet,
       consumers
     )
@@ -103,5 +100,5 @@ final case class SourceMetrics(
 }
 
 object SourceMetrics {
-  val none: SourceMetrics = SourceMetrics(Vector.empty, 0, 0, 0, ReadCount.none, 0, ReaderFleet.Totals.none, None)
+  val none: SourceMetrics = SourceMetrics(Vector.empty, 0, 0, 0, ReadCount.none, ReaderFleet.Totals.none, None)
 }

@@ -61,17 +61,25 @@ object ReadCount {
 
 /** What tasks have made of Kinesis records. A range that is read twice counts twice.
   *
-  * @param records  user records, and whole Kinesis records that are not taken apart
-  * @param ofOthers user records that were left out, because their keys belong to another shard
-  * @param damaged  Kinesis records that begin as aggregated ones and are none
+  * @param records     Kinesis records
+  * @param userRecords rows; those that are not taken apart are one
+  * @param ofOthers    user records that were left out, because their keys belong to another shard
+  * @param damaged     Kinesis records that begin as aggregated ones and are none
   */
-final case class UserRecordCount(records: Long, ofOthers: Long, damaged: Long) {
-  def and(other: UserRecordCount): UserRecordCount =
-    UserRecordCount(records + other.records, ofOthers + other.ofOthers, damaged + other.damaged)
+final case class UserRecordCount(records: Long, userRecords: Long, ofOthers: Long, damaged: Long) {
+  def and(other: UserRecordCount): UserRecordCount = UserRecordCount(
+    records + other.records,
+    userRecords + other.userRecords,
+    ofOthers + other.ofOthers,
+    damaged + other.damaged
+  )
+
+  /** User records in a Kinesis record, on average. */
+  def factor: Double = if (records == 0) 1 else userRecords.toDouble / records
 }
 
 object UserRecordCount {
-  val none: UserRecordCount = UserRecordCount(0, 0, 0)
+  val none: UserRecordCount = UserRecordCount(0, 0, 0, 0)
 }
 
 /** Where to end inside of what the readers hold, when a limit or the alignment does not let all of it in. */
