@@ -37,6 +37,9 @@ val sparkJvmOptions = Seq(
 // The offset JSON and other JSON of ours: small, relocatable, no clash with Spark's Jackson.
 val ujson = "com.lihaoyi" %% "ujson" % Versions.ujson
 
+// The KPL's aggregated records are Protocol Buffers. The library that has them, the KCL, brings DynamoDB and CloudWatch.
+val protobuf = "com.google.protobuf" % "protobuf-java" % Versions.protobuf
+
 // Spark brings the logging interface, and the SDK would bring HTTP clients that nothing uses.
 val notOurs = Seq(
   ExclusionRule("org.slf4j"),
@@ -55,6 +58,8 @@ val awsHttp = "software.amazon.awssdk" % "url-connection-client" % Versions.awsS
 val scalatest  = "org.scalatest"       %% "scalatest"       % Versions.scalatest           % Test
 val scalacheck = "org.scalatestplus"   %% "scalacheck-1-18" % Versions.scalatestScalacheck % Test
 val archunit   = "com.tngtech.archunit" % "archunit"        % Versions.archunit            % Test
+// Tells what other consumers make of an aggregated record; only its own classes are needed for that.
+val kcl = ("software.amazon.kinesis" % "amazon-kinesis-client" % Versions.kcl % Test).intransitive()
 
 val shadedPackage = "io.github.kinesisspark.shaded"
 
@@ -93,17 +98,21 @@ lazy val connector = (project in file("connector"))
       awsSts,
       awsHttp,
       ujson,
+      protobuf,
       scalatest,
       scalacheck,
-      archunit
+      archunit,
+      kcl
     ),
+    Compile / PB.targets       := Seq(PB.gens.java(Versions.protobuf) -> (Compile / sourceManaged).value / "protobuf"),
+    PB.protocVersion           := Versions.protobuf,
     assembly / assemblyJarName := s"kinesis-spark_2.13-${version.value}.jar",
     assembly / assemblyOption ~= (_.withIncludeScala(false)),
     assembly / test               := {},
     assembly / assemblyShadeRules := Seq(
       ShadeRule
         .rename(
-          Seq("software.amazon", "io.netty", "org.reactivestreams", "ujson", "upickle", "geny")
+          Seq("software.amazon", "io.netty", "org.reactivestreams", "ujson", "upickle", "geny", "com.google.protobuf")
             .map(p => s"$p.**" -> s"$shadedPackage.$p.@1"): _*
         )
         .inAll
@@ -115,6 +124,7 @@ lazy val connector = (project in file("connector"))
       case PathList("META-INF", "maven", _*)                    => MergeStrategy.discard
       case PathList("META-INF", "versions", _*)                 => MergeStrategy.discard
       case path if path.endsWith("module-info.class")           => MergeStrategy.discard
+      case path if path.endsWith(".proto")                      => MergeStrategy.discard
       // Ours needs no 2 MiB for each subscription.
       case path if path.endsWith("eventstream/MessageDecoder.class") => MergeStrategy.preferProject
       case PathList("META-INF", file) if file.matches("(?i).*(LICENSE|NOTICE|DEPENDENCIES).*") => MergeStrategy.rename

@@ -14,6 +14,8 @@ object Versions {
   // The one that awsSdk brings.
   val eventstream = "1.0.1"
   val ujson       = "4.3.2"
+  // Spark's own, so that tests see one version; it is the compiler's, too.
+  val protobuf = "4.33.5"
   val slf4j       = "2.0.18"
   val picocli     = "4.7.7"
 
@@ -21,4 +23,5 @@ object Versions {
   val scalacheck          = "1.20.0"
   val scalatestScalacheck = "3.2.19.0"
   val archunit            = "1.5.0"
+  val kcl                 = "3.5.1"
 }

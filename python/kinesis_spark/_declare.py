@@ -116,6 +116,11 @@ def require_text(field: str, value: str | None) -> None:
         require(isinstance(value, str) and value.strip() != "", field, value, "a text that is not blank")
 
 
+def require_boolean(field: str, value: object) -> None:
+    """Refuse anything but True and False: Spark would take many a text for one of them."""
+    require(isinstance(value, bool), field, value, "True or False")
+
+
 def require_count(field: str, value: int | None, least: int = 1) -> None:
     """Refuse anything but a whole number of at least `least`; None means unset and is fine."""
     if value is not None:

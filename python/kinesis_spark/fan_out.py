@@ -10,7 +10,16 @@ from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import ClassVar, Literal, TypeAlias, get_args
 
-from kinesis_spark._declare import boolean, duration, group, option, require, require_count, require_duration
+from kinesis_spark._declare import (
+    boolean,
+    duration,
+    group,
+    option,
+    require,
+    require_boolean,
+    require_count,
+    require_duration,
+)
 from kinesis_spark.errors import InvalidOptionError
 
 Registration = Literal["lazy", "eager", "none"]
@@ -108,8 +117,7 @@ class EnhancedFanOut:
             require_consumer_name("consumer_name", self.consumer_name)
         known = get_args(Registration)
         require(self.registration in known, "registration", self.registration, f"one of {', '.join(known)}")
-        given = isinstance(self.deregister_on_stop, bool)
-        require(given, "deregister_on_stop", self.deregister_on_stop, "True or False")
+        require_boolean("deregister_on_stop", self.deregister_on_stop)
         require(isinstance(self.consumer_arns, tuple), "consumer_arns", self.consumer_arns, "a tuple of ARNs")
         for arn in self.consumer_arns:
             valid = isinstance(arn, str) and _CONSUMER_ARN.fullmatch(arn) is not None

@@ -20,6 +20,7 @@ from kinesis_spark._declare import (
     encoded,
     option,
     require,
+    require_boolean,
     require_count,
     require_duration,
     require_match,
@@ -102,9 +103,12 @@ class KinesisOptions:
         fail_on_data_loss: whether the query fails when records it still wanted have left the stream's retention, or a
             stream of its checkpoint is not among the streams any more; if False it goes on with the oldest that are
             left, or without that stream.
-        max_records_per_trigger: at most so many records a micro-batch, shared fairly by the shards; None for no limit.
+        deaggregate: whether records that the Kinesis Producer Library has aggregated are taken apart into their user
+            records; if False they come as they are.
+        max_records_per_trigger: at most so many Kinesis records a micro-batch, shared fairly by the shards; an
+            aggregated record counts as one; None for no limit.
         max_bytes_per_trigger: at most so many bytes of data a micro-batch; None for no limit.
-        min_records_per_trigger: wait until so many records are there, for `max_trigger_delay` at most.
+        min_records_per_trigger: wait until so many Kinesis records are there, for `max_trigger_delay` at most.
         max_trigger_delay: how long `min_records_per_trigger` may hold up a micro-batch.
         max_shard_skew: how far a micro-batch may go ahead in one shard of where it ends in the slowest, by the times at
             which records arrived; less than the watermark's delay, it keeps a catch-up from making the slower shards'
@@ -129,6 +133,7 @@ class KinesisOptions:
     starting_position: StartingPosition = option("startingPosition", default=StartingPosition.latest())
     record_publisher: RecordPublisher = option("recordPublisher", default=Polling(), encode=lambda kind: kind.word)
     fail_on_data_loss: bool = option("failOnDataLoss", default=True, encode=boolean)
+    deaggregate: bool = option("deaggregate", default=True, encode=boolean)
     max_records_per_trigger: int | None = option("maxRecordsPerTrigger", default=None)
     max_bytes_per_trigger: int | None = option("maxBytesPerTrigger", default=None)
     min_records_per_trigger: int | None = option("minRecordsPerTrigger", default=None)
@@ -148,8 +153,8 @@ class KinesisOptions:
         _require_place(self.region, self.endpoint)
         _require_position(self.starting_position)
         self._check_record_publisher()
-        boolean_given = isinstance(self.fail_on_data_loss, bool)
-        require(boolean_given, "fail_on_data_loss", self.fail_on_data_loss, "True or False")
+        require_boolean("fail_on_data_loss", self.fail_on_data_loss)
+        require_boolean("deaggregate", self.deaggregate)
         self._check_credentials()
         require_count("max_records_per_trigger", self.max_records_per_trigger)
         require_count("max_bytes_per_trigger", self.max_bytes_per_trigger)

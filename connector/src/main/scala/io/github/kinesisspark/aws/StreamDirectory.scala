@@ -3,7 +3,7 @@ package io.github.kinesisspark.aws
 import java.time.Instant
 
 import io.github.kinesisspark.config.StreamRef
-import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosition, StreamArn}
+import io.github.kinesisspark.position.{HashKey, HashKeyRange, Shard, ShardKey, ShardPosition, StreamArn}
 import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
 import software.amazon.awssdk.awscore.exception.AwsServiceException
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
@@ -197,8 +197,6 @@ object StreamDirectory {
     }
   }
 
-  private val LastHashKey = (BigInt(1) << 128) - 1
-
   /** Whether each hash key belongs to one of the shards at least. The shards that were open at one time always do that; if they
     * don't, some of them are past retention already, or the stream is younger than that time.
     */
@@ -206,7 +204,7 @@ object StreamDirectory {
     val next = shards.map(_.hashKeys).sortBy(_.start).foldLeft(BigInt(0)) { (from, keys) =>
       if (keys.start <= from) from.max(keys.end + 1) else from
     }
-    next > LastHashKey
+    next > HashKey.Last
   }
 
   /** The children of a shard, as its last answer tells them. */

@@ -84,11 +84,22 @@ object KinesisOptions {
     values = Seq("true", "false")
   )
 
+  val deaggregate: Opt[Boolean] = option(
+    "deaggregate",
+    "boolean",
+    OptionValue.boolean,
+    default = Some("true"),
+    doc =
+      "Whether records that the Kinesis Producer Library has aggregated are taken apart into their user records, as " +
+        "[docs/aggregation.md](docs/aggregation.md) tells. With `false` they come as they are.",
+    values = Seq("true", "false")
+  )
+
   val maxRecordsPerTrigger: Opt[Long] = option(
     "maxRecordsPerTrigger",
     "count",
     OptionValue.count,
-    doc = "The most Kinesis records in one micro-batch, over all shards."
+    doc = "The most Kinesis records in one micro-batch, over all shards; an aggregated record counts as one."
   )
 
   val maxBytesPerTrigger: Opt[Long] = option(
@@ -102,7 +113,7 @@ object KinesisOptions {
     "minRecordsPerTrigger",
     "count",
     OptionValue.count,
-    doc = "A micro-batch waits until so many records are there, or `maxTriggerDelay` is over."
+    doc = "A micro-batch waits until so many Kinesis records are there, or `maxTriggerDelay` is over."
   )
 
   val maxTriggerDelay: Opt[FiniteDuration] = option(
@@ -322,6 +333,7 @@ object KinesisOptions {
     startingPosition,
     recordPublisher,
     failOnDataLoss,
+    deaggregate,
     maxRecordsPerTrigger,
     maxBytesPerTrigger,
     minRecordsPerTrigger,

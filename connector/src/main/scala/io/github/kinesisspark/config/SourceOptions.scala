@@ -13,6 +13,7 @@ import scala.concurrent.duration.FiniteDuration
   * @param streams                in the user's order, one or more
   * @param client                 for streams that nothing is said of: those that are not in the list any more
   * @param failOnDataLoss         whether records that are gone before they were read end the query
+  * @param deaggregate            whether the KPL's aggregated records are taken apart
   * @param shardDiscoveryInterval how often each stream's shards are listed
   * @param minPartitions          tasks of a batch to aim at, even if shards must be shared by several
   * @param readerBufferSize       bytes that readers of one executor and query may hold
@@ -22,6 +23,7 @@ final case class SourceOptions(
     client: ClientOptions,
     recordPublisher: RecordPublisherKind,
     failOnDataLoss: Boolean,
+    deaggregate: Boolean,
     admission: AdmissionOptions,
     shardDiscoveryInterval: FiniteDuration,
     minPartitions: Int,

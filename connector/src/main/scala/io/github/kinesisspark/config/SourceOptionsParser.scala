@@ -44,11 +44,12 @@ private[config] object SourceOptionsParser {
       val client    = clientOf(general, baseCredentials())
       val publisher = fanOut.publisher()
       val loss      = general.value(failOnDataLoss)
+      val apart     = general.value(deaggregate)
       val discovery = general.value(shardDiscoveryInterval)
       val buffer    = general.value(readerBufferSize)
       val tasks     = general.value(minPartitions)
-      for (c <- client; p <- publisher; a <- admitted; l <- loss; d <- discovery; t <- tasks; b <- buffer)
-        yield SourceOptions(perStream, c, p, l, a, d, t, b)
+      for (c <- client; p <- publisher; a <- admitted; l <- loss; u <- apart; d <- discovery; t <- tasks; b <- buffer)
+        yield SourceOptions(perStream, c, p, l, u, a, d, t, b)
     }
 
     def consumerOptions(): Option[ConsumerOptions] = {

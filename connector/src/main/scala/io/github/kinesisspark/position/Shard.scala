@@ -7,9 +7,6 @@ final case class ShardKey(stream: StreamArn, shardId: String) {
   override def toString: String = s"$stream/$shardId"
 }
 
-/** The part of the 128-bit hash space that a shard takes, both ends within. */
-final case class HashKeyRange(start: BigInt, end: BigInt)
-
 /** A shard as ListShards tells it.
   *
   * @param parents none for a shard of the stream's first hour, one after a split, two after a merge; a parent past

@@ -6,7 +6,8 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws._
 import io.github.kinesisspark.config.{ClientOptions, StreamRef}
-import io.github.kinesisspark.position.{KinesisOffset, OffsetException, ShardRange, StreamArn}
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.FormerStreams.Former
 import io.github.kinesisspark.read.shard.StreamAccess
 
 /** Streams that were taken out of the list while a batch with records of theirs was not yet committed. The batch comes again,
@@ -20,10 +21,17 @@ import io.github.kinesisspark.read.shard.StreamAccess
   */
 final class FormerStreams(client: ClientOptions, isRead: StreamArn => Boolean) {
   private val log    = LoggerFactory.getLogger(classOf[FormerStreams])
-  private var opened = Map.empty[StreamArn, Option[StreamAccess]]
+  private var opened = Map.empty[StreamArn, Option[Former]]
 
   /** How those are reached that a batch was read from. */
-  def access: Map[StreamArn, StreamAccess] = opened.collect { case (arn, Some(access)) => arn -> access }
+  def access: Map[StreamArn, StreamAccess] = opened.collect { case (arn, Some(former)) => arn -> former.access }
+
+  /** The hash keys of all their shards. */
+  def hashKeys: Map[ShardKey, HashKeyRange] = for {
+    (arn, found) <- opened
+    former       <- found.iterator
+    shard        <- former.shards
+  } yield ShardKey(arn, shard.id) -> shard.hashKeys
 
   /** The ranges of a batch that can still be read.
     *
@@ -37,10 +45,9 @@ final class FormerStreams(client: ClientOptions, isRead: StreamArn => Boolean) {
     ranges.filterNot(range => gone(range.shard.stream))
   }
 
-  private def open(arn: StreamArn, created: Long): Option[StreamAccess] = {
-    val access = StreamAccess(client.copy(region = None), arn.region)
-    val exists = describe(arn, access).exists(_.createdMillis == created)
-    if (exists)
+  private def open(arn: StreamArn, created: Long): Option[Former] = {
+    val found = find(arn, created)
+    if (found.isDefined)
       log.warn(
         "{} is not in the list of streams any more; its part of the batch that comes again is read once more",
         arn
@@ -51,13 +58,17 @@ final class FormerStreams(client: ClientOptions, isRead: StreamArn => Boolean) {
           "failOnDataLoss is false",
         arn
       )
-    Option.when(exists)(access)
+    found
   }
 
-  private def describe(arn: StreamArn, access: StreamAccess): Option[StreamDescription] = {
-    val lease = KinesisClients.lease(access.client, access.region)
-    try Some(new StreamDirectory(lease.client).describe(StreamRef.ByArn(arn)))
-    catch {
+  private def find(arn: StreamArn, created: Long): Option[Former] = {
+    val access = StreamAccess(client.copy(region = None), arn.region)
+    val lease  = KinesisClients.lease(access.client, access.region)
+    try {
+      val directory = new StreamDirectory(lease.client)
+      val exists    = directory.describe(StreamRef.ByArn(arn)).createdMillis == created
+      Option.when(exists)(Former(access, directory.listShards(arn, ShardFilter.All).shards))
+    } catch {
       case gone: KinesisException if gone.errorClass == FaultClassifier.NotFound && isAtHome(arn) => None
       case NonFatal(e)                                                                            =>
         throw new OffsetException(
@@ -70,4 +81,10 @@ final class FormerStreams(client: ClientOptions, isRead: StreamArn => Boolean) {
 
   /** Whether the source's endpoint is of the stream's region, so that what it doesn't find isn't there. */
   private def isAtHome(arn: StreamArn) = client.endpoint.isEmpty || client.region.contains(arn.region)
+}
+
+private object FormerStreams {
+
+  /** One that still exists. */
+  final case class Former(access: StreamAccess, shards: Vector[Shard])
 }

@@ -111,9 +111,14 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     val to = offsetOf(end)
     // After a restart this comes first, before anybody looked at the checkpoint.
     catalog.accept(to)
+    val ranges   = former.readable(offsetOf(start).rangesTo(to), to)
+    val hashKeys = if (options.deaggregate) hashKeysOf(ranges) else Map.empty[ShardKey, HashKeyRange]
     readers
-      .group(former.readable(offsetOf(start).rangesTo(to), to), options.minPartitions)
-      .map(group => KinesisInputPartition(group.ranges, group.executor.map(_.location).toVector): InputPartition)
+      .group(ranges, options.minPartitions)
+      .map { group =>
+        val keys = group.ranges.iterator.map(_.shard).flatMap(shard => hashKeys.get(shard).map(shard -> _)).toMap
+        KinesisInputPartition(group.ranges, keys, group.executor.map(_.location).toVector): InputPartition
+      }
       .toArray
   }
 
@@ -159,6 +164,13 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       )
     }.toMap
   )
+
+  /** Where nobody knows a shard's keys any more, none of its records is left out. */
+  private def hashKeysOf(ranges: Vector[ShardRange]): Map[ShardKey, HashKeyRange] = {
+    val shards = ranges.map(_.shard)
+    val known  = catalog.hashKeys(shards) ++ former.hashKeys
+    shards.map(shard => shard -> known.getOrElse(shard, HashKeyRange.all)).toMap
+  }
 
   private def loseOrFail(frontier: Frontier): Vector[ShardKey] = {
     val lost = frontier.lost

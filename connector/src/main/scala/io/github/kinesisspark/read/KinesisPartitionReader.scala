@@ -4,31 +4,39 @@ import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 
-import io.github.kinesisspark.position.ShardRange
+import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardRange}
 import io.github.kinesisspark.read.shard.{RangeRecords, ReaderConfig, ShardReaderPools}
 
 /** The ranges of one task.
   *
+  * @param hashKeys  of the shards whose aggregated records are taken apart
   * @param locations where their readers are; anywhere else the ranges are read from Kinesis again
   */
-final case class KinesisInputPartition(ranges: Vector[ShardRange], locations: Vector[String]) extends InputPartition {
+final case class KinesisInputPartition(
+    ranges: Vector[ShardRange],
+    hashKeys: Map[ShardKey, HashKeyRange],
+    locations: Vector[String]
+) extends InputPartition {
   override def preferredLocations(): Array[String] = locations.toArray
 }
 
 final class KinesisPartitionReaderFactory(config: ReaderConfig) extends PartitionReaderFactory {
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
-    case KinesisInputPartition(ranges, _) => new KinesisPartitionReader(config, ranges)
-    case other                            => throw new IllegalArgumentException(s"not a Kinesis partition: $other")
+    case ours: KinesisInputPartition => new KinesisPartitionReader(config, ours)
+    case other                       => throw new IllegalArgumentException(s"not a Kinesis partition: $other")
   }
 }
 
+/** A range that is being read. */
+private final case class Opened(records: RangeRecords, rows: RecordRows)
+
 /** Reads the ranges one after the other, each in the order of its shard. */
-private final class KinesisPartitionReader(config: ReaderConfig, ranges: Vector[ShardRange])
+private final class KinesisPartitionReader(config: ReaderConfig, partition: KinesisInputPartition)
     extends PartitionReader[InternalRow] {
   private val pool             = ShardReaderPools.of(config)
-  private val remaining        = ranges.iterator
+  private val remaining        = partition.ranges.iterator
   private var rows             = Iterator.empty[InternalRow]
-  private var open             = Option.empty[RangeRecords]
+  private var open             = Option.empty[Opened]
   private var row: InternalRow = _
 
   override def next(): Boolean = {
@@ -42,14 +50,18 @@ private final class KinesisPartitionReader(config: ReaderConfig, ranges: Vector[
   override def get(): InternalRow = row
 
   override def close(): Unit = {
-    open.foreach(_.close())
+    open.foreach { range =>
+      range.records.close()
+      pool.count(range.rows.delivered)
+      range.rows.warn()
+    }
     open = None
   }
 
   private def begin(range: ShardRange): Unit = {
     close()
-    val records = pool.read(range)
-    open = Some(records)
-    rows = records.records.map(SourceSchema.rowWriter(range.shard))
+    val opened = Opened(pool.read(range), new RecordRows(range.shard, partition.hashKeys.get(range.shard)))
+    open = Some(opened)
+    rows = opened.records.records.flatMap(opened.rows.of)
   }
 }

@@ -10,7 +10,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws._
 import io.github.kinesisspark.config.{StartingPosition, StreamOptions}
-import io.github.kinesisspark.position.{Shard, ShardPosition, StreamArn}
+import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.plan.{Lineage, ShardKnowledge}
 import io.github.kinesisspark.read.shard.StreamAccess
 
@@ -34,6 +34,12 @@ final class ListedStream private (
   private var inProgress = Future.unit
 
   def lineage: Lineage = knowledge.get().lineage
+
+  /** The hash keys of shards, where they are known or listed: of those past retention there is nothing left to read. */
+  def hashKeys(shardIds: Set[String]): Map[String, HashKeyRange] = {
+    if (!shardIds.subsetOf(knowledge.get().hashKeys.keySet)) refresh()
+    knowledge.get().hashKeys.filter { case (id, _) => shardIds(id) }
+  }
 
   /** The children of shards, as their last answers told them. */
   def learn(children: Vector[Shard]): Unit = knowledge.updateAndGet(_.told(children, System.nanoTime())): Unit

@@ -100,6 +100,7 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
     rereadBytes = answers.map(_.rereadBytes).sum,
     rereadRecords = answers.map(_.rereadRecords).sum,
     reads = answers.map(_.reads).foldLeft(ReadCount.none)(_ and _),
+    delivered = answers.map(_.delivered).foldLeft(UserRecordCount.none)(_ and _),
     subscriptions = answers.flatMap(_.subscriptions).reduceOption(_ and _)
   )
 
@@ -192,11 +193,12 @@ object ReaderFleet {
       rereadBytes: Long,
       rereadRecords: Long,
       reads: ReadCount,
+      delivered: UserRecordCount,
       subscriptions: Option[SubscriptionReport]
   )
 
   object Totals {
-    val none: Totals = Totals(0, 0, 0, ReadCount.none, None)
+    val none: Totals = Totals(0, 0, 0, ReadCount.none, UserRecordCount.none, None)
   }
 
   /** How long a probe waits for news in the executor. It takes a task slot for that time. */

@@ -5,7 +5,7 @@ import java.time.Instant
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.config.SourceOptions
-import io.github.kinesisspark.position.{KinesisOffset, OffsetException, ShardKey, StreamArn}
+import io.github.kinesisspark.position.{HashKeyRange, KinesisOffset, OffsetException, ShardKey, StreamArn}
 import io.github.kinesisspark.read.plan.{Lineage, StreamChanges}
 import io.github.kinesisspark.read.shard.ShardTip
 
@@ -26,6 +26,13 @@ final class ShardCatalog(options: SourceOptions) extends AutoCloseable {
   def reads(arn: StreamArn): Boolean = byArn.contains(arn)
 
   def lineage(arn: StreamArn): Lineage = byArn(arn).lineage
+
+  /** The hash keys of shards of streams that are read, as far as anybody knows them. */
+  def hashKeys(shards: Iterable[ShardKey]): Map[ShardKey, HashKeyRange] = for {
+    (arn, ids) <- shards.toSet.groupMap((_: ShardKey).stream)(_.shardId)
+    stream     <- byArn.get(arn).iterator
+    (id, keys) <- stream.hashKeys(ids)
+  } yield ShardKey(arn, id) -> keys
 
   /** In ms, as the services tell it. */
   def serviceTime(): Long = streams.map(_.serviceTime()).max

@@ -28,19 +28,24 @@ final case class SourceMetrics(
   def toJava: util.Map[String, String] = (general ++ subscriptions ++ registration).asJava
 
   private def general = Map(
-    "maxMillisBehindLatest" -> lagMillis.maxOption.getOrElse(0L).toString,
-    "avgMillisBehindLatest" -> (if (lagMillis.isEmpty) 0L else lagMillis.sum / lagMillis.size).toString,
-    "minMillisBehindLatest" -> lagMillis.minOption.getOrElse(0L).toString,
-    "records"               -> records.toString,
-    "bytes"                 -> bytes.toString,
-    "shardsOpen"            -> shards.toString,
-    "bufferedBytes"         -> fleet.bufferedBytes.toString,
-    "rereadBytes"           -> fleet.rereadBytes.toString,
-    "rereadRecords"         -> fleet.rereadRecords.toString,
-    // FLIP-128's names. Per read, because a read is what a shard's 2 MB/s come in.
-    "millisBehindLatest"        -> lagMillis.maxOption.getOrElse(0L).toString,
-    "bytesPerRead"              -> perRead(reading.bytes).toString,
-    "numberOfAggregatedRecords" -> perRead(reading.records).toString
+    "maxMillisBehindLatest"      -> lagMillis.maxOption.getOrElse(0L).toString,
+    "avgMillisBehindLatest"      -> (if (lagMillis.isEmpty) 0L else lagMillis.sum / lagMillis.size).toString,
+    "minMillisBehindLatest"      -> lagMillis.minOption.getOrElse(0L).toString,
+    "records"                    -> records.toString,
+    "bytes"                      -> bytes.toString,
+    "shardsOpen"                 -> shards.toString,
+    "bufferedBytes"              -> fleet.bufferedBytes.toString,
+    "rereadBytes"                -> fleet.rereadBytes.toString,
+    "rereadRecords"              -> fleet.rereadRecords.toString,
+    "userRecords"                -> fleet.delivered.userRecords.toString,
+    "userRecordsOfOtherShards"   -> fleet.delivered.ofOthers.toString,
+    "malformedAggregatedRecords" -> fleet.delivered.damaged.toString,
+    // FLIP-128's names. Per read, because a read is what a shard's 2 MB/s come in. All Kinesis records are "aggregated" there,
+    // and all user records "deaggregated"; what a read holds of the latter is as many as records have had so far.
+    "millisBehindLatest"          -> lagMillis.maxOption.getOrElse(0L).toString,
+    "bytesPerRead"                -> perRead(reading.bytes).toString,
+    "numberOfAggregatedRecords"   -> perRead(reading.records).toString,
+    "numberOfDeaggregatedRecords" -> perRead(Math.round(reading.records * fleet.delivered.factor)).toString
   )
 
   private def perRead(n: Long) = if (reading.reads == 0) 0L else n / reading.reads

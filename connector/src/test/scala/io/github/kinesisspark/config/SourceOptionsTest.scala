@@ -53,6 +53,7 @@ class SourceOptionsTest extends AnyFunSuite {
         ClientOptions(None, None, DefaultChain),
         RecordPublisherKind.Polling,
         failOnDataLoss = true,
+        deaggregate = true,
         AdmissionOptions(None, None, None, 15.minutes, Some(10.seconds)),
         shardDiscoveryInterval = 10.seconds,
         minPartitions = 1,
@@ -69,6 +70,7 @@ class SourceOptionsTest extends AnyFunSuite {
       "startingPosition"       -> "TRIM_HORIZON",
       "recordPublisher"        -> "POLLING",
       "failOnDataLoss"         -> "false",
+      "deaggregate"            -> "false",
       "maxRecordsPerTrigger"   -> "1000",
       "maxBytesPerTrigger"     -> "64m",
       "minRecordsPerTrigger"   -> "10",
@@ -90,6 +92,7 @@ class SourceOptionsTest extends AnyFunSuite {
         ClientOptions(Some("eu-central-1"), Some(new URI("http://localhost:4567")), DefaultChain),
         RecordPublisherKind.Polling,
         failOnDataLoss = false,
+        deaggregate = false,
         AdmissionOptions(Some(1000), Some(64L << 20), Some(10), 30.seconds, Some(1.minute)),
         1.second,
         8,
@@ -244,7 +247,7 @@ class SourceOptionsTest extends AnyFunSuite {
 
   test("options of other places and of later releases are unknown, not ignored") {
     assert(problem("checkpointLocation" -> "/tmp").contains("writeStream"))
-    for (later <- Seq("efo.httpClient", "deaggregate", "endingPosition"))
+    for (later <- Seq("efo.httpClient", "endingPosition"))
       assert(problem(later -> "1").contains(s"'$later' is no option"), later)
   }
 

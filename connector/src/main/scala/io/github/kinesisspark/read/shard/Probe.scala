@@ -29,6 +29,7 @@ final case class ProbeRequest(
   * @param bufferedBytes of heap, in this executor
   * @param subscriptions nothing where there are none to be: when polling
   * @param rereadBytes   read again by tasks that found no buffer, since the readers were opened
+  * @param delivered     by tasks, since the readers were opened
   */
 final case class ProbeAnswer(
     tips: Vector[ShardTip],
@@ -38,6 +39,7 @@ final case class ProbeAnswer(
     rereadBytes: Long,
     rereadRecords: Long,
     reads: ReadCount,
+    delivered: UserRecordCount,
     subscriptions: Option[SubscriptionReport]
 )
 
@@ -55,6 +57,29 @@ final case class ReadCount(reads: Long, records: Long, bytes: Long) {
 
 object ReadCount {
   val none: ReadCount = ReadCount(0, 0, 0)
+}
+
+/** What tasks have made of Kinesis records. A range that is read twice counts twice.
+  *
+  * @param records     Kinesis records
+  * @param userRecords rows; those that are not taken apart are one
+  * @param ofOthers    user records that were left out, because their keys belong to another shard
+  * @param damaged     Kinesis records that begin as aggregated ones and are none
+  */
+final case class UserRecordCount(records: Long, userRecords: Long, ofOthers: Long, damaged: Long) {
+  def and(other: UserRecordCount): UserRecordCount = UserRecordCount(
+    records + other.records,
+    userRecords + other.userRecords,
+    ofOthers + other.ofOthers,
+    damaged + other.damaged
+  )
+
+  /** User records in a Kinesis record, on average. */
+  def factor: Double = if (records == 0) 1 else userRecords.toDouble / records
+}
+
+object UserRecordCount {
+  val none: UserRecordCount = UserRecordCount(0, 0, 0, 0)
 }
 
 /** Where to end inside of what the readers hold, when a limit or the alignment does not let all of it in. */

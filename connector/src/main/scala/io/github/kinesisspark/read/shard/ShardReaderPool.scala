@@ -25,6 +25,7 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
   private val rereadBytes   = new AtomicLong
   private val rereadRecords = new AtomicLong
   private val reads         = new AtomicReference(ReadCount.none)
+  private val delivered     = new AtomicReference(UserRecordCount.none)
   private val telemetry     = new FanOutTelemetry
   private val pollers       = new PollingPublishers(lease(_, ClientKind.Calls).client, worker, memory)
 
@@ -62,6 +63,7 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
       rereadBytes = rereadBytes.get,
       rereadRecords = rereadRecords.get,
       reads = reads.get,
+      delivered = delivered.get,
       subscriptions = request.publication match {
         case Publication.Polling   => None
         case _: Publication.FanOut => Some(telemetry.report)
@@ -90,6 +92,9 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
       case Some(buffered) => RangeRecords(buffered, () => ())
       case None           => fromKinesis(range)
     }
+
+  /** Told by tasks, of what they have read here. */
+  def count(records: UserRecordCount): Unit = delivered.updateAndGet(_.and(records)): Unit
 
   override def close(): Unit = {
     val (mine, leases) = synchronized {

@@ -110,5 +110,14 @@ class LineageSpec extends AnyFunSpec with Matchers {
       told.lineage.entering(known(0 -> ShardEnd)) shouldBe empty
       told.lineage.awaitsChildrenOf(shardId(0)) shouldBe true
     }
+
+    it("nor are hash keys forgotten of shards that it shows no more") {
+      val before    = Vector(shardOf(0, closed = true), shardOf(1, closed = false, 0))
+      val knowledge = ShardKnowledge(before, asOf = 5)
+        .told(Seq(shardOf(2, closed = false, 1)), at = 6)
+        .denied(Seq(shardId(2)))
+        .listed(Vector(shardOf(3, closed = false, 1)), asOf = 7)
+      knowledge.hashKeys.keySet shouldBe Set(0, 1, 2, 3).map(shardId)
+    }
   }
 }

@@ -1,0 +1,49 @@
+package io.github.kinesisspark.aggregation
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import io.github.kinesisspark.position.{HashKeyRange, Shard}
+
+/** A Kinesis record to put: a user record as it is, or several in an aggregated one.
+  *
+  * @param explicitHashKey to be given with it, where there is one
+  * @param records         what it holds, in order
+  * @param shard           where it goes, if the stream is not resharded meanwhile; nothing where no shard is known for it
+  */
+final case class KinesisPut(
+    data: Array[Byte],
+    partitionKey: String,
+    explicitHashKey: Option[BigInt],
+    records: Vector[UserRecord],
+    shard: Option[Shard]
+) {
+
+  /** What the service's limits count: data and key. */
+  def bytes: Int = data.length + partitionKey.getBytes(UTF_8).length
+
+  /** What is to be put once more, after it was taken in by a shard that may be another than [[shard]].
+    *
+    * That is all of it or nothing: of an aggregated record with a key of another shard the KCL drops every user record, while this
+    * connector's source drops those of the other shard only. So nobody misses a record, though the latter reads some twice.
+    *
+    * @param taker the keys of the shard that took it in
+    */
+  def toPutAgain(taker: HashKeyRange): Vector[UserRecord] =
+    if (records.sizeIs > 1 && !records.forall(r => taker.contains(r.hashKey))) records else Vector.empty
+}
+
+object KinesisPut {
+
+  def of(record: UserRecord, shard: Option[Shard]): KinesisPut =
+    KinesisPut(record.data, record.partitionKey, record.explicitHashKey, Vector(record), shard)
+
+  /** One user record goes as it is: there is nothing to gain by packing it. */
+  def of(aggregated: AggregatedRecord, shard: Shard): KinesisPut = aggregated.records match {
+    case Vector(single) => of(single, Some(shard))
+    case several        =>
+      KinesisPut(aggregated.payload, PartitionKey, Some(several.head.hashKey), several, Some(shard))
+  }
+
+  /** The hash key says where it goes, and the user records have keys of their own: the shortest will do, the KPL's. */
+  val PartitionKey = "a"
+}

@@ -1,0 +1,183 @@
+package io.github.kinesisspark.aggregation
+
+import java.security.MessageDigest
+import java.util.HexFormat
+
+import scala.util.Random
+
+import org.scalacheck.Gen
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+import software.amazon.kinesis.retrieval.kpl.{Messages => KclMessages}
+
+import io.github.kinesisspark.aggregation.AggregatedRecord._
+import io.github.kinesisspark.aggregation.UserRecords._
+import io.github.kinesisspark.position.{HashKey, HashKeyRange}
+
+class AggregatedRecordSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+  implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
+    PropertyCheckConfiguration(minSuccessful = 200)
+
+  private val lower = HashKeyRange(0, HashKey.Last / 2)
+
+  private def read(payload: Array[Byte], shard: HashKeyRange = HashKeyRange.all) =
+    AggregatedRecord.read(payload) match {
+      case all: Aggregated => all.within(shard).map { case (record, place) => shown(record) -> place }
+      case other           => fail(s"$other")
+    }
+
+  private def throughKcl(payload: Array[Byte], shard: HashKeyRange = HashKeyRange.all) =
+    toKcl(payload, shard).map { case (record, place) => shown(record) -> place }
+
+  private def envelope(message: Array[Byte]) =
+    HexFormat.of.parseHex("f3899ac2") ++ message ++ MessageDigest.getInstance("MD5").digest(message)
+
+  private def ofMessage(build: KclMessages.AggregatedRecord.Builder => Any) = {
+    val builder = KclMessages.AggregatedRecord.newBuilder
+    build(builder): Unit
+    envelope(builder.build.toByteArray)
+  }
+
+  describe("an aggregated record") {
+    it("is in the published format, byte for byte") {
+      val records = Seq(
+        UserRecord("one".getBytes, "a"),
+        UserRecord("two".getBytes, "b", Some(BigInt(7))),
+        UserRecord(Array.emptyByteArray, "a")
+      )
+      // Tables: "a", "b"; "7". Records: (0, "one"), (1, 0, "two"), (0, "").
+      val message = "0a0161" + "0a0162" + "120137" + "1a0708001a036f6e65" + "1a09080110001a0374776f" + "1a0408001a00"
+      val md5     = HexFormat.of.formatHex(MessageDigest.getInstance("MD5").digest(HexFormat.of.parseHex(message)))
+      HexFormat.of.formatHex(aggregated(records)) shouldBe s"f3899ac2$message$md5"
+    }
+
+    it("is what the KCL's own message classes make of its user records") {
+      forAll(some)(records => aggregated(records) shouldBe envelope(kclMessage(records)))
+    }
+
+    it("says how long it is before it is written") {
+      forAll(some) { records =>
+        records.scanLeft(AggregatedRecord.empty)(_.add(_)).tail.foreach(r => r.bytes shouldBe r.payload.length)
+      }
+    }
+
+    it("comes out as it went in, here and in the KCL") {
+      forAll(some) { records =>
+        val payload = aggregated(records)
+        read(payload) shouldBe records.map(shown).zipWithIndex.map { case (r, i) => r -> i.toLong }
+        throughKcl(payload) shouldBe read(payload)
+      }
+    }
+
+    it("may be within another one, which is not looked into") {
+      val inner = aggregated(Seq(UserRecord("x".getBytes, "k")))
+      read(aggregated(Seq(UserRecord(inner, "k")))).map(_._1._1) shouldBe Vector(inner.toSeq)
+    }
+
+    it("may hold tags, which mean nothing") {
+      val payload = ofMessage { m =>
+        m.addPartitionKeyTable("k")
+          .addRecordsBuilder
+          .setPartitionKeyIndex(0)
+          .setData(com.google.protobuf.ByteString.copyFromUtf8("x"))
+          .addTagsBuilder
+          .setKey("tag")
+          .setValue("value")
+      }
+      read(payload).map(_._1) shouldBe Vector(("x".getBytes.toSeq, "k", None))
+    }
+
+    it("may hold no user record at all: then it stands for none") {
+      val payload = ofMessage(_.addPartitionKeyTable("k"))
+      read(payload) shouldBe empty
+      throughKcl(payload) shouldBe empty
+    }
+  }
+
+  describe("in a shard, of an aggregated record") {
+    it("all user records come that belong to it, each with its place among all") {
+      forAll(some, hashKeys, hashKeys) { (records, a, b) =>
+        val shard = HashKeyRange(a.min(b), a.max(b))
+        read(aggregated(records), shard) shouldBe records.zipWithIndex.collect {
+          case (r, place) if shard.contains(r.explicitHashKey.getOrElse(HashKey.of(r.partitionKey))) =>
+            shown(r) -> place.toLong
+        }
+      }
+    }
+
+    it("the KCL gives the same where all of them belong to it") {
+      forAll(some) { records =>
+        val mine = records.filter(r => lower.contains(r.hashKey))
+        whenever(mine.nonEmpty) {
+          throughKcl(aggregated(mine), lower) shouldBe read(aggregated(mine), lower)
+        }
+      }
+    }
+
+    it("the KCL drops all where a single one does not belong to it, which the KPL would lose records by") {
+      val records =
+        Vector(UserRecord("mine".getBytes, "k", Some(1)), UserRecord("other".getBytes, "k", Some(HashKey.Last)))
+      for (payload <- Seq(aggregated(records), aggregated(records.reverse))) {
+        throughKcl(payload, lower) shouldBe empty
+        read(payload, lower).map(_._1) shouldBe Vector(shown(records.head))
+      }
+    }
+  }
+
+  describe("a payload that is no aggregated record") {
+    it("is the producer's own data where it does not begin as one") {
+      forAll(data)(payload =>
+        whenever(payload.headOption.forall(_ != 0xf3.toByte))(AggregatedRecord.read(payload) shouldBe Plain)
+      )
+    }
+
+    it("is damaged where the KCL takes it for plain data, too: cut off, or with a byte changed") {
+      forAll(some, Gen.long) { (records, seed) =>
+        val random  = new Random(seed)
+        val payload = aggregated(records)
+        val cut     = payload.take(4 + random.nextInt(payload.length - 4))
+        val changed = payload.updated(4 + random.nextInt(payload.length - 4), (random.nextInt(255) + 1).toByte)
+        for (wrong <- Seq(cut, changed) if wrong.toSeq != payload.toSeq) {
+          AggregatedRecord.read(wrong) shouldBe a[Damaged]
+          throughKcl(wrong).map(_._1._1) shouldBe Vector(wrong.toSeq)
+        }
+      }
+    }
+
+    it("never makes reading fail, whatever message is in it") {
+      val nesting = Array.fill(5000)(0x1b.toByte)
+      forAll(Gen.oneOf(data, some.map(kclMessage), Gen.const(nesting)), Gen.long) { (message, seed) =>
+        val random = new Random(seed)
+        val wrong  = message.clone()
+        if (wrong.nonEmpty)
+          for (_ <- 0 to random.nextInt(4)) wrong(random.nextInt(wrong.length)) = random.nextInt().toByte
+        for (payload <- Seq(wrong, envelope(wrong), envelope(wrong.take(random.nextInt(wrong.length + 1)))))
+          AggregatedRecord.read(payload) match {
+            case Plain | _: Damaged => succeed
+            case all: Aggregated    => all.within(lower).size should be <= all.records.size
+          }
+      }
+    }
+
+    it("is damaged where it has a message of nothing, an index that is in no table, or a hash key that is none") {
+      def record(m: KclMessages.AggregatedRecord.Builder) =
+        m.addPartitionKeyTable("k")
+          .addRecordsBuilder
+          .setPartitionKeyIndex(0)
+          .setData(com.google.protobuf.ByteString.EMPTY)
+      val wrong = Seq(
+        envelope(Array.emptyByteArray),
+        HexFormat.of.parseHex("f3899ac2"),
+        ofMessage(record(_).setPartitionKeyIndex(1)),
+        ofMessage(record(_).setPartitionKeyIndex(-1)),
+        ofMessage(record(_).setPartitionKeyIndex(1L << 32)),
+        ofMessage(record(_).setExplicitHashKeyIndex(0)),
+        ofMessage(m => record(m.addExplicitHashKeyTable("abc")).setExplicitHashKeyIndex(0)),
+        ofMessage(m => record(m.addExplicitHashKeyTable("-1")).setExplicitHashKeyIndex(0)),
+        ofMessage(m => record(m.addExplicitHashKeyTable((HashKey.Last + 1).toString)).setExplicitHashKeyIndex(0))
+      )
+      wrong.foreach(payload => AggregatedRecord.read(payload) shouldBe a[Damaged])
+    }
+  }
+}

@@ -1,0 +1,159 @@
+package io.github.kinesisspark.aggregation
+
+import org.scalacheck.Gen
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.kinesisspark.aggregation.UserRecords._
+import io.github.kinesisspark.position.{HashKey, HashKeyRange, Shard}
+
+class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+  implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
+    PropertyCheckConfiguration(minSuccessful = 200)
+
+  private val limits: Gen[Aggregator.Limits] =
+    Gen.zip(Gen.choose(30, 4000), Gen.choose(1, 20)).map((Aggregator.Limits.apply _).tupled)
+
+  private type Step = (Aggregator, Vector[KinesisPut])
+
+  private def addAll(to: Aggregator, records: Iterable[UserRecord]): Step =
+    records.foldLeft((to, Vector.empty[KinesisPut])) { case ((aggregator, puts), record) =>
+      val (next, more) = aggregator.add(record)
+      (next, puts ++ more)
+    }
+
+  private def allPuts(shards: Iterable[Shard], limits: Aggregator.Limits, records: Iterable[UserRecord]) = {
+    val (aggregator, puts) = addAll(Aggregator(shards, limits), records)
+    puts ++ aggregator.flush._2
+  }
+
+  /** Where the service puts it. */
+  private def takenBy(put: KinesisPut, shards: Seq[Shard]) = {
+    val key = put.explicitHashKey.getOrElse(HashKey.of(put.partitionKey))
+    shards.find(_.hashKeys.contains(key))
+  }
+
+  private def read(put: KinesisPut, shard: HashKeyRange) = AggregatedRecord.read(put.data) match {
+    case all: AggregatedRecord.Aggregated => all.within(shard).map(r => shown(r._1))
+    case _                                => Vector(shown(UserRecord(put.data, put.partitionKey, put.explicitHashKey)))
+  }
+
+  private def keyed(n: Int, key: BigInt) = UserRecord(Array.fill(10)(n.toByte), "k", Some(key))
+
+  private val one   = Shard("shardId-000000000000", Nil, HashKeyRange.all, closed = false)
+  private val left  = Shard("shardId-000000000001", Seq(one.id), HashKeyRange(0, HashKey.Last / 2), closed = false)
+  private val right =
+    Shard("shardId-000000000002", Seq(one.id), HashKeyRange(HashKey.Last / 2 + 1, HashKey.Last), false)
+  private val split = Seq(one.copy(closed = true), left, right)
+
+  describe("whatever is put") {
+    it("goes to the shard it was meant for, and holds nothing that belongs to another") {
+      forAll(shards, limits, some) { (shards, limits, records) =>
+        allPuts(shards, limits, records).foreach { put =>
+          takenBy(put, shards) shouldBe put.shard
+          put.records.foreach(r => put.shard.get.hashKeys.contains(r.hashKey) shouldBe true)
+          put.toPutAgain(put.shard.get.hashKeys) shouldBe empty
+        }
+      }
+    }
+
+    it("is every record once, in the order of each shard, to this connector and to the KCL") {
+      forAll(shards, limits, some) { (shards, limits, records) =>
+        val puts = allPuts(shards, limits, records)
+        shards.foreach { shard =>
+          val there = puts.filter(put => takenBy(put, shards).contains(shard))
+          there.flatMap(read(_, shard.hashKeys)) shouldBe
+            records.filter(r => shard.hashKeys.contains(r.hashKey)).map(shown)
+          val aggregates = there.filter(_.records.sizeIs > 1)
+          aggregates.flatMap(p => toKcl(p.data, shard.hashKeys)).map(r => shown(r._1)) shouldBe
+            aggregates.flatMap(_.records).map(shown)
+        }
+      }
+    }
+
+    it("keeps to the limits, unless it is a single record") {
+      forAll(shards, limits, some) { (shards, limits, records) =>
+        allPuts(shards, limits, records).filter(_.records.sizeIs > 1).foreach { put =>
+          put.bytes should be <= limits.maxBytes
+          put.records.size should be <= limits.maxRecords
+        }
+      }
+    }
+  }
+
+  describe("an aggregator") {
+    it("puts what is full as soon as it is") {
+      val (_, puts) = addAll(Aggregator(Seq(one), Aggregator.Limits(maxRecords = 3)), (1 to 7).map(keyed(_, 1)))
+      puts.map(_.records.size) shouldBe Vector(3, 3)
+    }
+
+    it("fills records up to the limit in bytes") {
+      val records = (1 to 1000).map(keyed(_, 1))
+      val puts    = allPuts(Seq(one), Aggregator.Limits(maxBytes = 500), records)
+      puts.init.foreach(put => put.bytes should be > 500 - 20)
+    }
+
+    it("puts a single record as its producer made it") {
+      val plain = UserRecord("x".getBytes, "key")
+      allPuts(Seq(one), Aggregator.Limits(), Seq(plain)).map(p => (p.data, p.partitionKey, p.explicitHashKey)) shouldBe
+        Vector((plain.data, "key", None))
+    }
+
+    it("puts a record beyond the limit by itself, after those before it") {
+      val large = UserRecord(new Array[Byte](1000), "k", Some(1))
+      val puts  = allPuts(Seq(one), Aggregator.Limits(500), Seq(keyed(1, 1), keyed(2, 1), large, keyed(3, 1)))
+      puts.map(_.records.size) shouldBe Vector(2, 1, 1)
+      puts(1).data shouldBe large.data
+    }
+
+    it("puts a record by itself that no open shard is known for") {
+      val (aggregator, puts) = addAll(Aggregator(split.filterNot(_ == right)), Seq(keyed(1, 0), keyed(2, HashKey.Last)))
+      puts.map(p => (p.records.head.hashKey, p.shard)) shouldBe Vector((HashKey.Last, None))
+      aggregator.flush._2.map(_.shard) shouldBe Vector(Some(left))
+    }
+
+    it("knows what waits, and is empty after a flush") {
+      val (waiting, _) = addAll(Aggregator(Seq(one)), Seq(keyed(1, 1), keyed(2, 2)))
+      waiting.pendingBytes shouldBe waiting.flush._2.head.data.length
+      waiting.flush._1.pendingBytes shouldBe 0
+      waiting.flush._1.flush._2 shouldBe empty
+    }
+
+    it("refuses limits that nothing fits into") {
+      an[IllegalArgumentException] should be thrownBy Aggregator.Limits(maxBytes = 0)
+      an[IllegalArgumentException] should be thrownBy Aggregator.Limits(maxRecords = 0)
+    }
+  }
+
+  describe("when the stream is resharded") {
+    it("what waits is planned anew: nothing is lost, doubled or in the wrong shard") {
+      forAll(shards, shards, limits, some, some) { (before, after, limits, early, late) =>
+        val (old, first)     = addAll(Aggregator(before, limits), early)
+        val (fresh, replans) = old.resharded(after)
+        val (last, more)     = addAll(fresh, late)
+        val puts             = replans ++ more ++ last.flush._2
+        puts.foreach(put => put.records.foreach(r => put.shard.get.hashKeys.contains(r.hashKey) shouldBe true))
+        (first ++ puts).flatMap(_.records).groupBy(_.partitionKey).foreach { case (key, records) =>
+          val expected = (early ++ late).filter(_.partitionKey == key)
+          records.map(shown) should contain theSameElementsAs expected.map(shown)
+          val hashed = records.filter(_.explicitHashKey.isEmpty)
+          hashed.map(shown) shouldBe expected.filter(_.explicitHashKey.isEmpty).map(shown)
+        }
+      }
+    }
+
+    it("what was put by the old plan is put again as a whole, if readers of its shard would drop any of it") {
+      val mixed = allPuts(Seq(one), Aggregator.Limits(), Seq(keyed(1, 1), keyed(2, HashKey.Last))).head
+      takenBy(mixed, Seq(left, right)) shouldBe Some(left)
+      mixed.toPutAgain(left.hashKeys) shouldBe mixed.records
+      val pure = allPuts(Seq(one), Aggregator.Limits(), Seq(keyed(1, 1), keyed(2, 2))).head
+      pure.toPutAgain(left.hashKeys) shouldBe empty
+    }
+
+    it("a closed shard takes nothing in, though it is listed") {
+      allPuts(split, Aggregator.Limits(), Seq(keyed(1, 1), keyed(2, 2), keyed(3, HashKey.Last))).map(_.shard) shouldBe
+        Vector(Some(left), Some(right))
+    }
+  }
+}
