@@ -10,7 +10,8 @@ import io.github.kinesisspark.aws.Backoff
 import io.github.kinesisspark.config.RetryOptions
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
 
-/** Opens fan-out publishers that share a memory budget, and spreads their first calls.
+/** Opens fan-out publishers that share a memory budget. As each subscription lasts five minutes, those that are opened apart stay
+  * apart.
   *
   * @param pollers finish closed shards whose subscriptions don't
   */
@@ -20,18 +21,18 @@ final class FanOutPublishers(
     worker: ScheduledExecutorService,
     memory: MemoryBudget,
     telemetry: FanOutTelemetry,
+    starts: StartSchedule,
     pollers: RecordPublisher.Factory
 ) extends RecordPublisher.Factory {
   import FanOutPublishers._
 
-  private val policy    = policyOf(publication.retry)
-  private var nextStart = System.nanoTime()
+  private val policy = policyOf(publication.retry)
 
   override def open(shard: ShardKey, position: ShardPosition, sink: RecordPublisher.Sink): RecordPublisher =
     new FanOutRecordPublisher(
       shard,
       position,
-      start(System.nanoTime()),
+      starts.next(System.nanoTime()),
       publication.consumers(shard.stream),
       client(shard.stream),
       policy,
@@ -41,19 +42,9 @@ final class FanOutPublishers(
       pollers.open(shard, _, _),
       sink
     )
-
-  /** A thousand shards that begin together are subscribed to within five seconds, not at once; and as each subscription lasts
-    * five minutes, they stay apart.
-    */
-  private def start(now: Long): Long = synchronized {
-    val mine = if (nextStart - now > 0) nextStart else now
-    nextStart = mine + BetweenStarts.toNanos
-    mine
-  }
 }
 
 object FanOutPublishers {
-  private val BetweenStarts = 5.millis
 
   /** @param retry of failed subscriptions, `efo.subscribeToShard.*` */
   def policyOf(retry: RetryOptions): Subscription.Policy = {

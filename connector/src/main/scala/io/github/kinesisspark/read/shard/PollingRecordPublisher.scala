@@ -24,11 +24,13 @@ import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
   *               '------- throttled, failed for a while, iterator expired: again at the same position'
   * }}}
   *
+  * @param start of the first call, by `System.nanoTime`
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html GetRecords]]
   */
 final class PollingRecordPublisher(
     shard: ShardKey,
-    start: ShardPosition,
+    from: ShardPosition,
+    start: Long,
     client: KinesisAsyncClient,
     worker: ScheduledExecutorService,
     memory: MemoryBudget,
@@ -37,13 +39,13 @@ final class PollingRecordPublisher(
   private val log = LoggerFactory.getLogger(classOf[PollingRecordPublisher])
 
   @volatile private var closed = false
-  private var position         = start
+  private var position         = from
   private var iterator         = Option.empty[String]
   private var pace             = PollingPace.start
   private var lastCall         = Option.empty[Long]
 
   override def request(): Unit = if (!closed) {
-    val due = lastCall.fold(0L)(_ + pace.interval.toNanos - System.nanoTime())
+    val due = lastCall.fold(start)(_ + pace.interval.toNanos) - System.nanoTime()
     if (due <= 0) takeMemory() else worker.schedule((() => takeMemory()): Runnable, due, TimeUnit.NANOSECONDS): Unit
   }
 

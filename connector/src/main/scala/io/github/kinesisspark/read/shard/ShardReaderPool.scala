@@ -27,7 +27,8 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
   private val reads         = new AtomicReference(ReadCount.none)
   private val delivered     = new AtomicReference(UserRecordCount.none)
   private val telemetry     = new FanOutTelemetry
-  private val pollers       = new PollingPublishers(lease(_, ClientKind.Calls).client, worker, memory)
+  private val starts        = StartSchedule.ofReaders
+  private val pollers       = new PollingPublishers(lease(_, ClientKind.Calls).client, worker, memory, Some(starts))
 
   /** What one reader may hold, in bytes: an even share. */
   @volatile private var share = config.bufferBytes
@@ -123,7 +124,7 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
     val client = newLease(range.shard.stream, ClientKind.Calls)
     val reader = new RangeReader(
       range,
-      new PollingPublishers(_ => client.client, worker, MemoryBudget.unbounded),
+      new PollingPublishers(_ => client.client, worker, MemoryBudget.unbounded, starts = None),
       config.failOnDataLoss
     )
     val counted = reader.map { record =>
@@ -148,7 +149,15 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
     publishers = wanted match {
       case Publication.Polling        => pollers
       case fanOut: Publication.FanOut =>
-        new FanOutPublishers(fanOut, lease(_, ClientKind.Subscriptions).client, worker, memory, telemetry, pollers)
+        new FanOutPublishers(
+          fanOut,
+          lease(_, ClientKind.Subscriptions).client,
+          worker,
+          memory,
+          telemetry,
+          starts,
+          pollers
+        )
     }
   }
 

@@ -1,0 +1,91 @@
+package io.github.kinesisspark.benchmarks
+
+import java.lang.management.ManagementFactory
+
+import scala.concurrent.duration._
+
+import com.sun.management.OperatingSystemMXBean
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.streaming.StreamingQuery
+
+/** What readers cost, against the number of shards: a query on a stream that is idle, its driver and only executor in one JVM
+  * (`local[2]`), the embedded server in another. One JSON line for each size: how long until the first planning has heard of every
+  * shard, then over a while the CPU time of the whole JVM in cores, how often it planned, threads, and the heap
+  * that a collection leaves. The first query warms up and isn't printed.
+  *
+  * {{{ ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.ReaderScale polling 16 160 1000 1600 10000" }}}
+  */
+object ReaderScale {
+  private val Looking = 20.seconds
+  private val Warmup  = 16
+
+  def main(arguments: Array[String]): Unit = {
+    val (publisher, sizes) = (arguments.head, arguments.tail.map(_.toInt).toVector)
+    val streams            = (Warmup +: sizes).zipWithIndex.map { case (shards, n) => s"idle-$n" -> shards }
+    val server             = new ServerProcess(streams.toMap)
+    val spark              = SparkSession
+      .builder()
+      .master("local[2]")
+      .config("spark.ui.enabled", "false")
+      .config("spark.log.level", "ERROR")
+      .config("spark.sql.streaming.noDataProgressEventInterval", "1000")
+      .getOrCreate()
+    try streams.map { case (name, shards) => measure(spark, server, publisher, name, shards) }.tail.foreach(println)
+    finally {
+      spark.stop()
+      server.close()
+    }
+  }
+
+  private def measure(
+      spark: SparkSession,
+      server: ServerProcess,
+      publisher: String,
+      stream: String,
+      shards: Int
+  ): String = {
+    val began = System.nanoTime()
+    val query = spark.readStream
+      .format("kinesis")
+      .options(
+        server.options ++ Map(
+          "streamName"       -> stream,
+          "startingPosition" -> "TRIM_HORIZON",
+          "recordPublisher"  -> publisher
+        ) ++ Option.when(publisher == "efo")("efo.consumerName" -> "bench")
+      )
+      .load()
+      .writeStream
+      .format("noop")
+      .start()
+    // Nothing new was found: that takes an answer about every shard.
+    while (query.isActive && !query.recentProgress.exists(_.numInputRows == 0)) Thread.sleep(20)
+    val heard = System.nanoTime() - began
+    Thread.sleep(5.seconds.toMillis)
+    val (cpu, wall) = (cpuTime, System.nanoTime())
+    Thread.sleep(Looking.toMillis)
+    val cores   = (cpuTime - cpu).toDouble / (System.nanoTime() - wall)
+    val threads = ManagementFactory.getThreadMXBean.getThreadCount
+    val heap    = heapAfterCollection()
+    val line    = f"""{"bench":"readers","publisher":"$publisher","shards":$shards,"cores":$cores%.3f,""" +
+      f""""first_planning_s":${heard / 1e9}%.1f,"planning_ms":${planning(
+          query
+        )},"threads":$threads,"heap_mb":${heap >> 20}}"""
+    query.stop()
+    line
+  }
+
+  /** The median, without the time that a planning waits for news. */
+  private def planning(query: StreamingQuery): Long = {
+    val times = query.recentProgress.map(_.durationMs.getOrDefault("latestOffset", 0L).toLong).sorted
+    times(times.length / 2)
+  }
+
+  private def cpuTime =
+    ManagementFactory.getOperatingSystemMXBean.asInstanceOf[OperatingSystemMXBean].getProcessCpuTime
+
+  private def heapAfterCollection(): Long = {
+    (1 to 3).foreach(_ => System.gc())
+    ManagementFactory.getMemoryMXBean.getHeapMemoryUsage.getUsed
+  }
+}

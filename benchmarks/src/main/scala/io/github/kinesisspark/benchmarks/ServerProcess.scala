@@ -1,0 +1,34 @@
+package io.github.kinesisspark.benchmarks
+
+import java.io.{BufferedReader, InputStreamReader}
+
+import io.github.kinesisspark.testkit
+
+/** The embedded server in a JVM of its own, so that its work is not counted as the connector's. It ends with this one.
+  *
+  * @param streams shards by name
+  */
+final class ServerProcess(streams: Map[String, Int]) extends AutoCloseable {
+  private val process = {
+    val java = ProcessHandle.current.info.command.get
+    val main = classOf[testkit.Main].getName
+    val args = streams.toSeq.flatMap { case (name, shards) => Seq("--stream", s"$name:$shards") }
+    new ProcessBuilder(
+      (Seq(java, "-Xmx1g", "-cp", sys.props("java.class.path"), main, "--parent-pid-watch") ++ args): _*
+    ).redirectError(ProcessBuilder.Redirect.INHERIT).start()
+  }
+
+  private val said = ujson.read(new BufferedReader(new InputStreamReader(process.getInputStream)).readLine())
+
+  val options: Map[String, String] = Map(
+    "endpoint"        -> said("endpoint").str,
+    "region"          -> said("region").str,
+    "accessKeyId"     -> "test",
+    "secretAccessKey" -> "test"
+  )
+
+  override def close(): Unit = {
+    process.destroy()
+    process.waitFor(): Unit
+  }
+}
