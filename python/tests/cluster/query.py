@@ -64,9 +64,8 @@ def main(arguments: dict[str, str]) -> None:
         max_records_per_trigger=int(arguments["max_records"]),
         record_publisher=EnhancedFanOut("cluster") if arguments["publisher"] == "efo" else Polling(),
     )
-    text = {"attempt": with_attempt, "labour": laboured, "plain": lambda it: it}[arguments["text"]](
-        col("data").cast("string")
-    )
+    data = col("data").cast("string")
+    text = {"plain": data, "attempt": with_attempt(data), "labour": laboured(data)}[arguments["text"]]
     query = (
         read_stream(spark, options)
         .select(text.alias("text"), "shardId", "sequenceNumber")
