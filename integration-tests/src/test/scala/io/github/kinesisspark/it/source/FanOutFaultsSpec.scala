@@ -122,6 +122,11 @@ final class FanOutFaultsSpec
       everyRecordOnceUnder(ContinuationMissing, Every(4))
     }
 
+    it("events are empty although there is more") {
+      everyRecordOnceUnder(EmptyEvent(60000), First(8))
+      everyRecordOnceUnder(EmptyEvent(60000), Every(2))
+    }
+
     it("a subscription goes silent, and nobody says so") {
       val stream = newStream(shards = 2)
       val log    = new BatchLog
@@ -197,6 +202,10 @@ final class FanOutFaultsSpec
     it("that comes without a word or not at all is found by polling, once the listing shows the shard closed") {
       acrossSplit(stream => Seq(FaultRule(EndWithheld, stream = Some(stream.name))))
       acrossSplit(stream => Seq(FaultRule(EndWithContinuation, stream = Some(stream.name))))
+    }
+
+    it("is not taken for one where events before it are empty") {
+      acrossSplit(stream => Seq(FaultRule(EmptyEvent(60000), stream = Some(stream.name), occurrence = Every(2))))
     }
   }
 
