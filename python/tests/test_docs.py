@@ -42,7 +42,9 @@ def first_cells(title: str) -> list[tuple[set[str], str]]:
     return [(in_code_font(names), meaning.strip()) for names, meaning in rows]
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", PAGE], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name
+)
 def test_links_to_files_lead_somewhere(page: Path) -> None:
     links = [link for link in re.findall(r"\]\(([^)]+)\)", page.read_text()) if not link.startswith("https://")]
     assert links

@@ -64,6 +64,7 @@ object PlanningScale {
         Some(Created),
         starved = false,
         Some(0L),
+        Some(0L),
         None,
         Vector.empty
       )

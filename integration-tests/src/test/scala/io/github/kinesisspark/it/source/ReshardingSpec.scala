@@ -9,6 +9,7 @@ import org.apache.spark.sql.streaming.StreamingQuery
 import org.scalatest.Suites
 
 import io.github.kinesisspark.it.TestStream
+import io.github.kinesisspark.position.OffsetJson
 import io.github.kinesisspark.testkit.{FaultRule, KinesisServerConfig, MovableClock, ServiceClock}
 import io.github.kinesisspark.testkit.FaultEffect.ServiceCode
 
@@ -175,6 +176,61 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
       running(load(stream, "failOnDataLoss" -> "false"), at)(log.add) { _ =>
         eventually(log.texts.sorted shouldBe (first ++ late).sorted)
       }
+    }
+  }
+
+  describe("records that went past retention in an open shard while the query was stopped") {
+    it(
+      "end it if there may have been any, unless failOnDataLoss is false: then the rest is read, and it is told once"
+    ) {
+      val stream = newStream(shards = 2)
+      val at     = checkpoint()
+      val log    = new BatchLog
+      val first  = put(stream, "first", 20)
+      running(load(stream), at)(log.add) { _ =>
+        eventually(log.texts.sorted shouldBe first.sorted)
+        awaitCommit(at, log)
+      }
+      put(stream, "lost", 20)
+      clock.advance(Duration.ofHours(49))
+      val late = put(stream, "late", 20)
+      failureOf(start(stream, at)).getMessage should (include("KINESIS_DATA_LOSS") and include(stream.name) and include(
+        "retention of 24 hours"
+      ))
+      running(load(stream, "failOnDataLoss" -> "false"), at)(log.add) { _ =>
+        eventually(log.texts.sorted shouldBe (first ++ late).sorted)
+        awaitCommit(at, log)
+      }
+      val more = put(stream, "more", 20)
+      running(load(stream), at)(log.add)(_ => eventually(log.texts.sorted shouldBe (first ++ late ++ more).sorted))
+    }
+
+    it("are none if it was stopped for less, or stood by for longer and found nothing") {
+      val stream = newStream(shards = 2)
+      val at     = checkpoint()
+      val log    = new BatchLog
+      val first  = put(stream, "first", 20)
+      running(load(stream, "shardDiscoveryInterval" -> "500ms"), at)(log.add) { query =>
+        eventually(log.texts.sorted shouldBe first.sorted)
+        for (_ <- 1 to 2) {
+          val completeTo = eventually(complete(query))
+          clock.advance(Duration.ofHours(13))
+          eventually(complete(query) should be >= completeTo + Duration.ofHours(12).toMillis)
+        }
+        awaitCommit(at, log)
+      }
+      log.texts.sorted shouldBe first.sorted
+      val second = put(stream, "second", 20)
+      clock.advance(Duration.ofHours(20))
+      running(load(stream), at)(log.add)(_ => eventually(log.texts.sorted shouldBe (first ++ second).sorted))
+    }
+
+    def complete(query: StreamingQuery): Long = {
+      val progress = query.lastProgress
+      progress should not be null
+      val times = OffsetJson.read(progress.sources.head.endOffset).streams.values.flatMap(_.completeTo)
+      times should have size 1
+      times.head
     }
   }
 
