@@ -14,9 +14,12 @@ import io.github.kinesisspark.position.{KinesisOffset, ShardKey}
   */
 final case class Completeness(byShard: Map[ShardKey, Long] = Map.empty) {
 
-  /** With what a batch takes of its shards. Of shards that its end doesn't name nothing is kept. */
-  def after(told: Map[ShardKey, Long], end: KinesisOffset): Completeness =
-    Completeness((byShard ++ told).filter { case (shard, _) => end.progress(shard).isDefined })
+  /** With what a batch takes of its shards. Those that its end doesn't name any more are forgotten some time. */
+  def after(told: Map[ShardKey, Long], end: KinesisOffset): Completeness = {
+    val all    = byShard ++ told
+    val shards = end.streams.valuesIterator.map(_.shards.size).sum
+    Completeness(if (all.size < 2 * shards) all else all.filter { case (shard, _) => end.progress(shard).isDefined })
+  }
 
   /** A batch's end with the time of each stream: the earliest of its shards. One that is read to its end counts until its
     * children are in. What the last batch knew holds for all of them.
