@@ -54,12 +54,13 @@ class SparkOptions(dict[str, str]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamOptions:
-    """What differs for one stream of several: `stream.<name>.<option>` for Spark.
+    """What differs for one stream of several: `stream.<name or ARN>.<option>` for Spark.
 
     What is left at its default here is as in `KinesisOptions`.
 
     Attributes:
-        stream: the stream's name, one of those in `KinesisOptions.stream_name` (or named by an ARN there).
+        stream: one of the streams in `KinesisOptions`: its name if those have names; if they have ARNs, its ARN, or its
+            name where no other has the same.
         region: the AWS region of this stream.
         endpoint: the service's URL for this stream.
         starting_position: where this stream starts.
@@ -76,13 +77,14 @@ class StreamOptions:
     role: AssumedRole | None = None
 
     def __post_init__(self) -> None:
-        _require_stream_name("stream", self.stream)
+        if not _is_arn(self.stream):
+            _require_stream_name("stream", self.stream)
         _require_place(self.region, self.endpoint)
         if self.starting_position is not None:
             _require_position(self.starting_position)
 
     def to_dict(self) -> SparkOptions:
-        """The options as Spark wants them, each prefixed with `stream.<name>.`."""
+        """The options as Spark wants them, each prefixed with `stream.<name or ARN>.`."""
         own = encoded(self) | encoded(self.role)
         return SparkOptions({f"stream.{self.stream}.{name}": value for name, value in own.items()})
 
@@ -100,9 +102,9 @@ class KinesisOptions:
         endpoint: the URL of a service other than AWS's own, like a local server's; None for AWS.
         starting_position: where to start while the checkpoint holds nothing; see `StartingPosition`.
         record_publisher: how records come out of shards: `Polling()`, or `EnhancedFanOut(...)`.
-        fail_on_data_loss: whether the query fails when records it still wanted have left the stream's retention, or a
-            stream of its checkpoint is not among the streams any more; if False it goes on with the oldest that are
-            left, or without that stream.
+        fail_on_data_loss: whether the query fails when records it still wanted have left the stream's retention, also
+            if that can't be told for sure, or a stream of its checkpoint is not among the streams any more; if False
+            it goes on with the oldest that are left, or without that stream.
         deaggregate: whether records that the Kinesis Producer Library has aggregated are taken apart into their user
             records; if False they come as they are.
         max_records_per_trigger: at most so many Kinesis records a micro-batch, shared fairly by the shards; an
@@ -187,11 +189,13 @@ class KinesisOptions:
         for name in names:
             _require_stream_name("stream_name", name)
         for arn in arns:
-            valid = isinstance(arn, str) and _STREAM_ARN.fullmatch(arn) is not None
             require(
-                valid, "stream_arn", arn, "a stream's ARN, like arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
+                _is_arn(arn),
+                "stream_arn",
+                arn,
+                "a stream's ARN, like arn:aws:kinesis:eu-west-1:123456789012:stream/orders",
             )
-        self._check_per_stream({*names, *(arn.rpartition("/")[2] for arn in arns)})
+        self._check_per_stream(names, arns)
 
     def _check_record_publisher(self) -> None:
         publisher = self.record_publisher
@@ -220,18 +224,26 @@ class KinesisOptions:
         valid = self.role is None or isinstance(self.role, AssumedRole)
         require(valid, "role", type(self.role).__name__, "an AssumedRole, or None")
 
-    def _check_per_stream(self, names: set[str]) -> None:
+    def _check_per_stream(self, names: tuple[str, ...], arns: tuple[str, ...]) -> None:
+        meant: list[str] = []
         for stream in self.per_stream:
             found = stream.stream
-            require(
-                found in names, "per_stream", found, f"one of the streams that are read: {', '.join(sorted(names))}"
-            )
+            read = [given for given in names + arns if found in (given, given.rpartition("/")[2])]
+            require(len(read) > 0, "per_stream", found, f"one of the streams that are read: {', '.join(names + arns)}")
+            require(len(read) == 1, "per_stream", found, f"its ARN, as several have the name: {', '.join(read)}")
+            meant += read
+        twice = sorted({stream for stream in meant if meant.count(stream) > 1})
+        require(not twice, "per_stream", ", ".join(twice), "the options of each stream once")
 
 
 def _as_tuple(value: str | Sequence[str] | None) -> tuple[str, ...]:
     if value is None:
         return ()
     return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else tuple(value)
+
+
+def _is_arn(text: object) -> bool:
+    return isinstance(text, str) and _STREAM_ARN.fullmatch(text) is not None
 
 
 def _require_stream_name(field: str, name: object) -> None:

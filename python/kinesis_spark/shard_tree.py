@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from kinesis_spark._front import call, error_of, jvm_of
@@ -24,11 +25,13 @@ _SCHEMA = (
 _KEYS = 2**128
 
 
-def shards(spark: SparkSession, options: KinesisOptions, offset: StreamingQuery | str | None = None) -> DataFrame:
+def shards(
+    spark: SparkSession, options: KinesisOptions, offset: StreamingQuery | str | PurePath | None = None
+) -> DataFrame:
     """The shards that Kinesis still lists of the streams of some options, as they are now; a row for each.
 
-    With a query (or an offset) it tells where that is in each shard, and how far behind the newest record; this takes
-    one of the five reads a second of the shard. Without, nothing is read.
+    With a query (or its checkpoint, or an offset) it tells where that is in each shard, and how far behind the newest
+    record; this takes one of the five reads a second of the shard. Without, nothing is read.
 
     The columns are `streamArn`, `streamName`, `shardId`, `parents` (none, one after a split, two after a merge; a
     parent past retention is not listed itself), `startingHashKey` and `endingHashKey` (numbers of 128 bits, as
@@ -40,13 +43,14 @@ def shards(spark: SparkSession, options: KinesisOptions, offset: StreamingQuery 
     Args:
         spark: a session with the connector on its class path; not one of Spark Connect, whose JVM is out of reach.
         options: which streams, where, in whose name.
-        offset: a running query that reads the streams, or an offset of one as its progress tells it
-            (`query.lastProgress["sources"][0]["endOffset"]`).
+        offset: a running query that reads the streams; the checkpoint location of a stopped one, whose last committed
+            batch counts; or an offset, as a query's progress tells it (`sources[0].endOffset`, a text that begins
+            with `{`).
 
     Raises:
         InvalidOptionError: if an option can't be right.
         JarMissingError: if the session's JVM doesn't have the connector, or can't be reached.
-        ShardListError: if there is no such stream, or Kinesis refuses to tell.
+        ShardListError: if there is no such stream, Kinesis refuses to tell, or the checkpoint is none.
 
     https://docs.aws.amazon.com/kinesis/latest/APIReference/API_ListShards.html
     """
@@ -55,7 +59,7 @@ def shards(spark: SparkSession, options: KinesisOptions, offset: StreamingQuery 
     jvm = jvm_of(spark, "Shards", "Use a classic session or the AWS CLI (`aws kinesis list-shards`).")
     front = jvm.io.github.kinesisspark.StreamShardsJson
     try:
-        found = call(front.list, dict(options.to_dict()), _offset_of(offset))
+        found = _list(front, dict(options.to_dict()), offset)
     except Py4JJavaError as failed:
         raise ShardListError(*error_of(failed.java_exception)) from failed
     return spark.createDataFrame([_row(shard) for shard in found], _SCHEMA)
@@ -108,10 +112,17 @@ def plot_shards(frame: DataFrame, axes: Axes | None = None) -> Axes:
     return drawn
 
 
-def _offset_of(offset: StreamingQuery | str | None) -> str:
-    if offset is None or isinstance(offset, str):
-        return offset or ""
-    progress: Any = offset.lastProgress
+def _list(front: Any, options: dict[str, str], where: StreamingQuery | str | PurePath | None) -> Any:  # noqa: ANN401
+    if where is None:
+        return call(front.list, options, "")
+    if not isinstance(where, str | PurePath):
+        return call(front.list, options, _newest_offset(where))
+    text = str(where)
+    return call(front.list if text.startswith("{") else front.listFrom, options, text)
+
+
+def _newest_offset(query: StreamingQuery) -> str:
+    progress: Any = query.lastProgress
     # A query over several sources has one offset of ours at least, or none yet.
     ends = [source["endOffset"] for source in progress["sources"]] if progress else []
     return next((end for end in ends if end and '"streams"' in end), "")

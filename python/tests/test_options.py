@@ -22,6 +22,7 @@ from kinesis_spark import (
 )
 
 ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
+OTHER = "arn:aws:kinesis:us-east-1:123456789012:stream/orders"
 ROLE = "arn:aws:iam::123456789012:role/reader"
 # Planted, and searched for in everything that could be printed.
 SECRETS = ("AKIAPLANTED", "planted-secret-key", "planted-session-token")
@@ -119,12 +120,32 @@ def test_static_keys_and_a_provider_class_reach_spark() -> None:
         ({"credentials": ("id", "key")}, "StaticCredentials"),
         ({"role": ROLE}, "AssumedRole"),
         ({"per_stream": (StreamOptions(stream="order"),)}, "orders"),
+        ({"per_stream": (StreamOptions(stream=ARN),)}, "orders"),
+        ({"per_stream": (StreamOptions(stream="orders"), StreamOptions(stream="orders"))}, "once"),
+        ({"stream_name": None, "stream_arn": (ARN, OTHER), "per_stream": (StreamOptions(stream="orders"),)}, "ARN"),
+        (
+            {
+                "stream_name": None,
+                "stream_arn": ARN,
+                "per_stream": (StreamOptions(stream=ARN), StreamOptions(stream="orders")),
+            },
+            "once",
+        ),
     ],
 )
 def test_a_wrong_value_is_refused_where_it_is_written(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidOptionError) as refused:
         KinesisOptions(**({"stream_name": "orders"} | wrong))
     assert message in str(refused.value)
+
+
+def test_a_stream_is_told_by_its_arn_where_several_have_its_name() -> None:
+    own = (StreamOptions(stream=ARN, region="eu-west-1"), StreamOptions(stream=OTHER, endpoint="http://127.0.0.1:1"))
+    assert KinesisOptions(stream_arn=(ARN, OTHER), per_stream=own).to_dict() == {
+        "streamArn": f"{ARN},{OTHER}",
+        f"stream.{ARN}.region": "eu-west-1",
+        f"stream.{OTHER}.endpoint": "http://127.0.0.1:1",
+    }
 
 
 @pytest.mark.parametrize(

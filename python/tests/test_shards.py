@@ -90,15 +90,19 @@ def test_a_query_s_position_and_lag(spark: SparkSession, server: LocalKinesis, t
     assert query.lastProgress is not None
     end = query.lastProgress["sources"][0]["endOffset"]
     assert shards(spark, options, end).collect() == caught_up
+    assert shards(spark, options, tmp_path).collect() == caught_up
+    assert shards(spark, options, tmp_path.as_uri()).collect() == caught_up
 
 
-def test_what_can_t_be_told(spark: SparkSession, options: KinesisOptions) -> None:
+def test_what_can_t_be_told(spark: SparkSession, options: KinesisOptions, tmp_path: Path) -> None:
     with pytest.raises(ShardListError, match="absent") as refused:
         shards(spark, replace(options, stream_name="absent"))
     assert refused.value.error_class == "KINESIS_NOT_FOUND"
     with pytest.raises(ShardListError, match="not of this connector") as foreign:
         shards(spark, options, "{}")
     assert foreign.value.error_class == "KINESIS_OFFSET_REFUSED"
+    with pytest.raises(ShardListError, match="no checkpoint"):
+        shards(spark, options, tmp_path)
 
 
 def test_the_picture_has_a_rectangle_for_each_shard(spark: SparkSession, options: KinesisOptions) -> None:

@@ -3,6 +3,7 @@ package io.github.kinesisspark
 import java.util
 
 import io.github.kinesisspark.position.{KinesisOffset, OffsetJson, ShardPosition}
+import org.apache.spark.sql.SparkSession
 
 import scala.jdk.CollectionConverters._
 
@@ -14,6 +15,15 @@ object StreamShardsJson {
   /** @param offset as Spark's offset log and a query's progress have it; empty for none */
   def list(options: util.Map[String, String], offset: String): String = {
     val from = if (offset.isEmpty) KinesisOffset.initial else OffsetJson.read(offset)
+    ujson.write(ujson.Arr.from(StreamShards.list(options.asScala.toMap, from).map(json)))
+  }
+
+  /** The same with where a stopped query goes on.
+    *
+    * @param checkpoint see [[CheckpointOffset.committed]]
+    */
+  def listFrom(options: util.Map[String, String], checkpoint: String): String = {
+    val from = CheckpointOffset.committed(checkpoint, SparkSession.active.sparkContext.hadoopConfiguration)
     ujson.write(ujson.Arr.from(StreamShards.list(options.asScala.toMap, from).map(json)))
   }
 

@@ -39,7 +39,8 @@ object Generators {
     val streams = for {
       created <- Gen.choose(0L, 4000000000000L)
       shards  <- Gen.mapOf(Gen.zip(Gen.choose(0, 9999).map(shardId), progress))
-    } yield StreamOffset(created, shards)
+      to      <- Gen.option(Gen.choose(0L, 4000000000000L))
+    } yield StreamOffset(created, shards).copy(completeTo = to)
     Gen.mapOf(Gen.zip(streamArns, streams)).map(KinesisOffset(_))
   }
 }

@@ -65,6 +65,7 @@ object PlanningScale {
         Some(Created),
         starved = false,
         Some(0L),
+        Some(0L),
         None,
         Vector.empty
       )
@@ -98,9 +99,15 @@ object PlanningScale {
     val available  = tips.valuesIterator.map(t => Admission.Available(t.shard, t.records, t.bytes)).toVector
     val half       = Admission.Limits(Some(50L * tips.size), None)
     val allotments = timed("admission_ms")(Admission.divide(available, half, turn).get)
-    val end        = timed("end_ms")(frontier.end(allotments.map(a => a.shard -> tips(a.shard).position).toMap))
-    val json       = timed("offset_write_ms")(OffsetJson.write(end))
-    val ranges     = timed("ranges_ms")(start.rangesTo(end))
+    val moved      = timed("end_ms")(frontier.end(allotments.map(a => a.shard -> tips(a.shard).position).toMap))
+    val known      = Completeness(tips.map { case (shard, _) => shard -> Created })
+    val end        = timed("complete_ms") {
+      known
+        .after(tips.flatMap { case (s, tip) => tip.completeTo(tip.all, Created + turn).map(s -> _) }, moved)
+        .tellIn(moved)
+    }
+    val json   = timed("offset_write_ms")(OffsetJson.write(end))
+    val ranges = timed("ranges_ms")(start.rangesTo(end))
     timed("grouping_ms")(RangeGrouping.group(ranges, r => homes.get(r.shard), _ => 100 * RecordBytes, most = _ => 4))
     Round(steps.result(), json, frontier.reading.toVector)
   }

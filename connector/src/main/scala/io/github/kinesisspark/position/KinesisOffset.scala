@@ -45,8 +45,13 @@ object KinesisOffset {
 
 /** @param createdMillis when the stream was created: another stream of the same name has the same ARN and another time
   * @param shards        by id
+  * @param completeTo    all that arrived before is read, in ms by the service's clock; nothing where that isn't known
   */
-final case class StreamOffset(createdMillis: Long, shards: SortedMap[String, ShardProgress])
+final case class StreamOffset(
+    createdMillis: Long,
+    shards: SortedMap[String, ShardProgress],
+    completeTo: Option[Long] = None
+)
 
 object StreamOffset {
   val noShards: SortedMap[String, ShardProgress] = TreeMap.empty

@@ -5,7 +5,7 @@ import scala.util.control.NonFatal
 /** The offset's text in Spark's offset log.
   *
   * {{{
-  * {"version":1,"streams":{"arn:aws:kinesis:...":{"created":1700000000000,"shards":{
+  * {"version":1,"streams":{"arn:aws:kinesis:...":{"created":1700000000000,"completeTo":1700000500000,"shards":{
   *    "shardId-000000000000":"4959...",                                   read up to this record
   *    "shardId-000000000001":{"from":"TRIM_HORIZON","to":"4959..."}}}}}   first named here, began at "from"
   * }}}
@@ -17,8 +17,13 @@ object OffsetJson {
 
   def write(offset: KinesisOffset): String = {
     val streams = offset.streams.toSeq.sortBy(_._1.text).map { case (arn, stream) =>
-      val shards = stream.shards.toSeq.map { case (id, progress) => id -> writeProgress(progress) }
-      arn.text -> ujson.Obj("created" -> ujson.Num(stream.createdMillis.toDouble), "shards" -> ujson.Obj.from(shards))
+      val shards   = stream.shards.toSeq.map { case (id, progress) => id -> writeProgress(progress) }
+      val complete = stream.completeTo.map(to => "completeTo" -> ujson.Num(to.toDouble))
+      arn.text -> ujson.Obj.from(
+        Seq("created" -> ujson.Num(stream.createdMillis.toDouble)) ++ complete ++ Seq(
+          "shards" -> ujson.Obj.from(shards)
+        )
+      )
     }
     ujson.write(ujson.Obj("version" -> Version, "streams" -> ujson.Obj.from(streams)))
   }
@@ -49,6 +54,7 @@ object OffsetJson {
       KinesisOffset(root("streams").obj.map { case (arn, stream) =>
         val shards = stream("shards").obj.map { case (id, progress) => id -> readProgress(id, progress) }
         StreamArn(arn) -> StreamOffset(stream("created").num.toLong, shards)
+          .copy(completeTo = stream.obj.get("completeTo").map(_.num.toLong))
       }.toMap)
     catch {
       case e: OffsetException => throw e

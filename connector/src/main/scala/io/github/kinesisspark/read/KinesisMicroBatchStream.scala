@@ -50,6 +50,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     Alignment(options.admission.maxShardSkew.map(_.toMillis))
   )
   private val beginnings = scala.collection.mutable.HashMap.empty[StreamArn, Vector[(String, ShardPosition)]]
+  private val retention  = new RetentionWatch(catalog)
   private val minimum    = new BatchMinimum(System.nanoTime())
   private var metrics    = SourceMetrics.none
   private var bounds     = Option.empty[AvailableNow]
@@ -76,8 +77,9 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     catalog.refreshIfDue()
     val frontier = frontierAt(from)
     val lost     = loseOrFail(frontier)
-    val limits   = AdmissionLimits.fromSpark(limit)
-    val tips     = readers.awaitTips(
+    checkRetention(from)
+    val limits = AdmissionLimits.fromSpark(limit)
+    val tips   = readers.awaitTips(
       frontier,
       without = shard => lost.contains(shard) || bounds.exists(_.isDone(shard)),
       patience(frontier)
@@ -94,9 +96,11 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       bounds.foreach(_.taken(cuts))
       val moved = cuts.view.mapValues(_.position).toMap ++ lost.map(_ -> ShardPosition.ShardEnd)
       metrics = metrics.next(tips, cuts, readers.totals, publishing.calls)
-      if (frontier.hasNewStreams || moved.exists { case (shard, to) => !frontier.reading.get(shard).contains(to) }) {
+      lazy val end = retention.complete(frontier.end(moved), frontier.reading, tips, cuts)
+      val hasMoved = moved.exists { case (shard, to) => !frontier.reading.get(shard).contains(to) }
+      if (frontier.hasNewStreams || hasMoved || retention.isDue(from, end)) {
         minimum.batchPlanned(System.nanoTime())
-        remember(KinesisSourceOffset(frontier.end(moved)))
+        remember(KinesisSourceOffset(end))
       } else start
     }
   }
@@ -111,6 +115,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     val to = offsetOf(end)
     // After a restart this comes first, before anybody looked at the checkpoint.
     catalog.accept(to)
+    checkRetention(offsetOf(start))
     val ranges   = former.readable(offsetOf(start).rangesTo(to), to)
     val hashKeys = if (options.deaggregate) hashKeysOf(ranges) else Map.empty[ShardKey, HashKeyRange]
     readers
@@ -172,19 +177,33 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     shards.map(shard => shard -> known.getOrElse(shard, HashKeyRange.all)).toMap
   }
 
+  private def checkRetention(from: KinesisOffset): Unit =
+    retention.gapsOnce(from).foreach { case (stream, gap) =>
+      lose(
+        s"$stream: records that arrived between ${gap.from} and ${gap.until} and were not read, if there were any, are past " +
+          s"the stream's retention of ${catalog.retention(stream).toHours} hours",
+        "the oldest that are left"
+      )
+    }
+
   private def loseOrFail(frontier: Frontier): Vector[ShardKey] = {
     val lost = frontier.lost
-    if (lost.nonEmpty) {
-      val what =
-        s"${lost.mkString(", ")}: not read to the end and no longer listed, so that records past retention are lost"
-      if (options.failOnDataLoss)
-        throw new KinesisException(
-          DataLoss.ErrorClass,
-          s"$what. Set failOnDataLoss to false to go on with their children, and raise the stream's retention."
-        )
-      log.warn("{}; going on, as failOnDataLoss is false", what)
-    }
+    if (lost.nonEmpty)
+      lose(
+        s"${lost.mkString(", ")}: not read to the end and no longer listed, so that records past retention are lost",
+        "their children"
+      )
     lost
+  }
+
+  /** @param rest what there is to go on with */
+  private def lose(what: String, rest: String): Unit = {
+    if (options.failOnDataLoss)
+      throw new KinesisException(
+        DataLoss.ErrorClass,
+        s"$what. Set failOnDataLoss to false to go on with $rest, and raise the stream's retention."
+      )
+    log.warn("{}; going on, as failOnDataLoss is false", what)
   }
 
   private def patience(frontier: Frontier): Duration =

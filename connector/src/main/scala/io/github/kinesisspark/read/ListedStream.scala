@@ -22,12 +22,17 @@ import io.github.kinesisspark.read.shard.StreamAccess
 final class ListedStream private (
     val arn: StreamArn,
     val createdMillis: Long,
+    val retention: FiniteDuration,
     val access: StreamAccess,
     startingPosition: StartingPosition,
     directory: StreamDirectory,
     lease: ClientLease
 ) extends AutoCloseable {
+  import ListedStream._
+
   private val log = LoggerFactory.getLogger(classOf[ListedStream])
+
+  @volatile private var clock = ServiceTime(0, 0)
 
   private val knowledge  = new AtomicReference(ShardKnowledge(list(), System.nanoTime()))
   private var listedAt   = System.nanoTime()
@@ -46,6 +51,9 @@ final class ListedStream private (
 
   /** In ms, as the service tells it. */
   def serviceTime(): Long = directory.listShards(arn, ShardFilter.All).serviceTimeMillis
+
+  /** The same as far as it can be told without asking. */
+  def now: Long = clock.at(System.nanoTime())
 
   /** Lists beside the caller if so much time has passed. */
   def refreshAfter(interval: FiniteDuration): Unit =
@@ -93,10 +101,19 @@ final class ListedStream private (
         log.warn("the shards of {} could not be listed, the last listing stays in force: {}", arn, e.getMessage, "")
     }
 
-  private def list(): Vector[Shard] = directory.listShards(arn, ShardFilter.All).shards
+  private def list(): Vector[Shard] = {
+    val listing = directory.listShards(arn, ShardFilter.All)
+    clock = ServiceTime(listing.serviceTimeMillis, System.nanoTime())
+    listing.shards
+  }
 }
 
 object ListedStream {
+
+  /** The service's clock, in ms since 1970, at a time of `System.nanoTime`. */
+  private final case class ServiceTime(millis: Long, asOfNanos: Long) {
+    def at(nanos: Long): Long = millis + (nanos - asOfNanos).nanos.toMillis
+  }
 
   /** Describes the stream and lists its shards.
     *
@@ -111,6 +128,7 @@ object ListedStream {
       new ListedStream(
         description.arn,
         description.createdMillis,
+        description.retentionHours.hours,
         StreamAccess(options.client, region),
         options.startingPosition,
         directory,

@@ -2,6 +2,8 @@ package io.github.kinesisspark.read
 
 import java.time.Instant
 
+import scala.concurrent.duration.FiniteDuration
+
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.config.SourceOptions
@@ -24,6 +26,10 @@ final class ShardCatalog(options: SourceOptions) extends AutoCloseable {
   private var warned = Set.empty[StreamArn]
 
   def reads(arn: StreamArn): Boolean = byArn.contains(arn)
+
+  /** The stream's part of what is known of time: its service's clock in ms since 1970, and how long it keeps records. */
+  def now(arn: StreamArn): Long                 = byArn(arn).now
+  def retention(arn: StreamArn): FiniteDuration = byArn(arn).retention
 
   def lineage(arn: StreamArn): Lineage = byArn(arn).lineage
 

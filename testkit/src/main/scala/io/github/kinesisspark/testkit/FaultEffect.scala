@@ -50,6 +50,9 @@ object FaultEffect {
   /** An error inside the subscription, in place of the event; it ends with it. */
   final case class ErrorEvent(code: String, message: String = "Injected fault") extends EventFault
 
+  /** In place of the event comes one without records that says there is more to come; the event comes next. */
+  final case class EmptyEvent(millisBehindLatest: Long) extends EventFault
+
   /** The event, and all after it, come later, by the service's clock. */
   final case class DelayEvent(by: FiniteDuration) extends EventFault
 

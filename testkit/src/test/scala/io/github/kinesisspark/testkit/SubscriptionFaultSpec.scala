@@ -160,6 +160,20 @@ class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
       sub.texts(2) shouldBe Vector("1", "2")
     }
 
+    it("comes after one that is empty, from which a reader can go on as well") {
+      val (stream, arn) = prepared()
+      server.streams.put(stream, "k", "2")
+      plan(FaultEffect.EmptyEvent(7000))
+      val sub   = subscribe(arn)
+      val empty = sub.event()
+      empty.records.isEmpty shouldBe true
+      empty.millisBehindLatest shouldBe 7000
+      sub.texts(2) shouldBe Vector("1", "2")
+      sub.cancel()
+      later()
+      subscribe(arn, following(empty.continuationSequenceNumber)).texts(2) shouldBe Vector("1", "2")
+    }
+
     it("comes garbled, and the client notices") {
       val (_, arn) = prepared()
       plan(FaultEffect.CorruptFrame)

@@ -63,7 +63,7 @@ final case class Frontier(start: KinesisOffset, streams: Map[StreamArn, Frontier
       val after = before.transform((id, p) => ShardProgress(moved.getOrElse(ShardKey(arn, id), p.position))) ++
         entering(arn).map { case (id, p) => id -> p.copy(position = moved.getOrElse(ShardKey(arn, id), p.position)) }
       val retired = stream.lineage.retiring(after).filter(before.get(_).exists(_.position == ShardEnd))
-      arn -> new StreamOffset(stream.createdMillis, after -- retired)
+      arn -> new StreamOffset(stream.createdMillis, after -- retired, start.streams.get(arn).flatMap(_.completeTo))
     }
   )
 

@@ -120,6 +120,7 @@ final class ShardReader(
       reached = time.reached,
       starved = buffer.records == 0 && memory.isShort,
       millisBehind = lastAnswer.map(_.millisBehind),
+      millisSinceAnswer = lastAnswer.map(a => (System.nanoTime() - a.asOfNanos) / 1000000),
       failure = failure,
       children = children
     )
@@ -164,6 +165,7 @@ object ShardReader {
   * @param reached       what arrived before it is read; in ms by the service's clock, nothing before the first record
   * @param starved       it has nothing, and can't read before others give memory back
   * @param millisBehind  how far `position` is behind the newest record of the shard; nothing before the first answer
+  * @param millisSinceAnswer how long ago that was so
   * @param children      of a shard that is read to its end, where the service told them
   */
 final case class ShardTip(
@@ -176,12 +178,26 @@ final case class ShardTip(
     reached: Option[Long],
     starved: Boolean,
     millisBehind: Option[Long],
+    millisSinceAnswer: Option[Long],
     failure: Option[ReaderFailure],
     children: Vector[Shard]
 ) {
 
   /** All of it as a batch's part. */
   def all: RecordBuffer.Cut = RecordBuffer.Cut(position, records, bytes, newestArrival, nextArrival = None)
+
+  /** Up to when all that arrived is read after a batch that takes this part; in ms by the service's clock, as far as it is known.
+    *
+    * @param serviceMillis that clock, now
+    */
+  def completeTo(part: RecordBuffer.Cut, serviceMillis: Long): Option[Long] = {
+    val isAll = part.position == position && position != ShardPosition.ShardEnd
+    val asked = for {
+      behind <- millisBehind if isAll
+      ago    <- millisSinceAnswer
+    } yield serviceMillis - ago - behind
+    (asked ++ part.newestArrival).maxOption
+  }
 }
 
 /** Why a reader ended, in texts alone: its cause may not survive the way from an executor to the driver. */

@@ -79,15 +79,16 @@ final class FanOutFaultsSpec
       val stream = newStream(shards = 1)
       val at     = checkpoint()
       val log    = new BatchLog
-      underFault(FaultRule(PlaceHeld(4.seconds), stream = Some(stream.name))) {
+      underFault(FaultRule(PlaceHeld(1.hour), stream = Some(stream.name))) {
         val first = put(stream, "first", 50)
         running(load(stream, "efo.deregisterOnStop" -> "false"), at)(log.add)(_ =>
           eventually(log.rows.size shouldBe 50)
         )
         val second = put(stream, "second", 50)
         running(load(stream, "efo.deregisterOnStop" -> "false"), at)(log.add) { query =>
-          eventually(log.texts.sorted shouldBe (first ++ second).sorted)
           eventually(metric(query, "subscriptionsRefused") should be > 0L)
+          serverClock.advance(java.time.Duration.ofHours(1))
+          eventually(log.texts.sorted shouldBe (first ++ second).sorted)
         }
       }
     }
@@ -121,6 +122,11 @@ final class FanOutFaultsSpec
 
     it("an event lacks its continuation, which alone is no end") {
       everyRecordOnceUnder(ContinuationMissing, Every(4))
+    }
+
+    it("events are empty although there is more") {
+      everyRecordOnceUnder(EmptyEvent(60000), First(8))
+      everyRecordOnceUnder(EmptyEvent(60000), Every(2))
     }
 
     it("a subscription goes silent, and nobody says so") {
@@ -198,6 +204,10 @@ final class FanOutFaultsSpec
     it("that comes without a word or not at all is found by polling, once the listing shows the shard closed") {
       acrossSplit(stream => Seq(FaultRule(EndWithheld, stream = Some(stream.name))))
       acrossSplit(stream => Seq(FaultRule(EndWithContinuation, stream = Some(stream.name))))
+    }
+
+    it("is not taken for one where events before it are empty") {
+      acrossSplit(stream => Seq(FaultRule(EmptyEvent(60000), stream = Some(stream.name), occurrence = Every(2))))
     }
   }
 

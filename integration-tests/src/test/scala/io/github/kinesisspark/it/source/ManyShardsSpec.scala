@@ -5,13 +5,15 @@ import scala.jdk.CollectionConverters._
 
 import org.scalatest.time.{Seconds, Span}
 
+import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.testkit.{KinesisServerConfig, SubscriptionSettings}
 
 /** A subscription for each of a thousand shards in one executor. They live 20 s here, so that all of them are renewed while
   * the test looks on.
   */
 final class ManyShardsSpec
-    extends TestkitSuite(KinesisServerConfig(subscriptions = SubscriptionSettings(life = 20.seconds))) {
+    extends TestkitSuite(KinesisServerConfig(subscriptions = SubscriptionSettings(life = 20.seconds)))
+    with OneHotShard {
   import ManyShardsSpec._
 
   override protected def mode: Mode = Mode.FanOut
@@ -38,6 +40,7 @@ final class ManyShardsSpec
         withClue(s"$base at 4 shards, $readerThreads at $Shards: ")(readerThreads should be <= base + Spare)
         val metrics = query.lastProgress.sources.head.metrics
         metrics.get("subscriptionsFailed") shouldBe "0"
+        oneHot(stream, all)
       }
       // One call a second for each shard at most, and not all in one moment.
       val starts = kinesis.calls.recent.filter(c => c.action == "SubscribeToShard" && c.stream.contains(stream.name))
@@ -49,20 +52,43 @@ final class ManyShardsSpec
     }
   }
 
-  private def put1(stream: String, shard: String, prefix: String): String = {
-    val text = s"$prefix-$shard"
-    kinesis.streams.putInto(stream, shard, "key", text.getBytes)
-    text
-  }
-
   /** Of the connector and the SDK beneath it; Spark's and the server's own come and go. */
   private def readerThreads: Int = Thread.getAllStackTraces.keySet.asScala
     .count(t => Seq("kinesis-shard-readers", "aws-java-sdk", "sdk-async-response").exists(t.getName.startsWith))
 }
 
 object ManyShardsSpec {
-  private val Shards = 1000
+  val Shards = 1000
 
   /** Netty's pools grow to their fixed sizes. */
   private val Spare = 8
+}
+
+/** The same by polling: each of them is asked about once a second. */
+final class ManyShardsPollingSpec extends TestkitSuite with OneHotShard {
+  describe("a thousand shards that are polled") {
+    it("are idle but for one, which is read all the same") {
+      val stream = newStream(shards = ManyShardsSpec.Shards)
+      val log    = new BatchLog
+      running(load(stream), checkpoint())(log.add)(_ => oneHot(stream, log))
+    }
+  }
+}
+
+/** One shard gets much, the others nothing. */
+trait OneHotShard extends TestkitSuite {
+  protected def oneHot(stream: TestStream, log: BatchLog): Unit = {
+    val shards   = kinesis.streams.shards(stream.name)
+    val hot      = shards(shards.size / 2).id
+    val before   = log.rows.size
+    val expected = (1 to 5000).map(i => put1(stream.name, hot, s"hot-$i"))
+    eventually(log.rows.size shouldBe before + expected.size)
+    log.texts.drop(before) shouldBe expected
+  }
+
+  protected def put1(stream: String, shard: String, prefix: String): String = {
+    val text = s"$prefix-$shard"
+    kinesis.streams.putInto(stream, shard, "key", text.getBytes)
+    text
+  }
 }

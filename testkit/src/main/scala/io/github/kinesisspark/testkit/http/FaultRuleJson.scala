@@ -17,7 +17,7 @@ import scala.util.Try
   * Of a call: `serviceCode` (code, message, status), `httpStatus` (status), `delay` (millis), `reset` (at: `beforeCall`,
   * `afterCall` or `insideBody`), `truncatedBody`, `garbageBody`, `refuseEntries` (share, code), `emptyAnswer`
   * (millisBehindLatest), `clockSkew` (millis). Of a subscription's event, after the first `afterEvents` of it if the rule
-  * has that: `errorEvent` (code, message), `delayEvent` (millis), `resetStream`, `resetConnection`, `silence`,
+  * has that: `errorEvent` (code, message), `emptyEvent` (millisBehindLatest), `delayEvent` (millis), `resetStream`, `resetConnection`, `silence`,
   * `abruptEnd`, `corruptFrame`, `continuationMissing`; of its last one: `endWithContinuation`, `endWithheld`. Of a client
   * that leaves: `placeHeld` (millis).
   */
@@ -76,6 +76,7 @@ private[testkit] object FaultRuleJson {
     case "httpStatus"    => Right(FaultEffect.HttpStatus(json.path("status").asInt(503)))
     case "delay"         => Right(FaultEffect.Delay(json.path("millis").asLong.millis))
     case "emptyAnswer"   => Right(FaultEffect.EmptyAnswer(json.path("millisBehindLatest").asLong(1000)))
+    case "emptyEvent"    => Right(FaultEffect.EmptyEvent(json.path("millisBehindLatest").asLong(1000)))
     case "clockSkew"     => Right(FaultEffect.ClockSkew(json.path("millis").asLong.millis))
     case "refuseEntries" =>
       Right(
@@ -98,6 +99,7 @@ private[testkit] object FaultRuleJson {
       case FaultEffect.HttpStatus(status)         => json.put("type", "httpStatus").put("status", status)
       case FaultEffect.Delay(by)                  => json.put("type", "delay").put("millis", by.toMillis)
       case FaultEffect.EmptyAnswer(behind)        => json.put("type", "emptyAnswer").put("millisBehindLatest", behind)
+      case FaultEffect.EmptyEvent(behind)         => json.put("type", "emptyEvent").put("millisBehindLatest", behind)
       case FaultEffect.ClockSkew(by)              => json.put("type", "clockSkew").put("millis", by.toMillis)
       case FaultEffect.RefuseEntries(share, code) =>
         json.put("type", "refuseEntries").put("share", share).put("code", code)

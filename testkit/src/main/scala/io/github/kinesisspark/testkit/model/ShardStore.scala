@@ -110,6 +110,15 @@ final private[testkit] class ShardStore(val info: ShardInfo, incarnation: Int, s
     }
   }
 
+  /** An event without records that moves nothing, though there is more to come.
+    *
+    * @param behind what it says of that, in ms
+    */
+  def emptyEvent(position: ReadPosition, behind: Long, now: Long): Event = synchronized {
+    val before = resolve(position, now).getOrElse(nextOrdinal) - 1
+    Event(RecordLog.Slices.empty, number(math.max(0, before), now), None, behind, last = false)
+  }
+
   /** Where an iterator that is asked for now begins; none if its quota is used up. */
   def positionOf(start: StartingPoint, now: Long): Option[ReadPosition] = synchronized {
     Option.when(takeIterator(now))(begin(start, now))

@@ -29,6 +29,10 @@ private[testkit] object EventFaults {
       .getOrElse(Turn.Say(said))
   }
 
+  /** How far an event that comes empty in its place says to be behind, in ms. */
+  def emptyFor(faults: Vector[EventFault]): Option[Long] =
+    faults.collectFirst { case FaultEffect.EmptyEvent(behind) => behind }
+
   /** How much later it comes. */
   def delayMillis(faults: Vector[EventFault]): Long =
     faults.collect { case FaultEffect.DelayEvent(by) => by.toMillis }.sum

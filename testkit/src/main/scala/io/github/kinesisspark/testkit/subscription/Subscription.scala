@@ -120,8 +120,9 @@ final private[testkit] class Subscription(
   private def tell(now: Long): Turn = phase match {
     case Phase.Late(turn, _) => turn
     case _                   =>
-      val event  = store.event(position, settings.maxEventRecords, settings.maxEventBytes, now, stream.horizon)
-      val faults = struck[EventFault](FaultMoment.Event(told.events + 1, event.last))
+      val next   = store.event(position, settings.maxEventRecords, settings.maxEventBytes, now, stream.horizon)
+      val faults = struck[EventFault](FaultMoment.Event(told.events + 1, next.last))
+      val event  = EventFaults.emptyFor(faults).fold(next)(store.emptyEvent(position, _, now))
       val turn   = EventFaults.play(written(event), event.continuation, faults)
       val delay  = EventFaults.delayMillis(faults)
       event.lastOrdinal.foreach(ordinal => position = ReadPosition.AtOrdinal(ordinal + 1))

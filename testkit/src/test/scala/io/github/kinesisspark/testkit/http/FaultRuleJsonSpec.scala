@@ -22,6 +22,7 @@ class FaultRuleJsonSpec extends AnyFunSpec with Matchers {
     FaultEffect.GarbageBody,
     FaultEffect.RefuseEntries(0.25, "InternalFailure"),
     FaultEffect.EmptyAnswer(77),
+    FaultEffect.EmptyEvent(78),
     FaultEffect.ClockSkew(-10.minutes),
     FaultEffect.ErrorEvent("KMSThrottlingException", "why"),
     FaultEffect.DelayEvent(3.seconds),

@@ -1,0 +1,70 @@
+package io.github.kinesisspark.read
+
+import io.github.kinesisspark.position.{KinesisOffset, ShardKey, ShardPosition, StreamArn}
+import io.github.kinesisspark.read.plan.Completeness
+import io.github.kinesisspark.read.shard.{RecordBuffer, ShardTip}
+
+/** Whether a query keeps up with the retention of its streams: writes into its offsets up to when they are complete, and holds
+  * that against retention when a run begins.
+  *
+  * @see [[Completeness]] why only the time can tell
+  */
+final class RetentionWatch(catalog: ShardCatalog) {
+  private var known     = Completeness()
+  private var isChecked = false
+
+  /** Asked before anything is read: what an offset had not read and may be gone, by stream. Tells it once. */
+  def gapsOnce(from: KinesisOffset): Map[StreamArn, Completeness.Gap] =
+    if (isChecked) Map.empty
+    else {
+      isChecked = true
+      for {
+        (arn, stream) <- from.streams if catalog.reads(arn)
+        to            <- stream.completeTo
+        gap           <- gap(arn, to)
+      } yield arn -> gap
+    }
+
+  /** A batch's end with the times up to which it is complete.
+    *
+    * @param reading where the batch's shards begin
+    */
+  def complete(
+      end: KinesisOffset,
+      reading: collection.Map[ShardKey, ShardPosition],
+      tips: Map[ShardKey, ShardTip],
+      cuts: Map[ShardKey, RecordBuffer.Cut]
+  ): KinesisOffset = {
+    def read(shard: ShardKey) = for {
+      tip  <- tips.get(shard)
+      cut  <- cuts.get(shard)
+      time <- tip.completeTo(cut, catalog.now(shard.stream))
+    } yield time
+    // What comes before the time that a query begins at is not wanted.
+    def begun(shard: ShardKey, at: ShardPosition) = Some(at).collect {
+      case ShardPosition.AtTimestamp(time) if gap(shard.stream, time).isEmpty => time
+    }
+    val told = for {
+      (shard, at) <- reading.iterator
+      time        <- read(shard).orElse(begun(shard, at))
+    } yield shard -> time
+    known = known.after(told.toMap, end)
+    known.tellIn(end)
+  }
+
+  /** Whether a batch is worth planning though it brings no record: it is long ago that an offset told its time. */
+  def isDue(from: KinesisOffset, end: => KinesisOffset): Boolean = {
+    val old = aging(from)
+    old.nonEmpty && old.exists(!aging(end).contains(_))
+  }
+
+  private def aging(offset: KinesisOffset): Set[StreamArn] =
+    offset.streams.iterator.collect {
+      case (arn, stream)
+          if stream.completeTo.exists(Completeness.isAging(_, catalog.now(arn), catalog.retention(arn))) =>
+        arn
+    }.toSet
+
+  private def gap(stream: StreamArn, completeTo: Long) =
+    Completeness.gap(completeTo, catalog.now(stream), catalog.retention(stream))
+}

@@ -1,0 +1,55 @@
+package io.github.kinesisspark.read.plan
+
+import java.time.Instant
+
+import scala.concurrent.duration.FiniteDuration
+
+import io.github.kinesisspark.position.{KinesisOffset, ShardKey}
+
+/** Up to when all that arrived in a shard is in the batches planned so far; in ms since 1970, by the service's clock.
+  *
+  * Kinesis reads on from a sequence number past retention as if nothing had been between it and the oldest record, and doesn't
+  * tell whether something was. The time tells: if the last batch knew all that arrived up to a time within retention, nothing is
+  * lost since.
+  */
+final case class Completeness(byShard: Map[ShardKey, Long] = Map.empty) {
+
+  /** With what a batch takes of its shards. Those that its end doesn't name any more are forgotten some time. */
+  def after(told: Map[ShardKey, Long], end: KinesisOffset): Completeness = {
+    val all    = byShard ++ told
+    val shards = end.streams.valuesIterator.map(_.shards.size).sum
+    Completeness(if (all.size < 2 * shards) all else all.filter { case (shard, _) => end.progress(shard).isDefined })
+  }
+
+  /** A batch's end with the time of each stream: the earliest of its shards. One that is read to its end counts until its
+    * children are in. What the last batch knew holds for all of them.
+    */
+  def tellIn(end: KinesisOffset): KinesisOffset = KinesisOffset(end.streams.map { case (arn, stream) =>
+    val known = stream.shards.keysIterator.map(id => byShard.get(ShardKey(arn, id)))
+    arn -> stream.copy(completeTo = (stream.completeTo ++ earliest(known)).maxOption)
+  })
+
+  /** Nothing if it isn't known of one. */
+  private def earliest(times: Iterator[Option[Long]]) =
+    times.reduceOption((a, b) => a.zip(b).map { case (x, y) => x.min(y) }).flatten
+}
+
+object Completeness {
+
+  /** Records that arrived within it and were not read yet, if there were any, are gone. */
+  final case class Gap(from: Instant, until: Instant)
+
+  /** @param completeTo of the last batch, in ms since 1970
+    * @param now        the service's clock, in ms since 1970
+    */
+  def gap(completeTo: Long, now: Long, retention: FiniteDuration): Option[Gap] = {
+    val oldest = now - retention.toMillis
+    Option.when(completeTo < oldest)(Gap(Instant.ofEpochMilli(completeTo), Instant.ofEpochMilli(oldest)))
+  }
+
+  /** Whether it is so old that an idle stream is worth a batch without records: a query that stood by all the time must not
+    * look like one that stood still.
+    */
+  def isAging(completeTo: Long, now: Long, retention: FiniteDuration): Boolean =
+    now - completeTo > retention.toMillis / 2
+}

@@ -1,0 +1,65 @@
+package io.github.kinesisspark.read.plan
+
+import java.time.Instant
+
+import scala.concurrent.duration._
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+import io.github.kinesisspark.Generators.shardId
+import io.github.kinesisspark.position._
+
+class CompletenessSpec extends AnyFunSpec with Matchers {
+  private val stream = StreamArn("arn:aws:kinesis:us-east-1:000000000000:stream/events")
+
+  private def key(n: Int) = ShardKey(stream, shardId(n))
+
+  private def offset(completeTo: Option[Long], shards: Int*) = {
+    val progress = shards.map(n => shardId(n) -> ShardProgress(ShardPosition.TrimHorizon))
+    KinesisOffset(Map(stream -> StreamOffset(1L, progress).copy(completeTo = completeTo)))
+  }
+
+  private def told(known: Completeness, end: KinesisOffset) = known.tellIn(end).streams(stream).completeTo
+
+  describe("a stream") {
+    it("is complete up to the earliest time of its shards, whenever they told it") {
+      val end   = offset(None, 0, 1)
+      val first = Completeness().after(Map(key(0) -> 500L), end)
+      told(first, end) shouldBe None
+      val both = first.after(Map(key(1) -> 300L), end)
+      told(both, end) shouldBe Some(300L)
+      told(both.after(Map(key(1) -> 900L), end), end) shouldBe Some(500L)
+    }
+
+    it("is never less complete than it was") {
+      val end = offset(Some(400L), 0, 1)
+      told(Completeness(), end) shouldBe Some(400L)
+      told(Completeness().after(Map(key(0) -> 500L), end), end) shouldBe Some(400L)
+      told(Completeness().after(Map(key(0) -> 500L, key(1) -> 300L), end), end) shouldBe Some(400L)
+    }
+
+    it("waits for the children of a shard that has ended, and forgets it with them in") {
+      val before = Completeness().after(Map(key(0) -> 500L, key(1) -> 900L), offset(None, 0, 1))
+      val during = offset(Some(500L), 0, 1, 2)
+      told(before, during) shouldBe Some(500L)
+      val after = offset(Some(500L), 1, 2)
+      told(before.after(Map(key(2) -> 800L), after), after) shouldBe Some(800L)
+    }
+
+    it("that has no shard knows what it knew")(told(Completeness(), offset(Some(7L))) shouldBe Some(7L))
+  }
+
+  describe("retention") {
+    it("leaves a gap where it doesn't reach back to what is complete") {
+      Completeness.gap(completeTo = 1000L, now = 61000L, retention = 1.minute) shouldBe None
+      Completeness.gap(completeTo = 1000L, now = 61001L, retention = 1.minute) shouldBe
+        Some(Completeness.Gap(Instant.ofEpochMilli(1000L), Instant.ofEpochMilli(1001L)))
+    }
+
+    it("makes a time old when half of it is gone") {
+      Completeness.isAging(completeTo = 0L, now = 30000L, retention = 1.minute) shouldBe false
+      Completeness.isAging(completeTo = 0L, now = 30001L, retention = 1.minute) shouldBe true
+    }
+  }
+}

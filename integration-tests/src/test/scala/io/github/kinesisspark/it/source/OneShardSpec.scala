@@ -1,0 +1,34 @@
+package io.github.kinesisspark.it.source
+
+import java.util.concurrent.ConcurrentLinkedQueue
+
+import scala.jdk.CollectionConverters._
+
+import org.scalatest.Suites
+
+/** One shard, and more cores than it has tasks for by itself. */
+final class OneShard(override protected val mode: Mode) extends TestkitSuite {
+  override def suiteName: String = s"One shard by $mode"
+  override def suiteId: String   = s"${getClass.getName}-$mode"
+
+  override protected def master: String = "local[8,4]"
+
+  describe("one shard on eight cores") {
+    it("gives work to all of them with minPartitions, in order, and to one without") {
+      val stream = newStream(shards = 1)
+      val texts  = put(stream, "r", 2000)
+      for (partitions <- Seq(1, 8)) {
+        val log   = new BatchLog
+        val tasks = new ConcurrentLinkedQueue[Int]
+        running(load(stream, "minPartitions" -> partitions.toString), checkpoint()) { (batch, id) =>
+          log.add(batch, id)
+          if (log.all.last._2.nonEmpty) tasks.add(batch.rdd.getNumPartitions): Unit
+        }(_ => eventually(log.rows.size shouldBe texts.size))
+        log.texts shouldBe texts
+        tasks.asScala.max shouldBe partitions
+      }
+    }
+  }
+}
+
+class OneShardSpec extends Suites(Mode.both.map(new OneShard(_)): _*)
