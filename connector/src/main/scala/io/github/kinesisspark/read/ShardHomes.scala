@@ -30,9 +30,6 @@ final class ShardHomes(idleTimeout: Option[FiniteDuration], bufferBytes: Long) {
 
   def shards: Iterable[ShardKey] = homes.keys
 
-  /** How many executors are alive, whether they read or not. */
-  def executors: Int = alive.size
-
   /** Those that read, and those that don't know yet that they read no more. */
   def toAsk: Vector[ExecutorId] = (reading ++ told).toVector.sortBy(_.id)
 

@@ -1,0 +1,91 @@
+package io.github.kinesisspark.read
+
+import scala.concurrent.duration._
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.position.ShardPosition.TrimHorizon
+import io.github.kinesisspark.read.plan._
+
+class ShardHomesSpec extends AnyFunSpec with Matchers {
+  private val Buffer = 256L << 20
+  private val Cores  = 2
+
+  private def executors(ids: Int*): Set[ExecutorId] = ids.map(n => ExecutorId("host", n.toString)).toSet
+  private def executor(id: Int): ExecutorId         = executors(id).head
+  private val shards                                = (0 until 12).map(shard)
+
+  private val keys     = BigInt(1) << 128
+  private val frontier = {
+    val listing = shards.zipWithIndex.map { case (s, n) =>
+      Shard(s.shardId, Nil, HashKeyRange(keys / 12 * n, keys / 12 * (n + 1) - 1), closed = false)
+    }
+    val beginning = listing.map(_.id -> TrimHorizon).toVector
+    Frontier(KinesisOffset.initial, Map(stream -> Frontier.Stream(1L, Lineage(listing), beginning)))
+  }
+
+  /** A planning: the readers are asked, and those of `deaf` don't answer. Tells who was asked. */
+  private def plan(homes: ShardHomes, alive: Set[ExecutorId], at: FiniteDuration, deaf: Set[ExecutorId] = Set.empty) = {
+    homes.settle(frontier, shards, alive, Cores, at.toNanos)
+    shards.foreach(s => homes.of(s).exists(alive) shouldBe true)
+    val asked = homes.toAsk.toSet
+    homes.heard(asked -- deaf)
+    asked
+  }
+
+  private def readers(homes: ShardHomes): Set[ExecutorId] = shards.flatMap(homes.of).toSet
+
+  describe("where executors stay") {
+    it("each reads, and one that is lost is not asked any more") {
+      val homes = new ShardHomes(idleTimeout = None, Buffer)
+      plan(homes, executors(1, 2, 3), at = 0.seconds) shouldBe executors(1, 2, 3)
+      readers(homes) shouldBe executors(1, 2, 3)
+      plan(homes, executors(1, 3), at = 1.second) shouldBe executors(1, 3)
+    }
+
+    it("shards move for what they carry, but not for what is little") {
+      val homes = new ShardHomes(idleTimeout = None, Buffer)
+      plan(homes, executors(1, 2), at = 0.seconds)
+      val before  = shards.map(homes.of)
+      val hot     = shards.filter(homes.of(_).contains(executor(1)))
+      def weigh() = homes.weigh(shards.map(s => s -> (if (hot.contains(s)) 100L << 20 else 0L)).toMap, nowNanos = 0)
+      weigh()
+      plan(homes, executors(1, 2), at = 1.second)
+      shards.map(homes.of) shouldBe before
+      plan(homes, executors(1, 2), at = 2.minutes)
+      val moved = hot.filter(homes.of(_).contains(executor(2)))
+      moved should not be empty
+      moved.size should be < hot.size
+    }
+  }
+
+  describe("where idle executors are removed") {
+    def homes = new ShardHomes(idleTimeout = Some(1.minute), Buffer)
+
+    it("no more of them read than the load is worth, and the others are left alone") {
+      val idle = homes
+      plan(idle, executors(1, 2, 3), at = 0.seconds) should have size 1
+      plan(idle, executors(1, 2, 3), at = 1.second) should have size 1
+    }
+
+    it(
+      "more of them read as soon as it is worth more; who reads no more is asked till it has heard so, then never again"
+    ) {
+      val busy = homes
+      plan(busy, executors(1, 2), at = 0.seconds)
+      busy.weigh(shards.map(_ -> (1L << 20)).toMap, nowNanos = 1.second.toNanos)
+      plan(busy, executors(1, 2), at = 1.second) shouldBe executors(1, 2)
+      readers(busy) shouldBe executors(1, 2)
+      // Quiet again: it shrinks after a minute of that.
+      plan(busy, executors(1, 2), at = 20.seconds) should have size 2
+      val deaf = executors(1, 2)
+      plan(busy, executors(1, 2), at = 81.seconds, deaf) shouldBe executors(1, 2)
+      readers(busy) should have size 1
+      plan(busy, executors(1, 2), at = 82.seconds) shouldBe executors(1, 2)
+      plan(busy, executors(1, 2), at = 83.seconds) shouldBe readers(busy)
+    }
+  }
+}
