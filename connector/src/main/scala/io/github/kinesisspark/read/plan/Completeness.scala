@@ -14,9 +14,9 @@ import io.github.kinesisspark.position.{KinesisOffset, ShardKey}
   */
 final case class Completeness(byShard: Map[ShardKey, Long] = Map.empty) {
 
-  /** With what a batch takes of its shards. Those that its end doesn't name any more are forgotten some time. */
+  /** With what a batch takes of its shards. No shard goes back, whatever the clock seems to say. Those that its end doesn't name any more are forgotten some time. */
   def after(told: Map[ShardKey, Long], end: KinesisOffset): Completeness = {
-    val all    = byShard ++ told
+    val all    = byShard ++ told.map { case (shard, time) => shard -> time.max(byShard.getOrElse(shard, time)) }
     val shards = end.streams.valuesIterator.map(_.shards.size).sum
     Completeness(if (all.size < 2 * shards) all else all.filter { case (shard, _) => end.progress(shard).isDefined })
   }

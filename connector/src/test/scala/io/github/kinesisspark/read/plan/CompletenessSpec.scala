@@ -37,6 +37,8 @@ class CompletenessSpec extends AnyFunSpec with Matchers {
       told(Completeness(), end) shouldBe Some(400L)
       told(Completeness().after(Map(key(0) -> 500L), end), end) shouldBe Some(400L)
       told(Completeness().after(Map(key(0) -> 500L, key(1) -> 300L), end), end) shouldBe Some(400L)
+      val later = Completeness().after(Map(key(0) -> 500L), end).after(Map(key(0) -> 100L, key(1) -> 600L), end)
+      told(later, end) shouldBe Some(500L)
     }
 
     it("waits for the children of a shard that has ended, and forgets it with them in") {

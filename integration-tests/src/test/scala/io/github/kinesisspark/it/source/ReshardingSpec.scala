@@ -251,8 +251,8 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
             split(stream, 0)
             clock.advance(Duration.ofHours(49))
           }
-        val quickly = "efo.subscribeToShard.backoff.base" -> "10ms"
-        val query   = start(stream, checkpoint(), log, rarely, quickly, "failOnDataLoss" -> (!tolerant).toString)
+        val soon  = "efo.subscribeToShard.maxRetries" -> "1"
+        val query = start(stream, checkpoint(), log, rarely, soon, "failOnDataLoss" -> (!tolerant).toString)
         try {
           expire(query)
           if (tolerant) {
@@ -272,19 +272,18 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
       split(stream, 0)
       val second = put(stream, "second", 20)
       def asked  = Seq("GetShardIterator", "SubscribeToShard").map(kinesis.calls.count(_, stream.name, parent)).sum
-      def late(prefix: String)    = put(stream, prefix, 20)
       val (expected, askedBefore) = running(load(stream, "shardDiscoveryInterval" -> "500ms"), at)(log.add) { _ =>
         eventually(log.texts.sorted shouldBe (first ++ second).sorted)
         val before = asked
         clock.advance(Duration.ofHours(49))
         eventually(stream.shards().map(_.shardId) should not contain parent)
-        val all = first ++ second ++ late("third")
+        val all = first ++ second ++ put(stream, "third", 20)
         eventually(log.texts.sorted shouldBe all.sorted)
         awaitCommit(at, log)
         (all, before)
       }
       running(load(stream), at)(log.add) { _ =>
-        val all = expected ++ late("fourth")
+        val all = expected ++ put(stream, "fourth", 20)
         eventually(log.texts.sorted shouldBe all.sorted)
       }
       asked shouldBe askedBefore
@@ -375,7 +374,6 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
       log.texts.map(_.length) shouldBe sizes :+ 0
     }
   }
-
 }
 
 class ReshardingSpec extends Suites(Mode.both.map(new Resharding(_)): _*)
