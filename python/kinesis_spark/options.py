@@ -6,13 +6,18 @@ together. Checked here is what can be known without AWS, so that a mistake shows
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import get_args
-from urllib.parse import urlsplit
 
+from kinesis_spark._checks import (
+    as_tuple,
+    require_boolean,
+    require_credentials,
+    require_place,
+    require_stream_arn,
+    require_stream_name,
+)
 from kinesis_spark._declare import (
     boolean,
     comma_list,
@@ -22,7 +27,6 @@ from kinesis_spark._declare import (
     require,
     require_count,
     require_duration,
-    require_match,
 )
 from kinesis_spark.credentials import AssumedRole, Credentials, DefaultCredentials
 from kinesis_spark.errors import InvalidOptionError
@@ -32,9 +36,6 @@ from kinesis_spark.position import StartingPosition
 # One answer of GetRecords is 10 MB at most; a smaller buffer would hold none while the next arrives.
 _LEAST_BUFFER = 16 * 1024 * 1024
 _LEAST_DISCOVERY = timedelta(milliseconds=100)
-_REGION = re.compile(r"[a-z]{2,}(-[a-z0-9]+)*-[0-9]+")
-_STREAM_NAME = re.compile(r"[\w.-]{1,128}", re.ASCII)
-_STREAM_ARN = re.compile(r"arn:[\w-]+:kinesis:[a-z0-9-]+:\d{12}:stream/[\w.-]{1,128}", re.ASCII)
 
 
 class SparkOptions(dict[str, str]):
@@ -75,8 +76,8 @@ class StreamOptions:
     role: AssumedRole | None = None
 
     def __post_init__(self) -> None:
-        _require_stream_name("stream", self.stream)
-        _require_place(self.region, self.endpoint)
+        require_stream_name("stream", self.stream)
+        require_place(self.region, self.endpoint)
         if self.starting_position is not None:
             _require_position(self.starting_position)
 
@@ -145,12 +146,11 @@ class KinesisOptions:
 
     def __post_init__(self) -> None:
         self._check_streams()
-        _require_place(self.region, self.endpoint)
+        require_place(self.region, self.endpoint)
         _require_position(self.starting_position)
         self._check_record_publisher()
-        boolean_given = isinstance(self.fail_on_data_loss, bool)
-        require(boolean_given, "fail_on_data_loss", self.fail_on_data_loss, "True or False")
-        self._check_credentials()
+        require_boolean("fail_on_data_loss", self.fail_on_data_loss)
+        require_credentials(self.credentials, self.role)
         require_count("max_records_per_trigger", self.max_records_per_trigger)
         require_count("max_bytes_per_trigger", self.max_bytes_per_trigger)
         require_count("min_records_per_trigger", self.min_records_per_trigger)
@@ -171,8 +171,8 @@ class KinesisOptions:
         return SparkOptions(options)
 
     def _check_streams(self) -> None:
-        names = _as_tuple(self.stream_name)
-        arns = _as_tuple(self.stream_arn)
+        names = as_tuple(self.stream_name)
+        arns = as_tuple(self.stream_arn)
         if bool(names) == bool(arns):
             found = "both were" if names else "neither was"
             raise InvalidOptionError(
@@ -180,12 +180,9 @@ class KinesisOptions:
                 "or ARNs, which carry theirs."
             )
         for name in names:
-            _require_stream_name("stream_name", name)
+            require_stream_name("stream_name", name)
         for arn in arns:
-            valid = isinstance(arn, str) and _STREAM_ARN.fullmatch(arn) is not None
-            require(
-                valid, "stream_arn", arn, "a stream's ARN, like arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
-            )
+            require_stream_arn("stream_arn", arn)
         self._check_per_stream({*names, *(arn.rpartition("/")[2] for arn in arns)})
 
     def _check_record_publisher(self) -> None:
@@ -194,7 +191,7 @@ class KinesisOptions:
         require(isinstance(publisher, get_args(RecordPublisher)), "record_publisher", publisher, expected)
         if not isinstance(publisher, EnhancedFanOut):
             return
-        names, arns = _as_tuple(self.stream_name), _as_tuple(self.stream_arn)
+        names, arns = as_tuple(self.stream_name), as_tuple(self.stream_arn)
         consumed = {stream_of(arn) for arn in publisher.consumer_arns}
         strange = [arn for arn in consumed if arn not in arns and arn.rpartition("/")[2] not in names]
         require(
@@ -208,13 +205,6 @@ class KinesisOptions:
                 "consumer_name and a registration other than none."
             )
 
-    def _check_credentials(self) -> None:
-        kinds = get_args(Credentials)
-        expected = f"one of {', '.join(kind.__name__ for kind in kinds)}"
-        require(isinstance(self.credentials, kinds), "credentials", type(self.credentials).__name__, expected)
-        valid = self.role is None or isinstance(self.role, AssumedRole)
-        require(valid, "role", type(self.role).__name__, "an AssumedRole, or None")
-
     def _check_per_stream(self, names: set[str]) -> None:
         for stream in self.per_stream:
             found = stream.stream
@@ -223,38 +213,10 @@ class KinesisOptions:
             )
 
 
-def _as_tuple(value: str | Sequence[str] | None) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else tuple(value)
-
-
-def _require_stream_name(field: str, name: object) -> None:
-    require_match(field, name, _STREAM_NAME, "a stream's name: 1 to 128 letters, digits, '_', '.' or '-'")
-
-
 def _require_position(position: object) -> None:
     valid = isinstance(position, StartingPosition)
     expected = "a StartingPosition, like StartingPosition.trim_horizon()"
     require(valid, "starting_position", position, expected)
-
-
-def _require_place(region: str | None, endpoint: str | None) -> None:
-    if region is not None:
-        require_match("region", region, _REGION, "the name of an AWS region, like eu-west-1")
-    if endpoint is not None:
-        expected = "a URL of scheme, host and perhaps port, like http://127.0.0.1:4567"
-        require(isinstance(endpoint, str) and _is_endpoint(endpoint), "endpoint", endpoint, expected)
-
-
-def _is_endpoint(text: str) -> bool:
-    try:
-        url = urlsplit(text)
-        port_is_right = url.port is None or url.port > 0
-    except ValueError:
-        return False
-    bare = url.path in ("", "/") and not (url.query or url.fragment or url.username)
-    return url.scheme in ("http", "https") and bool(url.hostname) and bare and port_is_right
 
 
 __all__ = ["KinesisOptions", "SparkOptions", "StreamOptions"]

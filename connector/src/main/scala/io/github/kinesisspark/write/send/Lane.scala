@@ -9,17 +9,19 @@ import scala.collection.immutable.Queue
   *
   * | answer to a turn | share | next turn |
   * |---|---|---|
-  * | some refused | times the part that was taken, between 1/2 and 19/20 | after a wait with full jitter as well |
+  * | some refused | times the part that was taken, between 1/2 and 19/20, plus 1/50 | after a wait with full jitter as well |
   * | all taken, the n-th time in a row | n/20 more | when the turn has paid for itself |
   * | the share has reached 8 | no lane any more | |
   *
   * It is AIMD in its signs, so that writers who share a shard come to share it evenly, but neither step is blind. A refusal tells how
   * much was too much, so that one record of 500 doesn't halve the pace; and it begins at the quota, which is where an additive increase would be after
   * minutes. The increase grows, because a shard that was throttled by others for a while must not be written to slowly for minutes after
-  * (FLINK-31772).
+  * (FLINK-31772). And what a refusal adds keeps the share from falling for ever where the writer is not the reason for it.
   *
   * @param share   of the shard's quota
   * @param due     when the next turn may begin
+  * @param clean    turns in a row without a refusal
+  * @param refusals turns in a row of which nothing was taken
   * @param taking  what the turn that is put together costs, in seconds of the shard's quota
   */
 final case class Lane(
@@ -55,23 +57,23 @@ final case class Lane(
 
   /** The turn is back.
     *
-    * @param refused by the shard's limits, as [[cost]]
+    * @param taken   as [[Lane.cost]]
+    * @param refused by the shard's limits, as [[Lane.cost]]
     */
   def returned(taken: Double, refused: Double): Lane =
     if (refused == 0) copy(underWay = false, share = share + Step * (clean + 1), clean = clean + 1, refusals = 0)
     else {
-      val part = taken / (taken + refused)
-      copy(
-        underWay = false,
-        share = math.max(LeastShare, share * math.min(GentlestCut, math.max(HardestCut, part))),
-        clean = 0
-      )
+      val part = math.min(GentlestCut, math.max(HardestCut, taken / (taken + refused)))
+      copy(underWay = false, share = share * part + Floor, clean = 0)
     }
 
-  /** The shard has refused records just now. */
-  def backOff(now: Long, chance: Double): Lane = {
-    val wait = Backoffs.ofShard.delay(refusals + 1, chance).toMillis
-    copy(refusals = refusals + 1, due = math.max(due, onGrid(now + wait)))
+  /** The shard has refused records just now.
+    *
+    * @param some whether it has taken others: then it only waits as after the first refusal
+    */
+  def backOff(some: Boolean, now: Long, chance: Double): Lane = {
+    val inRow = if (some) 1 else refusals + 1
+    copy(refusals = inRow, due = math.max(due, onGrid(now + Backoffs.ofShard.delay(inRow, chance).toMillis)))
   }
 
   def isFree: Boolean = share >= FreeShare
@@ -96,7 +98,7 @@ object Lane {
   private val Step        = 0.05
   private val HardestCut  = 0.5
   private val GentlestCut = 0.95
-  private val LeastShare  = 0.02
+  private val Floor       = 0.02
   private val FreeShare   = 8.0
   private val IdleMillis  = 10_000L
 

@@ -43,7 +43,7 @@ final case class Lanes(byShard: Map[String, Lane] = Map.empty, spans: ShardSpans
       }
       val parked = refused.groupBy { case (record, answer) => shardOf(record, answer, learnt) }.foldLeft(turned) {
         case (lanes, (shard, several)) =>
-          val lane = lanes.getOrElse(shard, Lane(now).backOff(now, chance))
+          val lane = lanes.getOrElse(shard, Lane(now).backOff(some = false, now, chance))
           lanes.updated(shard, lane.parkFirst(several.map(_._1)))
       }
       val (over, left) = parked.partition { case (_, lane) => (lane.isFree && !lane.underWay) || lane.isIdle(now) }
@@ -74,6 +74,6 @@ object Lanes {
     val refused =
       own.iterator.collect { case (r, a: RecordAnswer.Refused) if a.isThrottling => Lane.cost(r.entry) }.sum
     val turned = lane.returned(taken, refused)
-    if (own.exists(_._2.isInstanceOf[RecordAnswer.Refused])) turned.backOff(now, chance) else turned
+    if (own.exists(_._2.isInstanceOf[RecordAnswer.Refused])) turned.backOff(taken > 0, now, chance) else turned
   }
 }

@@ -7,6 +7,7 @@ import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.Trigger
 import org.scalatest.Suites
+import software.amazon.awssdk.services.kinesis.model.StreamStatus
 
 import io.github.kinesisspark.it.{KinesisTarget, TestStream}
 import io.github.kinesisspark.it.source.SourceSuite
@@ -131,6 +132,43 @@ final class SinkScenarios(target: KinesisTarget) extends SourceSuite(target.serv
         val numbers = ofKey.map(_.data.asUtf8String.toLong)
         numbers shouldBe numbers.sorted
       }
+    }
+  }
+
+  describe("a stream whose shards are split and merged meanwhile") {
+    it("gets every row") {
+      val stream = newStream(shards = 2)
+      val source = Files.createTempDirectory("rows-").toString
+      numbered(4000, 8).select(text).write.mode("append").parquet(source)
+      val query = spark.readStream
+        .schema("data string")
+        .option("maxFilesPerTrigger", "1")
+        .parquet(source)
+        .writeStream
+        .format("kinesis")
+        .options(options(stream))
+        .option("checkpointLocation", checkpoint().toString)
+        .start()
+      try {
+        val Seq(first, second) = stream.openShards(): @unchecked
+        service.call(
+          _.splitShard(r =>
+            r.streamName(stream.name)
+              .shardToSplit(first.shardId)
+              .newStartingHashKey(TestStream.middleHash(first).toString)
+          )
+        )
+        eventually(stream.status() shouldBe StreamStatus.ACTIVE)
+        service.call(
+          _.mergeShards(r =>
+            r.streamName(stream.name)
+              .shardToMerge(stream.openShards()(1).shardId)
+              .adjacentShardToMerge(second.shardId)
+          )
+        )
+        query.processAllAvailable()
+      } finally query.stop()
+      Written.texts(stream).sorted shouldBe (0 until 4000).map(n => s"row-$n").sorted
     }
   }
 
