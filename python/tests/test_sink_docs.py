@@ -45,10 +45,11 @@ def two_streams() -> Iterator[LocalKinesis]:
         yield kinesis
 
 
-@pytest.mark.parametrize(("copy", "once", "column"), [(1, 2, "string(data)"), (3, 4, "text")])
+@pytest.mark.parametrize(("recipe", "column"), [(BLOCKS[1:3], "string(data)"), (BLOCKS[3:5], "text")])
 def test_the_recipes_drop_every_repeat(
-    spark: SparkSession, two_streams: LocalKinesis, tmp_path: Path, copy: int, once: int, column: str
+    spark: SparkSession, two_streams: LocalKinesis, tmp_path: Path, recipe: list[str], column: str
 ) -> None:
+    copy, once = recipe
     names: dict[str, Any] = {
         **vars(kinesis_spark),
         "source": read_stream(spark, two_streams.options("source")),
@@ -57,11 +58,11 @@ def test_the_recipes_drop_every_repeat(
     }
     # Two runs of one pipeline write each record twice, as a batch that runs again does.
     for run in ("first", "second"):
-        exec(BLOCKS[copy], names | {"checkpoint": str(tmp_path / run)})  # noqa: S102
+        exec(copy, names | {"checkpoint": str(tmp_path / run)})  # noqa: S102
         (query,) = spark.streams.active
         query.processAllAvailable()
         query.stop()
-    exec(BLOCKS[once], names)  # noqa: S102
+    exec(once, names)  # noqa: S102
     repeated, single = read(names["target"], "data"), read(names["once"], column)
     assert len(repeated) == 2 * len(RECORDS)
     assert Counter(single) == Counter(RECORDS)

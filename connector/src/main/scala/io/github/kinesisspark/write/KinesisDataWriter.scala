@@ -15,10 +15,10 @@ import io.github.kinesisspark.write.send.{SendSettings, Sending}
 private[write] final class KinesisDataWriter(rows: RowReader, options: SinkOptions, machineRegion: Option[String])
     extends DataWriter[InternalRow] {
 
-  private val task  = Option(TaskContext.get())
-  private val bad   = new BadRows(options.badRecords)
-  private val calls = new PutRecordsCalls(options.client, machineRegion)
-  private val tasks = new TaskWriter(
+  private val task    = Option(TaskContext.get())
+  private val bad     = new BadRows(options.badRecords)
+  private val calls   = new PutRecordsCalls(options.client, machineRegion)
+  private val records = new TaskWriter(
     Sending(
       SendSettings(options.ordered, options.bufferSize, options.maxInFlightCalls, options.maxRetryDuration.toMillis)
     ),
@@ -28,10 +28,10 @@ private[write] final class KinesisDataWriter(rows: RowReader, options: SinkOptio
     () => ThreadLocalRandom.current().nextDouble()
   )
 
-  override def write(row: InternalRow): Unit = rows.read(row).fold(bad.add, tasks.write)
+  override def write(row: InternalRow): Unit = rows.read(row).fold(bad.add, records.write)
 
   override def commit(): WriterCommitMessage = {
-    tasks.flush()
+    records.flush()
     TaskDone(counts)
   }
 
@@ -39,13 +39,13 @@ private[write] final class KinesisDataWriter(rows: RowReader, options: SinkOptio
   override def abort(): Unit = ()
 
   override def close(): Unit =
-    try tasks.close()
+    try records.close()
     finally calls.close()
 
   override def currentMetricsValues(): Array[CustomTaskMetric] = SinkMetrics.ofTask(counts)
 
   private def counts = {
-    val t = tasks.totals
+    val t = records.totals
     SinkCounts(t.records, t.bytes, t.retried, t.throttled, t.calls, bad.skipped)
   }
 }

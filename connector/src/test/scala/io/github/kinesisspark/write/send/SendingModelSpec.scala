@@ -15,7 +15,7 @@ class SendingModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
 
   describe("a task's writer") {
     it("has every record taken once, whatever is refused, within its bounds and the service's limits") {
-      forAll(seeds, minSuccessful(300)) { seed =>
+      forAll(seeds, minSuccessful(150)) { seed =>
         val random = new Random(seed)
         val run    = new Run(random, ordered = random.nextBoolean(), losses = 0)
         run.finish()
@@ -27,7 +27,7 @@ class SendingModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("has every record taken at least once where answers get lost") {
-      forAll(seeds, minSuccessful(200)) { seed =>
+      forAll(seeds, minSuccessful(100)) { seed =>
         val run = new Run(new Random(seed), ordered = false, losses = 0.2)
         run.finish()
         run.taken.map(_.row).distinct.sorted shouldBe run.writable
@@ -35,7 +35,7 @@ class SendingModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("keeps the order of each key, but for repeats, if asked to") {
-      forAll(seeds, minSuccessful(200)) { seed =>
+      forAll(seeds, minSuccessful(100)) { seed =>
         val run = new Run(new Random(seed), ordered = true, losses = 0.1)
         run.finish()
         run.taken.map(_.row).distinct.sorted shouldBe run.writable

@@ -25,9 +25,6 @@ final class ServiceModel(
   private var next     = shards
   var log: Vector[Log] = Vector.empty
 
-  /** How many seconds' worth of a shard each has taken. */
-  var work: Map[String, Double] = Map.empty.withDefaultValue(0.0)
-
   def split(): Unit = {
     val parent   = open(random.nextInt(open.size))
     val middle   = (parent.from + parent.until) / 2
@@ -61,7 +58,6 @@ final class ServiceModel(
     else if (!isAffordable) Refused(Refused.Throttling, s"Rate exceeded for shard $shard in stream events")
     else {
       log :+= Log(shard, entry.partitionKey, entry.row.row, now)
-      work = work.updated(shard, work(shard) + cost)
       Taken(shard)
     }
   }

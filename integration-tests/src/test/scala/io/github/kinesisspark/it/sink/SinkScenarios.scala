@@ -74,8 +74,9 @@ final class SinkScenarios(target: KinesisTarget) extends SourceSuite(target.serv
 
     it("of large records is cut to what a call may have") {
       val stream = newStream(shards = 2)
-      save(numbered(25).select(rpad(col("id").cast("string"), 1000 * 1000, "x").as("data")), stream)
-      Written.texts(stream).map(_.takeWhile(_ != 'x').toInt).sorted shouldBe (0 until 25)
+      save(numbered(13, 1).select(rpad(col("id").cast("string"), 1000 * 1000, "x").as("data")), stream)
+      // A slow server's answer may come too late, and then records come twice.
+      Written.texts(stream).map(_.takeWhile(_ != 'x').toInt).distinct.sorted shouldBe (0 until 13)
     }
 
     it("with a row that can never be written fails before its call, and names the row") {
