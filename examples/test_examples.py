@@ -53,6 +53,11 @@ def test_fan_out_prints_its_consumer_each_order_once_and_its_subscriptions() -> 
     assert {batch["subscriptionsLive"] for batch in shown} == {2}
 
 
+def test_a_round_trip_brings_back_every_record_once() -> None:
+    figures = json.loads(run("round_trip.py"))
+    assert (figures["records"], figures["same"]) == (100_000, True)
+
+
 def test_a_stream_on_aws_is_read_from_five_minutes_ago_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["polling.py", "--stream", "payments", "--region", "eu-west-1"])
     with source("") as options:

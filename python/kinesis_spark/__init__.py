@@ -29,15 +29,18 @@ from kinesis_spark.options import KinesisOptions, SparkOptions, StreamOptions
 from kinesis_spark.position import StartingPosition
 from kinesis_spark.read import read_stream
 from kinesis_spark.shard_tree import plot_shards, shards
+from kinesis_spark.write import BadRecords, KinesisSinkOptions, write_batch, write_stream
 
 __all__ = [
     "AssumedRole",
+    "BadRecords",
     "Credentials",
     "DefaultCredentials",
     "EnhancedFanOut",
     "InvalidOptionError",
     "JarMissingError",
     "KinesisOptions",
+    "KinesisSinkOptions",
     "KinesisSparkError",
     "LocalKinesis",
     "LocalKinesisError",
@@ -60,4 +63,6 @@ __all__ = [
     "require_jar",
     "session",
     "shards",
+    "write_batch",
+    "write_stream",
 ]

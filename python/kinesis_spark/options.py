@@ -6,13 +6,18 @@ together. Checked here is what can be known without AWS, so that a mistake shows
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import get_args
-from urllib.parse import urlsplit
 
+from kinesis_spark._checks import (
+    as_tuple,
+    is_stream_arn,
+    require_credentials,
+    require_place,
+    require_stream_arn,
+    require_stream_name,
+)
 from kinesis_spark._declare import (
     boolean,
     comma_list,
@@ -23,7 +28,6 @@ from kinesis_spark._declare import (
     require_boolean,
     require_count,
     require_duration,
-    require_match,
 )
 from kinesis_spark.credentials import AssumedRole, Credentials, DefaultCredentials
 from kinesis_spark.errors import InvalidOptionError
@@ -33,9 +37,6 @@ from kinesis_spark.position import StartingPosition
 # One answer of GetRecords is 10 MB at most; a smaller buffer would hold none while the next arrives.
 _LEAST_BUFFER = 16 * 1024 * 1024
 _LEAST_DISCOVERY = timedelta(milliseconds=100)
-_REGION = re.compile(r"[a-z]{2,}(-[a-z0-9]+)*-[0-9]+")
-_STREAM_NAME = re.compile(r"[\w.-]{1,128}", re.ASCII)
-_STREAM_ARN = re.compile(r"arn:[\w-]+:kinesis:[a-z0-9-]+:\d{12}:stream/[\w.-]{1,128}", re.ASCII)
 
 
 class SparkOptions(dict[str, str]):
@@ -77,9 +78,9 @@ class StreamOptions:
     role: AssumedRole | None = None
 
     def __post_init__(self) -> None:
-        if not _is_arn(self.stream):
-            _require_stream_name("stream", self.stream)
-        _require_place(self.region, self.endpoint)
+        if not is_stream_arn(self.stream):
+            require_stream_name("stream", self.stream)
+        require_place(self.region, self.endpoint)
         if self.starting_position is not None:
             _require_position(self.starting_position)
 
@@ -152,12 +153,12 @@ class KinesisOptions:
 
     def __post_init__(self) -> None:
         self._check_streams()
-        _require_place(self.region, self.endpoint)
+        require_place(self.region, self.endpoint)
         _require_position(self.starting_position)
         self._check_record_publisher()
         require_boolean("fail_on_data_loss", self.fail_on_data_loss)
         require_boolean("deaggregate", self.deaggregate)
-        self._check_credentials()
+        require_credentials(self.credentials, self.role)
         require_count("max_records_per_trigger", self.max_records_per_trigger)
         require_count("max_bytes_per_trigger", self.max_bytes_per_trigger)
         require_count("min_records_per_trigger", self.min_records_per_trigger)
@@ -178,8 +179,8 @@ class KinesisOptions:
         return SparkOptions(options)
 
     def _check_streams(self) -> None:
-        names = _as_tuple(self.stream_name)
-        arns = _as_tuple(self.stream_arn)
+        names = as_tuple(self.stream_name)
+        arns = as_tuple(self.stream_arn)
         if bool(names) == bool(arns):
             found = "both were" if names else "neither was"
             raise InvalidOptionError(
@@ -187,14 +188,9 @@ class KinesisOptions:
                 "or ARNs, which carry theirs."
             )
         for name in names:
-            _require_stream_name("stream_name", name)
+            require_stream_name("stream_name", name)
         for arn in arns:
-            require(
-                _is_arn(arn),
-                "stream_arn",
-                arn,
-                "a stream's ARN, like arn:aws:kinesis:eu-west-1:123456789012:stream/orders",
-            )
+            require_stream_arn("stream_arn", arn)
         self._check_per_stream(names, arns)
 
     def _check_record_publisher(self) -> None:
@@ -203,7 +199,7 @@ class KinesisOptions:
         require(isinstance(publisher, get_args(RecordPublisher)), "record_publisher", publisher, expected)
         if not isinstance(publisher, EnhancedFanOut):
             return
-        names, arns = _as_tuple(self.stream_name), _as_tuple(self.stream_arn)
+        names, arns = as_tuple(self.stream_name), as_tuple(self.stream_arn)
         consumed = {stream_of(arn) for arn in publisher.consumer_arns}
         strange = [arn for arn in consumed if arn not in arns and arn.rpartition("/")[2] not in names]
         require(
@@ -217,13 +213,6 @@ class KinesisOptions:
                 "consumer_name and a registration other than none."
             )
 
-    def _check_credentials(self) -> None:
-        kinds = get_args(Credentials)
-        expected = f"one of {', '.join(kind.__name__ for kind in kinds)}"
-        require(isinstance(self.credentials, kinds), "credentials", type(self.credentials).__name__, expected)
-        valid = self.role is None or isinstance(self.role, AssumedRole)
-        require(valid, "role", type(self.role).__name__, "an AssumedRole, or None")
-
     def _check_per_stream(self, names: tuple[str, ...], arns: tuple[str, ...]) -> None:
         meant: list[str] = []
         for stream in self.per_stream:
@@ -236,42 +225,10 @@ class KinesisOptions:
         require(not twice, "per_stream", ", ".join(twice), "the options of each stream once")
 
 
-def _as_tuple(value: str | Sequence[str] | None) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else tuple(value)
-
-
-def _is_arn(text: object) -> bool:
-    return isinstance(text, str) and _STREAM_ARN.fullmatch(text) is not None
-
-
-def _require_stream_name(field: str, name: object) -> None:
-    require_match(field, name, _STREAM_NAME, "a stream's name: 1 to 128 letters, digits, '_', '.' or '-'")
-
-
 def _require_position(position: object) -> None:
     valid = isinstance(position, StartingPosition)
     expected = "a StartingPosition, like StartingPosition.trim_horizon()"
     require(valid, "starting_position", position, expected)
-
-
-def _require_place(region: str | None, endpoint: str | None) -> None:
-    if region is not None:
-        require_match("region", region, _REGION, "the name of an AWS region, like eu-west-1")
-    if endpoint is not None:
-        expected = "a URL of scheme, host and perhaps port, like http://127.0.0.1:4567"
-        require(isinstance(endpoint, str) and _is_endpoint(endpoint), "endpoint", endpoint, expected)
-
-
-def _is_endpoint(text: str) -> bool:
-    try:
-        url = urlsplit(text)
-        port_is_right = url.port is None or url.port > 0
-    except ValueError:
-        return False
-    bare = url.path in ("", "/") and not (url.query or url.fragment or url.username)
-    return url.scheme in ("http", "https") and bool(url.hostname) and bare and port_is_right
 
 
 __all__ = ["KinesisOptions", "SparkOptions", "StreamOptions"]

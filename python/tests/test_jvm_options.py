@@ -13,8 +13,10 @@ from pyspark.sql import SparkSession
 
 from kinesis_spark import (
     AssumedRole,
+    BadRecords,
     EnhancedFanOut,
     KinesisOptions,
+    KinesisSinkOptions,
     Polling,
     ProfileCredentials,
     ProviderClass,
@@ -27,6 +29,7 @@ from kinesis_spark import (
 from kinesis_spark._declare import OptionSpec, groups, specs
 
 CLASSES = (KinesisOptions, EnhancedFanOut, ProfileCredentials, StaticCredentials, ProviderClass, AssumedRole)
+SINK_CLASSES = (KinesisSinkOptions, ProfileCredentials, StaticCredentials, ProviderClass, AssumedRole)
 PER_STREAM = (StreamOptions, AssumedRole)
 
 # How each of the connector's types looks in Python; a type that is missing here is a new one to decide on. Options that
@@ -45,6 +48,7 @@ PYTHON_TYPE: dict[str, object] = {
     "position": "StartingPosition",
     "recordPublisher": RecordPublisher,
     "efo.registration": Registration,
+    "badRecords": BadRecords,
     "efo.consumerArn.<stream>": tuple[str, ...],
 }
 UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "k": 1 << 10, "g": 1 << 30}
@@ -53,9 +57,19 @@ UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "k": 1 << 10, "g": 1 <
 @pytest.fixture(scope="module")
 def jvm(spark: SparkSession) -> dict[str, dict[str, Any]]:
     """The connector's definitions of a source's options, by name."""
+    return definitions(spark, "source")
+
+
+@pytest.fixture(scope="module")
+def jvm_sink(spark: SparkSession) -> dict[str, dict[str, Any]]:
+    """The connector's definitions of a sink's options, by name."""
+    return definitions(spark, "sink")
+
+
+def definitions(spark: SparkSession, side: str) -> dict[str, dict[str, Any]]:
     assert spark._jvm is not None
     text = spark._jvm.io.github.kinesisspark.config.OptionDocs.json()
-    return {o["name"]: o for o in json.loads(text) if o["scope"] in ("source", "both")}
+    return {o["name"]: o for o in json.loads(text) if o["scope"] in (side, "both")}
 
 
 def declared(classes: tuple[type, ...]) -> dict[str, tuple[type, str, OptionSpec]]:
@@ -161,3 +175,20 @@ def test_every_option_is_documented_on_both_sides(jvm: dict[str, dict[str, Any]]
     assert all(o["doc"].strip() and o["since"].strip() for o in jvm.values())
     for cls, field, _ in declared(CLASSES + PER_STREAM).values():
         assert f"        {field}: " in (cls.__doc__ or "") or f"\n    {field}: " in (cls.__doc__ or ""), (cls, field)
+
+
+def test_a_sink_has_the_options_of_the_connector_s_sink(jvm_sink: dict[str, dict[str, Any]]) -> None:
+    sink = declared(SINK_CLASSES)
+    assert sorted(sink) == sorted(jvm_sink)
+    names = python_names(SINK_CLASSES)
+    assert {name: snake_case(name) for name in names} == names
+    python = {name: comparable(jvm_sink[name]["type"], python_default(*d)) for name, d in sink.items()}
+    assert python == {name: comparable(o["type"], o["default"]) for name, o in jvm_sink.items()}
+    assert set(get_args(BadRecords)) == set(jvm_sink["badRecords"]["values"])
+    for name, (cls, field, _) in sink.items():
+        # A sink's options name one stream at most.
+        kind = (
+            str if jvm_sink[name]["type"] == "list" else PYTHON_TYPE.get(name, PYTHON_TYPE.get(jvm_sink[name]["type"]))
+        )
+        assert bare_type(cls, field) == kind, name
+        assert f"        {field}: " in (cls.__doc__ or ""), name

@@ -24,6 +24,7 @@ from kinesis_spark.jars import testkit_jar
 from kinesis_spark.local.client import KinesisClient, Receipt, Record
 from kinesis_spark.options import KinesisOptions
 from kinesis_spark.position import StartingPosition
+from kinesis_spark.write import KinesisSinkOptions
 
 _STOP_S = 10.0
 _QUOTED_LOG_CHARACTERS = 4000
@@ -136,6 +137,18 @@ class LocalKinesis:
             endpoint=self.endpoint,
             credentials=StaticCredentials("local", "local"),
             starting_position=starting_position or StartingPosition.trim_horizon(),
+        )
+
+    def sink_options(self, stream: str | None = None) -> KinesisSinkOptions:
+        """Options to write to a stream of this server, or to those that the rows name.
+
+        `dataclasses.replace` changes further ones.
+        """
+        return KinesisSinkOptions(
+            stream_name=stream,
+            region=self.region,
+            endpoint=self.endpoint,
+            credentials=StaticCredentials("local", "local"),
         )
 
     def put_records(self, stream: str, records: Sequence[Record]) -> list[Receipt]:

@@ -10,23 +10,31 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import scala.jdk.CollectionConverters._
 
-import io.github.kinesisspark.config.SourceOptions
+import io.github.kinesisspark.config.{SinkOptions, SourceOptions}
 import io.github.kinesisspark.read.{KinesisTable, Publishing, SourceSchema}
+import io.github.kinesisspark.write.KinesisSink
 
-/** The front door: `format("kinesis")`. Options are checked here, at `load()`, before anything runs. */
+/** The front door: `format("kinesis")`. Options are checked here, at `load()`, `start()` or `save()`, before anything runs. */
 final class KinesisTableProvider extends TableProvider with DataSourceRegister {
 
   override def shortName(): String = "kinesis"
 
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = SourceSchema.schema
 
+  /** So that a write tells the columns of its rows. */
+  override def supportsExternalMetadata(): Boolean = true
+
+  /** Spark doesn't say what a table is for, but whoever reads has asked for the schema before and hands on that very object;
+    * whoever writes brings a schema of its own.
+    */
   override def getTable(
       schema: StructType,
       partitioning: Array[Transform],
       properties: util.Map[String, String]
-  ): Table = {
-    val parsed = SourceOptions.parse(properties.asScala.toMap)
-    Publishing.begin(parsed)
-    new KinesisTable(parsed)
-  }
+  ): Table =
+    if (schema eq SourceSchema.schema) {
+      val parsed = SourceOptions.parse(properties.asScala.toMap)
+      Publishing.begin(parsed)
+      new KinesisTable(parsed)
+    } else new KinesisSink(schema, SinkOptions.parse(properties.asScala.toMap))
 }

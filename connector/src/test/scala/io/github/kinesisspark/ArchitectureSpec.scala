@@ -38,6 +38,12 @@ class ArchitectureSpec extends AnyFunSpec {
       rule(s"$root.aws..")(s"$root.read..")
     }
 
+    it("of writing name no reader, and its decisions neither the AWS SDK nor Spark") {
+      rule(s"$root.write..")(s"$root.read..")
+      rule(s"$root.aws..", s"$root.config..", s"$root.read..")(s"$root.write..")
+      rule(s"$root.write.send..")("software.amazon..", "org.apache.spark..")
+    }
+
     it("of planning name no reader") {
       rule(s"$root.read.plan..")(s"$root.read.shard..", s"$root.aws..", s"$root.config..")
     }

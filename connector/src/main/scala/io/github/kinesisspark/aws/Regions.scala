@@ -14,9 +14,14 @@ object Regions {
     * @throws KinesisException `KINESIS_NO_REGION`
     * @see [[https://docs.aws.amazon.com/sdk-for-java/latest/developer-guide/region-selection.html the SDK's chain]]
     */
-  def resolve(stream: StreamRef, client: ClientOptions): String = resolve(stream, client, fromMachine)
+  def resolve(stream: StreamRef, client: ClientOptions): String = resolve(stream, client, ofMachine)
 
-  private[aws] def resolve(stream: StreamRef, client: ClientOptions, machine: ClientOptions => Option[String]): String =
+  /** @param machine what is found on the driver, where neither option nor ARN tells */
+  private[kinesisspark] def resolve(
+      stream: StreamRef,
+      client: ClientOptions,
+      machine: ClientOptions => Option[String]
+  ): String =
     client.region.orElse(stream.arn.map(_.region)).orElse(machine(client)).getOrElse {
       val why =
         client.endpoint.fold("")(e => s" The endpoint $e doesn't tell it, and requests are signed for a region.")
@@ -26,7 +31,8 @@ object Regions {
       )
     }
 
-  private def fromMachine(client: ClientOptions): Option[String] = {
+  /** As [[resolve]] for a stream that nothing is told of. */
+  private[kinesisspark] def ofMachine(client: ClientOptions): Option[String] = {
     val chain = client.credentials match {
       case CredentialsOptions.Profile(name) => DefaultAwsRegionProviderChain.builder().profileName(name).build()
       case CredentialsOptions.AssumeRole(CredentialsOptions.Profile(name), _, _, _) =>

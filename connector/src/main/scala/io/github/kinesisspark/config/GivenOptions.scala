@@ -33,16 +33,23 @@ private[config] object GivenOptions {
 
   private def lower(text: String): String = text.toLowerCase(Locale.ROOT)
 
-  /** What Spark itself puts among a source's options: `path` and `paths` (of `load(path)`, and of tables that a catalog gives a
-    * place), and names of its own with two underscores.
+  /** What Spark itself puts among the options: `path` and `paths` (of `load(path)`, and of tables that a catalog gives a
+    * place), names of its own with two underscores, and what a streaming query is told beside its sink.
     */
-  private def addedBySpark(key: String): Boolean =
-    key.startsWith("__") || lower(key) == "path" || lower(key) == "paths"
+  private def addedBySpark(key: String, side: OptionScope): Boolean = lower(key) match {
+    case "path" | "paths"                   => true
+    case "checkpointlocation" | "queryname" => side == OptionScope.Sink
+    case name                               => name.startsWith("__")
+  }
 
-  def sort(options: Map[String, String]): Sorted = {
+  private def isOf(option: OptionDefinition, side: OptionScope): Boolean =
+    option.scope == OptionScope.Both || option.scope == side
+
+  /** @param side for reading or for writing */
+  def sort(options: Map[String, String], side: OptionScope): Sorted = {
     val settings = options.toSeq
       .collect {
-        case (key, value) if value != null && !addedBySpark(key) => Setting(key, value.trim)
+        case (key, value) if value != null && !addedBySpark(key, side) => Setting(key, value.trim)
       }
       .sortBy(_.key)
 
@@ -54,7 +61,8 @@ private[config] object GivenOptions {
       case g @ Setting(ConsumerKey(stream), _) => Left((KinesisOptions.consumerArn.name, stream, g))
       case g                                   => Right(g)
     }
-    val (unknownPlain, general)  = single.partitionMap(g => known.get(lower(g.key)).map(_.name -> g).toRight(g))
+    val (unknownPlain, general) =
+      single.partitionMap(g => known.get(lower(g.key)).filter(isOf(_, side)).map(_.name -> g).toRight(g))
     val (wrongStream, perStream) = streamKeys.partitionMap { case (stream, option, g) =>
       known.get(lower(option)).filter(_.perStream).map(d => (d.name, stream, g)).toRight((stream, option, g))
     }
@@ -62,7 +70,7 @@ private[config] object GivenOptions {
     Sorted(
       general.groupMapReduce(_._1)(_._2)((first, _) => first),
       perStream ++ consumers,
-      unknownPlain.map(g => unknown(g.key)) ++
+      unknownPlain.map(g => unknown(g.key, side)) ++
         wrongStream.map { case (stream, option, g) => notPerStream(stream, option, g.key) } ++
         twice(general.groupMap(_._1)(_._2.key))
     )
@@ -74,14 +82,16 @@ private[config] object GivenOptions {
       s"${several.map(k => s"'$k'").mkString(" and ")} are one option. Give it once."
     }
 
-  private def unknown(key: String): String = lower(key) match {
+  private def unknown(key: String, side: OptionScope): String = lower(key) match {
+    case name if known.contains(name) =>
+      s"'$key' is an option of the ${known(name).scope.name}, not of the ${side.name}."
     case "checkpointlocation"               => s"'$key' is no option of the source. Set it on writeStream."
     case name if name.startsWith("stream.") =>
       s"'$key' is no option: one stream's own options have the form stream.<name>.<option>, <option> being one of $perStreamNames."
     case name if name.stripSuffix(".") == "efo.consumerarn" =>
       s"'$key' lacks the stream: write efo.consumerArn.<stream>, once for each."
     case _ =>
-      val near = nearest(key, KinesisOptions.all.flatMap(d => d.name +: d.aliases))
+      val near = nearest(key, KinesisOptions.all.filter(isOf(_, side)).flatMap(d => d.name +: d.aliases))
       s"'$key' is no option of this connector.${near.fold("")(n => s" Did you mean '$n'?")}"
   }
 

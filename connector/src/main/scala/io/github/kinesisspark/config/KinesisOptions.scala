@@ -6,10 +6,11 @@ import io.github.kinesisspark.position.ConsumerArn
 
 import scala.concurrent.duration._
 
-import OptionScope.{Both, Source}
+import OptionScope.{Both, Sink, Source}
 
 /** The registry: every option of the connector, declared here and only here. The parser, the README's table and the
-  * Python package's test all read it. What options mean together is decided by [[SourceOptionsParser]].
+  * Python package's test all read it. What options mean together is decided by [[SourceOptionsParser]] and
+  * [[SinkOptionsParser]].
   */
 object KinesisOptions {
 
@@ -17,16 +18,20 @@ object KinesisOptions {
     "streamName",
     "list",
     OptionValue.list(OptionValue.streamName, _.name),
-    doc =
-      "The stream to read, or several, comma-separated. Either this or `streamArn` is required; streams that share a name, " +
-        "in several regions or accounts, are named by `streamArn`."
+    doc = "The stream to read, or several, comma-separated. Either this or `streamArn` is required; streams that share a name, " +
+      "in several regions or accounts, are named by `streamArn`. In writing: the one stream for rows that don't name " +
+      "theirs in a column `streamName`.",
+    scope = Both
   )
 
   val streamArn: Opt[Seq[StreamRef]] = option(
     "streamArn",
     "list",
     OptionValue.list(OptionValue.streamArn, _.toString),
-    doc = "The ARN of the stream to read, or of several, comma-separated. Region and account are taken from it."
+    doc =
+      "The ARN of the stream to read, or of several, comma-separated, or of the one to write to. Region and account are " +
+        "taken from it.",
+    scope = Both
   )
 
   val region: Opt[String] = option(
@@ -325,6 +330,61 @@ object KinesisOptions {
     RetryDefaults("5", "1s", "2s", "1.5")
   )
 
+  val ordered: Opt[Boolean] = option(
+    "ordered",
+    "boolean",
+    OptionValue.boolean,
+    default = Some("false"),
+    doc =
+      "Whether the records of a partition key come into the stream in the order in which a task has their rows. Of each key " +
+        "one record is then under way at a time, so that few keys make few records a call.",
+    scope = Sink,
+    values = Seq("true", "false")
+  )
+
+  val badRecords: Opt[BadRecords] = option(
+    "badRecords",
+    "enum",
+    OptionValue.oneOf("fail" -> BadRecords.Fail, "skip" -> BadRecords.Skip),
+    default = Some("fail"),
+    doc =
+      "What becomes of a row that can never be written (too large, null data, an impossible key): `fail` fails its task before " +
+        "the call that it would be part of; `skip` counts it, logs samples and goes on.",
+    scope = Sink,
+    values = Seq("fail", "skip")
+  )
+
+  val maxRetryDuration: Opt[FiniteDuration] = option(
+    "maxRetryDuration",
+    "duration",
+    OptionValue.duration,
+    default = Some("15m"),
+    doc =
+      "How long one record may be refused, from its first refusal, before its task fails. Until then it is sent again and " +
+        "again; none is ever dropped.",
+    scope = Sink
+  )
+
+  val writerBufferSize: Opt[Long] = option(
+    "writerBufferSize",
+    "size",
+    OptionValue.sizeAtLeast(1L << 20, "1m"),
+    default = Some("32m"),
+    doc =
+      "Memory for records of a task that wait or are on their way to the service, at least `1m`. While it is full, the task " +
+        "computes no further rows.",
+    scope = Sink
+  )
+
+  val maxInFlightCalls: Opt[Int] = option(
+    "maxInFlightCalls",
+    "count",
+    OptionValue.smallCount,
+    default = Some("8"),
+    doc = "How many PutRecords calls of a task may be under way at once.",
+    scope = Sink
+  )
+
   private[config] val opts: Seq[Opt[?]] = Seq(
     streamName,
     streamArn,
@@ -354,7 +414,8 @@ object KinesisOptions {
     registration,
     consumerArn,
     deregisterOnStop
-  ) ++ Seq(registerRetry, deregisterRetry, listRetry, describeRetry, subscribeRetry).flatMap(_.all)
+  ) ++ Seq(registerRetry, deregisterRetry, listRetry, describeRetry, subscribeRetry).flatMap(_.all) ++
+    Seq(ordered, badRecords, maxRetryDuration, writerBufferSize, maxInFlightCalls)
 
   /** All of them, in the order of the documentation. */
   val all: Seq[OptionDefinition] = opts.map(_.definition)

@@ -21,17 +21,29 @@ object OptionDocs {
     )
   }))
 
-  /** The README's table and the note that its stars point to. */
+  /** The README's tables, of all options by what they are for, and the note that their stars point to. */
   def markdown: String = {
-    val rows = KinesisOptions.all.map { option =>
+    val note =
+      "\\* also for one stream alone of several that are read, as `stream.<name>.<option>`, which beats the general one."
+    Seq(
+      "For reading and writing:",
+      table(OptionScope.Both),
+      "For reading:",
+      table(OptionScope.Source),
+      "For writing:",
+      table(OptionScope.Sink),
+      note
+    ).mkString("", "\n\n", "\n")
+  }
+
+  private def table(scope: OptionScope): String = {
+    val rows = KinesisOptions.all.filter(_.scope == scope).map { option =>
       val name = s"`${option.name}`" + (if (option.perStream) " *" else "")
       val also =
         if (option.aliases.isEmpty) "" else option.aliases.map(a => s"`$a`").mkString(" Also known as ", ", ", ".")
       val default = option.default.fold("")(d => s"`$d`")
       Seq(name, option.valueType, default, (option.doc + also).replace("|", "\\|")).mkString("| ", " | ", " |")
     }
-    val note = "\\* also for one stream alone, as `stream.<name>.<option>`, which beats the general one."
-    (Seq("| Option | Type | Default | Meaning |", "|---|---|---|---|") ++ rows ++ Seq("", note))
-      .mkString("", "\n", "\n")
+    (Seq("| Option | Type | Default | Meaning |", "|---|---|---|---|") ++ rows).mkString("\n")
   }
 }

@@ -16,7 +16,7 @@ private[config] object SourceOptionsParser {
   def parseStreams(options: Map[String, String]): Seq[StreamOptions] = read(options)(r => Some(r.eachStream()))
 
   private def read[A](options: Map[String, String])(what: Reading => Option[A]): A = {
-    val sorted   = GivenOptions.sort(options)
+    val sorted   = GivenOptions.sort(options, OptionScope.Source)
     val reading  = new Reading(sorted)
     val parsed   = what(reading)
     val problems = sorted.problems ++ reading.problems.result()
@@ -37,11 +37,12 @@ private[config] object SourceOptionsParser {
     private val general = viewOf(settings)
     private val views   = refs.map(ref => ref -> viewOf(settings ++ ownKeys.getOrElse(ref, Map.empty)))
     private val fanOut  = new FanOutParser(general, views, problems)
+    private val clients = new ClientParser(problems)
 
     def sourceOptions(): Option[SourceOptions] = {
       val admitted  = admission()
       val perStream = eachStream()
-      val client    = clientOf(general, baseCredentials())
+      val client    = clients.client(general, clients.credentials(general))
       val publisher = fanOut.publisher()
       val loss      = general.value(failOnDataLoss)
       val apart     = general.value(deaggregate)
@@ -58,7 +59,7 @@ private[config] object SourceOptionsParser {
     }
 
     def eachStream(): Seq[StreamOptions] = {
-      val base = baseCredentials()
+      val base = clients.credentials(general)
       checkRoleOptions(general, ownKeys.toSeq)
       views.flatMap { case (ref, own) => streamOptions(ref, own, base) }
     }
@@ -106,46 +107,9 @@ private[config] object SourceOptionsParser {
     }
 
     private def streamOptions(ref: StreamRef, view: OptionView, base: CredentialsOptions): Option[StreamOptions] = {
-      val where = view.value(region)
-      for (r <- where; arn <- ref.arn if arn.region != r)
-        problems += s"'${view.key(region)}' is $r, but ${arn.text} is in ${arn.region}. Leave '${region.name}' out: the ARN tells it."
-      for (client <- clientOf(view, base); position <- view.value(startingPosition))
+      clients.checkRegion(view, ref)
+      for (client <- clients.client(view, base); position <- view.value(startingPosition))
         yield StreamOptions(ref, client, position)
-    }
-
-    private def clientOf(view: OptionView, base: CredentialsOptions): Option[ClientOptions] = {
-      val credentials = view.value(roleArn) match {
-        case Some(role) =>
-          view.value(roleSessionName).map(CredentialsOptions.AssumeRole(base, role, view.value(externalId), _))
-        case None => Some(base)
-      }
-      credentials.map(ClientOptions(view.value(region), view.value(endpoint), _))
-    }
-
-    private def baseCredentials(): CredentialsOptions = {
-      val view                           = viewOf(settings)
-      def isSet(option: Opt[?]): Boolean = settings.contains(option.name)
-      val keys                           = Seq(accessKeyId, secretAccessKey).filter(isSet)
-      val kinds                          = Seq[Opt[?]](profile, credentialsProvider)
-        .filter(isSet) ++ (keys ++ Some(sessionToken).filter(isSet)).headOption
-
-      if (kinds.size > 1)
-        problems += s"${kinds.map(k => s"'${k.name}'").mkString(" and ")} contradict each other: credentials come from " +
-          "a profile, a provider class or static keys. Give one."
-      if (keys.size == 1)
-        problems += (if (isSet(accessKeyId)) "'accessKeyId' is given without 'secretAccessKey'. Give both."
-                     else "'secretAccessKey' is given without 'accessKeyId'. Give both.")
-      if (keys.isEmpty && isSet(sessionToken))
-        problems += "'sessionToken' is given without 'accessKeyId' and 'secretAccessKey'. Give all three."
-
-      val token  = view.value(sessionToken)
-      val static =
-        for (id <- view.value(accessKeyId); secret <- view.value(secretAccessKey))
-          yield CredentialsOptions.StaticKeys(id, secret, token)
-      static
-        .orElse(view.value(profile).map(CredentialsOptions.Profile(_)))
-        .orElse(view.value(credentialsProvider).map(CredentialsOptions.ProviderClass(_)))
-        .getOrElse(CredentialsOptions.DefaultChain)
     }
 
     /** What belongs to a role is pointless, so probably a mistake, where no role is assumed. */

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.testkit
 
-import io.github.kinesisspark.testkit.model.ConsumerDelays
+import io.github.kinesisspark.testkit.model.{ConsumerDelays, Quota}
 
 import scala.concurrent.duration._
 
@@ -18,6 +18,7 @@ import scala.concurrent.duration._
   * @param requireSignature whether a call without an Authorization header is refused; signatures are never checked
   * @param futureTimestamps what AT_TIMESTAMP later than now does
   * @param subscriptions how SubscribeToShard's subscriptions live
+  * @param putRecordsBytes what a PutRecords may have with its keys: 5 MiB until 2025
   * @param recentCalls how many requests the call log remembers one by one
   */
 final case class KinesisServerConfig(
@@ -37,6 +38,7 @@ final case class KinesisServerConfig(
     requireSignature: Boolean = false,
     futureTimestamps: FutureTimestamps = FutureTimestamps.Wait,
     subscriptions: SubscriptionSettings = SubscriptionSettings(),
+    putRecordsBytes: Long = Quota.PutRecordsMaxBytes,
     recentCalls: Int = 10000
 )
 

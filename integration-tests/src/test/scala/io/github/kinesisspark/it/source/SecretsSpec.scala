@@ -8,12 +8,15 @@ import java.nio.file.{Files, Path}
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.SparkException
 import org.apache.spark.sql.streaming.StreamingQuery
 
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule}
 
-/** Plants credentials in a query that succeeds and in one that fails, and looks for them in all that both left behind. */
+/** Plants credentials in queries from Kinesis to Kinesis, one that succeeds and one that fails, and in batches, and looks for them in all
+  * that they left behind.
+  */
 final class SecretsSpec extends TestkitSuite with CapturedLogs {
   private val planted = Map(
     "accessKeyId"     -> "AKIAPLANTEDKEYID0001",
@@ -46,9 +49,11 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
       kinesis.faults.add(FaultRule(FaultEffect.ServiceCode("AccessDeniedException", "denied"), Some("GetRecords")))
       val bad  = run(stream, failing)(query => failureOf(query): Unit)
       val plan = load(stream).queryExecution.toString + load(stream).toString
+      save(copy)
+      val absent = intercept[SparkException](save(new TestStream(service, "no-such-stream")))
       Map(
         "progress"   -> (good.recentProgress ++ bad.recentProgress).map(_.json).mkString,
-        "error"      -> stackTrace(bad.exception.get),
+        "error"      -> (stackTrace(bad.exception.get) + stackTrace(absent)),
         "plan"       -> plan,
         "query"      -> (good.toString + bad.toString),
         "web UI"     -> Seq("StreamingQuery/", "SQL/", "jobs/", "stages/", "environment/").map(page).mkString,
@@ -77,12 +82,30 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
     stackTrace(failure) should not include planted("secretAccessKey")
   }
 
+  private lazy val copy = newStream(shards = 1)
+
   private def run(stream: TestStream, at: Path)(body: StreamingQuery => Unit): StreamingQuery = {
-    val query = load(stream).writeStream.format("noop").option("checkpointLocation", at.toString).start()
+    val query = load(stream)
+      .select("data")
+      .writeStream
+      .format("kinesis")
+      .options(options(copy))
+      .option("checkpointLocation", at.toString)
+      .start()
     try body(query)
     finally query.stop()
     query
   }
+
+  private def save(stream: TestStream): Unit =
+    spark
+      .range(10)
+      .selectExpr("string(id) AS data")
+      .write
+      .format("kinesis")
+      .options(options(stream))
+      .mode("append")
+      .save()
 
   private def page(path: String): String = get(s"${spark.sparkContext.uiWebUrl.get}/$path")
   private def rest(path: String): String =

@@ -39,9 +39,10 @@ private[testkit] object WriteOperations {
     if (members.size > Quota.PutRecordsMaxRecords) wrongCount(s"less than or equal to ${Quota.PutRecordsMaxRecords}")
     val entries = members.zipWithIndex.map { case (m, i) => entryOf(m, stream, s"records.${i + 1}.member.") }
     val bytes   = entries.iterator.map(_.size.toLong).sum
-    if (bytes > Quota.PutRecordsMaxBytes)
+    val most    = request.config.putRecordsBytes
+    if (bytes > most)
       ServiceError
-        .invalidArgument(s"Records size $bytes bytes exceeds the ${Quota.PutRecordsMaxBytes} bytes limit of a request.")
+        .invalidArgument(s"Records size $bytes bytes exceeds the $most bytes limit of a request.")
         .raise()
     val refused = refusals(request, stream, entries)
     val results = entries.zip(refused).map {

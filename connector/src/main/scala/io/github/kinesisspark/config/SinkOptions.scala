@@ -1,0 +1,40 @@
+package io.github.kinesisspark.config
+
+import scala.concurrent.duration.FiniteDuration
+
+/** What a sink was asked to do: the options, read and checked once, as values that travel to executors.
+  *
+  * @param stream           where rows go that don't name a stream themselves
+  * @param ordered          whether the records of a partition key keep the order of their rows
+  * @param badRecords       what becomes of rows that can never be written
+  * @param maxRetryDuration how long one record may be refused before its task fails
+  * @param bufferSize       bytes of records that a task holds, waiting or on their way
+  * @param maxInFlightCalls calls of a task that have no answer yet
+  */
+final case class SinkOptions(
+    stream: Option[StreamRef],
+    client: ClientOptions,
+    ordered: Boolean,
+    badRecords: BadRecords,
+    maxRetryDuration: FiniteDuration,
+    bufferSize: Long,
+    maxInFlightCalls: Int
+) extends Serializable
+
+object SinkOptions {
+
+  /** @param options as the user gave them; names are matched case-insensitively, a null value is an option left out
+    * @throws OptionException with every problem found
+    */
+  def parse(options: Map[String, String]): SinkOptions = SinkOptionsParser.parse(options)
+}
+
+/** What becomes of rows that can never be written. */
+sealed trait BadRecords extends Product with Serializable
+
+object BadRecords {
+  case object Fail extends BadRecords
+
+  /** They are counted, and samples logged. */
+  case object Skip extends BadRecords
+}

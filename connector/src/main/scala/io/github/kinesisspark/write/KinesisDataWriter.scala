@@ -1,0 +1,74 @@
+package io.github.kinesisspark.write
+
+import java.util.concurrent.ThreadLocalRandom
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.metric.CustomTaskMetric
+import org.apache.spark.sql.connector.write.{DataWriter, DataWriterFactory, WriterCommitMessage}
+import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory
+
+import io.github.kinesisspark.config.SinkOptions
+import io.github.kinesisspark.write.send.{SendSettings, Sending}
+
+/** Writes the rows of one task. They are in their streams when it is committed; until then, as many as the service has taken. */
+private[write] final class KinesisDataWriter(rows: RowReader, options: SinkOptions, machineRegion: Option[String])
+    extends DataWriter[InternalRow] {
+
+  private val task    = Option(TaskContext.get())
+  private val bad     = new BadRows(options.badRecords)
+  private val calls   = new PutRecordsCalls(options.client, machineRegion)
+  private val records = new TaskWriter(
+    Sending(
+      SendSettings(options.ordered, options.bufferSize, options.maxInFlightCalls, options.maxRetryDuration.toMillis)
+    ),
+    calls.put,
+    bad.add,
+    () => task.exists(_.isInterrupted()),
+    () => ThreadLocalRandom.current().nextDouble()
+  )
+
+  override def write(row: InternalRow): Unit = rows.read(row).fold(bad.add, records.write)
+
+  override def commit(): WriterCommitMessage = {
+    records.flush()
+    TaskDone(counts)
+  }
+
+  // What was sent can't be taken back.
+  override def abort(): Unit = ()
+
+  override def close(): Unit =
+    try records.close()
+    finally calls.close()
+
+  override def currentMetricsValues(): Array[CustomTaskMetric] = SinkMetrics.ofTask(counts)
+
+  private def counts = {
+    val t = records.totals
+    SinkCounts(t.records, t.bytes, t.retried, t.throttled, t.calls, bad.skipped)
+  }
+}
+
+private[write] final case class TaskDone(counts: SinkCounts) extends WriterCommitMessage
+
+/** Travels to the executors.
+  *
+  * @param run the query, by its ID
+  */
+private[write] final class KinesisWriterFactory(
+    columns: SinkColumns,
+    options: SinkOptions,
+    machineRegion: Option[String],
+    run: String
+) extends DataWriterFactory
+    with StreamingDataWriterFactory {
+
+  override def createWriter(partition: Int, taskId: Long): DataWriter[InternalRow] = writer(run, partition)
+
+  override def createWriter(partition: Int, taskId: Long, batch: Long): DataWriter[InternalRow] =
+    writer(s"$run-$batch", partition)
+
+  private def writer(run: String, partition: Int) =
+    new KinesisDataWriter(new RowReader(columns, options.stream, run, partition), options, machineRegion)
+}

@@ -1,0 +1,86 @@
+package io.github.kinesisspark.write
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.github.kinesisspark.config.{OptionValue, StreamRef}
+import io.github.kinesisspark.write.send.{BadRecord, Entry, RowId}
+
+/** Rows of one task as records, or why one can never be written. What is checked here is all that doesn't depend on the stream.
+  *
+  * @param stream for rows that don't name theirs
+  * @param run    see [[RowId]]
+  */
+private[write] final class RowReader(columns: SinkColumns, stream: Option[StreamRef], run: String, task: Int) {
+  import RowReader._
+
+  private var next  = 0L
+  private val named = mutable.Map.empty[UTF8String, Either[String, StreamRef]]
+
+  def read(row: InternalRow): Either[BadRecord, Entry] = {
+    val id = RowId(run, task, next)
+    next += 1
+    val to    = streamOf(row)
+    val key   = columns.partitionKey.fold[Either[String, String]](Right(id.toString))(partitionKey(row, _))
+    val entry = for {
+      stream <- to
+      key    <- key
+      hash   <- columns.explicitHashKey.fold[Either[String, Option[BigInt]]](Right(None))(explicitHashKey(row, _))
+      data   <- data(row)
+      entry = new Entry(stream, key, hash, data, id)
+      _ <- Either.cond(entry.size <= Entry.MaxSize, (), s"it has ${entry.size} bytes with its key; 10 MiB is the most.")
+    } yield entry
+    entry.left.map(BadRecord(id, to.toOption, key.toOption, _))
+  }
+
+  private def data(row: InternalRow): Either[String, Array[Byte]] =
+    if (row.isNullAt(columns.data)) Left("data is null.")
+    else Right(if (columns.isText) row.getUTF8String(columns.data).getBytes else row.getBinary(columns.data))
+
+  private def partitionKey(row: InternalRow, at: Int): Either[String, String] =
+    if (row.isNullAt(at)) Left("partitionKey is null.")
+    else {
+      val key    = row.getUTF8String(at)
+      val length = key.numChars
+      if (length == 0) Left("partitionKey is empty.")
+      else if (length > Entry.MaxKeyLength)
+        Left(s"partitionKey has $length characters; ${Entry.MaxKeyLength} are the most.")
+      else Right(key.toString)
+    }
+
+  private def explicitHashKey(row: InternalRow, at: Int): Either[String, Option[BigInt]] =
+    if (row.isNullAt(at)) Right(None)
+    else {
+      val text = row.getUTF8String(at).toString
+      Option
+        .when(HashKeyForm.matches(text))(BigInt(text))
+        .filter(_ <= Entry.MaxHashKey)
+        .toRight(s"explicitHashKey is '${text.take(60)}'; it must be a whole number from 0 to 2^128-1.")
+        .map(Some(_))
+    }
+
+  private def streamOf(row: InternalRow): Either[String, StreamRef] =
+    columns.streamName.filterNot(row.isNullAt) match {
+      case None     => stream.toRight("streamName is null, and no option tells the stream.")
+      case Some(at) =>
+        val name = row.getUTF8String(at)
+        named.get(name) match {
+          case Some(known) => known
+          case None        =>
+            // The row's own memory is used again for the next row.
+            val parsed = parse(name.toString)
+            named.update(name.copy(), parsed)
+            parsed
+        }
+    }
+
+  private def parse(text: String) =
+    (if (text.startsWith("arn:")) OptionValue.streamArn else OptionValue.streamName) (text).left
+      .map(must => s"streamName is '${text.take(200)}'; it $must.")
+}
+
+private object RowReader {
+  private val HashKeyForm = "[0-9]{1,39}".r
+}

@@ -1,0 +1,79 @@
+package io.github.kinesisspark.write
+
+import org.apache.spark.sql.types.{BinaryType, DataType, StringType, StructType}
+
+import io.github.kinesisspark.config.StreamRef
+
+/** Where a sink's columns are in its rows: their places, none for those that aren't there. */
+private[write] final case class SinkColumns(
+    data: Int,
+    isText: Boolean,
+    partitionKey: Option[Int],
+    explicitHashKey: Option[Int],
+    streamName: Option[Int]
+)
+
+/** What a sink can be given: `data` (binary or string), and `partitionKey`, `explicitHashKey`, `streamName` (string) if need be. */
+private[write] object SinkSchema {
+
+  private final case class Column(name: String, kind: String, isFit: DataType => Boolean)
+
+  private val text: DataType => Boolean = _.isInstanceOf[StringType]
+
+  private val columns = Seq(
+    Column("data", "binary or string", kind => kind == BinaryType || text(kind)),
+    Column("partitionKey", "string", text),
+    Column("explicitHashKey", "string", text),
+    Column("streamName", "string", text)
+  )
+
+  /** @param stream the one of the options
+    * @throws SinkSchemaException with every problem found
+    */
+  def columnsOf(schema: StructType, stream: Option[StreamRef]): SinkColumns = {
+    val found    = columns.map(c => c.name -> schema.fields.indices.filter(i => isNamed(schema, i, c))).toMap
+    val known    = found.values.flatten.toSet
+    val problems =
+      columns.flatMap { c =>
+        val places = found(c.name)
+        val twice  = Option.when(places.size > 1)(s"The column '${c.name}' is there ${places.size} times.")
+        twice ++ places.map(schema.fields(_)).filterNot(f => c.isFit(f.dataType)).map { f =>
+          s"The column '${f.name}' is of type ${f.dataType.simpleString}; it must be ${c.kind}."
+        }
+      } ++
+        Option.when(found("data").isEmpty)("There is no column 'data' (binary or string), the payload.") ++
+        Option.when(found("streamName").isEmpty && stream.isEmpty)(
+          "It isn't told which stream to write to: set the option 'streamName' or 'streamArn', or give the rows a column 'streamName'."
+        ) ++
+        schema.fields.indices.filterNot(known).map { i =>
+          s"The column '${schema.fields(i).name}' is none that can be written; select ${columns.map(_.name).mkString(", ")} alone."
+        }
+    if (problems.nonEmpty) throw new SinkSchemaException(problems)
+    val data = found("data").head
+    SinkColumns(
+      data,
+      text(schema.fields(data).dataType),
+      found("partitionKey").headOption,
+      found("explicitHashKey").headOption,
+      found("streamName").headOption
+    )
+  }
+
+  // As Spark resolves names unless it is told otherwise.
+  private def isNamed(schema: StructType, i: Int, column: Column) = schema.fields(i).name.equalsIgnoreCase(column.name)
+}
+
+/** The columns as given can't be written. All problems are told at once.
+  *
+  * @param problems one sentence or two each
+  */
+final class SinkSchemaException(val problems: Seq[String])
+    extends IllegalArgumentException(problems.mkString(s"[${SinkSchemaException.ErrorClass}] ", " ", "")) {
+
+  /** The stable name that monitoring can match on; the message starts with it, as Spark's do. */
+  def errorClass: String = SinkSchemaException.ErrorClass
+}
+
+object SinkSchemaException {
+  val ErrorClass = "KINESIS_SINK_SCHEMA"
+}

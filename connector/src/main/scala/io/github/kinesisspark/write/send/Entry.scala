@@ -1,0 +1,59 @@
+package io.github.kinesisspark.write.send
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.MessageDigest
+
+import io.github.kinesisspark.config.StreamRef
+
+/** Which row of a write it is. A task that runs again gives a row the same name, as long as it computes the same rows in the same order.
+  *
+  * @param run  the query and, of a streaming one, its batch
+  * @param task the partition's number
+  * @param row  from 0
+  */
+final case class RowId(run: String, task: Int, row: Long) {
+
+  /** Short enough for a partition key. */
+  override def toString: String = s"$run-$task-$row"
+}
+
+/** A record on its way into a stream; the service will take it unless it is too large for the stream. */
+final class Entry(
+    val stream: StreamRef,
+    val partitionKey: String,
+    val explicitHashKey: Option[BigInt],
+    val data: Array[Byte],
+    val row: RowId
+) {
+
+  /** Bytes as the service counts them: data and key. */
+  val size: Int = data.length + partitionKey.getBytes(UTF_8).length
+
+  /** What it takes in memory, about. */
+  def weight: Long = size.toLong + Entry.Overhead
+
+  /** What decides the shard. */
+  lazy val hashKey: BigInt = explicitHashKey.getOrElse(
+    BigInt(1, MessageDigest.getInstance("MD5").digest(partitionKey.getBytes(UTF_8)))
+  )
+}
+
+object Entry {
+  private val Overhead = 200L
+
+  val MaxKeyLength: Int = 256
+  val MaxSize: Int      = 10 << 20
+
+  val MaxHashKey: BigInt = (BigInt(1) << 128) - 1
+}
+
+/** A row that can never be written, and why. */
+final case class BadRecord(row: RowId, stream: Option[StreamRef], partitionKey: Option[String], why: String) {
+  override def toString: String =
+    s"row $row" + stream.fold("")(s => s" for stream $s") +
+      partitionKey.fold("")(key => s", partition key '${BadRecord.shortened(key)}'") + s": $why"
+}
+
+object BadRecord {
+  private def shortened(key: String) = if (key.length <= 40) key else key.take(40) + "..."
+}

@@ -1,0 +1,204 @@
+package io.github.kinesisspark.write.send
+
+import scala.annotation.tailrec
+
+import io.github.kinesisspark.config.StreamRef
+
+/** What a task may hold, and for how long it tries.
+  *
+  * @param bufferSize   bytes of records that are not taken yet
+  * @param maxCalls     under way at once
+  * @param maxRetry     ms from a record's first refusal
+  */
+final case class SendSettings(ordered: Boolean, bufferSize: Long, maxCalls: Int, maxRetry: Long)
+
+/** What a task has done so far.
+  *
+  * @param retried   records sent again
+  * @param throttled refusals of records because of a limit
+  */
+final case class Totals(
+    records: Long = 0,
+    bytes: Long = 0,
+    retried: Long = 0,
+    throttled: Long = 0,
+    calls: Long = 0
+)
+
+/** The writer of a task: which records to send next, given what is under way, what was refused and how fast shards take them. Pure: time
+  * (ms) and chance (in [0, 1)) are parameters, and whoever holds it makes the calls.
+  *
+  * {{{
+  * add -> next -> (the call) -> answered -> next -> ... until isEmpty
+  * }}}
+  *
+  * | answer | what follows |
+  * |---|---|
+  * | record taken | it is forgotten; the next of its key may go |
+  * | record refused | it goes again, alone of its call, at its shard's pace: see [[Lane]] |
+  * | call failed, passing | all its records go again after a wait with full jitter |
+  * | call failed, doubtful | the same, [[Pause.MaxDoubtful]] times in a row at most |
+  * | call invalid | in smaller calls, or its only record is a [[BadRecord]]: see [[SizeLimits]] |
+  * | call failed, hopeless | the end |
+  * | record refused for longer than the settings' `maxRetry` | the end |
+  *
+  * @param calls by their number
+  */
+final case class Sending(
+    settings: SendSettings,
+    streams: Map[StreamRef, StreamSending] = Map.empty,
+    calls: Map[Long, (StreamRef, Batch)] = Map.empty,
+    nextCall: Long = 0,
+    heldRecords: Int = 0,
+    heldBytes: Long = 0,
+    totals: Totals = Totals()
+) {
+  import Sending._
+
+  def isEmpty: Boolean = heldRecords == 0
+
+  /** Whether another record may be added. */
+  def hasRoom: Boolean = heldBytes < settings.bufferSize
+
+  def add(entry: Entry): Sending = copy(
+    streams = streams.updated(
+      entry.stream,
+      streams.getOrElse(entry.stream, StreamSending(settings.ordered)).add(entry)
+    ),
+    heldRecords = heldRecords + 1,
+    heldBytes = heldBytes + entry.weight
+  )
+
+  /** The next call to make, if there is one.
+    *
+    * @param flush there will be no more records
+    */
+  @tailrec def next(now: Long, flush: Boolean): (Sending, Option[Outgoing]) = {
+    val pressed = flush || !hasRoom
+    val ripe    =
+      if (calls.sizeIs >= settings.maxCalls) None
+      // The one that has waited longest, so that none starves.
+      else streams.iterator.filter(_._2.isRipe(now, pressed)).minByOption(_._2.lastCall)
+    ripe match {
+      case None                    => (this, None)
+      case Some((stream, sending)) =>
+        val (after, batch) = sending.cut(now, pressed)
+        batch match {
+          // All that was ripe had to go to lanes.
+          case None      => copy(streams = streams.updated(stream, after)).next(now, flush)
+          case Some(cut) => sent(stream, after, cut)
+        }
+    }
+  }
+
+  private def sent(stream: StreamRef, after: StreamSending, batch: Batch): (Sending, Option[Outgoing]) = {
+    val call  = nextCall + 1
+    val state = copy(
+      streams = streams.updated(stream, after.copy(lastCall = call)),
+      calls = calls.updated(call, (stream, batch)),
+      nextCall = call,
+      totals = totals.copy(calls = totals.calls + 1, retried = totals.retried + batch.records.count(_.tries > 1))
+    )
+    (state, Some(Outgoing(call, stream, batch.entries)))
+  }
+
+  /** When time alone lets a call be made, should no answer come before. */
+  def wakeAt(flush: Boolean): Option[Long] =
+    if (calls.sizeIs >= settings.maxCalls) None
+    else streams.valuesIterator.flatMap(_.wakeAt(flush || !hasRoom)).minOption
+
+  /** @param call as [[next]] numbered it
+    * @return what goes on, or what ends the task
+    */
+  def answered(call: Long, answer: CallAnswer, now: Long, chance: Double): Either[End, Step] = {
+    val (stream, batch) = calls(call)
+    val state           = streams(stream)
+    val rest            = copy(calls = calls - call)
+    answer match {
+      case CallAnswer.PerRecord(results) =>
+        tooLong(batch, results, state.lanes.spans, now).toLeft {
+          val next = rest.copy(streams = streams.updated(stream, state.answered(batch, results, now, chance)))
+          Step(next.without(takenOf(batch, results)).counted(takenOf(batch, results), throttledOf(results)))
+        }
+      case CallAnswer.Failed(failure, error) =>
+        def again(doubtful: Boolean, throttled: Long) =
+          batch.records
+            .find(isOver(_, now))
+            .map(r => End.TooLong(r, age(r, now), None, "a failure of the call", error.getMessage, Some(error)))
+            .toLeft {
+              Step(
+                rest
+                  .copy(streams = streams.updated(stream, state.paused(call, batch, doubtful, now, chance)))
+                  .counted(Vector.empty, throttled)
+              )
+            }
+        failure match {
+          case CallFailure.Passing(throttled) =>
+            again(doubtful = false, if (throttled) batch.records.size.toLong else 0)
+          case CallFailure.Doubtful if !state.pause.isLastDoubt(call) => again(doubtful = true, 0)
+          case CallFailure.Doubtful | CallFailure.Hopeless            => Left(End.Failed(error))
+          case CallFailure.Invalid                                    =>
+            (batch.entries, state.limits.afterInvalid(batch.bytes)) match {
+              case (Vector(one), _) if state.limits.isProbe(one.size) =>
+                val next = rest.copy(streams = streams.updated(stream, state.rejected(batch))).without(batch.entries)
+                Right(Step(next, Some(tooLarge(one))))
+              case (_, Some(smaller)) if batch.records.sizeIs > 1 =>
+                Right(Step(rest.copy(streams = streams.updated(stream, state.recut(batch, smaller)))))
+              case _ => Left(End.Failed(error))
+            }
+        }
+    }
+  }
+
+  private def age(record: Waiting, now: Long) = record.refusedSince.fold(0L)(now - _)
+
+  private def isOver(record: Waiting, now: Long) = record.refusedSince.nonEmpty && age(record, now) >= settings.maxRetry
+
+  private def tooLong(batch: Batch, results: Vector[RecordAnswer], spans: ShardSpans, now: Long): Option[End] =
+    batch.records.iterator.zip(results).collectFirst {
+      case (record, answer: RecordAnswer.Refused) if isOver(record, now) =>
+        End.TooLong(
+          record,
+          age(record, now),
+          Some(Lanes.shardOf(record, answer, spans)),
+          answer.code,
+          answer.message,
+          None
+        )
+    }
+
+  private def without(entries: Vector[Entry]) = copy(
+    heldRecords = heldRecords - entries.size,
+    heldBytes = heldBytes - entries.iterator.map(_.weight).sum
+  )
+
+  private def counted(taken: Vector[Entry], throttled: Long) = copy(
+    totals = totals.copy(
+      records = totals.records + taken.size,
+      bytes = totals.bytes + taken.iterator.map(_.size.toLong).sum,
+      throttled = totals.throttled + throttled
+    )
+  )
+}
+
+object Sending {
+
+  /** @param bad found only by the service */
+  final case class Step(next: Sending, bad: Option[BadRecord] = None)
+
+  /** A call to make. */
+  final case class Outgoing(call: Long, stream: StreamRef, entries: Vector[Entry])
+
+  private def takenOf(batch: Batch, results: Vector[RecordAnswer]): Vector[Entry] =
+    batch.records.zip(results).collect { case (record, _: RecordAnswer.Taken) => record.entry }
+
+  private def throttledOf(results: Vector[RecordAnswer]): Long =
+    results.count { case r: RecordAnswer.Refused => r.isThrottling; case _ => false }.toLong
+
+  private def tooLarge(entry: Entry) = BadRecord(
+    entry.row,
+    Some(entry.stream),
+    Some(entry.partitionKey),
+    s"it has ${entry.size} bytes with its key, which the stream doesn't take. See the stream's MaxRecordSizeInKiB (UpdateMaxRecordSize)."
+  )
+}

@@ -1,0 +1,156 @@
+package io.github.kinesisspark.write.send
+
+import scala.annotation.tailrec
+import scala.collection.immutable.Queue
+
+/** What is to be sent to one stream, and when.
+  *
+  * A record is in one of four places: `fresh`, `behind` another of its key (where order is kept), waiting in a [[Lane]], or
+  * under way in a call. It leaves by being taken by the service, or as a [[BadRecord]], and no other way.
+  *
+  * A call is cut when it is full; before, only if there is nothing to wait for (`pressed`: the task has no more rows, or no room for
+  * them), a lane's turn has come, or all that waits for order waits for so few keys that no call gets full.
+  *
+  * @param fresh  in the order of rows; those of a lane are parked there when their turn comes
+  * @param behind the keys that have a record in one of the other places, each with those that must come after; empty where no order
+  *               is kept
+  * @param pause  after a call that failed as a whole
+  * @param calls  under way
+  */
+private[send] final case class StreamSending(
+    ordered: Boolean,
+    limits: SizeLimits = SizeLimits(),
+    fresh: Line = Line(),
+    behind: Map[String, Queue[Waiting]] = Map.empty,
+    behindCount: Int = 0,
+    lanes: Lanes = Lanes(),
+    pause: Pause = Pause.none,
+    calls: Int = 0,
+    lastCall: Long = 0
+) {
+
+  def add(entry: Entry): StreamSending = {
+    val record = Waiting(entry)
+    if (!ordered) enqueued(record)
+    else
+      behind.get(entry.partitionKey) match {
+        case Some(others) =>
+          copy(
+            behind = behind.updated(entry.partitionKey, others.enqueue(record)),
+            behindCount = behindCount + 1
+          )
+        case None => copy(behind = behind.updated(entry.partitionKey, Queue.empty)).enqueued(record)
+      }
+  }
+
+  def isRipe(now: Long, pressed: Boolean): Boolean = pause.until <= now && {
+    fresh.count >= SizeLimits.MaxRecords || fresh.bytes >= limits.callBytes || lanes.isDue(now) ||
+    (!fresh.isEmpty && (pressed || fewKeys))
+  }
+
+  /** When time alone makes something of it ripe. */
+  def wakeAt(pressed: Boolean): Option[Long] = {
+    val due = lanes.due ++ Option.when(!fresh.isEmpty && pressed)(pause.until)
+    due.minOption.map(math.max(_, pause.until))
+  }
+
+  /** Order keeps so much from going that waiting for a full call would be waiting for itself. */
+  private def fewKeys = calls == 0 && behindCount >= SizeLimits.MaxRecords
+
+  /** The next call, if there is one to make. */
+  def cut(now: Long, pressed: Boolean): (StreamSending, Option[Batch]) =
+    if (!isRipe(now, pressed)) (this, None)
+    else {
+      val turns          = lanes.byShard.keysIterator.foldLeft(Filling(lanes, limits, now))(_.turnOf(_))
+      val (filled, left) = fill(turns, fresh)
+      val enough         = filled.isFull || filled.hasTurns || pressed || fewKeys
+      val batch          = if (enough) filled.batch else None
+      val after          = copy(
+        fresh = if (enough) left else left.prepended(filled.records),
+        lanes = if (enough) filled.departed else filled.lanes,
+        calls = calls + batch.size
+      )
+      (after, batch)
+    }
+
+  @tailrec private def fill(filling: Filling, from: Line): (Filling, Line) =
+    if (from.isEmpty) (filling, from)
+    else
+      filling.offer(from.head) match {
+        case Some(more) => fill(more, from.tail)
+        case None       => (filling.full, from)
+      }
+
+  /** The service looked at each record. */
+  def answered(batch: Batch, results: Vector[RecordAnswer], now: Long, chance: Double): StreamSending = {
+    val (next, freed) = lanes.answered(batch, results, now, chance)
+    val taken = batch.records.iterator.zip(results).collect { case (r, _: RecordAnswer.Taken) => r.entry }.toVector
+    val back  = copy(
+      limits = taken.foldLeft(limits)((l, entry) => l.taken(entry.size)),
+      lanes = next,
+      pause = Pause.none,
+      calls = calls - 1
+    ).returned(freed)
+    taken.foldLeft(back)((state, entry) => state.released(entry.partitionKey))
+  }
+
+  /** The call failed as a whole: its records go again after a while. */
+  def paused(call: Long, batch: Batch, doubtful: Boolean, now: Long, chance: Double): StreamSending =
+    copy(
+      lanes = lanes.recalled(batch),
+      pause = if (pause.hasBegunSince(call)) pause else pause.longer(lastCall, doubtful, now, chance),
+      calls = calls - 1
+    ).returned(batch.records.map(_.refused(now)))
+
+  /** The call was too large: its records go again in smaller ones. */
+  def recut(batch: Batch, to: SizeLimits): StreamSending =
+    copy(limits = to, lanes = lanes.recalled(batch), calls = calls - 1).returned(batch.records)
+
+  /** The call's only record will never be taken. */
+  def rejected(batch: Batch): StreamSending =
+    batch.entries.foldLeft(copy(lanes = lanes.recalled(batch), pause = Pause.none, calls = calls - 1))((state, entry) =>
+      state.released(entry.partitionKey)
+    )
+
+  private def enqueued(record: Waiting) =
+    copy(fresh = fresh :+ record)
+
+  private def returned(records: Vector[Waiting]) = copy(fresh = fresh.prepended(records))
+
+  /** The next of the key may go. */
+  private def released(key: String): StreamSending =
+    behind.get(key).fold(this) { others =>
+      others.dequeueOption match {
+        case None               => copy(behind = behind - key)
+        case Some((next, rest)) =>
+          copy(behind = behind.updated(key, rest), behindCount = behindCount - 1).enqueued(next)
+      }
+    }
+}
+
+/** How long a stream is left alone after calls that failed as a whole.
+  *
+  * @param failures  in a row; calls that were under way together count once
+  * @param doubtful  how many of them look more like a mistake than like weather
+  * @param afterCall the last call before it began
+  */
+private[send] final case class Pause(until: Long, failures: Int, doubtful: Int, afterCall: Long) {
+
+  def hasBegunSince(call: Long): Boolean = call <= afterCall
+
+  def longer(lastCall: Long, isDoubtful: Boolean, now: Long, chance: Double): Pause = Pause(
+    now + Backoffs.ofStream.delay(failures + 1, chance).toMillis,
+    failures + 1,
+    if (isDoubtful) doubtful + 1 else 0,
+    lastCall
+  )
+
+  /** Whether such a failure of this call is one too many: a wrong host must not take as long to be told as a throttled shard. */
+  def isLastDoubt(call: Long): Boolean = !hasBegunSince(call) && doubtful + 1 >= Pause.MaxDoubtful
+}
+
+private[send] object Pause {
+  val none: Pause = Pause(Long.MinValue, 0, 0, 0)
+
+  val MaxDoubtful: Int = 6
+}

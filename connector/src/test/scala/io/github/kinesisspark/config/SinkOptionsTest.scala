@@ -1,0 +1,69 @@
+package io.github.kinesisspark.config
+
+import org.scalatest.LoneElement
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.matchers.should.Matchers
+
+import scala.concurrent.duration._
+
+class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
+
+  private def problems(options: (String, String)*): Seq[String] =
+    intercept[OptionException](SinkOptions.parse(options.toMap)).problems
+
+  private val client = ClientOptions(None, None, CredentialsOptions.DefaultChain)
+
+  test("everything has a default, the stream too, which rows may name") {
+    SinkOptions.parse(Map.empty) shouldBe
+      SinkOptions(None, client, ordered = false, BadRecords.Fail, 15.minutes, 32L << 20, 8)
+  }
+
+  test("every option reaches its value, whatever Spark adds") {
+    val options = Map(
+      "streamName"         -> "events",
+      "REGION"             -> "eu-west-1",
+      "ordered"            -> "true",
+      "badRecords"         -> "skip",
+      "maxRetryDuration"   -> "1h",
+      "writerBufferSize"   -> "64m",
+      "maxInFlightCalls"   -> "2",
+      "checkpointLocation" -> "/data/checkpoint",
+      "queryName"          -> "copy"
+    )
+    SinkOptions.parse(options) shouldBe SinkOptions(
+      Some(StreamRef.ByName("events")),
+      client.copy(region = Some("eu-west-1")),
+      ordered = true,
+      BadRecords.Skip,
+      1.hour,
+      64L << 20,
+      2
+    )
+  }
+
+  test("several streams are for a column to name") {
+    problems("streamName" -> "a,b").loneElement should include("a column streamName")
+  }
+
+  test("options of the source and of single streams are refused, and told to be so") {
+    problems("startingPosition" -> "LATEST").loneElement should include("an option of the source, not of the sink")
+    problems("streamName" -> "a", "stream.a.region" -> "eu-west-1").loneElement should include("'stream.a.region'")
+    intercept[OptionException](
+      SourceOptions.parse(Map("streamName" -> "a", "ordered" -> "true"))
+    ).problems.loneElement should
+      include("an option of the sink, not of the source")
+  }
+
+  test("a mistyped name is told what was meant, of the sink's options") {
+    problems("badRecord" -> "skip").loneElement should include("Did you mean 'badRecords'?")
+  }
+
+  test("all problems are told at once") {
+    problems(
+      "streamName"       -> "a",
+      "streamArn"        -> "arn:aws:kinesis:eu-west-1:123456789012:stream/a",
+      "writerBufferSize" -> "1k",
+      "externalId"       -> "abc"
+    ) should have size 3
+  }
+}

@@ -1,0 +1,223 @@
+package io.github.kinesisspark.write.send
+
+import org.scalatest.OptionValues
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+import io.github.kinesisspark.config.StreamRef
+import io.github.kinesisspark.write.send.CallAnswer._
+import io.github.kinesisspark.write.send.RecordAnswer._
+import io.github.kinesisspark.write.send.Sending.Outgoing
+
+/** What the writer sends next, case by case. */
+class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
+  private val events   = StreamRef.ByName("events")
+  private val settings = SendSettings(ordered = false, bufferSize = 64L << 20, maxCalls = 4, maxRetry = 60_000)
+  private val error    = new IllegalStateException("no such host")
+  private val shard    = ServiceModel.shardId(0)
+  private val other    = ServiceModel.shardId(1)
+
+  private def entry(row: Int, key: String, size: Int = 10) =
+    new Entry(events, key, None, new Array[Byte](size), RowId("run", 0, row.toLong))
+
+  private def entries(count: Int, size: Int = 10) = Vector.tabulate(count)(n => entry(n, s"key-$n", size))
+
+  private def holding(entries: Seq[Entry], as: SendSettings = settings) = entries.foldLeft(Sending(as))(_.add(_))
+
+  /** All calls that can be made now. */
+  private def sent(from: Sending, now: Long = 0, flush: Boolean = true): (Sending, Vector[Outgoing]) = {
+    val (next, call) = from.next(now, flush)
+    call.fold((next, Vector.empty[Outgoing])) { c =>
+      val (last, rest) = sent(next, now, flush)
+      (last, c +: rest)
+    }
+  }
+
+  /** The only call that can be made now. */
+  private def sentOne(from: Sending, now: Long = 0, flush: Boolean = true): (Sending, Outgoing) = {
+    val (next, calls) = sent(from, now, flush)
+    calls should have size 1
+    (next, calls.head)
+  }
+
+  private def answered(from: Sending, call: Outgoing, answer: CallAnswer, now: Long = 0): Sending =
+    from.answered(call.call, answer, now, chance = 0.5).fold(end => fail(end.toString), _.next)
+
+  private def rateExceeded(shard: String) =
+    Refused(Refused.Throttling, s"Rate exceeded for shard $shard in stream events.")
+
+  private def rows(call: Outgoing) = call.entries.map(_.row.row)
+
+  describe("calls") {
+    it("are cut when they are full, and the rest goes at the end") {
+      val (some, full) = sent(holding(entries(1200)), flush = false)
+      full.map(_.entries.size) shouldBe Vector(500, 500)
+      sent(some)._2.map(_.entries.size) shouldBe Vector(200)
+    }
+
+    it("have no more than 10 MiB, with keys") {
+      val (_, calls) = sent(holding(entries(11, (1 << 20) - 10)))
+      calls.map(_.entries.size) shouldBe Vector(10, 1)
+      calls.head.entries.map(_.size).sum should be <= (10 << 20)
+    }
+
+    it("have no more than 5 MiB after one with more was found invalid, and go on with all its records") {
+      val (first, call) = sentOne(holding(entries(9, 1_000_000)))
+      val (_, calls)    = sent(answered(first, call, Failed(CallFailure.Invalid, error)))
+      calls.flatMap(rows) shouldBe (0 to 8)
+      calls.foreach(_.entries.map(_.size.toLong).sum should be <= (5L << 20))
+    }
+
+    it("hold a record by itself that is larger than any the stream was seen to take") {
+      val large         = Vector(entry(0, "a"), entry(1, "b", 2 << 20), entry(2, "c"), entry(3, "d", 2 << 20))
+      val (next, calls) = sent(holding(large))
+      calls.map(rows) shouldBe Vector(Vector(0), Vector(1), Vector(2), Vector(3))
+      val known = answered(next, calls(1), PerRecord(Vector(Taken(shard))))
+      sent(large.foldLeft(known)(_.add(_)))._2.map(rows) shouldBe Vector(Vector(0, 1, 2, 3))
+    }
+
+    it("are no more at once than the settings allow") {
+      sent(holding(entries(5000)))._2.size shouldBe settings.maxCalls
+    }
+
+    it("of several streams take turns") {
+      val streams = Vector("a", "b", "c").map(StreamRef.ByName(_))
+      val mixed   = streams.flatMap(s => Vector.fill(1000)(new Entry(s, "k", None, Array[Byte](1), RowId("run", 0, 0))))
+      sent(holding(mixed))._2.take(3).map(_.stream).toSet shouldBe streams.toSet
+    }
+  }
+
+  describe("a refused record") {
+    it("goes again alone, after a wait") {
+      val (first, call) = sentOne(holding(entries(3)))
+      val answer        = PerRecord(Vector(Taken(shard), rateExceeded(other), Taken(shard)))
+      val after         = answered(first, call, answer)
+      sent(after)._2 shouldBe empty
+      val due = after.wakeAt(flush = true).value
+      due should be > 0L
+      sent(after, due)._2.map(rows) shouldBe Vector(Vector(1))
+    }
+
+    it("holds up its shard, not the others") {
+      val all               = entries(400)
+      val (first, call)     = sentOne(holding(all))
+      def shardOf(e: Entry) = if (e.hashKey < (BigInt(1) << 127)) shard else other
+      val answer            = PerRecord(all.map(e => if (shardOf(e) == shard) Taken(shard) else rateExceeded(other)))
+      val after             = answered(first, call, answer)
+      val more              = (400 until 800).map(n => entry(n, s"key-$n")).foldLeft(after)(_.add(_))
+      val (_, next)         = sentOne(more)
+      // Keys outside of what was seen of either shard have yet to show where they go.
+      next.entries.count(e => shardOf(e) == other) should be < 10
+      next.entries.size should be > 150
+    }
+
+    it("ends the task once it has been refused for too long, naming shard, code and how often it was tried") {
+      val (first, call) = sentOne(holding(entries(1)))
+      val after         = answered(first, call, PerRecord(Vector(rateExceeded(shard))))
+      val (again, next) = sentOne(after, now = 59_000)
+      val (last, third) = sentOne(answered(again, next, PerRecord(Vector(rateExceeded(shard))), 59_000), 65_000)
+      last.answered(third.call, PerRecord(Vector(rateExceeded(shard))), 65_000, 0.5) should matchPattern {
+        case Left(End.TooLong(Waiting(_, _, 3, _), 65_000, Some(`shard`), Refused.Throttling, _, None)) =>
+      }
+    }
+  }
+
+  describe("a call that fails as a whole") {
+    it("goes again with all its records after a wait, while it may pass") {
+      val (first, call) = sentOne(holding(entries(3)))
+      val after         = answered(first, call, Failed(CallFailure.Passing(throttled = true), error))
+      after.totals.throttled shouldBe 3
+      sent(after)._2 shouldBe empty
+      sent(after, after.wakeAt(flush = true).value)._2.map(rows) shouldBe Vector(Vector(0, 1, 2))
+    }
+
+    it("fails the task at once where no further try helps") {
+      val (first, call) = sentOne(holding(entries(3)))
+      first.answered(call.call, Failed(CallFailure.Hopeless, error), 0, 0.5) shouldBe Left(End.Failed(error))
+    }
+
+    it("fails the task after some tries where it looks like a mistake; calls that were under way together count once") {
+      val (first, calls) = sent(holding(entries(2000)))
+      val together       = calls.foldLeft(first)((s, c) => answered(s, c, Failed(CallFailure.Doubtful, error)))
+      val last           = (1 until Pause.MaxDoubtful).foldLeft(together) { (state, n) =>
+        val now        = n * 11_000L
+        val (s, calls) = sent(state, now)
+        if (n < Pause.MaxDoubtful - 1)
+          calls.foldLeft(s)((s, c) => answered(s, c, Failed(CallFailure.Doubtful, error), now))
+        else {
+          s.answered(calls.head.call, Failed(CallFailure.Doubtful, error), now, 0.5) shouldBe Left(End.Failed(error))
+          s
+        }
+      }
+      last.totals.records shouldBe 0
+    }
+
+    it("for a record that is too large for the stream tells it, and goes on without") {
+      val (first, calls) = sent(holding(Vector(entry(0, "a", 2 << 20), entry(1, "b"))))
+      val step           = first.answered(calls.head.call, Failed(CallFailure.Invalid, error), 0, 0.5)
+      val found          = step.toOption.value
+      found.bad.value.row.row shouldBe 0
+      answered(found.next, calls(1), PerRecord(Vector(Taken(shard)))).isEmpty shouldBe true
+    }
+
+    it("for no reason that could be known fails the task instead of trying for ever") {
+      val (first, call) = sentOne(holding(entries(3)))
+      first.answered(call.call, Failed(CallFailure.Invalid, error), 0, 0.5) shouldBe Left(End.Failed(error))
+    }
+  }
+
+  describe("with order kept") {
+    val ordered = settings.copy(ordered = true)
+
+    it("a call has one record of each key, and the next goes when it was taken") {
+      val mine          = Vector(entry(0, "a"), entry(1, "b"), entry(2, "a"), entry(3, "b"), entry(4, "c"))
+      val (first, call) = sentOne(holding(mine, ordered))
+      rows(call) shouldBe Vector(0, 1, 4)
+      val after = answered(first, call, PerRecord(Vector(Taken(shard), rateExceeded(other), Taken(shard))))
+      sent(after)._2.map(rows) shouldBe Vector(Vector(2))
+    }
+
+    it("rows of few keys don't wait for calls to be full") {
+      val few       = Vector.tabulate(1000)(n => entry(n, s"key-${n % 3}"))
+      val (_, call) = sentOne(holding(few, ordered), flush = false)
+      rows(call) shouldBe Vector(0, 1, 2)
+    }
+  }
+
+  describe("a shard that was throttled by others for a minute") {
+    it("is back at its quota within two seconds after, and at no limit after five") {
+      val entry1    = entry(0, "a")
+      val throttled = (0 until 200).foldLeft(Lane(0))((lane, _) => lane.take(Waiting(entry1)).depart(0).returned(0, 1))
+      throttled.share should be < 0.05
+
+      /** Seconds of turns until the lane has this share. */
+      def secondsTo(share: Double) = Iterator
+        .iterate((throttled, 0)) { case (lane, n) => (lane.take(Waiting(entry1)).depart(0).returned(1, 0), n + 1) }
+        .dropWhile(_._1.share < share)
+        .next()
+        ._2 * 0.25
+      secondsTo(1.0) should be <= 2.0
+      secondsTo(8.0) should be <= 5.0
+    }
+  }
+
+  describe("a task whose shards take less than it has") {
+    it("gets what they give, and wastes little on refusals") {
+      val random  = new scala.util.Random(7)
+      val service = new ServiceModel(random, shards = 2)
+      val mine    = Vector.tabulate(40_000)(n => entry(n, s"key-$n"))
+      var sending = holding(mine)
+      var now     = 0L
+      while (!sending.isEmpty) {
+        val (next, calls) = sent(sending, now)
+        val later         = now + 20
+        sending = calls.foldLeft(next)((s, c) => answered(s, c, service.put(c.entries, later), later))
+        now = math.max(later, if (calls.isEmpty) sending.wakeAt(flush = true).getOrElse(later) else later)
+      }
+      service.log.size shouldBe mine.size
+      // 20,000 records for each shard at 1,000 a second, plus the second's worth that it begins with.
+      now should (be >= 18_000L and be <= 30_000L)
+      sending.totals.throttled should be < 12_000L
+    }
+  }
+}

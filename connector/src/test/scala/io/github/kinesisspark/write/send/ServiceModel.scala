@@ -1,0 +1,73 @@
+package io.github.kinesisspark.write.send
+
+import scala.util.Random
+
+import io.github.kinesisspark.write.send.CallAnswer._
+import io.github.kinesisspark.write.send.RecordAnswer._
+
+/** PutRecords as the service has it: quotas of shards, limits of sizes, a split now and then, and bad luck.
+  *
+  * @param failures how often a call fails as a whole
+  * @param quota    of a shard, in seconds per second
+  */
+final class ServiceModel(
+    random: Random,
+    shards: Int,
+    maxCall: Long = 10L << 20,
+    maxRecord: Int = 1 << 20,
+    failures: Double = 0,
+    quota: Double = 1.0
+) {
+  import ServiceModel._
+
+  private var open     = Vector.tabulate(shards)(n => Shard(shardId(n), n * (Keys / shards), (n + 1) * (Keys / shards)))
+  private var credit   = Map.empty[String, (Long, Double)]
+  private var next     = shards
+  var log: Vector[Log] = Vector.empty
+
+  def split(): Unit = {
+    val parent   = open(random.nextInt(open.size))
+    val middle   = (parent.from + parent.until) / 2
+    val children = Vector(Shard(shardId(next), parent.from, middle), Shard(shardId(next + 1), middle, parent.until))
+    next += 2
+    open = open.filterNot(_ == parent) ++ children
+  }
+
+  def put(entries: Vector[Entry], now: Long): CallAnswer =
+    if (entries.map(_.size.toLong).sum > maxCall || entries.exists(_.size > maxRecord))
+      Failed(CallFailure.Invalid, new IllegalArgumentException("too large"))
+    else if (random.nextDouble() < failures)
+      Failed(CallFailure.Passing(random.nextBoolean()), new IllegalStateException("unavailable"))
+    else PerRecord(entries.map(take(_, now)))
+
+  /** The call is done, but its answer is lost. */
+  def putUnheard(entries: Vector[Entry], now: Long): CallAnswer = {
+    put(entries, now): Unit
+    Failed(CallFailure.Passing(throttled = false), new IllegalStateException("connection lost"))
+  }
+
+  private def take(entry: Entry, now: Long): RecordAnswer = {
+    val shard        = open.find(s => s.from <= entry.hashKey && entry.hashKey < s.until).get.id
+    val (at, left)   = credit.getOrElse(shard, (now, quota))
+    val current      = math.min(quota, left + (now - at) / 1000.0 * quota)
+    val cost         = Lane.cost(entry)
+    val isInternal   = failures > 0 && random.nextDouble() < failures / 10
+    val isAffordable = current >= math.min(cost, quota)
+    credit = credit.updated(shard, (now, if (isAffordable && !isInternal) current - cost else current))
+    if (isInternal) Refused("InternalFailure", "Internal service failure.")
+    else if (!isAffordable) Refused(Refused.Throttling, s"Rate exceeded for shard $shard in stream events")
+    else {
+      log :+= Log(shard, entry.partitionKey, entry.row.row, now)
+      Taken(shard)
+    }
+  }
+}
+
+object ServiceModel {
+  final case class Shard(id: String, from: BigInt, until: BigInt)
+  final case class Log(shard: String, key: String, row: Long, at: Long)
+
+  private val Keys = BigInt(1) << 128
+
+  def shardId(n: Int): String = f"shardId-$n%012d"
+}

@@ -1,0 +1,182 @@
+package io.github.kinesisspark.it.sink
+
+import java.util.concurrent.atomic.AtomicInteger
+
+import scala.concurrent.duration._
+
+import org.apache.spark.SparkException
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.functions._
+import software.amazon.awssdk.services.kinesis.model.UpdateMaxRecordSizeRequest
+
+import io.github.kinesisspark.it.TestStream
+import io.github.kinesisspark.it.source.TestkitSuite
+import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, KinesisServerConfig, Occurrence, ResetPoint}
+import io.github.kinesisspark.testkit.FaultEffect._
+import io.github.kinesisspark.testkit.Occurrence._
+
+/** What goes wrong while writing, provoked for real: nothing is lost, or the task says what is wrong. */
+final class SinkFaultsSpec extends TestkitSuite {
+
+  private def rows(count: Long): DataFrame =
+    spark.range(0, count, 1, 2).select(concat(lit("row-"), col("id")).as("data"))
+
+  private def save(rows: DataFrame, stream: TestStream, more: (String, String)*): Unit =
+    rows.write.format("kinesis").options(options(stream) ++ more).mode("append").save()
+
+  private def fault(stream: TestStream, effect: FaultEffect, when: Occurrence, shard: Option[String] = None) =
+    FaultRule(effect, Some("PutRecords"), Some(stream.name), shard, when)
+
+  private def allOf(count: Int) = (0 until count).map(n => s"row-$n").sorted
+
+  private def everyRowUnder(effect: FaultEffect, when: Occurrence, repeats: Boolean = false): Unit = {
+    val stream = newStream(shards = 2)
+    underFault(fault(stream, effect, when))(save(rows(3000), stream))
+    val written = Written.texts(stream)
+    (if (repeats) written.distinct else written).sorted shouldBe allOf(3000)
+    if (repeats) written.size should be > 3000
+  }
+
+  private def failureOf(write: => Unit): String =
+    Iterator
+      .iterate[Throwable](intercept[SparkException](write))(_.getCause)
+      .takeWhile(_ != null)
+      .map(_.getMessage)
+      .mkString
+
+  describe("every row is written, and once, when") {
+    it("some records of each call are refused, by limits or for no good reason") {
+      everyRowUnder(RefuseEntries(0.3), Always)
+      everyRowUnder(RefuseEntries(0.2, "InternalFailure"), Always)
+    }
+
+    it("all records of a call are refused, again and again") {
+      everyRowUnder(RefuseEntries(1.0), First(12))
+    }
+
+    it("calls fail as a whole before they are done") {
+      everyRowUnder(ServiceCode("ProvisionedThroughputExceededException"), First(3))
+      everyRowUnder(ServiceCode("KMSThrottlingException"), First(2))
+      everyRowUnder(ServiceCode("InternalFailure", status = 500), First(3))
+      everyRowUnder(HttpStatus(503), First(3))
+      everyRowUnder(Reset(ResetPoint.BeforeCall), First(3))
+    }
+
+    it("answers are slow") {
+      everyRowUnder(Delay(700.millis), Every(2))
+    }
+  }
+
+  describe("every row is written, but some again, when") {
+    it("answers get lost on their way") {
+      everyRowUnder(Reset(ResetPoint.AfterCall), First(2), repeats = true)
+      everyRowUnder(TruncatedBody, First(2), repeats = true)
+      everyRowUnder(GarbageBody, First(2), repeats = true)
+    }
+
+    it("a task fails and runs again; repeats have the partition key of their row then, if it is the default") {
+      val stream    = newStream(shards = 2)
+      val before    = SinkFaultsSpec.failures.get
+      val failsOnce = udf { (id: Long) =>
+        if (id == 1999 && SinkFaultsSpec.failures.getAndIncrement() == before) sys.error("once")
+        s"row-$id"
+      }.asNondeterministic()
+      save(spark.range(0, 2000, 1, 2).select(failsOnce(col("id")).as("data")), stream)
+      val written = Written.records(stream).values.flatten.map(r => r.partitionKey -> r.data.asUtf8String).toSeq
+      written.size should be > 2000
+      written.distinct.size shouldBe 2000
+      written.map(_._2).distinct.sorted shouldBe allOf(2000)
+    }
+  }
+
+  describe("a task fails with a clear error when") {
+    it("a record is refused for longer than it is told to try") {
+      val stream = newStream(shards = 1)
+      underFault(fault(stream, RefuseEntries(1.0), Always)) {
+        failureOf(save(rows(10), stream, "maxRetryDuration" -> "1s")) should (
+          include("KINESIS_WRITE_TIMED_OUT") and include(stream.name) and include("shardId-000000000000") and
+            include("ProvisionedThroughputExceededException") and include("0 records of this task")
+        )
+      }
+    }
+
+    it("writing is not permitted, without trying again") {
+      val stream = newStream(shards = 1)
+      underFault(fault(stream, ServiceCode("AccessDeniedException", "not authorized"), Always)) {
+        failureOf(save(rows(10).coalesce(1), stream)) should (
+          include("KINESIS_ACCESS_DENIED") and include("PutRecords") and include(stream.name)
+        )
+        // As often as Spark runs the task.
+        kinesis.calls.count("PutRecords", stream.name) shouldBe 4
+      }
+    }
+
+    it("the stream is encrypted with a key that may not be used") {
+      val stream = newStream(shards = 1)
+      underFault(fault(stream, ServiceCode("KMSAccessDeniedException"), Always))(
+        failureOf(save(rows(10), stream)) should include("kms:GenerateDataKey")
+      )
+    }
+  }
+
+  describe("records of more than 1 MiB") {
+    lazy val large = spark.range(0, 6, 1, 1).select(rpad(col("id").cast("string"), 3 << 20, "x").as("data"))
+
+    it("are taken by a stream that is made for them") {
+      val stream = newStream(shards = 2)
+      service.call(
+        _.updateMaxRecordSize(UpdateMaxRecordSizeRequest.builder.streamARN(stream.arn()).maxRecordSizeInKiB(4096).build)
+      )
+      save(large, stream)
+      Written.texts(stream).map(_.head).sorted.mkString shouldBe "012345"
+    }
+
+    it("are bad rows for another, which learns it only from the service") {
+      val stream = newStream(shards = 2)
+      failureOf(save(large, stream)) should (include("KINESIS_BAD_RECORD") and include("MaxRecordSizeInKiB"))
+      save(large.union(rows(100)), stream, "badRecords" -> "skip")
+      Written.texts(stream).sorted shouldBe allOf(100)
+    }
+  }
+}
+
+object SinkFaultsSpec {
+  // Tasks run in this JVM.
+  private val failures = new AtomicInteger
+}
+
+/** A server of before 2025, whose calls have 5 MiB. */
+final class SmallCallsSpec extends TestkitSuite(KinesisServerConfig(putRecordsBytes = 5L << 20)) {
+  it("large records come into smaller calls once the service has refused one") {
+    val stream = newStream(shards = 2)
+    val rows   = spark.range(0, 40, 1, 1).select(rpad(col("id").cast("string"), 900_000, "x").as("data"))
+    rows.write.format("kinesis").options(options(stream)).mode("append").save()
+    Written.texts(stream).map(_.takeWhile(_ != 'x').toInt).sorted shouldBe (0 until 40)
+  }
+}
+
+/** The service's limits of shards: 1,000 records and 1 MiB a second. */
+final class ThrottledShardsSpec extends TestkitSuite(KinesisServerConfig(enforceLimits = true)) {
+  it("every row is written once although tasks are far faster than the shards, one of which has most of the rows") {
+    val stream = newStream(shards = 4)
+    val skewed = when(col("id") % 4 < 3, "the same").otherwise(col("id").cast("string"))
+    val rows = spark.range(0, 12_000, 1, 2).select(concat(lit("row-"), col("id")).as("data"), skewed.as("partitionKey"))
+    rows.write.format("kinesis").options(options(stream)).mode("append").save()
+    Written.texts(stream).sorted shouldBe (0 until 12_000).map(n => s"row-$n").sorted
+  }
+
+  it("a throttled shard is not asked again and again: few calls for what it takes") {
+    val stream = newStream(shards = 1)
+    spark
+      .range(0, 6000, 1, 1)
+      .select(col("id").cast("string").as("data"))
+      .write
+      .format("kinesis")
+      .options(options(stream))
+      .mode("append")
+      .save()
+    Written.texts(stream).size shouldBe 6000
+    // 12 full ones at first, and some 4 a second for 5 seconds.
+    kinesis.calls.count("PutRecords", stream.name) should be < 100L
+  }
+}

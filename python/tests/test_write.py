@@ -1,0 +1,175 @@
+"""PySpark writes to local streams: what arrives, and what is refused where it was typed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from kinesis_spark import (
+    AssumedRole,
+    InvalidOptionError,
+    KinesisSinkOptions,
+    LocalKinesis,
+    ProfileCredentials,
+    StaticCredentials,
+    read_stream,
+    write_batch,
+    write_stream,
+)
+
+ROLE = "arn:aws:iam::123456789012:role/writer"
+
+
+def test_every_option_is_written_as_the_connector_reads_it() -> None:
+    options = KinesisSinkOptions(
+        stream_name="orders",
+        region="eu-west-1",
+        endpoint="http://127.0.0.1:4567",
+        ordered=True,
+        bad_records="skip",
+        max_retry_duration=timedelta(hours=1),
+        writer_buffer_size=64 * 1024 * 1024,
+        max_in_flight_calls=16,
+        credentials=ProfileCredentials("production"),
+        role=AssumedRole(ROLE),
+    )
+    assert options.to_dict() == {
+        "streamName": "orders",
+        "region": "eu-west-1",
+        "endpoint": "http://127.0.0.1:4567",
+        "ordered": "true",
+        "badRecords": "skip",
+        "maxRetryDuration": "3600s",
+        "writerBufferSize": str(64 * 1024 * 1024),
+        "maxInFlightCalls": "16",
+        "profile": "production",
+        "roleArn": ROLE,
+    }
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"stream_name": "a,b"},
+        {"stream_name": "a", "stream_arn": "arn:aws:kinesis:eu-west-1:123456789012:stream/a"},
+        {"stream_arn": "a"},
+        {"bad_records": "drop"},
+        {"ordered": "yes"},
+        {"max_retry_duration": timedelta(0)},
+        {"writer_buffer_size": 1000},
+        {"max_in_flight_calls": 0},
+        {"region": "Ireland"},
+    ],
+    ids=str,
+)
+def test_what_cannot_be_right_is_refused_where_it_was_typed(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidOptionError, match=next(iter(wrong))):
+        KinesisSinkOptions(**wrong)
+
+
+def test_secrets_show_nowhere() -> None:
+    options = KinesisSinkOptions(stream_name="a", credentials=StaticCredentials("AKIAPLANTED", "planted-secret"))
+    assert options.to_dict()["secretAccessKey"] == "planted-secret"
+    assert "planted" not in (repr(options) + repr(options.to_dict())).lower()
+
+
+def read_all(spark: SparkSession, kinesis: LocalKinesis, stream: str, tmp_path: Path) -> list[tuple[str, str]]:
+    """Data and partition key of each record."""
+    read: dict[int, list[tuple[str, str]]] = {}
+
+    def add(batch: DataFrame, batch_id: int) -> None:
+        read[batch_id] = [(bytes(row["data"]).decode(), row["partitionKey"]) for row in batch.collect()]
+
+    query = (
+        read_stream(spark, kinesis.options(stream))
+        .writeStream.foreachBatch(add)
+        .option("checkpointLocation", str(tmp_path / f"read-{stream}"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(60)
+    return [record for batch in read.values() for record in batch]
+
+
+def test_a_batch_arrives_by_data_and_key(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
+    rows = spark.range(2_000).selectExpr("concat('value-', id) AS data", "concat('key-', id) AS partitionKey")
+    write_batch(rows, kinesis.sink_options("events"))
+    expected = Counter((f"value-{i}", f"key-{i}") for i in range(2_000))
+    assert Counter(read_all(spark, kinesis, "events", tmp_path)) == expected
+
+
+def test_a_streaming_query_arrives_with_default_keys_and_shows_its_metrics(
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
+) -> None:
+    spark.range(500).selectExpr("concat('value-', id) AS data").write.parquet(str(tmp_path / "rows"))
+    rows = spark.readStream.schema("data string").parquet(str(tmp_path / "rows"))
+    query = (
+        write_stream(rows, kinesis.sink_options("events"))
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(60)
+    records = read_all(spark, kinesis, "events", tmp_path)
+    assert Counter(data for data, _ in records) == Counter(f"value-{i}" for i in range(500))
+    assert len({key for _, key in records}) == 500
+    assert all(key.startswith(f"{query.id}-0-") for _, key in records)
+    assert query.lastProgress is not None
+    metrics = query.lastProgress.sink.metrics
+    assert set(metrics) == {"records", "bytes", "retried", "throttled", "calls", "skipped"}
+    assert (metrics["records"], metrics["retried"], metrics["skipped"]) == ("500", "0", "0")
+
+
+def test_rows_go_to_the_streams_that_they_name(spark: SparkSession, tmp_path: Path) -> None:
+    with LocalKinesis({"even": 1, "odd": 1}) as kinesis:
+        rows = spark.range(100).selectExpr(
+            "string(id) AS data", "CASE WHEN id % 2 = 0 THEN 'even' ELSE 'odd' END AS streamName"
+        )
+        write_batch(rows, kinesis.sink_options())
+        for stream, first in (("even", 0), ("odd", 1)):
+            found = sorted(int(data) for data, _ in read_all(spark, kinesis, stream, tmp_path))
+            assert found == list(range(first, 100, 2))
+
+
+@pytest.mark.parametrize(
+    ("columns", "complaint"),
+    [
+        (["id AS data"], "'data' is of type bigint; it must be binary or string"),
+        (["string(id) AS data", "id AS partitionKey"], "'partitionKey' is of type bigint"),
+        (["string(id) AS data", "id"], "The column 'id' is none that can be written"),
+        (["string(id) AS payload"], "There is no column 'data'"),
+    ],
+)
+def test_columns_are_checked_before_anything_runs(
+    spark: SparkSession, kinesis: LocalKinesis, columns: list[str], complaint: str
+) -> None:
+    with pytest.raises(PySparkException, match="KINESIS_SINK_SCHEMA") as refused:
+        write_batch(spark.range(1).selectExpr(*columns), kinesis.sink_options("events"))
+    assert complaint in str(refused.value)
+
+
+def test_a_streaming_query_that_cannot_be_right_does_not_start(
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
+) -> None:
+    rows = spark.readStream.format("rate").load()
+    writer = write_stream(rows, kinesis.sink_options("events")).option("checkpointLocation", str(tmp_path))
+    with pytest.raises(PySparkException, match="KINESIS_SINK_SCHEMA"):
+        writer.start()
+
+
+def test_no_stream_and_unknown_options_are_told(spark: SparkSession, kinesis: LocalKinesis) -> None:
+    rows = spark.range(1).selectExpr("string(id) AS data")
+    with pytest.raises(PySparkException, match="which stream to write to"):
+        write_batch(rows, replace(kinesis.sink_options("events"), stream_name=None))
+    writer = rows.write.format("kinesis").mode("append").options(**kinesis.sink_options("events").to_dict())
+    with pytest.raises(PySparkException, match="Did you mean 'ordered'"):
+        writer.option("order", "true").save()
+    with pytest.raises(PySparkException, match="is an option of the source"):
+        writer.option("startingPosition", "LATEST").save()
