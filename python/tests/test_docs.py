@@ -42,13 +42,22 @@ def first_cells(title: str) -> list[tuple[set[str], str]]:
     return [(in_code_font(names), meaning.strip()) for names, meaning in rows]
 
 
+def anchors(page: Path) -> set[str]:
+    """The headings of a page as links name them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 @pytest.mark.parametrize(
     "page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name
 )
-def test_links_to_files_lead_somewhere(page: Path) -> None:
+def test_links_within_the_project_lead_somewhere(page: Path) -> None:
     links = [link for link in re.findall(r"\]\(([^)]+)\)", page.read_text()) if not link.startswith("https://")]
     assert links
-    assert [link for link in links if not (page.parent / link).is_file()] == []
+    for path, _, anchor in (link.partition("#") for link in links):
+        target = page.parent / path if path else page
+        assert target.is_file(), path
+        assert not anchor or anchor in anchors(target), anchor
 
 
 def test_the_python_of_the_page_runs(spark: SparkSession) -> None:
