@@ -9,9 +9,9 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.streaming.StreamingQuery
 
 /** What readers cost, against the number of shards: a query on a stream that is idle, its driver and only executor in one JVM
-  * (`local[2]`), the embedded server in another. One JSON line for each size: how long until the first planning has heard of every
-  * shard, then over a while the CPU time of the whole JVM in cores, how often it planned, threads, and the heap
-  * that a collection leaves. The first query warms up and isn't printed.
+  * (`local[2]`), the embedded server in another. One JSON line for each size: how long until the first planning was over, then over a
+  * while the CPU time of the whole JVM in cores, the median of a planning with its waiting for news, threads, and the heap that a
+  * collection leaves. The first query warms up and isn't printed.
   *
   * {{{ ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.ReaderScale polling 16 160 1000 1600 10000" }}}
   */
@@ -58,9 +58,8 @@ object ReaderScale {
       .writeStream
       .format("noop")
       .start()
-    // Nothing new was found: that takes an answer about every shard.
     while (query.isActive && !query.recentProgress.exists(_.numInputRows == 0)) Thread.sleep(20)
-    val heard = System.nanoTime() - began
+    val planned = System.nanoTime() - began
     Thread.sleep(5.seconds.toMillis)
     val (cpu, wall) = (cpuTime, System.nanoTime())
     Thread.sleep(Looking.toMillis)
@@ -68,14 +67,14 @@ object ReaderScale {
     val threads = ManagementFactory.getThreadMXBean.getThreadCount
     val heap    = heapAfterCollection()
     val line    = f"""{"bench":"readers","publisher":"$publisher","shards":$shards,"cores":$cores%.3f,""" +
-      f""""first_planning_s":${heard / 1e9}%.1f,"planning_ms":${planning(
+      f""""first_planning_s":${planned / 1e9}%.1f,"planning_ms":${planning(
           query
         )},"threads":$threads,"heap_mb":${heap >> 20}}"""
     query.stop()
     line
   }
 
-  /** The median, without the time that a planning waits for news. */
+  /** The median. */
   private def planning(query: StreamingQuery): Long = {
     val times = query.recentProgress.map(_.durationMs.getOrDefault("latestOffset", 0L).toLong).sorted
     times(times.length / 2)
