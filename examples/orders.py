@@ -12,9 +12,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from kinesis_spark import KinesisOptions, LocalKinesis, StartingPosition
-from kinesis_spark.local import Record
+from kinesis_spark.local import KinesisClient, Record
 
 ORDERS = [Record(f"customer-{n % 7}", json.dumps({"order": n}).encode()) for n in range(1, 21)]
+LATER = [Record(f"customer-{n % 7}", json.dumps({"order": n}).encode()) for n in range(21, 31)]
 MOST_SHOWN = 50
 
 
@@ -36,6 +37,14 @@ def source(description: str) -> Iterator[KinesisOptions]:
         with LocalKinesis({"orders": 2}) as kinesis:
             kinesis.put_records("orders", ORDERS)
             yield kinesis.options("orders")
+
+
+def come(options: KinesisOptions) -> None:
+    """More orders come to the local server; nothing is written to AWS."""
+    if options.endpoint is not None:
+        client = KinesisClient(options.endpoint)
+        client.put_records("orders", LATER)
+        client.close()
 
 
 def show(batch: DataFrame, number: int) -> None:

@@ -10,7 +10,11 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from orders import source
+from backfill import backfill
+from orders import ORDERS as LOCAL_ORDERS
+from orders import come, source
+
+from kinesis_spark import LocalKinesis, StartingPosition, session
 
 EXAMPLES = Path(__file__).resolve().parent
 ORDERS = list(range(1, 21))
@@ -58,10 +62,42 @@ def test_a_round_trip_brings_back_every_record_once() -> None:
     assert (figures["records"], figures["same"]) == (100_000, True)
 
 
+def test_the_backfill_and_the_stream_after_it_print_each_order_once_and_share_none() -> None:
+    printed = run("backfill.py")
+    assert printed.startswith("backfill of 20 records\n")
+    backfilled = re.findall(r"^batch -1: .*\{\"order\": (\d+)\}$", printed, re.M)
+    streamed = re.findall(r"^batch \d+: .*\{\"order\": (\d+)\}$", printed, re.M)
+    assert sorted(map(int, backfilled)) == ORDERS
+    assert sorted(map(int, streamed)) == list(range(21, 31))
+
+
+def test_a_backfill_that_is_started_again_hands_over_at_the_same_point(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spark = session.builder("backfill", "local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    with LocalKinesis({"orders": 2}) as kinesis:
+        options = kinesis.options("orders")
+        kinesis.put_records("orders", LOCAL_ORDERS)
+
+        def fail() -> None:
+            come(options)
+            raise RuntimeError("as planned")
+
+        with pytest.raises(RuntimeError, match="as planned"):
+            backfill(spark, options, tmp_path, meanwhile=fail)
+        backfill(spark, options, tmp_path)
+    printed = capsys.readouterr().out
+    assert printed.startswith("backfill of 20 records\n")
+    found = sorted(int(number) for number in re.findall(r"\{\"order\": (\d+)\}$", printed, re.M))
+    assert found == list(range(1, 31))
+    spark.stop()
+
+
 def test_a_stream_on_aws_is_read_from_five_minutes_ago_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["polling.py", "--stream", "payments", "--region", "eu-west-1"])
     with source("") as options:
         assert (options.stream_name, options.region, options.endpoint) == ("payments", "eu-west-1", None)
+        assert isinstance(options.starting_position, StartingPosition)
         start = options.starting_position.timestamp
     assert start is not None
     assert timedelta(minutes=4) < datetime.now(timezone.utc) - start < timedelta(minutes=6)

@@ -1,10 +1,10 @@
 """Amazon Kinesis Data Streams for Apache Spark Structured Streaming, from Python.
 
 The connector itself is a JAR (in the wheel); this package gives it typed options, a session helper, ways to look
-after stream consumers and at shards, and a local Kinesis server for tests.
+after stream consumers, at shards and at positions, and a local Kinesis server for tests.
 """
 
-from kinesis_spark import session
+from kinesis_spark import positions, session
 from kinesis_spark.consumers import StreamConsumer, StreamConsumers
 from kinesis_spark.credentials import (
     AssumedRole,
@@ -19,6 +19,7 @@ from kinesis_spark.errors import (
     JarMissingError,
     KinesisSparkError,
     LocalKinesisError,
+    PositionError,
     ShardListError,
     StreamConsumerError,
 )
@@ -27,7 +28,8 @@ from kinesis_spark.jars import require_jar
 from kinesis_spark.local import LocalKinesis
 from kinesis_spark.options import KinesisOptions, SparkOptions, StreamOptions
 from kinesis_spark.position import StartingPosition
-from kinesis_spark.read import read_stream
+from kinesis_spark.positions import Positions
+from kinesis_spark.read import read_batch, read_stream
 from kinesis_spark.shard_tree import plot_shards, shards
 from kinesis_spark.write import BadRecords, KinesisSinkOptions, write_batch, write_stream
 
@@ -45,6 +47,8 @@ __all__ = [
     "LocalKinesis",
     "LocalKinesisError",
     "Polling",
+    "PositionError",
+    "Positions",
     "ProfileCredentials",
     "ProviderClass",
     "RecordPublisher",
@@ -59,6 +63,8 @@ __all__ = [
     "StreamConsumers",
     "StreamOptions",
     "plot_shards",
+    "positions",
+    "read_batch",
     "read_stream",
     "require_jar",
     "session",

@@ -39,5 +39,17 @@ class ShardListError(KinesisSparkError, RuntimeError):
         self.error_class = error_class
 
 
+class PositionError(KinesisSparkError, RuntimeError):
+    """Positions could not be found: Kinesis refused to tell, or a checkpoint doesn't have them.
+
+    Attributes:
+        error_class: a stable name for it, such as `KINESIS_NOT_FOUND` or `KINESIS_OFFSET_REFUSED`.
+    """
+
+    def __init__(self, message: str, error_class: str) -> None:
+        super().__init__(message)
+        self.error_class = error_class
+
+
 class LocalKinesisError(KinesisSparkError, RuntimeError):
     """The local Kinesis server didn't start, has ended, or answered with an error."""

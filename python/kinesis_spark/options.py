@@ -33,6 +33,7 @@ from kinesis_spark.credentials import AssumedRole, Credentials, DefaultCredentia
 from kinesis_spark.errors import InvalidOptionError
 from kinesis_spark.fan_out import EnhancedFanOut, Polling, RecordPublisher, stream_of
 from kinesis_spark.position import StartingPosition
+from kinesis_spark.positions import Positions
 
 # One answer of GetRecords is 10 MB at most; a smaller buffer would hold none while the next arrives.
 _LEAST_BUFFER = 16 * 1024 * 1024
@@ -65,6 +66,7 @@ class StreamOptions:
         region: the AWS region of this stream.
         endpoint: the service's URL for this stream.
         starting_position: where this stream starts.
+        ending_position: where a batch read of this stream ends.
         role: the role to assume for this stream, of another account perhaps.
 
     Raises:
@@ -74,15 +76,16 @@ class StreamOptions:
     stream: str
     region: str | None = option("region", default=None)
     endpoint: str | None = option("endpoint", default=None)
-    starting_position: StartingPosition | None = option("startingPosition", default=None)
+    starting_position: StartingPosition | Positions | None = option("startingPosition", default=None)
+    ending_position: StartingPosition | Positions | None = option("endingPosition", default=None)
     role: AssumedRole | None = None
 
     def __post_init__(self) -> None:
         if not is_stream_arn(self.stream):
             require_stream_name("stream", self.stream)
         require_place(self.region, self.endpoint)
-        if self.starting_position is not None:
-            _require_position(self.starting_position)
+        _require_position("starting_position", self.starting_position)
+        _require_position("ending_position", self.ending_position)
 
     def to_dict(self) -> SparkOptions:
         """The options as Spark wants them, each prefixed with `stream.<name or ARN>.`."""
@@ -101,7 +104,9 @@ class KinesisOptions:
         stream_arn: the stream's ARN, or several; each names its own region and account.
         region: the AWS region, like `eu-west-1`; None takes it from the ARN, or from the SDK's region chain.
         endpoint: the URL of a service other than AWS's own, like a local server's; None for AWS.
-        starting_position: where to start while the checkpoint holds nothing; see `StartingPosition`.
+        starting_position: where to start while the checkpoint holds nothing; None for LATEST, and for TRIM_HORIZON in a
+            batch read. See `StartingPosition`, and `positions` for places in single shards.
+        ending_position: where a batch read ends; None for LATEST, which is what is in the stream when it is first used.
         record_publisher: how records come out of shards: `Polling()`, or `EnhancedFanOut(...)`.
         fail_on_data_loss: whether the query fails when records it still wanted have left the stream's retention, also
             if that can't be told for sure, or a stream of its checkpoint is not among the streams any more; if False
@@ -117,8 +122,8 @@ class KinesisOptions:
             which records arrived; less than the watermark's delay, it keeps a catch-up from making the slower shards'
             records late. `timedelta(0)` for no such bound.
         shard_discovery_interval: how often the streams' shards are listed, to find new ones; 100 ms at least.
-        min_partitions: the least number of tasks for a micro-batch, as far as it has records enough; with more than 1,
-            what a shard brings is cut into parts for several tasks where there are fewer shards.
+        min_partitions: the least number of tasks for a micro-batch, as far as it has records enough, or a batch read;
+            with more than 1, what a shard brings is cut into parts for several tasks where there are fewer shards.
         reader_buffer_size: bytes that the shard readers of one executor may hold ahead of the query, in all; 16 MiB at
             least.
         credentials: whose name to call AWS in; see `kinesis_spark.credentials`.
@@ -133,7 +138,8 @@ class KinesisOptions:
     stream_arn: str | tuple[str, ...] | None = option("streamArn", default=None, encode=comma_list)
     region: str | None = option("region", default=None)
     endpoint: str | None = option("endpoint", default=None)
-    starting_position: StartingPosition = option("startingPosition", default=StartingPosition.latest())
+    starting_position: StartingPosition | Positions | None = option("startingPosition", default=None)
+    ending_position: StartingPosition | Positions | None = option("endingPosition", default=None)
     record_publisher: RecordPublisher = option("recordPublisher", default=Polling(), encode=lambda kind: kind.word)
     fail_on_data_loss: bool = option("failOnDataLoss", default=True, encode=boolean)
     deaggregate: bool = option("deaggregate", default=True, encode=boolean)
@@ -154,7 +160,8 @@ class KinesisOptions:
     def __post_init__(self) -> None:
         self._check_streams()
         require_place(self.region, self.endpoint)
-        _require_position(self.starting_position)
+        _require_position("starting_position", self.starting_position)
+        _require_position("ending_position", self.ending_position)
         self._check_record_publisher()
         require_boolean("fail_on_data_loss", self.fail_on_data_loss)
         require_boolean("deaggregate", self.deaggregate)
@@ -225,10 +232,12 @@ class KinesisOptions:
         require(not twice, "per_stream", ", ".join(twice), "the options of each stream once")
 
 
-def _require_position(position: object) -> None:
-    valid = isinstance(position, StartingPosition)
-    expected = "a StartingPosition, like StartingPosition.trim_horizon()"
-    require(valid, "starting_position", position, expected)
+def _require_position(field: str, position: object) -> None:
+    valid = position is None or isinstance(position, (StartingPosition, Positions))
+    expected = "a StartingPosition, like StartingPosition.trim_horizon(), or Positions, or None"
+    require(valid, field, position, expected)
+    ends_nowhere = field == "ending_position" and position == StartingPosition.trim_horizon()
+    require(not ends_nowhere, field, position, "a later position: nothing comes before the oldest record")
 
 
 __all__ = ["KinesisOptions", "SparkOptions", "StreamOptions"]

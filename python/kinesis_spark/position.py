@@ -1,4 +1,4 @@
-"""Where a query starts in a stream for which its checkpoint holds no position yet."""
+"""Where a query starts in a stream that its checkpoint holds no position of, and where a batch read starts and ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a Kinesis stream in one line."""
+"""Reading a Kinesis stream in one line, as a stream or as a batch."""
 
 from __future__ import annotations
 
@@ -29,3 +29,20 @@ def read_stream(spark: SparkSession, options: KinesisOptions) -> DataFrame:
     """
     require_jar(spark)
     return spark.readStream.format(FORMAT).options(**options.to_dict()).load()
+
+
+def read_batch(spark: SparkSession, options: KinesisOptions) -> DataFrame:
+    """A DataFrame of what the streams hold between two positions, with the columns of `read_stream`.
+
+    It goes from `starting_position` (or the oldest record) to `ending_position` (or what is in the stream when the
+    DataFrame is first used). Both are fixed then, to the record: every action on it reads the same.
+
+    Args:
+        spark: the session, with the connector on its class path.
+        options: what to read, between which positions, in whose name. Those of micro-batches don't matter.
+
+    Raises:
+        JarMissingError: if the session doesn't have the connector.
+    """
+    require_jar(spark)
+    return spark.read.format(FORMAT).options(**options.to_dict()).load()

@@ -2,7 +2,7 @@ package io.github.kinesisspark
 
 import java.util
 
-import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
+import org.apache.spark.sql.connector.catalog.{Table, TableCatalog, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.sources.DataSourceRegister
 import org.apache.spark.sql.types.StructType
@@ -25,16 +25,19 @@ final class KinesisTableProvider extends TableProvider with DataSourceRegister {
   override def supportsExternalMetadata(): Boolean = true
 
   /** Spark doesn't say what a table is for, but whoever reads has asked for the schema before and hands on that very object;
-    * whoever writes brings a schema of its own.
+    * whoever writes brings a schema of its own. A catalog, too, hands on a schema of its own: its tables are for reading, which
+    * the names of its properties tell. Spark refuses to write into them, and to create them with other columns.
     */
   override def getTable(
       schema: StructType,
       partitioning: Array[Transform],
       properties: util.Map[String, String]
-  ): Table =
-    if (schema eq SourceSchema.schema) {
+  ): Table = {
+    val isCatalogs = properties.containsKey(TableCatalog.PROP_PROVIDER)
+    if (isCatalogs || (schema eq SourceSchema.schema)) {
       val parsed = SourceOptions.parse(properties.asScala.toMap)
       Publishing.begin(parsed)
-      new KinesisTable(parsed)
+      new KinesisTable(parsed, properties)
     } else new KinesisSink(schema, SinkOptions.parse(properties.asScala.toMap))
+  }
 }

@@ -3,6 +3,7 @@ package io.github.kinesisspark
 import java.util
 
 import io.github.kinesisspark.position.{KinesisOffset, OffsetJson, ShardPosition}
+import io.github.kinesisspark.read.CheckpointOffsets
 import org.apache.spark.sql.SparkSession
 
 import scala.jdk.CollectionConverters._
@@ -20,10 +21,10 @@ object StreamShardsJson {
 
   /** The same with where a stopped query goes on.
     *
-    * @param checkpoint see [[CheckpointOffset.committed]]
+    * @param checkpoint see [[CheckpointOffsets.lastCommitted]]
     */
   def listFrom(options: util.Map[String, String], checkpoint: String): String = {
-    val from = CheckpointOffset.committed(checkpoint, SparkSession.active.sparkContext.hadoopConfiguration)
+    val from = CheckpointOffsets.in(checkpoint, SparkSession.active.sparkContext.hadoopConfiguration).lastCommitted
     ujson.write(ujson.Arr.from(StreamShards.list(options.asScala.toMap, from).map(json)))
   }
 

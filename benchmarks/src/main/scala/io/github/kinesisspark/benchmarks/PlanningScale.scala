@@ -64,6 +64,7 @@ object PlanningScale {
         Some(Created),
         Some(Created),
         starved = false,
+        isComplete = false,
         Some(0L),
         Some(0L),
         None,

@@ -45,9 +45,23 @@ private[config] object GivenOptions {
   private def isOf(option: OptionDefinition, side: OptionScope): Boolean =
     option.scope == OptionScope.Both || option.scope == side
 
+  /** A catalog hands over a table's options with a prefix, beside properties that are its own and the user's. */
+  private val TableOption = """(?is)option\.(.*)""".r
+
+  private def withoutProperties(all: Map[String, String]): Map[String, String] = {
+    val ofTable = all.collect { case (TableOption(key), value) => key -> value }
+    if (ofTable.isEmpty) all else ofTable
+  }
+
+  /** @param instead by the same names, in any case */
+  def replaced(options: Map[String, String], instead: Map[String, String]): Map[String, String] = {
+    val names = instead.keySet.map(lower)
+    withoutProperties(options).filterNot { case (key, _) => names(lower(key)) } ++ instead
+  }
+
   /** @param side for reading or for writing */
   def sort(options: Map[String, String], side: OptionScope): Sorted = {
-    val settings = options.toSeq
+    val settings = withoutProperties(options).toSeq
       .collect {
         case (key, value) if value != null && !addedBySpark(key, side) => Setting(key, value.trim)
       }

@@ -53,17 +53,27 @@ object KinesisOptions {
     perStream = true
   )
 
-  val startingPosition: Opt[StartingPosition] = option(
+  val startingPosition: Opt[PositionValue] = option(
     "startingPosition",
     "position",
-    OptionValue.startingPosition,
-    default = Some("LATEST"),
-    doc =
-      "Where a query without a checkpoint starts: `LATEST`, `TRIM_HORIZON` or `AT_TIMESTAMP:<time>`, the time being " +
-        "ISO-8601 with an offset, such as `2026-01-31T08:00:00Z`, or milliseconds since 1970 (UTC). `LATEST` is " +
-        "the second of the service's clock in which the query first plans. A query with a checkpoint goes on from there.",
+    PositionValue.parse,
+    doc = "Where a query without a checkpoint starts (left out: `LATEST`), or a batch read (left out: `TRIM_HORIZON`): " +
+      "`LATEST`, `TRIM_HORIZON`, `AT_TIMESTAMP:<time>`, the time being ISO-8601 with an offset, such as " +
+      "`2026-01-31T08:00:00Z`, or milliseconds since 1970 (UTC), or positions by stream and shard as JSON, such as the offset " +
+      "of another query. `LATEST` is the second of the service's clock in which the query first plans. A query with a " +
+      "checkpoint goes on from there.",
     perStream = true,
     aliases = Seq("initialPosition")
+  )
+
+  val endingPosition: Opt[PositionValue] = option(
+    "endingPosition",
+    "position",
+    PositionValue.parse,
+    doc =
+      "Where a batch read ends, in the form of `startingPosition`; what is at that position itself isn't read. Left out, it is " +
+        "`LATEST`: what is in the stream when the DataFrame is first used. It is fixed then, to the record.",
+    perStream = true
   )
 
   val recordPublisher: Opt[PublisherWord] = option(
@@ -157,7 +167,7 @@ object KinesisOptions {
     doc =
       "The least number of tasks for a micro-batch, as far as it has records enough. Left at 1, tasks follow bytes and " +
         "cores, and a shard has one task at most. With more, what a shard brings is cut into parts of their own tasks, in " +
-        "order, where there are fewer shards."
+        "order, where there are fewer shards. A batch read has a task for each shard, and with more parts of the same time."
   )
 
   // The least that holds one full answer of GetRecords (10 MB) with room for the next one to arrive.
@@ -391,6 +401,7 @@ object KinesisOptions {
     region,
     endpoint,
     startingPosition,
+    endingPosition,
     recordPublisher,
     failOnDataLoss,
     deaggregate,

@@ -1,8 +1,6 @@
 package io.github.kinesisspark.config
 
 import java.net.{URI, URISyntaxException}
-import java.time.Instant
-import java.time.format.{DateTimeFormatter, DateTimeParseException}
 import java.util.Locale
 
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
@@ -176,27 +174,4 @@ object OptionValue {
       .toRight(
         "the ARN of a stream consumer, of the form arn:aws:kinesis:<region>:<account>:stream/<name>/consumer/<consumer>:<time>"
       )
-
-  private val AtTimestamp = """(?i)AT_TIMESTAMP\s*:\s*(.*)""".r
-
-  val startingPosition: Parser[StartingPosition] = value =>
-    value match {
-      case word if word.equalsIgnoreCase("LATEST")       => Right(StartingPosition.Latest)
-      case word if word.equalsIgnoreCase("TRIM_HORIZON") => Right(StartingPosition.TrimHorizon)
-      case AtTimestamp(time)                             =>
-        instant(time)
-          .map(StartingPosition.AtTimestamp(_))
-          .toRight(
-            "AT_TIMESTAMP:<time>, the time being ISO-8601 with an offset (2026-01-31T08:00:00Z) or milliseconds since 1970 (UTC)"
-          )
-      case json if json.startsWith("{") =>
-        Left("LATEST, TRIM_HORIZON or AT_TIMESTAMP:<time>; a JSON of positions per shard is not in this release")
-      case _ => Left("LATEST, TRIM_HORIZON or AT_TIMESTAMP:<time>")
-    }
-
-  private def instant(text: String): Option[Instant] =
-    if (text.nonEmpty && text.forall(_.isDigit)) text.toLongOption.map(Instant.ofEpochMilli)
-    else
-      try Some(Instant.from(DateTimeFormatter.ISO_OFFSET_DATE_TIME.parse(text))).filter(_.toEpochMilli >= 0)
-      catch { case _: DateTimeParseException | _: ArithmeticException => None }
 }

@@ -3,7 +3,7 @@ package io.github.kinesisspark.config
 import java.net.URI
 import java.time.Instant
 
-import io.github.kinesisspark.position.StreamArn
+import io.github.kinesisspark.position.{ShardPosition, StreamArn}
 
 import scala.concurrent.duration.FiniteDuration
 
@@ -36,6 +36,13 @@ object SourceOptions {
     * @throws OptionException with every problem found
     */
   def parse(options: Map[String, String]): SourceOptions = SourceOptionsParser.parse(options)
+
+  /** With options that take the place of others of the same name.
+    *
+    * @throws OptionException as above
+    */
+  def parse(options: Map[String, String], instead: Map[String, String]): SourceOptions =
+    parse(GivenOptions.replaced(options, instead))
 
   /** The same options, for somebody who looks after consumers by hand: which of them a query would read through doesn't matter.
     *
@@ -78,8 +85,17 @@ final case class AdmissionOptions(
     maxShardSkew: Option[FiniteDuration]
 )
 
-/** One stream of a source, and whatever was said of it alone. */
-final case class StreamOptions(stream: StreamRef, client: ClientOptions, startingPosition: StartingPosition)
+/** One stream of a source, and whatever was said of it alone.
+  *
+  * @param startingPosition left out, it depends on how the stream is read
+  * @param endingPosition   of a batch read
+  */
+final case class StreamOptions(
+    stream: StreamRef,
+    client: ClientOptions,
+    startingPosition: Option[StartingPosition],
+    endingPosition: Option[StartingPosition]
+)
 
 /** A stream as the user named it. */
 sealed trait StreamRef extends Product with Serializable {
@@ -100,13 +116,24 @@ object StreamRef {
   }
 }
 
-/** Where a query without a checkpoint starts in each shard. */
+/** Where a query without a checkpoint starts in each shard, and where a batch read starts and ends. */
 sealed trait StartingPosition extends Product with Serializable
 
 object StartingPosition {
   case object Latest                          extends StartingPosition
   case object TrimHorizon                     extends StartingPosition
   final case class AtTimestamp(time: Instant) extends StartingPosition
+
+  /** A place in each shard: their parents count as read, their children are read from their beginning.
+    *
+    * @param stream        which it is about, where that was said
+    * @param createdMillis when that stream was created, where that was said: another one may have the same name
+    */
+  final case class Shards(
+      stream: Option[StreamArn],
+      createdMillis: Option[Long],
+      shards: Map[String, ShardPosition]
+  ) extends StartingPosition
 }
 
 /** What a client is made of. Equal options, and an equal region, can share one client.

@@ -2,6 +2,8 @@ package io.github.kinesisspark.config
 
 import scala.collection.mutable.ListBuffer
 
+import io.github.kinesisspark.position.StreamArn
+
 /** Decides what the options mean together: which streams, with which client each, and what contradicts what. Reads every
   * option before it complains, so that all problems come in one error.
   */
@@ -108,9 +110,43 @@ private[config] object SourceOptionsParser {
 
     private def streamOptions(ref: StreamRef, view: OptionView, base: CredentialsOptions): Option[StreamOptions] = {
       clients.checkRegion(view, ref)
-      for (client <- clients.client(view, base); position <- view.value(startingPosition))
-        yield StreamOptions(ref, client, position)
+      val start = positionOf(ref, view, startingPosition)
+      val end   = positionOf(ref, view, endingPosition)
+      checkOrder(view, start, end)
+      clients.client(view, base).map(StreamOptions(ref, _, start, end))
     }
+
+    /** One stream's part of positions by stream. */
+    private def positionOf(ref: StreamRef, view: OptionView, option: Opt[PositionValue]): Option[StartingPosition] =
+      view.value(option).flatMap {
+        case PositionValue.Same(position) => Some(position)
+        case PositionValue.Each(streams)  =>
+          def isFor(stream: String)(to: StreamRef) =
+            stream == to.name || to.arn.map(_.text).contains(stream) ||
+              (to.arn.isEmpty && StreamArn.parse(stream).exists(_.name == to.name))
+          for (stranger <- streams.keys.toSeq.sorted.filterNot(s => refs.exists(isFor(s))))
+            problems += s"'${view.key(option)}' has positions of stream '$stranger', which is not read here (the streams are " +
+              s"${refs.mkString(", ")}). Leave them out."
+          streams.keys.filter(isFor(_)(ref)).toSeq.sorted match {
+            case Seq(one) => streams.get(one)
+            case Seq()    =>
+              problems += s"'${view.key(option)}' has no position of stream $ref. Add it, or set " +
+                s"'${GivenOptions.keyFor(ref.name, option.name)}'."
+              None
+            case several =>
+              problems += s"'${view.key(option)}' has several positions of stream $ref: ${several.mkString(", ")}. Give one."
+              None
+          }
+      }
+
+    private def checkOrder(view: OptionView, start: Option[StartingPosition], end: Option[StartingPosition]): Unit =
+      (start, end) match {
+        case (_, Some(StartingPosition.TrimHorizon)) =>
+          problems += s"'${view.key(endingPosition)}' is TRIM_HORIZON: nothing comes before the oldest record. Give a later position."
+        case (Some(StartingPosition.AtTimestamp(from)), Some(StartingPosition.AtTimestamp(to))) if !from.isBefore(to) =>
+          problems += s"'${view.key(endingPosition)}' ($to) is not after '${view.key(startingPosition)}' ($from)."
+        case _ => ()
+      }
 
     /** What belongs to a role is pointless, so probably a mistake, where no role is assumed. */
     private def checkRoleOptions(general: OptionView, ownKeys: Seq[(StreamRef, Map[String, Setting])]): Unit =

@@ -21,16 +21,22 @@ object AdmissionLimits {
       options.maxRecordsPerTrigger.map(ReadLimit.maxRows(_)),
       options.maxBytesPerTrigger.map(ReadLimit.maxBytes(_))
     ).flatten
-    if (limits.isEmpty) ReadLimit.allAvailable() else ReadLimit.compositeLimit(limits.toArray)
+    // Not "all available", even if there are no limits: that is what Trigger.Once asks for.
+    ReadLimit.compositeLimit(limits.toArray)
   }
 
+  /** `Trigger.Once`: everything there is, in one batch. */
+  def isOnce(limit: ReadLimit): Boolean = limit.isInstanceOf[ReadAllAvailable]
+
   def fromSpark(limit: ReadLimit): AdmissionLimits = limit match {
-    case all: CompositeReadLimit => all.getReadLimits.iterator.map(fromSpark).reduce(both)
+    case all: CompositeReadLimit => all.getReadLimits.iterator.map(fromSpark).foldLeft(none)(both)
     case max: ReadMaxRows        => AdmissionLimits(Admission.Limits(Some(max.maxRows), None), None)
     case max: ReadMaxBytes       => AdmissionLimits(Admission.Limits(None, Some(max.maxBytes)), None)
     case min: ReadMinRows => AdmissionLimits(Admission.Limits.none, Some(min.minRows -> min.maxTriggerDelayMs.millis))
-    case _                => AdmissionLimits(Admission.Limits.none, None)
+    case _                => none
   }
+
+  private val none = AdmissionLimits(Admission.Limits.none, None)
 
   private def both(a: AdmissionLimits, b: AdmissionLimits) = AdmissionLimits(
     Admission.Limits(a.most.maxRecords.orElse(b.most.maxRecords), a.most.maxBytes.orElse(b.most.maxBytes)),

@@ -1,33 +1,45 @@
 package io.github.kinesisspark.read
 
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
-import io.github.kinesisspark.read.shard.{RecordBuffer, ShardTip}
+import io.github.kinesisspark.position.ShardPosition._
+import io.github.kinesisspark.read.plan.{Frontier, HistoryPart}
 
-/** What `Trigger.AvailableNow` still has to read of each shard: what was in it when the query started.
+/** Where a query with `Trigger.AvailableNow` ends in each shard: with what was in it when the query started, to the record,
+  * however many batches a limit makes of it. A shard that was opened since is left to the next run.
   *
-  * Kinesis does not tell a shard's end, so the reader finds it: it is where an answer says that nothing is behind it, or
-  * brings a record that arrived after the start. From then on the shard's end is a number of records that shrinks with
-  * every batch, and nothing beyond it is taken, however many batches a limit makes of it.
-  *
-  * @param startMillis when the query started, by the service's clock
+  * @param ends of all shards there were
+  * @param at   when that was, in ms by the service's clock
   */
-final class AvailableNow(startMillis: Long) {
-  private var left = Map.empty[ShardKey, Long]
+final class AvailableNow private (val ends: Map[ShardKey, ShardPosition], at: Long) {
 
-  def isDone(shard: ShardKey): Boolean = left.get(shard).contains(0L)
-
-  /** Records to take at most, of the shards whose end is known. */
-  def caps(tips: Iterable[ShardTip]): Map[ShardKey, Long] = {
-    left = left ++ tips.collect { case tip if !left.contains(tip.shard) && reachesEnd(tip) => tip.shard -> tip.records }
-    left
+  def isDone(shard: ShardKey, position: ShardPosition): Boolean = ends.get(shard) match {
+    case Some(end) => position == end || HistoryPart.isBefore(end, position)
+    case None      => true
   }
 
-  def taken(cuts: collection.Map[ShardKey, RecordBuffer.Cut]): Unit =
-    left = left.map { case (shard, records) => shard -> (records - cuts.get(shard).fold(0L)(_.records)) }
+  /** Up to when all that arrived in a shard comes before a position, in ms by the service's clock: where it has reached the end.
+    * The children of a closed shard may have begun before that, so it tells nothing.
+    */
+  def completeTo(shard: ShardKey, position: ShardPosition): Option[Long] =
+    Option.when(ends.get(shard).exists(_ != ShardEnd) && isDone(shard, position))(at)
+}
 
-  // The service tells its time in whole seconds, so "after the start" is the second after it.
-  private def reachesEnd(tip: ShardTip) =
-    tip.position == ShardPosition.ShardEnd || tip.millisBehind.contains(0L) || tip.newestArrival.exists(
-      _ >= startMillis
-    )
+object AvailableNow {
+
+  /** Blocks while it looks for the newest record of each open shard. */
+  def fix(catalog: ShardCatalog, frontier: Frontier): AvailableNow = {
+    val shards =
+      for {
+        stream <- catalog.streams
+        id     <- stream.lineage.inOrder
+      } yield ShardKey(stream.arn, id) -> stream.lineage.isClosed(id)
+    val (closed, open) = shards.partition(_._2)
+    val now            = catalog.serviceTime()
+    val tips           = PeekingClients.using(catalog.streams.map(s => s.arn -> s.access).toMap) { ends =>
+      SideBySide.map(open) { case (shard, _) =>
+        shard -> ends.tip(shard, frontier.reading.getOrElse(shard, TrimHorizon), now).end
+      }
+    }
+    new AvailableNow(closed.map(_._1 -> ShardEnd).toMap ++ tips, now)
+  }
 }

@@ -53,6 +53,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   private val retention  = new RetentionWatch(catalog)
   private val minimum    = new BatchMinimum(System.nanoTime())
   private var metrics    = SourceMetrics.none
+  private var endsNow    = false
   private var bounds     = Option.empty[AvailableNow]
   private var seen       = KinesisOffset.initial
   private var turn       = 0L
@@ -78,10 +79,35 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     val frontier = frontierAt(from)
     val lost     = loseOrFail(frontier)
     checkRetention(from)
-    val limits = AdmissionLimits.fromSpark(limit)
-    val tips   = readers.awaitTips(
+    if (endsNow && bounds.isEmpty) bounds = Some(AvailableNow.fix(catalog, frontier))
+    if (AdmissionLimits.isOnce(limit)) allAtOnce(start, from, frontier, lost)
+    else admitted(start, from, frontier, lost, AdmissionLimits.fromSpark(limit))
+  }
+
+  /** Up to where the shards are now, which the tasks read from Kinesis: it is no matter how much of it readers can hold. As always,
+    * children of a shard that ends with this batch are left to the next.
+    */
+  private def allAtOnce(start: Offset, from: KinesisOffset, frontier: Frontier, lost: Vector[ShardKey]): Offset = {
+    val bounds = AvailableNow.fix(catalog, frontier)
+    val moved  = frontier.reading.collect {
+      case (shard, begin) if !bounds.isDone(shard, begin) => shard -> bounds.ends(shard)
+    }
+    seen = frontier.end(moved)
+    endOf(start, from, frontier, moved ++ lost.map(_ -> ShardPosition.ShardEnd))(bounds.completeTo)
+  }
+
+  private def admitted(
+      start: Offset,
+      from: KinesisOffset,
+      frontier: Frontier,
+      lost: Vector[ShardKey],
+      limits: AdmissionLimits
+  ): Offset = {
+    def isDone(shard: ShardKey) = bounds.exists(b => frontier.reading.get(shard).forall(b.isDone(shard, _)))
+    val tips                    = readers.awaitTips(
       frontier,
-      without = shard => lost.contains(shard) || bounds.exists(_.isDone(shard)),
+      without = shard => lost.contains(shard) || isDone(shard),
+      stops = bounds.fold(Map.empty[ShardKey, ShardPosition])(_.ends),
       patience(frontier)
     )
     failIfAny(tips, from)
@@ -92,24 +118,45 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       start
     } else {
       turn += 1
-      val cuts = readers.admit(tips, limits.most, bounds.fold(Map.empty[ShardKey, Long])(_.caps(tips.values)), turn)
-      bounds.foreach(_.taken(cuts))
+      val cuts  = readers.admit(tips, limits.most, turn)
       val moved = cuts.view.mapValues(_.position).toMap ++ lost.map(_ -> ShardPosition.ShardEnd)
       metrics = metrics.next(tips, cuts, readers.totals, publishing.calls)
-      lazy val end = retention.complete(frontier.end(moved), frontier.reading, tips, cuts)
-      val hasMoved = moved.exists { case (shard, to) => !frontier.reading.get(shard).contains(to) }
-      if (frontier.hasNewStreams || hasMoved || retention.isDue(from, end)) {
-        minimum.batchPlanned(System.nanoTime())
-        remember(KinesisSourceOffset(end))
-      } else start
+      endOf(start, from, frontier, moved) { (shard, at) =>
+        val read = for {
+          tip  <- tips.get(shard)
+          cut  <- cuts.get(shard)
+          time <- tip.completeTo(cut, catalog.now(shard.stream))
+        } yield time
+        (read ++ bounds.flatMap(_.completeTo(shard, at))).maxOption
+      }
     }
+  }
+
+  /** The batch's end, or its start if it is not worth planning.
+    *
+    * @param moved      where shards end, as far as the batch takes of them
+    * @param completeTo up to when all that arrived in a shard comes before a position, in ms, as far as known
+    */
+  private def endOf(
+      start: Offset,
+      from: KinesisOffset,
+      frontier: Frontier,
+      moved: Map[ShardKey, ShardPosition]
+  )(completeTo: (ShardKey, ShardPosition) => Option[Long]): Offset = {
+    def read(shard: ShardKey, begin: ShardPosition) = completeTo(shard, moved.getOrElse(shard, begin))
+    lazy val end                                    = retention.complete(frontier.end(moved), frontier.reading, read)
+    val hasMoved = moved.exists { case (shard, to) => !frontier.reading.get(shard).contains(to) }
+    if (frontier.hasNewStreams || hasMoved || retention.isDue(from, end)) {
+      minimum.batchPlanned(System.nanoTime())
+      remember(KinesisSourceOffset(end))
+    } else start
   }
 
   /** How far the readers have read, whether or not a limit let it into a batch. */
   override def reportLatestOffset(): Offset = KinesisSourceOffset(seen)
 
-  /** From here on the query reads what is there now, and ends. */
-  override def prepareForTriggerAvailableNow(): Unit = bounds = Some(new AvailableNow(catalog.serviceTime()))
+  /** From here on the query reads what is there when it first plans, and ends. */
+  override def prepareForTriggerAvailableNow(): Unit = endsNow = true
 
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
     val to = offsetOf(end)
@@ -120,10 +167,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     val hashKeys = if (options.deaggregate) hashKeysOf(ranges) else Map.empty[ShardKey, HashKeyRange]
     readers
       .group(ranges, options.minPartitions)
-      .map { group =>
-        val keys = group.ranges.iterator.map(_.shard).flatMap(shard => hashKeys.get(shard).map(shard -> _)).toMap
-        KinesisInputPartition(group.ranges, keys, group.executor.map(_.location).toVector): InputPartition
-      }
+      .map(KinesisInputPartition(_, hashKeys): InputPartition)
       .toArray
   }
 
@@ -161,7 +205,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   private def viewOf(from: KinesisOffset) = Frontier(
     from,
     catalog.streams.map { stream =>
-      def beginning = beginnings.getOrElseUpdate(stream.arn, stream.beginning())
+      def beginning = beginnings.getOrElseUpdate(stream.arn, stream.beginning(options.failOnDataLoss))
       stream.arn -> Frontier.Stream(
         stream.createdMillis,
         catalog.lineage(stream.arn),

@@ -3,8 +3,10 @@ package io.github.kinesisspark.read
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
+import org.apache.spark.sql.types.StructType
 
 import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardRange}
+import io.github.kinesisspark.read.plan.RangeGrouping
 import io.github.kinesisspark.read.shard.{RangeRecords, ReaderConfig, ShardReaderPools}
 
 /** The ranges of one task.
@@ -20,9 +22,20 @@ final case class KinesisInputPartition(
   override def preferredLocations(): Array[String] = locations.toArray
 }
 
-final class KinesisPartitionReaderFactory(config: ReaderConfig) extends PartitionReaderFactory {
+object KinesisInputPartition {
+
+  /** @param hashKeys of those shards whose aggregated records are taken apart, and perhaps of others */
+  def apply(group: RangeGrouping.Group, hashKeys: Map[ShardKey, HashKeyRange]): KinesisInputPartition = {
+    val keys = group.ranges.iterator.map(_.shard).flatMap(shard => hashKeys.get(shard).map(shard -> _)).toMap
+    KinesisInputPartition(group.ranges, keys, group.executor.map(_.location).toVector)
+  }
+}
+
+/** @param columns of the rows, in their order */
+final class KinesisPartitionReaderFactory(config: ReaderConfig, columns: StructType = SourceSchema.schema)
+    extends PartitionReaderFactory {
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
-    case ours: KinesisInputPartition => new KinesisPartitionReader(config, ours)
+    case ours: KinesisInputPartition => new KinesisPartitionReader(config, ours, columns)
     case other                       => throw new IllegalArgumentException(s"not a Kinesis partition: $other")
   }
 }
@@ -31,7 +44,7 @@ final class KinesisPartitionReaderFactory(config: ReaderConfig) extends Partitio
 private final case class Opened(records: RangeRecords, rows: RecordRows)
 
 /** Reads the ranges one after the other, each in the order of its shard. */
-private final class KinesisPartitionReader(config: ReaderConfig, partition: KinesisInputPartition)
+private final class KinesisPartitionReader(config: ReaderConfig, partition: KinesisInputPartition, columns: StructType)
     extends PartitionReader[InternalRow] {
   private val pool             = ShardReaderPools.of(config)
   private val remaining        = partition.ranges.iterator
@@ -60,7 +73,7 @@ private final class KinesisPartitionReader(config: ReaderConfig, partition: Kine
 
   private def begin(range: ShardRange): Unit = {
     close()
-    val opened = Opened(pool.read(range), new RecordRows(range.shard, partition.hashKeys.get(range.shard)))
+    val opened = Opened(pool.read(range), new RecordRows(range.shard, columns, partition.hashKeys.get(range.shard)))
     open = Some(opened)
     rows = opened.records.records.flatMap(opened.rows.of)
   }

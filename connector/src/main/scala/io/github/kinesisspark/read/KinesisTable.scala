@@ -2,35 +2,44 @@ package io.github.kinesisspark.read
 
 import java.util
 
+import scala.collection.concurrent.TrieMap
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability}
-import org.apache.spark.sql.connector.read.{Scan, ScanBuilder}
-import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
+import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.kinesisspark.config.SourceOptions
 
-/** The streams of one `load()` as a table that can be read in micro-batches. */
-final class KinesisTable(options: SourceOptions) extends Table with SupportsRead {
+/** The streams of one `load()`, or of a table in a catalog, that can be read in micro-batches, and as a batch.
+  *
+  * @param asGiven the options as they were given
+  */
+final class KinesisTable(options: SourceOptions, asGiven: util.Map[String, String]) extends Table with SupportsRead {
+
+  /** By what is read. Taken once, so that every action on a DataFrame reads the same. */
+  private val snapshots = TrieMap.empty[SourceOptions, Lazy[BatchSnapshot]]
 
   override def name(): String = s"kinesis ${options.streams.map(_.stream.name).mkString(", ")}"
 
   override def schema(): StructType = SourceSchema.schema
 
-  override def capabilities(): util.Set[TableCapability] = Set(TableCapability.MICRO_BATCH_READ).asJava
+  override def capabilities(): util.Set[TableCapability] =
+    Set(TableCapability.MICRO_BATCH_READ, TableCapability.BATCH_READ).asJava
 
-  override def newScanBuilder(ignored: CaseInsensitiveStringMap): ScanBuilder = () => new KinesisScan(name(), options)
+  /** @param more what a reader of a catalog's table sets differently; of a `load()` the same options again */
+  override def newScanBuilder(more: CaseInsensitiveStringMap): ScanBuilder = {
+    val asked =
+      if (more.isEmpty) options else SourceOptions.parse(asGiven.asScala.toMap, more.asCaseSensitiveMap.asScala.toMap)
+    new KinesisScanBuilder(
+      name(),
+      asked,
+      () => snapshots.getOrElseUpdate(asked, new Lazy(BatchSnapshot.take(asked))).value
+    )
+  }
 }
 
-private final class KinesisScan(name: String, options: SourceOptions) extends Scan {
-
-  override def readSchema(): StructType = SourceSchema.schema
-
-  override def description(): String = name
-
-  override def toMicroBatchStream(checkpointLocation: String): MicroBatchStream =
-    new KinesisMicroBatchStream(options, SparkSession.active.sparkContext)
+private final class Lazy[A](make: => A) {
+  lazy val value: A = make
 }

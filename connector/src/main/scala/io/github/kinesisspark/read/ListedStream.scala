@@ -24,7 +24,7 @@ final class ListedStream private (
     val createdMillis: Long,
     val retention: FiniteDuration,
     val access: StreamAccess,
-    startingPosition: StartingPosition,
+    startingPosition: Option[StartingPosition],
     directory: StreamDirectory,
     lease: ClientLease
 ) extends AutoCloseable {
@@ -76,18 +76,29 @@ final class ListedStream private (
     refresh()
   }
 
-  /** Where a query without a checkpoint begins: LATEST is turned into the service's time here and nowhere else. */
-  def beginning(): Vector[(String, ShardPosition)] = startingPosition match {
-    case StartingPosition.TrimHorizon => Lineage(list()).roots.map(_ -> ShardPosition.TrimHorizon)
-    case StartingPosition.Latest      =>
-      val listing = directory.listShards(arn, ShardFilter.All)
-      Lineage(listing.shards).open.map(_ -> ShardPosition.AtTimestamp(listing.serviceTimeMillis))
-    case StartingPosition.AtTimestamp(t) =>
-      directory
-        .listShards(arn, ShardFilter.OpenAt(t.toEpochMilli))
-        .shards
-        .map(_.id -> ShardPosition.AtTimestamp(t.toEpochMilli))
-  }
+  /** All shards that may still hold records. */
+  def listing(): ShardListing = directory.listShards(arn, ShardFilter.All)
+
+  /** Those that were open at a time, in ms by the service's clock. */
+  def openAt(epochMillis: Long): Vector[String] =
+    directory.listShards(arn, ShardFilter.OpenAt(epochMillis)).shards.map(_.id)
+
+  /** Where a query without a checkpoint begins: LATEST is turned into the service's time here and nowhere else.
+    *
+    * @throws OffsetException  where positions are given that aren't this stream's
+    * @throws KinesisException `KINESIS_DATA_LOSS` where they are past its retention, and `failOnDataLoss` is true
+    */
+  def beginning(failOnDataLoss: Boolean): Vector[(String, ShardPosition)] =
+    startingPosition.getOrElse(StartingPosition.Latest) match {
+      case StartingPosition.TrimHorizon => Lineage(list()).roots.map(_ -> ShardPosition.TrimHorizon)
+      case StartingPosition.Latest      =>
+        val latest = listing()
+        Lineage(latest.shards).open.map(_ -> ShardPosition.AtTimestamp(latest.serviceTimeMillis))
+      case StartingPosition.AtTimestamp(t) =>
+        openAt(t.toEpochMilli).map(_ -> ShardPosition.AtTimestamp(t.toEpochMilli))
+      case asked: StartingPosition.Shards =>
+        new GivenPositions("startingPosition", this, Lineage(list()), failOnDataLoss).begin(asked)
+    }
 
   override def close(): Unit = lease.close()
 

@@ -1,7 +1,9 @@
 package io.github.kinesisspark.read
 
+import org.slf4j.LoggerFactory
+
 import io.github.kinesisspark.aws.{ConsumerCalls, FanOutConsumers}
-import io.github.kinesisspark.config.{RecordPublisherKind, RetryOptions, SourceOptions}
+import io.github.kinesisspark.config.{ConsumerChoice, RecordPublisherKind, RetryOptions, SourceOptions}
 import io.github.kinesisspark.position.StreamArn
 import io.github.kinesisspark.read.shard.Publication
 
@@ -27,6 +29,7 @@ sealed trait Publishing extends AutoCloseable {
 }
 
 object Publishing {
+  private val log = LoggerFactory.getLogger(getClass)
 
   def of(options: SourceOptions): Publishing = options.recordPublisher match {
     case RecordPublisherKind.Polling        => Polling
@@ -38,6 +41,23 @@ object Publishing {
   def begin(options: SourceOptions): Unit = options.recordPublisher match {
     case RecordPublisherKind.Polling        => ()
     case RecordPublisherKind.FanOut(fanOut) => FanOutConsumers.begin(options.streams, fanOut)
+  }
+
+  /** How the tasks of a batch read get their records. A batch ends without telling anybody: a consumer that it found or registered
+    * by name stays.
+    */
+  def ofBatch(options: SourceOptions): Publication = options.recordPublisher match {
+    case RecordPublisherKind.Polling        => Publication.Polling
+    case RecordPublisherKind.FanOut(fanOut) =>
+      val staying = fanOut.consumers.values.collect { case ConsumerChoice.Registered(name, _, true) => name }.toSet
+      if (staying.nonEmpty)
+        log.warn(
+          "a batch read does not know when it is over: consumer {} stays registered and is charged for until it is deregistered by hand",
+          staying.mkString(", ")
+        )
+      val consumers = FanOutConsumers.open(options.streams, fanOut)
+      try Publication.FanOut(consumers.resolve(), fanOut.retries.subscribe)
+      finally consumers.close()
   }
 
   private case object Polling extends Publishing {

@@ -25,9 +25,15 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
   /** How far the readers are beyond the positions, once that is worth planning: somebody has something that need not wait
     * for others, and everybody has begun, or nobody has anything more.
     *
+    * @param stops    where to stop reading, in shards that are not to be read on for ever
     * @param patience how long shards that say nothing may hold up the answer that nothing is there
     */
-  def awaitTips(frontier: Frontier, without: ShardKey => Boolean, patience: Duration): Map[ShardKey, ShardTip] = {
+  def awaitTips(
+      frontier: Frontier,
+      without: ShardKey => Boolean,
+      stops: Map[ShardKey, ShardPosition],
+      patience: Duration
+  ): Map[ShardKey, ShardTip] = {
     val began   = System.nanoTime()
     val reading = frontier.reading.filterNot { case (shard, _) => without(shard) }
     val ending  = frontier.ending
@@ -35,7 +41,7 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
     clocks = clocks.begin(reading, frontier.parents, frontier.start.progress(_).isDefined, began)
     @annotation.tailrec
     def await(): Map[ShardKey, ShardTip] = {
-      probe(frontier, reading, ending, began)
+      probe(frontier, reading, ending, stops, began)
       val tips    = answers.iterator.flatMap(_.tips).map(t => t.shard -> t).toMap
       val elapsed = (System.nanoTime() - began).nanos
       clocks = clocks.hear(tips.values.map(t => t.shard -> t.reached), System.nanoTime())
@@ -60,18 +66,16 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
 
   /** Where each shard's part of the batch ends.
     *
-    * @param caps the most records to take of single shards
     * @param turn grows from batch to batch
     */
   def admit(
       tips: Map[ShardKey, ShardTip],
       limits: Admission.Limits,
-      caps: Map[ShardKey, Long],
       turn: Long
   ): Map[ShardKey, RecordBuffer.Cut] = {
     val held    = tips.values.toVector.map(t => BatchEnds.Held(t.shard, t.all, ahead(t.shard, Some(t))))
     val unheard = homes.shards.filterNot(tips.contains).flatMap(ahead(_, None).toCome).toVector
-    val cuts    = BatchEnds(limits, alignment, caps, turn, unheard).of(held.sortBy(_.shard.toString))(resolve)
+    val cuts    = BatchEnds(limits, alignment, turn, unheard).of(held.sortBy(_.shard.toString))(resolve)
     weights = cuts.view.mapValues(_.bytes).toMap
     homes.weigh(weights, System.nanoTime())
     clocks = clocks.admit(for ((shard, cut) <- cuts; newest <- cut.newestArrival) yield shard -> newest)
@@ -116,6 +120,7 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
       frontier: Frontier,
       reading: Map[ShardKey, ShardPosition],
       ending: Set[ShardKey],
+      stops: Map[ShardKey, ShardPosition],
       began: Long
   ): Unit = {
     homes.settle(frontier, reading.keys, prober.executors(), prober.coresOfAnExecutor, System.nanoTime())
@@ -128,6 +133,7 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
         publishing.publication,
         mine,
         mine.iterator.map(_._1).filter(ending).toSet,
+        mine.iterator.flatMap { case (shard, _) => stops.get(shard).map(shard -> _) }.toMap,
         sinceMillis = (System.nanoTime() - began).nanos.toMillis,
         waitMillis = ProbeWait.toMillis,
         leaseMillis = lease.toMillis
@@ -162,7 +168,7 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
   private def weight(range: ShardRange) = weights.getOrElse(range.shard, RangeGrouping.BytesWorthATask)
 
   private def ahead(shard: ShardKey, told: Option[ShardTip]): Alignment.Ahead = {
-    val isWaitedFor = told.forall(t => t.position != ShardPosition.ShardEnd && !t.millisBehind.contains(0L))
+    val isWaitedFor = told.forall(t => !t.isComplete && !t.millisBehind.contains(0L))
     def patience    = told match {
       case Some(t) if t.records > 0 => None
       case Some(t) if t.starved     => Some(StarvedPatience.toNanos)

@@ -1,6 +1,7 @@
 package io.github.kinesisspark.read
 
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.types.StructType
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aggregation.AggregatedRecord
@@ -10,12 +11,13 @@ import io.github.kinesisspark.read.shard.{KinesisRecord, UserRecordCount}
 /** The rows of one shard's records: one for each, or those of its user records. Ranges and limits know nothing of the latter,
   * so records are taken apart no sooner than here, one at a time.
   *
+  * @param columns  of the rows, in their order
   * @param hashKeys the shard's, if aggregated records are to be taken apart
   */
-private[read] final class RecordRows(shard: ShardKey, hashKeys: Option[HashKeyRange]) {
+private[read] final class RecordRows(shard: ShardKey, columns: StructType, hashKeys: Option[HashKeyRange]) {
   import RecordRows._
 
-  private val writer  = new RowWriter(shard)
+  private val writer  = new RowWriter(shard, columns)
   private var records = 0L
   private var rows    = 0L
   private var strays  = 0L

@@ -2,7 +2,6 @@ package io.github.kinesisspark.read
 
 import io.github.kinesisspark.position.{KinesisOffset, ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.plan.Completeness
-import io.github.kinesisspark.read.shard.{RecordBuffer, ShardTip}
 
 /** Whether a query keeps up with the retention of its streams: writes into its offsets up to when they are complete, and holds
   * that against retention when a run begins.
@@ -28,25 +27,20 @@ final class RetentionWatch(catalog: ShardCatalog) {
   /** A batch's end with the times up to which it is complete.
     *
     * @param reading where the batch's shards begin
+    * @param read    up to when a shard that begins there is in the batch and those before, if that is known
     */
   def complete(
       end: KinesisOffset,
       reading: collection.Map[ShardKey, ShardPosition],
-      tips: Map[ShardKey, ShardTip],
-      cuts: Map[ShardKey, RecordBuffer.Cut]
+      read: (ShardKey, ShardPosition) => Option[Long]
   ): KinesisOffset = {
-    def read(shard: ShardKey) = for {
-      tip  <- tips.get(shard)
-      cut  <- cuts.get(shard)
-      time <- tip.completeTo(cut, catalog.now(shard.stream))
-    } yield time
     // What comes before the time that a query begins at is not wanted.
     def begun(shard: ShardKey, at: ShardPosition) = Some(at).collect {
       case ShardPosition.AtTimestamp(time) if gap(shard.stream, time).isEmpty => time
     }
     val told = for {
       (shard, at) <- reading.iterator
-      time        <- read(shard).orElse(begun(shard, at))
+      time        <- read(shard, at).orElse(begun(shard, at))
     } yield shard -> time
     known = known.after(told.toMap, end)
     known.tellIn(end)

@@ -30,38 +30,54 @@ object SourceSchema {
   )
 }
 
-/** Writes the records of one shard. The row is used again for each record, as Spark's own readers do. */
-private[read] final class RowWriter(shard: ShardKey) {
-  private val writer     = new UnsafeRowWriter(SourceSchema.schema.size)
-  private val streamName = UTF8String.fromString(shard.stream.name)
-  private val shardId    = UTF8String.fromString(shard.shardId)
+/** Writes the records of one shard. The row is used again for each record, as Spark's own readers do.
+  *
+  * @param columns those of the schema that are wanted, in the order they are wanted in
+  */
+private[read] final class RowWriter(shard: ShardKey, columns: StructType) {
+  import RowWriter._
 
-  def write(record: KinesisRecord): InternalRow = write(record, record.data, record.partitionKey, None, 0)
+  private val writer = new UnsafeRowWriter(columns.size)
+  private val cells  = columns.fieldNames.zipWithIndex.map { case (name, at) => cell(name, at) }
+
+  def write(record: KinesisRecord): InternalRow = write(UserRecord(record.data, record.partitionKey), 0, record)
 
   /** @param place in the Kinesis record */
-  def write(user: UserRecord, place: Long, of: KinesisRecord): InternalRow =
-    write(of, user.data, user.partitionKey, user.explicitHashKey, place)
-
-  private def write(
-      record: KinesisRecord,
-      data: Array[Byte],
-      partitionKey: String,
-      explicitHashKey: Option[BigInt],
-      place: Long
-  ): InternalRow = {
+  def write(user: UserRecord, place: Long, of: KinesisRecord): InternalRow = {
     writer.reset()
     writer.zeroOutNullBytes()
-    writer.write(0, data)
-    if (partitionKey == null) writer.setNullAt(1) else writer.write(1, UTF8String.fromString(partitionKey))
-    explicitHashKey match {
-      case None      => writer.setNullAt(2)
-      case Some(key) => writer.write(2, UTF8String.fromString(key.toString))
-    }
-    writer.write(3, UTF8String.fromString(record.sequenceNumber.text))
-    writer.write(4, place)
-    writer.write(5, Math.multiplyExact(record.arrivalMillis, 1000L))
-    writer.write(6, streamName)
-    writer.write(7, shardId)
+    cells.foreach(_.write(user, place, of))
     writer.getRow
+  }
+
+  private def cell(name: String, at: Int): Cell = {
+    val streamName = UTF8String.fromString(shard.stream.name)
+    val shardId    = UTF8String.fromString(shard.shardId)
+    name match {
+      case "data"         => (user, _, _) => writer.write(at, user.data)
+      case "partitionKey" =>
+        (user, _, _) =>
+          if (user.partitionKey == null) writer.setNullAt(at)
+          else writer.write(at, UTF8String.fromString(user.partitionKey))
+      case "explicitHashKey" =>
+        (user, _, _) =>
+          user.explicitHashKey match {
+            case None      => writer.setNullAt(at)
+            case Some(key) => writer.write(at, UTF8String.fromString(key.toString))
+          }
+      case "sequenceNumber"    => (_, _, of) => writer.write(at, UTF8String.fromString(of.sequenceNumber.text))
+      case "subSequenceNumber" => (_, place, _) => writer.write(at, place)
+      case "approximateArrivalTimestamp" => (_, _, of) => writer.write(at, Math.multiplyExact(of.arrivalMillis, 1000L))
+      case "streamName"                  => (_, _, _) => writer.write(at, streamName)
+      case "shardId"                     => (_, _, _) => writer.write(at, shardId)
+    }
+  }
+}
+
+private object RowWriter {
+
+  /** Writes one column. */
+  private trait Cell {
+    def write(user: UserRecord, place: Long, of: KinesisRecord): Unit
   }
 }

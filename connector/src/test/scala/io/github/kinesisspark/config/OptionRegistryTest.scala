@@ -43,7 +43,7 @@ class OptionRegistryTest extends AnyFunSuite {
     val fields = Set("name", "type", "default", "doc", "since", "scope", "secret", "perStream", "values", "aliases")
     json.foreach(option => assert(option.obj.keySet == fields))
     val position = json.find(_("name").str == "startingPosition").get
-    assert(position("default").str == "LATEST" && position("perStream").bool && position("scope").str == "source")
+    assert(position("default").isNull && position("perStream").bool && position("scope").str == "source")
     assert(json.find(_("name").str == "region").get("default").isNull)
   }
 
@@ -52,6 +52,6 @@ class OptionRegistryTest extends AnyFunSuite {
     val rows  = lines.filter(_.startsWith("| `"))
     assert(rows.size == KinesisOptions.all.size && lines.size == rows.size + 3 * 2)
     lines.foreach(line => assert(line.replace("\\|", "").count(_ == '|') == 5, line))
-    assert(lines.exists(_.startsWith("| `startingPosition` * | position | `LATEST` |")))
+    assert(lines.exists(_.startsWith("| `startingPosition` * | position |  |")))
   }
 }

@@ -1,7 +1,6 @@
 package io.github.kinesisspark.config
 
 import java.net.URI
-import java.time.Instant
 
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
@@ -70,31 +69,6 @@ class OptionValueTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     forAll(Gen.choose(0L, 100_000L), Gen.oneOf("ms" -> 1L, "s" -> 1000L, "min" -> 60_000L, "hours" -> 3_600_000L)) {
       case (n, (unit, millis)) => assert(OptionValue.duration(s"$n $unit").map(_.toMillis) == Right(n * millis))
     }
-  }
-
-  test("positions are words in any case, or a time with an offset, or epoch milliseconds") {
-    val noon     = StartingPosition.AtTimestamp(Instant.parse("2026-01-31T12:00:00Z"))
-    val expected = Seq(
-      "LATEST"                                 -> StartingPosition.Latest,
-      "latest"                                 -> StartingPosition.Latest,
-      "Trim_Horizon"                           -> StartingPosition.TrimHorizon,
-      "AT_TIMESTAMP:2026-01-31T12:00:00Z"      -> noon,
-      "at_timestamp:2026-01-31T14:00:00+02:00" -> noon,
-      "AT_TIMESTAMP: 2026-01-31T12:00:00.000Z" -> noon,
-      "AT_TIMESTAMP:1769860800000"             -> noon,
-      "AT_TIMESTAMP:0"                         -> StartingPosition.AtTimestamp(Instant.EPOCH)
-    )
-    for ((text, position) <- expected) assert(OptionValue.startingPosition(text) == Right(position), text)
-  }
-
-  test("a time without an offset is refused, because driver and user may mean different ones") {
-    for (time <- Seq("2026-01-31T12:00:00", "2026-01-31", "12:00", "-1", "", "now", "1969-01-01T00:00:00Z"))
-      assert(OptionValue.startingPosition(s"AT_TIMESTAMP:$time").isLeft, time)
-  }
-
-  test("a position per shard is refused as not in this release") {
-    val refused = OptionValue.startingPosition("""{"events":{"shardId-000000000000":"LATEST"}}""")
-    assert(refused.left.exists(_.contains("not in this release")))
   }
 
   test("endpoints are scheme, host and port") {

@@ -4,7 +4,7 @@ import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, 
 import java.net.URI
 import java.time.Instant
 
-import io.github.kinesisspark.position.StreamArn
+import io.github.kinesisspark.position.{ShardPosition, StreamArn}
 import org.scalatest.funsuite.AnyFunSuite
 
 import scala.concurrent.duration._
@@ -47,7 +47,8 @@ class SourceOptionsTest extends AnyFunSuite {
           StreamOptions(
             StreamRef.ByName("events"),
             ClientOptions(None, None, DefaultChain),
-            StartingPosition.Latest
+            startingPosition = None,
+            endingPosition = None
           )
         ),
         ClientOptions(None, None, DefaultChain),
@@ -86,7 +87,8 @@ class SourceOptionsTest extends AnyFunSuite {
           StreamOptions(
             StreamRef.ByName("events"),
             ClientOptions(Some("eu-central-1"), Some(new URI("http://localhost:4567")), DefaultChain),
-            StartingPosition.TrimHorizon
+            Some(StartingPosition.TrimHorizon),
+            endingPosition = None
           )
         ),
         ClientOptions(Some("eu-central-1"), Some(new URI("http://localhost:4567")), DefaultChain),
@@ -110,14 +112,16 @@ class SourceOptionsTest extends AnyFunSuite {
   test("names match in any case, as Spark's own options do") {
     val options =
       parse("STREAMNAME" -> "events", "startingposition" -> "trim_horizon", "Stream.Events.Region" -> "eu-west-1")
-    assert(options.streams.head.startingPosition == StartingPosition.TrimHorizon)
+    assert(options.streams.head.startingPosition.contains(StartingPosition.TrimHorizon))
     assert(options.streams.head.client.region.contains("eu-west-1"))
   }
 
   test("options known from another connector are taken by its names") {
     val keys = credentials("awsAccessKey" -> "a", "awsSecretKey" -> "b")
     assert(keys == StaticKeys(new Secret("a"), new Secret("b"), None))
-    assert(events("initialPosition" -> "trim_horizon").streams.head.startingPosition == StartingPosition.TrimHorizon)
+    assert(
+      events("initialPosition" -> "trim_horizon").streams.head.startingPosition.contains(StartingPosition.TrimHorizon)
+    )
   }
 
   test("spaces around values don't count, and a null is an option left out") {
@@ -147,11 +151,11 @@ class SourceOptionsTest extends AnyFunSuite {
       "stream.a.startingPosition" -> "AT_TIMESTAMP:1000"
     ).streams: @unchecked
     assert(a.client == ClientOptions(Some("eu-west-1"), None, DefaultChain))
-    assert(a.startingPosition == StartingPosition.AtTimestamp(Instant.ofEpochMilli(1000)))
+    assert(a.startingPosition.contains(StartingPosition.AtTimestamp(Instant.ofEpochMilli(1000))))
     assert(
       b.client == ClientOptions(Some("us-east-1"), None, AssumeRole(DefaultChain, role, Some("id-1"), "kinesis-spark"))
     )
-    assert(b.startingPosition == StartingPosition.TrimHorizon)
+    assert(b.startingPosition.contains(StartingPosition.TrimHorizon))
   }
 
   test("streams of one name in two regions are told apart by their ARNs") {
@@ -159,7 +163,7 @@ class SourceOptionsTest extends AnyFunSuite {
     val west    = "arn:aws:kinesis:us-west-2:123456789012:stream/events"
     val both    = "streamArn" -> s"$east,$west"
     val options = parse(both, s"stream.$west.startingPosition" -> "TRIM_HORIZON")
-    assert(options.streams.map(_.startingPosition) == Seq(StartingPosition.Latest, StartingPosition.TrimHorizon))
+    assert(options.streams.map(_.startingPosition) == Seq(None, Some(StartingPosition.TrimHorizon)))
     assertTells(
       problems(both, "stream.events.startingPosition" -> "LATEST").head,
       "may be",
@@ -247,8 +251,47 @@ class SourceOptionsTest extends AnyFunSuite {
 
   test("options of other places and of later releases are unknown, not ignored") {
     assert(problem("checkpointLocation" -> "/tmp").contains("writeStream"))
-    for (later <- Seq("efo.httpClient", "endingPosition"))
+    for (later <- Seq("efo.httpClient", "realTimeMode"))
       assert(problem(later -> "1").contains(s"'$later' is no option"), later)
+  }
+
+  test("positions by stream are shared out, by name or ARN") {
+    val json    = """{"a":"TRIM_HORIZON","b":{"shardId-000000000000":"SHARD_END"}}"""
+    val options = parse("streamName" -> "a,b", "startingPosition" -> json, "endingPosition" -> "LATEST")
+    val ofB     = StartingPosition.Shards(None, None, Map("shardId-000000000000" -> ShardPosition.ShardEnd))
+    assert(options.streams.map(_.startingPosition) == Seq(Some(StartingPosition.TrimHorizon), Some(ofB)))
+    assert(options.streams.map(_.endingPosition).distinct == Seq(Some(StartingPosition.Latest)))
+    val arn = "arn:aws:kinesis:eu-west-1:123456789012:stream/a"
+    assert(
+      parse("streamArn" -> arn, "startingPosition" -> s"""{"$arn":"LATEST"}""").streams.head.startingPosition.nonEmpty
+    )
+    assert(
+      parse("streamName" -> "a", "startingPosition" -> s"""{"$arn":"LATEST"}""").streams.head.startingPosition.nonEmpty
+    )
+  }
+
+  test("positions of another stream, or of too few or too many, are refused") {
+    assertTells(
+      problem("startingPosition" -> """{"events":"LATEST","orders":"LATEST"}"""),
+      "stream 'orders'",
+      "not read here"
+    )
+    val both = Seq("streamName" -> "a,b", "startingPosition" -> """{"a":"LATEST"}""")
+    assertTells(problems(both: _*).head, "no position of stream b", "'stream.b.startingPosition'")
+    assert(parse(both :+ ("stream.b.startingPosition" -> "LATEST"): _*).streams.size == 2)
+    val arn = "arn:aws:kinesis:eu-west-1:123456789012:stream/events"
+    assertTells(
+      problem("startingPosition" -> s"""{"events":"LATEST","$arn":"LATEST"}"""),
+      "several positions of stream events"
+    )
+  }
+
+  test("an end that nothing can come before is refused") {
+    assertTells(problem("endingPosition" -> "TRIM_HORIZON"), "nothing comes before the oldest record")
+    assertTells(
+      problem("startingPosition" -> "AT_TIMESTAMP:2000", "endingPosition" -> "AT_TIMESTAMP:1000"),
+      "'endingPosition' (1970-01-01T00:00:01Z) is not after 'startingPosition'"
+    )
   }
 
   test("one option under two names") {

@@ -117,7 +117,7 @@ object CatchUpSpec {
         longestWait = longestWait.max(waited)
       } else {
         waited = 0
-        val ends = BatchEnds(limits, alignment, Map.empty, random.nextInt(1000).toLong, Vector.empty)
+        val ends = BatchEnds(limits, alignment, random.nextInt(1000).toLong, Vector.empty)
         val cuts = ends.of(held)(_.map(most => most.shard -> shards(index(most.shard)).buffer.cut(most)).toMap)
         if (held.exists(_.all.records > 0) && !cuts.values.exists(_.records > 0)) stalls += 1
         take(cuts)

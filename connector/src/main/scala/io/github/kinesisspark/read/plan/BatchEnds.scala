@@ -10,14 +10,12 @@ import io.github.kinesisspark.read.plan.BatchEnds._
   * Whatever the limits and the alignment say, somebody moves: the shard with the oldest record is never ahead of the
   * others, and a record beyond a limit makes a batch of its own. Only an alignment that [[Alignment.blocks]] stops all.
   *
-  * @param caps    the most records to take of single shards, which then have no more to come
   * @param turn    grows from batch to batch: it says whose turn it is when there is less than one record for each
   * @param unheard what is to come of shards that others wait for and nothing is held of, as far as it is known
   */
 final case class BatchEnds(
     limits: Limits,
     alignment: Alignment,
-    caps: Map[ShardKey, Long],
     turn: Long,
     unheard: Vector[Long]
 ) {
@@ -27,7 +25,7 @@ final case class BatchEnds(
     * @param cut the longest prefixes of what readers hold within the given numbers
     */
   def of[P <: Part](held: Vector[Held[P]])(cut: Vector[Allotment] => Map[ShardKey, P]): Map[ShardKey, P] = {
-    val latest = horizon(held.flatMap(toComeAfterAll(_)))
+    val latest = horizon(held.flatMap(_.ahead.toCome))
     val all    = takeUntil(latest, held, cut)
     if (!limits.bind(all.values.map(_.records).sum, all.values.map(_.bytes).sum)) all
     else {
@@ -77,9 +75,9 @@ final case class BatchEnds(
       cut: Vector[Allotment] => Map[ShardKey, P]
   ): Map[ShardKey, P] = {
     val within           = held.filter(_.ahead.oldest.forall(_ <= until(latest)))
-    val (whole, partial) = within.partition(h => cap(h) >= h.all.records && h.ahead.newest.forall(_ <= until(latest)))
+    val (whole, partial) = within.partition(h => h.ahead.newest.forall(_ <= until(latest)))
     whole.map(h => h.shard -> h.all).toMap ++
-      cut(partial.map(h => Allotment(h.shard, cap(h), Long.MaxValue, until(latest))))
+      cut(partial.map(h => Allotment(h.shard, Long.MaxValue, Long.MaxValue, until(latest))))
   }
 
   private def share[P <: Part](
@@ -102,14 +100,9 @@ final case class BatchEnds(
     }
   }
 
-  private def cap(held: Held[_ <: Part]): Long = caps.getOrElse(held.shard, Long.MaxValue)
-
-  private def toComeAfterAll(held: Held[_ <: Part]) = if (cap(held) <= held.all.records) None else held.ahead.toCome
-
   private def toComeBefore(held: Held[_ <: Part]) = held.ahead.oldest.orElse(held.ahead.toCome)
 
-  private def toComeAfter(held: Held[_ <: Part], part: Part) =
-    if (part.records >= cap(held)) None else part.nextArrival.orElse(held.ahead.toCome)
+  private def toComeAfter(held: Held[_ <: Part], part: Part) = part.nextArrival.orElse(held.ahead.toCome)
 }
 
 object BatchEnds {

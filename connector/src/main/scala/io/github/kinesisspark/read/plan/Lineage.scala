@@ -77,14 +77,35 @@ final class Lineage private (shards: Map[String, Shard]) {
   /** Split or merged away, and so with an end. */
   def isClosed(id: String): Boolean = shards.get(id).exists(_.closed || children.contains(id))
 
-  private def ancestors(ids: Iterable[String]): Set[String] = {
+  def has(id: String): Boolean = shards.contains(id)
+
+  /** All listed shards, parents before children. */
+  def inOrder: Vector[String] = {
+    @annotation.tailrec
+    def level(from: Vector[String], placed: Vector[String]): Vector[String] =
+      if (from.isEmpty) placed
+      else {
+        val done = (placed ++ from).toSet
+        val next = from.flatMap(children.getOrElse(_, Nil)).distinct
+        level(next.filter(shards(_).parents.forall(p => done(p) || !shards.contains(p))).sorted, placed ++ from)
+      }
+    level(roots, Vector.empty)
+  }
+
+  /** Those that the shards come from, listed or not; only listed shards tell their parents. */
+  def ancestors(ids: Iterable[String]): Set[String] = reach(ids)(shards.get(_).fold(Seq.empty[String])(_.parents))
+
+  /** Those that come from the shards. */
+  def descendants(ids: Iterable[String]): Set[String] = reach(ids)(children.getOrElse(_, Nil))
+
+  private def reach(ids: Iterable[String])(step: String => Seq[String]): Set[String] = {
     val seen = scala.collection.mutable.HashSet.empty[String]
     @annotation.tailrec
-    def climb(next: List[String]): Unit = next match {
+    def go(next: List[String]): Unit = next match {
       case Nil        => ()
-      case id :: rest => climb(shards.get(id).fold(rest)(_.parents.filter(seen.add).toList ::: rest))
+      case id :: rest => go(step(id).filter(seen.add).toList ::: rest)
     }
-    climb(ids.toList)
+    go(ids.toList)
     seen.toSet
   }
 }

@@ -9,6 +9,7 @@ import io.github.kinesisspark.read.plan.Admission.Allotment
   * @param executorId    whom it is for; a task that Spark ran elsewhere answers nothing
   * @param shards        all that this executor is to read, each from where the next batch starts; readers of others end
   * @param ending        those of them that are closed: they have an end
+  * @param stops         where to stop reading, in shards that are not to be read on for ever
   * @param sinceMillis   how long ago the driver began to ask: older answers of the service don't tell what is there now
   * @param waitMillis    how long to wait for news where there are none
   * @param leaseMillis   how long the readers go on without hearing from the driver
@@ -19,6 +20,7 @@ final case class ProbeRequest(
     publication: Publication,
     shards: Vector[(ShardKey, ShardPosition)],
     ending: Set[ShardKey],
+    stops: Map[ShardKey, ShardPosition],
     sinceMillis: Long,
     waitMillis: Long,
     leaseMillis: Long

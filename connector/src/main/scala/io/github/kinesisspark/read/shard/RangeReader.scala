@@ -4,30 +4,36 @@ import java.util.concurrent.LinkedBlockingQueue
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{FaultClassifier, KinesisException}
-import io.github.kinesisspark.position.{ShardPosition, ShardRange}
-import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, ShardEnd}
+import io.github.kinesisspark.aws.{ConsumerClaims, FaultClassifier, KinesisException}
+import io.github.kinesisspark.position.{SequenceNumber, ShardPosition, ShardRange}
+import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtSequenceNumber, ShardEnd}
 import io.github.kinesisspark.read.shard.RangeReader._
 import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
 
 /** Reads exactly one range from Kinesis, for a task that found no buffer: after a restart, on another executor, or when
   * the records were dropped already.
   *
-  * Blocks the task's own thread, one delivery ahead of it. The range ends with the record its end names, whatever has
-  * been added to the stream since. A range whose last record is gone has lost records, which `failOnDataLoss` decides on.
+  * Blocks the task's own thread, one delivery ahead of it. The range ends with (or before) the record its end names, whatever has
+  * been added to the stream since. A range whose first or last record is gone has lost records, which `failOnDataLoss` decides on.
+  *
+  * @param polling    decides what is there and what is gone
+  * @param preferably how to read instead, as long as that brings records
   */
-final class RangeReader(range: ShardRange, publishers: RecordPublisher.Factory, failOnDataLoss: Boolean)
-    extends Iterator[KinesisRecord]
-    with Sink
+final class RangeReader(
+    range: ShardRange,
+    polling: RecordPublisher.Factory,
+    failOnDataLoss: Boolean,
+    preferably: Option[RecordPublisher.Factory] = None
+) extends Iterator[KinesisRecord]
     with AutoCloseable {
-  private val log       = LoggerFactory.getLogger(classOf[RangeReader])
-  private val arrived   = new LinkedBlockingQueue[Either[KinesisException, Delivery]]
-  private val publisher = publishers.open(range.shard, range.start, this)
-  private var current   = Iterator.empty[KinesisRecord]
-  private var state     = if (range.start == range.end) Finished else Reading
-  private var read      = 0L
+  private val log     = LoggerFactory.getLogger(classOf[RangeReader])
+  private var source  = new Source(preferably.getOrElse(polling), isPolling = preferably.isEmpty, range.start)
+  private var current = Iterator.empty[KinesisRecord]
+  private var state   = if (range.start == range.end) Finished else Reading
+  private var read    = 0L
+  private var begun   = false
 
-  if (state == Reading) publisher.request()
+  if (state == Reading) source.publisher.request()
 
   override def hasNext: Boolean = {
     while (!current.hasNext && state == Reading) takeNext()
@@ -40,40 +46,70 @@ final class RangeReader(range: ShardRange, publishers: RecordPublisher.Factory, 
       current.next()
     } else throw new NoSuchElementException(s"the range of ${range.shard} is read")
 
-  override def deliver(delivery: Delivery): Unit   = arrived.add(Right(delivery)): Unit
-  override def fail(cause: KinesisException): Unit = arrived.add(Left(cause)): Unit
-  override def close(): Unit                       = publisher.close()
+  override def close(): Unit = source.publisher.close()
 
-  private def takeNext(): Unit = arrived.take() match {
-    case Left(gone) if gone.errorClass == FaultClassifier.NotFound => lose(Some(gone))
-    case Left(cause)                                               => throw cause
-    case Right(delivery)                                           => accept(delivery)
+  private def takeNext(): Unit = source.arrived.take() match {
+    case Left(cause) if !source.isPolling && MayBeGone(cause.errorClass) => poll(cause.getMessage)
+    case Left(gone) if gone.errorClass == FaultClassifier.NotFound       => lose(Some(gone))
+    case Left(cause)                                                     => throw cause
+    case Right(delivery)                                                 => accept(delivery)
   }
 
   private def accept(delivery: Delivery): Unit = {
+    checkBeginning(delivery)
+    source.position = delivery.position
+    source.silence = if (delivery.records.isEmpty) source.silence + 1 else 0
     current = range.end match {
       case AfterSequenceNumber(last) => delivery.records.iterator.takeWhile(_.sequenceNumber <= last)
+      case AtSequenceNumber(next)    => delivery.records.iterator.takeWhile(_.sequenceNumber < next)
       case _                         => delivery.records.iterator
     }
     standing(delivery) match {
-      case Before => publisher.request()
-      case AtEnd  => finish()
-      case Passed => lose(None)
+      case Before if !source.isPolling && source.silence > PatienceWithSilence => poll("it brings no records")
+      case Before                                                              => source.publisher.request()
+      case AtEnd                                                               => finish()
+      case Passed                                                              => lose(None)
+    }
+  }
+
+  /** A range that begins with a record must bring it. */
+  private def checkBeginning(delivery: Delivery): Unit = if (!begun) delivery.records.headOption.foreach { first =>
+    begun = true
+    range.start match {
+      case AtSequenceNumber(n) if first.sequenceNumber != n => report(None)
+      case _                                                => ()
     }
   }
 
   private def standing(delivery: Delivery): Standing = range.end match {
-    case AfterSequenceNumber(last) =>
-      val newest = delivery.records.lastOption.map(_.sequenceNumber)
-      // Binary search is not worth it: at most one delivery of a range holds its end.
-      if (newest.exists(_ >= last)) { if (delivery.records.exists(_.sequenceNumber == last)) AtEnd else Passed }
-      else if (delivery.position == ShardEnd) Passed
-      else if (delivery.records.isEmpty && delivery.millisBehind == 0) Passed
-      else Before
-    case _ => if (delivery.position == ShardEnd) AtEnd else Before
+    case AfterSequenceNumber(last) => standing(delivery, last)
+    case AtSequenceNumber(next)    => standing(delivery, next)
+    case _                         => if (delivery.position == ShardEnd) AtEnd else Before
+  }
+
+  private def standing(delivery: Delivery, end: SequenceNumber): Standing = {
+    val newest = delivery.records.lastOption.map(_.sequenceNumber)
+    // Binary search is not worth it: at most one delivery of a range holds its end.
+    if (newest.exists(_ >= end)) { if (delivery.records.exists(_.sequenceNumber == end)) AtEnd else Passed }
+    else if (delivery.position == ShardEnd) Passed
+    // Events of a subscription without records tell less than answers of GetRecords.
+    else if (delivery.records.isEmpty && delivery.millisBehind == 0 && source.isPolling) Passed
+    else Before
+  }
+
+  private def poll(why: String): Unit = {
+    log.warn("{} is read on by polling: {}", range.shard, why)
+    source.publisher.close()
+    source = new Source(polling, isPolling = true, source.position)
+    source.publisher.request()
   }
 
   private def lose(cause: Option[KinesisException]): Unit = {
+    report(cause)
+    finish()
+  }
+
+  private def report(cause: Option[KinesisException]): Unit = {
     val what = s"Records of ${range.shard} between ${ShardPosition.encode(range.start)} and " +
       s"${ShardPosition.encode(range.end)} were planned into a batch and are no longer in the stream"
     if (failOnDataLoss)
@@ -84,16 +120,34 @@ final class RangeReader(range: ShardRange, publishers: RecordPublisher.Factory, 
         cause.orNull
       )
     log.warn("{}; going on, as failOnDataLoss is false. {} records of the range were read.", what, read)
-    finish()
   }
 
   private def finish(): Unit = {
     state = Finished
     close()
   }
+
+  /** One way of reading, and what has come of it. */
+  private final class Source(publishers: RecordPublisher.Factory, val isPolling: Boolean, var position: ShardPosition)
+      extends Sink {
+    val arrived   = new LinkedBlockingQueue[Either[KinesisException, Delivery]]
+    var silence   = 0
+    val publisher = publishers.open(range.shard, position, this)
+    if (range.end == ShardEnd) publisher.shardIsClosed()
+
+    override def deliver(delivery: Delivery): Unit   = arrived.add(Right(delivery)): Unit
+    override def fail(cause: KinesisException): Unit = arrived.add(Left(cause)): Unit
+  }
 }
 
 object RangeReader {
+
+  /** What may be about the consumer, and not the shard: it is gone, or somebody else reads through it. */
+  private val MayBeGone = Set(FaultClassifier.NotFound, ConsumerClaims.InUse)
+
+  /** Deliveries without records, about five seconds each on a shard that has none to come. */
+  private val PatienceWithSilence = 3
+
   private sealed trait State
   private case object Reading  extends State
   private case object Finished extends State

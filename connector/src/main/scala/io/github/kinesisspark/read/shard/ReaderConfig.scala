@@ -9,12 +9,14 @@ import io.github.kinesisspark.position.StreamArn
   * @param source         one source of one query run; a restarted query is another
   * @param bufferBytes    memory for records in one executor
   * @param failOnDataLoss whether records that are gone before they were read fail the query
+  * @param batch          of a batch read, how its tasks read: it has no readers that live longer
   */
 final case class ReaderConfig(
     source: String,
     streams: Map[StreamArn, StreamAccess],
     bufferBytes: Long,
-    failOnDataLoss: Boolean
+    failOnDataLoss: Boolean,
+    batch: Option[Publication] = None
 )
 
 /** How a stream is reached. */

@@ -1,7 +1,10 @@
 package io.github.kinesisspark.read.shard
 
+import scala.concurrent.duration._
+
 import io.github.kinesisspark.aws.KinesisException
-import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
+import io.github.kinesisspark.position.{SequenceNumber, Shard, ShardKey, ShardPosition}
+import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtSequenceNumber}
 import io.github.kinesisspark.read.plan.Admission.Allotment
 import io.github.kinesisspark.read.shard.PollingRecordPublisher.LargestAnswer
 import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
@@ -10,6 +13,7 @@ import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
   *
   * Owns the buffer and the publisher's demand: a delivery is asked for whenever there is room and none is on its way.
   *
+  * @param stop    where to stop, if anywhere before the shard's end
   * @param share   bytes this reader may hold; above it, it asks for nothing more
   * @param onRead  told the records of every delivery; must not block
   * @param onNews  told after every delivery and failure; must not block
@@ -17,6 +21,7 @@ import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
 final class ShardReader(
     val shard: ShardKey,
     start: ShardPosition,
+    stop: Option[ShardPosition],
     publishers: RecordPublisher.Factory,
     memory: MemoryBudget,
     share: () => Long,
@@ -32,26 +37,46 @@ final class ShardReader(
   private var closed     = false
   private var lastAnswer = Option.empty[ShardReader.Answer]
   private var time       = ReadingTime.unknown
+  private var emptySince = Option.empty[Long]
   private var failure    = Option.empty[ReaderFailure]
   private var children   = Vector.empty[Shard]
   private val publisher  = publishers.open(shard, start, this)
 
   override def deliver(delivery: Delivery): Unit = {
-    val wanted = synchronized {
+    val (records, position) = untilStop(delivery)
+    val unwanted            = delivery.records.iterator.drop(records.length).map(_.heapSize).sum
+    val wanted              = synchronized {
       requested = false
       if (!closed) {
-        buffer = buffer.append(delivery.records, delivery.position)
-        heap += delivery.heap
+        buffer = buffer.append(records, position)
+        heap += delivery.heap - unwanted
         time = time.after(delivery.records, delivery.millisBehind)
         lastAnswer = Some(ShardReader.Answer(delivery.asOfNanos, delivery.millisBehind))
+        emptySince = Option.when(records.isEmpty)(emptySince.getOrElse(System.nanoTime()))
         children = delivery.children
       }
       !closed
     }
     onRead(delivery.records)
-    if (wanted) demand() else memory.giveBack(delivery.heap)
+    memory.giveBack(if (wanted) unwanted else delivery.heap)
+    if (wanted) demand()
     onNews()
   }
+
+  private def untilStop(delivery: Delivery): (Array[KinesisRecord], ShardPosition) = {
+    def cut(number: SequenceNumber)(isWithin: SequenceNumber => Boolean) =
+      if (delivery.records.lastOption.exists(_.sequenceNumber >= number))
+        (delivery.records.takeWhile(r => isWithin(r.sequenceNumber)), stop.get)
+      else (delivery.records, delivery.position)
+    stop match {
+      case Some(AfterSequenceNumber(last)) => cut(last)(_ <= last)
+      case Some(AtSequenceNumber(next))    => cut(next)(_ < next)
+      case _                               => (delivery.records, delivery.position)
+    }
+  }
+
+  /** Nothing more is to be read. */
+  private def isComplete = buffer.ended || stop.contains(buffer.tip)
 
   override def begun(): Unit = {
     val first = synchronized {
@@ -70,7 +95,7 @@ final class ShardReader(
   /** Asks for more if there is room for it. Called after whatever may have made room. */
   def demand(): Unit = {
     val ask = synchronized {
-      val room = !requested && !closed && failure.isEmpty && !buffer.ended && hasRoom
+      val room = !requested && !closed && failure.isEmpty && !isComplete && hasRoom
       if (room) requested = true
       room
     }
@@ -119,6 +144,7 @@ final class ShardReader(
       newestArrival = buffer.newestArrival,
       reached = time.reached,
       starved = buffer.records == 0 && memory.isShort,
+      isComplete = isComplete,
       millisBehind = lastAnswer.map(_.millisBehind),
       millisSinceAnswer = lastAnswer.map(a => (System.nanoTime() - a.asOfNanos) / 1000000),
       failure = failure,
@@ -130,9 +156,15 @@ final class ShardReader(
     * something, or is at its end, has settled as well.
     */
   def settledSince(sinceNanos: Long): Boolean = synchronized {
-    failure.isDefined || buffer.ended || buffer.tip != buffer.base ||
-    lastAnswer.exists(a => a.asOfNanos - sinceNanos >= 0 && a.millisBehind == 0)
+    failure.isDefined || isComplete || buffer.tip != buffer.base ||
+    (lastAnswer.exists(a => a.asOfNanos - sinceNanos >= 0 && a.millisBehind == 0) && !isOnItsWay)
   }
+
+  /** Where to stop is a record: that one answer says there is nothing more is no reason to doubt it, but several are. It may be
+    * past retention by now.
+    */
+  private def isOnItsWay =
+    stop.isDefined && emptySince.forall(since => System.nanoTime() - since < ShardReader.DoubtAfter.toNanos)
 
   /** Something to plan, or to fail with. */
   def hasNews: Boolean = synchronized(failure.isDefined || buffer.tip != buffer.base)
@@ -153,6 +185,10 @@ final class ShardReader(
 }
 
 object ShardReader {
+
+  /** Three of the events that a subscription to an idle shard brings. */
+  private val DoubtAfter = 15.seconds
+
   private final case class Answer(asOfNanos: Long, millisBehind: Long)
 }
 
@@ -164,6 +200,7 @@ object ShardReader {
   * @param newestArrival the latest of all records, in ms by the service's clock
   * @param reached       what arrived before it is read; in ms by the service's clock, nothing before the first record
   * @param starved       it has nothing, and can't read before others give memory back
+  * @param isComplete    nothing more is to be read: `position` is the shard's end, or where its reader was told to stop
   * @param millisBehind  how far `position` is behind the newest record of the shard; nothing before the first answer
   * @param millisSinceAnswer how long ago that was so
   * @param children      of a shard that is read to its end, where the service told them
@@ -177,6 +214,7 @@ final case class ShardTip(
     newestArrival: Option[Long],
     reached: Option[Long],
     starved: Boolean,
+    isComplete: Boolean,
     millisBehind: Option[Long],
     millisSinceAnswer: Option[Long],
     failure: Option[ReaderFailure],

@@ -48,7 +48,7 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
     val mine     = synchronized {
       leasedUntil = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(request.leaseMillis)
       publishBy(request.publication)
-      readOnly(request.shards)
+      readOnly(request.shards, request.stops)
       readers.values.toVector
     }
     mine.foreach { reader =>
@@ -113,20 +113,23 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
 
   def isExpired: Boolean = synchronized(System.nanoTime() - leasedUntil > 0)
 
-  /** A client of its own, because a task may outlive this pool. */
+  /** Clients of its own, because a task may outlive this pool. */
   private def fromKinesis(range: ShardRange): RangeRecords = {
     log.info(
-      "reading {} from {} to {} again",
+      "reading {} from {} to {}",
       range.shard,
       ShardPosition.encode(range.start),
       ShardPosition.encode(range.end)
     )
-    val client = newLease(range.shard.stream, ClientKind.Calls)
-    val reader = new RangeReader(
-      range,
-      new PollingPublishers(_ => client.client, worker, MemoryBudget.unbounded, starts = None),
-      config.failOnDataLoss
-    )
+    val calls         = newLease(range.shard.stream, ClientKind.Calls)
+    val polling       = new PollingPublishers(_ => calls.client, worker, MemoryBudget.unbounded, starts = None)
+    val subscriptions = config.batch.collect { case fanOut: Publication.FanOut =>
+      fanOut -> newLease(range.shard.stream, ClientKind.Subscriptions)
+    }
+    val fanningOut = subscriptions.map { case (fanOut, lease) =>
+      new FanOutPublishers(fanOut, _ => lease.client, worker, MemoryBudget.unbounded, telemetry, starts, polling)
+    }
+    val reader  = new RangeReader(range, polling, config.failOnDataLoss, fanningOut)
     val counted = reader.map { record =>
       rereadBytes.addAndGet(record.size)
       rereadRecords.incrementAndGet()
@@ -136,7 +139,8 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
       counted,
       () => {
         reader.close()
-        client.close()
+        calls.close()
+        subscriptions.foreach(_._2.close())
       }
     )
   }
@@ -161,7 +165,7 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
     }
   }
 
-  private def readOnly(shards: Vector[(ShardKey, ShardPosition)]): Unit = {
+  private def readOnly(shards: Vector[(ShardKey, ShardPosition)], stops: Map[ShardKey, ShardPosition]): Unit = {
     require(!closed, s"the readers of ${config.source} are closed")
     val wanted = shards.iterator.map(_._1).toSet
     readers.keys.filterNot(wanted).toVector.foreach(drop)
@@ -170,7 +174,8 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
       if (!readers.get(shard).exists(_.dropTo(position))) {
         drop(shard)
         log.debug("reading {} from {}", shard, ShardPosition.encode(position))
-        readers(shard) = new ShardReader(shard, position, publishers, memory, () => share, count, () => tellNews())
+        readers(shard) =
+          new ShardReader(shard, position, stops.get(shard), publishers, memory, () => share, count, () => tellNews())
       }
     }
   }

@@ -31,8 +31,9 @@ object ShardReaderPools {
     threads
   }
 
-  /** The readers of a source; of one that is stopped, nobody's, through which a task reads from Kinesis. */
-  def of(config: ReaderConfig): ShardReaderPool = running(config).getOrElse(new ShardReaderPool(config, worker))
+  /** The readers of a source; of one that is stopped, and of a batch read, nobody's, through which a task reads from Kinesis. */
+  def of(config: ReaderConfig): ShardReaderPool =
+    Option.when(config.batch.isEmpty)(config).flatMap(running).getOrElse(new ShardReaderPool(config, worker))
 
   def close(source: String): Unit = synchronized {
     // A probe that was on its way when its query stopped must not bring the readers back.

@@ -19,11 +19,11 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
   private def after(n: Long)  = AfterSequenceNumber(number(n))
 
   describe("a shard reader") {
-    final class Setting(share: Long = 10000) {
+    final class Setting(share: Long = 10000, stop: Option[ShardPosition] = None) {
       val memory     = new MemoryBudget(1 << 20)
       val publishers = new ScriptedPublishers
       var news       = 0
-      val reader     = new ShardReader(shard(0), after(0), publishers, memory, () => share, _ => (), () => news += 1)
+      val reader = new ShardReader(shard(0), after(0), stop, publishers, memory, () => share, _ => (), () => news += 1)
       def publisher: ScriptedPublishers#Scripted = publishers.last
 
       /** As the publisher does it: the memory is taken before the records come. */
@@ -110,6 +110,35 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.reader.tip.starved shouldBe true
     }
 
+    for (stop <- Seq(after(2), AtSequenceNumber(number(2))))
+      it(
+        s"at ${ShardPosition.encode(stop)} takes nothing beyond it, asks for nothing more and holds no memory for it"
+      ) {
+        val within = if (stop == after(2)) Seq(record(1), record(2)) else Seq(record(1))
+        val s      = new Setting(stop = Some(stop))
+        s.reader.demand()
+        s.reader.tip.isComplete shouldBe false
+        s.bring(after(4), record(1), record(2), record(3), record(4))
+        s.publisher.requests shouldBe 1
+        s.reader.tip.position shouldBe stop
+        s.reader.tip.records shouldBe within.size
+        s.reader.tip.isComplete shouldBe true
+        s.memory.used shouldBe within.map(_.heapSize).sum
+        s.reader.dropTo(stop) shouldBe true
+        s.reader.demand()
+        s.publisher.requests shouldBe 1
+        s.reader.settledSince(System.nanoTime()) shouldBe true
+      }
+
+    it("that is told to stop at a record has not settled because one answer has nothing") {
+      val s = new Setting(stop = Some(after(2)))
+      s.reader.demand()
+      s.bring(after(0))
+      s.reader.settledSince(System.nanoTime() - 1.minute.toNanos) shouldBe false
+      s.bring(after(2), record(1), record(2))
+      s.reader.settledSince(System.nanoTime()) shouldBe true
+    }
+
     it("has settled only by an answer that was asked for after the question") {
       val s = new Setting
       s.reader.demand()
@@ -138,9 +167,14 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
   }
 
   describe("a range reader") {
-    final class Setting(end: ShardPosition, failOnDataLoss: Boolean = true) {
+    final class Setting(
+        end: ShardPosition,
+        failOnDataLoss: Boolean = true,
+        start: ShardPosition = after(0),
+        preferably: Option[ScriptedPublishers] = None
+    ) {
       val publishers = new ScriptedPublishers
-      val reader     = new RangeReader(ShardRange(shard(0), after(0), end), publishers, failOnDataLoss)
+      val reader     = new RangeReader(ShardRange(shard(0), start, end), publishers, failOnDataLoss, preferably)
       def numbers: Seq[SequenceNumber] = reader.map(_.sequenceNumber).toSeq
     }
 
@@ -181,6 +215,54 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         failure.errorClass shouldBe "KINESIS_DATA_LOSS"
         failure.getMessage should (include("shardId-000000000000") and include(number(3).text))
       }
+    }
+
+    it("ends before the record that the range ends at, and fails when that is gone") {
+      val s = new Setting(AtSequenceNumber(number(3)))
+      s.publishers.last.bring(after(4), 0, record(1), record(2), record(3), record(4))
+      s.numbers shouldBe Seq(number(1), number(2))
+      val gone = new Setting(AtSequenceNumber(number(3)))
+      gone.publishers.last.bring(after(4), 0, record(1), record(4))
+      (the[KinesisException] thrownBy gone.numbers).errorClass shouldBe "KINESIS_DATA_LOSS"
+    }
+
+    it("fails when the record that the range begins with is gone") {
+      val s = new Setting(after(3), start = AtSequenceNumber(number(1)))
+      s.publishers.last.bring(after(3), 0, record(2), record(3))
+      (the[KinesisException] thrownBy s.numbers).errorClass shouldBe "KINESIS_DATA_LOSS"
+    }
+
+    it("goes on by polling from where it is when its consumer is gone, taken, or says nothing") {
+      val silent: ScriptedPublishers#Scripted => Unit = s => (1 to 4).foreach(_ => s.bring(after(1), 0))
+      for (
+        trouble <- Seq[ScriptedPublishers#Scripted => Unit](
+          _.fail("KINESIS_NOT_FOUND"),
+          _.fail("KINESIS_CONSUMER_IN_USE"),
+          silent
+        )
+      ) {
+        val fanOut = new ScriptedPublishers
+        val s      = new Setting(after(2), preferably = Some(fanOut))
+        s.publishers.opened shouldBe empty
+        fanOut.last.bring(after(1), 10, record(1))
+        trouble(fanOut.last)
+        s.reader.next().sequenceNumber shouldBe number(1)
+        val brought = scala.concurrent.Future(s.reader.hasNext)(scala.concurrent.ExecutionContext.global)
+        while (s.publishers.opened.isEmpty) Thread.onSpinWait()
+        s.publishers.last.position shouldBe after(1)
+        s.publishers.last.bring(after(2), 0, record(2))
+        scala.concurrent.Await.result(brought, 1.minute) shouldBe true
+        s.numbers shouldBe Seq(number(2))
+        fanOut.last.closed shouldBe true
+      }
+    }
+
+    it("does not take the silence of a subscription for the end of the shard") {
+      val fanOut = new ScriptedPublishers
+      val s      = new Setting(after(1), preferably = Some(fanOut))
+      fanOut.last.bring(after(0), 0)
+      fanOut.last.bring(after(1), 0, record(1))
+      s.numbers shouldBe Seq(number(1))
     }
 
     it("goes on without what is gone, when that is wanted") {

@@ -228,6 +228,44 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
     }
   }
 
+  describe("a batch read") {
+    def backfill(stream: TestStream, more: (String, String)*) =
+      spark.read.format("kinesis").options(options(stream) ++ mode.options ++ consumer ++ more).load()
+
+    it("takes them apart as a query does, of closed shards as well, and leaves out those of other shards") {
+      val stream = newStream(shards = 1)
+      val before = users("before", 300)
+      putPacked(stream, before)
+      split(stream)
+      val Seq(left, right) = stream.openShards().map(ours(_).hashKeys): @unchecked
+      val first            = UserRecord("first".getBytes, "key", Some(left.start))
+      val other            = UserRecord("other".getBytes, "key", Some(right.start))
+      val put              = putTo(stream, aggregated(Seq(first, other)), first.hashKey)
+      val rows             = backfill(stream).collect().toSeq
+      rows.map(shown(_)._1).sorted shouldBe (before.map(text) :+ "first").sorted
+      rows.map(shown).filter(_._1 == "first") shouldBe Seq(
+        ("first", "key", left.start.toString, put.sequenceNumber, 0L, put.shardId)
+      )
+    }
+
+    it("has the rows that a filter lets through and the columns that are asked for, each of its user record") {
+      val stream = newStream(shards = 2)
+      putPacked(stream, users("u", 400))
+      val frame = backfill(stream)
+      val all   = frame.collect().toSeq
+      val shard = all.head.getAs[String]("shardId")
+      frame.where(s"shardId = '$shard'").count() shouldBe all.count(_.getAs[String]("shardId") == shard)
+      frame.where("partitionKey = 'key-7'").count() shouldBe 20
+      frame.where("subSequenceNumber > 0").count() shouldBe all.count(_.getAs[Long]("subSequenceNumber") > 0)
+      val pruned = frame.select("subSequenceNumber", "partitionKey", "sequenceNumber").collect().toSet
+      pruned shouldBe all.map(row => Row(row.getAs[Long](4), row.getString(1), row.getString(3))).toSet
+      frame.count() shouldBe 400
+    }
+  }
+
+  /** Queries deregister theirs. */
+  private def consumer = if (mode == Mode.FanOut) Map("efo.consumerName" -> "batch") else Map.empty
+
   /** Puts aggregated records for the stream's shards as they are now; says how many. */
   private def putPacked(stream: TestStream, records: Seq[UserRecord]): Int = {
     val limits       = Aggregator.Limits(maxRecords = 60)

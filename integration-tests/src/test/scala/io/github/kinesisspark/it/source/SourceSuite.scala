@@ -116,9 +116,11 @@ abstract class SourceSuite(start: => KinesisService)
   protected def failureOf(query: StreamingQuery): Throwable =
     intercept[StreamingQueryException](query.awaitTermination(60000)).getCause
 
-  /** Until the last batch is committed as well: a query that is stopped before would run it again. */
+  /** Until the last batch is committed as well: a query that is stopped before would run it again. The file itself must be there,
+    * not one that is on its way to it.
+    */
   protected def awaitCommit(checkpoint: Path, log: BatchLog): Unit =
-    eventually(checkpoint.resolve(s"commits/${log.all.last._1}").toFile should exist): Unit
+    eventually(Files.exists(checkpoint.resolve("commits").resolve(log.all.last._1.toString)) shouldBe true): Unit
 
   /** As after a crash between a batch and its commit; a query that was stopped there needs no more. */
   protected def eraseCommit(checkpoint: Path, batch: Long): Unit =

@@ -1,0 +1,80 @@
+package io.github.kinesisspark
+
+import java.time.Instant
+
+import org.apache.spark.sql.SparkSession
+
+import io.github.kinesisspark.config.{SourceOptions, StartingPosition}
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.{CheckpointOffsets, PeekingClients, ShardCatalog, StreamHistory}
+
+/** Exact positions, as `startingPosition` and `endingPosition` take them by `OffsetJson.write`. What is before one of them and what
+  * comes from it on are all of a stream, and nothing is in both: a batch read up to it and a query from it on share no record.
+  */
+object StreamPositions {
+
+  /** After the newest record of each shard that is open. What was in the stream when this was called is before it.
+    *
+    * @param options as of `format("kinesis")`: the streams, region, endpoint and credentials; others don't matter
+    * @throws io.github.kinesisspark.config.OptionException where the options can't be used
+    * @throws io.github.kinesisspark.aws.KinesisException   with a stable `errorClass`, such as `KINESIS_NOT_FOUND`
+    */
+  def latest(options: Map[String, String]): KinesisOffset = exact(options, StartingPosition.Latest)
+
+  /** Where a reader would begin that starts at a time; as [[latest]] if that is still to come.
+    *
+    * @throws io.github.kinesisspark.aws.KinesisException `KINESIS_DATA_LOSS` where the time is past a stream's retention, and as [[latest]]
+    */
+  def at(options: Map[String, String], time: Instant): KinesisOffset =
+    exact(options, StartingPosition.AtTimestamp(time))
+
+  /** Where a batch of a query ended; the last one that was planned, if none is named.
+    *
+    * @param checkpoint the query's `checkpointLocation`, on any file system that Spark can read
+    * @throws OffsetException where the checkpoint has no such batch, or none of this connector, or several sources of it
+    */
+  def afterBatch(spark: SparkSession, checkpoint: String, batch: Option[Long] = None): KinesisOffset =
+    settled(CheckpointOffsets.in(checkpoint, spark.sparkContext.hadoopConfiguration).of(batch))
+
+  /** Where a batch of a query began.
+    *
+    * @throws OffsetException as [[afterBatch]]
+    */
+  def beforeBatch(spark: SparkSession, checkpoint: String, batch: Long): KinesisOffset = {
+    val offsets = CheckpointOffsets.in(checkpoint, spark.sparkContext.hadoopConfiguration)
+    val end     = offsets.of(Some(batch))
+    before(if (batch == 0) KinesisOffset.initial else offsets.of(Some(batch - 1)), end)
+  }
+
+  /** Where a batch began that a query's progress tells of.
+    *
+    * @param start as the progress has it, without the streams that were first read in the batch: those are in its end alone, with
+    *              where they began
+    */
+  def before(start: KinesisOffset, end: KinesisOffset): KinesisOffset = {
+    val begun = end.streams.map { case (arn, stream) =>
+      arn -> stream.copy(shards = stream.shards.collect { case (id, ShardProgress(_, Some(from))) =>
+        id -> ShardProgress(from)
+      })
+    }
+    settled(KinesisOffset(begun ++ start.streams))
+  }
+
+  /** Without what only the batch needs in which a shard is named first. */
+  private def settled(offset: KinesisOffset) = KinesisOffset(offset.streams.map { case (arn, stream) =>
+    arn -> new StreamOffset(stream.createdMillis, stream.shards.transform((_, p) => ShardProgress(p.position)))
+  })
+
+  private def exact(options: Map[String, String], position: StartingPosition): KinesisOffset = {
+    val parsed  = SourceOptions.parse(options)
+    val catalog = new ShardCatalog(parsed)
+    try
+      PeekingClients.using(catalog.streams.map(s => s.arn -> s.access).toMap) { ends =>
+        KinesisOffset(catalog.streams.map { stream =>
+          val cut = new StreamHistory(stream, parsed.failOnDataLoss, ends).exact(position)
+          stream.arn -> StreamOffset(stream.createdMillis, cut.map { case (id, at) => id -> ShardProgress(at) })
+        }.toMap)
+      }
+    finally catalog.close()
+  }
+}

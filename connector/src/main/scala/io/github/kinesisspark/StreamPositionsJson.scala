@@ -1,0 +1,34 @@
+package io.github.kinesisspark
+
+import java.time.Instant
+import java.util
+
+import org.apache.spark.sql.SparkSession
+
+import io.github.kinesisspark.position.{KinesisOffset, OffsetJson}
+
+import scala.jdk.CollectionConverters._
+
+/** [[StreamPositions]] for callers in another language: options as a Java map, positions as the JSON of an offset. */
+object StreamPositionsJson {
+
+  def latest(options: util.Map[String, String]): String = json(StreamPositions.latest(options.asScala.toMap))
+
+  /** @param epochMillis in ms since 1970 */
+  def at(options: util.Map[String, String], epochMillis: Long): String =
+    json(StreamPositions.at(options.asScala.toMap, Instant.ofEpochMilli(epochMillis)))
+
+  /** @param batch below 0 for the last one */
+  def afterBatch(spark: SparkSession, checkpoint: String, batch: Long): String =
+    json(StreamPositions.afterBatch(spark, checkpoint, Option.when(batch >= 0)(batch)))
+
+  def beforeBatch(spark: SparkSession, checkpoint: String, batch: Long): String =
+    json(StreamPositions.beforeBatch(spark, checkpoint, batch))
+
+  /** @param start as a query's progress tells it; empty for none */
+  def before(start: String, end: String): String = json(
+    StreamPositions.before(if (start.isEmpty) KinesisOffset.initial else OffsetJson.read(start), OffsetJson.read(end))
+  )
+
+  private def json(offset: KinesisOffset): String = OffsetJson.write(offset)
+}

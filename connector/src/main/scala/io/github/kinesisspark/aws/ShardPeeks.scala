@@ -1,0 +1,104 @@
+package io.github.kinesisspark.aws
+
+import scala.annotation.tailrec
+import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
+
+import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
+import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+import software.amazon.awssdk.services.kinesis.model.GetRecordsRequest
+
+import io.github.kinesisspark.position.{SequenceNumber, ShardKey, ShardPosition}
+
+/** What one look into a shard showed: some records in a row, as many as there were or as a look takes.
+  *
+  * @param records  in order
+  * @param isTip    nothing comes after them, yet
+  * @param isEnd    nothing will: the shard is closed
+  * @param position where the look began
+  */
+final case class Peek(
+    records: Vector[Peek.Seen],
+    isTip: Boolean,
+    isEnd: Boolean,
+    position: ShardPosition,
+    private[aws] val next: Option[String]
+) {
+  def bytes: Long = records.iterator.map(_.bytes).sum
+}
+
+object Peek {
+
+  /** @param bytes of data and key */
+  final case class Seen(number: SequenceNumber, arrivalMillis: Long, bytes: Long)
+}
+
+/** The driver's short looks into shards, by GetShardIterator and GetRecords, which all pollers of a shard share 5 calls a second of.
+  * Each blocks and retries as the driver's other questions do.
+  */
+final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry = DirectoryRetry()) {
+  import ShardPeeks._
+
+  /** @param most records to see
+    * @throws KinesisException of the fault's class
+    */
+  def at(shard: ShardKey, position: ShardPosition, most: Int): Peek = {
+    val request  = ShardIterators.at(shard, position).overrideConfiguration(attempt).build
+    val iterator = retry.call("GetShardIterator", shard.toString)(client.getShardIterator(request))
+    read(shard, position, iterator.shardIterator, most)
+  }
+
+  /** What comes after a look that was not at the tip. */
+  def after(shard: ShardKey, last: Peek, most: Int): Peek = {
+    val position = last.records.lastOption.fold(last.position)(r => ShardPosition.AfterSequenceNumber(r.number))
+    last.next.fold(last.copy(records = Vector.empty))(read(shard, position, _, most))
+  }
+
+  /** An answer without records tells nothing while it is behind: the service looks through a part of the shard for each. */
+  private def read(shard: ShardKey, position: ShardPosition, iterator: String, most: Int): Peek = {
+    @tailrec def look(iterator: String): Peek = {
+      val request = GetRecordsRequest.builder
+        .streamARN(shard.stream.text)
+        .shardIterator(iterator)
+        .limit(most)
+        .overrideConfiguration(attempt)
+        .build
+      val answer  = retry.call("GetRecords", shard.toString)(client.getRecords(request))
+      val next    = Option(answer.nextShardIterator)
+      val behind  = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
+      val records = answer.records.asScala.iterator
+        .map { r =>
+          val key = Option(r.partitionKey).fold(0)(_.length)
+          Peek.Seen(
+            SequenceNumber.trusted(r.sequenceNumber),
+            r.approximateArrivalTimestamp.toEpochMilli,
+            r.data.asByteArrayUnsafe.length.toLong + key
+          )
+        }
+        .filter(isPast(position))
+        .toVector
+      // A full answer may have been cut within one millisecond, so that nothing seems to be left.
+      val isTip = next.isEmpty || (behind == 0 && answer.records.size < most)
+      if (records.nonEmpty || isTip) Peek(records, isTip, next.isEmpty, position, next)
+      else {
+        retry.waiting.sleep(BetweenEmptyAnswers)
+        look(next.get)
+      }
+    }
+    look(iterator)
+  }
+
+  private def attempt = AwsRequestOverrideConfiguration.builder.apiCallAttemptTimeout(retry.attemptTimeout).build
+}
+
+object ShardPeeks {
+
+  /** A shard may be read 5 times a second by all. */
+  private val BetweenEmptyAnswers = 200.millis
+
+  // A server may repeat the record that a look is to begin after.
+  private def isPast(position: ShardPosition)(record: Peek.Seen) = position match {
+    case ShardPosition.AfterSequenceNumber(last) => record.number > last
+    case _                                       => true
+  }
+}

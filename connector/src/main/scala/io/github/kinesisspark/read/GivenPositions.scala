@@ -1,0 +1,94 @@
+package io.github.kinesisspark.read
+
+import java.time.Instant
+
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.config.StartingPosition
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.position.ShardPosition._
+import io.github.kinesisspark.read.plan.{HistoryPart, Lineage}
+import io.github.kinesisspark.read.shard.DataLoss
+
+/** Positions of one stream that people gave, by shard: whether they are this stream's, and still there.
+  *
+  * @param option  by which they were given
+  * @param lineage as listed now
+  */
+final class GivenPositions(option: String, stream: ListedStream, lineage: Lineage, failOnDataLoss: Boolean) {
+  private val log = LoggerFactory.getLogger(classOf[GivenPositions])
+
+  /** Where to begin. A shard that is gone counts as read, if that is allowed: its children are next.
+    *
+    * @throws OffsetException  where they are another stream's, or say nothing about some shard
+    * @throws KinesisException `KINESIS_DATA_LOSS` where they are past retention, and `failOnDataLoss` is true
+    */
+  def begin(asked: StartingPosition.Shards): Vector[(String, ShardPosition)] = {
+    val positions      = cut(asked)
+    val (listed, gone) = positions.partition { case (id, position) => lineage.has(id) || position == ShardEnd }
+    if (gone.nonEmpty)
+      loseOrWarn(
+        s"of ${stream.arn} names shards that are not listed: ${gone.map(_._1).mkString(", ")}. They are another stream's, or past " +
+          "the stream's retention"
+      )
+    checkKept(listed)
+    listed ++ gone.map(_._1 -> ShardEnd)
+  }
+
+  /** The same as a cut through the stream's history.
+    *
+    * @throws OffsetException as [[begin]]
+    */
+  def cut(asked: StartingPosition.Shards): Vector[(String, ShardPosition)] = {
+    asked.stream.filter(_ != stream.arn).foreach(other => refuse(s"is of $other, not of ${stream.arn}"))
+    asked.createdMillis.filter(_ != stream.createdMillis).foreach { created =>
+      refuse(
+        s"is of ${stream.arn} as it was created at ${Instant.ofEpochMilli(created)}; since then it was deleted and created again " +
+          s"(at ${Instant.ofEpochMilli(stream.createdMillis)})"
+      )
+    }
+    val untold = HistoryPart.untold(lineage, asked.shards)
+    if (untold.nonEmpty)
+      refuse(
+        s"says nothing about ${untold.mkString(", ")} of ${stream.arn}, nor about their parents or children. Add them (TRIM_HORIZON " +
+          "is a shard's beginning, SHARD_END its end), or check that the shards are this stream's"
+      )
+    asked.shards.toVector.sortBy(_._1)
+  }
+
+  /** Kinesis takes a number that is past retention for the oldest record. A number that is no record's, as fan-out has them on
+    * shards without records, is believed as long as nothing older than it was removed.
+    */
+  private def checkKept(positions: Vector[(String, ShardPosition)]): Unit =
+    PeekingClients.using(Map(stream.arn -> stream.access)) { ends =>
+      val lost = SideBySide
+        .map(positions) { case (id, position) =>
+          val number = position match {
+            case AfterSequenceNumber(n) => Some(n)
+            case AtSequenceNumber(n)    => Some(n)
+            case _                      => None
+          }
+          number.filterNot(isKept(ends, ShardKey(stream.arn, id), _)).map(n => s"$id at $n")
+        }
+        .flatten
+      if (lost.nonEmpty)
+        loseOrWarn(
+          s"is past the retention of ${stream.arn}, so that records after it may be lost: ${lost.mkString(", ")}"
+        )
+    }
+
+  private def isKept(ends: ShardEnds, shard: ShardKey, number: SequenceNumber) =
+    ends.first(shard, AtSequenceNumber(number)).exists(_.number == number) ||
+      ends.first(shard, TrimHorizon).forall(_.number <= number)
+
+  private def loseOrWarn(what: String): Unit =
+    if (failOnDataLoss)
+      throw new KinesisException(
+        DataLoss.ErrorClass,
+        s"'$option' $what. Give a later position; or set failOnDataLoss to false, to begin with what is left."
+      )
+    else log.warn("'{}' {}; going on with what is left, as failOnDataLoss is false", option, what: Any)
+
+  private def refuse(what: String) = throw new OffsetException(s"'$option' $what.")
+}

@@ -1,0 +1,15 @@
+package io.github.kinesisspark.read
+
+import io.github.kinesisspark.aws.{KinesisClients, ShardPeeks}
+import io.github.kinesisspark.position.StreamArn
+import io.github.kinesisspark.read.shard.StreamAccess
+
+/** What the driver needs to look into shards while it plans. */
+object PeekingClients {
+
+  def using[A](streams: Map[StreamArn, StreamAccess])(plan: ShardEnds => A): A = {
+    val leases = streams.map { case (arn, access) => arn -> KinesisClients.lease(access.client, access.region) }
+    try plan(new ShardEnds(arn => new ShardPeeks(leases(arn).client)))
+    finally leases.values.foreach(_.close())
+  }
+}

@@ -1,0 +1,29 @@
+package io.github.kinesisspark.read
+
+import java.util.concurrent.{Callable, ExecutionException, Executors}
+
+/** Blocking questions about many shards, some at a time. */
+object SideBySide {
+
+  /** The answers in the order of the questions. The first failure ends it, as does an interrupt. */
+  def map[A, B](questions: Seq[A])(answer: A => B): Vector[B] =
+    if (questions.size <= 1) questions.iterator.map(answer).toVector
+    else {
+      val threads = Executors.newFixedThreadPool(
+        questions.size.min(AtOnce),
+        work => {
+          val thread = new Thread(work, "kinesis-planning")
+          thread.setDaemon(true)
+          thread
+        }
+      )
+      try {
+        val asked = questions.map(q => threads.submit((() => answer(q)): Callable[B]))
+        asked.iterator.map(_.get()).toVector
+      } catch { case e: ExecutionException => throw e.getCause }
+      finally threads.shutdownNow(): Unit
+    }
+
+  /** An answer has 10 MB at most, so this is also what they take of memory. */
+  private val AtOnce = 16
+}

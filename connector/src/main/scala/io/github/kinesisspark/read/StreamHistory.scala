@@ -1,0 +1,133 @@
+package io.github.kinesisspark.read
+
+import java.time.Instant
+
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.config.{OptionException, StartingPosition}
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.position.ShardPosition._
+import io.github.kinesisspark.read.plan.{HistoryPart, Lineage}
+import io.github.kinesisspark.read.shard.DataLoss
+
+/** One stream as it is at one moment, for reads that begin and end: cuts through its history, and what is between two of them.
+  *
+  * @param now by the service's clock, in ms
+  */
+final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: ShardEnds) {
+  private val log     = LoggerFactory.getLogger(classOf[StreamHistory])
+  private val listing = stream.listing()
+  private val lineage = Lineage(listing.shards)
+
+  val now: Long = listing.serviceTimeMillis
+
+  /** Of all shards that are listed. */
+  val hashKeys: Map[ShardKey, HashKeyRange] =
+    listing.shards.map(shard => ShardKey(stream.arn, shard.id) -> shard.hashKeys).toMap
+
+  /** The exact cut at a position that is the same for all shards: what came before it, and what comes from it on. */
+  def exact(position: StartingPosition): Vector[(String, ShardPosition)] = {
+    val cut = ending(position)
+    cut.map(_._1).zip(SideBySide.map(cut) { case (id, to) => exactEnd(ShardKey(stream.arn, id), TrimHorizon, to).end })
+  }
+
+  /** What is between two positions, each shard's part to the record.
+    *
+    * @throws OffsetException  where the positions aren't this stream's, or in the wrong order
+    * @throws KinesisException `KINESIS_DATA_LOSS` where they are past its retention, and `failOnDataLoss` is true
+    */
+  def between(from: StartingPosition, to: StartingPosition): Vector[BatchSnapshot.Part] = {
+    val cut    = ending(to)
+    val begin  = beginning(from)
+    val pieces = HistoryPart.between(lineage, begin.toMap, cut.toMap) match {
+      case Left(reversed) =>
+        throw new OffsetException(
+          s"'endingPosition' comes before 'startingPosition' in ${reversed.map(s => s"${stream.arn}/$s").mkString(", ")}. Swap them, " +
+            "or give a later end."
+        )
+      case Right(found) =>
+        if (found.lost.nonEmpty)
+          loseOrWarn(
+            s"${found.lost.mkString(", ")} of ${stream.arn} are past its retention, so that records up to 'endingPosition' are lost"
+          )
+        found.pieces
+    }
+    SideBySide.map(pieces)(part).flatten
+  }
+
+  private def beginning(position: StartingPosition): Vector[(String, ShardPosition)] = position match {
+    case StartingPosition.TrimHorizon                            => lineage.roots.map(_ -> TrimHorizon)
+    case StartingPosition.AtTimestamp(t) if t.toEpochMilli > now =>
+      throw new OptionException(
+        Seq(
+          s"'startingPosition' ($t) is still to come: it is ${Instant.ofEpochMilli(now)} by the clock of ${stream.arn}. Give an earlier time."
+        )
+      )
+    case StartingPosition.AtTimestamp(t) =>
+      checkKept("startingPosition", t.toEpochMilli)
+      stream.openAt(t.toEpochMilli).map(_ -> AtTimestamp(t.toEpochMilli))
+    case StartingPosition.Latest =>
+      throw new OptionException(
+        Seq(
+          "'startingPosition' is LATEST, with which a batch read has nothing to read. Give an earlier one, or leave it out for TRIM_HORIZON."
+        )
+      )
+    case asked: StartingPosition.Shards => givenAs("startingPosition").begin(asked)
+  }
+
+  /** A time that is still to come means the tip: all there is. */
+  private def ending(position: StartingPosition): Vector[(String, ShardPosition)] = position match {
+    case StartingPosition.TrimHorizon                            => lineage.roots.map(_ -> TrimHorizon)
+    case StartingPosition.AtTimestamp(t) if t.toEpochMilli < now =>
+      checkKept("endingPosition", t.toEpochMilli)
+      stream.openAt(t.toEpochMilli).map(_ -> AtTimestamp(t.toEpochMilli))
+    case StartingPosition.Latest | StartingPosition.AtTimestamp(_) => lineage.open.map(_ -> AtTimestamp(Long.MaxValue))
+    case asked: StartingPosition.Shards                            => givenAs("endingPosition").cut(asked)
+  }
+
+  private def part(piece: HistoryPart.Piece): Option[BatchSnapshot.Part] = {
+    val shard           = ShardKey(stream.arn, piece.shardId)
+    val (start, oldest) = piece.start match {
+      case TrimHorizon | AtTimestamp(_) =>
+        // The oldest record is another one an hour later: the one it is now says where to begin, and is missed when it is gone.
+        ends
+          .first(shard, piece.start)
+          .fold((piece.end, Option.empty[Long]))(r => (AtSequenceNumber(r.number), Some(r.arrivalMillis)))
+      case exact => (exact, ends.first(shard, exact).map(_.arrivalMillis))
+    }
+    if (piece.start == TrimHorizon && HistoryPart.isBefore(piece.end, start))
+      loseOrWarn(s"what comes before 'endingPosition' in $shard is past the stream's retention")
+    if (start == piece.end || HistoryPart.isBefore(piece.end, start)) None
+    else {
+      val extent = exactEnd(shard, start, piece.end)
+      val range  = ShardRange(shard, start, extent.end)
+      Option.when(start != extent.end && !HistoryPart.isBefore(extent.end, start))(
+        BatchSnapshot.Part(range, oldest, extent.newest, extent.size)
+      )
+    }
+  }
+
+  private def exactEnd(shard: ShardKey, from: ShardPosition, to: ShardPosition): ShardEnds.Extent = to match {
+    case AtTimestamp(time) => ends.at(shard, from, time, now)
+    case exact             => ShardEnds.Extent(exact, None)
+  }
+
+  private def checkKept(option: String, time: Long): Unit = {
+    val oldest = now - stream.retention.toMillis
+    if (time < oldest && stream.createdMillis < oldest)
+      loseOrWarn(
+        s"'$option' (${Instant.ofEpochMilli(time)}) is past the retention of ${stream.arn}, which keeps ${stream.retention.toHours} hours"
+      )
+  }
+
+  private def givenAs(option: String) = new GivenPositions(option, stream, lineage, failOnDataLoss)
+
+  private def loseOrWarn(what: String): Unit =
+    if (failOnDataLoss)
+      throw new KinesisException(
+        DataLoss.ErrorClass,
+        s"$what. Give a later position (TRIM_HORIZON is the oldest record there is); or set failOnDataLoss to false, to read what is left."
+      )
+    else log.warn("{}; going on with what is left, as failOnDataLoss is false", what)
+}

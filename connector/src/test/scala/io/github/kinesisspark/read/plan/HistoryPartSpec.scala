@@ -1,0 +1,98 @@
+package io.github.kinesisspark.read.plan
+
+import scala.util.Random
+
+import org.scalacheck.Gen
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.position.ShardPosition._
+
+class HistoryPartSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+  private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
+
+  private def after(n: Long)                 = AfterSequenceNumber(number(n))
+  private def listed(id: Int, parents: Int*) =
+    Shard(shardId(id), parents.map(shardId), HashKeyRange(0, 1), closed = false)
+  private def cut(at: (Int, ShardPosition)*) = at.map { case (id, position) => shardId(id) -> position }.toMap
+  private def piece(id: Int, a: ShardPosition, b: ShardPosition) = HistoryPart.Piece(shardId(id), a, b)
+
+  describe("between two cuts") {
+    it("of any history are the records that came between, each once") {
+      forAll(seeds, minSuccessful(500)) { seed =>
+        val random       = new Random(seed)
+        val stream       = new StreamModel(random, shards = 1 + random.nextInt(4))
+        def live(): Unit = (0 until random.nextInt(40)).foreach { _ =>
+          stream.pass()
+          random.nextInt(10) match {
+            case 0 => stream.split()
+            case 1 => stream.merge()
+            case 2 => stream.double()
+            case _ => stream.put()
+          }
+        }
+        def now() = stream.open
+          .map(s => s.id -> s.records.lastOption.fold[ShardPosition](TrimHorizon)(r => after(r.number)))
+          .toMap
+        live()
+        val start  = now()
+        val before = stream.all.flatMap(_.records).map(_.number).toSet
+        live()
+        val end     = now()
+        val between = stream.all.flatMap(_.records).map(_.number).filterNot(before)
+        live()
+        val found =
+          HistoryPart.between(Lineage(stream.listing), start, end).getOrElse(fail("said to be in the wrong order"))
+        found.lost shouldBe empty
+        found.pieces.flatMap { piece =>
+          stream
+            .records(piece.shardId)
+            .map(_.number)
+            .filter(n => HistoryPart.isBefore(piece.start, after(n)) && !HistoryPart.isBefore(piece.end, after(n)))
+        }.sorted shouldBe between.sorted
+        // Parents come first.
+        val places = found.pieces.map(_.shardId)
+        for (p <- found.pieces; parent <- Lineage(stream.listing).parentsOf(p.shardId) if places.contains(parent))
+          places.indexOf(parent) should be < places.indexOf(p.shardId)
+        if (between.nonEmpty) HistoryPart.between(Lineage(stream.listing), end, start) shouldBe a[Left[_, _]]
+      }
+    }
+
+    it("is nothing where they are one") {
+      val lineage = Lineage(Seq(listed(0), listed(1, 0), listed(2, 0)))
+      val here    = cut(0 -> after(5))
+      HistoryPart.between(lineage, here, here) shouldBe Right(HistoryPart.Found(Vector.empty, Vector.empty))
+    }
+
+    it("are finished parents from where they were begun, and their children up to the end") {
+      val lineage = Lineage(Seq(listed(0), listed(1, 0), listed(2, 0)))
+      HistoryPart.between(lineage, cut(0 -> after(5)), cut(1 -> after(9), 2 -> TrimHorizon)) shouldBe
+        Right(HistoryPart.Found(Vector(piece(0, after(5), ShardEnd), piece(1, TrimHorizon, after(9))), Vector.empty))
+    }
+
+    it("are told those shards that the end is before the start in") {
+      val lineage = Lineage(Seq(listed(0), listed(1, 0)))
+      HistoryPart.between(lineage, cut(0 -> after(5)), cut(0 -> after(4))) shouldBe Left(Vector(shardId(0)))
+      HistoryPart.between(lineage, cut(1 -> after(9)), cut(0 -> after(4))) shouldBe Left(Vector(shardId(0), shardId(1)))
+    }
+
+    it("are told what is not listed any more") {
+      val lineage = Lineage(Seq(listed(1, 0)))
+      HistoryPart.between(lineage, cut(0 -> after(5)), cut(1 -> after(9))).map(_.lost) shouldBe Right(
+        Vector(shardId(0))
+      )
+      HistoryPart.between(lineage, cut(1 -> TrimHorizon), cut(0 -> after(5))) shouldBe Left(
+        Vector(shardId(0), shardId(1))
+      )
+    }
+  }
+
+  it("a cut that leaves shards out is found out, but need not name those before or after its own") {
+    val lineage = Lineage(Seq(listed(0), listed(1, 0), listed(2, 1), listed(3)))
+    HistoryPart.untold(lineage, cut(1 -> after(5))) shouldBe Vector(shardId(3))
+    HistoryPart.untold(lineage, cut(1 -> after(5), 3 -> TrimHorizon)) shouldBe empty
+  }
+}

@@ -1,0 +1,59 @@
+"""Reads a stream as a batch, and hands over to a streaming query at an exact point: no record is lost or doubled.
+
+    python examples/backfill.py                                      # on a local Kinesis server; more orders come
+    python examples/backfill.py --stream orders --region eu-west-1   # on AWS
+
+The point is kept in a file, so that a program which is started again after a failure hands over where it was to. Once
+the query has a checkpoint, that counts. docs/batch.md tells more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from orders import come, show, source
+from pyspark.sql import SparkSession
+
+from kinesis_spark import KinesisOptions, Positions, positions, read_batch, read_stream, session
+
+
+def handover(spark: SparkSession, options: KinesisOptions, kept: Path) -> Positions:
+    """Where the batch ends and the query begins: what is in the stream when this is called first."""
+    if not kept.exists():
+        kept.write_text(str(positions.latest(spark, options)))
+    return Positions(kept.read_text())
+
+
+def backfill(
+    spark: SparkSession, options: KinesisOptions, state: Path, meanwhile: Callable[[], None] = lambda: None
+) -> None:
+    """Print what is in the stream up to the point, and then what comes after it; end with what is there."""
+    point = handover(spark, options, state / "handover.json")
+    meanwhile()
+    batch = read_batch(spark, replace(options, ending_position=point))
+    # A DataFrame of a batch has the same rows in every action.
+    print(f"backfill of {batch.count()} records")
+    show(batch, -1)
+    query = (
+        read_stream(spark, replace(options, starting_position=point))
+        .writeStream.foreachBatch(show)
+        .option("checkpointLocation", str(state / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+
+
+def main() -> None:
+    """Print what is in the stream, and end."""
+    spark = session.builder("backfill", "local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    with source("Reads a stream as a batch, and goes on as a stream.") as options, TemporaryDirectory() as state:
+        backfill(spark, options, Path(state), meanwhile=lambda: come(options))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

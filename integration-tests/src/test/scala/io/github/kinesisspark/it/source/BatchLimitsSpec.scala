@@ -1,0 +1,343 @@
+package io.github.kinesisspark.it.source
+
+import java.nio.file.Path
+import java.time.{Duration, Instant}
+
+import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
+
+import io.github.kinesisspark.StreamPositions
+import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.config.OptionException
+import io.github.kinesisspark.it.TestStream
+import io.github.kinesisspark.position.{OffsetException, OffsetJson}
+
+/** Batch reads over days: what they skip, what they know before they read, and what they refuse. */
+class BatchLimitsSpec extends TestkitSuite {
+  private def backfill(stream: TestStream, more: (String, String)*): DataFrame =
+    spark.read.format("kinesis").options(options(stream) ++ more).load()
+
+  private def time(): Instant = Instant.ofEpochMilli(serverClock.millis)
+
+  private def pass(hours: Int): Instant = {
+    serverClock.advance(Duration.ofHours(hours.toLong))
+    time()
+  }
+
+  @annotation.nowarn("cat=deprecation")
+  private def once = Trigger.Once()
+
+  private def now(stream: TestStream): String = OffsetJson.write(StreamPositions.latest(options(stream)))
+
+  /** Records that tasks and planning got from the server. */
+  private def read(stream: TestStream)(body: => Any): Int = {
+    kinesis.calls.clear()
+    body
+    kinesis.calls.recent.filter(c => c.action == "GetRecords" && c.stream.contains(stream.name)).map(_.records).sum
+  }
+
+  private def refusal(frame: => DataFrame): Throwable =
+    Iterator
+      .iterate(intercept[Throwable](frame.collect()))(_.getCause)
+      .takeWhile(_ != null)
+      .find {
+        case _: KinesisException | _: OptionException | _: OffsetException => true
+        case _                                                             => false
+      }
+      .getOrElse(fail("another failure"))
+
+  describe("a time filter") {
+    it("becomes start and end positions, so that what can't pass is not read") {
+      val stream              = newStream(shards = 1)
+      def large(text: String) = (1 to 25).foreach(_ => stream.putBytes(Array.fill(1000000)(text.head.toByte)))
+      large("old")
+      val from = pass(hours = 5)
+      put(stream, "middle", 5)
+      val until = pass(hours = 5)
+      pass(hours = 1)
+      large("new")
+      val frame = backfill(stream)
+      read(stream)(frame.count() shouldBe 55) should be >= 55
+      val between = frame.where(
+        s"approximateArrivalTimestamp >= timestamp'$from' and approximateArrivalTimestamp < timestamp'$until'"
+      )
+      // An answer holds 10 MB, so the last one brings a few that come after the end.
+      read(stream)(between.count() shouldBe 5) should be < 20
+      between.queryExecution.explainString(org.apache.spark.sql.execution.ExtendedMode) should include("arrived from")
+      frame.where("approximateArrivalTimestamp < timestamp'2001-01-01'").count() shouldBe 0
+    }
+  }
+
+  describe("the planner") {
+    it("knows the size of what it has seen all of, and else the most that the shards took in the time") {
+      val stream = newStream(shards = 1)
+      put(stream, "few", 50)
+      // An aggregated record is one of these, and several rows.
+      backfill(stream).queryExecution.optimizedPlan.stats.rowCount shouldBe None
+      val few = backfill(stream, "deaggregate" -> "false").queryExecution.optimizedPlan.stats
+      few.rowCount shouldBe Some(50)
+      few.sizeInBytes should be < BigInt(2000)
+      pass(hours = 1)
+      put(stream, "many", 2000)
+      val many = backfill(stream, "deaggregate" -> "false").queryExecution.optimizedPlan.stats
+      many.rowCount shouldBe None
+      many.sizeInBytes should be > BigInt(3000L * 1000 * 1000)
+      many.sizeInBytes should be < BigInt(4000L * 1000 * 1000)
+    }
+
+    it("is not asked by streaming queries, which read nothing for it") {
+      val stream = newStream(shards = 1)
+      val log    = new BatchLog
+      put(stream, "r", 20)
+      running(load(stream, "startingPosition" -> "LATEST"), checkpoint())(log.add)(query =>
+        eventually(query.lastProgress should not be null)
+      )
+      kinesis.calls.recent
+        .filter(c => c.action == "GetShardIterator" && c.stream.contains(stream.name))
+        .flatMap(_.start)
+        .filterNot(_.startsWith("AT_TIMESTAMP")) shouldBe empty
+    }
+  }
+
+  describe("an end at a time") {
+    it("is a record when it is planned, whatever arrives then with times before it") {
+      val stream = newStream(shards = 1)
+      put(stream, "a", 10)
+      val end   = pass(hours = 1)
+      val frame = backfill(stream, "endingPosition" -> s"AT_TIMESTAMP:${end.plusSeconds(3600)}")
+      frame.count() shouldBe 10
+      put(stream, "same", 10)
+      frame.count() shouldBe 10
+    }
+  }
+
+  describe("past retention") {
+    it("a starting time is data loss, which may be allowed") {
+      val stream = newStream(shards = 1)
+      put(stream, "a", 10)
+      val start = time()
+      pass(hours = 30)
+      put(stream, "b", 10)
+      val position = "startingPosition" -> s"AT_TIMESTAMP:$start"
+      val refused  = refusal(backfill(stream, position))
+      refused.getMessage should (startWith("[KINESIS_DATA_LOSS]") and include("past the retention") and include(
+        "24 hours"
+      ))
+      texts(backfill(stream, position, "failOnDataLoss" -> "false")).size shouldBe 10
+      refusal(backfill(stream, "endingPosition" -> s"AT_TIMESTAMP:$start")).getMessage should startWith(
+        "[KINESIS_DATA_LOSS]"
+      )
+    }
+
+    it("a record's number is data loss, for batches and for queries that begin there") {
+      val stream = newStream(shards = 1)
+      put(stream, "a", 10)
+      val old = now(stream)
+      put(stream, "lost", 10)
+      pass(hours = 30)
+      put(stream, "b", 10)
+      refusal(backfill(stream, "startingPosition" -> old)).getMessage should startWith(
+        "[KINESIS_DATA_LOSS] 'startingPosition' is past the retention"
+      )
+      refusal(backfill(stream, "endingPosition" -> old)).getMessage should (startWith(
+        "[KINESIS_DATA_LOSS]"
+      ) and include("'endingPosition'"))
+      texts(backfill(stream, "startingPosition" -> old, "failOnDataLoss" -> "false")).size shouldBe 10
+      val query = start(stream, checkpoint(), new BatchLog, "startingPosition" -> old)
+      failureOf(query).getMessage should include("[KINESIS_DATA_LOSS] 'startingPosition' is past the retention")
+    }
+
+    it("what goes there between two actions is missed by the second, which may be allowed") {
+      for (failOnDataLoss <- Seq(true, false)) {
+        val stream = newStream(shards = 1)
+        put(stream, "a", 10)
+        pass(hours = 20)
+        put(stream, "b", 10)
+        val frame = backfill(stream, "failOnDataLoss" -> failOnDataLoss.toString)
+        frame.count() shouldBe 20
+        pass(hours = 10)
+        if (failOnDataLoss) intercept[Exception](frame.collect()).toString should include("[KINESIS_DATA_LOSS]")
+        else texts(frame).size shouldBe 10
+      }
+    }
+
+    for (trigger <- Seq(Trigger.AvailableNow(), once)) {
+      def run(stream: TestStream, at: Path, log: BatchLog): StreamingQuery =
+        load(stream).writeStream
+          .option("checkpointLocation", at.toString)
+          .trigger(trigger)
+          .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
+          .start()
+      def ran(stream: TestStream, at: Path, log: BatchLog): Unit =
+        run(stream, at, log).awaitTermination(60000) shouldBe true: Unit
+
+      it(s"is nothing of a stream that stands still, if a query with $trigger looks at it now and then") {
+        val stream = newStream(shards = 2)
+        val at     = checkpoint()
+        val log    = new BatchLog
+        put(stream, "a", 20)
+        ran(stream, at, log)
+        for (_ <- 1 to 4) {
+          pass(hours = 20)
+          ran(stream, at, log)
+        }
+        put(stream, "b", 20)
+        ran(stream, at, log)
+        log.texts should have size 40
+      }
+
+      it(s"may be what came after the last run of a query with $trigger") {
+        val stream = newStream(shards = 2)
+        val at     = checkpoint()
+        val log    = new BatchLog
+        put(stream, "a", 20)
+        ran(stream, at, log)
+        put(stream, "lost", 20)
+        pass(hours = 30)
+        failureOf(run(stream, at, log)).getMessage should include("KINESIS_DATA_LOSS")
+        log.texts should have size 20
+      }
+    }
+
+    it("a shard that is gone is data loss") {
+      val stream = newStream(shards = 1)
+      put(stream, "a", 10)
+      val old   = now(stream)
+      val shard = stream.onlyShard()
+      service.call(
+        _.splitShard(r =>
+          r.streamName(stream.name)
+            .shardToSplit(shard.shardId)
+            .newStartingHashKey(TestStream.middleHash(shard).toString)
+        )
+      )
+      eventually(stream.openShards() should have size 2)
+      pass(hours = 30)
+      put(stream, "b", 10)
+      refusal(backfill(stream, "startingPosition" -> old)).getMessage should (startWith(
+        "[KINESIS_DATA_LOSS]"
+      ) and include(shard.shardId))
+      texts(backfill(stream, "startingPosition" -> old, "failOnDataLoss" -> "false")).size shouldBe 10
+    }
+  }
+
+  describe("refused with what to do are") {
+    lazy val stream = newStream(shards = 2)
+    def shards      = stream.openShards().map(_.shardId)
+
+    it("an end before the start") {
+      val early = now(stream)
+      put(stream, "a", 50)
+      val late    = now(stream)
+      val refused = refusal(backfill(stream, "startingPosition" -> late, "endingPosition" -> early))
+      refused.getMessage should (startWith(
+        "[KINESIS_OFFSET_REFUSED] 'endingPosition' comes before 'startingPosition'"
+      ) and include(shards.head))
+    }
+
+    it("a start at LATEST, or in the future") {
+      refusal(backfill(stream, "startingPosition" -> "LATEST")).getMessage should include("nothing to read")
+      refusal(
+        backfill(stream, "startingPosition" -> s"AT_TIMESTAMP:${time().plusSeconds(3600)}")
+      ).getMessage should include("still to come")
+    }
+
+    it("unknown shards, and positions that leave shards out") {
+      val unknown = s"""{"${stream.name}":{"${shards.head}":"TRIM_HORIZON","${shards(
+          1
+        )}":"TRIM_HORIZON","shardId-000000000099":"TRIM_HORIZON"}}"""
+      refusal(backfill(stream, "startingPosition" -> unknown)).getMessage should (include(
+        "shardId-000000000099"
+      ) and include("another stream's"))
+      val partly = s"""{"${stream.name}":{"${shards.head}":"TRIM_HORIZON"}}"""
+      for (option <- Seq("startingPosition", "endingPosition"))
+        refusal(backfill(stream, option -> partly)).getMessage should (include("says nothing about") and include(
+          shards(1)
+        ))
+      failureOf(start(stream, checkpoint(), new BatchLog, "startingPosition" -> partly)).getMessage should include(
+        "says nothing about"
+      )
+    }
+
+    it("positions of another stream, or of an earlier one of the same name") {
+      val other = newStream(shards = 2)
+      intercept[OptionException](backfill(stream, "startingPosition" -> now(other))).getMessage should include(
+        other.name
+      )
+      val before = now(stream)
+      service.call(_.deleteStream(r => r.streamName(stream.name)))
+      eventually(service.call(_.listStreams()).streamNames should not contain stream.name)
+      serverClock.advance(Duration.ofSeconds(5))
+      service.call(_.createStream(r => r.streamName(stream.name).shardCount(2)))
+      eventually(stream.status().toString shouldBe "ACTIVE")
+      refusal(backfill(stream, "startingPosition" -> before)).getMessage should include("deleted and created again")
+    }
+
+    it("an end of a streaming query") {
+      val query = start(stream, checkpoint(), new BatchLog, "endingPosition" -> "LATEST")
+      failureOf(query).getMessage should include("'endingPosition' is of batch reads")
+    }
+
+    it("checkpoints without the batch") {
+      val at = checkpoint()
+      intercept[OffsetException](StreamPositions.afterBatch(spark, at.toString)).getMessage should include(
+        "no directory 'offsets'"
+      )
+      val log = new BatchLog
+      put(stream, "x", 5)
+      running(load(stream), at)(log.add)(_ => eventually(log.rows should have size 5))
+      intercept[OffsetException](StreamPositions.afterBatch(spark, at.toString, Some(77))).getMessage should include(
+        "no batch 77"
+      )
+    }
+  }
+
+  describe("SQL") {
+    lazy val stream = newStream(shards = 2)
+
+    def clause: String = (options(stream) + ("secretAccessKey" -> "planted-secret"))
+      .map { case (key, value) => s"$key '$value'" }
+      .mkString(", ")
+
+    def rows(sql: String): Seq[Row] = spark.sql(sql).collect().toSeq
+
+    it("creates a table, which each query reads as it is then") {
+      put(stream, "a", 20)
+      spark.sql(s"CREATE TABLE orders USING kinesis OPTIONS ($clause)")
+      try {
+        rows("SELECT count(*) FROM orders").head.getLong(0) shouldBe 20
+        put(stream, "b", 20)
+        rows("SELECT count(*), count(DISTINCT shardId) FROM orders") shouldBe Seq(Row(40L, 2L))
+        rows("SELECT * FROM orders a JOIN orders b USING (shardId, sequenceNumber)") should have size 40
+        spark.table("orders").schema.fieldNames should contain("approximateArrivalTimestamp")
+        val shown = rows("DESCRIBE EXTENDED orders").mkString + rows("SHOW CREATE TABLE orders").mkString
+        shown should not include "planted-secret"
+      } finally spark.sql("DROP TABLE orders"): Unit
+    }
+
+    it("makes views over a backfill, of a table and of options alone") {
+      spark.sql(s"CREATE TABLE orders USING kinesis OPTIONS ($clause)")
+      spark.sql("CREATE VIEW texts AS SELECT cast(data AS string) AS text FROM orders WHERE streamName IS NOT NULL")
+      spark.sql(s"CREATE TEMPORARY VIEW backfill USING kinesis OPTIONS ($clause, endingPosition 'LATEST')")
+      try {
+        rows("SELECT text FROM texts") should have size 40
+        rows("SELECT 1 FROM backfill") should have size 40
+        put(stream, "c", 5)
+        rows("SELECT text FROM texts") should have size 45
+        rows("SELECT 1 FROM backfill") should have size 40
+      } finally {
+        spark.sql("DROP VIEW texts")
+        spark.sql("DROP VIEW backfill")
+        spark.sql("DROP TABLE orders"): Unit
+      }
+    }
+
+    it("tables can be read as streams, too") {
+      spark.sql(s"CREATE TABLE orders USING kinesis OPTIONS ($clause, startingPosition 'TRIM_HORIZON')")
+      val log = new BatchLog
+      try
+        running(spark.readStream.table("orders"), checkpoint())(log.add)(_ => eventually(log.rows should have size 45))
+      finally spark.sql("DROP TABLE orders"): Unit
+    }
+  }
+}

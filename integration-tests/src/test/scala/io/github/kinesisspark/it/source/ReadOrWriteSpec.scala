@@ -1,0 +1,79 @@
+package io.github.kinesisspark.it.source
+
+import org.apache.spark.sql.{AnalysisException, DataFrame}
+
+import io.github.kinesisspark.it.TestStream
+import io.github.kinesisspark.it.sink.Written
+import io.github.kinesisspark.write.SinkSchemaException
+
+/** Spark doesn't say whether a table is to be read or to be written: it is told from what it hands over. */
+class ReadOrWriteSpec extends TestkitSuite {
+  private def backfill(stream: TestStream): DataFrame = spark.read.format("kinesis").options(options(stream)).load()
+
+  private def clause(stream: TestStream) =
+    options(stream).map { case (key, value) => s"$key '$value'" }.mkString(", ")
+
+  private def inTable(stream: TestStream)(body: => Any): Unit = {
+    spark.sql(s"CREATE TABLE orders USING kinesis OPTIONS (${clause(stream)})")
+    try body: Unit
+    finally spark.sql("DROP TABLE orders"): Unit
+  }
+
+  private def save(rows: DataFrame, to: TestStream): Unit =
+    rows.write.format("kinesis").options(options(to)).mode("append").save()
+
+  private def writing(rows: DataFrame, to: TestStream): Unit = {
+    val query = rows.writeStream
+      .format("kinesis")
+      .options(options(to))
+      .option("checkpointLocation", checkpoint().toString)
+      .start()
+    try query.processAllAvailable()
+    finally query.stop()
+  }
+
+  it("read.load, readStream.load and both of a catalog's table read") {
+    val stream                                  = newStream(shards = 1)
+    val all                                     = put(stream, "r", 10)
+    def streamed(frame: DataFrame): Seq[String] = {
+      val log = new BatchLog
+      running(frame, checkpoint())(log.add)(_ => eventually(log.texts should have size 10))
+      log.texts
+    }
+    texts(backfill(stream)) shouldBe all
+    streamed(load(stream)) shouldBe all
+    inTable(stream) {
+      texts(spark.table("orders")) shouldBe all
+      texts(spark.read.option("endingPosition", "LATEST").table("orders")) shouldBe all
+      streamed(spark.readStream.option("startingPosition", "TRIM_HORIZON").table("orders")) shouldBe all
+    }
+  }
+
+  it("write.save and writeStream.start write, rows that were read as well") {
+    val Seq(from, a, b, c) = Seq.fill(4)(newStream(shards = 1)): @unchecked
+    val all                = put(from, "r", 10)
+    save(backfill(from).select("data", "partitionKey"), a)
+    writing(load(from).select("data", "partitionKey"), b)
+    inTable(from)(save(spark.table("orders").select("data", "partitionKey"), c))
+    for (to <- Seq(a, b, c)) Written.texts(to).sorted shouldBe all.sorted
+  }
+
+  it("rows of the very columns that are read are told from a read, and refused") {
+    val stream = newStream(shards = 1)
+    put(stream, "r", 10)
+    intercept[SinkSchemaException](save(backfill(stream), stream)).getMessage should include("sequenceNumber")
+    intercept[SinkSchemaException](writing(load(stream), stream)).getMessage should include("sequenceNumber")
+    Written.texts(stream) should have size 10
+  }
+
+  it("a catalog's table has the columns of reading, and nothing is written into it") {
+    val stream = newStream(shards = 1)
+    put(stream, "r", 10)
+    def refused(sql: String) = intercept[AnalysisException](spark.sql(sql)).getMessage
+    inTable(stream) {
+      refused("INSERT INTO orders SELECT * FROM orders") should include("does not support append in batch mode")
+    }
+    refused(s"CREATE TABLE orders (data BINARY) USING kinesis OPTIONS (${clause(stream)})") should include("schema")
+    Written.texts(stream) should have size 10
+  }
+}

@@ -1,0 +1,233 @@
+"""Exact places in the shards of streams: to hand over from a batch to a stream, or to read again what a query read.
+
+What is before positions and what comes from them on are all of a stream, and no record is in both. They are found in a
+stream (`latest`, `at`), in a query's checkpoint or progress, or written by hand (`of`, `after_number`, `at_number`),
+and go into `KinesisOptions.starting_position` and `ending_position`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+from kinesis_spark._declare import require, require_count
+from kinesis_spark._front import error_of, jvm_of
+from kinesis_spark.errors import InvalidOptionError, PositionError
+from kinesis_spark.position import StartingPosition
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.listener import StreamingQueryProgress
+
+    from kinesis_spark.options import KinesisOptions
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_INSTEAD = "Use a classic session, or write the positions by hand (positions.of)."
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """Positions by stream and shard, as the options `startingPosition` and `endingPosition` take them.
+
+    Attributes:
+        json: an offset of a query, or `{"<stream>": {"<shard>": "<position>"}}`; `str` gives it, too. It may be stored.
+
+    Raises:
+        InvalidOptionError: for a text that is no JSON object.
+    """
+
+    json: str
+
+    def __post_init__(self) -> None:
+        require(_is_object(self.json), "json", self.json, "a JSON object of positions by stream")
+
+    def __str__(self) -> str:
+        """The positions as the options have them."""
+        return self.json
+
+
+def latest(spark: SparkSession, options: KinesisOptions) -> Positions:
+    """After the newest record of each shard: what was in the streams before the call is before them.
+
+    Args:
+        spark: a session with the connector on its class path; not one of Spark Connect, whose JVM is out of reach.
+        options: which streams, where, in whose name; the rest doesn't matter.
+
+    Raises:
+        InvalidOptionError: if an option can't be right.
+        JarMissingError: if the session's JVM doesn't have the connector, or can't be reached.
+        PositionError: if there is no such stream, or Kinesis refuses to tell.
+    """
+    return _found(_front(spark).latest, dict(options.to_dict()))
+
+
+def at(spark: SparkSession, options: KinesisOptions, moment: datetime) -> Positions:
+    """Before the first record of each shard that arrived at a moment or later; if that is still to come, as `latest`.
+
+    Args:
+        spark: as for `latest`.
+        options: as for `latest`.
+        moment: a datetime with a time zone; a naive one is refused.
+
+    Raises:
+        InvalidOptionError: for a naive datetime, and as `latest`.
+        JarMissingError: as `latest`.
+        PositionError: if the moment is past a stream's retention, and as `latest`.
+    """
+    StartingPosition.at(moment)
+    millis = (moment - _EPOCH) // timedelta(milliseconds=1)
+    return _found(_front(spark).at, dict(options.to_dict()), millis)
+
+
+def after_batch(spark: SparkSession, checkpoint: str, batch: int | None = None) -> Positions:
+    """Where a micro-batch of a query ended.
+
+    Args:
+        spark: as for `latest`.
+        checkpoint: the query's `checkpointLocation`, on any file system that Spark reads.
+        batch: its number; None for the last one that was planned, which may not have been run to its end.
+
+    Raises:
+        InvalidOptionError: for a number below 0.
+        JarMissingError: as `latest`.
+        PositionError: if the checkpoint has no such batch, or no Kinesis source, or several.
+    """
+    require_count("batch", batch, least=0)
+    return _found(_front(spark).afterBatch, _session(spark), checkpoint, -1 if batch is None else batch)
+
+
+def before_batch(spark: SparkSession, checkpoint: str, batch: int) -> Positions:
+    """Where a micro-batch of a query began. Up to `after_batch` of the same number it is what the batch read.
+
+    Raises:
+        InvalidOptionError: as `after_batch`.
+        JarMissingError: as `latest`.
+        PositionError: as `after_batch`.
+    """
+    require_count("batch", batch, least=0)
+    return _found(_front(spark).beforeBatch, _session(spark), checkpoint, batch)
+
+
+def after_progress(progress: StreamingQueryProgress | Mapping[str, Any], source: int = 0) -> Positions:
+    """Where the micro-batch ended that a query's progress tells of.
+
+    Args:
+        progress: such as `query.lastProgress`, or one of `query.recentProgress`.
+        source: which of the query's sources, from 0.
+
+    Raises:
+        InvalidOptionError: if that source isn't one of this connector, or had no batch yet.
+    """
+    return Positions(_offset(progress, source, "endOffset"))
+
+
+def before_progress(
+    spark: SparkSession, progress: StreamingQueryProgress | Mapping[str, Any], source: int = 0
+) -> Positions:
+    """Where the micro-batch began that a query's progress tells of.
+
+    Raises:
+        InvalidOptionError: as `after_progress`.
+        JarMissingError: as `latest`.
+    """
+    end = _offset(progress, source, "endOffset")
+    start = _source(progress, source)["startOffset"]
+    return _found(_front(spark).before, start if start and _is_offset(start) else "", end)
+
+
+def of(streams: Mapping[str, StartingPosition | Mapping[str, str | StartingPosition]]) -> Positions:
+    """Positions written by hand.
+
+    Args:
+        streams: by name or ARN, a position that is the same for all shards, or one for each shard by its id:
+            `after_number`, `at_number`, `"SHARD_END"`, `StartingPosition.trim_horizon()` or `StartingPosition.at(...)`.
+            Parents and children of shards that are named need not be.
+    """
+    written = {
+        stream: str(told) if isinstance(told, StartingPosition) else {shard: str(at) for shard, at in told.items()}
+        for stream, told in streams.items()
+    }
+    return Positions(json.dumps(written))
+
+
+def after_number(sequence_number: str) -> str:
+    """What follows the record with this sequence number, for `of`."""
+    return _number(sequence_number)
+
+
+def at_number(sequence_number: str) -> str:
+    """The record with this sequence number and what follows it, for `of`."""
+    return f"AT_SEQUENCE_NUMBER:{_number(sequence_number)}"
+
+
+def _number(text: str) -> str:
+    valid = isinstance(text, str) and text.isascii() and text.isdigit()
+    require(valid, "sequence_number", text, "a sequence number as Kinesis gives it, a text of digits")
+    return text
+
+
+def _front(spark: SparkSession) -> Any:  # noqa: ANN401  (py4j's view of a Scala object)
+    return jvm_of(spark, "Positions", _INSTEAD).io.github.kinesisspark.StreamPositionsJson
+
+
+def _session(spark: SparkSession) -> Any:  # noqa: ANN401
+    return getattr(spark, "_jsparkSession", None)
+
+
+def _found(method: Any, *arguments: object) -> Positions:  # noqa: ANN401  (py4j's view of a method)
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import IllegalArgumentException
+
+    try:
+        return Positions(method(*arguments))
+    except IllegalArgumentException as refused:
+        raise InvalidOptionError(str(refused)) from None
+    except Py4JJavaError as failed:
+        raise PositionError(*error_of(failed.java_exception)) from failed
+
+
+def _source(progress: Any, number: int) -> Any:  # noqa: ANN401  (Spark's progress, as objects or as dicts)
+    sources = progress["sources"] if progress else []
+    if number >= len(sources):
+        raise InvalidOptionError(f"source={number} is not valid: the progress tells of {len(sources)} sources")
+    source = sources[number]
+    return (
+        source
+        if isinstance(source, Mapping)
+        else {name: getattr(source, name) for name in ("startOffset", "endOffset")}
+    )
+
+
+def _offset(progress: Any, number: int, which: str) -> str:  # noqa: ANN401
+    text = _source(progress, number)[which]
+    if not (isinstance(text, str) and _is_offset(text)):
+        raise InvalidOptionError(f"source={number} of the progress has no offset of a Kinesis source: {text!r}")
+    return text
+
+
+def _is_offset(text: str) -> bool:
+    return _is_object(text) and {"version", "streams"} <= json.loads(text).keys()
+
+
+def _is_object(text: object) -> bool:
+    try:
+        return isinstance(text, str) and isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
+
+
+__all__ = [
+    "Positions",
+    "after_batch",
+    "after_number",
+    "after_progress",
+    "at",
+    "at_number",
+    "before_batch",
+    "before_progress",
+    "latest",
+    "of",
+]

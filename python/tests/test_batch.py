@@ -1,0 +1,190 @@
+"""Batch reads, exact positions and SQL from PySpark."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+import kinesis_spark
+from kinesis_spark import (
+    InvalidOptionError,
+    KinesisOptions,
+    LocalKinesis,
+    PositionError,
+    Positions,
+    StartingPosition,
+    positions,
+    read_batch,
+    read_stream,
+)
+from kinesis_spark.local import Record
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "batch.md"
+
+
+def put(kinesis: LocalKinesis, first: int, last: int) -> list[str]:
+    kinesis.put_records("events", [Record(f"key-{i}", str(i).encode()) for i in range(first, last)])
+    return [str(i) for i in range(first, last)]
+
+
+def values(frame: DataFrame) -> Counter[str]:
+    return Counter(bytes(row["data"]).decode() for row in frame.select("data").collect())
+
+
+def run(stream: DataFrame, checkpoint: Path, into: dict[int, Counter[str]]) -> StreamingQuery:
+    def keep(batch: DataFrame, number: int) -> None:
+        into[number] = values(batch)
+
+    query = (
+        stream.writeStream.foreachBatch(keep)
+        .option("checkpointLocation", str(checkpoint))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(60)
+    return query
+
+
+@pytest.fixture
+def options(kinesis: LocalKinesis) -> KinesisOptions:
+    return kinesis.options("events")
+
+
+def test_a_batch_has_the_same_rows_in_every_action(
+    spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions
+) -> None:
+    first = put(kinesis, 0, 300)
+    batch = read_batch(spark, replace(options, starting_position=None))
+    assert batch.count() == 300
+    put(kinesis, 300, 400)
+    assert values(batch) == Counter(first)
+    assert read_batch(spark, options).count() == 400
+
+
+def test_a_batch_is_followed_by_a_stream_at_the_record(
+    spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions, tmp_path: Path
+) -> None:
+    before = put(kinesis, 0, 100)
+    point = positions.latest(spark, options)
+    after = put(kinesis, 100, 150)
+    assert values(read_batch(spark, replace(options, ending_position=point))) == Counter(before)
+    seen: dict[int, Counter[str]] = {}
+    run(read_stream(spark, replace(options, starting_position=point)), tmp_path, seen)
+    assert sum(seen.values(), Counter()) == Counter(after)
+
+
+def test_what_any_batch_read_is_read_again_from_its_checkpoint_or_its_progress(
+    spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions, tmp_path: Path
+) -> None:
+    put(kinesis, 0, 250)
+    seen: dict[int, Counter[str]] = {}
+    query = run(read_stream(spark, replace(options, max_records_per_trigger=100)), tmp_path, seen)
+    assert len(seen) >= 3
+    progress = {p.batchId: p for p in query.recentProgress}
+    for number, rows in seen.items():
+        spans = [
+            (
+                positions.before_batch(spark, str(tmp_path), number),
+                positions.after_batch(spark, str(tmp_path), number),
+            ),
+            (positions.before_progress(spark, progress[number]), positions.after_progress(progress[number])),
+        ]
+        for start, end in spans:
+            again = read_batch(spark, replace(options, starting_position=start, ending_position=end))
+            assert values(again) == rows
+    assert positions.after_batch(spark, str(tmp_path)) == positions.after_batch(spark, str(tmp_path), max(seen))
+
+
+def test_positions_at_a_time_part_a_stream(spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions) -> None:
+    put(kinesis, 0, 100)
+    times = [row[0] for row in read_batch(spark, options).select("approximateArrivalTimestamp").collect()]
+    middle = sorted(times)[50].astimezone(timezone.utc)
+    point = positions.at(spark, options, middle)
+    before = values(read_batch(spark, replace(options, ending_position=point)))
+    after = values(read_batch(spark, replace(options, starting_position=point)))
+    assert sum((before + after).values()) == 100
+    assert set((before + after).values()) == {1}
+    assert values(read_batch(spark, replace(options, ending_position=StartingPosition.at(middle)))) == before
+
+
+def test_positions_by_hand(spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions) -> None:
+    put(kinesis, 0, 40)
+    rows = read_batch(spark, options).select("shardId", "sequenceNumber").collect()
+    shards = sorted({row["shardId"] for row in rows})
+    numbers = sorted(int(row["sequenceNumber"]) for row in rows if row["shardId"] == shards[0])
+    others = sum(row["shardId"] != shards[0] for row in rows)
+    for at, left in [(positions.after_number, len(numbers) - 4), (positions.at_number, len(numbers) - 3)]:
+        start = positions.of({"events": {shards[0]: at(str(numbers[3])), shards[1]: StartingPosition.trim_horizon()}})
+        assert read_batch(spark, replace(options, starting_position=start)).count() == left + others
+    alike = positions.of({"events": StartingPosition.trim_horizon()})
+    assert read_batch(spark, replace(options, starting_position=alike)).count() == 40
+
+
+def test_what_can_t_be_found(spark: SparkSession, options: KinesisOptions, tmp_path: Path) -> None:
+    with pytest.raises(PositionError, match="absent") as refused:
+        positions.latest(spark, replace(options, stream_name="absent"))
+    assert refused.value.error_class == "KINESIS_NOT_FOUND"
+    with pytest.raises(PositionError, match="no checkpoint") as empty:
+        positions.after_batch(spark, str(tmp_path))
+    assert empty.value.error_class == "KINESIS_OFFSET_REFUSED"
+    with pytest.raises(InvalidOptionError, match="time zone"):
+        positions.at(spark, options, datetime(2026, 1, 31))  # noqa: DTZ001
+    with pytest.raises(InvalidOptionError, match="JSON object"):
+        Positions("LATEST")
+    with pytest.raises(InvalidOptionError, match="text of digits"):
+        positions.after_number("shardId-000000000000")
+    with pytest.raises(InvalidOptionError, match="0 sources"):
+        positions.after_progress({"sources": []})
+    with pytest.raises(InvalidOptionError, match="no offset of a Kinesis source"):
+        positions.after_progress({"sources": [{"startOffset": None, "endOffset": '{"topic":{"0":1}}'}]})
+    with pytest.raises(InvalidOptionError, match="ending_position"):
+        replace(options, ending_position=StartingPosition.trim_horizon())
+
+
+@pytest.fixture
+def orders(spark: SparkSession, options: KinesisOptions) -> Iterator[None]:
+    """A table of that name."""
+    clause = ", ".join(f"{name} '{value}'" for name, value in options.to_dict().items())
+    spark.sql(f"CREATE TABLE orders USING kinesis OPTIONS ({clause})")
+    yield
+    spark.sql("DROP TABLE orders")
+
+
+@pytest.mark.usefixtures("orders")
+def test_a_table_and_a_view_over_a_backfill(spark: SparkSession, kinesis: LocalKinesis) -> None:
+    put(kinesis, 0, 50)
+    assert spark.sql("SELECT count(*) FROM orders").first() == (50,)
+    spark.sql(
+        "CREATE VIEW numbers AS SELECT int(string(data)) AS n FROM orders "
+        "WHERE approximateArrivalTimestamp > current_timestamp() - INTERVAL 1 HOUR"
+    )
+    try:
+        assert spark.sql("SELECT sum(n) FROM numbers").first() == (sum(range(50)),)
+        put(kinesis, 50, 60)
+        assert spark.sql("SELECT sum(n) FROM numbers").first() == (sum(range(60)),)
+    finally:
+        spark.sql("DROP VIEW numbers")
+
+
+def test_the_page_names_what_exists() -> None:
+    text = PAGE.read_text()
+    (found,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    assert Positions(found).json == found
+    assert set(json.loads(found)) == {"orders", "refunds"}
+    for name in re.findall(r"`positions\.(\w+)", text):
+        assert hasattr(positions, name), name
+    for example in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        for name in re.findall(r"^from kinesis_spark import (.*)$", example, re.MULTILINE):
+            assert all(hasattr(kinesis_spark, part.strip()) for part in name.split(",")), name
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", text) if not link.startswith("https://")]
+    assert links
+    assert [link for link in links if not (PAGE.parent / link).is_file()] == []
