@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 BadRecords: TypeAlias = Literal["fail", "skip"]
 
 _LEAST_BUFFER = 1024 * 1024
+_LEAST_AGGREGATE = 1024
+_LARGEST_AGGREGATE = 1024 * 1024
+_DEFAULT_AGGREGATE = 50 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,9 @@ class KinesisSinkOptions:
         endpoint: the URL of a service other than AWS's own, like a local server's; None for AWS.
         ordered: whether the records of a partition key come into the stream in the order in which a task has their
             rows; one record of each key is then under way at a time.
+        aggregate: whether rows for the same shard share Kinesis records, in the KPL's format; needs the permission
+            `kinesis:ListShards`.
+        aggregate_size: bytes that an aggregated record may have, from 1 KiB to 1 MiB; only with `aggregate`.
         bad_records: what becomes of rows that can never be written: `fail` their task, or `skip` and count them.
         max_retry_duration: how long one record may be refused before its task fails.
         writer_buffer_size: bytes of records that a task holds, waiting or on their way; 1 MiB at least.
@@ -72,6 +78,8 @@ class KinesisSinkOptions:
     region: str | None = option("region", default=None)
     endpoint: str | None = option("endpoint", default=None)
     ordered: bool = option("ordered", default=False, encode=boolean)
+    aggregate: bool = option("aggregate", default=False, encode=boolean)
+    aggregate_size: int = option("aggregateSize", default=_DEFAULT_AGGREGATE)
     bad_records: BadRecords = option("badRecords", default="fail")
     max_retry_duration: timedelta = option("maxRetryDuration", default=timedelta(minutes=15), encode=duration)
     writer_buffer_size: int = option("writerBufferSize", default=32 * 1024 * 1024)
@@ -88,6 +96,13 @@ class KinesisSinkOptions:
             require_stream_arn("stream_arn", self.stream_arn)
         require_place(self.region, self.endpoint)
         require_boolean("ordered", self.ordered)
+        require_boolean("aggregate", self.aggregate)
+        require_count("aggregate_size", self.aggregate_size, least=_LEAST_AGGREGATE)
+        require(
+            self.aggregate_size <= _LARGEST_AGGREGATE, "aggregate_size", self.aggregate_size, "1 MiB (1048576) at most"
+        )
+        if self.aggregate_size != _DEFAULT_AGGREGATE and not self.aggregate:
+            raise InvalidOptionError("aggregate_size: it was given without aggregate=True, which it is for.")
         require(self.bad_records in get_args(BadRecords), "bad_records", self.bad_records, "fail or skip")
         require_duration("max_retry_duration", self.max_retry_duration)
         require_count("writer_buffer_size", self.writer_buffer_size, least=_LEAST_BUFFER)

@@ -33,6 +33,8 @@ def test_every_option_is_written_as_the_connector_reads_it() -> None:
         region="eu-west-1",
         endpoint="http://127.0.0.1:4567",
         ordered=True,
+        aggregate=True,
+        aggregate_size=200 * 1024,
         bad_records="skip",
         max_retry_duration=timedelta(hours=1),
         writer_buffer_size=64 * 1024 * 1024,
@@ -45,6 +47,8 @@ def test_every_option_is_written_as_the_connector_reads_it() -> None:
         "region": "eu-west-1",
         "endpoint": "http://127.0.0.1:4567",
         "ordered": "true",
+        "aggregate": "true",
+        "aggregateSize": str(200 * 1024),
         "badRecords": "skip",
         "maxRetryDuration": "3600s",
         "writerBufferSize": str(64 * 1024 * 1024),
@@ -62,6 +66,10 @@ def test_every_option_is_written_as_the_connector_reads_it() -> None:
         {"stream_arn": "a"},
         {"bad_records": "drop"},
         {"ordered": "yes"},
+        {"aggregate": "yes"},
+        {"aggregate_size": 100, "aggregate": True},
+        {"aggregate_size": 2 * 1024 * 1024, "aggregate": True},
+        {"aggregate_size": 100 * 1024},
         {"max_retry_duration": timedelta(0)},
         {"writer_buffer_size": 1000},
         {"max_in_flight_calls": 0},
@@ -123,8 +131,27 @@ def test_a_streaming_query_arrives_with_default_keys_and_shows_its_metrics(
     assert all(key.startswith(f"{query.id}-0-") for _, key in records)
     assert query.lastProgress is not None
     metrics = query.lastProgress.sink.metrics
-    assert set(metrics) == {"records", "bytes", "retried", "throttled", "calls", "skipped"}
+    assert set(metrics) == {"records", "userRecords", "bytes", "retried", "throttled", "calls", "skipped"}
     assert (metrics["records"], metrics["retried"], metrics["skipped"]) == ("500", "0", "0")
+
+
+def test_rows_that_share_kinesis_records_come_back_as_rows(
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
+) -> None:
+    rows = spark.range(500).selectExpr("string(id) AS data", "concat('key-', id % 10) AS partitionKey")
+    write_batch(rows.coalesce(1), replace(kinesis.sink_options("events"), aggregate=True))
+    assert sorted(read_all(spark, kinesis, "events", tmp_path)) == sorted((str(i), f"key-{i % 10}") for i in range(500))
+    packed = replace(kinesis.options("events"), deaggregate=False)
+    query = (
+        read_stream(spark, packed)
+        .writeStream.format("memory")
+        .queryName("packed")
+        .option("checkpointLocation", str(tmp_path / "read-packed"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(60)
+    assert 0 < spark.table("packed").count() < 10
 
 
 def test_rows_go_to_the_streams_that_they_name(spark: SparkSession, tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ import io.github.kinesisspark.position.{HashKey, HashKeyRange}
   *
   * @see [[https://github.com/awslabs/amazon-kinesis-producer/blob/master/aggregation-format.md KPL Aggregated Record Format]]
   */
-final class AggregatedRecord private (
-    val records: Vector[UserRecord],
+final class AggregatedRecord[+R <: Packable] private (
+    val records: Vector[R],
     messages: Vector[Messages.Record],
     partitionKeys: KeyTable,
     explicitHashKeys: KeyTable,
@@ -28,7 +28,7 @@ final class AggregatedRecord private (
   /** The payload's. */
   def bytes: Int = Envelope + messageBytes
 
-  def add(record: UserRecord): AggregatedRecord = {
+  def add[S >: R <: Packable](record: S): AggregatedRecord[S] = {
     val message   = Messages.Record.newBuilder.setData(UnsafeByteOperations.unsafeWrap(record.data))
     val (key, in) = partitionKeys.indexOf(record.partitionKey)
     message.setPartitionKeyIndex(key.toLong)
@@ -59,7 +59,7 @@ final class AggregatedRecord private (
 }
 
 object AggregatedRecord {
-  val empty: AggregatedRecord = new AggregatedRecord(
+  def empty[R <: Packable]: AggregatedRecord[R] = new AggregatedRecord[R](
     Vector.empty,
     Vector.empty,
     KeyTable.empty(Message.PARTITION_KEY_TABLE_FIELD_NUMBER),

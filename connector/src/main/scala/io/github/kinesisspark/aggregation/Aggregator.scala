@@ -16,20 +16,20 @@ import io.github.kinesisspark.position.Shard
   * val (empty, last) = next.flush
   * }}}
   */
-final class Aggregator private (
+final class Aggregator[R <: Packable] private (
     shards: OpenShards,
     limits: Limits,
-    growing: SortedMap[String, Growing]
+    growing: SortedMap[String, Growing[R]]
 ) {
 
   /** What waits to be put, in bytes of payload. */
   def pendingBytes: Long = growing.valuesIterator.map(_.record.bytes.toLong).sum
 
-  def add(record: UserRecord): (Aggregator, Vector[KinesisPut]) = shards.of(record.hashKey) match {
+  def add(record: R): (Aggregator[R], Vector[KinesisPut[R]]) = shards.of(record.hashKey) match {
     case None        => (this, Vector(KinesisPut.of(record, None)))
     case Some(shard) =>
       val before = growing.get(shard.id)
-      val grown  = before.fold(AggregatedRecord.empty)(_.record).add(record)
+      val grown  = before.fold(AggregatedRecord.empty[R])(_.record).add(record)
       if (limits.allow(grown)) settle(Growing(shard, grown))
       else
         before match {
@@ -41,24 +41,24 @@ final class Aggregator private (
   }
 
   /** Puts whatever waits. */
-  def flush: (Aggregator, Vector[KinesisPut]) =
-    (new Aggregator(shards, limits, noneGrowing), growing.valuesIterator.map(_.put).toVector)
+  def flush: (Aggregator[R], Vector[KinesisPut[R]]) =
+    (Aggregator.nothingIn(shards, limits), growing.valuesIterator.map(_.put).toVector)
 
   /** After a reshard: what waits is planned anew. A record that was put by the old plan may have come into another shard than
     * thought, see [[KinesisPut.toPutAgain]].
     *
     * @param listed the stream's shards; those that are closed take nothing in and don't count
     */
-  def resharded(listed: Iterable[Shard]): (Aggregator, Vector[KinesisPut]) = {
-    val fresh = Aggregator(listed, limits)
-    growing.valuesIterator.flatMap(_.record.records).foldLeft((fresh, Vector.empty[KinesisPut])) {
+  def resharded(listed: Iterable[Shard]): (Aggregator[R], Vector[KinesisPut[R]]) = {
+    val fresh = Aggregator[R](listed, limits)
+    growing.valuesIterator.flatMap(_.record.records).foldLeft((fresh, Vector.empty[KinesisPut[R]])) {
       case ((aggregator, puts), record) =>
         val (next, more) = aggregator.add(record)
         (next, puts ++ more)
     }
   }
 
-  private def settle(grown: Growing): (Aggregator, Vector[KinesisPut]) =
+  private def settle(grown: Growing[R]): (Aggregator[R], Vector[KinesisPut[R]]) =
     if (grown.record.records.sizeIs < limits.maxRecords)
       (new Aggregator(shards, limits, growing + (grown.shard.id -> grown)), Vector.empty)
     else (without(grown.shard), Vector(grown.put))
@@ -69,8 +69,8 @@ final class Aggregator private (
 object Aggregator {
 
   /** @param shards the stream's; those that are closed take nothing in and don't count */
-  def apply(shards: Iterable[Shard], limits: Limits = Limits()): Aggregator =
-    new Aggregator(OpenShards(shards), limits, noneGrowing)
+  def apply[R <: Packable](shards: Iterable[Shard], limits: Limits = Limits()): Aggregator[R] =
+    nothingIn(OpenShards(shards), limits)
 
   /** How large an aggregated record may become; by itself, a record may be larger. The defaults are the KPL's.
     *
@@ -82,14 +82,15 @@ object Aggregator {
   final case class Limits(maxBytes: Int = 50 << 10, maxRecords: Int = Int.MaxValue) {
     require(maxBytes > 0 && maxRecords > 0, s"nothing fits into $this")
 
-    def allow(record: AggregatedRecord): Boolean =
+    def allow(record: AggregatedRecord[Packable]): Boolean =
       record.bytes + KinesisPut.PartitionKey.length <= maxBytes && record.records.sizeIs <= maxRecords
   }
 
-  private val noneGrowing: SortedMap[String, Growing] = TreeMap.empty
+  private def nothingIn[R <: Packable](shards: OpenShards, limits: Limits): Aggregator[R] =
+    new Aggregator(shards, limits, TreeMap.empty[String, Growing[R]])
 
-  private final case class Growing(shard: Shard, record: AggregatedRecord) {
-    def put: KinesisPut = KinesisPut.of(record, shard)
+  private final case class Growing[R <: Packable](shard: Shard, record: AggregatedRecord[R]) {
+    def put: KinesisPut[R] = KinesisPut.of(record, shard)
   }
 
   /** Who takes which keys in. While a stream is resharded, it may be that nobody is known for some. */

@@ -10,11 +10,11 @@ import io.github.kinesisspark.position.{HashKeyRange, Shard}
   * @param records         what it holds, in order
   * @param shard           where it goes, if the stream is not resharded meanwhile; nothing where no shard is known for it
   */
-final case class KinesisPut(
+final case class KinesisPut[+R <: Packable](
     data: Array[Byte],
     partitionKey: String,
     explicitHashKey: Option[BigInt],
-    records: Vector[UserRecord],
+    records: Vector[R],
     shard: Option[Shard]
 ) {
 
@@ -28,17 +28,17 @@ final case class KinesisPut(
     *
     * @param taker the keys of the shard that took it in
     */
-  def toPutAgain(taker: HashKeyRange): Vector[UserRecord] =
+  def toPutAgain(taker: HashKeyRange): Vector[R] =
     if (records.sizeIs > 1 && !records.forall(r => taker.contains(r.hashKey))) records else Vector.empty
 }
 
 object KinesisPut {
 
-  def of(record: UserRecord, shard: Option[Shard]): KinesisPut =
+  def of[R <: Packable](record: R, shard: Option[Shard]): KinesisPut[R] =
     KinesisPut(record.data, record.partitionKey, record.explicitHashKey, Vector(record), shard)
 
   /** One user record goes as it is: there is nothing to gain by packing it. */
-  def of(aggregated: AggregatedRecord, shard: Shard): KinesisPut = aggregated.records match {
+  def of[R <: Packable](aggregated: AggregatedRecord[R], shard: Shard): KinesisPut[R] = aggregated.records match {
     case Vector(single) => of(single, Some(shard))
     case several        =>
       KinesisPut(aggregated.payload, PartitionKey, Some(several.head.hashKey), several, Some(shard))

@@ -57,8 +57,8 @@ object ShardFilter {
   */
 final case class ShardListing(shards: Vector[Shard], serviceTimeMillis: Long)
 
-/** The driver's questions about streams. Each call blocks, retries by [[DirectoryRetry]] and ends within its total time; an interrupt
-  * ends it at once. One directory per client.
+/** Questions about streams: the driver's, and those of tasks that aggregate. Each call blocks, retries by [[DirectoryRetry]] and ends
+  * within its total time; an interrupt ends it at once. One directory per client.
   *
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_ListShards.html ListShards]] (1,000 calls/s per stream),
   *      [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_DescribeStreamSummary.html DescribeStreamSummary]] (20 calls/s per account)
@@ -103,7 +103,10 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
     * @throws KinesisException of the fault's class, `KINESIS_NOT_FOUND` where there is no such stream
     * @throws java.lang.InterruptedException where the thread was interrupted
     */
-  def listShards(stream: StreamArn, filter: ShardFilter): ShardListing = {
+  def listShards(stream: StreamArn, filter: ShardFilter): ShardListing = listShards(StreamRef.ByArn(stream), filter)
+
+  /** The same, also by the stream's name. */
+  def listShards(stream: StreamRef, filter: ShardFilter): ShardListing = {
     val deadline = retry.deadline()
     filter match {
       case ShardFilter.All            => list(stream, Filter(ShardFilterType.FROM_TRIM_HORIZON, None), deadline)
@@ -139,6 +142,11 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
   private def attempt =
     AwsRequestOverrideConfiguration.builder.apiCallAttemptTimeout(retry.attemptTimeout).build
 
+  private def named(request: ListShardsRequest.Builder, stream: StreamRef) = stream match {
+    case StreamRef.ByName(name) => request.streamName(name)
+    case StreamRef.ByArn(arn)   => request.streamARN(arn.text)
+  }
+
   /** A stream's name alone doesn't tell a wrong region or a forgotten endpoint. */
   private def resource(stream: String): String = {
     val config   = client.serviceClientConfiguration
@@ -146,7 +154,7 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
     s"stream $stream (region ${config.region}$endpoint)"
   }
 
-  private def list(stream: StreamArn, filter: Filter, deadline: DirectoryRetry.Deadline): ShardListing = {
+  private def list(stream: StreamRef, filter: Filter, deadline: DirectoryRetry.Deadline): ShardListing = {
     def page(token: Option[String]): ListShardsResponse = {
       val request = ListShardsRequest
         .builder()
@@ -156,11 +164,11 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
         // The token holds stream and filter; the service refuses to be told them again.
         case Some(t) => request.nextToken(t)
         case None    =>
-          request.streamARN(stream.text).shardFilter { f =>
+          named(request, stream).shardFilter { f =>
             f.`type`(filter.kind); filter.at.foreach(f.timestamp(_)); ()
           }
       }
-      retry.call("ListShards", resource(stream.text), deadline)(client.listShards(request.build()))
+      retry.call("ListShards", resource(stream.toString), deadline)(client.listShards(request.build()))
     }
 
     @tailrec def rest(pages: Vector[ListShardsResponse]): Vector[ListShardsResponse] =

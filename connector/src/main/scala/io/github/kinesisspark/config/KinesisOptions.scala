@@ -352,6 +352,29 @@ object KinesisOptions {
     values = Seq("true", "false")
   )
 
+  val aggregate: Opt[Boolean] = option(
+    "aggregate",
+    "boolean",
+    OptionValue.boolean,
+    default = Some("false"),
+    doc =
+      "Whether rows for the same shard share Kinesis records, in the KPL's format. A shard takes 1,000 records a second, however " +
+        "small; aggregated ones hold hundreds of rows. Readers have to take them apart, as this source and the KCL do. Needs " +
+        "the permission `kinesis:ListShards`.",
+    scope = Sink,
+    values = Seq("true", "false")
+  )
+
+  val aggregateSize: Opt[Int] = option(
+    "aggregateSize",
+    "size",
+    OptionValue.sizeBetween(1L << 10, "1k", 1L << 20, "1m")(_).map(_.toInt),
+    default = Some("50k"),
+    doc =
+      "With `aggregate`: how large an aggregated record may become, from `1k` to `1m`. A row beyond it is a record by itself.",
+    scope = Sink
+  )
+
   val badRecords: Opt[BadRecords] = option(
     "badRecords",
     "enum",
@@ -426,7 +449,7 @@ object KinesisOptions {
     consumerArn,
     deregisterOnStop
   ) ++ Seq(registerRetry, deregisterRetry, listRetry, describeRetry, subscribeRetry).flatMap(_.all) ++
-    Seq(ordered, badRecords, maxRetryDuration, writerBufferSize, maxInFlightCalls)
+    Seq(ordered, aggregate, aggregateSize, badRecords, maxRetryDuration, writerBufferSize, maxInFlightCalls)
 
   /** All of them, in the order of the documentation. */
   val all: Seq[OptionDefinition] = opts.map(_.definition)

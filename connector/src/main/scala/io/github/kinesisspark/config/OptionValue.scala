@@ -85,6 +85,9 @@ object OptionValue {
   def sizeAtLeast(minimum: Long, minimumText: String): Parser[Long] =
     size(_).filterOrElse(_ >= minimum, s"at least $minimumText")
 
+  def sizeBetween(least: Long, leastText: String, most: Long, mostText: String): Parser[Long] =
+    size(_).filterOrElse(n => least <= n && n <= most, s"from $leastText to $mostText")
+
   private val DurationForm                     = """(?:\d+\s*[a-z]+\s*)+""".r
   private val DurationPart                     = """(\d+)\s*([a-z]+)""".r
   private val DurationUnits: Map[String, Long] = Seq(

@@ -6,6 +6,7 @@ import scala.concurrent.duration.FiniteDuration
   *
   * @param stream           where rows go that don't name a stream themselves
   * @param ordered          whether the records of a partition key keep the order of their rows
+  * @param aggregation      how several rows share a Kinesis record, if they do
   * @param badRecords       what becomes of rows that can never be written
   * @param maxRetryDuration how long one record may be refused before its task fails
   * @param bufferSize       bytes of records that a task holds, waiting or on their way
@@ -15,6 +16,7 @@ final case class SinkOptions(
     stream: Option[StreamRef],
     client: ClientOptions,
     ordered: Boolean,
+    aggregation: Option[AggregationOptions],
     badRecords: BadRecords,
     maxRetryDuration: FiniteDuration,
     bufferSize: Long,
@@ -28,6 +30,9 @@ object SinkOptions {
     */
   def parse(options: Map[String, String]): SinkOptions = SinkOptionsParser.parse(options)
 }
+
+/** @param maxBytes of an aggregated record */
+final case class AggregationOptions(maxBytes: Int) extends Serializable
 
 /** What becomes of rows that can never be written. */
 sealed trait BadRecords extends Product with Serializable

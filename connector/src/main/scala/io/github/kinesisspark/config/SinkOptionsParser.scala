@@ -27,12 +27,16 @@ private[config] object SinkOptionsParser {
       problems += s"'${view.key(option)}' is given without '${roleArn.name}'. Give the role to assume, too."
     val client = clients.client(view, clients.credentials(view))
     val keep   = view.value(ordered)
+    val packed = view.value(aggregate)
+    val most   = view.value(aggregateSize)
+    if (view.has(aggregateSize) && packed.contains(false))
+      problems += s"'${view.key(aggregateSize)}' is given without '${aggregate.name}'. Set ${aggregate.name} to true, too."
     val bad    = view.value(badRecords)
     val retry  = view.value(maxRetryDuration)
     val buffer = view.value(writerBufferSize)
     val calls  = view.value(maxInFlightCalls)
-    for (c <- client; o <- keep; b <- bad; r <- retry; size <- buffer; n <- calls)
-      yield SinkOptions(to, c, o, b, r, size, n)
+    for (c <- client; o <- keep; a <- packed; m <- most; b <- bad; r <- retry; size <- buffer; n <- calls)
+      yield SinkOptions(to, c, o, Option.when(a)(AggregationOptions(m)), b, r, size, n)
   }
 
   private def stream(view: OptionView, problems: ListBuffer[String]): Option[StreamRef] = {

@@ -8,7 +8,9 @@ import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.write.{DataWriter, DataWriterFactory, WriterCommitMessage}
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory
 
+import io.github.kinesisspark.aggregation.Aggregator
 import io.github.kinesisspark.config.SinkOptions
+import io.github.kinesisspark.write.pack.Packing
 import io.github.kinesisspark.write.send.{SendSettings, Sending}
 
 /** Writes the rows of one task. They are in their streams when it is committed; until then, as many as the service has taken. */
@@ -18,10 +20,20 @@ private[write] final class KinesisDataWriter(rows: RowReader, options: SinkOptio
   private val task    = Option(TaskContext.get())
   private val bad     = new BadRows(options.badRecords)
   private val calls   = new PutRecordsCalls(options.client, machineRegion)
+  private val packing = options.aggregation.fold[Packing](new Packing.Plain) { a =>
+    new Packing.Aggregated(Aggregator.Limits(a.maxBytes), options.ordered, calls.shards)
+  }
   private val records = new TaskWriter(
     Sending(
-      SendSettings(options.ordered, options.bufferSize, options.maxInFlightCalls, options.maxRetryDuration.toMillis)
+      SendSettings(
+        // Of aggregated records, packing keeps the order: their own keys tell nothing.
+        options.ordered && options.aggregation.isEmpty,
+        options.bufferSize,
+        options.maxInFlightCalls,
+        options.maxRetryDuration.toMillis
+      )
     ),
+    packing,
     calls.put,
     bad.add,
     () => task.exists(_.isInterrupted()),
@@ -46,7 +58,7 @@ private[write] final class KinesisDataWriter(rows: RowReader, options: SinkOptio
 
   private def counts = {
     val t = records.totals
-    SinkCounts(t.records, t.bytes, t.retried, t.throttled, t.calls, bad.skipped)
+    SinkCounts(t.records, records.rows, t.bytes, t.retried, t.throttled, t.calls, bad.skipped)
   }
 }
 

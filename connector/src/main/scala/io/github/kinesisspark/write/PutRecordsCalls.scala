@@ -17,8 +17,18 @@ import software.amazon.awssdk.services.kinesis.model.{
   PutRecordsResultEntry
 }
 
-import io.github.kinesisspark.aws.{ClientLease, Fault, FaultClassifier, KinesisClients, KinesisFault, Regions}
+import io.github.kinesisspark.aws.{
+  ClientLease,
+  Fault,
+  FaultClassifier,
+  KinesisClients,
+  KinesisFault,
+  Regions,
+  ShardFilter,
+  StreamDirectory
+}
 import io.github.kinesisspark.config.{ClientOptions, StreamRef}
+import io.github.kinesisspark.position.Shard
 import io.github.kinesisspark.write.send.{CallAnswer, CallFailure, Entry, RecordAnswer}
 
 /** The calls of one task: each goes out at once and never throws; what became of it is its future's value.
@@ -38,6 +48,13 @@ private[write] final class PutRecordsCalls(options: ClientOptions, machineRegion
         if (error == null) CallAnswer.PerRecord(results(answer)) else failed(stream, error)
       }
     catch { case NonFatal(e) => CompletableFuture.completedFuture(failed(stream, e)) }
+
+  /** The stream's shards, closed ones too. Blocks.
+    *
+    * @throws KinesisException of the fault's class
+    */
+  def shards(stream: StreamRef): Vector[Shard] =
+    new StreamDirectory(client(stream)).listShards(stream, ShardFilter.All).shards
 
   override def close(): Unit = leases.values.foreach(_.close())
 

@@ -9,6 +9,8 @@ import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, Cus
 
 /** What tasks have done, as they tell the driver when they are done.
   *
+  * @param records     of Kinesis
+  * @param userRecords rows, several of which may share a record
   * @param retried   records sent again
   * @param throttled refusals because of a limit, of records or of whole calls' records
   * @param calls     of PutRecords
@@ -16,6 +18,7 @@ import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, Cus
   */
 final case class SinkCounts(
     records: Long,
+    userRecords: Long,
     bytes: Long,
     retried: Long,
     throttled: Long,
@@ -24,6 +27,7 @@ final case class SinkCounts(
 ) {
   def +(other: SinkCounts): SinkCounts = SinkCounts(
     records + other.records,
+    userRecords + other.userRecords,
     bytes + other.bytes,
     retried + other.retried,
     throttled + other.throttled,
@@ -33,7 +37,7 @@ final case class SinkCounts(
 }
 
 object SinkCounts {
-  val none: SinkCounts = SinkCounts(0, 0, 0, 0, 0, 0)
+  val none: SinkCounts = SinkCounts(0, 0, 0, 0, 0, 0, 0)
 }
 
 /** The counts for Spark: in `StreamingQueryProgress.sink.metrics`, as sums over all batches since the query started, and for each batch in the web UI. */
@@ -48,7 +52,15 @@ private[write] final class SinkMetrics {
 
 private[write] object SinkMetrics {
   val all: Seq[SinkMetric] =
-    Seq(new RecordsMetric, new BytesMetric, new RetriedMetric, new ThrottledMetric, new CallsMetric, new SkippedMetric)
+    Seq(
+      new RecordsMetric,
+      new UserRecordsMetric,
+      new BytesMetric,
+      new RetriedMetric,
+      new ThrottledMetric,
+      new CallsMetric,
+      new SkippedMetric
+    )
 
   def supported: Array[CustomMetric] = all.toArray
 
@@ -67,9 +79,10 @@ sealed abstract class SinkMetric(
     val value: SinkCounts => Long
 ) extends CustomSumMetric
 
-final class RecordsMetric   extends SinkMetric("records", "records written", _.records)
-final class BytesMetric     extends SinkMetric("bytes", "bytes written, keys included", _.bytes)
-final class RetriedMetric   extends SinkMetric("retried", "records sent again", _.retried)
-final class ThrottledMetric extends SinkMetric("throttled", "records refused by a limit", _.throttled)
-final class CallsMetric     extends SinkMetric("calls", "PutRecords calls", _.calls)
-final class SkippedMetric   extends SinkMetric("skipped", "bad rows skipped", _.skipped)
+final class RecordsMetric     extends SinkMetric("records", "records written", _.records)
+final class UserRecordsMetric extends SinkMetric("userRecords", "rows written", _.userRecords)
+final class BytesMetric       extends SinkMetric("bytes", "bytes written, keys included", _.bytes)
+final class RetriedMetric     extends SinkMetric("retried", "records sent again", _.retried)
+final class ThrottledMetric   extends SinkMetric("throttled", "records refused by a limit", _.throttled)
+final class CallsMetric       extends SinkMetric("calls", "PutRecords calls", _.calls)
+final class SkippedMetric     extends SinkMetric("skipped", "bad rows skipped", _.skipped)

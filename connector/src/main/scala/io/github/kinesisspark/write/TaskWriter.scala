@@ -7,11 +7,13 @@ import scala.collection.mutable
 
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.StreamRef
+import io.github.kinesisspark.write.pack.Packing
 import io.github.kinesisspark.write.send.{BadRecord, CallAnswer, End, Entry, Sending, Totals}
 
 /** Makes the calls that [[Sending]] decides on, for one task and on its thread alone, which waits only while there is no room for another
-  * record, or at the end. An answer is put into a queue by whichever thread it comes on, and nothing else happens there.
+  * record, for a list of shards, or at the end. An answer is put into a queue by whichever thread it comes on, and nothing else happens there.
   *
+  * @param packing   makes records of rows
   * @param put       makes a call; must not throw
   * @param bad       is told of records that only the service found to be too large
   * @param isKilled  whether Spark wants the task to end
@@ -19,6 +21,7 @@ import io.github.kinesisspark.write.send.{BadRecord, CallAnswer, End, Entry, Sen
   */
 private[write] final class TaskWriter(
     start: Sending,
+    packing: Packing,
     put: (StreamRef, Vector[Entry]) => CompletableFuture[CallAnswer],
     bad: BadRecord => Unit,
     isKilled: () => Boolean,
@@ -33,30 +36,40 @@ private[write] final class TaskWriter(
 
   def totals: Totals = sending.totals
 
-  /** Takes the record in; some may be sent now.
+  /** Rows that are written. */
+  def rows: Long = packing.rows
+
+  /** Takes the row in; some may be sent now.
     *
     * @throws KinesisException for what can't be mended, or not in time
     */
-  def write(entry: Entry): Unit = {
-    sending = sending.add(entry)
+  def write(row: Entry): Unit = {
+    send(packing.add(row))
     advance(flush = false)
-    while (!sending.hasRoom) await(flush = false)
+    while (!hasRoom) await(flush = false)
   }
 
-  /** Returns when the service has taken every record.
+  /** Returns when the service has taken every row.
     *
     * @throws KinesisException for what can't be mended, or not in time
     */
   def flush(): Unit = {
     advance(flush = true)
-    while (!sending.isEmpty) await(flush = true)
+    while (packing.heldRows > 0) await(flush = true)
   }
 
   /** What is under way is given up. */
   override def close(): Unit = underWay.values.foreach(_.cancel(true))
 
+  private def send(records: Vector[Entry]): Unit = sending = records.foldLeft(sending)(_.add(_))
+
+  private def hasRoom = packing.heldBytes + sending.heldBytes < sending.settings.bufferSize
+
+  /** Whether it is of no use to wait for further rows before a call. */
+  private def isPressed(flush: Boolean) = flush || !hasRoom || packing.awaitsAnswers
+
   private def await(flush: Boolean): Unit = {
-    val wait = sending.wakeAt(flush).fold(LongestWait)(at => math.min(LongestWait, math.max(0, at - now)))
+    val wait = sending.wakeAt(isPressed(flush)).fold(LongestWait)(at => math.min(LongestWait, math.max(0, at - now)))
     Option(answers.poll(wait, TimeUnit.MILLISECONDS)).foreach(accept)
     if (isKilled()) throw new InterruptedException("The task is being killed")
     advance(flush)
@@ -64,7 +77,9 @@ private[write] final class TaskWriter(
 
   @tailrec private def advance(flush: Boolean): Unit = {
     takeAnswers()
-    val (next, call) = sending.next(now, flush)
+    // What is half full makes room only where nothing else does.
+    if (flush || (!hasRoom && sending.isEmpty)) send(packing.flush())
+    val (next, call) = sending.next(now, isPressed(flush))
     sending = next
     call match {
       case None    => ()
@@ -88,7 +103,11 @@ private[write] final class TaskWriter(
     sending.answered(answer._1, answer._2, now, chance()) match {
       case Right(step) =>
         sending = step.next
-        step.bad.foreach(bad)
+        step.bad.foreach { rejected =>
+          bad(rejected.why)
+          send(packing.rejected(rejected.entry))
+        }
+        step.taken.foreach(record => send(packing.taken(record.entry, record.shardId)))
       case Left(end) => throw failure(end)
     }
   }
@@ -100,8 +119,8 @@ private[write] final class TaskWriter(
       new KinesisException(
         "KINESIS_WRITE_TIMED_OUT",
         s"PutRecords to stream ${record.entry.stream}$where: row ${record.entry.row} has been refused for " +
-          s"${millis / 1000} s, ${record.tries} times, last with $code: $message. The service has taken ${totals.records} " +
-          s"records of this task; ${sending.heldRecords} are left. Spread the keys, give the stream more shards, " +
+          s"${millis / 1000} s, ${record.tries} times, last with $code: $message. The service has taken ${packing.rows} " +
+          s"rows of this task; ${packing.heldRows} are left. Spread the keys, give the stream more shards, " +
           "or allow more time by maxRetryDuration.",
         cause.orNull
       )

@@ -58,7 +58,10 @@ class AggregatedRecordSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
 
     it("says how long it is before it is written") {
       forAll(some) { records =>
-        records.scanLeft(AggregatedRecord.empty)(_.add(_)).tail.foreach(r => r.bytes shouldBe r.payload.length)
+        records
+          .scanLeft(AggregatedRecord.empty[UserRecord])(_.add(_))
+          .tail
+          .foreach(r => r.bytes shouldBe r.payload.length)
       }
     }
 

@@ -15,26 +15,26 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
   private val limits: Gen[Aggregator.Limits] =
     Gen.zip(Gen.choose(30, 4000), Gen.choose(1, 20)).map((Aggregator.Limits.apply _).tupled)
 
-  private type Step = (Aggregator, Vector[KinesisPut])
+  private type Step = (Aggregator[UserRecord], Vector[KinesisPut[UserRecord]])
 
-  private def addAll(to: Aggregator, records: Iterable[UserRecord]): Step =
-    records.foldLeft((to, Vector.empty[KinesisPut])) { case ((aggregator, puts), record) =>
+  private def addAll(to: Aggregator[UserRecord], records: Iterable[UserRecord]): Step =
+    records.foldLeft((to, Vector.empty[KinesisPut[UserRecord]])) { case ((aggregator, puts), record) =>
       val (next, more) = aggregator.add(record)
       (next, puts ++ more)
     }
 
   private def allPuts(shards: Iterable[Shard], limits: Aggregator.Limits, records: Iterable[UserRecord]) = {
-    val (aggregator, puts) = addAll(Aggregator(shards, limits), records)
+    val (aggregator, puts) = addAll(Aggregator[UserRecord](shards, limits), records)
     puts ++ aggregator.flush._2
   }
 
   /** Where the service puts it. */
-  private def takenBy(put: KinesisPut, shards: Seq[Shard]) = {
+  private def takenBy(put: KinesisPut[UserRecord], shards: Seq[Shard]) = {
     val key = put.explicitHashKey.getOrElse(HashKey.of(put.partitionKey))
     shards.find(_.hashKeys.contains(key))
   }
 
-  private def read(put: KinesisPut, shard: HashKeyRange) = AggregatedRecord.read(put.data) match {
+  private def read(put: KinesisPut[UserRecord], shard: HashKeyRange) = AggregatedRecord.read(put.data) match {
     case all: AggregatedRecord.Aggregated => all.within(shard).map(r => shown(r._1))
     case _                                => Vector(shown(UserRecord(put.data, put.partitionKey, put.explicitHashKey)))
   }
@@ -84,7 +84,8 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
 
   describe("an aggregator") {
     it("puts what is full as soon as it is") {
-      val (_, puts) = addAll(Aggregator(Seq(one), Aggregator.Limits(maxRecords = 3)), (1 to 7).map(keyed(_, 1)))
+      val (_, puts) =
+        addAll(Aggregator[UserRecord](Seq(one), Aggregator.Limits(maxRecords = 3)), (1 to 7).map(keyed(_, 1)))
       puts.map(_.records.size) shouldBe Vector(3, 3)
     }
 
@@ -108,13 +109,14 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     }
 
     it("puts a record by itself that no open shard is known for") {
-      val (aggregator, puts) = addAll(Aggregator(split.filterNot(_ == right)), Seq(keyed(1, 0), keyed(2, HashKey.Last)))
+      val (aggregator, puts) =
+        addAll(Aggregator[UserRecord](split.filterNot(_ == right)), Seq(keyed(1, 0), keyed(2, HashKey.Last)))
       puts.map(p => (p.records.head.hashKey, p.shard)) shouldBe Vector((HashKey.Last, None))
       aggregator.flush._2.map(_.shard) shouldBe Vector(Some(left))
     }
 
     it("knows what waits, and is empty after a flush") {
-      val (waiting, _) = addAll(Aggregator(Seq(one)), Seq(keyed(1, 1), keyed(2, 2)))
+      val (waiting, _) = addAll(Aggregator[UserRecord](Seq(one)), Seq(keyed(1, 1), keyed(2, 2)))
       waiting.pendingBytes shouldBe waiting.flush._2.head.data.length
       waiting.flush._1.pendingBytes shouldBe 0
       waiting.flush._1.flush._2 shouldBe empty
@@ -129,7 +131,7 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
   describe("when the stream is resharded") {
     it("what waits is planned anew: nothing is lost, doubled or in the wrong shard") {
       forAll(shards, shards, limits, some, some) { (before, after, limits, early, late) =>
-        val (old, first)     = addAll(Aggregator(before, limits), early)
+        val (old, first)     = addAll(Aggregator[UserRecord](before, limits), early)
         val (fresh, replans) = old.resharded(after)
         val (last, more)     = addAll(fresh, late)
         val puts             = replans ++ more ++ last.flush._2

@@ -15,7 +15,7 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
 
   test("everything has a default, the stream too, which rows may name") {
     SinkOptions.parse(Map.empty) shouldBe
-      SinkOptions(None, client, ordered = false, BadRecords.Fail, 15.minutes, 32L << 20, 8)
+      SinkOptions(None, client, ordered = false, None, BadRecords.Fail, 15.minutes, 32L << 20, 8)
   }
 
   test("every option reaches its value, whatever Spark adds") {
@@ -23,6 +23,8 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
       "streamName"         -> "events",
       "REGION"             -> "eu-west-1",
       "ordered"            -> "true",
+      "aggregate"          -> "true",
+      "aggregateSize"      -> "200k",
       "badRecords"         -> "skip",
       "maxRetryDuration"   -> "1h",
       "writerBufferSize"   -> "64m",
@@ -34,11 +36,19 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
       Some(StreamRef.ByName("events")),
       client.copy(region = Some("eu-west-1")),
       ordered = true,
+      Some(AggregationOptions(200 << 10)),
       BadRecords.Skip,
       1.hour,
       64L << 20,
       2
     )
+  }
+
+  test("how large an aggregated record may be is told with aggregation, within the service's limits") {
+    problems("aggregateSize" -> "10k").loneElement should include("without 'aggregate'")
+    for (size <- Seq("1000", "2m"))
+      problems("aggregate" -> "true", "aggregateSize" -> size).loneElement should include("from 1k to 1m")
+    SinkOptions.parse(Map("aggregate" -> "true")).aggregation shouldBe Some(AggregationOptions(50 << 10))
   }
 
   test("several streams are for a column to name") {

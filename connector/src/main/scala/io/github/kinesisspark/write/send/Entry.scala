@@ -1,8 +1,8 @@
 package io.github.kinesisspark.write.send
 
 import java.nio.charset.StandardCharsets.UTF_8
-import java.security.MessageDigest
 
+import io.github.kinesisspark.aggregation.Packable
 import io.github.kinesisspark.config.StreamRef
 
 /** Which row of a write it is. A task that runs again gives a row the same name, as long as it computes the same rows in the same order.
@@ -24,18 +24,13 @@ final class Entry(
     val explicitHashKey: Option[BigInt],
     val data: Array[Byte],
     val row: RowId
-) {
+) extends Packable {
 
   /** Bytes as the service counts them: data and key. */
   val size: Int = data.length + partitionKey.getBytes(UTF_8).length
 
   /** What it takes in memory, about. */
   def weight: Long = size.toLong + Entry.Overhead
-
-  /** What decides the shard. */
-  lazy val hashKey: BigInt = explicitHashKey.getOrElse(
-    BigInt(1, MessageDigest.getInstance("MD5").digest(partitionKey.getBytes(UTF_8)))
-  )
 }
 
 object Entry {

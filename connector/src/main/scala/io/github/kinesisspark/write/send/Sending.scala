@@ -117,8 +117,9 @@ final case class Sending(
     answer match {
       case CallAnswer.PerRecord(results) =>
         tooLong(batch, results, state.lanes.spans, now).toLeft {
-          val next = rest.copy(streams = streams.updated(stream, state.answered(batch, results, now, chance)))
-          Step(next.without(takenOf(batch, results)).counted(takenOf(batch, results), throttledOf(results)))
+          val next  = rest.copy(streams = streams.updated(stream, state.answered(batch, results, now, chance)))
+          val taken = takenOf(batch, results)
+          Step(next.without(taken.map(_.entry)).counted(taken.map(_.entry), throttledOf(results)), taken = taken)
         }
       case CallAnswer.Failed(failure, error) =>
         def again(doubtful: Boolean, throttled: Long) =
@@ -141,7 +142,7 @@ final case class Sending(
             (batch.entries, state.limits.afterInvalid(batch.bytes)) match {
               case (Vector(one), _) if state.limits.isProbe(one.size) =>
                 val next = rest.copy(streams = streams.updated(stream, state.rejected(batch))).without(batch.entries)
-                Right(Step(next, Some(tooLarge(one))))
+                Right(Step(next, Some(Rejected(one, tooLarge(one)))))
               case (_, Some(smaller)) if batch.records.sizeIs > 1 =>
                 Right(Step(rest.copy(streams = streams.updated(stream, state.recut(batch, smaller)))))
               case _ => Left(End.Failed(error))
@@ -184,13 +185,19 @@ final case class Sending(
 object Sending {
 
   /** @param bad found only by the service */
-  final case class Step(next: Sending, bad: Option[BadRecord] = None)
+  final case class Step(next: Sending, bad: Option[Rejected] = None, taken: Vector[Taken] = Vector.empty)
+
+  /** A record that will never be taken. */
+  final case class Rejected(entry: Entry, why: BadRecord)
+
+  /** A record that is in its stream. */
+  final case class Taken(entry: Entry, shardId: String)
 
   /** A call to make. */
   final case class Outgoing(call: Long, stream: StreamRef, entries: Vector[Entry])
 
-  private def takenOf(batch: Batch, results: Vector[RecordAnswer]): Vector[Entry] =
-    batch.records.zip(results).collect { case (record, _: RecordAnswer.Taken) => record.entry }
+  private def takenOf(batch: Batch, results: Vector[RecordAnswer]): Vector[Taken] =
+    batch.records.zip(results).collect { case (record, RecordAnswer.Taken(shard)) => Taken(record.entry, shard) }
 
   private def throttledOf(results: Vector[RecordAnswer]): Long =
     results.count { case r: RecordAnswer.Refused => r.isThrottling; case _ => false }.toLong

@@ -133,7 +133,7 @@ class SendingModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
         val answer =
           if (random.nextDouble() < losses) service.putUnheard(entries, now) else service.put(entries, now)
         sending.answered(call, answer, now, random.nextDouble()) match {
-          case Right(step) => sending = step.next; bad ++= step.bad.map(_.row.row)
+          case Right(step) => sending = step.next; bad ++= step.bad.map(_.entry.row.row)
           case Left(end)   => fail(end.toString)
         }
       }

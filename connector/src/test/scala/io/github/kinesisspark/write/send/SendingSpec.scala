@@ -156,7 +156,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       val (first, calls) = sent(holding(Vector(entry(0, "a", 2 << 20), entry(1, "b"))))
       val step           = first.answered(calls.head.call, Failed(CallFailure.Invalid, error), 0, 0.5)
       val found          = step.toOption.value
-      found.bad.value.row.row shouldBe 0
+      found.bad.value.entry.row.row shouldBe 0
       answered(found.next, calls(1), PerRecord(Vector(Taken(shard)))).isEmpty shouldBe true
     }
 

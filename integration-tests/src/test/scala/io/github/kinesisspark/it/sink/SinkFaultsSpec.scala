@@ -95,7 +95,7 @@ final class SinkFaultsSpec extends TestkitSuite {
       underFault(fault(stream, RefuseEntries(1.0), Always)) {
         failureOf(save(rows(10), stream, "maxRetryDuration" -> "1s")) should (
           include("KINESIS_WRITE_TIMED_OUT") and include(stream.name) and include("shardId-000000000000") and
-            include("ProvisionedThroughputExceededException") and include("0 records of this task")
+            include("ProvisionedThroughputExceededException") and include("0 rows of this task")
         )
       }
     }

@@ -28,7 +28,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
   )
 
   /** @return the shard that took it in */
-  private def put(stream: TestStream, put: KinesisPut): String = service
+  private def put(stream: TestStream, put: KinesisPut[UserRecord]): String = service
     .call(_.putRecord { r =>
       r.streamName(stream.name).partitionKey(put.partitionKey).data(SdkBytes.fromByteArray(put.data))
       put.explicitHashKey.foreach(key => r.explicitHashKey(key.toString))
@@ -153,8 +153,8 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
     it("user records are read once and in the order of their keys, if their producer plans anew for each") {
       val stream     = newStream(shards = 1)
       val rows       = new Rows
-      var aggregator = Aggregator(shardsOf(stream), Aggregator.Limits(maxBytes = 1000))
-      def settle(step: (Aggregator, Vector[KinesisPut])): Unit = {
+      var aggregator = Aggregator[UserRecord](shardsOf(stream), Aggregator.Limits(maxBytes = 1000))
+      def settle(step: (Aggregator[UserRecord], Vector[KinesisPut[UserRecord]])): Unit = {
         aggregator = step._1
         step._2.foreach(p => put(stream, p) shouldBe p.shard.get.id)
       }
@@ -213,7 +213,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
 
     it("a producer that learns of it too late puts again what readers leave out: nothing is lost") {
       val stream   = newStream(shards = 1)
-      val outdated = users("u", 100).foldLeft(Aggregator(shardsOf(stream)))(_.add(_)._1)
+      val outdated = users("u", 100).foldLeft(Aggregator[UserRecord](shardsOf(stream)))(_.add(_)._1)
       split(stream)
       val fresh = shardsOf(stream)
       val again = outdated.flush._2.flatMap { p =>
@@ -221,7 +221,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
         p.toPutAgain(fresh.find(_.id == taker).get.hashKeys)
       }
       again should have size 100
-      val anew = again.foldLeft(Aggregator(fresh))(_.add(_)._1)
+      val anew = again.foldLeft(Aggregator[UserRecord](fresh))(_.add(_)._1)
       anew.flush._2.foreach(p => put(stream, p) shouldBe p.shard.get.id)
       val rows = new Rows
       run(stream, rows)(_ => eventually(rows.all.map(shown(_)._1).toSet shouldBe users("u", 100).map(text).toSet))
@@ -269,11 +269,12 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
   /** Puts aggregated records for the stream's shards as they are now; says how many. */
   private def putPacked(stream: TestStream, records: Seq[UserRecord]): Int = {
     val limits       = Aggregator.Limits(maxRecords = 60)
-    val (last, puts) = records.foldLeft((Aggregator(shardsOf(stream), limits), Vector.empty[KinesisPut])) {
-      case ((aggregator, puts), record) =>
-        val (next, more) = aggregator.add(record)
-        (next, puts ++ more)
-    }
+    val (last, puts) =
+      records.foldLeft((Aggregator[UserRecord](shardsOf(stream), limits), Vector.empty[KinesisPut[UserRecord]])) {
+        case ((aggregator, puts), record) =>
+          val (next, more) = aggregator.add(record)
+          (next, puts ++ more)
+      }
     val all = puts ++ last.flush._2
     all.foreach(p => put(stream, p) shouldBe p.shard.get.id)
     all.size
@@ -290,7 +291,8 @@ object Aggregation {
 
   private def md5(bytes: Array[Byte]) = java.security.MessageDigest.getInstance("MD5").digest(bytes)
 
-  private def aggregated(records: Iterable[UserRecord]) = records.foldLeft(AggregatedRecord.empty)(_.add(_)).payload
+  private def aggregated(records: Iterable[UserRecord]) =
+    records.foldLeft(AggregatedRecord.empty[UserRecord])(_.add(_)).payload
 
   private def users(prefix: String, count: Int) =
     (0 until count).map(i => UserRecord(s"$prefix-$i".getBytes, s"key-${i % 20}")).toVector

@@ -1,0 +1,240 @@
+package io.github.kinesisspark.write.pack
+
+import scala.util.Random
+
+import org.scalacheck.Gen
+import org.scalactic.anyvals.PosInt
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.kinesisspark.aggregation.{AggregatedRecord, Aggregator, UserRecords}
+import io.github.kinesisspark.config.StreamRef
+import io.github.kinesisspark.position.{HashKey, HashKeyRange, Shard}
+import io.github.kinesisspark.write.send.{Entry, RowId}
+
+/** Rows packed for a stream that is split and merged all the time, over random sequences of rows, answers in any order, and answers that
+  * get lost. What readers see is held against what was written: this connector's source, and the KCL.
+  */
+class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+  private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
+
+  private def runs(tries: Int)(check: Random => Any) =
+    forAll(seeds, minSuccessful(PosInt.ensuringValid(tries)))(seed => check(new Random(seed)): Unit)
+
+  describe("rows that are packed") {
+    it("are all seen by every reader, whatever happens to the stream, and each is counted once") {
+      runs(150) { random =>
+        val run = new Run(random, ordered = random.nextBoolean(), reshards = true)
+        run.finish()
+        run.seenBySource.distinct.sorted shouldBe run.all
+        run.seenByKcl.distinct.sorted shouldBe run.all
+      }
+    }
+
+    it("are seen once where the stream stays as it is, in fewer records than rows") {
+      runs(50) { random =>
+        val run = new Run(random, ordered = random.nextBoolean(), reshards = false, losses = 0)
+        run.finish()
+        run.seenBySource.sorted shouldBe run.all
+        run.seenByKcl.sorted shouldBe run.all
+        if (run.all.size > 100) run.log.size should be < run.all.size
+      }
+    }
+
+    it("keep the order of each hash key, but for repeats, if asked to") {
+      runs(150) { random =>
+        val run = new Run(random, ordered = true, reshards = true)
+        run.finish()
+        for (seen <- Seq(run.seenBySource, run.seenByKcl))
+          seen.distinct.groupBy(run.hashKeyOf).values.foreach(rows => rows shouldBe rows.sorted)
+      }
+    }
+
+    it("are seen by every reader where the listing is out of date again and again") {
+      runs(100) { random =>
+        val run = new Run(random, ordered = random.nextBoolean(), reshards = true, stale = 0.5)
+        run.finish()
+        run.seenBySource.distinct.sorted shouldBe run.all
+        run.seenByKcl.distinct.sorted shouldBe run.all
+      }
+    }
+
+    it(
+      "are seen by every reader of a service that doesn't heed explicit hash keys; it is given no aggregates for long"
+    ) {
+      runs(50) { random =>
+        val run = new Run(random, ordered = random.nextBoolean(), reshards = false, deaf = true)
+        run.finish()
+        run.seenBySource.distinct.sorted shouldBe run.all
+        run.seenByKcl.distinct.sorted shouldBe run.all
+      }
+    }
+
+    it("are given up where the service will never take their record, and the others go on") {
+      runs(50) { random =>
+        val run = new Run(random, ordered = random.nextBoolean(), reshards = true, rejections = 0.05)
+        run.finish()
+        (run.seenByKcl ++ run.rejected).distinct.sorted shouldBe run.all
+      }
+    }
+  }
+
+  describe("a packer") {
+    it("has one record of each shard under way, if order is to be kept") {
+      val shards = UserRecords.shards.sample.get
+      val last   = (0 until 500).map(entry(_, 50, None)).foldLeft(begin(shards, ordered = true))(_.add(_)._1)
+      val sent   = last.flush._1.underWay.values.map(_.shard.get.id).toVector
+      sent.distinct.size shouldBe sent.size
+    }
+
+    it("packs by the shards as they are now, after a merge that made no row go again") {
+      val left   = Shard("shardId-000000000000", Nil, HashKeyRange(0, HashKey.Last / 2), closed = false)
+      val right  = Shard("shardId-000000000001", Nil, HashKeyRange(HashKey.Last / 2 + 1, HashKey.Last), closed = false)
+      val merged = Shard("shardId-000000000002", Seq(left.id, right.id), HashKeyRange.all, closed = false)
+      val (old, sent) = begin(Vector(left, right), ordered = false).add(entry(0, 1000, None))
+      val parents     = Vector(left, right).map(_.copy(closed = true))
+      val (fresh, _)  = old.relisted(parents :+ merged).taken(sent.head, merged.id)
+      val waiting     = fresh.add(entry(1, 10, Some(0)))._1.add(entry(2, 10, Some(HashKey.Last)))._1
+      waiting.flush._1.underWay.values.map(_.records.size).toVector shouldBe Vector(2)
+    }
+
+    it("asks for the shards only when an answer names another one") {
+      val one             = Shard("shardId-000000000000", Nil, HashKeyRange.all, closed = false)
+      val (packing, sent) = begin(Vector(one), ordered = false).add(entry(0, 1000, None))
+      packing.knows(one.id) shouldBe true
+      packing.knows("shardId-000000000001") shouldBe false
+      packing.taken(sent.head, one.id)._1.rows shouldBe 1
+    }
+  }
+
+  private val limits = Aggregator.Limits(500)
+
+  private def begin(shards: Vector[Shard], ordered: Boolean) = StreamPacking.of(limits, ordered, shards)
+
+  private def entry(row: Int, size: Int, hashKey: Option[BigInt]) = {
+    val data = java.nio.ByteBuffer.allocate(4 + size).putInt(row).array
+    new Entry(StreamRef.ByName("events"), s"key-${row % 50}", hashKey, data, RowId("run", 0, row.toLong))
+  }
+
+  private final class Run(
+      random: Random,
+      ordered: Boolean,
+      reshards: Boolean,
+      losses: Double = 0.1,
+      stale: Double = 0,
+      deaf: Boolean = false,
+      rejections: Double = 0
+  ) {
+    private val rows = Vector.tabulate(1 + random.nextInt(600)) { row =>
+      val hashKey = Option.when(random.nextInt(5) == 0)(BigInt(128, random.self))
+      entry(row, if (random.nextInt(40) == 0) 800 else random.nextInt(60), hashKey)
+    }
+    private var shards   = Vector(Shard(id(0), Nil, HashKeyRange.all, closed = false))
+    private var listings = Vector.empty[Vector[Shard]]
+    (0 until random.nextInt(5)).foreach(_ => split())
+    private var packing  = begin(shards, ordered)
+    private var underWay = Vector.empty[Entry]
+
+    /** Each record with the shard that took it in, in order. */
+    var log      = Vector.empty[(Shard, Entry)]
+    var rejected = Vector.empty[Int]
+
+    val all: Vector[Int]            = rows.indices.toVector
+    def hashKeyOf(row: Int): BigInt = rows(row).hashKey
+    def seenBySource: Vector[Int]   = log.flatMap { case (shard, record) =>
+      AggregatedRecord.read(record.data) match {
+        case all: AggregatedRecord.Aggregated => all.within(shard.hashKeys).map(r => rowOf(r._1.data))
+        case _                                => Vector(rowOf(record.data))
+      }
+    }
+    def seenByKcl: Vector[Int] = log.flatMap { case (shard, record) =>
+      UserRecords.toKcl(record.data, shard.hashKeys).map(r => rowOf(r._1.data))
+    }
+
+    def finish(): Unit = {
+      rows.foreach { row =>
+        settle(packing.add(row))
+        if (random.nextInt(20) == 0) reshard()
+        if (random.nextInt(50) == 0) settle(packing.flush)
+        while (underWay.sizeIs > 8 || (underWay.nonEmpty && random.nextInt(3) == 0)) answer()
+      }
+      while (packing.heldRows > 0) {
+        settle(packing.flush)
+        withClue("rows wait for nothing: ")(underWay should not be empty)
+        log.size should be < 50 * rows.size + 100
+        answer()
+        if (random.nextInt(30) == 0) reshard()
+      }
+      underWay shouldBe empty
+      packing.heldBytes shouldBe 0
+      packing.inLines shouldBe 0
+      packing.rows shouldBe rows.size - rejected.size
+    }
+
+    private def settle(step: StreamPacking.Step): Unit = {
+      packing = step._1
+      underWay ++= step._2
+    }
+
+    private def answer(): Unit = {
+      val record = underWay(random.nextInt(underWay.size))
+      if (random.nextDouble() < losses) take(record): Unit
+      underWay = underWay.filterNot(_ eq record)
+      if (random.nextDouble() < rejections) {
+        rejected ++= packing.underWay(record).records.map(_.row.row.toInt)
+        settle(packing.rejected(record))
+      } else {
+        val shard = take(record)
+        if (!packing.knows(shard)) packing = packing.relisted(listed)
+        settle(packing.taken(record, shard))
+      }
+    }
+
+    private def listed = if (listings.nonEmpty && random.nextDouble() < stale) listings(random.nextInt(listings.size))
+    else shards
+
+    private def take(record: Entry): String = {
+      val hashKey = if (deaf) HashKey.of(record.partitionKey) else record.hashKey
+      val taker   = shards.find(s => !s.closed && s.hashKeys.contains(hashKey)).get
+      log :+= ((taker, record))
+      taker.id
+    }
+
+    private def reshard(): Unit = if (reshards) {
+      listings :+= shards
+      if (random.nextBoolean()) split() else merge()
+    }
+
+    private def split(): Unit = {
+      val open   = shards.filterNot(_.closed)
+      val parent = open(random.nextInt(open.size))
+      val middle = (parent.hashKeys.start + parent.hashKeys.end) / 2
+      if (middle < parent.hashKeys.end)
+        replace(
+          Vector(parent),
+          HashKeyRange(parent.hashKeys.start, middle),
+          HashKeyRange(middle + 1, parent.hashKeys.end)
+        )
+    }
+
+    private def merge(): Unit = {
+      val open = shards.filterNot(_.closed).sortBy(_.hashKeys.start)
+      if (open.size > 1) {
+        val at = random.nextInt(open.size - 1)
+        replace(open.slice(at, at + 2), HashKeyRange(open(at).hashKeys.start, open(at + 1).hashKeys.end))
+      }
+    }
+
+    private def replace(parents: Vector[Shard], ranges: HashKeyRange*): Unit = {
+      val children = ranges.zipWithIndex.map { case (range, i) =>
+        Shard(id(shards.size + i), parents.map(_.id), range, closed = false)
+      }
+      shards = shards.map(s => if (parents.contains(s)) s.copy(closed = true) else s) ++ children
+    }
+
+    private def id(n: Int) = f"shardId-$n%012d"
+
+    private def rowOf(data: Array[Byte]) = java.nio.ByteBuffer.wrap(data).getInt
+  }
+}
