@@ -75,9 +75,21 @@ val forkedTests = Seq(
   Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDFIK")
 )
 
-/** Those that take minutes have a JVM of their own each. */
+/** Suites that take minutes have a JVM of their own each, so that the last one to end isn't alone for long. */
 def suiteGroup(suite: String): String =
-  Seq("conformance", "ReadingSpec", "FanOutFaultsSpec", "soak").find(suite.contains(_)).getOrElse("others")
+  Seq(
+    "conformance",
+    "ReadingSpec",
+    "FanOutFaultsSpec",
+    "soak",
+    "sink",
+    "ExactnessSpec",
+    "ReshardingSpec",
+    "BatchSpec",
+    "AggregationSpec"
+  )
+    .find(suite.contains(_))
+    .getOrElse("others")
 
 // In place of sbt's own restrictions, one of which is a single test JVM at a time.
 Global / concurrentRestrictions := Seq(Tags.limit(Tags.CPU, 2), Tags.limit(Tags.ForkedTestGroup, 3))
@@ -184,7 +196,7 @@ lazy val integrationTests = (project in file("integration-tests"))
     Test / run / outputStrategy := Some(StdoutOutput),
     // Suites mostly wait for queries and servers, so a few JVMs share the work; within one, suite comes after suite.
     Test / parallelExecution := true,
-    Test / testGrouping := {
+    Test / testGrouping      := {
       val run = (Test / forkOptions).value
       (Test / definedTests).value.groupBy(test => suiteGroup(test.name)).toSeq.sortBy(_._1).map { case (name, tests) =>
         Tests.Group(name, tests, Tests.SubProcess(run))

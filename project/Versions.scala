@@ -16,8 +16,8 @@ object Versions {
   val ujson       = "4.3.2"
   // Spark's own, so that tests see one version; it is the compiler's, too.
   val protobuf = "4.33.5"
-  val slf4j       = "2.0.18"
-  val picocli     = "4.7.7"
+  val slf4j    = "2.0.18"
+  val picocli  = "4.7.7"
 
   val scalatest           = "3.2.20"
   val scalacheck          = "1.20.0"
