@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
@@ -106,6 +107,12 @@ def read_all(spark: SparkSession, kinesis: LocalKinesis, stream: str, tmp_path: 
     return [record for batch in read.values() for record in batch]
 
 
+def documented_metrics() -> set[str]:
+    page = Path(__file__).resolve().parents[2] / "docs" / "sink.md"
+    _, _, chapter = page.read_text().partition("## Metrics\n")
+    return {name for row in re.findall(r"^\|([^|]*)\|", chapter, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+
+
 def test_a_batch_arrives_by_data_and_key(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
     rows = spark.range(2_000).selectExpr("concat('value-', id) AS data", "concat('key-', id) AS partitionKey")
     write_batch(rows, kinesis.sink_options("events"))
@@ -131,8 +138,10 @@ def test_a_streaming_query_arrives_with_default_keys_and_shows_its_metrics(
     assert all(key.startswith(f"{query.id}-0-") for _, key in records)
     assert query.lastProgress is not None
     metrics = query.lastProgress.sink.metrics
-    assert set(metrics) == {"records", "userRecords", "bytes", "retried", "throttled", "calls", "skipped"}
+    assert set(metrics) == documented_metrics()
     assert (metrics["records"], metrics["retried"], metrics["skipped"]) == ("500", "0", "0")
+    assert metrics["userRecordsPerRecord"] == "1.0"
+    assert 0 <= float(metrics["meanCallMillis"]) <= float(metrics["slowestCallMillis"]) <= float(metrics["callMillis"])
 
 
 def test_rows_that_share_kinesis_records_come_back_as_rows(

@@ -58,7 +58,7 @@ private[write] final class KinesisDataWriter(rows: RowReader, options: SinkOptio
 
   private def counts = {
     val t = records.totals
-    SinkCounts(t.records, records.rows, t.bytes, t.retried, t.throttled, t.calls, bad.skipped)
+    SinkCounts(t.records, records.rows, t.bytes, t.retried, t.throttled, t.calls, bad.skipped, records.callTimes)
   }
 }
 

@@ -1,6 +1,7 @@
 package io.github.kinesisspark.write
 
 import java.util
+import java.util.Locale
 import java.util.concurrent.atomic.AtomicReference
 
 import scala.jdk.CollectionConverters._
@@ -15,6 +16,7 @@ import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, Cus
   * @param throttled refusals because of a limit, of records or of whole calls' records
   * @param calls     of PutRecords
   * @param skipped   rows that could never be written
+  * @param callTimes of all calls
   */
 final case class SinkCounts(
     records: Long,
@@ -23,7 +25,8 @@ final case class SinkCounts(
     retried: Long,
     throttled: Long,
     calls: Long,
-    skipped: Long
+    skipped: Long,
+    callTimes: CallTimes
 ) {
   def +(other: SinkCounts): SinkCounts = SinkCounts(
     records + other.records,
@@ -32,26 +35,40 @@ final case class SinkCounts(
     retried + other.retried,
     throttled + other.throttled,
     calls + other.calls,
-    skipped + other.skipped
+    skipped + other.skipped,
+    callTimes + other.callTimes
   )
 }
 
 object SinkCounts {
-  val none: SinkCounts = SinkCounts(0, 0, 0, 0, 0, 0, 0)
+  val none: SinkCounts = SinkCounts(0, 0, 0, 0, 0, 0, 0, CallTimes.none)
 }
 
-/** The counts for Spark: in `StreamingQueryProgress.sink.metrics`, as sums over all batches since the query started, and for each batch in the web UI. */
+/** How long calls took, from being sent to their answer.
+  *
+  * @param sum     in ms, of all
+  * @param slowest in ms
+  */
+final case class CallTimes(sum: Long, slowest: Long) {
+  def and(millis: Long): CallTimes   = this + CallTimes(millis, millis)
+  def +(other: CallTimes): CallTimes = CallTimes(sum + other.sum, math.max(slowest, other.slowest))
+}
+
+object CallTimes {
+  val none: CallTimes = CallTimes(0, 0)
+}
+
+/** The counts for Spark: in `StreamingQueryProgress.sink.metrics`, over all batches since the query started, and for each batch in the web UI. */
 private[write] final class SinkMetrics {
-  private val sum = new AtomicReference(SinkCounts.none)
+  private val all = new AtomicReference(SinkCounts.none)
 
-  def add(counts: SinkCounts): Unit = sum.updateAndGet(_ + counts): Unit
+  def add(counts: SinkCounts): Unit = all.updateAndGet(_ + counts): Unit
 
-  def toJava: util.Map[String, String] =
-    SinkMetrics.all.map(metric => metric.name -> metric.value(sum.get).toString).toMap.asJava
+  def toJava: util.Map[String, String] = SinkMetrics.shown(all.get).asJava
 }
 
 private[write] object SinkMetrics {
-  val all: Seq[SinkMetric] =
+  private val each: Seq[SinkMetric] =
     Seq(
       new RecordsMetric,
       new UserRecordsMetric,
@@ -59,30 +76,55 @@ private[write] object SinkMetrics {
       new RetriedMetric,
       new ThrottledMetric,
       new CallsMetric,
-      new SkippedMetric
+      new SkippedMetric,
+      new CallMillisMetric,
+      new SlowestCallMillisMetric
     )
 
-  def supported: Array[CustomMetric] = all.toArray
+  def supported: Array[CustomMetric] = each.toArray
 
-  def ofTask(counts: SinkCounts): Array[CustomTaskMetric] = all.map { metric =>
+  def ofTask(counts: SinkCounts): Array[CustomTaskMetric] = each.map { metric =>
     new CustomTaskMetric {
       override def name(): String = metric.name
       override def value(): Long  = metric.value(counts)
     }: CustomTaskMetric
   }.toArray
+
+  def shown(counts: SinkCounts): Map[String, String] =
+    each.map(metric => metric.name -> metric.value(counts).toString).toMap ++ Map(
+      "meanCallMillis"       -> ratio(counts.callTimes.sum, counts.calls),
+      "userRecordsPerRecord" -> ratio(counts.userRecords, counts.records)
+    )
+
+  private def ratio(of: Long, to: Long) = if (to == 0) "0.0" else "%.1f".formatLocal(Locale.ROOT, of.toDouble / to)
 }
 
 /** One of the counts. Spark's UI makes them anew by class name, so each is a class. */
-sealed abstract class SinkMetric(
+sealed trait SinkMetric extends CustomMetric {
+  def value(counts: SinkCounts): Long
+}
+
+sealed abstract class SinkSum(
     override val name: String,
     override val description: String,
-    val value: SinkCounts => Long
+    of: SinkCounts => Long
 ) extends CustomSumMetric
+    with SinkMetric {
+  override def value(counts: SinkCounts): Long = of(counts)
+}
 
-final class RecordsMetric     extends SinkMetric("records", "records written", _.records)
-final class UserRecordsMetric extends SinkMetric("userRecords", "rows written", _.userRecords)
-final class BytesMetric       extends SinkMetric("bytes", "bytes written, keys included", _.bytes)
-final class RetriedMetric     extends SinkMetric("retried", "records sent again", _.retried)
-final class ThrottledMetric   extends SinkMetric("throttled", "records refused by a limit", _.throttled)
-final class CallsMetric       extends SinkMetric("calls", "PutRecords calls", _.calls)
-final class SkippedMetric     extends SinkMetric("skipped", "bad rows skipped", _.skipped)
+final class RecordsMetric     extends SinkSum("records", "records written", _.records)
+final class UserRecordsMetric extends SinkSum("userRecords", "rows written", _.userRecords)
+final class BytesMetric       extends SinkSum("bytes", "bytes written, keys included", _.bytes)
+final class RetriedMetric     extends SinkSum("retried", "records sent again", _.retried)
+final class ThrottledMetric   extends SinkSum("throttled", "records refused by a limit", _.throttled)
+final class CallsMetric       extends SinkSum("calls", "PutRecords calls", _.calls)
+final class SkippedMetric     extends SinkSum("skipped", "bad rows skipped", _.skipped)
+final class CallMillisMetric  extends SinkSum("callMillis", "time of PutRecords calls (ms)", _.callTimes.sum)
+
+final class SlowestCallMillisMetric extends SinkMetric {
+  override def name(): String                                     = "slowestCallMillis"
+  override def description(): String                              = "slowest PutRecords call (ms)"
+  override def value(counts: SinkCounts): Long                    = counts.callTimes.slowest
+  override def aggregateTaskMetrics(ofTasks: Array[Long]): String = ofTasks.maxOption.getOrElse(0L).toString
+}

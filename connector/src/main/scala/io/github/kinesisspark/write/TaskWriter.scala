@@ -29,12 +29,16 @@ private[write] final class TaskWriter(
 ) extends AutoCloseable {
   import TaskWriter._
 
-  private val answers  = new LinkedBlockingQueue[(Long, CallAnswer)]
+  private val answers  = new LinkedBlockingQueue[Answered]
   private val underWay = mutable.Map.empty[Long, CompletableFuture[CallAnswer]]
   private val began    = System.nanoTime()
   private var sending  = start
+  private var times    = CallTimes.none
 
   def totals: Totals = sending.totals
+
+  /** Of calls that are answered. */
+  def callTimes: CallTimes = times
 
   /** Rows that are written. */
   def rows: Long = packing.rows
@@ -84,9 +88,10 @@ private[write] final class TaskWriter(
     call match {
       case None    => ()
       case Some(c) =>
+        val sent   = now
         val answer = put(c.stream, c.entries)
         underWay(c.call) = answer
-        answer.whenComplete((a, _) => if (a != null) answers.add((c.call, a)): Unit): Unit
+        answer.whenComplete((a, _) => if (a != null) answers.add(Answered(c.call, a, now - sent)): Unit): Unit
         advance(flush)
     }
   }
@@ -98,9 +103,10 @@ private[write] final class TaskWriter(
       takeAnswers()
   }
 
-  private def accept(answer: (Long, CallAnswer)): Unit = {
-    underWay -= answer._1
-    sending.answered(answer._1, answer._2, now, chance()) match {
+  private def accept(answered: Answered): Unit = {
+    underWay -= answered.call
+    times = times.and(answered.millis)
+    sending.answered(answered.call, answered.answer, now, chance()) match {
       case Right(step) =>
         sending = step.next
         step.bad.foreach { rejected =>
@@ -130,6 +136,8 @@ private[write] final class TaskWriter(
 }
 
 private object TaskWriter {
+
+  private final case class Answered(call: Long, answer: CallAnswer, millis: Long)
 
   // A killed task must not wait for an answer to notice it.
   private val LongestWait = 500L
