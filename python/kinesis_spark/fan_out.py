@@ -24,6 +24,9 @@ from kinesis_spark.errors import InvalidOptionError
 
 Registration = Literal["lazy", "eager", "none"]
 
+# GetRecords of a shard in a second, from all who poll it.
+_MOST_CALLS = 5
+
 _CONSUMER_NAME = re.compile(r"[\w.-]{1,128}", re.ASCII)
 _CONSUMER_ARN = re.compile(
     r"(?P<stream>arn:[\w-]+:kinesis:[a-z0-9-]+:\d{12}:stream/(?P<name>[\w.-]{1,128}))/consumer/[\w.-]{1,128}:\d+",
@@ -36,9 +39,23 @@ class Polling:
     """GetRecords, which shares 2 MB/s and 5 calls/s of each shard with every other poller of it.
 
     https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html
+
+    Attributes:
+        calls_per_second: how many calls a shard with records gets at most, from 1 to 5. Less leaves room for others who
+            poll the same stream.
+
+    Raises:
+        InvalidOptionError: for a number that can't be right.
     """
 
     word: ClassVar[str] = "polling"
+
+    calls_per_second: int = option("polling.callsPerSecond", default=5)
+
+    def __post_init__(self) -> None:
+        require_count("calls_per_second", self.calls_per_second)
+        fits = self.calls_per_second <= _MOST_CALLS
+        require(fits, "calls_per_second", self.calls_per_second, f"at most {_MOST_CALLS}, as the service takes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,9 @@ def handed(publisher: Polling | EnhancedFanOut, **more: Any) -> dict[str, str]: 
 
 def test_polling_is_nothing_to_say() -> None:
     assert handed(Polling()) == {"streamName": "orders"}
+    with pytest.raises(InvalidOptionError, match="calls_per_second"):
+        Polling(calls_per_second=6)
+    assert handed(Polling(calls_per_second=2)) == {"streamName": "orders", "polling.callsPerSecond": "2"}
 
 
 def test_a_name_is_all_that_is_needed() -> None:

@@ -30,7 +30,7 @@ from kinesis_spark import (
 )
 from kinesis_spark._declare import OptionSpec, groups, specs
 
-CLASSES = (KinesisOptions, EnhancedFanOut, ProfileCredentials, StaticCredentials, ProviderClass, AssumedRole)
+CLASSES = (KinesisOptions, Polling, EnhancedFanOut, ProfileCredentials, StaticCredentials, ProviderClass, AssumedRole)
 SINK_CLASSES = (KinesisSinkOptions, ProfileCredentials, StaticCredentials, ProviderClass, AssumedRole)
 PER_STREAM = (StreamOptions, AssumedRole)
 

@@ -170,6 +170,16 @@ object KinesisOptions {
         "order, where there are fewer shards. A batch read has a task for each shard, and with more parts of the same time."
   )
 
+  val callsPerSecond: Opt[Int] = option(
+    "polling.callsPerSecond",
+    "count",
+    OptionValue.countUpTo(5),
+    default = Some("5"),
+    doc = "How many GetRecords calls a second a shard with records gets at most, from 1 to 5. The service takes 5, from all who " +
+      "poll the shard together: give less where others poll the stream, too. An idle shard gets one, or less where an " +
+      "executor has more than 400 of them."
+  )
+
   // The least that holds one full answer of GetRecords (10 MB) with room for the next one to arrive.
   val readerBufferSize: Opt[Long] = option(
     "readerBufferSize",
@@ -435,6 +445,7 @@ object KinesisOptions {
     maxShardSkew,
     shardDiscoveryInterval,
     minPartitions,
+    callsPerSecond,
     readerBufferSize,
     profile,
     accessKeyId,

@@ -55,6 +55,8 @@ object OptionValue {
   /** One or more, as far as an Int goes. */
   val smallCount: Parser[Int] = count(_).filterOrElse(_ <= Int.MaxValue, s"at most ${Int.MaxValue}").map(_.toInt)
 
+  def countUpTo(most: Int): Parser[Int] = smallCount(_).filterOrElse(_ <= most, s"a whole number from 1 to $most")
+
   /** A whole number of none or more. */
   val countOrZero: Parser[Int] = value => value.toIntOption.filter(_ >= 0).toRight("a whole number, 0 or more")
 

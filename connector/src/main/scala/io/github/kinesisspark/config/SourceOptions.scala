@@ -16,6 +16,7 @@ import scala.concurrent.duration.FiniteDuration
   * @param deaggregate            whether the KPL's aggregated records are taken apart
   * @param shardDiscoveryInterval how often each stream's shards are listed
   * @param minPartitions          tasks of a batch to aim at, even if shards must be shared by several
+  * @param callsPerSecond         GetRecords calls of a shard, at most
   * @param readerBufferSize       bytes that readers of one executor and query may hold
   */
 final case class SourceOptions(
@@ -27,6 +28,7 @@ final case class SourceOptions(
     admission: AdmissionOptions,
     shardDiscoveryInterval: FiniteDuration,
     minPartitions: Int,
+    callsPerSecond: Int,
     readerBufferSize: Long
 ) extends Serializable
 

@@ -51,8 +51,18 @@ private[config] object SourceOptionsParser {
       val discovery = general.value(shardDiscoveryInterval)
       val buffer    = general.value(readerBufferSize)
       val tasks     = general.value(minPartitions)
-      for (c <- client; p <- publisher; a <- admitted; l <- loss; u <- apart; d <- discovery; t <- tasks; b <- buffer)
-        yield SourceOptions(perStream, c, p, l, u, a, d, t, b)
+      val calls     = general.value(callsPerSecond)
+      for {
+        c <- client
+        p <- publisher
+        a <- admitted
+        l <- loss
+        u <- apart
+        d <- discovery
+        t <- tasks
+        n <- calls
+        b <- buffer
+      } yield SourceOptions(perStream, c, p, l, u, a, d, t, n, b)
     }
 
     def consumerOptions(): Option[ConsumerOptions] = {

@@ -45,6 +45,7 @@ final class KinesisBatch(options: SourceOptions, columns: StructType, filter: Ro
       source = UUID.randomUUID().toString,
       streams = snapshot.streams,
       bufferBytes = options.readerBufferSize,
+      callsPerSecond = options.callsPerSecond,
       failOnDataLoss = options.failOnDataLoss,
       batch = Some(if (parts.isEmpty) Publication.Polling else Publishing.ofBatch(options))
     ),

@@ -44,6 +44,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       source = UUID.randomUUID().toString,
       streams = catalog.streams.map(s => s.arn -> s.access).toMap,
       bufferBytes = options.readerBufferSize,
+      callsPerSecond = options.callsPerSecond,
       failOnDataLoss = options.failOnDataLoss
     ),
     publishing,

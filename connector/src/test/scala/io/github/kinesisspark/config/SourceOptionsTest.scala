@@ -58,6 +58,7 @@ class SourceOptionsTest extends AnyFunSuite {
         AdmissionOptions(None, None, None, 15.minutes, Some(10.seconds)),
         shardDiscoveryInterval = 10.seconds,
         minPartitions = 1,
+        callsPerSecond = 5,
         readerBufferSize = 256L << 20
       )
     )
@@ -79,6 +80,7 @@ class SourceOptionsTest extends AnyFunSuite {
       "maxShardSkew"           -> "1m",
       "shardDiscoveryInterval" -> "1s",
       "minPartitions"          -> "8",
+      "polling.callsPerSecond" -> "2",
       "readerBufferSize"       -> "16m"
     )
     assert(
@@ -98,6 +100,7 @@ class SourceOptionsTest extends AnyFunSuite {
         AdmissionOptions(Some(1000), Some(64L << 20), Some(10), 30.seconds, Some(1.minute)),
         1.second,
         8,
+        2,
         16L << 20
       )
     )
@@ -318,6 +321,8 @@ class SourceOptionsTest extends AnyFunSuite {
     assertTells(problem("maxRecordsPerTrigger" -> "many"), "a whole number greater than 0", "'many'")
     assertTells(problem("maxRecordsPerTrigger" -> "-5"), "greater than 0", "'-5'")
     assertTells(problem("maxBytesPerTrigger" -> "64x"), "a size", "'64x'")
+    assertTells(problem("polling.callsPerSecond" -> "6"), "from 1 to 5", "'6'")
+    assertTells(problem("polling.callsPerSecond" -> "0"), "greater than 0", "'0'")
     assertTells(problem("readerBufferSize" -> "1m"), "at least 16m", "'1m'")
     assertTells(problem("shardDiscoveryInterval" -> "0"), "at least 100 milliseconds")
     assertTells(problem("failOnDataLoss" -> "maybe"), "true or false")

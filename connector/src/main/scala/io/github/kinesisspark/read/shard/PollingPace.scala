@@ -5,22 +5,30 @@ import scala.concurrent.duration._
 /** When the next GetRecords of a shard is due, told from how the last ones went.
   *
   * The service takes 5 calls a second per shard, from all its pollers together. While there is something to read we use
-  * them all; a shard that stays empty is asked less and less often; a refusal doubles the pause, with full jitter, because
-  * whoever else polls the shard is refused as well.
+  * as many as we may; a shard that stays empty is asked less and less often; a refusal doubles the pause, with full jitter,
+  * because whoever else polls the shard is refused as well.
   *
+  * @param busy        the least interval
   * @param interval    from the start of one call to the start of the next
   * @param setbacks    calls that failed in a row
   * @param failedSince when the first of them failed, if it was other than throttling, by `System.nanoTime`
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html GetRecords, limits]]
   */
-final case class PollingPace(interval: FiniteDuration, setbacks: Int, failedSince: Option[Long]) {
+final case class PollingPace private (
+    busy: FiniteDuration,
+    interval: FiniteDuration,
+    setbacks: Int,
+    failedSince: Option[Long]
+) {
   import PollingPace._
 
-  def afterRecords: PollingPace = start
+  def afterRecords: PollingPace = PollingPace(busy, busy, 0, None)
 
-  /** @param behind the service says there is more to come, though this answer was empty */
-  def afterEmpty(behind: Boolean): PollingPace =
-    if (behind) start else PollingPace(slower(interval), 0, None)
+  /** @param behind  the service says there is more to come, though this answer was empty
+    * @param readers that share the executor's cores
+    */
+  def afterEmpty(behind: Boolean, readers: Int): PollingPace =
+    if (behind) afterRecords else PollingPace(busy, (interval * 3 / 2).min(idle(readers).max(busy)), 0, None)
 
   def afterThrottling(random: Double): PollingPace = setback(random).copy(failedSince = None)
 
@@ -32,22 +40,23 @@ final case class PollingPace(interval: FiniteDuration, setbacks: Int, failedSinc
 
   private def setback(random: Double) = {
     val most = (FirstPause * (1L << setbacks.min(10))).min(LongestPause)
-    PollingPace(Busy + (most.toNanos * random).toLong.nanos, setbacks + 1, failedSince)
+    copy(interval = busy + (most.toNanos * random).toLong.nanos, setbacks = setbacks + 1)
   }
-
-  private def slower(d: FiniteDuration) = (d * 3 / 2).min(Idle)
 }
 
 object PollingPace {
 
-  /** A little under five a second: the service counts by its clock, not ours. */
-  val Busy: FiniteDuration = 210.millis
-
-  /** How often a shard is asked that has had nothing for a while. */
-  val Idle: FiniteDuration = 1.second
+  /** How often a shard is asked that has had nothing for a while: once a second; with more than 400 readers in an executor seldomer, so that
+    * their calls, which cost about half a millisecond of a core each, come to 400 a second; with many more, every five seconds.
+    */
+  def idle(readers: Int): FiniteDuration = (readers * 2500L).micros.max(1.second).min(5.seconds)
 
   private val FirstPause   = 250.millis
   private val LongestPause = 5.seconds
 
-  val start: PollingPace = PollingPace(Busy, 0, None)
+  /** @param callsPerSecond the most; in fact a little less, because the service counts by its clock, not ours */
+  def of(callsPerSecond: Int): PollingPace = {
+    val busy = 1050.millis / callsPerSecond.toLong
+    PollingPace(busy, busy, 0, None)
+  }
 }

@@ -1,6 +1,7 @@
 package io.github.kinesisspark.read.shard
 
 import java.util.concurrent.{CompletableFuture, ScheduledExecutorService, ThreadLocalRandom, TimeUnit}
+import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.concurrent.duration._
 
@@ -24,13 +25,19 @@ import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
   *               '------- throttled, failed for a while, iterator expired: again at the same position'
   * }}}
   *
-  * @param start of the first call, by `System.nanoTime`
+  * @param start    of the first call, by `System.nanoTime`
+  * @param atFirst  the pace of the first calls
+  * @param readers  that poll in this executor for the same query now
+  * @param whenClosed is called once
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html GetRecords]]
   */
 final class PollingRecordPublisher(
     shard: ShardKey,
     from: ShardPosition,
     start: Long,
+    atFirst: PollingPace,
+    readers: () => Int,
+    whenClosed: () => Unit,
     client: KinesisAsyncClient,
     worker: ScheduledExecutorService,
     memory: MemoryBudget,
@@ -38,18 +45,20 @@ final class PollingRecordPublisher(
 ) extends RecordPublisher {
   private val log = LoggerFactory.getLogger(classOf[PollingRecordPublisher])
 
-  @volatile private var closed = false
-  private var position         = from
-  private var iterator         = Option.empty[String]
-  private var pace             = PollingPace.start
-  private var lastCall         = Option.empty[Long]
+  private val over     = new AtomicBoolean
+  private var position = from
+  private var iterator = Option.empty[String]
+  private var pace     = atFirst
+  private var lastCall = Option.empty[Long]
 
   override def request(): Unit = if (!closed) {
     val due = lastCall.fold(start)(_ + pace.interval.toNanos) - System.nanoTime()
     if (due <= 0) takeMemory() else worker.schedule((() => takeMemory()): Runnable, due, TimeUnit.NANOSECONDS): Unit
   }
 
-  override def close(): Unit = closed = true
+  override def close(): Unit = if (over.compareAndSet(false, true)) whenClosed()
+
+  private def closed = over.get
 
   private def takeMemory(): Unit =
     if (!closed) memory.take(LargestAnswer)(() => worker.execute(() => call()))
@@ -74,7 +83,7 @@ final class PollingRecordPublisher(
     val records = KinesisRecord.after(position, answer.records)
     val behind  = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
     iterator = Option(answer.nextShardIterator)
-    pace = if (records.nonEmpty) pace.afterRecords else pace.afterEmpty(behind > 0)
+    pace = if (records.nonEmpty) pace.afterRecords else pace.afterEmpty(behind > 0, readers())
     position =
       if (iterator.isEmpty) ShardEnd
       else records.lastOption.fold(position)(r => AfterSequenceNumber(r.sequenceNumber))
@@ -126,7 +135,7 @@ final class PollingRecordPublisher(
         )
         request()
       case fatal =>
-        closed = true
+        close()
         sink.fail(KinesisFault.exception(action, shard.toString, fatal, attempts = pace.setbacks + 1))
     }
   }

@@ -8,6 +8,7 @@ import io.github.kinesisspark.position.StreamArn
   *
   * @param source         one source of one query run; a restarted query is another
   * @param bufferBytes    memory for records in one executor
+  * @param callsPerSecond GetRecords of a shard, at most
   * @param failOnDataLoss whether records that are gone before they were read fail the query
   * @param batch          of a batch read, how its tasks read: it has no readers that live longer
   */
@@ -15,6 +16,7 @@ final case class ReaderConfig(
     source: String,
     streams: Map[StreamArn, StreamAccess],
     bufferBytes: Long,
+    callsPerSecond: Int,
     failOnDataLoss: Boolean,
     batch: Option[Publication] = None
 )

@@ -28,7 +28,8 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
   private val delivered     = new AtomicReference(UserRecordCount.none)
   private val telemetry     = new FanOutTelemetry
   private val starts        = StartSchedule.ofReaders
-  private val pollers       = new PollingPublishers(lease(_, ClientKind.Calls).client, worker, memory, Some(starts))
+  private val pollers       =
+    new PollingPublishers(lease(_, ClientKind.Calls).client, worker, memory, Some(starts), config.callsPerSecond)
 
   /** What one reader may hold, in bytes: an even share. */
   @volatile private var share = config.bufferBytes
@@ -121,8 +122,15 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
       ShardPosition.encode(range.start),
       ShardPosition.encode(range.end)
     )
-    val calls         = newLease(range.shard.stream, ClientKind.Calls)
-    val polling       = new PollingPublishers(_ => calls.client, worker, MemoryBudget.unbounded, starts = None)
+    val calls   = newLease(range.shard.stream, ClientKind.Calls)
+    val polling =
+      new PollingPublishers(
+        _ => calls.client,
+        worker,
+        MemoryBudget.unbounded,
+        starts = None,
+        config.callsPerSecond
+      )
     val subscriptions = config.batch.collect { case fanOut: Publication.FanOut =>
       fanOut -> newLease(range.shard.stream, ClientKind.Subscriptions)
     }

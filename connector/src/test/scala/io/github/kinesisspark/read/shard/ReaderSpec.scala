@@ -311,39 +311,49 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
   }
 
   describe("the polling pace") {
-    import PollingPace._
+    val atFirst = PollingPace.of(5)
 
-    it("is at most five calls a second, and no slower than one a second without setbacks") {
-      forAll(Gen.listOf(Gen.oneOf(0, 1, 2))) { steps =>
-        val pace = steps.foldLeft(start) {
+    it("is at most what was asked for, and no slower than one a second without setbacks") {
+      forAll(Gen.choose(1, 5), Gen.listOf(Gen.oneOf(0, 1, 2))) { (most, steps) =>
+        val pace = steps.foldLeft(PollingPace.of(most)) {
           case (p, 0) => p.afterRecords
-          case (p, 1) => p.afterEmpty(behind = true)
-          case (p, _) => p.afterEmpty(behind = false)
+          case (p, 1) => p.afterEmpty(behind = true, readers = 400)
+          case (p, _) => p.afterEmpty(behind = false, readers = 400)
         }
-        pace.interval should (be >= 200.millis and be <= 1.second)
+        pace.interval should (be >= 1.second / most.toLong and be <= 1050.millis)
       }
     }
 
     it("slows down on an empty shard and is back at full speed with the first record") {
-      val idle = Iterator.iterate(start)(_.afterEmpty(behind = false)).drop(10).next()
-      idle.interval shouldBe Idle
-      idle.afterRecords.interval shouldBe Busy
+      val idle = Iterator.iterate(atFirst)(_.afterEmpty(behind = false, readers = 1)).drop(10).next()
+      idle.interval shouldBe 1.second
+      idle.afterRecords.interval shouldBe 210.millis
     }
 
     it("does not take an empty answer for an idle shard while the service says there is more") {
-      start.afterEmpty(behind = true).interval shouldBe Busy
+      atFirst.afterEmpty(behind = true, readers = 1).interval shouldBe 210.millis
+    }
+
+    it(
+      "comes to 400 calls a second of an executor's idle shards, unless they would have to wait for over five seconds"
+    ) {
+      forAll(Gen.choose(400, 2000)) { readers =>
+        val idle = Iterator.iterate(atFirst)(_.afterEmpty(behind = false, readers)).drop(20).next()
+        (readers.seconds / idle.interval).toInt should (be >= 399 and be <= 401)
+      }
+      Iterator.iterate(atFirst)(_.afterEmpty(behind = false, 10000)).drop(20).next().interval shouldBe 5.seconds
     }
 
     it("backs off with jitter when throttled, never beyond five seconds, and never gives up") {
       forAll(Gen.choose(1, 200), Gen.choose(0.0, 1.0)) { (times, random) =>
-        val pace = (1 to times).foldLeft(start)((p, _) => p.afterThrottling(random))
-        pace.interval should (be >= Busy and be <= Busy + 5.seconds)
+        val pace = (1 to times).foldLeft(atFirst)((p, _) => p.afterThrottling(random))
+        pace.interval should (be >= 210.millis and be <= 210.millis + 5.seconds)
         pace.failingFor(Long.MaxValue) shouldBe Duration.Zero
       }
     }
 
     it("remembers how long failures other than throttling have lasted, until one call succeeds") {
-      val failing = start.afterFailure(0.5, 100).afterFailure(0.5, 5000)
+      val failing = atFirst.afterFailure(0.5, 100).afterFailure(0.5, 5000)
       failing.failingFor(5100) shouldBe 5000.nanos
       failing.afterRecords.failingFor(9000) shouldBe Duration.Zero
     }
