@@ -23,14 +23,14 @@ WHEEL         := dist/kinesis_spark-$(VERSION)-py3-none-any.whl
 SCALA_SOURCES  := build.sbt $(wildcard project/*.scala project/*.sbt project/build.properties) \
                   $(shell find connector/src/main testkit/src/main -type f)
 PYTHON_SOURCES := python/pyproject.toml python/hatch_build.py python/README.md $(shell find python/kinesis_spark -name '*.py' -o -name py.typed)
-PYTHON_CODE    := python examples integration-tests/servers
+PYTHON_CODE    := python examples integration-tests/servers benchmarks
 
 # Each is taken up by mypy as a program of its own.
-MYPY_ROOTS := python examples integration-tests/servers
+MYPY_ROOTS := python examples integration-tests/servers benchmarks
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup package test soak-efo lint format demo readme clean lint-python type-python pytest
+.PHONY: help setup package test soak-efo lint format demo bench-latency readme clean lint-python type-python pytest
 
 help: ## list these commands
 	@echo "kinesis-spark $(VERSION), for Spark $(SPARK)"
@@ -88,6 +88,12 @@ format: $(VENV)/.installed ## bring Scala and Python into form
 
 demo: $(VENV)/.wheel ## a query killed on the way counts real events exactly; SERVER=kinesis-local on that server
 	$(BIN)/python examples/demo/demo.py --server $(SERVER)
+
+SECONDS_EACH ?= 60
+
+bench-latency: $(VENV)/.installed ## latency by polling and fan-out beside the bare SDK: JSON lines, and docs/latency.png
+	./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.latency.Latency $(SECONDS_EACH) $(CURDIR)/benchmarks/target/latency.jsonl"
+	$(BIN)/python benchmarks/plot_latency.py benchmarks/target/latency.jsonl docs/latency.png
 
 readme: $(VENV)/.wheel ## write the options table into README.md anew
 	$(BIN)/python python/tools/options_table.py

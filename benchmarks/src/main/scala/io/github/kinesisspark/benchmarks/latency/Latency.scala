@@ -1,0 +1,161 @@
+package io.github.kinesisspark.benchmarks.latency
+
+import java.net.URI
+import java.nio.file.{Files, Path}
+
+import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
+import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, StaticCredentialsProvider}
+import software.amazon.awssdk.regions.Region
+import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+
+import io.github.kinesisspark.benchmarks.ServerProcess
+
+/** From the call that puts a record to the program that gets it: 200 records a second over four shards, steadily and in bursts, read by
+  * polling and by fan-out, each by the bare SDK and by queries. The embedded server has a JVM of its own; producer, SDK readers and Spark
+  * (`local[2]`) share one, and so one clock. Each reads a stream of its own, for a while to warm up and then for the while that counts.
+  *
+  * Beside them: how long a batch of Spark's rate source takes, which has nothing to read and nothing to wait for.
+  *
+  * {{{ ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.latency.Latency 30 latency.jsonl" }}}, and after that, for some only, `raw`, `micro-batch` or `real-time`
+  */
+object Latency {
+  private val Shards = 4
+  private val Warmup = 15.seconds
+
+  def main(args: Array[String]): Unit = {
+    val (time, file) = (args(0).toInt.seconds, Path.of(args(1)))
+    val ways         = Way.all.filter(way => args.drop(2).isEmpty || args.drop(2).contains(way.name))
+    val names        = for (load <- Load.both; way <- ways) yield streamOf(load, way)
+    val server       = new ServerProcess(names.map(_ -> Shards).toMap)
+    val client       = clientOf(server)
+    val spark        = SparkSession
+      .builder()
+      .master("local[2]")
+      .config("spark.ui.enabled", "false")
+      .config("spark.log.level", "ERROR")
+      .getOrCreate()
+    try {
+      val measured = for (load <- Load.both; way <- ways) yield {
+        val line = measure(spark, server, client, load, way, time)
+        println(ujson.write(ujson.Obj.from(line.obj.filter(_._1 != "cdf_ms"))))
+        ujson.write(line)
+      }
+      println(floor(spark, time))
+      Files.write(file, measured.asJava): Unit
+    } finally {
+      spark.stop()
+      client.close()
+      server.close()
+    }
+  }
+
+  private sealed abstract class Way(val name: String, val publisher: String)
+  private object Way {
+    case object RawPolling      extends Way("raw", "polling")
+    case object MicroPolling    extends Way("micro-batch", "polling")
+    case object RealTimePolling extends Way("real-time", "polling")
+    case object RawFanOut       extends Way("raw", "efo")
+    case object MicroFanOut     extends Way("micro-batch", "efo")
+    case object RealTimeFanOut  extends Way("real-time", "efo")
+
+    val all: Seq[Way] = Seq(RawPolling, MicroPolling, RealTimePolling, RawFanOut, MicroFanOut, RealTimeFanOut)
+  }
+
+  private def streamOf(load: Load, way: Way) = s"${load.name}-${way.name}-${way.publisher}"
+
+  private def measure(
+      spark: SparkSession,
+      server: ServerProcess,
+      client: KinesisAsyncClient,
+      load: Load,
+      way: Way,
+      time: FiniteDuration
+  ): ujson.Obj = {
+    val stream = streamOf(load, way)
+    Samples.begin()
+    val reader    = read(spark, server, client, way, stream)
+    val producer  = new Producer(client, stream, load)
+    val quantiles =
+      try {
+        Thread.sleep(Warmup.toMillis)
+        val from = System.nanoTime()
+        Thread.sleep(time.toMillis)
+        val until = System.nanoTime()
+        producer.close()
+        Thread.sleep(2.seconds.toMillis)
+        Samples.between(from, until)
+      } finally {
+        producer.close()
+        reader.close()
+      }
+    val expected = time / load.every * load.records
+    ujson.Obj(
+      "benchmark" -> "latency",
+      "load"      -> load.name,
+      "publisher" -> way.publisher,
+      "way"       -> way.name,
+      "records"   -> quantiles.count,
+      "expected"  -> expected.toInt,
+      "p50_ms"    -> rounded(quantiles.at(0.5)),
+      "p99_ms"    -> rounded(quantiles.at(0.99)),
+      "p999_ms"   -> rounded(quantiles.at(0.999)),
+      "max_ms"    -> rounded(quantiles.at(1)),
+      "cdf_ms"    -> (0 to 1000).map(n => rounded(quantiles.at(n / 1000.0)))
+    )
+  }
+
+  private def read(
+      spark: SparkSession,
+      server: ServerProcess,
+      client: KinesisAsyncClient,
+      way: Way,
+      stream: String
+  ): AutoCloseable = {
+    def query(trigger: Trigger): AutoCloseable = {
+      val started = Queries.kinesis(spark, options(server, way, stream), trigger)
+      () => started.stop()
+    }
+    way match {
+      case Way.RawPolling                           => Raw.polling(client, stream)
+      case Way.RawFanOut                            => Raw.subscriber(client, stream)
+      case Way.MicroPolling | Way.MicroFanOut       => query(Trigger.ProcessingTime(0))
+      case Way.RealTimePolling | Way.RealTimeFanOut => query(Trigger.RealTime("5 seconds"))
+    }
+  }
+
+  private def options(server: ServerProcess, way: Way, stream: String) = server.options ++ Map(
+    "streamName"       -> stream,
+    "startingPosition" -> "TRIM_HORIZON",
+    "recordPublisher"  -> way.publisher,
+    "efo.consumerName" -> "query"
+  )
+
+  private def floor(spark: SparkSession, time: FiniteDuration): String = {
+    val query: StreamingQuery = Queries.nothingToRead(spark)
+    Thread.sleep(Warmup.toMillis + time.toMillis)
+    query.stop()
+    val batches = query.recentProgress.map(_.durationMs.get("triggerExecution").toDouble).sorted
+    val of      = Quantiles(batches)
+    ujson.write(
+      ujson.Obj(
+        "benchmark" -> "latency",
+        "way"       -> "a batch of Spark's rate source",
+        "batches"   -> of.count,
+        "p50_ms"    -> of.at(0.5),
+        "p99_ms"    -> of.at(0.99)
+      )
+    )
+  }
+
+  private def rounded(millis: Double) = math.round(millis * 100) / 100.0
+
+  private def clientOf(server: ServerProcess): KinesisAsyncClient = KinesisAsyncClient.builder
+    .region(Region.of(server.options("region")))
+    .endpointOverride(URI.create(server.options("endpoint")))
+    .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("test", "test")))
+    .build
+}
