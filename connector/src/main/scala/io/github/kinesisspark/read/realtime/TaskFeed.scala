@@ -36,11 +36,11 @@ private[realtime] final class TaskFeed(
 ) extends AutoCloseable {
   import TaskFeed._
 
-  private val line       = new LinkedBlockingQueue[InLine]
-  private val all        = mutable.LinkedHashMap.empty[ShardKey, InLine]
-  private var succession = Succession(ended)
-  private var current    = Option.empty[InLine]
-  private var turn       = 0
+  private val line         = new LinkedBlockingQueue[InLine]
+  private val all          = mutable.LinkedHashMap.empty[ShardKey, InLine]
+  private var succession   = Succession(ended)
+  private var current      = Option.empty[InLine]
+  private var turn         = 0
   private var last: InLine = _
 
   shards.foreach { case (shard, from) => begin(shard, from, child = None) }

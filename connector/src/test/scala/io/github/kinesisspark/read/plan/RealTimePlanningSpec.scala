@@ -14,7 +14,8 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
   private def executor(n: Int) = ExecutorId(s"host-$n", s"$n")
   private def after(n: Long)   = AfterSequenceNumber(number(n))
 
-  private def shardOf(n: Int, parents: Int*) = Shard(shardId(n), parents.map(shardId), HashKeyRange(n, n), closed = false)
+  private def shardOf(n: Int, parents: Int*) =
+    Shard(shardId(n), parents.map(shardId), HashKeyRange(n, n), closed = false)
 
   describe("tasks of a real-time batch") {
     val placed = for {
@@ -79,7 +80,7 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
   }
 
   describe("the offset after a real-time batch") {
-    val created                    = 1000L
+    val created                           = 1000L
     def at(shards: (Int, ShardProgress)*) =
       KinesisOffset(Map(stream -> StreamOffset(created, shards.map { case (n, p) => shardId(n) -> p })))
     def frontier(start: KinesisOffset, listed: Shard*) =
@@ -104,8 +105,9 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
 
     it("is one that the next planning goes on from, without the parents") {
       val start = at(0 -> ShardProgress(after(5)))
-      val end   = frontier(start, shardOf(0)).end(Map(shard(0) -> ShardEnd, shard(1) -> after(7)), Set(shard(1), shard(2)))
-      val next  = frontier(end, shardOf(0), shardOf(1, 0), shardOf(2, 0))
+      val end   =
+        frontier(start, shardOf(0)).end(Map(shard(0) -> ShardEnd, shard(1) -> after(7)), Set(shard(1), shard(2)))
+      val next = frontier(end, shardOf(0), shardOf(1, 0), shardOf(2, 0))
       next.reading shouldBe Map(shard(1) -> after(7), shard(2) -> TrimHorizon)
       next.lost shouldBe empty
       next.end(Map.empty) shouldBe at(1 -> ShardProgress(after(7)), 2 -> ShardProgress(TrimHorizon))

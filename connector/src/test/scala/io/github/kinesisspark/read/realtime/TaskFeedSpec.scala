@@ -17,7 +17,7 @@ import io.github.kinesisspark.read.{RecordRows, SourceSchema}
 import io.github.kinesisspark.read.shard._
 
 class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually with TimeLimits {
-  private def after(n: Long)                                                      = AfterSequenceNumber(number(n))
+  private def after(n: Long)                                                  = AfterSequenceNumber(number(n))
   private def record(n: Long, text: String, data: Option[Array[Byte]] = None) =
     new KinesisRecord(number(n), "key", data.getOrElse(text.getBytes), 1000 + n)
   private def shardOf(n: Int, parents: Int*) = Shard(shardId(n), parents.map(shardId), HashKeyRange.all, closed = false)
