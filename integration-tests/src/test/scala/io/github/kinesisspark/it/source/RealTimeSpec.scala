@@ -1,6 +1,7 @@
 package io.github.kinesisspark.it.source
 
 import java.nio.file.{Files, Path}
+import java.time.Duration
 import java.util.concurrent.atomic.AtomicInteger
 
 import org.apache.spark.sql.DataFrame
@@ -37,7 +38,9 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
     .foreach(log.writer)
     .start()
 
-  private def inRealTime[A](frame: DataFrame, at: Path, log: RealTimeLog, lasting: String)(body: StreamingQuery => A): A = {
+  private def inRealTime[A](frame: DataFrame, at: Path, log: RealTimeLog, lasting: String)(
+      body: StreamingQuery => A
+  ): A = {
     val query = startRealTime(frame, at, log, lasting)
     try body(query)
     finally query.stop()
@@ -87,7 +90,9 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
       val texts  = put(stream, "r", 400)
       inRealTime(load(stream), checkpoint(), log, Endless)(_ => eventually(log.rows should have size 400))
       log.texts.sorted shouldBe texts.sorted
-      log.rows.map(r => r.task -> r.shardId).toSet shouldBe open(stream).zipWithIndex.map { case (id, i) => (i / 4L, id) }.toSet
+      log.rows.map(r => r.task -> r.shardId).toSet shouldBe open(stream).zipWithIndex.map { case (id, i) =>
+        (i / 4L, id)
+      }.toSet
       inOrder(log)
     }
 
@@ -116,6 +121,8 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
       val at     = checkpoint()
       val log    = new RealTimeLog
       put(stream, "past", 20)
+      // LATEST is a whole second of the service's clock.
+      serverClock.advance(Duration.ofSeconds(2))
       val latest = load(stream, "startingPosition" -> "LATEST")
       val stores = startRealTime(latest, at, log, Endless)
       eventually(isCommitted(at, 0) shouldBe true)
@@ -130,8 +137,8 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
       val batches = new BatchLog
       val log     = new RealTimeLog
       val texts   = (1 to 6).flatMap { round =>
-        val down  = put(stream, s"down-$round", 30)
-        val up    = if (round % 2 == 1) running(load(stream), at)(batches.add) { _ =>
+        val down = put(stream, s"down-$round", 30)
+        val up   = if (round % 2 == 1) running(load(stream), at)(batches.add) { _ =>
           eventually(batches.texts should contain allElementsOf down)
           val some = put(stream, s"up-$round", 30)
           eventually(batches.texts should contain allElementsOf some)
@@ -152,8 +159,8 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
     }
 
     it("goes on within an aggregated record that a batch has ended in, and micro-batches do as well") {
-      val stream  = newStream(shards = 1)
-      val at      = checkpoint()
+      val stream = newStream(shards = 1)
+      val at     = checkpoint()
       // Longer than a batch.
       val log     = new RealTimeLog(_ => Thread.sleep(3))
       val batches = new BatchLog
@@ -258,7 +265,8 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
       val stream   = newStream(shards = 2)
       val at       = checkpoint()
       val failures = new AtomicInteger
-      val log      = new RealTimeLog(row => if (row.text == "bad-0" && failures.getAndIncrement() == 0) sys.error("as planned"))
+      val log      =
+        new RealTimeLog(row => if (row.text == "bad-0" && failures.getAndIncrement() == 0) sys.error("as planned"))
       inRealTime(load(stream), at, log, Endless) { _ =>
         val good = put(stream, "good", 100)
         eventually(log.texts should contain allElementsOf good)
@@ -296,6 +304,34 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
     val frame   = streams.map(load(_)).reduce(_ union _)
     val query   = startRealTime(frame, checkpoint(), new RealTimeLog, "1 second")
     failureOf(query).getMessage should include("KINESIS_TOO_FEW_CORES")
+  }
+
+  it("writes to Kinesis while its batch lasts, if Spark's list of sinks is not asked") {
+    val source = newStream(shards = 2)
+    val target = newStream(shards = 2)
+    val query  = load(source)
+      .selectExpr("data", "partitionKey")
+      .writeStream
+      .format("kinesis")
+      .options(options(target))
+      .outputMode("update")
+      .trigger(Trigger.RealTime(Endless))
+      .option("checkpointLocation", checkpoint().toString)
+    intercept[Exception](query.start()).getMessage should include("OPERATOR_OR_SINK_NOT_IN_ALLOWLIST")
+    spark.conf.set("spark.sql.streaming.realTimeMode.allowlistCheck", "false")
+    val running = query.start()
+    try
+      for (round <- 1 to 3) {
+        val texts = put(source, s"r-$round", 50)
+        eventually {
+          val written = target.shards().flatMap(shard => target.texts(target.trimHorizon(shard.shardId)))
+          written.filter(_.startsWith(s"r-$round-")).sorted shouldBe texts.sorted
+        }
+      }
+    finally {
+      running.stop()
+      spark.conf.unset("spark.sql.streaming.realTimeMode.allowlistCheck")
+    }
   }
 
   it("reports the source's metrics, and how far it has read") {
