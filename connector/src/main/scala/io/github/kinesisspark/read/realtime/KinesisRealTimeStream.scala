@@ -124,11 +124,11 @@ final class KinesisRealTimeStream(options: SourceOptions, sc: SparkContext)
     if (waiting > 0) log.warn("{} of the batch's {} tasks found no free core until it was over", waiting, progress.size)
   }
 
-  /** Once may be an executor's loss, whose tasks had nowhere to go. */
-  private def failIfStarved(): Unit = if (starved > 1)
+  /** Once may be an executor's loss, whose tasks had nowhere to go, or a machine that stood still. */
+  private def failIfStarved(): Unit = if (starved >= MostStarved)
     throw new KinesisException(
       TooFewCores,
-      s"$toString: tasks of real-time batches find no free core, twice in a row, so that their shards are not read. All tasks of " +
+      s"$toString: tasks of real-time batches find no free core, $MostStarved times in a row, so that their shards are not read. All tasks of " +
         "such a batch run at once; this source asks for no more of them than the executors can run, so others need cores as well: " +
         "another source of this query, or another query. Give the cluster more cores, or read all streams by one source: " +
         "streamName takes several."
@@ -139,6 +139,8 @@ object KinesisRealTimeStream {
   private val log = LoggerFactory.getLogger(classOf[KinesisRealTimeStream])
 
   val TooFewCores = "KINESIS_TOO_FEW_CORES"
+
+  private val MostStarved = 3
 
   /** A batch that is under way.
     *

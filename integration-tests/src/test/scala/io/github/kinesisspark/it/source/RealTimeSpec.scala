@@ -102,7 +102,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
       val log    = new RealTimeLog
       val texts  = (1 to 3).flatMap { round =>
         val down = put(stream, s"down-$round", 40)
-        inRealTime(load(stream), at, log, "1 second") { _ =>
+        inRealTime(load(stream), at, log, "2 seconds") { _ =>
           val up = (1 to 4).flatMap { i =>
             val some = put(stream, s"up-$round-$i", 25)
             eventually(log.texts should contain allElementsOf some)
@@ -146,7 +146,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
           some
         }
         else
-          inRealTime(load(stream), at, log, "1 second") { _ =>
+          inRealTime(load(stream), at, log, "2 seconds") { _ =>
             eventually(log.texts should contain allElementsOf down)
             val some = put(stream, s"up-$round", 30)
             eventually(log.texts should contain allElementsOf some)
@@ -162,13 +162,13 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
       val stream = newStream(shards = 1)
       val at     = checkpoint()
       // Longer than a batch.
-      val log     = new RealTimeLog(_ => Thread.sleep(3))
+      val log     = new RealTimeLog(_ => Thread.sleep(8))
       val batches = new BatchLog
       val users   = (0 until 1000).map(i => s"user-$i")
       val payload =
         users.foldLeft(AggregatedRecord.empty[UserRecord])((all, u) => all.add(UserRecord(u.getBytes, "key"))).payload
       service.call(_.putRecord(r => r.streamName(stream.name).partitionKey("a").data(SdkBytes.fromByteArray(payload))))
-      inRealTime(load(stream), at, log, "1 second") { _ =>
+      inRealTime(load(stream), at, log, "2 seconds") { _ =>
         eventually(log.rows.size should be >= users.size)
         awaitCommit(at, log)
       }
@@ -237,7 +237,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
       val at      = checkpoint()
       val batches = new BatchLog
       val log     = new RealTimeLog
-      val first   = inRealTime(load(stream, rarely), at, log, "1 second") { _ =>
+      val first   = inRealTime(load(stream, rarely), at, log, "2 seconds") { _ =>
         val before = put(stream, "before", 30)
         eventually(log.texts should contain allElementsOf before)
         kinesis.streams.split(stream.name, open(stream).head)
@@ -253,7 +253,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
         down
       }
       val again = put(stream, "again", 30)
-      inRealTime(load(stream, rarely), at, log, "1 second") { _ =>
+      inRealTime(load(stream, rarely), at, log, "2 seconds") { _ =>
         eventually(log.texts should contain allElementsOf again)
       }
       (log.texts ++ batches.texts).sorted shouldBe (first ++ second ++ again).sorted
@@ -289,7 +289,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
       val at      = checkpoint()
       val refused = new RealTimeLog(row => if (row.text.startsWith("bad")) sys.error("as planned"))
       val first   = put(stream, "first", 40)
-      val query   = startRealTime(load(stream), at, refused, "1 second")
+      val query   = startRealTime(load(stream), at, refused, "2 seconds")
       eventually(refused.texts should contain allElementsOf first)
       awaitCommit(at, refused)
       val bad = put(stream, "bad", 10)
@@ -337,7 +337,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
   it("reports the source's metrics, and how far it has read") {
     val stream = newStream(shards = 2)
     val log    = new RealTimeLog
-    inRealTime(load(stream), checkpoint(), log, "1 second") { query =>
+    inRealTime(load(stream), checkpoint(), log, "2 seconds") { query =>
       put(stream, "r", 100)
       eventually {
         val told = query.recentProgress.filter(_.numInputRows > 0)
