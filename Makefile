@@ -5,6 +5,7 @@ PYTHON  ?= python3
 SERVER  ?= testkit
 MINUTES ?= 20
 SEED    ?=
+OLDER   ?= 4.0.2 4.1.2
 
 VERSION := $(shell $(PYTHON) python/tools/versions.py project)
 SPARK   := $(shell $(PYTHON) python/tools/versions.py spark)
@@ -30,7 +31,7 @@ MYPY_ROOTS := python examples integration-tests/servers benchmarks
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup package test soak-efo lint format demo bench-latency readme clean lint-python type-python pytest
+.PHONY: help setup package test soak-efo test-spark-versions lint format demo bench-latency readme clean lint-python type-python pytest
 
 help: ## list these commands
 	@echo "kinesis-spark $(VERSION), for Spark $(SPARK)"
@@ -77,6 +78,10 @@ test: $(VENV)/.installed ## everything that CI checks: formats, all Scala tests 
 # What goes wrong is decided by a seed, which is printed and can be given: SEED=... `make test` has a form of 2 minutes.
 soak-efo: ## enhanced fan-out under faults, reshards and restarts for MINUTES=20, as JSON lines
 	MINUTES=$(MINUTES) SEED=$(SEED) ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.soak.SoakEfo"
+
+# Each version is a download of 400 MB, which stays in .cache.
+test-spark-versions: $(WHEEL) ## the same JAR on OLDER="4.0.2 4.1.2" as well
+	$(BIN)/python python/tools/spark_versions.py $(OLDER) $(SPARK)
 
 lint: lint-python type-python ## formats and types of Scala and Python, without tests
 	./sbt scalafmtCheckAll

@@ -62,6 +62,13 @@ def test_a_round_trip_brings_back_every_record_once() -> None:
     assert (figures["records"], figures["same"]) == (100_000, True)
 
 
+def test_the_real_time_pipeline_hands_on_every_even_order_once_round_by_round() -> None:
+    rounds = re.findall(r"^([\d, ]+): -?\d+ ms$", run("real_time.py"), re.M)
+    assert [[int(n) for n in numbers.split(", ")] for numbers in rounds] == [
+        list(range(first, first + 10, 2)) for first in (2, 12, 22, 32)
+    ]
+
+
 def test_the_backfill_and_the_stream_after_it_print_each_order_once_and_share_none() -> None:
     printed = run("backfill.py")
     assert printed.startswith("backfill of 20 records\n")

@@ -66,6 +66,8 @@ class KinesisSinkOptions:
         max_retry_duration: how long one record may be refused before its task fails.
         writer_buffer_size: bytes of records that a task holds, waiting or on their way; 1 MiB at least.
         max_in_flight_calls: how many calls of a task may be under way at once.
+        linger: how long a row of a streaming query waits for others to go with it, 1 ms at least; None for 10 ms, or
+            100 ms with `aggregate`.
         credentials: whose name to call AWS in; see `kinesis_spark.credentials`.
         role: a role to assume with those credentials; None to call AWS with them as they are.
 
@@ -84,6 +86,7 @@ class KinesisSinkOptions:
     max_retry_duration: timedelta = option("maxRetryDuration", default=timedelta(minutes=15), encode=duration)
     writer_buffer_size: int = option("writerBufferSize", default=32 * 1024 * 1024)
     max_in_flight_calls: int = option("maxInFlightCalls", default=8)
+    linger: timedelta | None = option("linger", default=None, encode=duration)
     credentials: Credentials = DefaultCredentials()
     role: AssumedRole | None = None
 
@@ -107,6 +110,8 @@ class KinesisSinkOptions:
         require_duration("max_retry_duration", self.max_retry_duration)
         require_count("writer_buffer_size", self.writer_buffer_size, least=_LEAST_BUFFER)
         require_count("max_in_flight_calls", self.max_in_flight_calls)
+        if self.linger is not None:
+            require_duration("linger", self.linger)
         require_credentials(self.credentials, self.role)
 
     def to_dict(self) -> SparkOptions:

@@ -40,6 +40,7 @@ def test_every_option_is_written_as_the_connector_reads_it() -> None:
         max_retry_duration=timedelta(hours=1),
         writer_buffer_size=64 * 1024 * 1024,
         max_in_flight_calls=16,
+        linger=timedelta(milliseconds=5),
         credentials=ProfileCredentials("production"),
         role=AssumedRole(ROLE),
     )
@@ -54,6 +55,7 @@ def test_every_option_is_written_as_the_connector_reads_it() -> None:
         "maxRetryDuration": "3600s",
         "writerBufferSize": str(64 * 1024 * 1024),
         "maxInFlightCalls": "16",
+        "linger": "5ms",
         "profile": "production",
         "roleArn": ROLE,
     }
@@ -74,6 +76,7 @@ def test_every_option_is_written_as_the_connector_reads_it() -> None:
         {"max_retry_duration": timedelta(0)},
         {"writer_buffer_size": 1000},
         {"max_in_flight_calls": 0},
+        {"linger": timedelta(0)},
         {"region": "Ireland"},
     ],
     ids=str,

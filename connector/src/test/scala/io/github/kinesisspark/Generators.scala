@@ -24,7 +24,8 @@ object Generators {
     Gen.const(ShardEnd),
     Gen.choose(0L, 4000000000000L).map(AtTimestamp(_)),
     sequenceNumbers.map(AtSequenceNumber(_)),
-    sequenceNumbers.map(AfterSequenceNumber(_))
+    sequenceNumbers.map(AfterSequenceNumber(_)),
+    Gen.zip(sequenceNumbers, Gen.choose(0L, 100000L)).map { case (number, place) => Within(number, place) }
   )
 
   val progress: Gen[ShardProgress] = for {

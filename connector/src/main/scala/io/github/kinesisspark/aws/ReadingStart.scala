@@ -26,6 +26,7 @@ private[kinesisspark] object ReadingStart {
     case TrimHorizon            => ReadingStart(ShardIteratorType.TRIM_HORIZON, None, None)
     case AtTimestamp(ms)        => ReadingStart(ShardIteratorType.AT_TIMESTAMP, Some(Instant.ofEpochMilli(ms)), None)
     case AtSequenceNumber(n)    => ReadingStart(ShardIteratorType.AT_SEQUENCE_NUMBER, None, Some(n.text))
+    case Within(n, _)           => at(AtSequenceNumber(n))
     case AfterSequenceNumber(n) => ReadingStart(ShardIteratorType.AFTER_SEQUENCE_NUMBER, None, Some(n.text))
     case ShardEnd               => throw new IllegalStateException("a shard is read to its end, nothing can follow")
   }

@@ -428,6 +428,16 @@ object KinesisOptions {
     scope = Sink
   )
 
+  val linger: Opt[FiniteDuration] = option(
+    "linger",
+    "duration",
+    OptionValue.durationAtLeast(1.millis),
+    doc =
+      "How long a row of a streaming query waits for others to go with it, at most. Left out, it is `10ms`, or `100ms` with " +
+        "`aggregate`, as the KPL's. A batch write waits for full calls.",
+    scope = Sink
+  )
+
   private[config] val opts: Seq[Opt[?]] = Seq(
     streamName,
     streamArn,
@@ -460,7 +470,7 @@ object KinesisOptions {
     consumerArn,
     deregisterOnStop
   ) ++ Seq(registerRetry, deregisterRetry, listRetry, describeRetry, subscribeRetry).flatMap(_.all) ++
-    Seq(ordered, aggregate, aggregateSize, badRecords, maxRetryDuration, writerBufferSize, maxInFlightCalls)
+    Seq(ordered, aggregate, aggregateSize, badRecords, maxRetryDuration, writerBufferSize, maxInFlightCalls, linger)
 
   /** All of them, in the order of the documentation. */
   val all: Seq[OptionDefinition] = opts.map(_.definition)

@@ -11,6 +11,7 @@ import scala.concurrent.duration.FiniteDuration
   * @param maxRetryDuration how long one record may be refused before its task fails
   * @param bufferSize       bytes of records that a task holds, waiting or on their way
   * @param maxInFlightCalls calls of a task that have no answer yet
+  * @param linger           how long a row of a streaming query waits for others at most
   */
 final case class SinkOptions(
     stream: Option[StreamRef],
@@ -20,7 +21,8 @@ final case class SinkOptions(
     badRecords: BadRecords,
     maxRetryDuration: FiniteDuration,
     bufferSize: Long,
-    maxInFlightCalls: Int
+    maxInFlightCalls: Int,
+    linger: FiniteDuration
 ) extends Serializable
 
 object SinkOptions {

@@ -1,6 +1,7 @@
 package io.github.kinesisspark.config
 
 import scala.collection.mutable.ListBuffer
+import scala.concurrent.duration._
 
 /** Decides what the options of a sink mean together. Reads every option before it complains, so that all problems come in one
   * error.
@@ -35,9 +36,16 @@ private[config] object SinkOptionsParser {
     val retry  = view.value(maxRetryDuration)
     val buffer = view.value(writerBufferSize)
     val calls  = view.value(maxInFlightCalls)
+    val wait   = view.value(linger)
+    def usual  = if (packed.contains(true)) LingerOfAggregated else LingerOfPlain
     for (c <- client; o <- keep; a <- packed; m <- most; b <- bad; r <- retry; size <- buffer; n <- calls)
-      yield SinkOptions(to, c, o, Option.when(a)(AggregationOptions(m)), b, r, size, n)
+      yield SinkOptions(to, c, o, Option.when(a)(AggregationOptions(m)), b, r, size, n, wait.getOrElse(usual))
   }
+
+  private val LingerOfPlain = 10.millis
+
+  /** The KPL's RecordMaxBufferedTime. */
+  private val LingerOfAggregated = 100.millis
 
   private def stream(view: OptionView, problems: ListBuffer[String]): Option[StreamRef] = {
     if (view.has(streamName) && view.has(streamArn))

@@ -21,17 +21,23 @@ object ShardPosition {
   /** What follows the record (or the fan-out continuation) of this number. */
   final case class AfterSequenceNumber(number: SequenceNumber) extends ShardPosition
 
+  /** In the middle of an aggregated record: its user records from this place on come next. A real-time batch ends when its time is
+    * over, and then may be there.
+    */
+  final case class Within(number: SequenceNumber, place: Long) extends ShardPosition
+
   /** Past the last record of a closed shard: its children are next. */
   case object ShardEnd extends ShardPosition
 
   /** The text that offsets store: a bare number for the usual case, because an offset holds thousands of them.
-    * {{{ TRIM_HORIZON | AT_TIMESTAMP:<epoch ms> | AT_SEQUENCE_NUMBER:<n> | <n> (after it) | SHARD_END }}}
+    * {{{ TRIM_HORIZON | AT_TIMESTAMP:<epoch ms> | AT_SEQUENCE_NUMBER:<n> | WITHIN:<n>:<place> | <n> (after it) | SHARD_END }}}
     */
   def encode(position: ShardPosition): String = position match {
     case TrimHorizon            => "TRIM_HORIZON"
     case AtTimestamp(ms)        => s"AT_TIMESTAMP:$ms"
     case AtSequenceNumber(n)    => s"AT_SEQUENCE_NUMBER:$n"
     case AfterSequenceNumber(n) => n.text
+    case Within(n, place)       => s"WITHIN:$n:$place"
     case ShardEnd               => "SHARD_END"
   }
 
@@ -40,7 +46,12 @@ object ShardPosition {
     case "SHARD_END"                => Right(ShardEnd)
     case s"AT_TIMESTAMP:$ms"        => ms.toLongOption.map(AtTimestamp(_)).toRight(s"'$ms' is not a time in ms")
     case s"AT_SEQUENCE_NUMBER:$num" => number(num).map(AtSequenceNumber(_))
-    case num                        => number(num).map(AfterSequenceNumber(_))
+    case s"WITHIN:$num:$place"      =>
+      for {
+        number <- number(num)
+        place  <- place.toLongOption.filter(_ >= 0).toRight(s"'$place' is no place in a record")
+      } yield Within(number, place)
+    case num => number(num).map(AfterSequenceNumber(_))
   }
 
   private def number(text: String): Either[String, SequenceNumber] =

@@ -67,6 +67,7 @@ final class GivenPositions(option: String, stream: ListedStream, lineage: Lineag
           val number = position match {
             case AfterSequenceNumber(n) => Some(n)
             case AtSequenceNumber(n)    => Some(n)
+            case Within(n, _)           => Some(n)
             case _                      => None
           }
           number.filterNot(isKept(ends, ShardKey(stream.arn, id), _)).map(n => s"$id at $n")

@@ -28,17 +28,17 @@ final case class KinesisSourceOffset(offset: KinesisOffset) extends Offset {
   *
   * @see [[https://spark.apache.org/docs/latest/api/java/org/apache/spark/sql/connector/read/streaming/SupportsAdmissionControl.html SupportsAdmissionControl]]
   */
-final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
+class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     extends MicroBatchStream
     with SupportsTriggerAvailableNow
     with ReportsSourceMetrics {
   import KinesisMicroBatchStream._
 
-  private val log        = LoggerFactory.getLogger(classOf[KinesisMicroBatchStream])
-  private val catalog    = new ShardCatalog(options)
-  private val former     = new FormerStreams(options.client, catalog.reads)
-  private val publishing = closingUnlessMade(catalog)(Publishing.of(options))
-  private val readers    = new ReaderFleet(
+  private val log              = LoggerFactory.getLogger(classOf[KinesisMicroBatchStream])
+  private[read] val catalog    = new ShardCatalog(options)
+  private val former           = new FormerStreams(options.client, catalog.reads)
+  private[read] val publishing = closingUnlessMade(catalog)(Publishing.of(options))
+  private[read] val readers    = new ReaderFleet(
     new Prober(sc),
     ReaderConfig(
       source = UUID.randomUUID().toString,
@@ -50,15 +50,15 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     publishing,
     Alignment(options.admission.maxShardSkew.map(_.toMillis))
   )
-  private val beginnings = scala.collection.mutable.HashMap.empty[StreamArn, Vector[(String, ShardPosition)]]
-  private val retention  = new RetentionWatch(catalog)
-  private val minimum    = new BatchMinimum(System.nanoTime())
-  private var metrics    = SourceMetrics.none
-  private var endsNow    = false
-  private var bounds     = Option.empty[AvailableNow]
-  private var seen       = KinesisOffset.initial
-  private var turn       = 0L
-  private var recent     = Vector.empty[KinesisSourceOffset]
+  private val beginnings      = scala.collection.mutable.HashMap.empty[StreamArn, Vector[(String, ShardPosition)]]
+  private[read] val retention = new RetentionWatch(catalog)
+  private val minimum         = new BatchMinimum(System.nanoTime())
+  private[read] var metrics   = SourceMetrics.none
+  private var endsNow         = false
+  private var bounds          = Option.empty[AvailableNow]
+  private[read] var seen      = KinesisOffset.initial
+  private var turn            = 0L
+  private var recent          = Vector.empty[KinesisSourceOffset]
 
   override def initialOffset(): Offset = KinesisSourceOffset(KinesisOffset.initial)
 
@@ -165,7 +165,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     catalog.accept(to)
     checkRetention(offsetOf(start))
     val ranges   = former.readable(offsetOf(start).rangesTo(to), to)
-    val hashKeys = if (options.deaggregate) hashKeysOf(ranges) else Map.empty[ShardKey, HashKeyRange]
+    val hashKeys = if (options.deaggregate) hashKeysOf(ranges.map(_.shard)) else Map.empty[ShardKey, HashKeyRange]
     readers
       .group(ranges, options.minPartitions)
       .map(KinesisInputPartition(_, hashKeys): InputPartition)
@@ -189,12 +189,12 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
 
   override def toString: String = s"KinesisSource[${catalog.streams.map(_.arn.name).mkString(", ")}]"
 
-  private def remember(offset: KinesisSourceOffset): KinesisSourceOffset = {
+  private[read] def remember(offset: KinesisSourceOffset): KinesisSourceOffset = {
     recent = (offset +: recent).take(RememberedOffsets)
     offset
   }
 
-  private def frontierAt(from: KinesisOffset): Frontier = {
+  private[read] def frontierAt(from: KinesisOffset): Frontier = {
     val frontier = viewOf(from)
     val waiting  = frontier.awaitingChildren
     if (waiting.nonEmpty) {
@@ -216,13 +216,12 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   )
 
   /** Where nobody knows a shard's keys any more, none of its records is left out. */
-  private def hashKeysOf(ranges: Vector[ShardRange]): Map[ShardKey, HashKeyRange] = {
-    val shards = ranges.map(_.shard)
-    val known  = catalog.hashKeys(shards) ++ former.hashKeys
+  private[read] def hashKeysOf(shards: Vector[ShardKey]): Map[ShardKey, HashKeyRange] = {
+    val known = catalog.hashKeys(shards) ++ former.hashKeys
     shards.map(shard => shard -> known.getOrElse(shard, HashKeyRange.all)).toMap
   }
 
-  private def checkRetention(from: KinesisOffset): Unit =
+  private[read] def checkRetention(from: KinesisOffset): Unit =
     retention.gapsOnce(from).foreach { case (stream, gap) =>
       lose(
         s"$stream: records that arrived between ${gap.from} and ${gap.until} and were not read, if there were any, are past " +
@@ -231,7 +230,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       )
     }
 
-  private def loseOrFail(frontier: Frontier): Vector[ShardKey] = {
+  private[read] def loseOrFail(frontier: Frontier): Vector[ShardKey] = {
     val lost = frontier.lost
     if (lost.nonEmpty)
       lose(
@@ -264,7 +263,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   /** A reader's failure is the query's, unless its shard has gone past retention, which is for the next planning, or its
     * consumer has gone and there is another.
     */
-  private def failIfAny(tips: Map[ShardKey, ShardTip], from: KinesisOffset): Unit = {
+  private[read] def failIfAny(tips: Map[ShardKey, ShardTip], from: KinesisOffset): Unit = {
     val failed         = tips.values.toVector.flatMap(tip => tip.failure.map(tip.shard -> _))
     val (gone, broken) = failed.partition(_._2.errorClass == FaultClassifier.NotFound)
     catalog.refreshWithout(gone.map(_._1))
@@ -286,7 +285,7 @@ final class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
         throw e
     }
 
-  private def offsetOf(offset: Offset): KinesisOffset = offset match {
+  private[read] def offsetOf(offset: Offset): KinesisOffset = offset match {
     case KinesisSourceOffset(ours) => ours
     case other                     => OffsetJson.read(other.json)
   }

@@ -73,7 +73,7 @@ private final class KinesisPartitionReader(config: ReaderConfig, partition: Kine
 
   private def begin(range: ShardRange): Unit = {
     close()
-    val opened = Opened(pool.read(range), new RecordRows(range.shard, columns, partition.hashKeys.get(range.shard)))
+    val opened = Opened(pool.read(range), new RecordRows(range, columns, partition.hashKeys.get(range.shard)))
     open = Some(opened)
     rows = opened.records.records.flatMap(opened.rows.of)
   }

@@ -71,6 +71,6 @@ private final class KinesisScan(
         )
       )
     isStreaming = true
-    new KinesisMicroBatchStream(options, SparkSession.active.sparkContext)
+    MicroBatchStreams.of(options, SparkSession.active.sparkContext)
   }
 }

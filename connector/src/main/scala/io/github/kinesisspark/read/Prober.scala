@@ -40,6 +40,9 @@ final class Prober(sc: SparkContext) {
 
   def coresOfAnExecutor: Int = math.max(1, cores / alive.size.max(1))
 
+  /** How many tasks can run there at once. */
+  def slotsOfAnExecutor: Int = math.max(1, ClusterExecutors.slots(sc) / alive.size.max(1))
+
   /** How many tasks of one batch are worth having there. Where executors come and go, Spark adds one only if tasks wait for a
     * core.
     */

@@ -41,7 +41,7 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
     clocks = clocks.begin(reading, frontier.parents, frontier.start.progress(_).isDefined, began)
     @annotation.tailrec
     def await(): Map[ShardKey, ShardTip] = {
-      probe(frontier, reading, ending, stops, began)
+      probe(frontier, reading, ending, stops, began, ProbeWait)
       val tips    = answers.iterator.flatMap(_.tips).map(t => t.shard -> t).toMap
       val elapsed = (System.nanoTime() - began).nanos
       clocks = clocks.hear(tips.values.map(t => t.shard -> t.reached), System.nanoTime())
@@ -62,6 +62,33 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
       }
     }
     await()
+  }
+
+  /** Has all shards read from where they go on, and waits for nothing. What readers tell so far. */
+  def open(frontier: Frontier, without: ShardKey => Boolean): Map[ShardKey, ShardTip] = {
+    val began = System.nanoTime()
+    renewLease(began)
+    probe(
+      frontier,
+      frontier.reading.filterNot { case (shard, _) => without(shard) },
+      frontier.ending,
+      stops = Map.empty,
+      began,
+      Duration.Zero
+    )
+    answers.iterator.flatMap(_.tips).map(t => t.shard -> t).toMap
+  }
+
+  /** The tasks of a real-time batch, no more than can run at once. */
+  def tasks(frontier: Frontier, shards: Iterable[ShardKey]): Vector[RealTimeTasks.Task] = RealTimeTasks.plan(
+    shards.map(shard => RealTimeTasks.Placed(shard, frontier.hashStart(shard), homes.of(shard))),
+    prober.slotsOfAnExecutor
+  )
+
+  /** After a real-time batch: what it took of each shard, in bytes, and which shards were begun in it, where. */
+  def learn(taken: Map[ShardKey, Long], begun: Map[ShardKey, ExecutorId]): Unit = {
+    homes.adopt(begun)
+    homes.weigh(taken, System.nanoTime())
   }
 
   /** Where each shard's part of the batch ends.
@@ -121,7 +148,8 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
       reading: Map[ShardKey, ShardPosition],
       ending: Set[ShardKey],
       stops: Map[ShardKey, ShardPosition],
-      began: Long
+      began: Long,
+      wait: FiniteDuration
   ): Unit = {
     homes.settle(frontier, reading.keys, prober.executors(), prober.coresOfAnExecutor, System.nanoTime())
     val byHome   = reading.toVector.groupBy { case (shard, _) => homes.of(shard) }
@@ -135,7 +163,7 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
         mine.iterator.map(_._1).filter(ending).toSet,
         mine.iterator.flatMap { case (shard, _) => stops.get(shard).map(shard -> _) }.toMap,
         sinceMillis = (System.nanoTime() - began).nanos.toMillis,
-        waitMillis = ProbeWait.toMillis,
+        waitMillis = wait.toMillis,
         leaseMillis = lease.toMillis
       )
     }

@@ -7,7 +7,7 @@ import scala.concurrent.duration.FiniteDuration
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.config.SourceOptions
-import io.github.kinesisspark.position.{HashKeyRange, KinesisOffset, OffsetException, ShardKey, StreamArn}
+import io.github.kinesisspark.position.{HashKeyRange, KinesisOffset, OffsetException, Shard, ShardKey, StreamArn}
 import io.github.kinesisspark.read.plan.{Lineage, StreamChanges}
 import io.github.kinesisspark.read.shard.ShardTip
 
@@ -52,6 +52,9 @@ final class ShardCatalog(options: SourceOptions) extends AutoCloseable {
   /** The children of shards that were read to their end, as the readers heard of them. */
   def learn(tips: Iterable[ShardTip]): Unit =
     tips.foreach(tip => if (tip.children.nonEmpty) byArn(tip.shard.stream).learn(tip.children))
+
+  /** The same of a stream, as tasks heard of them. */
+  def learn(stream: StreamArn, children: Vector[Shard]): Unit = byArn(stream).learn(children)
 
   /** Lists anew the streams of shards that the service doesn't know. */
   def refreshWithout(unknown: Iterable[ShardKey]): Unit =

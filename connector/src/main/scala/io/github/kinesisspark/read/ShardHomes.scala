@@ -35,6 +35,9 @@ final class ShardHomes(idleTimeout: Option[FiniteDuration], bufferBytes: Long) {
 
   def heard(answered: Iterable[ExecutorId]): Unit = told = told -- answered ++ reading
 
+  /** Shards that a task began to read in the course of a batch. */
+  def adopt(begun: Map[ShardKey, ExecutorId]): Unit = homes ++= begun
+
   /** What the last batch took of each shard, in bytes. */
   def weigh(taken: Map[ShardKey, Long], nowNanos: Long): Unit = {
     // An odd batch moves nobody.

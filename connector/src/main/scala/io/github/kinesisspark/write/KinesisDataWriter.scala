@@ -2,6 +2,8 @@ package io.github.kinesisspark.write
 
 import java.util.concurrent.ThreadLocalRandom
 
+import scala.concurrent.duration.FiniteDuration
+
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
@@ -13,9 +15,16 @@ import io.github.kinesisspark.config.SinkOptions
 import io.github.kinesisspark.write.pack.Packing
 import io.github.kinesisspark.write.send.{SendSettings, Sending}
 
-/** Writes the rows of one task. They are in their streams when it is committed; until then, as many as the service has taken. */
-private[write] final class KinesisDataWriter(rows: RowReader, options: SinkOptions, machineRegion: Option[String])
-    extends DataWriter[InternalRow] {
+/** Writes the rows of one task. They are in their streams when it is committed; until then, as many as the service has taken.
+  *
+  * @param linger how long rows wait for others, if not for full calls
+  */
+private[write] final class KinesisDataWriter(
+    rows: RowReader,
+    options: SinkOptions,
+    machineRegion: Option[String],
+    linger: Option[FiniteDuration]
+) extends DataWriter[InternalRow] {
 
   private val task    = Option(TaskContext.get())
   private val bad     = new BadRows(options.badRecords)
@@ -37,7 +46,8 @@ private[write] final class KinesisDataWriter(rows: RowReader, options: SinkOptio
     calls.put,
     bad.add,
     () => task.exists(_.isInterrupted()),
-    () => ThreadLocalRandom.current().nextDouble()
+    () => ThreadLocalRandom.current().nextDouble(),
+    linger
   )
 
   override def write(row: InternalRow): Unit = rows.read(row).fold(bad.add, records.write)
@@ -76,11 +86,12 @@ private[write] final class KinesisWriterFactory(
 ) extends DataWriterFactory
     with StreamingDataWriterFactory {
 
-  override def createWriter(partition: Int, taskId: Long): DataWriter[InternalRow] = writer(run, partition)
+  override def createWriter(partition: Int, taskId: Long): DataWriter[InternalRow] =
+    writer(run, partition, linger = None)
 
   override def createWriter(partition: Int, taskId: Long, batch: Long): DataWriter[InternalRow] =
-    writer(s"$run-$batch", partition)
+    writer(s"$run-$batch", partition, Some(options.linger))
 
-  private def writer(run: String, partition: Int) =
-    new KinesisDataWriter(new RowReader(columns, options.stream, run, partition), options, machineRegion)
+  private def writer(run: String, partition: Int, linger: Option[FiniteDuration]) =
+    new KinesisDataWriter(new RowReader(columns, options.stream, run, partition), options, machineRegion, linger)
 }

@@ -1,23 +1,31 @@
 package io.github.kinesisspark.write
 
 import java.util.concurrent.{CompletableFuture, LinkedBlockingQueue, TimeUnit}
+import java.util.concurrent.locks.ReentrantLock
 
 import scala.annotation.tailrec
 import scala.collection.mutable
+import scala.concurrent.duration.FiniteDuration
+import scala.util.control.NonFatal
 
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.StreamRef
 import io.github.kinesisspark.write.pack.Packing
 import io.github.kinesisspark.write.send.{BadRecord, CallAnswer, End, Entry, Sending, Totals}
 
-/** Makes the calls that [[Sending]] decides on, for one task and on its thread alone, which waits only while there is no room for another
+/** Makes the calls that [[Sending]] decides on, for one task and on its thread, which waits only while there is no room for another
   * record, for a list of shards, or at the end. An answer is put into a queue by whichever thread it comes on, and nothing else happens there.
+  *
+  * Rows of a streaming query may come slowly, those of a real-time batch for as long as it lasts. As long as rows are held, a timer
+  * sends what the task's thread, which then waits for the next row, would send only with a full call; it takes answers, and
+  * sends again what was refused. What it fails with is told at the next row, or at the end.
   *
   * @param packing   makes records of rows
   * @param put       makes a call; must not throw
   * @param bad       is told of records that only the service found to be too large
   * @param isKilled  whether Spark wants the task to end
   * @param chance    uniform in [0, 1)
+  * @param linger    how long rows wait for others, if not for full calls
   */
 private[write] final class TaskWriter(
     start: Sending,
@@ -25,7 +33,8 @@ private[write] final class TaskWriter(
     put: (StreamRef, Vector[Entry]) => CompletableFuture[CallAnswer],
     bad: BadRecord => Unit,
     isKilled: () => Boolean,
-    chance: () => Double
+    chance: () => Double,
+    linger: Option[FiniteDuration]
 ) extends AutoCloseable {
   import TaskWriter._
 
@@ -35,35 +44,73 @@ private[write] final class TaskWriter(
   private var sending  = start
   private var times    = CallTimes.none
 
-  def totals: Totals = sending.totals
+  /** Who has it may do all this; the timer never waits for it. */
+  private val lock     = new ReentrantLock
+  private var isTimed  = false
+  private var isClosed = false
+  private var failed   = Option.empty[Throwable]
+
+  def totals: Totals = exclusively(sending.totals)
 
   /** Of calls that are answered. */
-  def callTimes: CallTimes = times
+  def callTimes: CallTimes = exclusively(times)
 
   /** Rows that are written. */
-  def rows: Long = packing.rows
+  def rows: Long = exclusively(packing.rows)
 
   /** Takes the row in; some may be sent now.
     *
     * @throws KinesisException for what can't be mended, or not in time
     */
-  def write(row: Entry): Unit = {
+  def write(row: Entry): Unit = exclusively {
+    failed.foreach(throw _)
     send(packing.add(row))
     advance(flush = false)
     while (!hasRoom) await(flush = false)
+    if (packing.heldRows > 0) startTimer()
   }
 
   /** Returns when the service has taken every row.
     *
     * @throws KinesisException for what can't be mended, or not in time
     */
-  def flush(): Unit = {
+  def flush(): Unit = exclusively {
+    failed.foreach(throw _)
     advance(flush = true)
     while (packing.heldRows > 0) await(flush = true)
   }
 
   /** What is under way is given up. */
-  override def close(): Unit = underWay.values.foreach(_.cancel(true))
+  override def close(): Unit = exclusively {
+    isClosed = true
+    underWay.values.foreach(_.cancel(true))
+  }
+
+  private def exclusively[A](body: => A): A = {
+    lock.lock()
+    try body
+    finally lock.unlock()
+  }
+
+  private def startTimer(): Unit = linger.foreach { wait =>
+    if (!isTimed) {
+      isTimed = true
+      Timers.after(wait)(tick(wait))
+    }
+  }
+
+  /** Where the task's thread is at it itself, there is nothing to do now. */
+  private def tick(wait: FiniteDuration): Unit =
+    if (lock.tryLock())
+      try {
+        isTimed = false
+        if (!isClosed && failed.isEmpty) {
+          advance(flush = true)
+          if (packing.heldRows > 0) startTimer()
+        }
+      } catch { case NonFatal(e) => failed = Some(e) }
+      finally lock.unlock()
+    else Timers.after(wait)(tick(wait))
 
   private def send(records: Vector[Entry]): Unit = sending = records.foldLeft(sending)(_.add(_))
 

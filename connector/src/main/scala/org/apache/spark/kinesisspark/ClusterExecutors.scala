@@ -2,7 +2,7 @@ package org.apache.spark.kinesisspark
 
 import org.apache.spark.SparkContext
 
-/** The executors that are alive, as (host, id). Stands in Spark's package because Spark shows executor ids to nobody else;
+/** The executors that are alive, as (host, id). Stands in Spark's package because Spark shows executor ids and slots to nobody else;
   * in local mode the driver is the one executor.
   */
 object ClusterExecutors {
@@ -11,4 +11,7 @@ object ClusterExecutors {
     val chosen   = if (sc.isLocal) managers.filter(_.isDriver) else managers.filterNot(_.isDriver)
     chosen.map(m => (m.host, m.executorId))
   }
+
+  /** How many tasks can run at once, on all executors there are now. */
+  def slots(sc: SparkContext): Int = sc.maxNumConcurrentTasks(sc.resourceProfileManager.defaultResourceProfile)
 }

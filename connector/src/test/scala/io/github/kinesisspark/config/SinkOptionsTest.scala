@@ -15,7 +15,7 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
 
   test("everything has a default, the stream too, which rows may name") {
     SinkOptions.parse(Map.empty) shouldBe
-      SinkOptions(None, client, ordered = false, None, BadRecords.Fail, 15.minutes, 32L << 20, 8)
+      SinkOptions(None, client, ordered = false, None, BadRecords.Fail, 15.minutes, 32L << 20, 8, 10.millis)
   }
 
   test("every option reaches its value, whatever Spark adds") {
@@ -29,6 +29,7 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
       "maxRetryDuration"   -> "1h",
       "writerBufferSize"   -> "64m",
       "maxInFlightCalls"   -> "2",
+      "linger"             -> "1s",
       "checkpointLocation" -> "/data/checkpoint",
       "queryName"          -> "copy"
     )
@@ -40,7 +41,8 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
       BadRecords.Skip,
       1.hour,
       64L << 20,
-      2
+      2,
+      1.second
     )
   }
 
@@ -49,6 +51,12 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
     for (size <- Seq("1000", "2m"))
       problems("aggregate" -> "true", "aggregateSize" -> size).loneElement should include("from 1k to 1m")
     SinkOptions.parse(Map("aggregate" -> "true")).aggregation shouldBe Some(AggregationOptions(50 << 10))
+  }
+
+  test("rows that share records wait longer for each other, unless it is said how long") {
+    SinkOptions.parse(Map("aggregate" -> "true")).linger shouldBe 100.millis
+    SinkOptions.parse(Map("aggregate" -> "true", "linger" -> "5ms")).linger shouldBe 5.millis
+    problems("linger" -> "0").loneElement should include("'linger'")
   }
 
   test("several streams are for a column to name") {

@@ -55,17 +55,27 @@ final case class Frontier(start: KinesisOffset, streams: Map[StreamArn, Frontier
 
   /** The offset after a batch in which shards moved. Finished shards leave it one batch after their last, when their
     * children are in.
+    *
+    * @param begun children of shards that ended in this batch and that were begun in it at their trim horizon, in real-time mode
     */
-  def end(moved: collection.Map[ShardKey, ShardPosition]): KinesisOffset = KinesisOffset(
-    streams.map { case (arn, stream) =>
-      val before = start.streams.get(arn).fold(StreamOffset.noShards)(_.shards)
-      // The tree of ten thousand shards keeps its shape: nothing is sorted again.
-      val after = before.transform((id, p) => ShardProgress(moved.getOrElse(ShardKey(arn, id), p.position))) ++
-        entering(arn).map { case (id, p) => id -> p.copy(position = moved.getOrElse(ShardKey(arn, id), p.position)) }
-      val retired = stream.lineage.retiring(after).filter(before.get(_).exists(_.position == ShardEnd))
-      arn -> new StreamOffset(stream.createdMillis, after -- retired, start.streams.get(arn).flatMap(_.completeTo))
-    }
-  )
+  def end(moved: collection.Map[ShardKey, ShardPosition], begun: Set[ShardKey] = Set.empty): KinesisOffset =
+    KinesisOffset(
+      streams.map { case (arn, stream) =>
+        val before = start.streams.get(arn).fold(StreamOffset.noShards)(_.shards)
+        // The tree of ten thousand shards keeps its shape: nothing is sorted again.
+        val after = before.transform((id, p) => ShardProgress(moved.getOrElse(ShardKey(arn, id), p.position))) ++
+          (entering(arn) ++ fresh(arn, begun)).map { case (id, p) =>
+            id -> p.copy(position = moved.getOrElse(ShardKey(arn, id), p.position))
+          }
+        val retired = stream.lineage.retiring(after).filter(before.get(_).exists(_.position == ShardEnd))
+        arn -> new StreamOffset(stream.createdMillis, after -- retired, start.streams.get(arn).flatMap(_.completeTo))
+      }
+    )
+
+  private def fresh(stream: StreamArn, begun: Set[ShardKey]) = begun.iterator
+    .filter(_.stream == stream)
+    .map(_.shardId -> ShardProgress(ShardPosition.TrimHorizon, entered = Some(ShardPosition.TrimHorizon)))
+    .toMap
 
   private def enteringShards = for {
     (arn, shards)  <- entering.iterator

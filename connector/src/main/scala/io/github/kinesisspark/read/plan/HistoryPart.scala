@@ -60,14 +60,19 @@ object HistoryPart {
 
   /** As far as two positions of one shard tell it by themselves. */
   def isBefore(a: ShardPosition, b: ShardPosition): Boolean = (a, b) match {
-    case (ShardEnd, _)                                               => false
-    case (_, ShardEnd)                                               => true
-    case (TrimHorizon, _: AtSequenceNumber | _: AfterSequenceNumber) => true
-    case (AtTimestamp(x), AtTimestamp(y))                            => x < y
-    case (AfterSequenceNumber(x), AfterSequenceNumber(y))            => x < y
-    case (AtSequenceNumber(x), AtSequenceNumber(y))                  => x < y
-    case (AtSequenceNumber(x), AfterSequenceNumber(y))               => x <= y
-    case (AfterSequenceNumber(x), AtSequenceNumber(y))               => x < y
-    case _                                                           => false
+    case (ShardEnd, _)                                                           => false
+    case (_, ShardEnd)                                                           => true
+    case (TrimHorizon, _: AtSequenceNumber | _: AfterSequenceNumber | _: Within) => true
+    case (AtTimestamp(x), AtTimestamp(y))                                        => x < y
+    case (AfterSequenceNumber(x), AfterSequenceNumber(y))                        => x < y
+    case (AtSequenceNumber(x), AtSequenceNumber(y))                              => x < y
+    case (AtSequenceNumber(x), AfterSequenceNumber(y))                           => x <= y
+    case (AfterSequenceNumber(x), AtSequenceNumber(y))                           => x < y
+    case (Within(x, i), Within(y, j))                                            => x < y || (x == y && i < j)
+    case (Within(x, _), AfterSequenceNumber(y))                                  => x <= y
+    case (Within(x, _), AtSequenceNumber(y))                                     => x < y
+    case (AfterSequenceNumber(x), Within(y, _))                                  => x < y
+    case (AtSequenceNumber(x), Within(y, _))                                     => x <= y
+    case _                                                                       => false
   }
 }

@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 import software.amazon.awssdk.services.kinesis.model.Record
 
 import io.github.kinesisspark.position.{SequenceNumber, ShardPosition}
-import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
+import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, Within}
 
 /** A record as the service delivers it, without the SDK's wrapping: buffers hold millions of these.
   *
@@ -37,6 +37,7 @@ object KinesisRecord {
     val records = told.asScala.iterator.map(from)
     position match {
       case AfterSequenceNumber(last) => records.dropWhile(_.sequenceNumber <= last).toArray
+      case Within(number, _)         => records.dropWhile(_.sequenceNumber < number).toArray
       case _                         => records.toArray
     }
   }

@@ -6,7 +6,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.{ConsumerClaims, FaultClassifier, KinesisException}
 import io.github.kinesisspark.position.{SequenceNumber, ShardPosition, ShardRange}
-import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtSequenceNumber, ShardEnd}
+import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtSequenceNumber, ShardEnd, Within}
 import io.github.kinesisspark.read.shard.RangeReader._
 import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
 
@@ -61,6 +61,7 @@ final class RangeReader(
     source.silence = if (delivery.records.isEmpty) source.silence + 1 else 0
     current = range.end match {
       case AfterSequenceNumber(last) => delivery.records.iterator.takeWhile(_.sequenceNumber <= last)
+      case Within(last, _)           => delivery.records.iterator.takeWhile(_.sequenceNumber <= last)
       case AtSequenceNumber(next)    => delivery.records.iterator.takeWhile(_.sequenceNumber < next)
       case _                         => delivery.records.iterator
     }
@@ -77,12 +78,14 @@ final class RangeReader(
     begun = true
     range.start match {
       case AtSequenceNumber(n) if first.sequenceNumber != n => report(None)
+      case Within(n, _) if first.sequenceNumber != n        => report(None)
       case _                                                => ()
     }
   }
 
   private def standing(delivery: Delivery): Standing = range.end match {
     case AfterSequenceNumber(last) => standing(delivery, last)
+    case Within(last, _)           => standing(delivery, last)
     case AtSequenceNumber(next)    => standing(delivery, next)
     case _                         => if (delivery.position == ShardEnd) AtEnd else Before
   }

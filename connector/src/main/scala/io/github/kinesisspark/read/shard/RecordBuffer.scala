@@ -1,7 +1,7 @@
 package io.github.kinesisspark.read.shard
 
 import io.github.kinesisspark.position.{SequenceNumber, ShardPosition}
-import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, ShardEnd}
+import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, ShardEnd, Within}
 import io.github.kinesisspark.read.plan.Admission.Allotment
 import io.github.kinesisspark.read.plan.BatchEnds
 
@@ -33,15 +33,15 @@ final class RecordBuffer private (
     new RecordBuffer(base, position, if (added.isEmpty) chunks else chunks :+ Chunk(added, 0, added.length))
 
   /** Without what comes before `position`, if this buffer reaches there. */
-  def dropTo(position: ShardPosition): Option[RecordBuffer] = indexAfter(position).map { index =>
+  def dropTo(position: ShardPosition): Option[RecordBuffer] = indexFrom(position).map { index =>
     new RecordBuffer(position, tip, slice(index, records))
   }
 
   /** The records of a range, in order, or nothing where the buffer does not hold all of it. */
   def slice(start: ShardPosition, end: ShardPosition): Option[Iterator[KinesisRecord]] =
     for {
-      from  <- indexAfter(start)
-      until <- indexAfter(end)
+      from  <- indexFrom(start)
+      until <- indexTo(end)
       if from <= until
     } yield slice(from, until).iterator.flatMap(_.iterator)
 
@@ -71,8 +71,8 @@ final class RecordBuffer private (
     */
   def split(start: ShardPosition, end: ShardPosition, parts: Int): Option[Vector[ShardPosition]] =
     for {
-      from  <- indexAfter(start)
-      until <- indexAfter(end)
+      from  <- indexFrom(start)
+      until <- indexTo(end)
       if from <= until
     } yield {
       val held  = slice(from, until)
@@ -87,17 +87,25 @@ final class RecordBuffer private (
       ends
     }
 
-  /** How many records lie between the base and `position`; nothing where the position is not within this buffer. */
-  private def indexAfter(position: ShardPosition): Option[Int] = position match {
+  /** How many records lie between the base and what begins at `position`; nothing where it is not within this buffer. */
+  private def indexFrom(position: ShardPosition): Option[Int] = position match {
+    case Within(n, _) if position != base => Option.when(covers(n))(countWhile(_ < n))
+    case _                                => indexTo(position)
+  }
+
+  /** The same of what ends at `position`: a record that is only in part before it is needed as well. */
+  private def indexTo(position: ShardPosition): Option[Int] = position match {
     case `base`                 => Some(0)
     case `tip`                  => Some(records)
-    case AfterSequenceNumber(n) => Option.when(covers(n))(countUpTo(n))
+    case AfterSequenceNumber(n) => Option.when(covers(n))(countWhile(_ <= n))
+    case Within(n, _)           => Option.when(covers(n))(countWhile(_ <= n))
     case _                      => None
   }
 
   private def covers(n: SequenceNumber): Boolean = {
     val notBefore = base match {
       case AfterSequenceNumber(b) => n >= b
+      case Within(b, _)           => n >= b
       case _                      => chunks.headOption.exists(n >= _.first.sequenceNumber)
     }
     val notBeyond = tip match {
@@ -107,9 +115,9 @@ final class RecordBuffer private (
     notBefore && notBeyond
   }
 
-  private def countUpTo(n: SequenceNumber): Int = {
-    val (whole, rest) = chunks.span(_.last.sequenceNumber <= n)
-    whole.iterator.map(_.length).sum + rest.headOption.fold(0)(_.countUpTo(n))
+  private def countWhile(isBefore: SequenceNumber => Boolean): Int = {
+    val (whole, rest) = chunks.span(c => isBefore(c.last.sequenceNumber))
+    whole.iterator.map(_.length).sum + rest.headOption.fold(0)(_.countWhile(isBefore))
   }
 
   private def slice(from: Int, until: Int): Vector[Chunk] = {
@@ -152,12 +160,12 @@ object RecordBuffer {
     def slice(start: Int, end: Int): Chunk =
       Chunk(all, from + math.min(length, math.max(0, start)), from + math.max(0, math.min(length, end)))
 
-    def countUpTo(n: SequenceNumber): Int = {
+    def countWhile(isBefore: SequenceNumber => Boolean): Int = {
       var low  = from
       var high = until
       while (low < high) {
         val middle = (low + high) >>> 1
-        if (all(middle).sequenceNumber <= n) low = middle + 1 else high = middle
+        if (isBefore(all(middle).sequenceNumber)) low = middle + 1 else high = middle
       }
       low - from
     }

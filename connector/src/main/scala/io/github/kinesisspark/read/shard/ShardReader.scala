@@ -169,6 +169,8 @@ final class ShardReader(
   /** Something to plan, or to fail with. */
   def hasNews: Boolean = synchronized(failure.isDefined || buffer.tip != buffer.base)
 
+  def hasFailed: Boolean = synchronized(failure.isDefined)
+
   def hasAnswered: Boolean = synchronized(hasBegun || lastAnswer.isDefined || failure.isDefined)
 
   override def close(): Unit = {

@@ -3,6 +3,7 @@ package io.github.kinesisspark.read.shard
 import java.util.concurrent.{ScheduledExecutorService, TimeUnit}
 import java.util.concurrent.atomic.{AtomicLong, AtomicReference}
 
+import scala.collection.concurrent.TrieMap
 import scala.collection.mutable
 import scala.concurrent.duration._
 
@@ -33,6 +34,9 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
 
   /** What one reader may hold, in bytes: an even share. */
   @volatile private var share = config.bufferBytes
+
+  /** Tasks of a real-time batch, told of their shards' news at once. */
+  private val followers = TrieMap.empty[ShardKey, () => Unit]
 
   // All below is guarded by `this`.
   private val readers                             = mutable.LinkedHashMap.empty[ShardKey, ShardReader]
@@ -95,6 +99,30 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
       case None           => fromKinesis(range)
     }
 
+  /** The reader of a shard from a position on, for a task of a real-time batch, which drops from it what it has taken. One that has
+    * failed begins anew.
+    *
+    * @param onNews called when there may be more to take, or the reader fails; must not block
+    */
+  def follow(shard: ShardKey, from: ShardPosition, onNews: () => Unit): ShardReader = {
+    followers(shard) = onNews
+    val reader = synchronized {
+      require(!closed, s"the readers of ${config.source} are closed")
+      readers.get(shard).filter(r => !r.hasFailed && r.dropTo(from)).getOrElse {
+        drop(shard)
+        open(shard, from, stop = None)
+      }
+    }
+    reader.demand()
+    reader
+  }
+
+  /** The reader reads ahead for the next batch. */
+  def unfollow(shard: ShardKey, onNews: () => Unit): Unit = {
+    followers.remove(shard, onNews): Unit
+    synchronized { leasedUntil = leasedUntil.max(System.nanoTime() + BetweenBatches.toNanos) }
+  }
+
   /** Told by tasks, of what they have read here. */
   def count(records: UserRecordCount): Unit = delivered.updateAndGet(_.and(records)): Unit
 
@@ -112,7 +140,7 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
     leases.foreach(_.close())
   }
 
-  def isExpired: Boolean = synchronized(System.nanoTime() - leasedUntil > 0)
+  def isExpired: Boolean = followers.isEmpty && synchronized(System.nanoTime() - leasedUntil > 0)
 
   /** Clients of its own, because a task may outlive this pool. */
   private def fromKinesis(range: ShardRange): RangeRecords = {
@@ -181,11 +209,17 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
     shards.foreach { case (shard, position) =>
       if (!readers.get(shard).exists(_.dropTo(position))) {
         drop(shard)
-        log.debug("reading {} from {}", shard, ShardPosition.encode(position))
-        readers(shard) =
-          new ShardReader(shard, position, stops.get(shard), publishers, memory, () => share, count, () => tellNews())
+        open(shard, position, stops.get(shard)): Unit
       }
     }
+  }
+
+  private def open(shard: ShardKey, position: ShardPosition, stop: Option[ShardPosition]): ShardReader = {
+    log.debug("reading {} from {}", shard, ShardPosition.encode(position))
+    val reader =
+      new ShardReader(shard, position, stop, publishers, memory, () => share, count, () => tellNews(shard))
+    readers(shard) = reader
+    reader
   }
 
   private def drop(shard: ShardKey): Unit = readers.remove(shard).foreach(_.close())
@@ -201,9 +235,12 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
     KinesisClients.lease(access.client, access.region, kind)
   }
 
-  private def tellNews(): Unit = synchronized {
-    news += 1
-    notifyAll()
+  private def tellNews(shard: ShardKey): Unit = {
+    followers.get(shard).foreach(_())
+    synchronized {
+      news += 1
+      notifyAll()
+    }
   }
 
   private def awaitNews(mine: Vector[ShardReader], since: Long, deadline: Long): Unit = {
@@ -222,6 +259,9 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
 
 object ShardReaderPool {
   private val LeavingTime = 5.seconds
+
+  /** How long readers go on after a real-time batch if the next doesn't come. */
+  private val BetweenBatches = 1.minute
 }
 
 /** A range's records, and what to do when the task has no more use for them. */

@@ -35,6 +35,13 @@ object ShardReaderPools {
   def of(config: ReaderConfig): ShardReaderPool =
     Option.when(config.batch.isEmpty)(config).flatMap(running).getOrElse(new ShardReaderPool(config, worker))
 
+  /** The readers that a task of a real-time batch was placed with; nothing where Spark has run it elsewhere. */
+  def placedOn(executor: String, config: ReaderConfig): Option[ShardReaderPool] =
+    if (isHere(executor)) running(config) else None
+
+  /** Readers for one task alone, which closes them. They poll: a subscription would end that of the reader it was placed with. */
+  def ofTask(config: ReaderConfig): ShardReaderPool = new ShardReaderPool(config, worker)
+
   def close(source: String): Unit = synchronized {
     // A probe that was on its way when its query stopped must not bring the readers back.
     released += source

@@ -50,6 +50,23 @@ class RecordBufferSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       buffer.slice(after(8), after(6)) shouldBe None
     }
 
+    it("gives a record that a range begins or ends within, whole, to both sides") {
+      val buffer = filled(Seq(3, 2), after(0))
+      val middle = Within(number(4), 7)
+      numbers(buffer.slice(after(0), middle).get) shouldBe Vector(number(2), number(4))
+      numbers(buffer.slice(middle, after(8)).get) shouldBe Vector(number(4), number(6), number(8))
+      numbers(buffer.slice(middle, Within(number(4), 9)).get) shouldBe Vector(number(4))
+      val rest = buffer.dropTo(middle).get
+      numbers(rest.slice(middle, after(6)).get) shouldBe Vector(number(4), number(6))
+      numbers(rest.slice(Within(number(4), 9), rest.tip).get) shouldBe Vector(
+        number(4),
+        number(6),
+        number(8),
+        number(10)
+      )
+      rest.dropTo(after(2)) shouldBe None
+    }
+
     it("finds a position that lies between two records") {
       val buffer = filled(Seq(3, 2), after(0))
       numbers(buffer.slice(after(3), after(8)).get) shouldBe Vector(number(4), number(6), number(8))

@@ -3,7 +3,7 @@ package io.github.kinesisspark.read.shard
 import scala.collection.mutable
 
 import io.github.kinesisspark.aws.KinesisException
-import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
 
 /** Publishers that bring what a test says, when it says so. */
@@ -26,6 +26,10 @@ final class ScriptedPublishers extends RecordPublisher.Factory {
 
     def bring(position: ShardPosition, millisBehind: Long, records: KinesisRecord*): Unit =
       sink.deliver(Delivery(records.toArray, position, millisBehind, records.map(_.heapSize).sum, System.nanoTime()))
+
+    /** The shard's end. */
+    def end(children: Vector[Shard]): Unit =
+      sink.deliver(Delivery(Array.empty, ShardPosition.ShardEnd, 0, 0, System.nanoTime(), children))
 
     def fail(errorClass: String): Unit = sink.fail(new KinesisException(errorClass, "as planned"))
   }

@@ -1,0 +1,27 @@
+package io.github.kinesisspark.read.plan
+
+import io.github.kinesisspark.position.ShardKey
+
+/** Which shards share a task of a real-time batch. Its tasks all run for as long as the batch lasts, so that one that finds no core
+  * reads nothing: there are never more of them than can run at once, and each has several shards where it must.
+  *
+  * Neighbours by hash key sit together: they are what merges, and so the child may be read on in the task of its parents.
+  */
+object RealTimeTasks {
+
+  /** @param home who reads the shard, if anybody does yet */
+  final case class Placed(shard: ShardKey, hashStart: BigInt, home: Option[ExecutorId])
+
+  /** @param executor where the shards' readers are, if anywhere */
+  final case class Task(executor: Option[ExecutorId], shards: Vector[ShardKey])
+
+  /** @param slots tasks that an executor can run at once */
+  def plan(shards: Iterable[Placed], slots: Int): Vector[Task] =
+    shards.groupBy(_.home).toVector.sortBy(_._1.map(_.id)).flatMap { case (home, mine) =>
+      val line = mine.toVector.sortBy(s => (s.shard.stream.text, s.hashStart, s.shard.shardId)).map(_.shard)
+      runs(line, slots.min(line.size)).map(Task(home, _))
+    }
+
+  private def runs[A](line: Vector[A], count: Int): Vector[Vector[A]] =
+    (0 until count).map(i => line.slice(i * line.size / count, (i + 1) * line.size / count)).toVector
+}

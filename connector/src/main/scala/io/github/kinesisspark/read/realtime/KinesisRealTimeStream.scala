@@ -1,0 +1,158 @@
+package io.github.kinesisspark.read.realtime
+
+import scala.annotation.tailrec
+
+import org.apache.spark.SparkContext
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
+import org.apache.spark.sql.connector.read.streaming._
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.config.SourceOptions
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.{KinesisMicroBatchStream, KinesisSourceOffset, SourceSchema}
+import io.github.kinesisspark.read.plan.{ExecutorId, Frontier}
+
+/** Micro-batches, and with Spark's real-time trigger batches without an end of their own: their tasks hand on each record when it
+  * comes, until Spark's time is over, and tell where they are then. From that the same offsets are made, so a query may change its
+  * trigger from run to run.
+  *
+  * A real-time batch is stored when it is over. One that fails comes again from its start, as Spark defines the mode. So that
+  * a query that has just begun at LATEST would not begin at another one then, its first batch reads nothing and stores where it begins.
+  *
+  * Loaded by name: Spark 4.0 doesn't have these interfaces.
+  *
+  * @see [[https://spark.apache.org/docs/latest/api/java/org/apache/spark/sql/connector/read/streaming/SupportsRealTimeMode.html SupportsRealTimeMode]]
+  */
+final class KinesisRealTimeStream(options: SourceOptions, sc: SparkContext)
+    extends KinesisMicroBatchStream(options, sc)
+    with SupportsRealTimeMode {
+  import KinesisRealTimeStream._
+
+  private var isRealTime = false
+  private var batch      = Option.empty[Batch]
+  private var starved    = 0
+
+  override def prepareForRealTimeMode(): Unit = isRealTime = true
+
+  /** A real-time batch has no end when it is planned. */
+  override def latestOffset(start: Offset, limit: ReadLimit): Offset =
+    if (isRealTime) start else super.latestOffset(start, limit)
+
+  override def createReaderFactory(): PartitionReaderFactory =
+    if (isRealTime) new RealTimeReaderFactory(readers.config, SourceSchema.schema) else super.createReaderFactory()
+
+  override def planInputPartitions(start: Offset): Array[InputPartition] = {
+    failIfStarved()
+    val from = catalog.accept(offsetOf(start))
+    catalog.refreshIfDue()
+    checkRetention(from)
+    val planned = opened(from)
+    batch = Some(planned)
+    planned.partitions.toArray
+  }
+
+  override def mergeOffsets(offsets: Array[PartitionOffset]): Offset = {
+    val now      = batch.getOrElse(throw new IllegalStateException("no real-time batch was planned"))
+    val progress = offsets.toVector.collect { case ours: RealTimeProgress => ours }
+    val reads    = progress.flatMap(_.reads)
+    val begun    = progress.flatMap(p => p.reads.flatMap(r => r.begun.map(child => Begun(r.shard, child, p.executor))))
+    // One by one, as each may be the parent of the next.
+    begun.foreach(b => catalog.learn(b.shard.stream, Vector(b.child)))
+    val moved = reads.map(r => r.shard -> r.taken.position).toMap ++ now.lost.map(_ -> ShardPosition.ShardEnd)
+    val end   = now.frontier.end(moved, begun.map(_.shard).toSet)
+    tell(now, progress, reads, begun)
+    remember(KinesisSourceOffset(completed(now, end, reads, begun)))
+  }
+
+  /** Readers are where the batch goes on, and nobody has lost what can be told by now. */
+  @tailrec private def opened(from: KinesisOffset): Batch = {
+    val frontier = frontierAt(from)
+    val lost     = loseOrFail(frontier)
+    if (frontier.hasNewStreams) Batch(frontier, lost, Vector.empty, System.nanoTime())
+    else {
+      val tips = readers.open(frontier, lost.contains)
+      failIfAny(tips, from)
+      catalog.learn(tips.values)
+      // What they failed for is known now, and their shards are lost, or have another consumer.
+      if (tips.values.exists(_.failure.isDefined)) opened(from)
+      else Batch(frontier, lost, partitions(frontier, lost), System.nanoTime())
+    }
+  }
+
+  private def partitions(frontier: Frontier, lost: Vector[ShardKey]): Vector[RealTimePartition] = {
+    val reading = frontier.reading -- lost
+    val ended = frontier.start.shards.collect { case (shard, p) if p.position == ShardPosition.ShardEnd => shard }.toSet
+    val hashKeys = Option.when(options.deaggregate)(hashKeysOf(reading.keys.toVector))
+    readers.tasks(frontier, reading.keys).map { task =>
+      RealTimePartition(
+        task.shards.map(shard => shard -> reading(shard)),
+        ended.filter(shard => task.shards.exists(_.stream == shard.stream)),
+        hashKeys.map(_.view.filterKeys(task.shards.toSet).toMap),
+        task.executor
+      )
+    }
+  }
+
+  /** With the times up to which it is complete, by what the service's clock was when the batch began: they err to the safe side. */
+  private def completed(
+      now: Batch,
+      end: KinesisOffset,
+      reads: Vector[ShardRead],
+      begun: Vector[Begun]
+  ): KinesisOffset = {
+    val lasted = (System.nanoTime() - now.plannedNanos) / 1000000
+    val times  =
+      reads.flatMap(r => r.tip.completeTo(r.taken, catalog.now(r.shard.stream) - lasted).map(r.shard -> _)).toMap
+    val all = now.frontier.reading ++ begun.map(_.shard -> ShardPosition.TrimHorizon)
+    retention.complete(end, all, (shard, _) => times.get(shard))
+  }
+
+  private def tell(
+      now: Batch,
+      progress: Vector[RealTimeProgress],
+      reads: Vector[ShardRead],
+      begun: Vector[Begun]
+  ): Unit = {
+    val tips = reads.map(r => r.shard -> r.tip).toMap
+    val cuts = reads.map(r => r.shard -> r.taken).toMap
+    seen = now.frontier.end(tips.view.mapValues(_.position).toMap, begun.map(_.shard).toSet)
+    metrics = metrics.next(tips, cuts, readers.totals, publishing.calls)
+    readers.learn(cuts.view.mapValues(_.bytes).toMap, begun.flatMap(b => b.executor.map(b.shard -> _)).toMap)
+    val waiting = progress.count(!_.isAsked)
+    starved = if (waiting > 0) starved + 1 else 0
+    if (waiting > 0) log.warn("{} of the batch's {} tasks found no free core until it was over", waiting, progress.size)
+  }
+
+  /** Once may be an executor's loss, whose tasks had nowhere to go, or a machine that stood still. */
+  private def failIfStarved(): Unit = if (starved >= MostStarved)
+    throw new KinesisException(
+      TooFewCores,
+      s"$toString: tasks of real-time batches find no free core, $MostStarved times in a row, so that their shards are not read. All tasks of " +
+        "such a batch run at once; this source asks for no more of them than the executors can run, so others need cores as well: " +
+        "another source of this query, or another query. Give the cluster more cores, or read all streams by one source: " +
+        "streamName takes several."
+    )
+}
+
+object KinesisRealTimeStream {
+  private val log = LoggerFactory.getLogger(classOf[KinesisRealTimeStream])
+
+  val TooFewCores = "KINESIS_TOO_FEW_CORES"
+
+  private val MostStarved = 3
+
+  /** A batch that is under way.
+    *
+    * @param lost shards past retention
+    */
+  private final case class Batch(
+      frontier: Frontier,
+      lost: Vector[ShardKey],
+      partitions: Vector[RealTimePartition],
+      plannedNanos: Long
+  )
+
+  /** A child that a task began. */
+  private final case class Begun(shard: ShardKey, child: Shard, executor: Option[ExecutorId])
+}

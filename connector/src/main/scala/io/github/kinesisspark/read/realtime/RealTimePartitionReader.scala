@@ -1,0 +1,91 @@
+package io.github.kinesisspark.read.realtime
+
+import java.lang.{Long => JLong}
+
+import scala.concurrent.duration._
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
+import org.apache.spark.sql.connector.read.streaming.{PartitionOffset, SupportsRealTimeRead}
+import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead.RecordStatus
+import org.apache.spark.sql.types.StructType
+
+import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosition, ShardRange}
+import io.github.kinesisspark.read.RecordRows
+import io.github.kinesisspark.read.shard.{ReaderConfig, ShardReaderPool, ShardReaderPools}
+
+/** @param columns of the rows, in their order */
+private[realtime] final class RealTimeReaderFactory(config: ReaderConfig, columns: StructType)
+    extends PartitionReaderFactory {
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
+    case ours: RealTimePartition => new RealTimePartitionReader(config, ours, columns)
+    case other                   => throw new IllegalArgumentException(s"not a partition of a real-time batch: $other")
+  }
+}
+
+/** One task of a real-time batch: rows as they come, until the batch's time is over.
+  *
+  * @see [[https://spark.apache.org/docs/latest/api/java/org/apache/spark/sql/connector/read/streaming/SupportsRealTimeRead.html SupportsRealTimeRead]]
+  */
+private[realtime] final class RealTimePartitionReader(
+    config: ReaderConfig,
+    partition: RealTimePartition,
+    columns: StructType
+) extends SupportsRealTimeRead[InternalRow] {
+  private val placed           = partition.executor.flatMap(e => ShardReaderPools.placedOn(e.id, config))
+  private val pool             = placed.getOrElse(ShardReaderPools.ofTask(config))
+  private val feed             = new TaskFeed(partition.shards, partition.ended, follow)
+  private var isAsked          = false
+  private var row: InternalRow = _
+
+  /** As Spark 4.2 asks.
+    *
+    * @param startTimeMs when Spark looked at the clock, which is now
+    */
+  override def nextWithTimeout(startTimeMs: JLong, timeoutMs: JLong): RecordStatus = nextWithTimeout(timeoutMs)
+
+  /** As Spark 4.1 asks. */
+  def nextWithTimeout(timeoutMs: JLong): RecordStatus = {
+    isAsked = true
+    feed.next(timeoutMs.longValue.millis) match {
+      case Some(next) =>
+        row = next
+        RecordStatus.newStatusWithArrivalTimeMs(feed.arrivalMillis)
+      case None => RecordStatus.newStatusWithoutArrivalTime(false)
+    }
+  }
+
+  override def getOffset: PartitionOffset =
+    RealTimeProgress(feed.reads, partition.executor.filter(_ => placed.isDefined), isAsked)
+
+  override def next(): Boolean =
+    throw new UnsupportedOperationException("nextWithTimeout is called instead in real-time mode")
+
+  override def get(): InternalRow = row
+
+  override def close(): Unit =
+    try {
+      pool.count(feed.delivered)
+      feed.close()
+    } finally if (placed.isEmpty) pool.close()
+
+  private def follow(
+      key: ShardKey,
+      from: ShardPosition,
+      child: Option[Shard],
+      onNews: () => Unit
+  ): TaskFeed.Followed = {
+    val hashKeys =
+      partition.hashKeys.map(known => child.map(_.hashKeys).orElse(known.get(key)).getOrElse(HashKeyRange.all))
+    val rows = new RecordRows(ShardRange(key, from, ShardPosition.ShardEnd), columns, hashKeys)
+    new RealTimePartitionReader.InPool(pool, new FollowedShard(key, from, pool.follow(key, from, onNews), rows), onNews)
+  }
+}
+
+private[realtime] object RealTimePartitionReader {
+
+  private final class InPool(pool: ShardReaderPool, override val shard: FollowedShard, onNews: () => Unit)
+      extends TaskFeed.Followed {
+    override def close(): Unit = pool.unfollow(shard.shard, onNews)
+  }
+}

@@ -1,0 +1,43 @@
+package io.github.kinesisspark.read.realtime
+
+import org.apache.spark.sql.connector.read.InputPartition
+import org.apache.spark.sql.connector.read.streaming.PartitionOffset
+
+import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosition}
+import io.github.kinesisspark.read.plan.ExecutorId
+import io.github.kinesisspark.read.shard.{RecordBuffer, ShardTip}
+
+/** What one task of a real-time batch reads: its shards from where they go on, and those of their children that it can begin.
+  *
+  * @param ended    shards of these streams that are read to their end, as parents of what may come
+  * @param hashKeys of the shards, if aggregated records are taken apart
+  * @param executor where the shards' readers are
+  */
+private[realtime] final case class RealTimePartition(
+    shards: Vector[(ShardKey, ShardPosition)],
+    ended: Set[ShardKey],
+    hashKeys: Option[Map[ShardKey, HashKeyRange]],
+    executor: Option[ExecutorId]
+) extends InputPartition {
+  override def preferredLocations(): Array[String] = executor.map(_.location).toArray
+}
+
+/** How far a task has come when its batch is over.
+  *
+  * @param reads    parents before children
+  * @param executor where its readers are, if they go on
+  * @param isAsked  whether the task was asked for rows at all: one that finds no core before the batch is over is not
+  */
+private[realtime] final case class RealTimeProgress(
+    reads: Vector[ShardRead],
+    executor: Option[ExecutorId],
+    isAsked: Boolean
+) extends PartitionOffset
+
+/** @param taken what the task has given of the shard
+  * @param tip   how far its reader was by then
+  * @param begun of a child that was begun within the batch
+  */
+private[realtime] final case class ShardRead(taken: RecordBuffer.Cut, tip: ShardTip, begun: Option[Shard]) {
+  def shard: ShardKey = tip.shard
+}

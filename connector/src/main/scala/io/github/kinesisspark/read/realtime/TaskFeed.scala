@@ -1,0 +1,148 @@
+package io.github.kinesisspark.read.realtime
+
+import java.util.concurrent.{LinkedBlockingQueue, TimeUnit}
+import java.util.concurrent.atomic.AtomicBoolean
+
+import scala.annotation.tailrec
+import scala.collection.mutable
+import scala.concurrent.duration.FiniteDuration
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aws.{ConsumerClaims, FaultClassifier, KinesisException}
+import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
+import io.github.kinesisspark.read.plan.Succession
+import io.github.kinesisspark.read.shard.UserRecordCount
+
+/** The rows of all shards of one task of a real-time batch, from whichever has some; the task waits for any of them at once.
+  *
+  * Readers put their shard in line when they have news, from any thread. The task takes shards from the line, so many records of each,
+  * and puts those that have more behind the others.
+  *
+  * | a shard has no more rows, and its reader | what follows |
+  * |---|---|
+  * | goes on | it comes into line again with its next news |
+  * | is at the shard's end | the children begin that can: see [[Succession]] |
+  * | has failed so that only planning can mend it | it is left to the next batch |
+  * | has failed otherwise | so does the task |
+  *
+  * @param ended shards that are read to their end, as parents of what may come
+  */
+private[realtime] final class TaskFeed(
+    shards: Vector[(ShardKey, ShardPosition)],
+    ended: Set[ShardKey],
+    follow: TaskFeed.Follow
+) extends AutoCloseable {
+  import TaskFeed._
+
+  private val line         = new LinkedBlockingQueue[InLine]
+  private val all          = mutable.LinkedHashMap.empty[ShardKey, InLine]
+  private var succession   = Succession(ended)
+  private var current      = Option.empty[InLine]
+  private var turn         = 0
+  private var last: InLine = _
+
+  shards.foreach { case (shard, from) => begin(shard, from, child = None) }
+
+  /** The next row, as soon as any shard has one.
+    *
+    * @param wait for that, at most; if nothing came, what comes next is left to the next batch
+    * @throws KinesisException where a reader has failed for good
+    */
+  def next(wait: FiniteDuration): Option[InternalRow] = next(System.nanoTime() + wait.toNanos)
+
+  @tailrec private def next(deadline: Long): Option[InternalRow] = current match {
+    case Some(one) if turn < RecordsInTurn =>
+      turn += 1
+      val row = one.shard.next()
+      if (row.isEmpty) {
+        current = None
+        settle(one)
+        next(deadline)
+      } else row
+    case Some(one) =>
+      current = None
+      one.queue()
+      next(deadline)
+    case None =>
+      val first = line.poll(deadline - System.nanoTime(), TimeUnit.NANOSECONDS)
+      if (first == null) None
+      else {
+        first.leave()
+        turn = 0
+        current = Some(first)
+        last = first
+        next(deadline)
+      }
+  }
+
+  /** When the record of the last row arrived, in ms by the service's clock. */
+  def arrivalMillis: Long = last.shard.arrivalMillis
+
+  /** What became of each shard, those that were begun here after their parents. */
+  def reads: Vector[ShardRead] =
+    all.valuesIterator.map(one => ShardRead(one.shard.taken, one.shard.tip, one.child)).toVector
+
+  /** By all shards. */
+  def delivered: UserRecordCount =
+    all.valuesIterator.map(_.shard.delivered).foldLeft(UserRecordCount.none)(_ and _)
+
+  override def close(): Unit = all.values.foreach { one =>
+    one.followed.close()
+    one.shard.warn()
+  }
+
+  private def begin(shard: ShardKey, from: ShardPosition, child: Option[Shard]): Unit = {
+    val one = new InLine(shard, from, child)
+    all(shard) = one
+    // It may hold records from before.
+    one.queue()
+  }
+
+  private def settle(one: InLine): Unit = {
+    val tip = one.shard.tip
+    tip.failure.foreach { failure =>
+      if (!LeftToPlanning(failure.errorClass)) throw new KinesisException(failure.errorClass, failure.message)
+      log.warn("{} is left to the next batch: {}", tip.shard, failure.message)
+    }
+    if (one.shard.position == ShardPosition.ShardEnd && !succession.ended(tip.shard)) {
+      val (next, children) = succession.end(tip.shard, tip.children)
+      succession = next
+      children.foreach { case (key, child) => begin(key, ShardPosition.TrimHorizon, Some(child)) }
+    }
+  }
+
+  /** A shard and whether it is in line. */
+  private final class InLine(key: ShardKey, from: ShardPosition, val child: Option[Shard]) {
+    private val isInLine = new AtomicBoolean
+
+    val followed: Followed   = follow(key, from, child, () => queue())
+    def shard: FollowedShard = followed.shard
+
+    def queue(): Unit = if (isInLine.compareAndSet(false, true)) line.add(this): Unit
+
+    /** Before it is looked at: later news brings it into line again. */
+    def leave(): Unit = isInLine.set(false)
+  }
+}
+
+private[realtime] object TaskFeed {
+  private val log = LoggerFactory.getLogger(classOf[TaskFeed])
+
+  /** Rows of one shard before another has its turn. */
+  private val RecordsInTurn = 500
+
+  /** The shard may be past retention, its consumer another one now, or somebody else's: the driver finds out when it plans. */
+  private val LeftToPlanning = Set(FaultClassifier.NotFound, ConsumerClaims.InUse)
+
+  /** A shard with its reader, till it is closed. */
+  trait Followed extends AutoCloseable {
+    def shard: FollowedShard
+  }
+
+  /** Opens a shard at a position. Given, too, what is known of a child that begins after its parents, and what to call with news of the
+    * shard, from any thread, also before this returns.
+    */
+  type Follow = (ShardKey, ShardPosition, Option[Shard], () => Unit) => Followed
+}

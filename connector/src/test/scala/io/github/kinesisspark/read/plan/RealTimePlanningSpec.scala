@@ -1,0 +1,122 @@
+package io.github.kinesisspark.read.plan
+
+import org.scalacheck.Gen
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.position.ShardPosition._
+import io.github.kinesisspark.read.plan.RealTimeTasks.Placed
+
+class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+  private def executor(n: Int) = ExecutorId(s"host-$n", s"$n")
+  private def after(n: Long)   = AfterSequenceNumber(number(n))
+
+  private def shardOf(n: Int, parents: Int*) =
+    Shard(shardId(n), parents.map(shardId), HashKeyRange(n, n), closed = false)
+
+  describe("tasks of a real-time batch") {
+    val placed = for {
+      homes <- Gen.listOf(Gen.choose(0, 3))
+      keys  <- Gen.listOfN(homes.size, Gen.choose(0, 1000))
+    } yield homes.zip(keys).zipWithIndex.map { case ((home, key), n) => Placed(shard(n), key, Some(executor(home))) }
+
+    it("have each shard once, where its reader is, and are never more than an executor can run") {
+      forAll(placed, Gen.choose(1, 8)) { (shards, slots) =>
+        val tasks = RealTimeTasks.plan(shards, slots)
+        tasks.flatMap(t => t.shards.map(_ -> t.executor)).sortBy(_._1.shardId) shouldBe
+          shards.map(s => s.shard -> s.home).sortBy(_._1.shardId)
+        tasks.groupBy(_.executor).values.foreach(_.size should be <= slots)
+        tasks.foreach(_.shards should not be empty)
+      }
+    }
+
+    it("use the cores there are, evenly, with neighbours together") {
+      forAll(placed, Gen.choose(1, 8)) { (shards, slots) =>
+        RealTimeTasks.plan(shards, slots).groupBy(_.executor).foreach { case (home, tasks) =>
+          val mine = shards.filter(_.home == home).sortBy(s => (s.hashStart, s.shard.shardId)).map(_.shard)
+          tasks should have size slots.min(mine.size).toLong
+          tasks.map(_.shards.size).max - tasks.map(_.shards.size).min should be <= 1
+          tasks.flatMap(_.shards) shouldBe mine
+        }
+      }
+    }
+  }
+
+  describe("a task goes on with") {
+    it("both children of a split") {
+      val (next, begun) = Succession(Set.empty).end(shard(0), Seq(shardOf(1, 0), shardOf(2, 0)))
+      begun.map(_._1) shouldBe Vector(shard(1), shard(2))
+      next.end(shard(1), Nil)._2 shouldBe empty
+    }
+
+    it("a merge's child after the second parent, whichever that is, and once") {
+      for (order <- Seq(Seq(0, 1), Seq(1, 0))) {
+        val child          = shardOf(2, 0, 1)
+        val (first, early) = Succession(Set.empty).end(shard(order.head), Seq(child))
+        early shouldBe empty
+        val (second, begun) = first.end(shard(order.last), Seq(child))
+        begun.map(_._1) shouldBe Vector(shard(2))
+        second.end(shard(2), Nil)._2 shouldBe empty
+      }
+    }
+
+    it("a merge's child if the other parent was read to its end before, or told of it alone") {
+      Succession(Set(shard(0))).end(shard(1), Seq(shardOf(2, 0, 1)))._2.map(_._1) shouldBe Vector(shard(2))
+      val (first, _) = Succession(Set.empty).end(shard(0), Seq(shardOf(2, 0, 1)))
+      first.end(shard(1), Nil)._2.map(_._1) shouldBe Vector(shard(2))
+    }
+
+    it("no child of a parent that another task reads, or of none") {
+      Succession(Set.empty).end(shard(1), Seq(shardOf(2, 0, 1), shardOf(3)))._2 shouldBe empty
+    }
+
+    it("grandchildren") {
+      val (next, _) = Succession(Set.empty).end(shard(0), Seq(shardOf(1, 0), shardOf(2, 0)))
+      next.end(shard(1), Seq(shardOf(3, 1)))._2.map(_._1) shouldBe Vector(shard(3))
+    }
+  }
+
+  describe("the offset after a real-time batch") {
+    val created                           = 1000L
+    def at(shards: (Int, ShardProgress)*) =
+      KinesisOffset(Map(stream -> StreamOffset(created, shards.map { case (n, p) => shardId(n) -> p })))
+    def frontier(start: KinesisOffset, listed: Shard*) =
+      Frontier(start, Map(stream -> Frontier.Stream(created, Lineage(listed), Vector.empty)))
+
+    it("has the children that were begun in it, with where they began, so that the batch can come again") {
+      val start = at(0 -> ShardProgress(after(5)))
+      val end   = frontier(start, shardOf(0)).end(
+        Map(shard(0) -> ShardEnd, shard(1) -> after(7), shard(2) -> TrimHorizon),
+        begun = Set(shard(1), shard(2))
+      )
+      end shouldBe at(
+        0 -> ShardProgress(ShardEnd),
+        1 -> ShardProgress(after(7), Some(TrimHorizon)),
+        2 -> ShardProgress(TrimHorizon, Some(TrimHorizon))
+      )
+      start.rangesTo(end) should contain theSameElementsAs Seq(
+        ShardRange(shard(0), after(5), ShardEnd),
+        ShardRange(shard(1), TrimHorizon, after(7))
+      )
+    }
+
+    it("is one that the next planning goes on from, without the parents") {
+      val start = at(0 -> ShardProgress(after(5)))
+      val end   =
+        frontier(start, shardOf(0)).end(Map(shard(0) -> ShardEnd, shard(1) -> after(7)), Set(shard(1), shard(2)))
+      val next = frontier(end, shardOf(0), shardOf(1, 0), shardOf(2, 0))
+      next.reading shouldBe Map(shard(1) -> after(7), shard(2) -> TrimHorizon)
+      next.lost shouldBe empty
+      next.end(Map.empty) shouldBe at(1 -> ShardProgress(after(7)), 2 -> ShardProgress(TrimHorizon))
+    }
+
+    it("leaves shards where they were of which no task tells anything") {
+      val start = at(0 -> ShardProgress(after(5)), 1 -> ShardProgress(TrimHorizon))
+      frontier(start, shardOf(0), shardOf(1)).end(Map(shard(0) -> after(6))) shouldBe
+        at(0 -> ShardProgress(after(6)), 1 -> ShardProgress(TrimHorizon))
+    }
+  }
+}

@@ -1,0 +1,210 @@
+package io.github.kinesisspark.read.realtime
+
+import scala.collection.mutable
+import scala.concurrent.duration._
+
+import org.apache.spark.sql.types.StructType
+import org.scalatest.concurrent.{Eventually, TimeLimits}
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.aggregation.{UserRecord, UserRecords}
+import io.github.kinesisspark.aws.{ConsumerClaims, FaultClassifier, KinesisException}
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.position.ShardPosition._
+import io.github.kinesisspark.read.{RecordRows, SourceSchema}
+import io.github.kinesisspark.read.shard._
+
+class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually with TimeLimits {
+  private def after(n: Long)                                                  = AfterSequenceNumber(number(n))
+  private def record(n: Long, text: String, data: Option[Array[Byte]] = None) =
+    new KinesisRecord(number(n), "key", data.getOrElse(text.getBytes), 1000 + n)
+  private def shardOf(n: Int, parents: Int*) = Shard(shardId(n), parents.map(shardId), HashKeyRange.all, closed = false)
+
+  private val columns = StructType(SourceSchema.schema.filter(_.name == "data"))
+
+  /** A task over readers whose publishers bring what a test says. */
+  private final class Setting(shards: (Int, ShardPosition)*) {
+    val memory     = new MemoryBudget(1 << 20)
+    val publishers = mutable.Map.empty[ShardKey, ScriptedPublishers]
+    val readers    = mutable.Map.empty[ShardKey, ShardReader]
+    val closed     = mutable.Set.empty[ShardKey]
+
+    val feed = new TaskFeed(
+      shards.map { case (n, from) => shard(n) -> from }.toVector,
+      ended = Set.empty,
+      (key, from, _, onNews) => follow(key, from, onNews)
+    )
+
+    private def follow(key: ShardKey, from: ShardPosition, onNews: () => Unit): TaskFeed.Followed = {
+      val mine   = new ScriptedPublishers
+      val reader = new ShardReader(key, from, None, mine, memory, () => 1 << 20, _ => (), onNews)
+      publishers(key) = mine
+      readers(key) = reader
+      reader.demand()
+      val rows = new RecordRows(ShardRange(key, from, ShardEnd), columns, Some(HashKeyRange.all))
+      new TaskFeed.Followed {
+        override val shard: FollowedShard = new FollowedShard(key, from, reader, rows)
+        override def close(): Unit        = closed += key: Unit
+      }
+    }
+
+    def bring(n: Int, position: ShardPosition, records: KinesisRecord*): Unit = {
+      memory.take(records.map(_.heapSize).sum)(() => ())
+      publishers(shard(n)).last.bring(position, 0, records: _*)
+    }
+
+    def end(n: Int, children: Shard*): Unit = publishers(shard(n)).last.end(children.toVector)
+
+    def texts(count: Int): Seq[String] =
+      Iterator.continually(feed.next(30.seconds)).map(_.map(r => new String(r.getBinary(0)))).take(count).flatten.toSeq
+
+    def none(): Unit = feed.next(Duration.Zero) shouldBe None
+
+    def positions: Map[ShardKey, ShardPosition] = feed.reads.map(r => r.shard -> r.taken.position).toMap
+  }
+
+  describe("a task of a real-time batch") {
+    it("hands on what any of its shards has, and says when it arrived") {
+      val s = new Setting(0 -> after(0), 1 -> TrimHorizon)
+      s.bring(1, after(5), record(5, "b"))
+      s.texts(1) shouldBe Seq("b")
+      s.feed.arrivalMillis shouldBe 1005
+      s.bring(0, after(1), record(1, "a"))
+      s.texts(1) shouldBe Seq("a")
+      s.none()
+      s.positions shouldBe Map(shard(0) -> after(1), shard(1) -> after(5))
+    }
+
+    it("wakes up when a record comes while it waits") {
+      val s      = new Setting(0 -> after(0), 1 -> TrimHorizon)
+      var heard  = Seq.empty[String]
+      val waiter = new Thread(() => heard = s.texts(1))
+      waiter.start()
+      eventually(Seq(Thread.State.TIMED_WAITING, Thread.State.WAITING) should contain(waiter.getState))
+      s.bring(1, after(5), record(5, "b"))
+      waiter.join(30000)
+      heard shouldBe Seq("b")
+    }
+
+    it("can be interrupted while it waits") {
+      val s      = new Setting(0 -> after(0))
+      var ended  = false
+      val waiter = new Thread(() =>
+        try s.feed.next(1.hour): Unit
+        catch { case _: InterruptedException => ended = true }
+      )
+      waiter.start()
+      eventually(Seq(Thread.State.TIMED_WAITING, Thread.State.WAITING) should contain(waiter.getState))
+      waiter.interrupt()
+      waiter.join(30000)
+      ended shouldBe true
+    }
+
+    it("gives every shard its turn, however much one of them has") {
+      val s    = new Setting(0 -> after(0), 1 -> after(0))
+      val many = (1 to 2000).map(n => record(n.toLong, s"hot-$n"))
+      s.bring(0, after(2000), many: _*)
+      s.bring(1, after(1), record(1, "cold"))
+      val heard = s.texts(2001)
+      heard.indexOf("cold") should be < 1000
+      heard.filterNot(_ == "cold") shouldBe many.map(r => new String(r.data))
+    }
+
+    it("is where the last row was, if its time is over before its records are, and frees what it has handed on") {
+      val s = new Setting(0 -> after(0))
+      s.bring(0, after(3), record(1, "a"), record(2, "b"), record(3, "c"))
+      s.texts(2) shouldBe Seq("a", "b")
+      s.positions(shard(0)) shouldBe after(2)
+      s.texts(1)
+      s.none()
+      s.memory.used shouldBe 0
+      s.readers(shard(0)).dropTo(after(3)) shouldBe true
+    }
+
+    it("moves on without records where the reader does") {
+      val s = new Setting(0 -> AtTimestamp(5))
+      s.bring(0, after(9))
+      s.none()
+      s.positions(shard(0)) shouldBe after(9)
+    }
+
+    it("may end within an aggregated record, and goes on with the rest of it") {
+      def user(text: String) = UserRecord(text.getBytes, "key")
+      val payload            = UserRecords.aggregated(Seq("a", "b", "c", "d").map(user))
+      def bring(s: Setting)  = s.bring(0, after(8), record(7, "", Some(payload)), record(8, "e"))
+      val s                  = new Setting(0 -> after(0))
+      bring(s)
+      s.texts(2) shouldBe Seq("a", "b")
+      val within = s.positions(shard(0))
+      within shouldBe Within(number(7), 2)
+      val next = new Setting(0 -> within)
+      bring(next)
+      next.texts(2) shouldBe Seq("c", "d")
+      next.positions(shard(0)) shouldBe after(7)
+      next.texts(1) shouldBe Seq("e")
+      next.none()
+      next.positions(shard(0)) shouldBe after(8)
+    }
+
+    it("reads on in the children when a shard ends, and tells of them") {
+      val s = new Setting(0 -> after(0))
+      s.bring(0, after(1), record(1, "parent"))
+      s.texts(1)
+      s.end(0, shardOf(1, 0), shardOf(2, 0))
+      s.none()
+      s.bring(2, after(2), record(2, "child"))
+      s.texts(1) shouldBe Seq("child")
+      s.positions shouldBe Map(shard(0) -> ShardEnd, shard(1) -> TrimHorizon, shard(2) -> after(2))
+      s.feed.reads.map(r => r.shard -> r.begun.map(_.id)) shouldBe
+        Vector(shard(0) -> None, shard(1) -> Some(shardId(1)), shard(2) -> Some(shardId(2)))
+    }
+
+    it("begins the child of a merge after the last record of both parents") {
+      val s = new Setting(0 -> after(0), 1 -> after(0))
+      s.end(0, shardOf(2, 0, 1))
+      s.none()
+      s.publishers.keySet shouldBe Set(shard(0), shard(1))
+      s.bring(1, after(4), record(4, "late"))
+      s.end(1, shardOf(2, 0, 1))
+      s.texts(1) shouldBe Seq("late")
+      s.none()
+      s.publishers.keySet should contain(shard(2))
+    }
+
+    it("leaves a shard to the next batch whose reader failed for what only planning can mend") {
+      for (errorClass <- Seq(FaultClassifier.NotFound, ConsumerClaims.InUse)) {
+        val s = new Setting(0 -> after(0), 1 -> after(0))
+        s.publishers(shard(0)).last.fail(errorClass)
+        s.none()
+        s.bring(1, after(1), record(1, "other"))
+        s.texts(1) shouldBe Seq("other")
+        s.positions(shard(0)) shouldBe after(0)
+      }
+    }
+
+    it("fails at once with any other failure, after the records that came before it") {
+      val s = new Setting(0 -> after(0))
+      s.bring(0, after(1), record(1, "a"))
+      s.publishers(shard(0)).last.fail("KINESIS_ACCESS_DENIED")
+      s.texts(1) shouldBe Seq("a")
+      (the[KinesisException] thrownBy s.none()).errorClass shouldBe "KINESIS_ACCESS_DENIED"
+    }
+
+    it("fails rather than leave anything out when its reader was taken over") {
+      val s = new Setting(0 -> after(0))
+      s.bring(0, after(2), record(1, "a"), record(2, "b"))
+      s.readers(shard(0)).dropTo(after(1))
+      an[IllegalStateException] should be thrownBy s.none()
+    }
+
+    it("closes all it has followed, children too") {
+      val s = new Setting(0 -> after(0))
+      s.end(0, shardOf(1, 0))
+      s.none()
+      s.feed.close()
+      s.closed shouldBe Set(shard(0), shard(1))
+    }
+  }
+}

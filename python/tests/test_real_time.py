@@ -1,0 +1,168 @@
+"""Queries with the trigger `realTime`: what Spark lets into this mode, what it refuses, what the page says of that."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.functions import udf
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+import kinesis_spark
+from kinesis_spark import EnhancedFanOut, LocalKinesis, Polling, read_stream, write_stream
+from kinesis_spark.fan_out import RecordPublisher
+from kinesis_spark.local import Record
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "docs" / "real-time.md").read_text()
+Trigger: TypeAlias = Callable[[DataStreamWriter], DataStreamWriter]
+ALLOW_LIST = "spark.sql.streaming.realTimeMode.allowlistCheck"
+
+
+def until(condition: Callable[[], bool], query: StreamingQuery) -> None:
+    """Wait, as long as the query runs."""
+    deadline = time.monotonic() + 90
+    while not condition():
+        if (error := query.exception()) is not None:
+            raise error
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def in_real_time(writer: DataStreamWriter) -> DataStreamWriter:
+    timed: DataStreamWriter = writer.trigger(realTime="5 seconds")  # type: ignore[call-overload]  # not in PySpark's overloads
+    return timed
+
+
+@contextmanager
+def running(writer: DataStreamWriter, checkpoint: Path) -> Iterator[StreamingQuery]:
+    query = in_real_time(
+        writer.outputMode("update").option("checkpointLocation", str(checkpoint / "checkpoint"))
+    ).start()
+    try:
+        yield query
+    finally:
+        query.stop()
+
+
+@contextmanager
+def any_sink(spark: SparkSession) -> Iterator[None]:
+    spark.conf.set(ALLOW_LIST, "false")
+    try:
+        yield
+    finally:
+        spark.conf.unset(ALLOW_LIST)
+
+
+def texts(spark: SparkSession, kinesis: LocalKinesis, stream: str) -> list[str]:
+    rows = kinesis_spark.read_batch(spark, kinesis.options(stream))
+    return sorted(row["text"] for row in rows.selectExpr("CAST(data AS STRING) AS text").collect())
+
+
+@pytest.fixture
+def two_streams() -> Iterator[LocalKinesis]:
+    with LocalKinesis({"source": 2, "target": 2}) as kinesis:
+        yield kinesis
+
+
+def test_the_console_shows_rows(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
+    kinesis.put_records("events", [Record(f"key-{i}", b"data") for i in range(20)])
+    rows = read_stream(spark, kinesis.options("events"))
+    with running(rows.writeStream.format("console"), tmp_path) as query:
+        until(lambda: sum(p.numInputRows for p in query.recentProgress) == 20, query)
+        source = query.recentProgress[-1].sources[0]
+        assert source.metrics["shardsOpen"] == "2"
+
+
+@pytest.mark.parametrize("publisher", [Polling(), EnhancedFanOut("app")], ids=["polling", "fan-out"])
+def test_foreach_is_given_rows_as_they_come(
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path, publisher: RecordPublisher
+) -> None:
+    heard = tmp_path / "heard"
+    heard.mkdir()
+    rows = read_stream(spark, replace(kinesis.options("events"), record_publisher=publisher))
+
+    def note(row: Row) -> None:
+        (heard / row["text"]).touch()
+
+    writer = rows.selectExpr("CAST(data AS STRING) AS text").writeStream.foreach(note)
+    with running(writer, tmp_path) as query:
+        for n in range(3):
+            kinesis.put_records("events", [Record(f"key-{i}", f"{n}-{i}".encode()) for i in range(20)])
+            until(lambda: len(list(heard.iterdir())) == 20 * (n + 1), query)  # noqa: B023  (used up within the round)
+
+
+def test_kinesis_to_kinesis(spark: SparkSession, two_streams: LocalKinesis, tmp_path: Path) -> None:
+    rows = read_stream(spark, two_streams.options("source")).selectExpr("data", "partitionKey")
+    with any_sink(spark), running(write_stream(rows, two_streams.sink_options("target")), tmp_path) as query:
+        put: list[str] = []
+        for n in range(3):
+            some = [f"{n}-{i}" for i in range(20)]
+            two_streams.put_records("source", [Record(text, text.encode()) for text in some])
+            put += some
+            until(lambda: len(texts(spark, two_streams, "target")) >= len(put), query)  # noqa: B023  (as above)
+        assert texts(spark, two_streams, "target") == sorted(put)
+
+
+@pytest.mark.parametrize(
+    "trigger",
+    [lambda writer: writer.trigger(processingTime="1 second"), lambda writer: writer.trigger(availableNow=True)],
+    ids=["processingTime", "availableNow"],
+)
+def test_a_checkpoint_serves_either_trigger(
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path, trigger: Trigger
+) -> None:
+    rows = read_stream(spark, kinesis.options("events"))
+    kinesis.put_records("events", [Record(f"key-{i}", b"first") for i in range(20)])
+    with running(rows.writeStream.format("console"), tmp_path) as query:
+        until(lambda: sum(p.numInputRows for p in query.recentProgress) == 20, query)
+    kinesis.put_records("events", [Record(f"key-{i}", b"second") for i in range(30)])
+    writer = rows.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "checkpoint"))
+    query = trigger(writer).start()
+    until(lambda: sum(p.numInputRows for p in query.recentProgress) == 30, query)
+    query.stop()
+
+
+def refused(rows: DataFrame, checkpoint: Path, writer: DataStreamWriter | None = None) -> str:
+    with (
+        pytest.raises(PySparkException) as error,
+        running(writer or rows.writeStream.format("console"), checkpoint) as q,
+    ):
+        q.awaitTermination(90)
+    return str(error.value)
+
+
+def test_what_spark_refuses_is_what_the_page_says(
+    spark: SparkSession, two_streams: LocalKinesis, tmp_path: Path
+) -> None:
+    rows = read_stream(spark, two_streams.options("source"))
+    plain = rows.selectExpr("data", "partitionKey")
+    sink = write_stream(plain, two_streams.sink_options("target"))
+    errors = {
+        "the sink of this package": refused(plain, tmp_path / "1", sink),
+        "Python UDFs": refused(plain.select(udf(lambda key: key, useArrow=False)("partitionKey")), tmp_path / "2"),
+        "`repartition`": refused(plain.repartition(2), tmp_path / "3"),
+    }
+    with any_sink(spark):
+        errors["`foreachBatch`"] = refused(plain, tmp_path / "4", plain.writeStream.foreachBatch(lambda *_: None))
+    told = dict(re.findall(r"^\| (.*?) \| .*?`STREAMING_REAL_TIME_MODE\.(\w+)`", TEXT, re.MULTILINE))
+    assert set(told) == set(errors)
+    for what, error in errors.items():
+        assert told[what] in error, (what, error)
+
+
+def test_the_page_names_what_exists() -> None:
+    code = "".join(file.read_text() for file in (ROOT / "connector/src/main/scala").rglob("*.scala"))
+    classes = set(re.findall(r"KINESIS_\w+", TEXT))
+    assert classes
+    assert [name for name in classes if f'"{name}"' not in code] == []
+    assert ALLOW_LIST in TEXT
