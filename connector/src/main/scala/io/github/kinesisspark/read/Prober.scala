@@ -11,7 +11,8 @@ import org.slf4j.LoggerFactory
 import io.github.kinesisspark.read.plan.ExecutorId
 import io.github.kinesisspark.read.shard._
 
-/** The driver's way to its shard readers: a Spark job with one task for each executor, placed by Spark's own scheduling.
+/** The driver's way to its shard readers: a Spark job with one task for each executor, placed by Spark's own scheduling; in local
+  * mode a call.
   *
   * Placing is preferred, never forced. A task that lands elsewhere answers nothing, and its shards do not move this time.
   */
@@ -84,6 +85,8 @@ final class Prober(sc: SparkContext) {
       answer: Q => Option[A]
   ): Vector[(ExecutorId, A)] =
     if (requests.isEmpty) Vector.empty
+    // In local mode the readers are here, and a job would cost more than their answer.
+    else if (sc.isLocal) requests.flatMap { case (executor, request) => answer(request).map(executor -> _) }
     else {
       val before = sc.getLocalProperty(JobDescription)
       sc.setJobDescription(description)
