@@ -71,6 +71,9 @@ def main() -> None:
     spark = session.builder("real-time", "local[2]").config("spark.ui.enabled", "false").getOrCreate()
     with LocalKinesis({"orders": 2, "even": 1}) as kinesis, TemporaryDirectory() as checkpoint:
         query = pipeline(spark, kinesis.options("orders"), kinesis.sink_options("even"), checkpoint)
+        # The first batch only stores where the query begins.
+        while query.isActive and not query.recentProgress:
+            time.sleep(0.1)
         reader = Reader(kinesis.client, "even")
         for first in range(1, ROUNDS * ORDERS_A_ROUND, ORDERS_A_ROUND):
             numbers = range(first, first + ORDERS_A_ROUND)
