@@ -3,7 +3,7 @@
     python examples/real_time.py
 
 Orders come into one stream of a local Kinesis server; those with even numbers are written to another, while one and
-the same batch lasts. Needs Spark 4.1 or later. docs/real-time.md tells what the mode can do and what it can't.
+the same batch lasts. Needs Spark 4.2. docs/real-time.md tells what the mode can do and what it can't.
 """
 
 from __future__ import annotations
@@ -71,6 +71,9 @@ def main() -> None:
     spark = session.builder("real-time", "local[2]").config("spark.ui.enabled", "false").getOrCreate()
     with LocalKinesis({"orders": 2, "even": 1}) as kinesis, TemporaryDirectory() as checkpoint:
         query = pipeline(spark, kinesis.options("orders"), kinesis.sink_options("even"), checkpoint)
+        # The first batch only stores where the query begins.
+        while query.isActive and not query.recentProgress:
+            time.sleep(0.1)
         reader = Reader(kinesis.client, "even")
         for first in range(1, ROUNDS * ORDERS_A_ROUND, ORDERS_A_ROUND):
             numbers = range(first, first + ORDERS_A_ROUND)

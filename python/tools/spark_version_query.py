@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pyspark
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -64,7 +65,10 @@ def real_time(rows: DataFrame, kinesis: LocalKinesis, place: Path) -> None:
 
     checkpoint = str(place / "checkpoint")
     writer = rows.writeStream.foreach(note).outputMode("update").option("checkpointLocation", checkpoint)
-    query = writer.trigger(realTime="5 seconds").start()  # type: ignore[call-overload]  # not in PySpark's overloads
+    # PySpark 4.1 has no argument for it, though its Spark has the trigger.
+    jvm: Any = rows.sparkSession._jvm  # noqa: SLF001
+    writer._jwrite = writer._jwrite.trigger(jvm.org.apache.spark.sql.streaming.Trigger.RealTime("5 seconds"))  # noqa: SLF001
+    query = writer.start()
     for _ in range(3):
         put(kinesis, 100)
         expected = read_batch(rows.sparkSession, kinesis.options("source")).count()
