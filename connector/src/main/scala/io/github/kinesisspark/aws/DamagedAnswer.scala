@@ -1,5 +1,7 @@
 package io.github.kinesisspark.aws
 
+import java.util.concurrent.CompletableFuture
+
 import scala.util.control.NonFatal
 
 import software.amazon.awssdk.services.kinesis.model.GetRecordsResponse
@@ -18,6 +20,13 @@ object DamagedAnswer {
       case damaged: DamagedAnswer => throw damaged
       case NonFatal(e)            => throw new DamagedAnswer(s"Something in it can't be read ($e)", e)
     }
+
+  /** The same of an answer to come; to cancel it cancels the call. */
+  def unlessRead[A, B](call: CompletableFuture[A])(read: A => B): CompletableFuture[B] = {
+    val all = call.thenApply[B](answer => unlessRead(read(answer)))
+    val _   = all.whenComplete((_, _) => if (all.isCancelled) call.cancel(true): Unit)
+    all
+  }
 
   /** An answer without an iterator is a shard's last, if it is an answer at all. */
   def unlessGoesOn(answer: GetRecordsResponse): Unit =

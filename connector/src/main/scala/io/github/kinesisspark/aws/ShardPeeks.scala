@@ -64,7 +64,9 @@ final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry = Direc
         .overrideConfiguration(attempt)
         .build
       val (answer, seen) =
-        retry.call("GetRecords", shard.toString)(client.getRecords(request).thenApply(a => a -> seenIn(a)))
+        retry.call("GetRecords", shard.toString)(
+          DamagedAnswer.unlessRead(client.getRecords(request))(a => a -> seenIn(a))
+        )
       val next    = Option(answer.nextShardIterator)
       val behind  = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
       val records = seen.filter(isPast(position))
@@ -87,7 +89,7 @@ object ShardPeeks {
   /** A shard may be read 5 times a second by all. */
   private val BetweenEmptyAnswers = 200.millis
 
-  private def seenIn(answer: GetRecordsResponse): Vector[Peek.Seen] = DamagedAnswer.unlessRead {
+  private def seenIn(answer: GetRecordsResponse): Vector[Peek.Seen] = {
     DamagedAnswer.unlessGoesOn(answer)
     answer.records.asScala.iterator.map { r =>
       val key = Option(r.partitionKey).fold(0)(_.length)

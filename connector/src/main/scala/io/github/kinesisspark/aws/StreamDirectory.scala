@@ -76,9 +76,9 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
     }
     request.overrideConfiguration { o => o.apiCallAttemptTimeout(retry.attemptTimeout); () }
     val (summary, response) = retry.call("DescribeStreamSummary", resource(stream.toString)) {
-      client
-        .describeStreamSummary(request.build())
-        .thenApply(answer => DamagedAnswer.has(answer.streamDescriptionSummary, "StreamDescriptionSummary") -> answer)
+      DamagedAnswer.unlessRead(client.describeStreamSummary(request.build())) { answer =>
+        DamagedAnswer.has(answer.streamDescriptionSummary, "StreamDescriptionSummary") -> answer
+      }
     }
     val arn = StreamArn
       .parse(summary.streamARN)
@@ -139,7 +139,9 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
         .overrideConfiguration(attempt)
         .build
       retry.call("GetRecords", shard.toString, deadline) {
-        client.getRecords(one).thenApply(answer => DamagedAnswer.has(answer.millisBehindLatest, "MillisBehindLatest"))
+        DamagedAnswer.unlessRead(client.getRecords(one)) { answer =>
+          DamagedAnswer.has(answer.millisBehindLatest, "MillisBehindLatest").longValue
+        }
       }
     }
 
@@ -173,7 +175,7 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
           }
       }
       retry.call("ListShards", resource(stream.toString), deadline)(
-        client.listShards(request.build()).thenApply(pageOf(_))
+        DamagedAnswer.unlessRead(client.listShards(request.build()))(pageOf)
       )
     }
 
@@ -200,7 +202,7 @@ object StreamDirectory {
 
   private final case class Page(shards: Vector[Shard], next: Option[String], timeMillis: Option[Long])
 
-  private def pageOf(answer: ListShardsResponse): Page = DamagedAnswer.unlessRead {
+  private def pageOf(answer: ListShardsResponse): Page = {
     // Taken for an empty one, it would make all shards past retention.
     if (!answer.hasShards) throw new DamagedAnswer("It has no Shards")
     Page(

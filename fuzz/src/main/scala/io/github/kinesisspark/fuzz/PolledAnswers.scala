@@ -46,7 +46,7 @@ object PolledAnswers extends Target {
     answer("Records" -> Seq(record("1001"), record("1002")), "NextShardIterator" -> "next", "MillisBehindLatest" -> 0L),
     answer("Records" -> Seq.empty, "NextShardIterator"            -> "next", "MillisBehindLatest" -> 5000L),
     answer("Records" -> Seq(record("1003")), "MillisBehindLatest" -> 0L, "ChildShards"            -> Seq(child)),
-    Array[Byte](5, 1) ++ Cbor.write(Map("__type" -> "ExpiredIteratorException", "message" -> "expired")),
+    Array[Byte](5, 2) ++ Cbor.write(Map("__type" -> "ExpiredIteratorException", "message" -> "expired")),
     Array[Byte](9, 0) ++ "<html>no</html>".getBytes
   )
 

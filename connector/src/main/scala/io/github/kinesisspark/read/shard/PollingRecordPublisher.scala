@@ -114,8 +114,8 @@ final class PollingRecordPublisher(
     lastCall = Some(now)
     fault match {
       case _: Fault.ExpiredIterator =>
+        // Not at once: a server may say so of every iterator.
         iterator = None
-        lastCall = None
         request()
       case _: Fault.InvalidArgument if iterator.nonEmpty && pace.setbacks == 0 =>
         // An iterator can be refused for what happened to its shard meanwhile; the position is the better judge.
