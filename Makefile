@@ -6,6 +6,8 @@ SERVER  ?= testkit
 MINUTES ?= 20
 SEED    ?=
 OLDER   ?= 4.0.2 4.1.2
+ONLY    ?=
+STARTS  ?= 500
 
 VERSION := $(shell $(PYTHON) python/tools/versions.py project)
 SPARK   := $(shell $(PYTHON) python/tools/versions.py spark)
@@ -31,7 +33,7 @@ MYPY_ROOTS := python examples integration-tests/servers benchmarks
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup package test soak-efo test-spark-versions lint format demo bench-latency readme clean lint-python type-python pytest
+.PHONY: help setup package test soak-efo soak-starts fuzz test-spark-versions lint format demo bench-latency readme clean lint-python type-python pytest
 
 help: ## list these commands
 	@echo "kinesis-spark $(VERSION), for Spark $(SPARK)"
@@ -78,6 +80,13 @@ test: $(VENV)/.installed ## everything that CI checks: formats, all Scala tests 
 # What goes wrong is decided by a seed, which is printed and can be given: SEED=... `make test` has a form of 2 minutes.
 soak-efo: ## enhanced fan-out under faults, reshards and restarts for MINUTES=20, as JSON lines
 	MINUTES=$(MINUTES) SEED=$(SEED) ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.soak.SoakEfo"
+
+soak-starts: ## STARTS=500 starts and stops of a query in one session, which must leave nothing behind, as JSON lines
+	STARTS=$(STARTS) ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.soak.SoakStarts"
+
+# Findings are left in fuzz/target/fuzz/<target>/findings; `make test` tries the inputs that are kept in fuzz/corpus.
+fuzz: ## coverage-guided fuzzing of all that is read from others, for MINUTES=20; ONLY=offset,polled,... for some
+	MINUTES=$(MINUTES) ONLY=$(ONLY) ./sbt "fuzz/runMain io.github.kinesisspark.fuzz.Fuzz"
 
 # Each version is a download of 400 MB, which stays in .cache.
 test-spark-versions: $(WHEEL) ## the same JAR on OLDER="4.0.2 4.1.2" as well

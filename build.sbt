@@ -95,7 +95,7 @@ def suiteGroup(suite: String): String =
 Global / concurrentRestrictions := Seq(Tags.limit(Tags.CPU, 2), Tags.limit(Tags.ForkedTestGroup, 3))
 
 lazy val root = (project in file("."))
-  .aggregate(connector, testkit, integrationTests, benchmarks)
+  .aggregate(connector, testkit, integrationTests, benchmarks, fuzz)
   .settings(name := "kinesis-spark-root", publish / skip := true, assembly / skip := true)
 
 lazy val connector = (project in file("connector"))
@@ -217,5 +217,24 @@ lazy val benchmarks = (project in file("benchmarks"))
     fork            := true,
     javaOptions ++= sparkJvmOptions,
     libraryDependencies ++= Seq(spark),
+    excludeDependencies += ExclusionRule("org.slf4j", "slf4j-simple")
+  )
+
+lazy val fuzz = (project in file("fuzz"))
+  .dependsOn(connector, testkit)
+  .settings(forkedTests)
+  .settings(
+    name            := "kinesis-spark-fuzz",
+    publish / skip  := true,
+    assembly / skip := true,
+    Compile / fork  := true,
+    Compile / run / outputStrategy := Some(StdoutOutput),
+    libraryDependencies ++= Seq(
+      spark,
+      // Coverage-guided fuzzing of JVM code: libFuzzer's mutations, fed by what the code does with them.
+      "com.code-intelligence" % "jazzer" % Versions.jazzer,
+      scalatest,
+      scalacheck
+    ),
     excludeDependencies += ExclusionRule("org.slf4j", "slf4j-simple")
   )

@@ -24,4 +24,5 @@ object Versions {
   val scalatestScalacheck = "3.2.19.0"
   val archunit            = "1.5.0"
   val kcl                 = "3.5.1"
+  val jazzer              = "0.24.0"
 }

@@ -1,6 +1,6 @@
 package software.amazon.eventstream
 
-import java.nio.ByteBuffer
+import java.nio.{BufferUnderflowException, ByteBuffer}
 import java.util
 import java.util.Collections
 import java.util.function.Consumer
@@ -34,7 +34,7 @@ final class MessageDecoder(take: Consumer[Message]) {
 
   /** Takes all of it.
     *
-    * @throws java.lang.IllegalArgumentException where a checksum is wrong; the stream is of no more use then
+    * @throws java.lang.IllegalArgumentException where a checksum or a length is wrong; the stream is of no more use then
     */
   def feed(bytes: ByteBuffer): MessageDecoder = {
     while (bytes.hasRemaining) begun match {
@@ -64,7 +64,12 @@ final class MessageDecoder(take: Consumer[Message]) {
   }
 
   private def emit(message: ByteBuffer): Unit = {
-    val one = Message.decode(message)
+    val one =
+      try Message.decode(message)
+      catch {
+        case e: BufferUnderflowException =>
+          throw new IllegalArgumentException("Illegal headers: they go on beyond the message", e)
+      }
     if (take == null) decoded.add(one): Unit else take.accept(one)
   }
 

@@ -115,7 +115,7 @@ object PlanningScale {
 
   private def at(shard: Shard, ahead: Int) =
     AfterSequenceNumber(
-      SequenceNumber.trusted(f"4968042592${shard.id.takeRight(8)}0316716009666593121580033988622${ahead}%07d")
+      SequenceNumber(f"4968042592${shard.id.takeRight(8)}0316716009666593121580033988622${ahead}%07d")
     )
 
   private def sizeOf(value: java.io.Serializable): Int = {

@@ -102,5 +102,6 @@ private[aws] object BlockingCalls {
   type Again = (Fault, Int) => Option[FiniteDuration]
 
   /** Not an error of the question: its pages have to be read again from the first. */
-  final class PagingExpired(val failure: KinesisException) extends RuntimeException(failure.getMessage, failure)
+  final class PagingExpired(val failure: KinesisException)
+      extends KinesisException(failure.errorClass, failure.getMessage.stripPrefix(s"[${failure.errorClass}] "), failure)
 }

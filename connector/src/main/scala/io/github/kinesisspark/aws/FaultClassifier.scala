@@ -436,7 +436,7 @@ object FaultClassifier {
       unwell,
       "The SDK's decoder of event streams has no exception of its own for frames that don't add up.",
       classes = Seq(classOf[IllegalArgumentException]),
-      saying = Some("(?i)checksum failure|illegal (headers_length|payload size)".r)
+      saying = Some("(?i)checksum failure|illegal (headers|payload size)".r)
     ),
     Row(
       FaultKind("KINESIS_CONNECTION_LOST", "The request could not be sent; see the cause."),
@@ -445,6 +445,16 @@ object FaultClassifier {
       "What the SDK says of anything below it that none of the rows above knows: mostly network, perhaps a bug.",
       classes = Seq(classOf[SdkClientException]),
       saying = Some("(?i)unable to execute http request".r)
+    ),
+    Row(
+      FaultKind(
+        "KINESIS_ANSWER_DAMAGED",
+        "The answer isn't what Amazon Kinesis would send. Is the endpoint Kinesis, and no proxy before it changes answers?"
+      ),
+      fewTimes,
+      unwell,
+      "Damage on the way passes; a server that is none doesn't.",
+      classes = Seq(classOf[DamagedAnswer])
     ),
     // -- this side
     Row(

@@ -4,5 +4,5 @@ package io.github.kinesisspark.aws
   *
   * @param errorClass stable name for monitoring, such as `KINESIS_ACCESS_DENIED`; the message starts with it, as Spark's do
   */
-final class KinesisException(val errorClass: String, message: String, cause: Throwable = null)
+class KinesisException(val errorClass: String, message: String, cause: Throwable = null)
     extends RuntimeException(s"[$errorClass] $message", cause)

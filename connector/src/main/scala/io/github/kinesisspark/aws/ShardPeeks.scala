@@ -6,7 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
-import software.amazon.awssdk.services.kinesis.model.GetRecordsRequest
+import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetRecordsResponse}
 
 import io.github.kinesisspark.position.{SequenceNumber, ShardKey, ShardPosition}
 
@@ -63,20 +63,13 @@ final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry = Direc
         .limit(most)
         .overrideConfiguration(attempt)
         .build
-      val answer  = retry.call("GetRecords", shard.toString)(client.getRecords(request))
+      val (answer, seen) =
+        retry.call("GetRecords", shard.toString)(
+          DamagedAnswer.unlessRead(client.getRecords(request))(a => a -> seenIn(a))
+        )
       val next    = Option(answer.nextShardIterator)
       val behind  = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
-      val records = answer.records.asScala.iterator
-        .map { r =>
-          val key = Option(r.partitionKey).fold(0)(_.length)
-          Peek.Seen(
-            SequenceNumber.trusted(r.sequenceNumber),
-            r.approximateArrivalTimestamp.toEpochMilli,
-            r.data.asByteArrayUnsafe.length.toLong + key
-          )
-        }
-        .filter(isPast(position))
-        .toVector
+      val records = seen.filter(isPast(position))
       // A full answer may have been cut within one millisecond, so that nothing seems to be left.
       val isTip = next.isEmpty || (behind == 0 && answer.records.size < most)
       if (records.nonEmpty || isTip) Peek(records, isTip, next.isEmpty, position, next)
@@ -95,6 +88,18 @@ object ShardPeeks {
 
   /** A shard may be read 5 times a second by all. */
   private val BetweenEmptyAnswers = 200.millis
+
+  private def seenIn(answer: GetRecordsResponse): Vector[Peek.Seen] = {
+    DamagedAnswer.unlessGoesOn(answer)
+    answer.records.asScala.iterator.map { r =>
+      val key = Option(r.partitionKey).fold(0)(_.length)
+      Peek.Seen(
+        SequenceNumber(r.sequenceNumber),
+        r.approximateArrivalTimestamp.toEpochMilli,
+        r.data.asByteArrayUnsafe.length.toLong + key
+      )
+    }.toVector
+  }
 
   // A server may repeat the record that a look is to begin after.
   private def isPast(position: ShardPosition)(record: Peek.Seen) = position match {

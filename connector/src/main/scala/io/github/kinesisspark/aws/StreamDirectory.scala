@@ -75,10 +75,12 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
       case StreamRef.ByArn(value) => DescribeStreamSummaryRequest.builder().streamARN(value.text)
     }
     request.overrideConfiguration { o => o.apiCallAttemptTimeout(retry.attemptTimeout); () }
-    val response =
-      retry.call("DescribeStreamSummary", resource(stream.toString))(client.describeStreamSummary(request.build()))
-    val summary = response.streamDescriptionSummary
-    val arn     = StreamArn
+    val (summary, response) = retry.call("DescribeStreamSummary", resource(stream.toString)) {
+      DamagedAnswer.unlessRead(client.describeStreamSummary(request.build())) { answer =>
+        DamagedAnswer.has(answer.streamDescriptionSummary, "StreamDescriptionSummary") -> answer
+      }
+    }
+    val arn = StreamArn
       .parse(summary.streamARN)
       .orElse(stream.arn)
       .getOrElse(
@@ -136,7 +138,11 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
         .limit(1)
         .overrideConfiguration(attempt)
         .build
-      retry.call("GetRecords", shard.toString, deadline)(client.getRecords(one)).millisBehindLatest
+      retry.call("GetRecords", shard.toString, deadline) {
+        DamagedAnswer.unlessRead(client.getRecords(one)) { answer =>
+          DamagedAnswer.has(answer.millisBehindLatest, "MillisBehindLatest").longValue
+        }
+      }
     }
 
   private def attempt =
@@ -155,7 +161,7 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
   }
 
   private def list(stream: StreamRef, filter: Filter, deadline: DirectoryRetry.Deadline): ShardListing = {
-    def page(token: Option[String]): ListShardsResponse = {
+    def page(token: Option[String]): Page = {
       val request = ListShardsRequest
         .builder()
         .maxResults(PageSize)
@@ -168,19 +174,21 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
             f.`type`(filter.kind); filter.at.foreach(f.timestamp(_)); ()
           }
       }
-      retry.call("ListShards", resource(stream.toString), deadline)(client.listShards(request.build()))
+      retry.call("ListShards", resource(stream.toString), deadline)(
+        DamagedAnswer.unlessRead(client.listShards(request.build()))(pageOf)
+      )
     }
 
-    @tailrec def rest(pages: Vector[ListShardsResponse]): Vector[ListShardsResponse] =
-      Option(pages.last.nextToken).filter(_.nonEmpty) match {
+    @tailrec def rest(pages: Vector[Page]): Vector[Page] =
+      pages.last.next match {
         case None        => pages
         case Some(token) => rest(pages :+ page(Some(token)))
       }
 
     val pages = retry.restarting(deadline)(rest(Vector(page(None))))
     ShardListing(
-      pages.flatMap(_.shards.asScala.map(shard)),
-      ServiceClock.of(pages.head.sdkHttpResponse).getOrElse(retry.waiting.now())
+      pages.flatMap(_.shards),
+      pages.head.timeMillis.getOrElse(retry.waiting.now())
     )
   }
 }
@@ -191,6 +199,18 @@ object StreamDirectory {
   private val PageSize = 10_000
 
   private val DefaultRetentionHours = 24
+
+  private final case class Page(shards: Vector[Shard], next: Option[String], timeMillis: Option[Long])
+
+  private def pageOf(answer: ListShardsResponse): Page = {
+    // Taken for an empty one, it would make all shards past retention.
+    if (!answer.hasShards) throw new DamagedAnswer("It has no Shards")
+    Page(
+      answer.shards.asScala.iterator.map(shard).toVector,
+      Option(answer.nextToken).filter(_.nonEmpty),
+      ServiceClock.of(answer.sdkHttpResponse)
+    )
+  }
 
   private final case class Filter(kind: ShardFilterType, at: Option[Instant])
 
@@ -216,17 +236,23 @@ object StreamDirectory {
   }
 
   /** The children of a shard, as its last answer tells them. */
-  def children(told: java.util.List[ChildShard]): Vector[Shard] = told.asScala.iterator
-    .map(c => Shard(c.shardId, c.parentShards.asScala.toVector, hashKeys(c.hashKeyRange), closed = false))
-    .toVector
+  def children(told: java.util.List[ChildShard]): Vector[Shard] = DamagedAnswer.unlessRead {
+    told.asScala.iterator.map { c =>
+      val id = DamagedAnswer.has(c.shardId, "ShardId")
+      Shard(id, c.parentShards.asScala.toVector, hashKeys(c.hashKeyRange), closed = false)
+    }.toVector
+  }
 
   private[aws] def shard(shard: SdkShard): Shard = Shard(
-    id = shard.shardId,
+    id = DamagedAnswer.has(shard.shardId, "ShardId"),
     parents = Seq(shard.parentShardId, shard.adjacentParentShardId).filter(p => p != null && p.nonEmpty),
     hashKeys = hashKeys(shard.hashKeyRange),
     closed = Option(shard.sequenceNumberRange).exists(_.endingSequenceNumber != null)
   )
 
-  private def hashKeys(range: SdkHashKeyRange) =
-    HashKeyRange(BigInt(range.startingHashKey), BigInt(range.endingHashKey))
+  private def hashKeys(range: SdkHashKeyRange) = {
+    def key(text: String) =
+      HashKey.parse(text).getOrElse(throw new DamagedAnswer(s"'$text' is not the hash key of a shard"))
+    HashKeyRange(key(range.startingHashKey), key(range.endingHashKey))
+  }
 }

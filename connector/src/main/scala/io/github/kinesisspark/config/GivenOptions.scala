@@ -122,9 +122,14 @@ private[config] object GivenOptions {
 
   /** The name that needs the fewest changes, if that is few enough to be what was meant. */
   def nearest(key: String, names: Seq[String]): Option[String] =
-    names.map(name => name -> distance(lower(key), lower(name))).minByOption(_._2).collect {
-      case (name, changes) if changes <= math.max(2, math.max(key.length, name.length) * 2 / 5) => name
-    }
+    names
+      // Names of other lengths need as many changes at least; that is not worked out for keys of any length.
+      .filter(name => (key.length - name.length).abs <= few(key, name))
+      .map(name => name -> distance(lower(key), lower(name)))
+      .minByOption(_._2)
+      .collect { case (name, changes) if changes <= few(key, name) => name }
+
+  private def few(key: String, name: String) = math.max(2, math.max(key.length, name.length) * 2 / 5)
 
   /** Levenshtein's distance, a neighbouring swap counted as one change ("optimal string alignment"). */
   private[config] def distance(a: String, b: String): Int = {

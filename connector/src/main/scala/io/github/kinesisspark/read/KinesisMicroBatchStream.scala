@@ -113,6 +113,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     )
     failIfAny(tips, from)
     catalog.learn(tips.values)
+    warnIfOvertaken(tips)
     seen = frontier.end(tips.view.mapValues(_.position).toMap)
     if (isTooLittle(tips, limits) && !frontier.hasNewStreams) {
       readers.pause()
@@ -230,11 +231,23 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       )
     }
 
+  /** Only suspected: the service doesn't tell whether there was anything. */
+  private[read] def warnIfOvertaken(tips: Map[ShardKey, ShardTip]): Unit =
+    retention.overtaken(tips.values).foreach { case (shard, gap) =>
+      log.warn(
+        s"$shard: the query is further behind than the stream's retention of ${catalog.retention(shard.stream).toHours} hours. " +
+          s"Records that arrived between ${gap.from} and ${gap.until} and were not read, if there were any, are lost. Raise the retention, " +
+          "or give the query more to work with."
+      )
+    }
+
   private[read] def loseOrFail(frontier: Frontier): Vector[ShardKey] = {
-    val lost = frontier.lost
+    val lost                   = frontier.lost
+    def named(shard: ShardKey) = s"$shard (from ${ShardPosition.encode(frontier.reading(shard))} to its end)"
     if (lost.nonEmpty)
       lose(
-        s"${lost.mkString(", ")}: not read to the end and no longer listed, so that records past retention are lost",
+        s"${lost.map(named).mkString(", ")}: not read to the end and no longer listed, " +
+          "so that records past retention are lost",
         "their children"
       )
     lost

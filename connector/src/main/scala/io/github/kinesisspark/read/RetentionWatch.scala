@@ -1,7 +1,8 @@
 package io.github.kinesisspark.read
 
 import io.github.kinesisspark.position.{KinesisOffset, ShardKey, ShardPosition, StreamArn}
-import io.github.kinesisspark.read.plan.Completeness
+import io.github.kinesisspark.read.plan.{Completeness, RetentionLag}
+import io.github.kinesisspark.read.shard.ShardTip
 
 /** Whether a query keeps up with the retention of its streams: writes into its offsets up to when they are complete, and holds
   * that against retention when a run begins.
@@ -11,6 +12,7 @@ import io.github.kinesisspark.read.plan.Completeness
 final class RetentionWatch(catalog: ShardCatalog) {
   private var known     = Completeness()
   private var isChecked = false
+  private var lag       = RetentionLag()
 
   /** Asked before anything is read: what an offset had not read and may be gone, by stream. Tells it once. */
   def gapsOnce(from: KinesisOffset): Map[StreamArn, Completeness.Gap] =
@@ -23,6 +25,18 @@ final class RetentionWatch(catalog: ShardCatalog) {
         gap           <- gap(arn, to)
       } yield arn -> gap
     }
+
+  /** Asked at every planning: what may have gone since the last one before it was read. Tells it once, until the shard has caught up. */
+  def overtaken(tips: Iterable[ShardTip]): Map[ShardKey, Completeness.Gap] = {
+    val told = tips.iterator
+      .filterNot(_.isComplete)
+      .map(tip => tip.shard -> tip.completeTo(tip.all, catalog.now(tip.shard.stream)))
+      .toMap
+    val (now, gaps) =
+      lag.after(told, shard => catalog.now(shard.stream) - catalog.retention(shard.stream).toMillis)
+    lag = now
+    gaps
+  }
 
   /** A batch's end with the times up to which it is complete.
     *

@@ -160,6 +160,12 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       "Transient few",
       "KINESIS_NO_CREDENTIALS"
     ),
+    (
+      new IllegalArgumentException("Illegal headers: they go on beyond the message"),
+      "Transient",
+      "KINESIS_CONNECTION_LOST"
+    ),
+    (new DamagedAnswer("It has no Shards"), "Transient few", "KINESIS_ANSWER_DAMAGED"),
     (client("Maximum pending connection acquisitions exceeded."), "Transient", "KINESIS_CONNECTIONS_EXHAUSTED"),
     (client("Unable to execute HTTP request: null"), "Transient few", "KINESIS_CONNECTION_LOST"),
     (client("Failed to connect to the metadata service"), "Transient few", "KINESIS_NO_CREDENTIALS"),
@@ -212,6 +218,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     client("Unable to execute", new ConnectException("refused"))            -> "Unwell",
     client("Unable to execute", new UnknownHostException("kinesis"))        -> "Unwell",
     client("Unable to unmarshall response (CRC mismatch)")                  -> "Unwell",
+    new DamagedAnswer("It has no Data")                                     -> "Unwell",
     new CancellationException                                               -> "Fatal",
     new IllegalStateException("a bug")                                      -> "Fatal"
   )

@@ -116,6 +116,7 @@ final class KinesisRealTimeStream(options: SourceOptions, sc: SparkContext)
   ): Unit = {
     val tips = reads.map(r => r.shard -> r.tip).toMap
     val cuts = reads.map(r => r.shard -> r.taken).toMap
+    warnIfOvertaken(tips)
     seen = now.frontier.end(tips.view.mapValues(_.position).toMap, begun.map(_.shard).toSet)
     metrics = metrics.next(tips, cuts, readers.totals, publishing.calls)
     readers.learn(cuts.view.mapValues(_.bytes).toMap, begun.flatMap(b => b.executor.map(b.shard -> _)).toMap)

@@ -9,7 +9,7 @@ import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.{StartingPosition, SubscribeToShardEvent, SubscribeToShardRequest}
 
 import io.github.kinesisspark.aws._
-import io.github.kinesisspark.position.{ConsumerArn, SequenceNumber, ShardKey, ShardPosition}
+import io.github.kinesisspark.position.{ConsumerArn, SequenceNumber, Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.shard.FanOutRecordPublisher._
 import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
@@ -103,9 +103,11 @@ final class FanOutRecordPublisher(
       if (isLive) sink.begun()
     case News.Completed      => step(Event.Completed(number))
     case News.Arrived(event) =>
-      continuation(event) match {
-        case Some(to) => step(Event.Arrived(number, to), Some(event))
-        case None     => step(Event.Failed(number, Setback.Passing), why = Why.HalfAnEnd)
+      Told.by(event, position) match {
+        case Right(Some(told)) => step(Event.Arrived(number, told.resume), Some(told))
+        case Right(None)       => step(Event.Failed(number, Setback.Passing), why = Why.HalfAnEnd)
+        case Left(damage)      =>
+          step(Event.Failed(number, Setback.Counted), why = Why.Of(FaultClassifier.classify(damage)))
       }
     case News.Failed(cause) =>
       val fault = FaultClassifier.classifySubscription(cause)
@@ -127,7 +129,7 @@ final class FanOutRecordPublisher(
   }
 
   /** @param why said of a setback, if the event is one */
-  private def step(event: Event, arrived: Option[SubscribeToShardEvent] = None, why: Why = Why.NoEvent): Unit = {
+  private def step(event: Event, arrived: Option[Told] = None, why: Why = Why.NoEvent): Unit = {
     val before           = subscription
     val (next, commands) =
       Subscription.step(before, event, policy, System.nanoTime(), ThreadLocalRandom.current.nextDouble())
@@ -154,10 +156,10 @@ final class FanOutRecordPublisher(
     catch { case NonFatal(e) => messages.put(Message.Of(number, News.Failed(e))) }
   }
 
-  private def deliver(event: SubscribeToShardEvent): Unit = {
+  private def deliver(told: Told): Unit = {
     val now     = System.nanoTime()
-    val records = KinesisRecord.after(position, event.records)
-    val behind  = Option(event.millisBehindLatest).fold(0L)(_.longValue)
+    val records = told.records
+    val behind  = told.millisBehind
     val heap    = records.iterator.map(_.heapSize).sum
     freshness = freshness.arrived(now)
     need = EventNeed(caughtUp = behind == 0, heap, now)
@@ -169,8 +171,7 @@ final class FanOutRecordPublisher(
     gauge.heard(now)
     reserved.foreach(bytes => memory.giveBack(bytes - heap))
     reserved = None
-    val children = if (position == ShardEnd) StreamDirectory.children(event.childShards) else Vector.empty
-    sink.deliver(Delivery(records, position, behind, heap, freshness.asOf, children))
+    sink.deliver(Delivery(records, position, behind, heap, freshness.asOf, told.children))
   }
 
   private def tellSetback(event: Event, why: Why): Unit = {
@@ -322,10 +323,36 @@ object FanOutRecordPublisher {
     val number   = Option(event.continuationSequenceNumber)
     val children = event.hasChildShards && !event.childShards.isEmpty
     number match {
-      case Some(text) if !children => Some(AfterSequenceNumber(SequenceNumber.trusted(text)))
-      case None if children        => Some(ShardEnd)
-      case _                       => None
+      case Some(text) if !children =>
+        SequenceNumber.parse(text).map(AfterSequenceNumber(_)) orElse
+          (throw new DamagedAnswer(s"Its continuation is '$text', which is no sequence number"))
+      case None if children => Some(ShardEnd)
+      case _                => None
     }
+  }
+
+  /** What an event says.
+    *
+    * @param resume where to subscribe again
+    */
+  private final case class Told(
+      records: Array[KinesisRecord],
+      resume: ShardPosition,
+      millisBehind: Long,
+      children: Vector[Shard]
+  )
+
+  private object Told {
+
+    /** @return nothing for half an end */
+    def by(event: SubscribeToShardEvent, position: ShardPosition): Either[DamagedAnswer, Option[Told]] =
+      try
+        Right(continuation(event).map { resume =>
+          val behind   = Option(event.millisBehindLatest).fold(0L)(_.longValue)
+          val children = if (resume == ShardEnd) StreamDirectory.children(event.childShards) else Vector.empty
+          Told(KinesisRecord.after(position, event.records), resume, behind, children)
+        })
+      catch { case damage: DamagedAnswer => Left(damage) }
   }
 
   /** How much memory the next event may need. A shard that has caught up gets what is written since the last event, at 1 MB/s

@@ -6,6 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import software.amazon.awssdk.services.kinesis.model.Record
 
+import io.github.kinesisspark.aws.DamagedAnswer
 import io.github.kinesisspark.position.{SequenceNumber, ShardPosition}
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, Within}
 
@@ -32,21 +33,36 @@ object KinesisRecord {
 
   /** The records of an answer that come after a position. What answers and subscriptions continue at must not go back; one
     * that does (LocalStack's may, at a shard's first record) repeats nothing here.
+    *
+    * @throws DamagedAnswer where something is missing in them, or they are out of order
     */
-  def after(position: ShardPosition, told: util.List[Record]): Array[KinesisRecord] = {
+  def after(position: ShardPosition, told: util.List[Record]): Array[KinesisRecord] = DamagedAnswer.unlessRead {
     val records = told.asScala.iterator.map(from)
-    position match {
+    val after   = position match {
       case AfterSequenceNumber(last) => records.dropWhile(_.sequenceNumber <= last).toArray
       case Within(number, _)         => records.dropWhile(_.sequenceNumber < number).toArray
       case _                         => records.toArray
     }
+    checkOrder(after)
+    after
+  }
+
+  private def checkOrder(records: Array[KinesisRecord]): Unit = {
+    var i = 1
+    while (i < records.length) {
+      val (before, after) = (records(i - 1).sequenceNumber, records(i).sequenceNumber)
+      if (before >= after) throw new DamagedAnswer(s"Record $after comes after $before")
+      i += 1
+    }
   }
 
   private def from(r: Record): KinesisRecord = new KinesisRecord(
-    SequenceNumber.trusted(r.sequenceNumber),
+    SequenceNumber
+      .parse(r.sequenceNumber)
+      .getOrElse(throw new DamagedAnswer(s"'${r.sequenceNumber}' is not a record's number")),
     r.partitionKey,
-    r.data.asByteArrayUnsafe,
-    r.approximateArrivalTimestamp.toEpochMilli
+    DamagedAnswer.has(r.data, "Data of a record").asByteArrayUnsafe,
+    DamagedAnswer.has(r.approximateArrivalTimestamp, "ApproximateArrivalTimestamp of a record").toEpochMilli
   )
 
   val Overhead: Long = 240

@@ -10,7 +10,7 @@ import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetRecordsResponse}
 
-import io.github.kinesisspark.aws.{Fault, FaultClassifier, KinesisFault, ShardIterators, StreamDirectory}
+import io.github.kinesisspark.aws.{DamagedAnswer, Fault, FaultClassifier, KinesisFault, ShardIterators, StreamDirectory}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.shard.PollingRecordPublisher._
@@ -80,9 +80,12 @@ final class PollingRecordPublisher(
     }
 
   private def accept(asked: Long, answer: GetRecordsResponse): Unit = {
-    val records = KinesisRecord.after(position, answer.records)
-    val behind  = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
-    iterator = Option(answer.nextShardIterator)
+    val records  = KinesisRecord.after(position, answer.records)
+    val behind   = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
+    val next     = Option(answer.nextShardIterator)
+    val children = if (next.isEmpty) StreamDirectory.children(answer.childShards) else Vector.empty
+    DamagedAnswer.unlessGoesOn(answer)
+    iterator = next
     pace = if (records.nonEmpty) pace.afterRecords else pace.afterEmpty(behind > 0, readers())
     position =
       if (iterator.isEmpty) ShardEnd
@@ -91,7 +94,6 @@ final class PollingRecordPublisher(
     // An answer of small records may weigh more on the heap than on the wire; then the budget is overdrawn by the
     // records' overhead until they are dropped, and nothing is read meanwhile.
     memory.giveBack(LargestAnswer - heap)
-    val children = if (iterator.isEmpty) StreamDirectory.children(answer.childShards) else Vector.empty
     sink.deliver(Delivery(records, position, behind, heap, asked, children))
   }
 
@@ -99,14 +101,21 @@ final class PollingRecordPublisher(
     val _ = call.whenCompleteAsync(
       (answer, failure) =>
         if (closed) memory.giveBack(LargestAnswer)
-        else if (failure == null) next(answer)
-        else {
-          memory.giveBack(LargestAnswer)
-          mend(action, failure)
-        },
+        else
+          Option(failure).orElse(unlessRead(next(answer))).foreach { e =>
+            memory.giveBack(LargestAnswer)
+            mend(action, e)
+          },
       worker
     )
   }
+
+  /** The damage, if there is any; then nothing of it has been passed on. */
+  private def unlessRead(take: => Unit): Option[Throwable] =
+    try {
+      take
+      None
+    } catch { case damaged: DamagedAnswer => Some(damaged) }
 
   private def mend(action: String, failure: Throwable): Unit = {
     val now   = System.nanoTime()
@@ -114,8 +123,8 @@ final class PollingRecordPublisher(
     lastCall = Some(now)
     fault match {
       case _: Fault.ExpiredIterator =>
+        // Not at once: a server may say so of every iterator.
         iterator = None
-        lastCall = None
         request()
       case _: Fault.InvalidArgument if iterator.nonEmpty && pace.setbacks == 0 =>
         // An iterator can be refused for what happened to its shard meanwhile; the position is the better judge.

@@ -1,8 +1,10 @@
 package io.github.kinesisspark.it.soak
 
 import java.lang.management.ManagementFactory
+import java.nio.file.{Files, Path, Paths}
 
 import scala.jdk.CollectionConverters._
+import scala.util.{Try, Using}
 
 /** The threads there are.
   *
@@ -65,4 +67,32 @@ object Heap {
     System.gc()
     ManagementFactory.getMemoryMXBean.getHeapMemoryUsage.getUsed
   }
+}
+
+/** What this process has open, by Linux's own account; elsewhere nothing is known, and nothing grows. */
+final case class Handles(sockets: Int, files: Int) {
+  def grown(now: Handles): Vector[String] =
+    Vector(("sockets", sockets, now.sockets), ("open files", files, now.files)).collect {
+      case (what, first, later) if later > first + Handles.Breath => s"$what: first $first, later $later"
+    }
+}
+
+object Handles {
+
+  /** A connection is two sockets here, where the server is in the same process; some are made anew while others are closed. */
+  val Breath = 16
+
+  def now(): Handles = {
+    val open = Using(Files.list(Paths.get("/proc/self/fd"))) { all =>
+      all.iterator.asScala.flatMap(fd => Try(Files.readSymbolicLink(fd).toString).toOption).toVector
+    }.getOrElse(Vector.empty)
+    val (sockets, others) = open.partition(_.startsWith("socket:"))
+    Handles(sockets.size, others.size)
+  }
+}
+
+/** Files below a directory. */
+object FilesIn {
+  def count(directory: Path): Int =
+    Using(Files.walk(directory))(_.iterator.asScala.count(path => Files.isRegularFile(path))).get
 }

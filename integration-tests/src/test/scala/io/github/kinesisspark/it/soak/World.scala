@@ -1,6 +1,6 @@
 package io.github.kinesisspark.it.soak
 
-import java.nio.file.Files
+import java.nio.file.{Files, Path}
 
 import scala.concurrent.duration._
 import scala.util.control.NonFatal
@@ -40,9 +40,16 @@ final class World(shards: Int) extends AutoCloseable {
   )
   private val arn = service.call(_.describeStreamSummary(r => r.streamName(stream))).streamDescriptionSummary.streamARN
   private val checkpoint = Files.createTempDirectory("soak-").toString
-  private val spark      = session()
+  private val scratch    = Files.createTempDirectory("soak-local-")
+  private val spark      = session(scratch)
 
-  def query(take: (DataFrame, Long) => Unit): StreamingQuery = spark.readStream
+  /** Spark's, on this machine. */
+  def temporaryFiles: Int = FilesIn.count(scratch)
+
+  def query(take: (DataFrame, Long) => Unit): StreamingQuery = query(take, Map.empty)
+
+  /** @param instead of the options by which it reads otherwise */
+  def query(take: (DataFrame, Long) => Unit, instead: Map[String, String]): StreamingQuery = spark.readStream
     .format("kinesis")
     .options(
       Map(
@@ -51,7 +58,7 @@ final class World(shards: Int) extends AutoCloseable {
         "endpoint"        -> server.endpoint.toString,
         "accessKeyId"     -> "test",
         "secretAccessKey" -> "test"
-      ) ++ reading
+      ) ++ reading ++ instead
     )
     .load()
     .writeStream
@@ -89,7 +96,7 @@ object World {
     "efo.subscribeToShard.backoff.max"  -> "1s"
   )
 
-  private def session(): SparkSession = {
+  private def session(scratch: Path): SparkSession = {
     val spark = SparkSession
       .builder()
       .master("local[2,4]")
@@ -97,6 +104,7 @@ object World {
       .config(
         Map(
           "spark.ui.enabled"                -> "false",
+          "spark.local.dir"                 -> scratch.toString,
           "spark.sql.shuffle.partitions"    -> "2",
           "spark.sql.streaming.stopTimeout" -> "60s",
           // What Spark remembers for its UI grows up to these.

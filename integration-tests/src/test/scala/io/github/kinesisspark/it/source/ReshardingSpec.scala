@@ -1,6 +1,7 @@
 package io.github.kinesisspark.it.source
 
 import java.time.Duration
+import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.AtomicInteger
 
 import scala.util.Random
@@ -18,7 +19,8 @@ import io.github.kinesisspark.testkit.FaultEffect.ServiceCode
   * The shards are listed every hour only, unless a test says otherwise: whatever is found earlier was told by the parents.
   */
 final class Resharding(clock: MovableClock, override protected val mode: Mode)
-    extends TestkitSuite(clock, KinesisServerConfig()) {
+    extends TestkitSuite(clock, KinesisServerConfig())
+    with CapturedLogs {
   def this(mode: Mode) = this(ServiceClock.shifted(), mode)
 
   override def suiteName: String = s"Resharding by $mode"
@@ -231,6 +233,31 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
       val times = OffsetJson.read(progress.sources.head.endOffset).streams.values.flatMap(_.completeTo)
       times should have size 1
       times.head
+    }
+  }
+
+  describe("a query that runs and falls further behind than retention") {
+    it("reads on with what is left, and tells from when to when it may have lost records") {
+      val stream    = newStream(shards = 1)
+      val at        = checkpoint()
+      val log       = new BatchLog
+      val held      = new CountDownLatch(1)
+      val first     = put(stream, "first", 20)
+      val (_, said) = withLogs {
+        running(load(stream), at) { (batch, id) =>
+          log.add(batch, id)
+          held.await()
+        } { _ =>
+          try {
+            eventually(log.texts.sorted shouldBe first.sorted)
+            clock.advance(Duration.ofHours(30))
+          } finally held.countDown()
+          val late = put(stream, "late", 20)
+          eventually(log.texts.sorted shouldBe (first ++ late).sorted)
+          awaitCommit(at, log)
+        }
+      }
+      said should include regex s"WARN .*${stream.name}/shardId-000000000000: the query is further behind than .* 24 hours"
     }
   }
 

@@ -1,0 +1,31 @@
+package io.github.kinesisspark.read.plan
+
+import io.github.kinesisspark.position.ShardKey
+import io.github.kinesisspark.read.plan.Completeness.Gap
+
+import java.time.Instant
+
+/** Whether a running query is so far behind that records may go before they are read.
+  *
+  * What a reader had come to at one planning is within retention at the next, or else the service may have gone on at the oldest record
+  * it had left: it never says that it did.
+  *
+  * @param reached all that arrived before is read, at the last planning; in ms since 1970, by the service's clock
+  * @param overdue shards of which it was told, and that haven't caught up since
+  */
+final case class RetentionLag(reached: Map[ShardKey, Long] = Map.empty, overdue: Set[ShardKey] = Set.empty) {
+
+  /** @param told    of all shards that are read now, as far as it is known
+    * @param horizon what arrived before may be gone; in ms since 1970, by the service's clock
+    * @return with the gaps that are new
+    */
+  def after(told: Map[ShardKey, Option[Long]], horizon: ShardKey => Long): (RetentionLag, Map[ShardKey, Gap]) = {
+    val gaps = for {
+      shard <- told.keySet.toVector
+      time  <- reached.get(shard)
+      oldest = horizon(shard) if time < oldest
+    } yield shard -> Gap(Instant.ofEpochMilli(time), Instant.ofEpochMilli(oldest))
+    val now = told.flatMap { case (shard, time) => (time ++ reached.get(shard)).maxOption.map(shard -> _) }
+    (RetentionLag(now, gaps.map(_._1).toSet), gaps.filterNot { case (shard, _) => overdue(shard) }.toMap)
+  }
+}

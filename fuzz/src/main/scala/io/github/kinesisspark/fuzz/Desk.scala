@@ -1,0 +1,80 @@
+package io.github.kinesisspark.fuzz
+
+import java.util
+import java.util.concurrent._
+
+import scala.collection.mutable
+
+import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.position.{SequenceNumber, ShardKey, ShardPosition, StreamArn}
+import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
+
+/** Where a publisher works: all that it does runs here, one piece after the other, and what it puts off is only noted. When nothing
+  * is left to do, it has delivered, failed, or set itself a time.
+  */
+final class Desk extends AbstractExecutorService with ScheduledExecutorService with Sink {
+  private val work = mutable.Queue.empty[Runnable]
+
+  var delivered: Vector[Delivery]       = Vector.empty
+  var failed: Vector[KinesisException]  = Vector.empty
+  var putOff: Vector[(Long, NotYetDue)] = Vector.empty
+
+  override def deliver(delivery: Delivery): Unit   = delivered :+= delivery
+  override def fail(cause: KinesisException): Unit = failed :+= cause
+
+  /** Until nothing is left to do. */
+  def run(): Unit = while (work.nonEmpty) work.dequeue().run()
+
+  /** What can be said of every delivery: that its records are whole, in order, after `from`, and up to its position, which an
+    * offset can store.
+    */
+  def checkDeliveries(from: ShardPosition): Unit = {
+    val _ = delivered.foldLeft(from) { (before, delivery) =>
+      val numbers = delivery.records.toVector.map { r =>
+        Broken.unless(r.data != null)("a record without data")
+        SequenceNumber
+          .parse(r.sequenceNumber.text)
+          .getOrElse(throw new Broken(s"a record's number ${r.sequenceNumber}"))
+      }
+      val after = before match {
+        case ShardPosition.AfterSequenceNumber(n) => Some(n)
+        case _                                    => None
+      }
+      val all = after ++: numbers
+      Broken.unless(all.zip(all.drop(1)).forall { case (a, b) => a < b })(s"out of order: $all")
+      val text = ShardPosition.encode(delivery.position)
+      Broken.unless(ShardPosition.decode(text) == Right(delivery.position))(s"$text can't be stored")
+      delivery.position
+    }
+  }
+
+  override def execute(task: Runnable): Unit = work.enqueue(task): Unit
+
+  override def schedule(task: Runnable, delay: Long, unit: TimeUnit): ScheduledFuture[_] = {
+    val later = new NotYetDue
+    putOff :+= (unit.toMillis(delay) -> later)
+    later
+  }
+
+  override def shutdown(): Unit                                                                       = ()
+  override def shutdownNow(): util.List[Runnable]                                                     = util.List.of()
+  override def isShutdown: Boolean                                                                    = false
+  override def isTerminated: Boolean                                                                  = false
+  override def awaitTermination(time: Long, unit: TimeUnit): Boolean                                  = true
+  override def schedule[V](task: Callable[V], delay: Long, unit: TimeUnit): ScheduledFuture[V]        = unused
+  override def scheduleAtFixedRate(r: Runnable, a: Long, b: Long, u: TimeUnit): ScheduledFuture[_]    = unused
+  override def scheduleWithFixedDelay(r: Runnable, a: Long, b: Long, u: TimeUnit): ScheduledFuture[_] = unused
+
+  private def unused = throw new UnsupportedOperationException("publishers don't ask for this")
+}
+
+object Desk {
+  val shard: ShardKey =
+    ShardKey(StreamArn("arn:aws:kinesis:eu-west-1:123456789012:stream/orders"), "shardId-000000000000")
+}
+
+/** A time that a publisher has set itself. */
+final class NotYetDue extends CompletableFuture[Void] with ScheduledFuture[Void] {
+  override def getDelay(unit: TimeUnit): Long = unit.convert(1, TimeUnit.SECONDS)
+  override def compareTo(other: Delayed): Int = 0
+}

@@ -1,0 +1,61 @@
+package io.github.kinesisspark.fuzz
+
+import io.github.kinesisspark.aws._
+import io.github.kinesisspark.config.StreamRef
+import io.github.kinesisspark.read.plan.Lineage
+
+/** Answers of ListShards and DescribeStreamSummary: all shards that were sent are listed, or an error of ours tells why not. */
+object ListedShards extends Target {
+  override val name = "listed"
+
+  private val http = new CannedHttp
+
+  override def check(input: Array[Byte]): Unit = if (input.length >= 2) {
+    val answer = Answer.of(input)
+    http.answer = _ => answer
+    var now       = 0L
+    val time      = Waiting(() => now, () => 0.5, wait => now += wait.toMillis.max(1))
+    val directory = new StreamDirectory(http.client, DirectoryRetry(attempts = 2, doubtfulAttempts = 2, waiting = time))
+    val stream    = StreamRef.ByArn(Desk.shard.stream)
+    refusedOr(directory.describe(stream)) { about =>
+      Broken.unless(about.arn != null && about.retentionHours >= 0)(s"$about")
+    }
+    // An answer that names the next page names it for ever.
+    if (!Cbor.read(input.drop(2)).exists(_.has("NextToken"))) refusedOr(directory.listShards(stream, ShardFilter.All)) {
+      listing =>
+        for (sent <- Cbor.size(answer.parts.flatten.toArray, "Shards"))
+          Broken.unless(sent == listing.shards.size)(s"$sent shards were sent, ${listing.shards.size} are listed")
+        Broken.unless(Cbor.read(input.drop(2)).forall(_.has("Shards")))("an answer that tells nothing lists no shards")
+        Broken.unless(listing.shards.forall(s => s.id != null && s.hashKeys.start <= s.hashKeys.end))(s"$listing")
+        val _ = Lineage(listing.shards).inOrder.size
+    }
+  }
+
+  private def refusedOr[A](ask: => A)(holds: A => Unit): Unit = {
+    val answered =
+      try Some(ask)
+      catch { case _: KinesisException => None }
+    answered.foreach(holds)
+  }
+
+  override def seeds: Seq[Array[Byte]] = Seq(
+    Map("Shards" -> Seq(shard(0, None), shard(1, Some("shardId-000000000000")))),
+    Map("Shards" -> Seq.empty),
+    Map(
+      "StreamDescriptionSummary" -> Map[String, Any](
+        "StreamARN"               -> Desk.shard.stream.text,
+        "StreamName"              -> "orders",
+        "StreamStatus"            -> "ACTIVE",
+        "RetentionPeriodHours"    -> 24,
+        "StreamCreationTimestamp" -> 1700000000.0,
+        "OpenShardCount"          -> 1
+      )
+    )
+  ).map(Array[Byte](0, 0) ++ Cbor.write(_))
+
+  private def shard(number: Int, parent: Option[String]) = Map[String, Any](
+    "ShardId"      -> f"shardId-$number%012d",
+    "HashKeyRange" -> Map("StartingHashKey" -> "0", "EndingHashKey" -> "340282366920938463463374607431768211455"),
+    "SequenceNumberRange" -> Map("StartingSequenceNumber" -> "4959", "EndingSequenceNumber" -> "4960")
+  ) ++ parent.map("ParentShardId" -> _)
+}

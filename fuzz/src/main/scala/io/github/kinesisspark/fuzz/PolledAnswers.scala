@@ -1,0 +1,67 @@
+package io.github.kinesisspark.fuzz
+
+import io.github.kinesisspark.position.{SequenceNumber, ShardPosition}
+import io.github.kinesisspark.read.shard.{MemoryBudget, PollingRecordPublisher}
+
+/** Answers of GetRecords. One that is asked for brings a delivery or a failure, or is asked for again later; the records it holds
+  * are in the delivery; the end of a shard isn't made up.
+  */
+object PolledAnswers extends Target {
+  override val name = "polled"
+
+  private val http = new CannedHttp
+  private val from = ShardPosition.AfterSequenceNumber(SequenceNumber("1000"))
+
+  override def check(input: Array[Byte]): Unit = if (input.length >= 2) {
+    val answer = Answer.of(input)
+    val desk   = new Desk
+    val memory = new MemoryBudget(64L << 20)
+    http.answer = {
+      case "GetShardIterator" => Answer.ok(Cbor.write(Map("ShardIterator" -> "first")))
+      case _                  => answer
+    }
+    val polling = new PollingRecordPublisher(Desk.shard, from, System.nanoTime(), http.client, desk, memory, desk)
+    polling.request()
+    desk.run()
+    checkOutcome(desk, answer, memory)
+    desk.checkDeliveries(from)
+  }
+
+  private def checkOutcome(desk: Desk, answer: Answer, memory: MemoryBudget): Unit = {
+    val outcomes = desk.delivered.size + desk.failed.size + desk.putOff.size
+    Broken.unless(outcomes == 1)(
+      s"${desk.delivered.size} deliveries, ${desk.failed.size} failures, ${desk.putOff.size} times to come"
+    )
+    Broken.unless(memory.used == desk.delivered.map(_.heap).sum)(s"${memory.used} bytes are never given back")
+    for (delivery <- desk.delivered) {
+      val body = answer.parts.flatten.toArray
+      for (sent <- Cbor.size(body, "Records"))
+        Broken.unless(sent == delivery.records.length)(s"$sent records were sent, ${delivery.records.length} came")
+      val tells = Cbor.read(body).forall(_.has("Records"))
+      Broken.unless(delivery.position != ShardPosition.ShardEnd || tells)("an answer that tells nothing ends the shard")
+    }
+  }
+
+  override def seeds: Seq[Array[Byte]] = Seq(
+    answer("Records" -> Seq(record("1001"), record("1002")), "NextShardIterator" -> "next", "MillisBehindLatest" -> 0L),
+    answer("Records" -> Seq.empty, "NextShardIterator"            -> "next", "MillisBehindLatest" -> 5000L),
+    answer("Records" -> Seq(record("1003")), "MillisBehindLatest" -> 0L, "ChildShards"            -> Seq(child)),
+    Array[Byte](5, 2) ++ Cbor.write(Map("__type" -> "ExpiredIteratorException", "message" -> "expired")),
+    Array[Byte](9, 0) ++ "<html>no</html>".getBytes
+  )
+
+  private def answer(members: (String, Any)*) = Array[Byte](0, 0) ++ Cbor.write(members.toMap)
+
+  private[fuzz] def record(number: String): Map[String, Any] = Map(
+    "SequenceNumber"              -> number,
+    "Data"                        -> s"data of $number".getBytes,
+    "PartitionKey"                -> "key",
+    "ApproximateArrivalTimestamp" -> 1700000000.5
+  )
+
+  private[fuzz] val child: Map[String, Any] = Map(
+    "ShardId"      -> "shardId-000000000001",
+    "ParentShards" -> Seq("shardId-000000000000"),
+    "HashKeyRange" -> Map("StartingHashKey" -> "0", "EndingHashKey" -> "340282366920938463463374607431768211455")
+  )
+}

@@ -1,0 +1,75 @@
+package io.github.kinesisspark.fuzz
+
+import org.scalacheck.Gen
+import org.scalacheck.rng.Seed
+import org.scalatest.concurrent.TimeLimits
+import org.scalatest.concurrent.Signaler
+import org.scalatest.concurrent.ThreadSignaler
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatest.time.{Minutes, Span}
+
+/** What fuzzing has found, and what it began with, holds; so does what comes of them by a little damage. */
+final class CorpusSpec extends AnyFunSpec with Matchers with TimeLimits {
+  implicit private val signaler: Signaler = ThreadSignaler
+
+  private val Mutants = 40
+
+  for (target <- Target.all) describe(s"the corpus '${target.name}'") {
+    val seeds  = target.seeds.zipWithIndex.map { case (input, n) => s"seed-$n" -> input }
+    val inputs = seeds ++ Corpus.inputs(target)
+
+    // The limit is for what hangs; all of it takes seconds.
+    it("holds") {
+      failAfter(Span(5, Minutes)) {
+        for ((name, input) <- inputs) withClue(s"$name: ")(noException should be thrownBy target.check(input))
+      }
+    }
+
+    it("holds when its inputs are cut, changed, repeated and grown") {
+      failAfter(Span(5, Minutes)) {
+        for ((name, input) <- inputs; n <- 0 until Mutants) {
+          val mutant = CorpusSpec.mutant(input).pureApply(Gen.Parameters.default, Seed(n.toLong))
+          withClue(s"$name, mutant $n (${mutant.map("%02x".format(_)).mkString.take(4000)}): ")(
+            noException should be thrownBy target.check(mutant)
+          )
+        }
+      }
+    }
+  }
+
+  it("a property that doesn't hold is told") {
+    a[Broken] should be thrownBy Broken.unless(1 > 2)("one is not more than two")
+  }
+
+  it("a campaign is told by what libFuzzer writes") {
+    val log = Vector(
+      "#2	INITED cov: 10 ft: 10 corp: 1/1b exec/s: 0 rss: 100Mb",
+      "== Java Exception: io.github.kinesisspark.fuzz.Broken: lost",
+      "#4711	DONE   cov: 868 ft: 2000 corp: 311/9Kb lim: 4096 exec/s: 100 rss: 500Mb"
+    )
+    val campaign = Campaign.of("offset", scala.concurrent.duration.Duration(1, "s"), log, ended = true)
+    (campaign.executions, campaign.edges, campaign.inputs) shouldBe ((4711, 868, 311))
+    campaign.findings shouldBe Vector("io.github.kinesisspark.fuzz.Broken: lost")
+    campaign.isClean shouldBe false
+  }
+}
+
+object CorpusSpec {
+  private val byte = Gen.choose(Byte.MinValue, Byte.MaxValue)
+
+  private def mutant(input: Array[Byte]): Gen[Array[Byte]] = for {
+    at    <- Gen.choose(0, input.length)
+    until <- Gen.choose(at, input.length)
+    bytes <- Gen.listOfN(4, byte)
+    times <- Gen.choose(2, 2000)
+    made  <- Gen.oneOf(
+      input.take(at),
+      input.patch(at, bytes, 1),
+      input.patch(at, bytes.take(1), 0),
+      input.take(at) ++ input.drop(until),
+      input.take(until) ++ input.drop(at),
+      input.patch(at, Array.fill(times)(bytes.head), 0)
+    )
+  } yield made
+}
