@@ -1,0 +1,81 @@
+"""Tries to break "exactly once" for some minutes: `python -m fire --minutes 30 [--seed N]`, which `make soak` does.
+
+Trials come one after the other, each decided by `<seed>.<number>`; `--trial 7.3` replays the one that failed. Exit
+status: 0 if every record of every trial came once, in order, whole and in time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from . import archive, report
+from .outcome import TrialOutcome
+from .plan import Trial, trial, trials
+from .stage import Bounds, Java, Stage
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def jar() -> Path:
+    """What has the classes that kill the driver where it is told to die.
+
+    Raises:
+        FileNotFoundError: if it hasn't been built.
+    """
+    found = sorted((ROOT / "integration-tests" / "target" / "scala-2.13").glob("*-tests.jar"))
+    if not found:
+        raise FileNotFoundError("no JAR of the integration tests: run `./sbt integrationTests/Test/packageBin`")
+    return found[-1]
+
+
+def run(planned: Iterator[Trial], minutes: float, directory: Path, java: Java, bounds: Bounds) -> list[TrialOutcome]:
+    """Trials, until the time is over; tells of each life and trial as it ends."""
+    until = time.monotonic() + minutes * 60
+    outcomes: list[TrialOutcome] = []
+    for each in planned:
+        outcome = Stage(each, directory / each.seed, java, bounds, _say).play()
+        outcomes.append(outcome)
+        with (directory / "trials.jsonl").open("a") as lines:
+            lines.write(json.dumps(report.line(outcome)) + "\n")
+        _say(f"{each.seed} {'right' if outcome.is_right else 'WRONG'} after {outcome.seconds:.0f} s")
+        if time.monotonic() > until:
+            break
+    return outcomes
+
+
+def main() -> int:
+    """Read the command line, run, report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=30, help="for how long trials are begun (30)")
+    parser.add_argument("--seed", type=int, help="decides all that is done; printed, if not given")
+    parser.add_argument("--trial", help="this one alone, as <seed>.<number>")
+    parser.add_argument("--lives", type=int, default=12, help="of the query, in a trial (12)")
+    parser.add_argument("--directory", type=Path, default=ROOT / "build" / "fire", help="for all that is written")
+    asked = parser.parse_args()
+    seed = random.SystemRandom().randrange(2**31) if asked.seed is None else asked.seed
+    planned = iter([trial(asked.trial, asked.lives)]) if asked.trial else trials(seed, asked.lives)
+    _say(f"seed {asked.trial or seed}, in {asked.directory}")
+    asked.directory.mkdir(parents=True, exist_ok=True)
+    java = Java(jar(), archive.options(asked.directory, jar()))
+    outcomes = run(planned, asked.minutes, asked.directory, java, Bounds())
+    _say(report.table(outcomes))
+    right = all(outcome.is_right for outcome in outcomes)
+    _say("RIGHT: every record came once, in order and whole" if right else f"WRONG: replay with the trial's seed of {seed}")
+    with (asked.directory / "runs.jsonl").open("a") as lines:
+        lines.write(json.dumps({"run": seed, "right": right, **report.figures(outcomes)}) + "\n")
+    return 0 if right else 1
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{time.strftime('%H:%M:%S')} {text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
