@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -58,6 +59,8 @@ def main() -> int:
     parser.add_argument("--lives", type=int, default=12, help="of the query, in a trial (12)")
     parser.add_argument("--directory", type=Path, default=ROOT / "build" / "fire", help="for all that is written")
     asked = parser.parse_args()
+    # Told to end, it ends what it has started, as on Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     seed = random.SystemRandom().randrange(2**31) if asked.seed is None else asked.seed
     planned = iter([trial(asked.trial, asked.lives)]) if asked.trial else trials(seed, asked.lives)
     _say(f"seed {asked.trial or seed}, in {asked.directory}")
@@ -66,7 +69,11 @@ def main() -> int:
     outcomes = run(planned, asked.minutes, asked.directory, java, Bounds())
     _say(report.table(outcomes))
     right = all(outcome.is_right for outcome in outcomes)
-    _say("RIGHT: every record came once, in order and whole" if right else f"WRONG: replay with the trial's seed of {seed}")
+    _say(
+        "RIGHT: every record came once, in order and whole"
+        if right
+        else f"WRONG: replay with the trial's seed of {seed}"
+    )
     with (asked.directory / "runs.jsonl").open("a") as lines:
         lines.write(json.dumps({"run": seed, "right": right, **report.figures(outcomes)}) + "\n")
     return 0 if right else 1

@@ -1,7 +1,7 @@
-"""Classes that drivers and executors would each load and check anew, in a file that the JVM maps: it halves their start.
+"""Classes that every driver and executor would load and check anew, in a file that the JVM maps: it halves their start.
 
-https://docs.oracle.com/en/java/javase/17/vm/class-data-sharing.html. The JVM itself sees whether an archive fits its class
-path, and goes without if it doesn't.
+https://docs.oracle.com/en/java/javase/17/vm/class-data-sharing.html. The JVM itself sees whether an archive fits its
+class path, and goes without if it doesn't.
 """
 
 from __future__ import annotations

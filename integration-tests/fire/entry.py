@@ -1,4 +1,4 @@
-"""What a record of the trial says: its key, which of the key's records it is, and a checksum over both and the filling."""
+"""What a record of the trial says: its key, which of the key's records it is, and a checksum over all of it."""
 
 from __future__ import annotations
 

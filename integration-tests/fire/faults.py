@@ -38,7 +38,9 @@ def _call(name: str, reader: Reader, action: str, effect: dict[str, Any], probab
     return Fault(
         name,
         reader,
-        lambda chance: [{"action": action, "effect": effect, "probability": probability, "seed": chance.getrandbits(31)}],
+        lambda chance: [
+            {"action": action, "effect": effect, "probability": probability, "seed": chance.getrandbits(31)}
+        ],
     )
 
 
@@ -78,9 +80,17 @@ FAULTS: tuple[Fault, ...] = (
     _call("iterator-throttled", "polling", "GetShardIterator", {"type": "serviceCode", "code": _THROTTLED}, 0.7),
     _call("iterator-reset", "polling", "GetShardIterator", {"type": "reset", "at": "afterCall"}, 0.5),
     *_of_calls("subscribe", "efo", "SubscribeToShard"),
-    _call("subscribe-in-use", "efo", "SubscribeToShard", {"type": "serviceCode", "code": "ResourceInUseException"}, 0.5),
+    _call(
+        "subscribe-in-use", "efo", "SubscribeToShard", {"type": "serviceCode", "code": "ResourceInUseException"}, 0.5
+    ),
     _call("subscribe-limit", "efo", "SubscribeToShard", {"type": "serviceCode", "code": "LimitExceededException"}, 0.5),
-    _call("consumer-limit", "efo", "DescribeStreamConsumer", {"type": "serviceCode", "code": "LimitExceededException"}, 0.5),
+    _call(
+        "consumer-limit",
+        "efo",
+        "DescribeStreamConsumer",
+        {"type": "serviceCode", "code": "LimitExceededException"},
+        0.5,
+    ),
     _event({"type": "errorEvent", "code": "InternalFailureException"}),
     _event({"type": "errorEvent", "code": "KMSThrottlingException"}),
     _event({"type": "errorEvent", "code": "LimitExceededException"}),

@@ -1,8 +1,8 @@
 """Decides whether a history is right: what the service acknowledged, against what the sink has. Pure.
 
-A record is known by its place (stream, shard, sequence number), so a producer that sends again what it had no answer for
-stores two records, and both must come. Order counts within a key: it is what is lost first when children of a split or
-merge are read before their parents.
+A record is known by its place (stream, shard, sequence number), so a producer that sends again what it had no answer
+for stores two records, and both must come. Order counts within a key: it is what is lost first when children of a split
+or merge are read before their parents.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Row(NamedTuple):
 
 
 class Changed(NamedTuple):
-    """A batch that Spark ran again came with other records: those it had `before` alone, and those it has `now` alone."""
+    """A batch that Spark ran again came with other records: those it had only `before`, and those only `now`."""
 
     batch: int
     before: tuple[Place, ...]

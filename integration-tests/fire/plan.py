@@ -1,8 +1,8 @@
 """What is done to a query, decided by a seed alone. Pure.
 
-A trial is a query on one checkpoint that lives several times. Each life has its way to read, its size of cluster and its
-limits; deeds are done to it after so many of its batches; and it ends in a way of its own, the last one when all is read.
-By deeds and batches and not by the clock, so that a slow machine does the same.
+A trial is a query on one checkpoint that lives several times. Each life has its way to read, its cluster and limits;
+deeds are done to it after so many of its batches; and it ends in a way of its own, the last one when all is read. It
+goes by batches and not by the clock, so that a slow machine does the same.
 """
 
 from __future__ import annotations
@@ -17,17 +17,20 @@ from .query import Publisher, Trigger
 from .sinks import SinkKind
 
 T = TypeVar("T")
+Paused = Literal["driver", "executor", "server"]
 
 _JUMP_MS = 6 * 60 * 1000
 _KEYS = 200
+_EXECUTOR_DEATHS = 8
+_ALL_OF_THEM = 0.4
 
 
 class Peril(NamedTuple):
-    """What befalls the driver at a point that it comes to itself: death `before`, `within` or `after` it, or a disk that
-    is `full` or `readonly` from there on.
+    """What befalls the driver at a point that it comes to itself.
 
     Attributes:
-        where: `offsets`, `commits`, `_spark_metadata` (the file sink's commit), `tasks` (one that has written has ended),
+        what: death `before`, `within` or `after` it, or a disk that is `full` or `readonly` from there on.
+        where: `offsets`, `commits`, `_spark_metadata` (the file sink's commit), `tasks` (one that has written ends),
             `sink` (the database's transaction).
         number: which time the driver comes there, from 1.
     """
@@ -98,7 +101,7 @@ class KillExecutors(NamedTuple):
 class Pause(NamedTuple):
     """SIGSTOP, and after longer than anybody waits SIGCONT."""
 
-    who: Literal["driver", "executor", "server"]
+    who: Paused
     seconds: float
 
 
@@ -216,28 +219,33 @@ class _Planner:
 
     def __init__(self, chance: random.Random, sink: SinkKind) -> None:
         self._chance = chance
-        self._points = Deck([*POINTS[sink], *POINTS[sink], *_FAILING[chance.randrange(2) :: 2], None, None, None, "up"], chance)
+        self._points = Deck(
+            [*POINTS[sink], *POINTS[sink], *_FAILING[chance.randrange(2) :: 2], None, None, None, "up"], chance
+        )
         self._faults = {
             who: Deck([f for f in FAULTS if f.reader in (who, "any")], chance) for who in ("polling", "efo")
         }
         self._others = Deck(["pause", "jump", "rival", "split", "merge", "rescale", "split", "merge"], chance)
-        self._masters = Deck(["local", "local", "cluster"], chance)
-        self._pauses = Deck(["driver", "executor", "server"], chance)
+        self._masters = Deck(["local"] * 4 + ["cluster"], chance)
+        self._pauses: Deck[Paused] = Deck(["driver", "executor", "server"], chance)
 
     def mortal(self) -> Life:
         chance = self._chance
         publisher: Publisher = chance.choice(("polling", "efo"))
         clustered = self._masters.deal() == "cluster"
-        kills = [After(n, KillExecutors(chance.random() < 0.4)) for n in range(1, 6)] if clustered else []  # noqa: PLR2004
+        victims = range(1, _EXECUTOR_DEATHS + 1) if clustered else ()
+        kills = [After(n, KillExecutors(every=chance.random() < _ALL_OF_THEM)) for n in victims]
         deeds: list[After] = [*self._strikes(publisher), *self._other(clustered), *kills]
         batches = max((after.batches for after in deeds), default=0)
+        end = self._end(max(batches, 1) if clustered else chance.randint(0, 2))
         return Life(
             publisher,
             f"local-cluster[2,{chance.randint(1, 2)},1024]" if clustered else f"local[{chance.randint(1, 3)}]",
-            chance.choice((50, 200, 500, 2000)),
+            # Few at once never catch up.
+            5000 if isinstance(end, KillCaughtUp) else chance.choice((50, 200, 500, 2000)),
             chance.random() < 0.5,  # noqa: PLR2004
             tuple(sorted(deeds, key=lambda after: after.batches)),
-            self._end(max(batches, 1) if clustered else chance.randint(0, 2)),
+            end,
         )
 
     def last(self) -> Life:
@@ -262,13 +270,13 @@ class _Planner:
                 if who == "executor" and not clustered:
                     who = "driver"
                 # The server's silence is noticed after 35 s, that of executors after 8 s.
-                yield After(max(batches, 1), Pause(who, 40.0 if who == "server" else 12.0))  # type: ignore[arg-type]
+                yield After(max(batches, 1), Pause(who, 40.0 if who == "server" else 12.0))
             case "jump":
                 yield After(batches, Jump(_JUMP_MS))
             case "rival":
                 yield After(batches, Rival())
             case ("split" | "merge" | "rescale") as how:
-                yield After(batches, Reshard(how, chance.random()))  # type: ignore[arg-type]
+                yield After(batches, Reshard(how, chance.random()))
 
     def _end(self, after: int) -> End:
         chance = self._chance

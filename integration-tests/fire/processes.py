@@ -15,6 +15,8 @@ import pyspark
 
 _EXECUTOR = "CoarseGrainedExecutorBackend"
 _STOP_S = 300
+# For a JVM that lives some seconds: no second compiler, no threads for collecting.
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -30,7 +32,12 @@ class Program:
                 stderr=errors,
                 cwd=ROOT,
                 start_new_session=True,
-                env={**os.environ, "SPARK_HOME": str(Path(pyspark.__file__).parent), "PYSPARK_PYTHON": sys.executable},
+                env={
+                    **os.environ,
+                    "SPARK_HOME": str(Path(pyspark.__file__).parent),
+                    "PYSPARK_PYTHON": sys.executable,
+                    "SPARK_LAUNCHER_OPTS": SHORT_LIVED,
+                },
             )
         self.pid = self._process.pid
 

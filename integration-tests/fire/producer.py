@@ -1,11 +1,11 @@
-"""Writes records and logs what the service acknowledged: a program of its own, so that no fault of the query reaches it.
+"""Writes records and logs what the service acknowledged: a program of its own, which no fault of the query reaches.
 
     python -m fire.producer <endpoint> <streams, by comma> <keys> <records a second> <log>
 
 A key's next record is sent when the one before is acknowledged, so the order of its numbers is the order in the stream.
 Each line of the log is JSON: `{"acked": [stream, shard, sequence number, key, number], "at": ...}`, or
-`{"doubt": [key, number]}` for what was in a call without an answer, which is sent again. It ends when its standard input
-closes and all is acknowledged, with the line `{"end": true}`.
+`{"doubt": [key, number]}` for what was in a call without an answer, which is sent again. It ends when its standard
+input closes and all is acknowledged.
 """
 
 from __future__ import annotations
@@ -96,7 +96,6 @@ def main(endpoint: str, streams: list[str], keys: int, rate: int, path: Path) ->
                 producer.put(stream, each)
             if select.select([sys.stdin], [], [], max(0.0, due - time.monotonic()))[0]:
                 break
-        producer._tell({"end": True})  # noqa: SLF001
 
 
 if __name__ == "__main__":

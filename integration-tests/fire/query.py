@@ -26,6 +26,7 @@ from kinesis_spark import EnhancedFanOut, KinesisOptions, Polling, StartingPosit
 from kinesis_spark.fan_out import Retries
 from kinesis_spark.jars import connector_jar
 
+from .processes import SHORT_LIVED
 from .sinks import SinkKind, SqliteTable, Written, open_sink
 
 FAILED = 3
@@ -35,8 +36,6 @@ Trigger = Literal["processing", "availableNow"]
 Publisher = Literal["polling", "efo"]
 
 _LOOK_S = 0.2
-# For a JVM that lives some seconds: no second compiler, no threads for collecting.
-_SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ def session(settings: Settings) -> SparkSession:
     name = "io.github.kinesisspark.it.fire."
     # On the class path itself, because executors start by the hundred and needn't fetch them each.
     jars = f"{connector_jar()}:{settings.jar}"
-    options = f"{_SHORT_LIVED} {settings.jvm_options}"
+    options = f"{SHORT_LIVED} {settings.jvm_options}"
     builder = SparkSession.Builder().appName("fire")
     configuration = {
         "spark.driver.extraClassPath": jars,
@@ -87,6 +86,9 @@ def session(settings: Settings) -> SparkSession:
         "spark.executor.extraJavaOptions": options,
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
+        # A few rows at a time aren't worth a compiler.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.executor.heartbeatInterval": "1s",
         "spark.network.timeout": "8s",
         "spark.network.timeoutInterval": "2s",

@@ -99,7 +99,9 @@ def table(trials: Sequence[TrialOutcome]) -> str:
     for row in everything["recovery"]:
         what = f"recovery: {row['publisher']}, {row['master']}"
         session, first, lag = (_words(row[name]) for name in ("session s", "first batch s", "no lag s"))
-        rows.append((what, f"query after {session} s; first batch {first} s after it, no lag {lag} s ({row['lives']} lives)"))
+        rows.append(
+            (what, f"query after {session} s; first batch {first} s after it, no lag {lag} s ({row['lives']} lives)")
+        )
     width = max(len(name) for name, _ in rows)
     wrong = [
         f"WRONG {trial.trial.seed}: {text}"

@@ -81,7 +81,9 @@ class Service:
     def _reshard(self, stream: str, how: str, place: float) -> bool:
         client = KinesisClient(self.endpoint)
         listed = client.call("ListShards", StreamName=stream)["Shards"]
-        ends = {s["ShardId"]: s["HashKeyRange"] for s in listed if "EndingSequenceNumber" not in s["SequenceNumberRange"]}
+        ends = {
+            s["ShardId"]: s["HashKeyRange"] for s in listed if "EndingSequenceNumber" not in s["SequenceNumberRange"]
+        }
         shards = sorted(ends, key=lambda shard: int(ends[shard]["StartingHashKey"]))
         match how:
             case "split" if len(shards) < _MOST_SHARDS:
@@ -95,7 +97,9 @@ class Service:
                 )
             case "rescale":
                 target = len(shards) * 2 if len(shards) <= _MOST_SHARDS // 2 else len(shards) // 2
-                client.call("UpdateShardCount", StreamName=stream, TargetShardCount=target, ScalingType="UNIFORM_SCALING")
+                client.call(
+                    "UpdateShardCount", StreamName=stream, TargetShardCount=target, ScalingType="UNIFORM_SCALING"
+                )
             case _:
                 return False
         return True
@@ -141,8 +145,8 @@ class _Rival:
             self._over.wait(0.1)
 
     def _read(self, client: KinesisClient, stream: str, shard: str) -> None:
-        iterator = client.call(
-            "GetShardIterator", StreamName=stream, ShardId=shard, ShardIteratorType="LATEST"
-        )["ShardIterator"]
+        iterator = client.call("GetShardIterator", StreamName=stream, ShardId=shard, ShardIteratorType="LATEST")[
+            "ShardIterator"
+        ]
         for _ in range(3):
             client.call("GetRecords", ShardIterator=iterator)

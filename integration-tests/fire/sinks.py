@@ -86,9 +86,11 @@ class ParquetFiles:
         return []
 
     def _committed(self) -> list[tuple[int, float, str]]:
-        """Each file with its batch, and when that was committed. A compacted log names the files of earlier ones again."""
+        """Each file with its batch, and when that was committed; a compacted log names files of earlier ones again."""
         log = self._directory / "_spark_metadata"
-        entries = sorted((int(entry.name.split(".")[0]), entry) for entry in (log.glob("[0-9]*") if log.exists() else []))
+        entries = sorted(
+            (int(entry.name.split(".")[0]), entry) for entry in (log.glob("[0-9]*") if log.exists() else [])
+        )
         files: dict[str, tuple[int, float, str]] = {}
         for batch, entry in entries:
             at = entry.stat().st_mtime

@@ -48,11 +48,13 @@ class Bounds:
 
     Attributes:
         life: until a life in which nothing happens any more is ended; it isn't wrong for that.
+        batches: the most of a life, in number.
         drain: until the last life must have brought another record.
         late: from the service to the sink, for every record.
     """
 
     life: float = 90.0
+    batches: int = 150
     drain: float = 180.0
     late: float = 600.0
 
@@ -68,9 +70,7 @@ class Java:
 class Stage:
     """A trial's directory and processes."""
 
-    def __init__(
-        self, trial: Trial, directory: Path, java: Java, bounds: Bounds, say: Callable[[str], None]
-    ) -> None:
+    def __init__(self, trial: Trial, directory: Path, java: Java, bounds: Bounds, say: Callable[[str], None]) -> None:
         self._trial = trial
         self._directory = directory
         self._java = java
@@ -234,7 +234,7 @@ class _LifePlay:
                 return self._kill(self._life.end.name)
             case Drain():
                 return self._drained()
-        if time.time() - self._happened > self._bounds.life:
+        if time.time() - self._happened > self._bounds.life or batches > self._bounds.batches:
             return self._kill("patience")
         return False
 
@@ -268,7 +268,7 @@ class _LifePlay:
             self._last_lag = self._acked.count() - self._sink.count()
         return self._last_lag
 
-    def _do(self, deed: Deed) -> bool:  # noqa: C901  (one case for each kind)
+    def _do(self, deed: Deed) -> bool:
         """Whether it could be done by now."""
         outcome, service = self._outcome, self._service
         match deed:

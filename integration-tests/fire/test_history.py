@@ -108,7 +108,9 @@ def test_two_records_of_a_key_in_the_wrong_order_within_a_batch_are_found() -> N
 
 def test_a_child_that_is_read_before_the_end_of_its_parent_is_found() -> None:
     history = right()
-    rows = [row._replace(batch=0, position=20 + row.position) if row.place.shard == CHILD else row for row in history.rows]
+    rows = [
+        row._replace(batch=0, position=20 + row.position) if row.place.shard == CHILD else row for row in history.rows
+    ]
     wrongs = replace(history, rows=tuple(rows)).verdict().wrongs
     # All of the parent's that came in batch 1, after the child's of batch 0.
     assert {(wrong.row.place, wrong.row.batch) for wrong in wrongs if isinstance(wrong, Reordered)} == {
@@ -119,12 +121,16 @@ def test_a_child_that_is_read_before_the_end_of_its_parent_is_found() -> None:
 
 def test_keys_of_different_streams_have_orders_of_their_own() -> None:
     history = right()
-    acked = [a._replace(place=a.place._replace(stream="s1"), entry=a.entry._replace(number=1)) for a in history.acked[-2:]]
+    acked = [
+        a._replace(place=a.place._replace(stream="s1"), entry=a.entry._replace(number=1)) for a in history.acked[-2:]
+    ]
     rows = [r._replace(place=a.place, entry=a.entry) for r, a in zip(history.rows[-2:], acked, strict=True)]
     assert replace(history, acked=(*history.acked, *acked), rows=(*history.rows, *rows)).verdict().wrongs == ()
 
 
-@pytest.mark.parametrize("entry", [None, Entry("k0", 12), Entry("k1", 11)], ids=["broken", "another number", "another key"])
+@pytest.mark.parametrize(
+    "entry", [None, Entry("k0", 12), Entry("k1", 11)], ids=["broken", "another number", "another key"]
+)
 def test_a_record_that_isnt_what_was_acknowledged_is_corrupted(entry: Entry | None) -> None:
     history = right()
     rows = list(history.rows)

@@ -6,7 +6,7 @@ from .entry import Entry
 from .history import Changed, Corrupted, Doubled, Late, Lost, Place, Reordered, Stray, Wrong
 
 
-def describe(wrong: Wrong) -> str:  # noqa: C901, PLR0911  (one case for each kind)
+def describe(wrong: Wrong) -> str:  # noqa: PLR0911  (one case for each kind)
     """One line."""
     match wrong:
         case Lost(acked, passed):
