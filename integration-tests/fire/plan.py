@@ -214,6 +214,17 @@ def trial(seed: str, lives: int) -> Trial:
     return Trial(seed, streams, sink, trigger, _KEYS, chance.choice((100, 300)), (*mortal, planner.last()))
 
 
+def recoveries(seed: str, lives: int) -> Trial:
+    """Nothing is done to the query but that it is killed whenever it has caught up: with either publisher in turn."""
+    publishers: tuple[Publisher, ...] = ("polling", "efo")
+    mortal = [
+        Life(publishers[i % 2], "local[2]", 5000, deregister=False, deeds=(), end=KillCaughtUp())
+        for i in range(lives - 1)
+    ]
+    last = Life(publishers[lives % 2], "local[2]", 5000, deregister=True, deeds=(), end=Drain())
+    return Trial(seed, (("s0", 4),), "sqlite", "processing", _KEYS, 300, (*mortal, last))
+
+
 class _Planner:
     """Deals lives."""
 
@@ -235,7 +246,7 @@ class _Planner:
         clustered = self._masters.deal() == "cluster"
         victims = range(1, _EXECUTOR_DEATHS + 1) if clustered else ()
         kills = [After(n, KillExecutors(every=chance.random() < _ALL_OF_THEM)) for n in victims]
-        deeds: list[After] = [*self._strikes(publisher), *self._other(clustered), *kills]
+        deeds: list[After] = [*self._strikes(publisher), *self._other(clustered=clustered), *kills]
         batches = max((after.batches for after in deeds), default=0)
         end = self._end(max(batches, 1) if clustered else chance.randint(0, 2))
         return Life(
@@ -250,7 +261,7 @@ class _Planner:
 
     def last(self) -> Life:
         publisher: Publisher = self._chance.choice(("polling", "efo"))
-        return Life(publisher, "local[2]", 5000, True, (), Drain())  # noqa: FBT003
+        return Life(publisher, "local[2]", 5000, deregister=True, deeds=(), end=Drain())
 
     def _strikes(self, publisher: Publisher) -> Iterator[After]:
         for _ in range(self._chance.randint(0, 2)):
@@ -261,7 +272,7 @@ class _Planner:
                 yield After(batches, Reshard("split", self._chance.random()))
                 yield After(batches, Reshard("merge", self._chance.random()))
 
-    def _other(self, clustered: bool) -> Iterator[After]:  # noqa: FBT001
+    def _other(self, *, clustered: bool) -> Iterator[After]:
         chance = self._chance
         batches = chance.randint(0, 2)
         match self._others.deal():

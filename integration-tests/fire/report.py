@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Any
@@ -21,6 +21,7 @@ _KINDS: dict[str, type[Wrong]] = {
     "changed": Changed,
 }
 _SHOWN = 20
+_LONGEST = ("slowest recovery s", "latest record s")
 _REASON = 160
 
 
@@ -76,6 +77,22 @@ def recovery(lives: Iterable[LifeOutcome]) -> list[dict[str, Any]]:
     return rows
 
 
+def total(lines: Iterable[dict[str, Any]]) -> dict[str, float]:
+    """What lines of trials come to together, be they of one run or of several."""
+    sums: dict[str, float] = defaultdict(float)
+    for each in lines:
+        sums["trials that were right"] += each["right"]
+        for name, value in each.items():
+            if name in _LONGEST:
+                sums[name] = max(sums[name], value or 0)
+            elif isinstance(value, dict):
+                for what, count in value.items():
+                    sums[f"{name}: {what}"] += count
+            elif isinstance(value, int | float) and not isinstance(value, bool):
+                sums[name] += value
+    return dict(sums)
+
+
 def line(trial: TrialOutcome) -> dict[str, Any]:
     """A trial, for a line of JSON: its figures and all that is wrong."""
     return {
@@ -85,7 +102,7 @@ def line(trial: TrialOutcome) -> dict[str, Any]:
         "trigger": trial.trial.trigger,
         "streams": len(trial.trial.streams),
         **figures([trial]),
-        "stuck": trial.stuck,
+        "stuck why": trial.stuck,
         "wrongs": [describe(wrong) for wrong in trial.verdict.wrongs[:_SHOWN]],
     }
 

@@ -10,6 +10,7 @@ from .faults import BY_NAME, EFFECTS, FAULTS
 from .plan import POINTS, Drain, Jump, KillExecutors, Pause, Peril, Reshard, Rival, Strike, trial, trials
 
 LIVES = 12
+LOGS = ("offsets", "commits")
 
 
 def test_a_seed_gives_the_same_trial_again_and_another_seed_another() -> None:
@@ -43,7 +44,7 @@ def test_a_life_lives_on_until_all_that_is_to_be_done_to_its_executors_is_done()
 
 
 def test_a_run_has_every_kind_of_end_deed_and_fault_with_either_publisher() -> None:
-    lives = [(each, life) for each in islice(trials(4, LIVES), 40) for life in each.lives]
+    lives = [(each, life) for each in islice(trials(4, LIVES), 100) for life in each.lives]
     deeds = [after.deed for _, life in lives for after in life.deeds]
     assert {type(deed) for deed in deeds} == {Strike, Reshard, KillExecutors, Pause, Jump, Rival}
     assert {deed.who for deed in deeds if isinstance(deed, Pause)} == {"driver", "executor", "server"}
@@ -54,7 +55,7 @@ def test_a_run_has_every_kind_of_end_deed_and_fault_with_either_publisher() -> N
         ends = {(each.sink, life.end.name) for each, life in lives if life.publisher == publisher}
         wanted = {(sink, f"{what} {where}") for sink, points in POINTS.items() for what, where in points}
         wanted |= {(sink, name) for sink in POINTS for name in ("at random", "at the start", "caught up", "drained")}
-        wanted |= {(sink, f"{what} {log}") for sink in POINTS for what in ("full", "readonly") for log in ("offsets",)}
+        wanted |= {(sink, f"{what} {log}") for sink in POINTS for what in ("full", "readonly") for log in LOGS}
         assert wanted <= ends
 
 
