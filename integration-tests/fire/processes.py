@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,13 +16,18 @@ import pyspark
 
 _EXECUTOR = "CoarseGrainedExecutorBackend"
 _STOP_S = 300
+_LOOK_S = 0.05
 # For a JVM that lives some seconds: no second compiler, no threads for collecting.
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 ROOT = Path(__file__).resolve().parents[1]
 
 
 class Program:
-    """A module of this package, running; its standard input tells it when to end."""
+    """A module of this package, running; its standard input tells it when to end.
+
+    It isn't waited for before `kill_all`: as long as it isn't, its process id, which is its group's too, can't become
+    that of others, who must not be killed.
+    """
 
     def __init__(self, module: str, arguments: Sequence[str], log: Path, output: IO[str] | None = None) -> None:
         with log.open("a") as errors:
@@ -43,8 +49,11 @@ class Program:
 
     @property
     def status(self) -> int | None:
-        """How it ended; None while it runs."""
-        return self._process.poll()
+        """How it ended, as `Popen` has it; None while it runs."""
+        ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if ended is None:
+            return None
+        return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
     def tell_to_end(self) -> None:
         if self._process.stdin is not None and not self._process.stdin.closed:
@@ -52,9 +61,18 @@ class Program:
                 self._process.stdin.close()
 
     def finish(self) -> int:
-        """Tell it to end and wait."""
+        """Tell it to end and wait.
+
+        Raises:
+            TimeoutError: if it doesn't.
+        """
         self.tell_to_end()
-        return self._process.wait(_STOP_S)
+        until = time.monotonic() + _STOP_S
+        while (status := self.status) is None:
+            if time.monotonic() > until:
+                raise TimeoutError(f"process {self.pid} goes on {_STOP_S} s after it was told to end")
+            time.sleep(_LOOK_S)
+        return status
 
     def drivers(self) -> list[int]:
         """The query's Python and its JVM."""
@@ -66,12 +84,12 @@ class Program:
     def kill_driver(self) -> None:
         """SIGKILL to Python and JVM; executors find out by themselves, as on a cluster."""
         send(signal.SIGKILL, self.drivers())
-        self._process.wait()
 
     def kill_all(self) -> None:
-        """Leave nothing behind."""
-        send(signal.SIGKILL, [pid for pid, _ in self._group()])
-        self._process.wait()
+        """Leave nothing behind. The last that is done to it."""
+        if self._process.returncode is None:
+            send(signal.SIGKILL, [pid for pid, _ in self._group()])
+            self._process.wait()
 
     def _group(self) -> list[tuple[int, str]]:
         listing = subprocess.run(
