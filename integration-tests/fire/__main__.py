@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from . import archive, report
+from .life import Bounds, Java
 from .outcome import TrialOutcome
 from .plan import Trial, recoveries, trial, trials
-from .stage import Bounds, Java, Stage
+from .stage import play
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -40,7 +41,7 @@ def run(planned: Iterator[Trial], minutes: float, directory: Path, java: Java, b
     until = time.monotonic() + minutes * 60
     outcomes: list[TrialOutcome] = []
     for each in planned:
-        outcome = Stage(each, directory / each.seed, java, bounds, _say).play()
+        outcome = play(each, directory / each.seed, java, bounds, _say)
         outcomes.append(outcome)
         with (directory / "trials.jsonl").open("a") as lines:
             lines.write(json.dumps(report.line(outcome)) + "\n")

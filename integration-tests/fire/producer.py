@@ -73,6 +73,25 @@ class Producer:
         self._log.write(json.dumps(line) + "\n")
 
 
+class AckedCount:
+    """How many records a log has as acknowledged, while it grows."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._read = 0
+        self._count = 0
+
+    def count(self) -> int:
+        if self.path.exists():
+            with self.path.open("rb") as file:
+                file.seek(self._read)
+                fresh = file.read()
+            whole = fresh[: fresh.rfind(b"\n") + 1]
+            self._read += len(whole)
+            self._count += sum(line.startswith(b'{"acked"') for line in whole.splitlines())
+        return self._count
+
+
 def read(log: Path) -> tuple[list[Acked], list[Entry]]:
     """What a log has: acknowledged records, and doubts."""
     acked, doubts = [], []

@@ -8,8 +8,9 @@ import pytest
 
 from . import report
 from .__main__ import jar
+from .life import Bounds, Java
 from .plan import trial
-from .stage import Bounds, Java, Stage
+from .stage import play
 
 # A machine that is busy with other tests may take its time: nothing here is about speed.
 PATIENT = Bounds(life=300.0, drain=600.0, late=3600.0)
@@ -19,7 +20,7 @@ PATIENT = Bounds(life=300.0, drain=600.0, late=3600.0)
 def test_every_record_comes_once_in_order_and_whole_though_the_query_dies_again_and_again(
     tmp_path: Path, seed: str
 ) -> None:
-    outcome = Stage(trial(seed, lives=5), tmp_path / "trial", Java(jar()), PATIENT, print).play()
+    outcome = play(trial(seed, lives=5), tmp_path / "trial", Java(jar()), PATIENT, print)
     assert outcome.is_right, report.table([outcome])
     figures = report.figures([outcome])
     assert figures["driver kills"] > 0
