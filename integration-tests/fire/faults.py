@@ -1,7 +1,6 @@
-"""Every kind of fault that the testkit's server knows, as rules of its control API. Pure.
+"""Every kind of fault that the testkit's server knows, as rules of its control API (testkit/README.md). Pure.
 
-https://github.com/kinesis-spark: testkit/README.md has the rules' form. Rules that would stop all reading strike a few
-times only; the others as chance has it.
+Rules that would stop all reading strike a few times only; the others as chance has it.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ class Fault:
 
     Attributes:
         reader: whom it concerns.
-        rules: what it consists of; the first rule is what it is about.
+        rule: with a seed of its own.
         needs_end: it strikes only where a shard ends.
     """
 
     name: str
     reader: Reader
-    rules: Callable[[random.Random], list[Rule]]
+    rule: Callable[[random.Random], Rule]
     needs_end: bool = False
 
 
@@ -38,9 +37,12 @@ def _call(name: str, reader: Reader, action: str, effect: dict[str, Any], probab
     return Fault(
         name,
         reader,
-        lambda chance: [
-            {"action": action, "effect": effect, "probability": probability, "seed": chance.getrandbits(31)}
-        ],
+        lambda chance: {
+            "action": action,
+            "effect": effect,
+            "probability": probability,
+            "seed": chance.getrandbits(31),
+        },
     )
 
 
@@ -48,12 +50,12 @@ def _event(effect: dict[str, Any], probability: float = 0.05, *, first: int | No
     limit = {} if first is None else {"first": first}
     name = "event-" + str(effect.get("code", effect["type"]))
     rule = {"action": "SubscribeToShard", "effect": effect, "probability": probability, **limit}
-    return Fault(name, "efo", lambda chance: [{**rule, "seed": chance.getrandbits(31)}])
+    return Fault(name, "efo", lambda chance: {**rule, "seed": chance.getrandbits(31)})
 
 
 def _at_end(kind: str) -> Fault:
     rule = {"action": "SubscribeToShard", "effect": {"type": kind}}
-    return Fault(f"event-{kind}", "efo", lambda _: [rule], needs_end=True)
+    return Fault(f"event-{kind}", "efo", lambda _: rule, needs_end=True)
 
 
 def _of_calls(prefix: str, reader: Reader, action: str) -> list[Fault]:
@@ -105,7 +107,7 @@ FAULTS: tuple[Fault, ...] = (
     _event({"type": "continuationMissing"}),
     _at_end("endWithContinuation"),
     _at_end("endWithheld"),
-    Fault("place-held", "efo", lambda _: [{"effect": {"type": "placeHeld", "millis": 6000}}]),
+    Fault("place-held", "efo", lambda _: {"effect": {"type": "placeHeld", "millis": 6000}}),
     _call("listing-limit", "any", "ListShards", {"type": "serviceCode", "code": "LimitExceededException"}, 0.8),
     _call("listing-500", "any", "ListShards", {"type": "httpStatus", "status": 500}, 0.5),
     _call("listing-garbage", "any", "ListShards", {"type": "garbageBody"}, 0.3),
@@ -114,5 +116,5 @@ FAULTS: tuple[Fault, ...] = (
 )
 
 BY_NAME = {fault.name: fault for fault in FAULTS}
-EFFECTS = frozenset(str(rule["effect"]["type"]) for fault in FAULTS for rule in fault.rules(random.Random(0)))
+EFFECTS = frozenset(str(fault.rule(random.Random(0))["effect"]["type"]) for fault in FAULTS)
 """Types of effect that are tried."""

@@ -50,7 +50,7 @@ class Bounds:
         late: from the service to the sink, for every record.
     """
 
-    life: float = 90.0
+    life: float = 180.0
     batches: int = 150
     drain: float = 180.0
     late: float = 600.0
@@ -201,10 +201,8 @@ class Play:
 
     def _take_down(self) -> None:
         """What struck, and what the query said."""
-        rules = self._scene.service.struck()
-        for strike in self._strikes:
-            struck = (rule["struck"] for rule in rules if rule["effect"] == strike.rules[0]["effect"])
-            self._outcome.struck[strike.fault] += max(struck, default=0)
+        for strike, times in zip(self._strikes, self._scene.service.struck(), strict=True):
+            self._outcome.struck[strike.fault] += times
         for line in map(json.loads, self._said.read_text().splitlines()):
             if "started" in line and self._outcome.started_s is None:
                 self._outcome.started_s = line["started"] - self._began
@@ -215,9 +213,8 @@ class Play:
         """Whether it could be done by now."""
         outcome, service = self._outcome, self._scene.service
         match deed:
-            case Strike(fault, rules):
-                for rule in rules:
-                    service.strike(rule)
+            case Strike(fault, rule):
+                service.strike(rule)
                 self._strikes.append(deed)
                 outcome.deeds[f"fault {fault}"] += 1
             case Reshard(how, _):

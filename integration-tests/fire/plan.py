@@ -82,7 +82,7 @@ class Strike(NamedTuple):
     """A fault of the server, until the life ends."""
 
     fault: str
-    rules: list[Rule]
+    rule: Rule
 
 
 class Reshard(NamedTuple):
@@ -267,7 +267,7 @@ class _Planner:
         for _ in range(self._chance.randint(0, 2)):
             fault = self._faults[publisher].deal()
             batches = self._chance.randint(0, 1)
-            yield After(batches, Strike(fault.name, fault.rules(self._chance)))
+            yield After(batches, Strike(fault.name, fault.rule(self._chance)))
             if fault.needs_end:
                 yield After(batches, Reshard("split", self._chance.random()))
                 yield After(batches, Reshard("merge", self._chance.random()))

@@ -41,10 +41,9 @@ class Service:
     def strike(self, rule: Rule) -> None:
         self._control("POST", "faults", rule)
 
-    def struck(self) -> list[dict[str, Any]]:
-        """The rules there are, each with `struck`, in the order in which they were added."""
-        rules: list[dict[str, Any]] = self._control("GET", "faults")["rules"]
-        return rules
+    def struck(self) -> list[int]:
+        """How often each rule did, in the order in which they came."""
+        return [int(rule["struck"]) for rule in self._control("GET", "faults")["rules"]]
 
     def calm(self) -> None:
         """Ends all faults, and the rival."""

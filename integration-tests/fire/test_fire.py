@@ -9,7 +9,7 @@ import pytest
 from . import report
 from .__main__ import jar
 from .life import Bounds, Java
-from .plan import trial
+from .plan import Peril, trial
 from .stage import play
 
 # A machine that is busy with other tests may take its time: nothing here is about speed.
@@ -23,6 +23,7 @@ def test_every_record_comes_once_in_order_and_whole_though_the_query_dies_again_
     outcome = play(trial(seed, lives=5), tmp_path / "trial", Java(jar()), PATIENT, print)
     assert outcome.is_right, report.table([outcome])
     figures = report.figures([outcome])
-    assert figures["driver kills"] > 0
-    assert figures["executor kills"] > 0
     assert figures["rows"] >= figures["records"] > 0
+    assert figures["executor kills"] > 0
+    # Some died where they were told to die; a life may also fail before it comes there.
+    assert {life.end.name for life in outcome.trial.lives if isinstance(life.end, Peril)} & figures["kills"].keys()
