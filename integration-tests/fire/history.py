@@ -95,7 +95,7 @@ class Stray(NamedTuple):
 
 
 class Late(NamedTuple):
-    """The sink had it only so many seconds after the service."""
+    """The sink had it only so many seconds after the service, or after the query was left alone."""
 
     row: Row
     seconds: float
@@ -129,6 +129,7 @@ def check(
     doubts: Iterable[Entry],
     rows: Sequence[Row],
     late_s: float,
+    left_alone: float,
     changed: Sequence[Changed] = (),
 ) -> Verdict:
     """Find all that is wrong.
@@ -137,7 +138,8 @@ def check(
         acked: what the service said it has.
         doubts: what was in calls without an answer, once for each call: it may be stored besides.
         rows: all that the sink has.
-        late_s: the longest that a record may take to the sink.
+        late_s: the longest that a record may take to the sink, once the query is left alone.
+        left_alone: since when it is, in seconds since 1970.
         changed: what the sink has noticed itself.
     """
     known = {a.place: a for a in acked}
@@ -155,10 +157,17 @@ def check(
         ),
         *_untrue(first, known, Counter(doubts)),
         *_reordered(first),
-        *(Late(row, ages[row.place]) for row in first if ages.get(row.place, 0) > late_s),
+        *_late(first, known, late_s, left_alone),
         *changed,
     ]
     return Verdict(len(known), len(rows), tuple(wrongs), max(ages.values(), default=0.0))
+
+
+def _late(first: Iterable[Row], known: dict[Place, Acked], late_s: float, left_alone: float) -> Iterable[Late]:
+    for row in first:
+        acked = known.get(row.place)
+        if acked is not None and (seconds := row.at - max(acked.at, left_alone)) > late_s:
+            yield Late(row, seconds)
 
 
 def _lost(acked: Iterable[Acked], by_place: dict[Place, list[Row]]) -> Iterable[Lost]:

@@ -47,7 +47,7 @@ class Bounds:
         life: until a life in which nothing happens any more is ended; it isn't wrong for that.
         batches: the most of a life that isn't the last, in number.
         drain: until the last life must have brought another record.
-        late: from the service to the sink, for every record.
+        late: from the service to the sink, for every record, once the query is left alone.
     """
 
     life: float = 180.0

@@ -32,7 +32,7 @@ def play(trial: Trial, directory: Path, java: Java, bounds: Bounds, say: Callabl
         stage = _Stage(Scene(trial, directory, java, bounds, service, acked, sink), running, say)
         stuck = stage.live()
     confirmed, doubts = read(acked.path)
-    verdict = check(confirmed, doubts, list(sink.rows()), bounds.late, sink.changed())
+    verdict = check(confirmed, doubts, list(sink.rows()), bounds.late, stage.left_alone, sink.changed())
     return TrialOutcome(trial, stage.outcomes, verdict, time.time() - began, stuck)
 
 
@@ -42,6 +42,7 @@ class _Stage:
     def __init__(self, scene: Scene, running: ExitStack, say: Callable[[str], None]) -> None:
         self._scene, self._running, self._say = scene, running, say
         self.outcomes: list[LifeOutcome] = []
+        self.left_alone = 0.0
 
     def live(self) -> str | None:
         """One life after the other; why not all was read in the last, if so."""
@@ -51,6 +52,7 @@ class _Stage:
             self._live(life)
         if producer.finish() != 0:
             raise RuntimeError(f"the producer failed; its log is in {self._scene.directory}")
+        self.left_alone = time.time()
         for _ in range(_LAST_TRIES):
             outcome = self._live(last)
             if outcome.failure is None:

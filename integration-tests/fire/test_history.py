@@ -40,12 +40,13 @@ class History:
     rows: tuple[Row, ...]
     doubts: tuple[Entry, ...] = ()
     changed: tuple[Changed, ...] = ()
+    left_alone: float = 0.0
 
     def verdict(self) -> Verdict:
         rows = list(self.rows)
         # The sinks give rows in no order.
         random.Random(0).shuffle(rows)
-        return check(self.acked, self.doubts, rows, LATE_S, self.changed)
+        return check(self.acked, self.doubts, rows, LATE_S, self.left_alone, self.changed)
 
 
 def right() -> History:
@@ -168,6 +169,14 @@ def test_a_record_that_takes_longer_than_it_may_is_late() -> None:
     wrong = only(replace(history, rows=(*history.rows[:20], row, *history.rows[21:])))
     assert wrong == Late(row, LATE_S + 1)
     assert "came after 61.0 s" in describe(wrong)
+
+
+def test_nothing_is_late_while_the_query_isnt_left_alone() -> None:
+    history = right()
+    row = history.rows[20]._replace(at=5000.0 + LATE_S)
+    kept_down = replace(history, rows=(*history.rows[:20], row, *history.rows[21:]), left_alone=5000.0)
+    assert kept_down.verdict().wrongs == ()
+    assert only(replace(kept_down, left_alone=4999.0)) == Late(row, LATE_S + 1)
 
 
 def test_what_a_sink_noticed_is_wrong_too() -> None:
