@@ -128,6 +128,7 @@ def check(
     acked: Sequence[Acked],
     doubts: Iterable[Entry],
     rows: Sequence[Row],
+    *,
     late_s: float,
     left_alone: float,
     changed: Sequence[Changed] = (),

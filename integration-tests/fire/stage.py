@@ -32,7 +32,14 @@ def play(trial: Trial, directory: Path, java: Java, bounds: Bounds, say: Callabl
         stage = _Stage(Scene(trial, directory, java, bounds, service, acked, sink), running, say)
         stuck = stage.live()
     confirmed, doubts = read(acked.path)
-    verdict = check(confirmed, doubts, list(sink.rows()), bounds.late, stage.left_alone, sink.changed())
+    verdict = check(
+        confirmed,
+        doubts,
+        list(sink.rows()),
+        late_s=bounds.late,
+        left_alone=stage.left_alone,
+        changed=sink.changed(),
+    )
     return TrialOutcome(trial, stage.outcomes, verdict, time.time() - began, stuck)
 
 

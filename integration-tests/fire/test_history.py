@@ -46,7 +46,7 @@ class History:
         rows = list(self.rows)
         # The sinks give rows in no order.
         random.Random(0).shuffle(rows)
-        return check(self.acked, self.doubts, rows, LATE_S, self.left_alone, self.changed)
+        return check(self.acked, self.doubts, rows, late_s=LATE_S, left_alone=self.left_alone, changed=self.changed)
 
 
 def right() -> History:
