@@ -3,7 +3,7 @@
 
 PYTHON  ?= python3
 SERVER  ?= testkit
-MINUTES ?= 20
+MINUTES ?=
 SEED    ?=
 OLDER   ?= 4.0.2 4.1.2
 ONLY    ?=
@@ -26,14 +26,17 @@ WHEEL         := dist/kinesis_spark-$(VERSION)-py3-none-any.whl
 SCALA_SOURCES  := build.sbt $(wildcard project/*.scala project/*.sbt project/build.properties) \
                   $(shell find connector/src/main testkit/src/main -type f)
 PYTHON_SOURCES := python/pyproject.toml python/hatch_build.py python/README.md $(shell find python/kinesis_spark -name '*.py' -o -name py.typed)
-PYTHON_CODE    := python examples integration-tests/servers benchmarks
+PYTHON_CODE    := python examples integration-tests/servers integration-tests/fire benchmarks
+# What kills a query's driver where it is told to die; part of the integration tests.
+FIRE_JAR       := build/fire.jar
+FIRE_SOURCES   := build.sbt $(wildcard integration-tests/src/test/scala/io/github/kinesisspark/it/fire/*.scala)
 
 # Each is taken up by mypy as a program of its own.
-MYPY_ROOTS := python examples integration-tests/servers benchmarks
+MYPY_ROOTS := python examples integration-tests/servers integration-tests/fire benchmarks
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup package test soak-efo soak-starts fuzz test-spark-versions lint format demo bench-latency readme clean lint-python type-python pytest
+.PHONY: help setup package test soak soak-efo soak-starts fuzz test-spark-versions lint format demo bench-latency readme clean lint-python type-python pytest
 
 help: ## list these commands
 	@echo "kinesis-spark $(VERSION), for Spark $(SPARK)"
@@ -61,6 +64,15 @@ dist/.jars: $(SCALA_SOURCES)
 	./sbt connector/assembly testkit/assembly
 	$(collect-jars)
 
+define collect-fire
+mkdir -p build
+cp integration-tests/target/scala-2.13/kinesis-spark-integration-tests_2.13-$(VERSION)-tests.jar $(FIRE_JAR)
+endef
+
+$(FIRE_JAR): $(FIRE_SOURCES)
+	./sbt integrationTests/Test/packageBin
+	$(collect-fire)
+
 $(WHEEL): dist/.jars $(PYTHON_SOURCES) $(VENV)/.installed
 	rm -f dist/*.whl
 	cd python && $(BIN)/python -m hatchling build --target wheel --directory ../dist
@@ -73,20 +85,24 @@ $(VENV)/.wheel: $(WHEEL) $(VENV)/.installed
 
 test: $(VENV)/.installed ## everything that CI checks: formats, all Scala tests with the scenarios, package, Python
 	$(MAKE) lint-python
-	./sbt scalafmtCheckAll test connector/assembly testkit/assembly
+	./sbt scalafmtCheckAll test connector/assembly testkit/assembly integrationTests/Test/packageBin
 	$(collect-jars)
+	$(collect-fire)
 	$(MAKE) package type-python pytest
 
-# What goes wrong is decided by a seed, which is printed and can be given: SEED=... `make test` has a form of 2 minutes.
+# What goes wrong is decided by a seed, which is printed and can be given: SEED=... `make test` has a short form of both.
+soak: $(VENV)/.wheel $(FIRE_JAR) ## a query killed, starved and misled for MINUTES=30; SEED=7 replays a run, 7.3 one trial
+	cd integration-tests && $(BIN)/python -m fire --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED))
+
 soak-efo: ## enhanced fan-out under faults, reshards and restarts for MINUTES=20, as JSON lines
-	MINUTES=$(MINUTES) SEED=$(SEED) ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.soak.SoakEfo"
+	MINUTES=$(or $(MINUTES),20) SEED=$(SEED) ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.soak.SoakEfo"
 
 soak-starts: ## STARTS=500 starts and stops of a query in one session, which must leave nothing behind, as JSON lines
 	STARTS=$(STARTS) ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.soak.SoakStarts"
 
 # Findings are left in fuzz/target/fuzz/<target>/findings; `make test` tries the inputs that are kept in fuzz/corpus.
 fuzz: ## coverage-guided fuzzing of all that is read from others, for MINUTES=20; ONLY=offset,polled,... for some
-	MINUTES=$(MINUTES) ONLY=$(ONLY) ./sbt "fuzz/runMain io.github.kinesisspark.fuzz.Fuzz"
+	MINUTES=$(or $(MINUTES),20) ONLY=$(ONLY) ./sbt "fuzz/runMain io.github.kinesisspark.fuzz.Fuzz"
 
 # Each version is a download of 400 MB, which stays in .cache.
 test-spark-versions: $(WHEEL) ## the same JAR on OLDER="4.0.2 4.1.2" as well
@@ -123,5 +139,5 @@ lint-python: $(VENV)/.installed
 type-python: $(VENV)/.wheel
 	for root in $(MYPY_ROOTS); do (cd $$root && $(STRICT) .) || exit 1; done
 
-pytest: $(VENV)/.wheel
-	$(BIN)/pytest -c python/pyproject.toml python/tests examples
+pytest: $(VENV)/.wheel $(FIRE_JAR)
+	$(BIN)/pytest -c python/pyproject.toml python/tests examples integration-tests/fire
