@@ -243,7 +243,9 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
 
   private[read] def loseOrFail(frontier: Frontier): Vector[ShardKey] = {
     val lost                   = frontier.lost
-    def named(shard: ShardKey) = s"$shard (from ${ShardPosition.encode(frontier.reading(shard))} to its end)"
+    def named(shard: ShardKey) =
+      // One that came and went between two listings was to be read from its beginning.
+      s"$shard (from ${ShardPosition.encode(frontier.reading.getOrElse(shard, ShardPosition.TrimHorizon))} to its end)"
     if (lost.nonEmpty)
       lose(
         s"${lost.map(named).mkString(", ")}: not read to the end and no longer listed, " +

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.fuzz
 
-import io.github.kinesisspark.position.{SequenceNumber, ShardPosition}
+import io.github.kinesisspark.position.ShardPosition
 import io.github.kinesisspark.read.shard.{MemoryBudget, PollingPublishers}
 
 /** Answers of GetRecords. One that is asked for brings a delivery or a failure, or is asked for again later; the records it holds
@@ -10,7 +10,8 @@ object PolledAnswers extends Target {
   override val name = "polled"
 
   private val http = new CannedHttp
-  private val from = ShardPosition.AfterSequenceNumber(SequenceNumber("1000"))
+  // From a record on, those up to it would be left out.
+  private val from = ShardPosition.TrimHorizon
 
   override def check(input: Array[Byte]): Unit = if (input.length >= 2) {
     val answer = Answer.of(input)

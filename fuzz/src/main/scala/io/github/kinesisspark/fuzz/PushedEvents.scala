@@ -7,7 +7,7 @@ import scala.util.Try
 import software.amazon.eventstream.{Message, MessageDecoder}
 
 import io.github.kinesisspark.config.RetryOptions
-import io.github.kinesisspark.position.{ConsumerArn, SequenceNumber, ShardPosition}
+import io.github.kinesisspark.position.{ConsumerArn, ShardPosition}
 import io.github.kinesisspark.read.shard.{
   FanOutPublishers,
   FanOutRecordPublisher,
@@ -22,8 +22,9 @@ import io.github.kinesisspark.read.shard.{
 object PushedEvents extends Target {
   override val name = "pushed"
 
-  private val http     = new CannedHttp
-  private val from     = ShardPosition.AfterSequenceNumber(SequenceNumber("1000"))
+  private val http = new CannedHttp
+  // From a record on, those up to it would be left out.
+  private val from     = ShardPosition.TrimHorizon
   private val consumer = ConsumerArn(s"${Desk.shard.stream}/consumer/app:1700000000")
   private val policy   = FanOutPublishers.policyOf(RetryOptions(5, 1.second, 2.seconds, 1.5))
 

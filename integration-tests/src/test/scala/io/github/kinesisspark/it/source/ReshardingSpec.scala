@@ -244,7 +244,7 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
       val held      = new CountDownLatch(1)
       val first     = put(stream, "first", 20)
       val (_, said) = withLogs {
-        running(load(stream), at) { (batch, id) =>
+        running(load(stream, "shardDiscoveryInterval" -> "500ms"), at) { (batch, id) =>
           log.add(batch, id)
           held.await()
         } { _ =>
