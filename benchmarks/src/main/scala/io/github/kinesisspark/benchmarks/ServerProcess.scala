@@ -7,14 +7,15 @@ import io.github.kinesisspark.testkit
 /** The embedded server in a JVM of its own, so that its work is not counted as the connector's. It ends with this one.
   *
   * @param streams shards by name
+  * @param flags   of its command line
   */
-final class ServerProcess(streams: Map[String, Int]) extends AutoCloseable {
+final class ServerProcess(streams: Map[String, Int], flags: Seq[String] = Nil) extends AutoCloseable {
   private val process = {
     val java = ProcessHandle.current.info.command.get
     val main = classOf[testkit.Main].getName
     val args = streams.toSeq.flatMap { case (name, shards) => Seq("--stream", s"$name:$shards") }
     new ProcessBuilder(
-      (Seq(java, "-Xmx1g", "-cp", sys.props("java.class.path"), main, "--parent-pid-watch") ++ args): _*
+      (Seq(java, "-Xmx1g", "-cp", sys.props("java.class.path"), main, "--parent-pid-watch") ++ flags ++ args): _*
     ).redirectError(ProcessBuilder.Redirect.INHERIT).start()
   }
 

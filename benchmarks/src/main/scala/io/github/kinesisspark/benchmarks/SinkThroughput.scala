@@ -17,13 +17,14 @@ import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.PutRecordsRequestEntry
 
 /** How fast rows of 100 bytes are written: by the sink, by the sink with aggregation, and by a bare loop of the SDK's PutRecords calls that is given
-  * as many threads, calls under way and connections, but checks nothing but that no record was refused. They take turns on one server, which
-  * has a JVM of its own on the same machine and lets shards take whatever comes. One JSON line for each run and one with the medians;
-  * the first round warms up and isn't printed.
+  * as many threads and calls under way, and puts again at once what was refused. They take turns on one server, which has a JVM of its
+  * own on the same machine: with `limits` its shards take what those of the service take, without they take whatever comes, so that CPU is what
+  * limits. One JSON line for each run and one with the medians; the first round warms up and isn't printed.
   *
   * CPU is that of this JVM, without the server's.
   *
   * {{{ ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.SinkThroughput 1000000" }}}
+  * {{{ ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.SinkThroughput 60000 limits" }}}
   */
 object SinkThroughput {
   private val Rounds   = 5
@@ -47,7 +48,8 @@ object SinkThroughput {
 
   def main(args: Array[String]): Unit = {
     val rows   = args.headOption.fold(1_000_000L)(_.toLong)
-    val server = new ServerProcess(Map.empty)
+    val limits = args.drop(1).contains("limits")
+    val server = new ServerProcess(Map.empty, if (limits) Seq("--limits") else Nil)
     val client = KinesisAsyncClient.builder
       .region(Region.of(server.options("region")))
       .endpointOverride(URI.create(server.options("endpoint")))
@@ -75,20 +77,22 @@ object SinkThroughput {
       if (round > 0) println(run.json)
       Option.when(round > 0)(run)
     }
-    println(summary(runs.flatten))
+    println(summary(runs.flatten, limits))
     spark.stop()
     client.close()
     server.close()
   }
 
-  private def summary(runs: Seq[Run]): String = {
+  private def summary(runs: Seq[Run], limits: Boolean): String = {
     def median(way: Way)(of: Run => Double) = {
       val sorted = runs.filter(_.way == way).map(of).sorted
       sorted(sorted.size / 2)
     }
     val speed = Seq(Sink, Aggregated).map(way => way -> median(way)(_.perSecond) / median(Raw)(_.perSecond)).toMap
     val cpu   = Seq(Raw, Sink, Aggregated).map(way => way -> median(way)(_.cpuMicros)).toMap
-    f"""{"benchmark":"sinkThroughput","sinkToRaw":${speed(Sink)}%.2f,"aggregateToRaw":${speed(Aggregated)}%.2f,""" +
+    f"""{"benchmark":"sinkThroughput","limits":$limits,"sinkToRaw":${speed(Sink)}%.2f,"aggregateToRaw":${speed(
+        Aggregated
+      )}%.2f,""" +
       f""""cpuMicrosPerRow":{"raw":${cpu(Raw)}%.2f,"sink":${cpu(Sink)}%.2f,"aggregate":${cpu(Aggregated)}%.2f}}"""
   }
 
@@ -130,11 +134,18 @@ object SinkThroughput {
         PutRecordsRequestEntry.builder.partitionKey(id.toString).data(SdkBytes.fromByteArrayUnsafe(data)).build
       }
       free.acquire()
-      client
-        .putRecords(r => r.streamName(stream).records(entries.asJava): Unit)
-        .thenAccept(answer => require(answer.failedRecordCount == 0, "records were refused"))
-        .whenComplete((_, _) => free.release())
+      put(client, stream, entries.toVector).whenComplete((_, _) => free.release())
     }
     all.toVector.foreach(_.join(): Unit)
   }
+
+  private def put(
+      client: KinesisAsyncClient,
+      stream: String,
+      entries: Vector[PutRecordsRequestEntry]
+  ): CompletableFuture[Unit] =
+    client.putRecords(r => r.streamName(stream).records(entries.asJava): Unit).thenCompose { answer =>
+      val refused = entries.zip(answer.records.asScala).collect { case (entry, r) if r.errorCode != null => entry }
+      if (refused.isEmpty) CompletableFuture.completedFuture(()) else put(client, stream, refused)
+    }
 }
