@@ -164,7 +164,7 @@ class Play:
             case KillAfter(after, millis) if 0 < after <= batches and not self._due:
                 time.sleep(millis / 1000)
                 return self._kill(end.name)
-            case KillCaughtUp() if not self._due and self._lag.now() <= self._scene.trial.rate:
+            case KillCaughtUp() if batches and not self._due and self._lag.now() <= self._scene.trial.rate:
                 self._outcome.caught_up_s = now - self._began
                 return self._kill(end.name)
         if now - self._happened > self._bounds.life or batches > self._bounds.batches:

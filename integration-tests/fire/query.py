@@ -99,6 +99,8 @@ def session(settings: Settings) -> SparkSession:
         "spark.sql.streaming.checkpointFileManagerClass": f"{name}PerilousFiles",
         "spark.extraListeners": f"{name}PerilousTasks",
         "spark.hadoop.fire.peril": settings.peril or "none",
+        # Spark takes a first offset that was never finished for another query's checkpoint, and would not start again.
+        "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
         # What the file sink's log says of each batch is read at the end.
         "spark.sql.streaming.fileSink.log.cleanupDelay": "10d",
         "spark.sql.streaming.fileSink.log.compactInterval": "50",

@@ -42,6 +42,9 @@ object FaultClassifier {
   /** A stream, shard or consumer that isn't there; readers ask what it was before they call it lost. */
   val NotFound = "KINESIS_NOT_FOUND"
 
+  /** Of an iterator that is too old. */
+  val IteratorExpired = "KINESIS_ITERATOR_EXPIRED"
+
   /** One line of the table. A failure is told by one of its codes, classes or names, and all else that is said must hold; what
     * isn't said holds always.
     *
@@ -242,7 +245,7 @@ object FaultClassifier {
       classes = Seq(classOf[ProvisionedThroughputExceededException], classOf[LimitExceededException])
     ),
     Row(
-      FaultKind("KINESIS_ITERATOR_EXPIRED", "The shard iterator is older than 5 minutes."),
+      FaultKind(IteratorExpired, "The shard iterator is older than 5 minutes."),
       Fault.ExpiredIterator(_, _),
       ended,
       "The position it was made from still holds.",

@@ -42,11 +42,8 @@ final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry = Direc
   /** @param most records to see
     * @throws KinesisException of the fault's class
     */
-  def at(shard: ShardKey, position: ShardPosition, most: Int): Peek = {
-    val request  = ShardIterators.at(shard, position).overrideConfiguration(attempt).build
-    val iterator = retry.call("GetShardIterator", shard.toString)(client.getShardIterator(request))
-    read(shard, position, iterator.shardIterator, most)
-  }
+  def at(shard: ShardKey, position: ShardPosition, most: Int): Peek =
+    read(shard, position, iteratorAt(shard, position), most)
 
   /** What comes after a look that was not at the tip. */
   def after(shard: ShardKey, last: Peek, most: Int): Peek = {
@@ -56,29 +53,44 @@ final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry = Direc
 
   /** An answer without records tells nothing while it is behind: the service looks through a part of the shard for each. */
   private def read(shard: ShardKey, position: ShardPosition, iterator: String, most: Int): Peek = {
-    @tailrec def look(iterator: String): Peek = {
-      val request = GetRecordsRequest.builder
-        .streamARN(shard.stream.text)
-        .shardIterator(iterator)
-        .limit(most)
-        .overrideConfiguration(attempt)
-        .build
-      val (answer, seen) =
-        retry.call("GetRecords", shard.toString)(
-          DamagedAnswer.unlessRead(client.getRecords(request))(a => a -> seenIn(a))
-        )
-      val next    = Option(answer.nextShardIterator)
-      val behind  = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
-      val records = seen.filter(isPast(position))
-      // A full answer may have been cut within one millisecond, so that nothing seems to be left.
-      val isTip = next.isEmpty || (behind == 0 && answer.records.size < most)
-      if (records.nonEmpty || isTip) Peek(records, isTip, next.isEmpty, position, next)
-      else {
-        retry.waiting.sleep(BetweenEmptyAnswers)
-        look(next.get)
-      }
+    @tailrec def look(iterator: String, renewals: Int): Peek = ask(shard, iterator, most, renewals) match {
+      case None                 => look(iteratorAt(shard, position), renewals - 1)
+      case Some((answer, seen)) =>
+        val next    = Option(answer.nextShardIterator)
+        val behind  = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
+        val records = seen.filter(isPast(position))
+        // A full answer may have been cut within one millisecond, so that nothing seems to be left.
+        val isTip = next.isEmpty || (behind == 0 && answer.records.size < most)
+        if (records.nonEmpty || isTip) Peek(records, isTip, next.isEmpty, position, next)
+        else {
+          retry.waiting.sleep(BetweenEmptyAnswers)
+          look(next.get, renewals)
+        }
     }
-    look(iterator)
+    look(iterator, Renewals)
+  }
+
+  private def iteratorAt(shard: ShardKey, position: ShardPosition) = {
+    val request = ShardIterators.at(shard, position).overrideConfiguration(attempt).build
+    retry.call("GetShardIterator", shard.toString)(client.getShardIterator(request)).shardIterator
+  }
+
+  /** None if the iterator has expired and may be renewed: it ages while calls are tried again. */
+  private def ask(
+      shard: ShardKey,
+      iterator: String,
+      most: Int,
+      renewals: Int
+  ): Option[(GetRecordsResponse, Vector[Peek.Seen])] = {
+    val request = GetRecordsRequest.builder
+      .streamARN(shard.stream.text)
+      .shardIterator(iterator)
+      .limit(most)
+      .overrideConfiguration(attempt)
+      .build
+    def answer = DamagedAnswer.unlessRead(client.getRecords(request))(a => a -> seenIn(a))
+    try Some(retry.call("GetRecords", shard.toString)(answer))
+    catch { case e: KinesisException if e.errorClass == FaultClassifier.IteratorExpired && renewals > 0 => None }
   }
 
   private def attempt = AwsRequestOverrideConfiguration.builder.apiCallAttemptTimeout(retry.attemptTimeout).build
@@ -88,6 +100,9 @@ object ShardPeeks {
 
   /** A shard may be read 5 times a second by all. */
   private val BetweenEmptyAnswers = 200.millis
+
+  /** Iterators for one look, after the first. */
+  private val Renewals = 5
 
   private def seenIn(answer: GetRecordsResponse): Vector[Peek.Seen] = {
     DamagedAnswer.unlessGoesOn(answer)

@@ -4,6 +4,9 @@ import java.nio.file.{Files, Path}
 
 import scala.concurrent.duration._
 
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.streaming.Trigger
+
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, Occurrence, ResetPoint}
 import io.github.kinesisspark.testkit.FaultEffect._
@@ -30,6 +33,22 @@ final class FaultsSpec extends TestkitSuite {
     it("an iterator expires, also twice in a row") {
       everyRecordOnceUnder(ServiceCode("ExpiredIteratorException"), "GetRecords", First(4))
       everyRecordOnceUnder(ServiceCode("ExpiredIteratorException"), "GetRecords", Every(2))
+    }
+
+    it("an iterator expires while it is asked what there is now") {
+      val stream = newStream(shards = 2)
+      val log    = new BatchLog
+      val all    = put(stream, "r", 200)
+      val expire = ServiceCode("ExpiredIteratorException")
+      underFault(FaultRule(expire, action = Some("GetRecords"), stream = Some(stream.name), occurrence = First(3))) {
+        val query = load(stream).writeStream
+          .option("checkpointLocation", checkpoint().toString)
+          .trigger(Trigger.AvailableNow())
+          .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
+          .start()
+        query.awaitTermination(120000) shouldBe true
+      }
+      log.texts.sorted shouldBe all.sorted
     }
 
     it("reading is throttled by other pollers of the shard") {
