@@ -86,7 +86,8 @@ def suiteGroup(suite: String): String =
     "ExactnessSpec",
     "ReshardingSpec",
     "BatchSpec",
-    "AggregationSpec"
+    "AggregationSpec",
+    "RealTimeSpec"
   )
     .find(suite.contains(_))
     .getOrElse("others")
@@ -224,10 +225,10 @@ lazy val fuzz = (project in file("fuzz"))
   .dependsOn(connector, testkit)
   .settings(forkedTests)
   .settings(
-    name            := "kinesis-spark-fuzz",
-    publish / skip  := true,
-    assembly / skip := true,
-    Compile / fork  := true,
+    name                           := "kinesis-spark-fuzz",
+    publish / skip                 := true,
+    assembly / skip                := true,
+    Compile / fork                 := true,
     Compile / run / outputStrategy := Some(StdoutOutput),
     libraryDependencies ++= Seq(
       spark,
