@@ -7,6 +7,6 @@ import org.scalatest.matchers.should.Matchers
 final class SoakStartsSpec extends AnyFunSpec with Matchers {
 
   it("queries that start and stop leave nothing behind") {
-    SoakStarts.run(Starts.Settings(starts = 32, every = 4, heapSlack = 96 << 20)) shouldBe empty
+    SoakStarts.run(Starts.Settings(starts = 12, every = 2, heapSlack = 96 << 20)) shouldBe empty
   }
 }
