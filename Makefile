@@ -36,7 +36,7 @@ MYPY_ROOTS := python examples integration-tests/servers integration-tests/fire b
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup package test soak soak-efo soak-starts fuzz test-spark-versions lint format demo bench-latency readme clean lint-python type-python pytest
+.PHONY: help setup package test soak soak-efo soak-starts fuzz test-spark-versions lint format demo bench-latency readme clean lint-python type-python scalatest pytest
 
 help: ## list these commands
 	@echo "kinesis-spark $(VERSION), for Spark $(SPARK)"
@@ -53,7 +53,7 @@ $(VENV)/.installed: python/requirements-dev.txt examples/demo/requirements.txt p
 package: $(WHEEL) ## leave both JARs and the wheel, which carries them, in dist/
 	@ls -l dist/*.jar dist/*.whl
 
-# `make test` has sbt build the JARs in the same start as it tests, and then only collects them.
+# `make test` has sbt build the JARs in one start with other things, and then only collects them.
 define collect-jars
 mkdir -p dist
 cp connector/target/scala-2.13/$(CONNECTOR_JAR) testkit/target/scala-2.13/$(TESTKIT_JAR) dist/
@@ -83,12 +83,16 @@ $(VENV)/.wheel: $(WHEEL) $(VENV)/.installed
 	$(PIP) install --force-reinstall --no-deps $(WHEEL)
 	touch $@
 
-test: $(VENV)/.installed ## everything that CI checks: formats, all Scala tests with the scenarios, package, Python
+test: $(VENV)/.installed ## everything that CI checks: formats, package, and side by side all Scala and Python tests
 	$(MAKE) lint-python
-	./sbt scalafmtCheckAll test connector/assembly testkit/assembly integrationTests/Test/packageBin
+	./sbt scalafmtCheckAll connector/assembly testkit/assembly integrationTests/Test/packageBin
 	$(collect-jars)
 	$(collect-fire)
-	$(MAKE) package type-python pytest
+	$(MAKE) package type-python $(VENV)/.wheel
+	$(MAKE) --jobs=2 scalatest pytest
+
+scalatest:
+	./sbt test
 
 # What goes wrong is decided by a seed, which is printed and can be given: SEED=... `make test` has a short form of both.
 soak: $(VENV)/.wheel $(FIRE_JAR) ## a query killed, starved and misled for MINUTES=30; SEED=7 replays a run, 7.3 one trial
