@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from . import report
 from .__main__ import jar
 from .life import Bounds, Java
@@ -16,11 +14,10 @@ from .stage import play
 PATIENT = Bounds(life=300.0, drain=600.0, late=3600.0)
 
 
-@pytest.mark.parametrize("seed", ["15.0", "10.3"], ids=["database", "files"])
 def test_every_record_comes_once_in_order_and_whole_though_the_query_dies_again_and_again(
-    tmp_path: Path, seed: str
+    tmp_path: Path,
 ) -> None:
-    outcome = play(trial(seed, lives=5), tmp_path / "trial", Java(jar()), PATIENT, print)
+    outcome = play(trial("15.0", lives=5), tmp_path / "trial", Java(jar()), PATIENT, print)
     assert outcome.is_right, report.table([outcome])
     figures = report.figures([outcome])
     assert figures["rows"] >= figures["records"] > 0

@@ -24,7 +24,8 @@ def test_polling_is_nothing_to_say() -> None:
     assert handed(Polling()) == {"streamName": "orders"}
     with pytest.raises(InvalidOptionError, match="calls_per_second"):
         Polling(calls_per_second=6)
-    assert handed(Polling(calls_per_second=2)) == {"streamName": "orders", "polling.callsPerSecond": "2"}
+    fewer = handed(Polling(calls_per_second=2))
+    assert fewer == {"streamName": "orders", "recordPublisher": "polling", "polling.callsPerSecond": "2"}
 
 
 def test_a_name_is_all_that_is_needed() -> None:

@@ -100,7 +100,9 @@ def python_names(classes: tuple[type, ...]) -> dict[str, str]:
 
 def snake_case(name: str) -> str:
     """`efo.subscribeToShard.backoff.base` is `subscribe_to_shard.backoff_base`; what each stream has is a plural."""
-    words = re.sub("([A-Z])", r"_\1", name.removeprefix("efo.").replace(".<stream>", "s")).lower()
+    words = re.sub(
+        "([A-Z])", r"_\1", name.removeprefix("efo.").removeprefix("polling.").replace(".<stream>", "s")
+    ).lower()
     first, *rest = words.split(".")
     return ".".join([first, "_".join(rest)]) if rest else first
 
