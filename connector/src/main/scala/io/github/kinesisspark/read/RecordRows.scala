@@ -4,8 +4,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aggregation.AggregatedRecord
-import io.github.kinesisspark.aggregation.UserRecord
+import io.github.kinesisspark.aggregation.{AggregatedRecord, UserRecord}
 import io.github.kinesisspark.position.{HashKeyRange, SequenceNumber, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.shard.{KinesisRecord, UserRecordCount}
 

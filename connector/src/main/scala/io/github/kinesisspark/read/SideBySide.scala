@@ -2,6 +2,8 @@ package io.github.kinesisspark.read
 
 import java.util.concurrent.{Callable, ExecutionException, Executors}
 
+import io.github.kinesisspark.aws.DaemonThreads
+
 /** Blocking questions about many shards, some at a time. */
 object SideBySide {
 
@@ -9,14 +11,7 @@ object SideBySide {
   def map[A, B](questions: Seq[A])(answer: A => B): Vector[B] =
     if (questions.size <= 1) questions.iterator.map(answer).toVector
     else {
-      val threads = Executors.newFixedThreadPool(
-        questions.size.min(AtOnce),
-        work => {
-          val thread = new Thread(work, "kinesis-planning")
-          thread.setDaemon(true)
-          thread
-        }
-      )
+      val threads = Executors.newFixedThreadPool(questions.size.min(AtOnce), new DaemonThreads("kinesis-planning"))
       try {
         val asked = questions.map(q => threads.submit((() => answer(q)): Callable[B]))
         asked.iterator.map(_.get()).toVector

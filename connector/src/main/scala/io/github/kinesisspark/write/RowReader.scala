@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.kinesisspark.config.{OptionValue, StreamRef}
+import io.github.kinesisspark.position.HashKey
 import io.github.kinesisspark.write.send.{BadRecord, Entry, RowId}
 
 /** Rows of one task as records, or why one can never be written. What is checked here is all that doesn't depend on the stream.
@@ -14,8 +15,6 @@ import io.github.kinesisspark.write.send.{BadRecord, Entry, RowId}
   * @param run    see [[RowId]]
   */
 private[write] final class RowReader(columns: SinkColumns, stream: Option[StreamRef], run: String, task: Int) {
-  import RowReader._
-
   private var next  = 0L
   private val named = mutable.Map.empty[UTF8String, Either[String, StreamRef]]
 
@@ -54,9 +53,8 @@ private[write] final class RowReader(columns: SinkColumns, stream: Option[Stream
     if (row.isNullAt(at)) Right(None)
     else {
       val text = row.getUTF8String(at).toString
-      Option
-        .when(HashKeyForm.matches(text))(BigInt(text))
-        .filter(_ <= Entry.MaxHashKey)
+      HashKey
+        .parse(text)
         .toRight(s"explicitHashKey is '${text.take(60)}'; it must be a whole number from 0 to 2^128-1.")
         .map(Some(_))
     }
@@ -79,8 +77,4 @@ private[write] final class RowReader(columns: SinkColumns, stream: Option[Stream
   private def parse(text: String) =
     (if (text.startsWith("arn:")) OptionValue.streamArn else OptionValue.streamName) (text).left
       .map(must => s"streamName is '${text.take(200)}'; it $must.")
-}
-
-private object RowReader {
-  private val HashKeyForm = "[0-9]{1,39}".r
 }

@@ -1,11 +1,12 @@
 package io.github.kinesisspark.read.shard
 
 import java.util.concurrent.{ScheduledExecutorService, ScheduledThreadPoolExecutor, TimeUnit}
-import java.util.concurrent.atomic.AtomicInteger
 
 import scala.collection.mutable
 
 import org.apache.spark.SparkEnv
+
+import io.github.kinesisspark.aws.DaemonThreads
 
 /** All pools of this JVM, by source. Tasks find their readers here; who is not heard of any more is closed from here.
   *
@@ -16,15 +17,7 @@ object ShardReaderPools {
   private val released = mutable.LinkedHashSet.empty[String]
 
   private lazy val worker: ScheduledExecutorService = {
-    val number  = new AtomicInteger
-    val threads = new ScheduledThreadPoolExecutor(
-      2,
-      work => {
-        val thread = new Thread(work, s"kinesis-shard-readers-${number.incrementAndGet()}")
-        thread.setDaemon(true)
-        thread
-      }
-    )
+    val threads = new ScheduledThreadPoolExecutor(2, new DaemonThreads("kinesis-shard-readers"))
     // Timers of subscriptions are mostly cancelled, long before they are due.
     threads.setRemoveOnCancelPolicy(true)
     threads.scheduleWithFixedDelay(() => closeExpired(), 30, 30, TimeUnit.SECONDS)

@@ -38,8 +38,6 @@ object Entry {
 
   val MaxKeyLength: Int = 256
   val MaxSize: Int      = 10 << 20
-
-  val MaxHashKey: BigInt = (BigInt(1) << 128) - 1
 }
 
 /** A row that can never be written, and why. */
