@@ -23,13 +23,8 @@ object ReaderScale {
     val (publisher, sizes) = (arguments.head, arguments.tail.map(_.toInt).toVector)
     val streams            = (Warmup +: sizes).zipWithIndex.map { case (shards, n) => s"idle-$n" -> shards }
     val server             = new ServerProcess(streams.toMap)
-    val spark              = SparkSession
-      .builder()
-      .master("local[2]")
-      .config("spark.ui.enabled", "false")
-      .config("spark.log.level", "ERROR")
-      .config("spark.sql.streaming.noDataProgressEventInterval", "1000")
-      .getOrCreate()
+    val spark              = BenchmarkSession.start()
+    spark.conf.set("spark.sql.streaming.noDataProgressEventInterval", "1000")
     try streams.map { case (name, shards) => measure(spark, server, publisher, name, shards) }.tail.foreach(println)
     finally {
       spark.stop()

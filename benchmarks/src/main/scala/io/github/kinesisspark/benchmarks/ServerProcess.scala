@@ -1,6 +1,11 @@
 package io.github.kinesisspark.benchmarks
 
 import java.io.{BufferedReader, InputStreamReader}
+import java.net.URI
+
+import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, StaticCredentialsProvider}
+import software.amazon.awssdk.regions.Region
+import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
 import io.github.kinesisspark.testkit
 
@@ -27,6 +32,13 @@ final class ServerProcess(streams: Map[String, Int], flags: Seq[String] = Nil) e
     "accessKeyId"     -> "test",
     "secretAccessKey" -> "test"
   )
+
+  /** The SDK's, as it comes. */
+  def client(): KinesisAsyncClient = KinesisAsyncClient.builder
+    .region(Region.of(options("region")))
+    .endpointOverride(URI.create(options("endpoint")))
+    .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("test", "test")))
+    .build
 
   override def close(): Unit = {
     process.destroy()

@@ -22,12 +22,7 @@ object ShardSkew {
   def main(skews: Array[String]): Unit = {
     val clock  = ServiceClock.shifted()
     val server = KinesisServer.start(KinesisServerConfig(clock = clock))
-    val spark  = SparkSession
-      .builder()
-      .master("local[2]")
-      .config("spark.ui.enabled", "false")
-      .config("spark.log.level", "ERROR")
-      .getOrCreate()
+    val spark  = BenchmarkSession.start()
     fill(server, clock)
     run(spark, server, "off", None): Unit
     for (_ <- 1 to Rounds; limit <- Seq(None, Some(4000)); skew <- skews) println(run(spark, server, skew, limit))

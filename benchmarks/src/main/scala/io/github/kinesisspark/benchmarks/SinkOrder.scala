@@ -20,12 +20,7 @@ object SinkOrder {
   def main(keys: Array[String]): Unit = {
     val server = KinesisServer.start()
     server.faults.add(FaultRule(FaultEffect.Delay(Answer), action = Some("PutRecords")))
-    val spark = SparkSession
-      .builder()
-      .master("local[2]")
-      .config("spark.ui.enabled", "false")
-      .config("spark.log.level", "ERROR")
-      .getOrCreate()
+    val spark = BenchmarkSession.start()
     run(spark, server, "warm-up", 1000, ordered = false, aggregate = false): Unit
     for {
       round     <- 1 to Rounds

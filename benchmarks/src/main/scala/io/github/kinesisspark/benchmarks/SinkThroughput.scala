@@ -1,7 +1,6 @@
 package io.github.kinesisspark.benchmarks
 
 import java.lang.management.ManagementFactory
-import java.net.URI
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.concurrent.{CompletableFuture, Semaphore}
 
@@ -10,9 +9,7 @@ import scala.jdk.CollectionConverters._
 import com.sun.management.OperatingSystemMXBean
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.functions._
-import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, StaticCredentialsProvider}
 import software.amazon.awssdk.core.SdkBytes
-import software.amazon.awssdk.regions.Region
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.PutRecordsRequestEntry
 
@@ -28,7 +25,7 @@ import software.amazon.awssdk.services.kinesis.model.PutRecordsRequestEntry
   */
 object SinkThroughput {
   private val Rounds   = 5
-  private val Tasks    = 2
+  private val Tasks    = BenchmarkSession.Cores
   private val Shards   = 4
   private val Payload  = 100
   private val InFlight = 8
@@ -50,18 +47,9 @@ object SinkThroughput {
     val rows   = args.headOption.fold(1_000_000L)(_.toLong)
     val limits = args.drop(1).contains("limits")
     val server = new ServerProcess(Map.empty, if (limits) Seq("--limits") else Nil)
-    val client = KinesisAsyncClient.builder
-      .region(Region.of(server.options("region")))
-      .endpointOverride(URI.create(server.options("endpoint")))
-      .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("test", "test")))
-      .build
-    val spark = SparkSession
-      .builder()
-      .master(s"local[$Tasks]")
-      .config("spark.ui.enabled", "false")
-      .config("spark.log.level", "ERROR")
-      .getOrCreate()
-    val runs = for {
+    val client = server.client()
+    val spark  = BenchmarkSession.start()
+    val runs   = for {
       round <- 0 to Rounds
       way   <- Seq(Raw, Sink, Aggregated)
     } yield {

@@ -1,6 +1,5 @@
 package io.github.kinesisspark.benchmarks.latency
 
-import java.net.URI
 import java.nio.file.{Files, Path}
 
 import scala.concurrent.duration._
@@ -8,11 +7,9 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
-import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, StaticCredentialsProvider}
-import software.amazon.awssdk.regions.Region
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
-import io.github.kinesisspark.benchmarks.ServerProcess
+import io.github.kinesisspark.benchmarks.{BenchmarkSession, ServerProcess}
 
 /** From the call that puts a record to the program that gets it: 200 records a second over four shards, steadily and in bursts, read by
   * polling and by fan-out, each by the bare SDK and by queries. The embedded server has a JVM of its own; producer, SDK readers and Spark
@@ -31,13 +28,8 @@ object Latency {
     val ways         = Way.all.filter(way => args.drop(2).isEmpty || args.drop(2).contains(way.name))
     val names        = for (load <- Load.both; way <- ways) yield streamOf(load, way)
     val server       = new ServerProcess(names.map(_ -> Shards).toMap)
-    val client       = clientOf(server)
-    val spark        = SparkSession
-      .builder()
-      .master("local[2]")
-      .config("spark.ui.enabled", "false")
-      .config("spark.log.level", "ERROR")
-      .getOrCreate()
+    val client       = server.client()
+    val spark        = BenchmarkSession.start()
     try {
       val measured = for (load <- Load.both; way <- ways) yield {
         val line = measure(spark, server, client, load, way, time)
@@ -152,10 +144,4 @@ object Latency {
   }
 
   private def rounded(millis: Double) = math.round(millis * 100) / 100.0
-
-  private def clientOf(server: ServerProcess): KinesisAsyncClient = KinesisAsyncClient.builder
-    .region(Region.of(server.options("region")))
-    .endpointOverride(URI.create(server.options("endpoint")))
-    .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("test", "test")))
-    .build
 }
