@@ -206,12 +206,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
       }
       log.rows.map(_.batch).toSet shouldBe Set(1)
       log.texts.distinct should have size log.rows.size.toLong
-      val order = log.rows.map(_.shardId)
-      for {
-        shard  <- kinesis.streams.shards(stream.name)
-        parent <- shard.parents
-        if order.contains(shard.id) && order.contains(parent)
-      } order.lastIndexOf(parent) should be < order.indexOf(shard.id)
+      parentsComeFirst(stream, log.rows.map(_.shardId))
     }
 
     it("is followed with the next batch where two tasks read the parents") {

@@ -25,12 +25,7 @@ final class SwitchingSpec extends TestkitSuite {
         }
       }
       log.texts.sorted shouldBe expected.result().sorted
-      val order = log.rows.map(_.shardId)
-      for {
-        shard  <- kinesis.streams.shards(stream.name)
-        parent <- shard.parents
-        if order.contains(shard.id) && order.contains(parent)
-      } order.lastIndexOf(parent) should be < order.indexOf(shard.id)
+      parentsComeFirst(stream, log.rows.map(_.shardId))
     }
 
     it("holds the same positions either way: an uncommitted batch of one is read again by the other") {

@@ -3,7 +3,7 @@ package io.github.kinesisspark.it.source
 import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, StaticCredentialsProvider}
 import software.amazon.awssdk.regions.Region
 
-import io.github.kinesisspark.it.KinesisService
+import io.github.kinesisspark.it.{KinesisService, TestStream}
 import io.github.kinesisspark.testkit.{FaultRule, KinesisServer, KinesisServerConfig, MovableClock, ServiceClock}
 
 /** A suite with an embedded server of its own, whose faults and clock it commands. */
@@ -28,6 +28,14 @@ abstract class TestkitSuite(clock: MovableClock, server: KinesisServer)
       )
     } finally kinesis.faults.clear()
   }
+
+  /** @param order the shards of rows, as they came */
+  protected def parentsComeFirst(stream: TestStream, order: Vector[String]): Unit =
+    for {
+      shard  <- kinesis.streams.shards(stream.name)
+      parent <- shard.parents
+      if order.contains(shard.id) && order.contains(parent)
+    } order.lastIndexOf(parent) should be < order.indexOf(shard.id)
 
   override protected def afterAll(): Unit = {
     super.afterAll()
