@@ -89,7 +89,8 @@ test: $(VENV)/.installed ## everything that CI checks: formats, package, and sid
 	$(collect-jars)
 	$(collect-fire)
 	$(MAKE) package type-python $(VENV)/.wheel
-	$(MAKE) --jobs=2 scalatest pytest
+	rm -f */target/test-reports/*.xml build/pytest.xml
+	$(MAKE) --jobs=2 scalatest pytest || $(PYTHON) python/tools/failures.py
 
 scalatest:
 	./sbt test
@@ -144,4 +145,4 @@ type-python: $(VENV)/.wheel
 	for root in $(MYPY_ROOTS); do (cd $$root && $(STRICT) .) || exit 1; done
 
 pytest: $(VENV)/.wheel $(FIRE_JAR)
-	$(BIN)/pytest -c python/pyproject.toml python/tests examples integration-tests/fire
+	$(BIN)/pytest -c python/pyproject.toml --junit-xml=build/pytest.xml python/tests examples integration-tests/fire

@@ -57,7 +57,7 @@ class WireSpec extends ServerSpec {
       val record = read(call("GetRecords", s"""{"ShardIterator":"$iterator"}""")).get("Records").get(0)
       record.get("Data").asText shouldBe "aGVsbG8="
       record.get("PartitionKey").asText shouldBe "k"
-      record.get("ApproximateArrivalTimestamp").decimalValue shouldBe java.math.BigDecimal.valueOf(clock.millis, 3)
+      BigDecimal(record.get("ApproximateArrivalTimestamp").decimalValue) shouldBe BigDecimal(clock.millis, 3)
     }
 
     it("is what errors are written in, with type, message and status") {
