@@ -109,7 +109,7 @@ class KinesisOptions:
         ending_position: where a batch read ends; None for LATEST, which is what is in the stream when it is first used.
         record_publisher: how records come out of shards: `Polling()`, or `EnhancedFanOut(...)`.
         fail_on_data_loss: whether the query fails when records it still wanted have left the stream's retention, also
-            if that can't be told for sure, or a stream of its checkpoint is not among the streams any more; if False
+            if that is only likely, or when a stream of its checkpoint is not among the streams any more; if False
             it goes on with the oldest that are left, or without that stream.
         deaggregate: whether records that the Kinesis Producer Library has aggregated are taken apart into their user
             records; if False they come as they are.

@@ -9,8 +9,8 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.streaming.StreamingQuery
 
 /** What readers cost, against the number of shards: a query on a stream that is idle, its driver and only executor in one JVM
-  * (`local[2]`), the embedded server in another. One JSON line for each size: how long until the first planning was over, then over a
-  * while the CPU time of the whole JVM in cores, the median of a planning with its waiting for news, threads, and the heap that a
+  * (`local[2]`), the embedded server in another. One JSON line for each size: how long until the first planning was over; then, once it
+  * has settled, over a while the CPU time of the whole JVM in cores, the median of a planning with its waiting for news, threads, and the heap that a
   * collection leaves. The first query warms up and isn't printed.
   *
   * {{{ ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.ReaderScale polling 16 160 1000 1600 10000" }}}
@@ -18,6 +18,9 @@ import org.apache.spark.sql.streaming.StreamingQuery
 object ReaderScale {
   private val Looking = 20.seconds
   private val Warmup  = 16
+
+  /** How long a query runs before it is looked at: it takes the JVM so long to compile what is called, which costs more than calling it. */
+  private val Settling = 60.seconds
 
   def main(arguments: Array[String]): Unit = {
     val (publisher, sizes) = (arguments.head, arguments.tail.map(_.toInt).toVector)
@@ -55,7 +58,7 @@ object ReaderScale {
       .start()
     while (query.isActive && !query.recentProgress.exists(_.numInputRows == 0)) Thread.sleep(20)
     val planned = System.nanoTime() - began
-    Thread.sleep(5.seconds.toMillis)
+    Thread.sleep(Settling.toMillis)
     val (cpu, wall) = (cpuTime, System.nanoTime())
     Thread.sleep(Looking.toMillis)
     val cores   = (cpuTime - cpu).toDouble / (System.nanoTime() - wall)

@@ -13,14 +13,16 @@ import io.github.kinesisspark.testkit
   *
   * @param streams shards by name
   * @param flags   of its command line
+  * @param heap    at most, as `-Xmx` has it
   */
-final class ServerProcess(streams: Map[String, Int], flags: Seq[String] = Nil) extends AutoCloseable {
+final class ServerProcess(streams: Map[String, Int], flags: Seq[String] = Nil, heap: String = "1g")
+    extends AutoCloseable {
   private val process = {
     val java = ProcessHandle.current.info.command.get
     val main = classOf[testkit.Main].getName
     val args = streams.toSeq.flatMap { case (name, shards) => Seq("--stream", s"$name:$shards") }
     new ProcessBuilder(
-      (Seq(java, "-Xmx1g", "-cp", sys.props("java.class.path"), main, "--parent-pid-watch") ++ flags ++ args): _*
+      (Seq(java, s"-Xmx$heap", "-cp", sys.props("java.class.path"), main, "--parent-pid-watch") ++ flags ++ args): _*
     ).redirectError(ProcessBuilder.Redirect.INHERIT).start()
   }
 

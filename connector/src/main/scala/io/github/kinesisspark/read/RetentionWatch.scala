@@ -4,6 +4,8 @@ import io.github.kinesisspark.position.{KinesisOffset, ShardKey, ShardPosition, 
 import io.github.kinesisspark.read.plan.{Completeness, RetentionLag}
 import io.github.kinesisspark.read.shard.ShardTip
 
+import java.time.Instant
+
 /** Whether a query keeps up with the retention of its streams: writes into its offsets up to when they are complete, and holds
   * that against retention when a run begins.
   *
@@ -25,6 +27,19 @@ final class RetentionWatch(catalog: ShardCatalog) {
         gap           <- gap(arn, to)
       } yield arn -> gap
     }
+
+  /** What speaks for records in a gap, in words: shards of the offset that have records of soon after it. Nothing proves it. */
+  def evidence(arn: StreamArn, gap: Completeness.Gap, from: KinesisOffset): Vector[String] = {
+    val unread = from.streams(arn).shards.collect { case (id, at) if at.position != ShardPosition.ShardEnd => id }
+    val shards = unread.filter(catalog.lineage(arn).has).toVector.sorted
+    val oldest = PeekingClients.using(Map(arn -> catalog.access(arn))) { ends =>
+      SideBySide.map(shards)(id => ends.first(ShardKey(arn, id), ShardPosition.TrimHorizon))
+    }
+    for {
+      (id, record) <- shards.zip(oldest)
+      arrival      <- record.map(r => Instant.ofEpochMilli(r.arrivalMillis)) if gap.isLikelyLoss(arrival)
+    } yield s"$id has one of $arrival"
+  }
 
   /** Asked at every planning: what may have gone since the last one before it was read. Tells it once, until the shard has caught up. */
   def overtaken(tips: Iterable[ShardTip]): Map[ShardKey, Completeness.Gap] = {

@@ -9,7 +9,7 @@ import org.slf4j.LoggerFactory
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position.{HashKeyRange, KinesisOffset, OffsetException, Shard, ShardKey, StreamArn}
 import io.github.kinesisspark.read.plan.{Lineage, StreamChanges}
-import io.github.kinesisspark.read.shard.ShardTip
+import io.github.kinesisspark.read.shard.{ShardTip, StreamAccess}
 
 /** What the driver knows of the streams: who they are, and their shards as of the last listings.
   *
@@ -32,6 +32,8 @@ final class ShardCatalog(options: SourceOptions) extends AutoCloseable {
   def retention(arn: StreamArn): FiniteDuration = byArn(arn).retention
 
   def lineage(arn: StreamArn): Lineage = byArn(arn).lineage
+
+  def access(arn: StreamArn): StreamAccess = byArn(arn).access
 
   /** The hash keys of shards of streams that are read, as far as anybody knows them. */
   def hashKeys(shards: Iterable[ShardKey]): Map[ShardKey, HashKeyRange] = for {

@@ -23,6 +23,9 @@ object Latency {
   private val Shards = 4
   private val Warmup = 15.seconds
 
+  /** Spark's default is five minutes. Between two batches records wait, so shorter ones would measure that. */
+  private val RealTimeBatch = "30 seconds"
+
   def main(args: Array[String]): Unit = {
     val (time, file) = (args(0).toInt.seconds, Path.of(args(1)))
     val ways         = Way.all.filter(way => args.drop(2).isEmpty || args.drop(2).contains(way.name))
@@ -115,7 +118,7 @@ object Latency {
       case Way.RawPolling                           => Raw.polling(client, stream)
       case Way.RawFanOut                            => Raw.subscriber(client, stream)
       case Way.MicroPolling | Way.MicroFanOut       => query(Trigger.ProcessingTime(0))
-      case Way.RealTimePolling | Way.RealTimeFanOut => query(Trigger.RealTime("5 seconds"))
+      case Way.RealTimePolling | Way.RealTimeFanOut => query(Trigger.RealTime(RealTimeBatch))
     }
   }
 

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.read.plan
 
-import java.time.Instant
+import java.time.{Duration, Instant}
 
 import scala.concurrent.duration.FiniteDuration
 
@@ -37,7 +37,15 @@ final case class Completeness(byShard: Map[ShardKey, Long] = Map.empty) {
 object Completeness {
 
   /** Records that arrived within it and were not read yet, if there were any, are gone. */
-  final case class Gap(from: Instant, until: Instant)
+  final case class Gap(from: Instant, until: Instant) {
+
+    /** Whether a shard's oldest record makes it likely that there were some: it came after the gap within as much time as the gap
+      * took. A shard that was idle for that long was as likely idle before.
+      *
+      * @param oldest when the oldest record that is left arrived
+      */
+    def isLikelyLoss(oldest: Instant): Boolean = oldest.isBefore(until.plus(Duration.between(from, until)))
+  }
 
   /** @param completeTo of the last batch, in ms since 1970
     * @param now        the service's clock, in ms since 1970

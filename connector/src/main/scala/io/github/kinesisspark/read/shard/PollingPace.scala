@@ -46,10 +46,10 @@ final case class PollingPace private (
 
 object PollingPace {
 
-  /** How often a shard is asked that has had nothing for a while: once a second; with more than 400 readers in an executor seldomer, so that
-    * their calls, which cost about half a millisecond of a core each, come to 400 a second; with many more, every five seconds.
+  /** How often a shard is asked that has had nothing for a while: once a second; with more than 250 readers in an executor seldomer, so that
+    * their calls, which cost about three quarters of a millisecond of a core each, come to 250 a second; with many more, every five seconds.
     */
-  def idle(readers: Int): FiniteDuration = (readers * 2500L).micros.max(1.second).min(5.seconds)
+  def idle(readers: Int): FiniteDuration = (readers * 4L).millis.max(1.second).min(5.seconds)
 
   private val FirstPause   = 250.millis
   private val LongestPause = 5.seconds

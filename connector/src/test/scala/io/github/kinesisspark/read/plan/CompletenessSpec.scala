@@ -59,6 +59,12 @@ class CompletenessSpec extends AnyFunSpec with Matchers {
         Some(Completeness.Gap(Instant.ofEpochMilli(1000L), Instant.ofEpochMilli(1001L)))
     }
 
+    it("is likely to have cost records where the stream was in use for as long after the gap as the gap took") {
+      val gap = Completeness.Gap(Instant.ofEpochMilli(1000L), Instant.ofEpochMilli(4000L))
+      gap.isLikelyLoss(oldest = Instant.ofEpochMilli(6999L)) shouldBe true
+      gap.isLikelyLoss(oldest = Instant.ofEpochMilli(7000L)) shouldBe false
+    }
+
     it("makes a time old when half of it is gone") {
       Completeness.isAging(completeTo = 0L, now = 30000L, retention = 1.minute) shouldBe false
       Completeness.isAging(completeTo = 0L, now = 30001L, retention = 1.minute) shouldBe true

@@ -335,11 +335,11 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
     }
 
     it(
-      "comes to 400 calls a second of an executor's idle shards, unless they would have to wait for over five seconds"
+      "comes to 250 calls a second of an executor's idle shards, unless they would have to wait for over five seconds"
     ) {
-      forAll(Gen.choose(400, 2000)) { readers =>
+      forAll(Gen.choose(250, 1250)) { readers =>
         val idle = Iterator.iterate(atFirst)(_.afterEmpty(behind = false, readers)).drop(20).next()
-        (readers.seconds / idle.interval).toInt should (be >= 399 and be <= 401)
+        (readers.seconds / idle.interval).toInt should (be >= 249 and be <= 251)
       }
       Iterator.iterate(atFirst)(_.afterEmpty(behind = false, 10000)).drop(20).next().interval shouldBe 5.seconds
     }
