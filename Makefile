@@ -26,13 +26,13 @@ WHEEL         := dist/kinesis_spark-$(VERSION)-py3-none-any.whl
 SCALA_SOURCES  := build.sbt $(wildcard project/*.scala project/*.sbt project/build.properties) \
                   $(shell find connector/src/main testkit/src/main -type f)
 PYTHON_SOURCES := python/pyproject.toml python/hatch_build.py python/README.md $(shell find python/kinesis_spark -name '*.py' -o -name py.typed)
-PYTHON_CODE    := python examples integration-tests/servers integration-tests/fire benchmarks
+PYTHON_CODE    := python examples integration-tests/servers integration-tests/fire
 # What kills a query's driver where it is told to die; part of the integration tests.
 FIRE_JAR       := build/fire.jar
 FIRE_SOURCES   := build.sbt $(wildcard integration-tests/src/test/scala/io/github/kinesisspark/it/fire/*.scala)
 
 # Each is taken up by mypy as a program of its own.
-MYPY_ROOTS := python examples integration-tests/servers integration-tests/fire benchmarks
+MYPY_ROOTS := python examples integration-tests/servers integration-tests/fire
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -126,9 +126,9 @@ demo: $(VENV)/.wheel ## a query killed on the way counts real events exactly; SE
 
 SECONDS_EACH ?= 60
 
-bench-latency: $(VENV)/.installed ## latency by polling and fan-out beside the bare SDK: JSON lines, and docs/latency.png
+bench-latency: $(VENV)/.installed ## latency by polling and fan-out beside the bare SDK: JSON lines, and docs/latency.md's figures
 	./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.latency.Latency $(SECONDS_EACH) $(CURDIR)/benchmarks/target/latency.jsonl"
-	$(BIN)/python benchmarks/plot_latency.py benchmarks/target/latency.jsonl docs/latency.png
+	$(BIN)/python python/tools/latency_page.py benchmarks/target/latency.jsonl docs/latency.md
 
 readme: $(VENV)/.wheel ## write the options table into README.md anew
 	$(BIN)/python python/tools/options_table.py

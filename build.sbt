@@ -67,10 +67,17 @@ val shadedPackage = "io.github.kinesisspark.shaded"
 val thinJarAside =
   Compile / packageBin / artifactPath := target.value / "thin" / s"${name.value}-${version.value}.jar"
 
-/** A test JVM of its own: Spark keeps state per JVM, and sbt's heap is not the suite's. What failed is told again at the end. */
+/** A test JVM of its own: Spark keeps state per JVM, and sbt's heap is not the suite's. What failed is told again at the end.
+  * None lives long enough for the optimizing compiler's work, on the tests' cores, to pay.
+  */
 val forkedTests = Seq(
   Test / fork := true,
-  Test / javaOptions ++= sparkJvmOptions ++ Seq("-Xmx3g", "-Dspark.ui.enabled=false"),
+  Test / javaOptions ++= sparkJvmOptions ++ Seq(
+    "-Xmx3g",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-Dspark.ui.enabled=false"
+  ),
   Test / parallelExecution := false,
   Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDFIK")
 )

@@ -4,24 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import marked
+
 from kinesis_spark import session
 
 README = Path(__file__).resolve().parents[2] / "README.md"
-BEGIN = "<!-- options: written by `make readme` -->"
-END = "<!-- end of options -->"
-
-
-def with_table(readme: str, table: str) -> str:
-    """The text with the table between its markers.
-
-    Raises:
-        ValueError: if a marker is missing.
-    """
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"{README} must have the markers {BEGIN} and {END}, the table goes between them")
-    return f"{before}{begin}\n\n{table.strip()}\n\n{end}{after}"
 
 
 def main() -> None:
@@ -29,7 +16,7 @@ def main() -> None:
     spark = session.builder("options table", "local[1]").config("spark.ui.enabled", "false").getOrCreate()
     assert spark._jvm is not None  # noqa: S101, SLF001  (there is one unless this is Spark Connect)
     table = spark._jvm.io.github.kinesisspark.config.OptionDocs.markdown()  # noqa: SLF001
-    README.write_text(with_table(README.read_text(), table))
+    marked.put(README, "options", table)
     spark.stop()
 
 

@@ -1,6 +1,7 @@
 """A query on a cluster, as a program of its own: a JVM has one Spark context, and the tests have theirs.
 
-Reads the stream `events` into JSON files until its standard input closes. Says what its application is called, first.
+Reads the stream `events` until its standard input closes: into JSON files, or in real-time mode into files without
+content, called like the records. Says what its application is called, first.
 """
 
 from __future__ import annotations
@@ -8,9 +9,12 @@ from __future__ import annotations
 import json
 import sys
 import time
+from pathlib import Path
 
 from pyspark import TaskContext
+from pyspark.sql import DataFrame, Row
 from pyspark.sql.functions import col, udf
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StringType
 
 from kinesis_spark import (
@@ -44,6 +48,22 @@ def laboured(text: str) -> str:
     return text
 
 
+def into_json(rows: DataFrame, out: str) -> DataStreamWriter:
+    """Micro-batches, each in the sink once."""
+    return rows.writeStream.format("json").option("path", out)
+
+
+def in_real_time(rows: DataFrame, out: str) -> DataStreamWriter:
+    """One record as often as it comes."""
+    Path(out).mkdir()
+
+    def note(row: Row) -> None:
+        (Path(out) / row["text"]).touch()
+
+    writer: DataStreamWriter = rows.writeStream.foreach(note).outputMode("update").trigger(realTime="5 seconds")  # type: ignore[call-overload]  # not in PySpark's overloads
+    return writer
+
+
 def say(message: dict[str, object]) -> None:
     """To the test, which reads lines of JSON."""
     sys.stdout.write(json.dumps(message) + "\n")
@@ -66,14 +86,9 @@ def main(arguments: dict[str, str]) -> None:
     )
     data = col("data").cast("string")
     text = {"plain": data, "attempt": with_attempt(data), "labour": laboured(data)}[arguments["text"]]
-    query = (
-        read_stream(spark, options)
-        .select(text.alias("text"), "shardId", "sequenceNumber")
-        .writeStream.format("json")
-        .option("path", arguments["out"])
-        .option("checkpointLocation", arguments["checkpoint"])
-        .start()
-    )
+    rows = read_stream(spark, options).select(text.alias("text"), "shardId", "sequenceNumber")
+    write = {"micro-batch": into_json, "real-time": in_real_time}[arguments["trigger"]]
+    query = write(rows, arguments["out"]).option("checkpointLocation", arguments["checkpoint"]).start()
     say({"application": spark.sparkContext.applicationId})
     sys.stdin.read()
     query.stop()

@@ -35,6 +35,7 @@ class ClusterQuery:
             "max_records": "100000",
             "text": "plain",
             "publisher": "polling",
+            "trigger": "micro-batch",
             "settings": "{}",
             **more,
         }
@@ -71,6 +72,10 @@ class ClusterQuery:
             lines = entry.read_text().splitlines()[1:]
             files |= {json.loads(line)["path"].removeprefix("file://") for line in lines}
         return [json.loads(line)["text"] for file in sorted(files) for line in Path(file).read_text().splitlines()]
+
+    def noted(self) -> set[str]:
+        """The texts that were handed on in real-time mode."""
+        return {file.name for file in self._out.iterdir()}
 
     def executors(self) -> list[int]:
         """The process ids of the application's executors."""
@@ -134,6 +139,21 @@ def test_killed_executors_one_or_all_cost_no_record_and_double_none(
         outcome = query.stop()
     assert outcome["failure"] is None
     assert Counter(query.written()) == Counter(texts)
+    assert_no_consumer_is_left(stream)
+
+
+def test_real_time_mode_goes_on_when_an_executor_is_killed(stream: LocalKinesis, tmp_path: Path) -> None:
+    query = ClusterQuery(tmp_path, stream, "local-cluster[2,1,1024]", trigger="real-time", publisher="efo")
+    with running(query):
+        texts = put(stream, "before", 100)
+        wait_until(lambda: query.noted() >= set(texts), "the first records")
+        executors = wait_until(lambda: pids if len(pids := query.executors()) == 2 else None, "two executors")
+        os.kill(executors[0], signal.SIGKILL)
+        texts += put(stream, "after", 100)
+        wait_until(lambda: query.noted() >= set(texts), "all records")
+        outcome = query.stop()
+    assert outcome["failure"] is None
+    assert query.noted() == set(texts)
     assert_no_consumer_is_left(stream)
 
 

@@ -21,7 +21,7 @@ import io.github.kinesisspark.benchmarks.{BenchmarkSession, ServerProcess}
   */
 object Latency {
   private val Shards = 4
-  private val Warmup = 15.seconds
+  private val Warmup = 30.seconds
 
   /** Spark's default is five minutes. Between two batches records wait, so shorter ones would measure that. */
   private val RealTimeBatch = "30 seconds"
@@ -39,8 +39,9 @@ object Latency {
         println(ujson.write(ujson.Obj.from(line.obj.filter(_._1 != "cdf_ms"))))
         ujson.write(line)
       }
-      println(floor(spark, time))
-      Files.write(file, measured.asJava): Unit
+      val nothingRead = floor(spark, time)
+      println(nothingRead)
+      Files.write(file, (measured :+ nothingRead).asJava): Unit
     } finally {
       spark.stop()
       client.close()

@@ -325,9 +325,11 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
     }
 
     it("slows down on an empty shard and is back at full speed with the first record") {
-      val idle = Iterator.iterate(atFirst)(_.afterEmpty(behind = false, readers = 1)).drop(10).next()
-      idle.interval shouldBe 1.second
-      idle.afterRecords.interval shouldBe 210.millis
+      val empty = Iterator.iterate(atFirst)(_.afterEmpty(behind = false, readers = 1)).take(20).toVector
+      empty.foreach(pace => pace.interval should be <= (pace.quiet / 4).max(210.millis))
+      empty.last.interval shouldBe 1.second
+      empty.last.afterRecords.interval shouldBe 210.millis
+      empty.last.afterRecords.afterEmpty(behind = false, readers = 1).interval shouldBe 210.millis
     }
 
     it("does not take an empty answer for an idle shard while the service says there is more") {
@@ -338,10 +340,10 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       "comes to 250 calls a second of an executor's idle shards, unless they would have to wait for over five seconds"
     ) {
       forAll(Gen.choose(250, 1250)) { readers =>
-        val idle = Iterator.iterate(atFirst)(_.afterEmpty(behind = false, readers)).drop(20).next()
+        val idle = Iterator.iterate(atFirst)(_.afterEmpty(behind = false, readers)).drop(40).next()
         (readers.seconds / idle.interval).toInt should (be >= 249 and be <= 251)
       }
-      Iterator.iterate(atFirst)(_.afterEmpty(behind = false, 10000)).drop(20).next().interval shouldBe 5.seconds
+      Iterator.iterate(atFirst)(_.afterEmpty(behind = false, 10000)).drop(40).next().interval shouldBe 5.seconds
     }
 
     it("backs off with jitter when throttled, never beyond five seconds, and never gives up") {

@@ -1,6 +1,6 @@
-"""Draws what the latency benchmark measured: which share of the records had come after which time, a line for each way.
+"""Writes what the latency benchmark measured into docs/latency.md: a table, and a picture beside it.
 
-python benchmarks/plot_latency.py latency.jsonl docs/latency.png
+python python/tools/latency_page.py latency.jsonl docs/latency.md
 """
 
 from __future__ import annotations
@@ -10,18 +10,22 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import marked
 import matplotlib as mpl
 
 mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 
+Run = dict[str, Any]
+
 COLOURS = {"raw": "0.55", "micro-batch": "tab:blue", "real-time": "tab:red"}
+WAYS = {"raw": "the bare SDK", "micro-batch": "micro-batches", "real-time": "real-time mode"}
 NAMES = {"polling": "polling", "efo": "enhanced fan-out"}
 LOADS = {"steady": "200 records a second, one by one", "bursts": "200 records once a second"}
 
 
-def draw(measured: list[dict[str, Any]], to: Path) -> None:
+def draw(measured: list[Run], to: Path) -> None:
     """A panel for each publisher and load."""
     figure, panels = plt.subplots(
         len(NAMES), len(LOADS), figsize=(10, 6.5), sharex=True, sharey=True, layout="constrained"
@@ -43,6 +47,28 @@ def draw(measured: list[dict[str, Any]], to: Path) -> None:
     figure.savefig(to, dpi=110)
 
 
+def table(measured: list[Run], floor: Run) -> str:
+    """A line for each way of reading, in ms; and beside them a batch that reads nothing."""
+    runs = {(run["publisher"], run["way"], run["load"]): run for run in measured}
+    lines = [
+        "| ms | one by one: median | 99% | 99.9% | bursts: median | 99% | 99.9% |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for publisher, name in NAMES.items():
+        for way, called in WAYS.items():
+            figures = [
+                f"{runs[publisher, way, load][q]:.1f}" for load in LOADS for q in ("p50_ms", "p99_ms", "p999_ms")
+            ]
+            lines.append(f"| {name}: {called} | {' | '.join(figures)} |")
+    note = (
+        f"{measured[0]['records']:,} records each. A batch of Spark's rate source took {floor['p50_ms']:.0f} ms "
+        f"(median), {floor['p99_ms']:.0f} ms (99%)."
+    )
+    return "\n".join([*lines, "", note])
+
+
 if __name__ == "__main__":
-    lines, picture = map(Path, sys.argv[1:])
-    draw([json.loads(line) for line in lines.read_text().splitlines()], picture)
+    lines, page = map(Path, sys.argv[1:])
+    *told, nothing_read = [json.loads(line) for line in lines.read_text().splitlines()]
+    draw(told, page.with_suffix(".png"))
+    marked.put(page, "figures", table(told, nothing_read))

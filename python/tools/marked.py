@@ -1,0 +1,19 @@
+"""Parts of Markdown pages that programs write: what is between two comments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def put(page: Path, name: str, text: str) -> None:
+    """Writes a page's part anew, between `<!-- name: ... -->` and `<!-- end of name -->`.
+
+    Raises:
+        ValueError: if the page has no such part.
+    """
+    before, begin, rest = page.read_text().partition(f"<!-- {name}: ")
+    comment, close, part = rest.partition("-->\n")
+    _, end, after = part.partition(f"<!-- end of {name} -->")
+    if not (begin and close and end):
+        raise ValueError(f"{page} has no part '{name}', which begins and ends with a comment of that name")
+    page.write_text(f"{before}{begin}{comment}{close}\n{text.strip()}\n\n{end}{after}")
