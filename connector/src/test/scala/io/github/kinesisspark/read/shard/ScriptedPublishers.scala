@@ -1,25 +1,23 @@
 package io.github.kinesisspark.read.shard
 
-import scala.collection.mutable
-
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
 
 /** Publishers that bring what a test says, when it says so. */
 final class ScriptedPublishers extends RecordPublisher.Factory {
-  val opened: mutable.Buffer[Scripted] = mutable.Buffer.empty
+  @volatile var opened: Vector[Scripted] = Vector.empty
 
   def last: Scripted = opened.last
 
   override def open(shard: ShardKey, position: ShardPosition, sink: Sink): RecordPublisher = {
-    opened += new Scripted(position, sink)
+    opened :+= new Scripted(position, sink)
     opened.last
   }
 
   final class Scripted(val position: ShardPosition, sink: Sink) extends RecordPublisher {
-    var requests = 0
-    var closed   = false
+    @volatile var requests = 0
+    @volatile var closed   = false
 
     override def request(): Unit = requests += 1
     override def close(): Unit   = closed = true
