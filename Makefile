@@ -145,4 +145,4 @@ type-python: $(VENV)/.wheel
 	for root in $(MYPY_ROOTS); do (cd $$root && $(STRICT) .) || exit 1; done
 
 pytest: $(VENV)/.wheel $(FIRE_JAR)
-	$(BIN)/pytest -c python/pyproject.toml --junit-xml=build/pytest.xml python/tests examples integration-tests/fire
+	JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1 $(BIN)/pytest -c python/pyproject.toml --junit-xml=build/pytest.xml python/tests examples integration-tests/fire

@@ -193,7 +193,9 @@ class BatchLimitsSpec extends TestkitSuite {
         put(stream, "a", 20)
         ran(stream, at, log)
         put(stream, "lost", 20)
-        pass(hours = 30)
+        pass(hours = 7)
+        put(stream, "left", 20)
+        pass(hours = 23)
         failureOf(run(stream, at, log)).getMessage should include("KINESIS_DATA_LOSS")
         log.texts should have size 20
       }

@@ -1,5 +1,6 @@
 package io.github.kinesisspark.it.source
 
+import java.nio.file.Path
 import java.time.Duration
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.AtomicInteger
@@ -42,6 +43,16 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
 
   private object Writer {
     val Keys = 20
+  }
+
+  /** What a query has read before it was stopped. */
+  private def readAndStop(stream: TestStream, at: Path, log: BatchLog): Seq[String] = {
+    val first = put(stream, "first", 20)
+    running(load(stream), at)(log.add) { _ =>
+      eventually(log.texts.sorted shouldBe first.sorted)
+      awaitCommit(at, log)
+    }
+    first
   }
 
   private def open(stream: TestStream) =
@@ -162,11 +173,7 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
       val stream = newStream(shards = 1)
       val at     = checkpoint()
       val log    = new BatchLog
-      val first  = put(stream, "first", 10)
-      running(load(stream), at)(log.add) { _ =>
-        eventually(log.texts.sorted shouldBe first.sorted)
-        awaitCommit(at, log)
-      }
+      val first  = readAndStop(stream, at, log)
       val parent = stream.onlyShard().shardId
       split(stream, 0)
       put(stream, "lost", 10)
@@ -186,11 +193,7 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
       val stream = newStream(shards = 2)
       val at     = checkpoint()
       val log    = new BatchLog
-      val first  = put(stream, "first", 20)
-      running(load(stream), at)(log.add) { _ =>
-        eventually(log.texts.sorted shouldBe first.sorted)
-        awaitCommit(at, log)
-      }
+      val first  = readAndStop(stream, at, log)
       put(stream, "lost", 20)
       clock.advance(Duration.ofHours(49))
       val late = put(stream, "late", 20)
@@ -231,11 +234,7 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
       val stream = newStream(shards = 2)
       val at     = checkpoint()
       val log    = new BatchLog
-      val first  = put(stream, "first", 20)
-      running(load(stream), at)(log.add) { _ =>
-        eventually(log.texts.sorted shouldBe first.sorted)
-        awaitCommit(at, log)
-      }
+      val first  = readAndStop(stream, at, log)
       clock.advance(Duration.ofHours(30))
       val late      = put(stream, "late", 20)
       val (_, said) = withLogs {
