@@ -144,5 +144,6 @@ lint-python: $(VENV)/.installed
 type-python: $(VENV)/.wheel
 	for root in $(MYPY_ROOTS); do (cd $$root && $(STRICT) .) || exit 1; done
 
+# As in build.sbt: these JVMs are gone before the optimizing compiler's work would pay.
 pytest: $(VENV)/.wheel $(FIRE_JAR)
 	JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1 $(BIN)/pytest -c python/pyproject.toml --junit-xml=build/pytest.xml python/tests examples integration-tests/fire

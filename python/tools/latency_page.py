@@ -61,7 +61,7 @@ def table(measured: list[Run], floor: Run) -> str:
             ]
             lines.append(f"| {name}: {called} | {' | '.join(figures)} |")
     note = (
-        f"{measured[0]['records']:,} records each. A batch of Spark's rate source took {floor['p50_ms']:.0f} ms "
+        f"Some {measured[0]['records']:,} records each. A batch of Spark's rate source took {floor['p50_ms']:.0f} ms "
         f"(median), {floor['p99_ms']:.0f} ms (99%)."
     )
     return "\n".join([*lines, "", note])
