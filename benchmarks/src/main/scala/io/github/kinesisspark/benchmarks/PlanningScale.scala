@@ -1,6 +1,6 @@
 package io.github.kinesisspark.benchmarks
 
-import java.io.{ByteArrayOutputStream, ObjectOutputStream}
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
 import java.nio.charset.StandardCharsets.UTF_8
 
 import io.github.kinesisspark.position._
@@ -33,13 +33,19 @@ object PlanningScale {
     println(f"""{"bench":"planning","ratio":"t(10000)/t(1000)","value":${ms(10000) / ms(1000)}%.2f,"goal":12}""")
   }
 
-  private final case class Measured(steps: Seq[(String, Double)], offsetBytes: Int, probeBytes: Int, heapBytes: Long) {
+  private final case class Measured(
+      steps: Seq[(String, Double)],
+      offsetBytes: Int,
+      probeBytes: Int,
+      probeMillis: Double,
+      heapBytes: Long
+  ) {
     def totalMillis: Double = steps.map(_._2).sum
 
     def json(shards: Int): String = {
       val each = steps.map { case (name, ms) => f""""$name":$ms%.3f""" }.mkString(",")
       f"""{"bench":"planning","shards":$shards,"total_ms":$totalMillis%.3f,$each,"offset_json_bytes":$offsetBytes,""" +
-        s""""probe_request_bytes":$probeBytes,"catalog_and_offset_heap_bytes":$heapBytes}"""
+        f""""probe_request_bytes":$probeBytes,"probe_ms":$probeMillis%.1f,"catalog_and_offset_heap_bytes":$heapBytes}"""
     }
   }
 
@@ -76,7 +82,14 @@ object PlanningScale {
       val times = rounds.map(_.steps.collectFirst { case (`name`, ms) => ms }.get).sorted
       name -> times(times.size / 2)
     }
-    Measured(steps, rounds.head.offset.getBytes(UTF_8).length, sizeOf(rounds.head.probe), heap)
+    val probes = (1 to Warmup + Rounds).map(_ => probe(rounds.head.probe, tips.values.toVector)).drop(Warmup).sorted
+    Measured(
+      steps,
+      rounds.head.offset.getBytes(UTF_8).length,
+      sizeOf(rounds.head.probe),
+      probes(probes.size / 2),
+      heap
+    )
   }
 
   private final case class Round(steps: Seq[(String, Double)], offset: String, probe: java.io.Serializable)
@@ -101,8 +114,12 @@ object PlanningScale {
     val half       = Admission.Limits(Some(50L * tips.size), None)
     val allotments = timed("admission_ms")(Admission.divide(available, half, turn).get)
     val moved      = timed("end_ms")(frontier.end(allotments.map(a => a.shard -> tips(a.shard).position).toMap))
-    val known      = Completeness(tips.map { case (shard, _) => shard -> Created })
-    val end        = timed("complete_ms") {
+    timed("retention_ms") {
+      val told = tips.map { case (shard, tip) => shard -> tip.completeTo(tip.all, Created + turn) }
+      require(RetentionLag(told.map { case (shard, _) => shard -> Created }).after(told, _ => 0L)._2.isEmpty)
+    }
+    val known = Completeness(tips.map { case (shard, _) => shard -> Created })
+    val end   = timed("complete_ms") {
       known
         .after(tips.flatMap { case (s, tip) => tip.completeTo(tip.all, Created + turn).map(s -> _) }, moved)
         .tellIn(moved)
@@ -118,10 +135,19 @@ object PlanningScale {
       SequenceNumber(f"4968042592${shard.id.takeRight(8)}0316716009666593121580033988622${ahead}%07d")
     )
 
-  private def sizeOf(value: java.io.Serializable): Int = {
+  /** What a probe takes of time without the network: the question and its answer, both written and read. */
+  private def probe(question: java.io.Serializable, answer: java.io.Serializable): Double = {
+    val began = System.nanoTime()
+    Seq(question, answer).foreach(value => new ObjectInputStream(new ByteArrayInputStream(written(value))).readObject())
+    (System.nanoTime() - began) / 1e6
+  }
+
+  private def sizeOf(value: java.io.Serializable): Int = written(value).length
+
+  private def written(value: java.io.Serializable): Array[Byte] = {
     val bytes = new ByteArrayOutputStream
     new ObjectOutputStream(bytes).writeObject(value)
-    bytes.size
+    bytes.toByteArray
   }
 
   private def usedHeap(): Long = {
