@@ -21,7 +21,7 @@ final case class RetentionLag(reached: Map[ShardKey, Long] = Map.empty, overdue:
     */
   def after(told: Map[ShardKey, Option[Long]], horizon: ShardKey => Long): (RetentionLag, Map[ShardKey, Gap]) = {
     val gaps = for {
-      shard <- told.keySet.toVector
+      shard <- told.keysIterator.toVector
       time  <- reached.get(shard)
       oldest = horizon(shard) if time < oldest
     } yield shard -> Gap(Instant.ofEpochMilli(time), Instant.ofEpochMilli(oldest))
