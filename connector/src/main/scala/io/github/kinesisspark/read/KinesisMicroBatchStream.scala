@@ -224,19 +224,17 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
 
   private[read] def checkRetention(from: KinesisOffset): Unit =
     retention.gapsOnce(from).foreach { case (stream, gap) =>
-      val records  = s"$stream: records that arrived between ${gap.from} and ${gap.until} and were not read"
-      val past     = s"past the stream's retention of ${catalog.retention(stream).toHours} hours"
-      val evidence = retention.evidence(stream, gap, from)
-      if (evidence.isEmpty)
-        log.warn(
-          s"$records, if there were any, are $past. No shard has records of soon after, so that there were none as far as can be told; " +
-            "going on with the oldest that are left"
-        )
-      else
-        lose(
-          s"$records are $past: that there were any is likely, because ${evidence.mkString(", ")}",
-          "the oldest that are left"
-        )
+      val records = s"$stream: records that arrived between ${gap.from} and ${gap.until} and were not read"
+      val past    = s"past the stream's retention of ${catalog.retention(stream).toHours} hours"
+      retention.evidence(stream, gap, from) match {
+        case Some(evidence) =>
+          lose(s"$records are $past; that there were any is likely, as $evidence", "the oldest that are left")
+        case None =>
+          log.warn(
+            s"$records, if there were any, are $past. That there were none is as likely, as no shard has any of soon after; going on with the " +
+              "oldest that are left"
+          )
+      }
     }
 
   /** Only suspected: the service doesn't tell whether there was anything. */

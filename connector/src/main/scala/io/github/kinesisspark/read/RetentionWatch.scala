@@ -1,10 +1,10 @@
 package io.github.kinesisspark.read
 
+import java.time.Instant
+
 import io.github.kinesisspark.position.{KinesisOffset, ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.plan.{Completeness, RetentionLag}
 import io.github.kinesisspark.read.shard.ShardTip
-
-import java.time.Instant
 
 /** Whether a query keeps up with the retention of its streams: writes into its offsets up to when they are complete, and holds
   * that against retention when a run begins.
@@ -12,6 +12,8 @@ import java.time.Instant
   * @see [[Completeness]] why only the time can tell
   */
 final class RetentionWatch(catalog: ShardCatalog) {
+  import RetentionWatch._
+
   private var known     = Completeness()
   private var isChecked = false
   private var lag       = RetentionLag()
@@ -28,17 +30,19 @@ final class RetentionWatch(catalog: ShardCatalog) {
       } yield arn -> gap
     }
 
-  /** What speaks for records in a gap, in words: shards of the offset that have records of soon after it. Nothing proves it. */
-  def evidence(arn: StreamArn, gap: Completeness.Gap, from: KinesisOffset): Vector[String] = {
+  /** What speaks for records in a gap, in words: shards of the offset whose oldest record came soon after it. Nothing proves it. */
+  def evidence(arn: StreamArn, gap: Completeness.Gap, from: KinesisOffset): Option[String] = {
     val unread = from.streams(arn).shards.collect { case (id, at) if at.position != ShardPosition.ShardEnd => id }
     val shards = unread.filter(catalog.lineage(arn).has).toVector.sorted
     val oldest = PeekingClients.using(Map(arn -> catalog.access(arn))) { ends =>
       SideBySide.map(shards)(id => ends.first(ShardKey(arn, id), ShardPosition.TrimHorizon))
     }
-    for {
+    val likely = for {
       (id, record) <- shards.zip(oldest)
       arrival      <- record.map(r => Instant.ofEpochMilli(r.arrivalMillis)) if gap.isLikelyLoss(arrival)
     } yield s"$id has one of $arrival"
+    val more = Option.when(likely.size > MostNamed)(s"and ${likely.size - MostNamed} more shards have one")
+    Option.when(likely.nonEmpty)((likely.take(MostNamed) ++ more).mkString(", "))
   }
 
   /** Asked at every planning: what may have gone since the last one before it was read. Tells it once, until the shard has caught up. */
@@ -90,4 +94,10 @@ final class RetentionWatch(catalog: ShardCatalog) {
 
   private def gap(stream: StreamArn, completeTo: Long) =
     Completeness.gap(completeTo, catalog.now(stream), catalog.retention(stream))
+}
+
+object RetentionWatch {
+
+  /** Shards in a message. */
+  private val MostNamed = 3
 }

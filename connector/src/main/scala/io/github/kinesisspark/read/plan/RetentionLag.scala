@@ -1,9 +1,9 @@
 package io.github.kinesisspark.read.plan
 
+import java.time.Instant
+
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.read.plan.Completeness.Gap
-
-import java.time.Instant
 
 /** Whether a running query is so far behind that records may go before they are read.
   *

@@ -190,16 +190,16 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
 
   describe("records that went past retention in an open shard while the query was stopped") {
     it("end it if there likely were any, unless failOnDataLoss is false: then the rest is read, and it is told once") {
-      val stream = newStream(shards = 2)
+      val stream = newStream(shards = 5)
       val at     = checkpoint()
       val log    = new BatchLog
       val first  = readAndStop(stream, at, log)
       put(stream, "lost", 20)
       clock.advance(Duration.ofHours(49))
-      val late = put(stream, "late", 20)
+      val late = put(stream, "late", 100)
       failureOf(start(stream, at)).getMessage should (include("KINESIS_DATA_LOSS") and include(stream.name) and include(
         "retention of 24 hours"
-      ) and include("shardId-000000000001 has one of"))
+      ) and include("shardId-000000000000 has one of") and include("and 2 more shards have one"))
       running(load(stream, "failOnDataLoss" -> "false"), at)(log.add) { _ =>
         eventually(log.texts.sorted shouldBe (first ++ late).sorted)
         awaitCommit(at, log)
