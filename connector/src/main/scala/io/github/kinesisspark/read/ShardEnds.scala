@@ -58,7 +58,7 @@ final class ShardEnds(peeks: StreamArn => ShardPeeks) {
 
   /** Where a reader would begin that starts with what arrived at a time; the tip, if nothing did. */
   def at(shard: ShardKey, from: ShardPosition, time: Long, now: Long): Extent =
-    if (time >= now) tip(shard, from, now)
+    if (isToCome(time, now)) tip(shard, from, now)
     else {
       val peek = peeks(shard.stream).at(shard, AtTimestamp(time), 1)
       peek.records.headOption match {
@@ -91,6 +91,11 @@ object ShardEnds {
   /** For one look: at most 10 MB, of which a shard gives 2 MB a second. */
   private val MostRecords = 1000
 
-  /** The service tells its time in whole seconds. */
+  /** Whether a time is in the future for sure.
+    *
+    * @param now as the service tells it: in whole seconds, so that it may be a second later
+    */
+  def isToCome(time: Long, now: Long): Boolean = time >= now + ClockTick
+
   private val ClockTick = 1000L
 }

@@ -57,8 +57,8 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
   }
 
   private def beginning(position: StartingPosition): Vector[(String, ShardPosition)] = position match {
-    case StartingPosition.TrimHorizon                            => lineage.roots.map(_ -> TrimHorizon)
-    case StartingPosition.AtTimestamp(t) if t.toEpochMilli > now =>
+    case StartingPosition.TrimHorizon => lineage.roots.map(_ -> TrimHorizon)
+    case StartingPosition.AtTimestamp(t) if ShardEnds.isToCome(t.toEpochMilli, now) =>
       throw new OptionException(
         Seq(
           s"'startingPosition' ($t) is still to come: it is ${Instant.ofEpochMilli(now)} by the clock of ${stream.arn}. Give an earlier time."
@@ -66,7 +66,7 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
       )
     case StartingPosition.AtTimestamp(t) =>
       checkKept("startingPosition", t.toEpochMilli)
-      stream.openAt(t.toEpochMilli).map(_ -> AtTimestamp(t.toEpochMilli))
+      stream.openAt(t.toEpochMilli.min(now)).map(_ -> AtTimestamp(t.toEpochMilli))
     case StartingPosition.Latest =>
       throw new OptionException(
         Seq(
@@ -82,8 +82,10 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
     case StartingPosition.AtTimestamp(t) if t.toEpochMilli < now =>
       checkKept("endingPosition", t.toEpochMilli)
       stream.openAt(t.toEpochMilli).map(_ -> AtTimestamp(t.toEpochMilli))
-    case StartingPosition.Latest | StartingPosition.AtTimestamp(_) => lineage.open.map(_ -> AtTimestamp(Long.MaxValue))
-    case asked: StartingPosition.Shards                            => givenAs("endingPosition").cut(asked)
+    // Of a time within the service's present second, there may be records before and after it.
+    case StartingPosition.AtTimestamp(t) => lineage.open.map(_ -> AtTimestamp(t.toEpochMilli))
+    case StartingPosition.Latest         => lineage.open.map(_ -> AtTimestamp(Long.MaxValue))
+    case asked: StartingPosition.Shards  => givenAs("endingPosition").cut(asked)
   }
 
   private def part(piece: HistoryPart.Piece): Option[BatchSnapshot.Part] = {

@@ -1,0 +1,37 @@
+package io.github.kinesisspark.it.source
+
+import java.time.{Duration, Instant}
+import java.time.temporal.ChronoUnit
+
+import io.github.kinesisspark.StreamPositions
+import io.github.kinesisspark.it.TestStream
+import io.github.kinesisspark.position.OffsetJson
+import io.github.kinesisspark.testkit.{ManualClock, MovableClock}
+
+/** The service tells its time in whole seconds, and a record's in milliseconds: of the present second some is past. */
+class PresentSecondSpec(clock: MovableClock) extends TestkitSuite(clock) {
+  def this() = this(new ManualClock(Instant.now().truncatedTo(ChronoUnit.SECONDS).plusMillis(300)))
+
+  private def texts(stream: TestStream, position: (String, String)): Seq[String] = spark.read
+    .format("kinesis")
+    .options(options(stream) + position)
+    .load()
+    .selectExpr("CAST(data AS STRING)")
+    .collect()
+    .map(_.getString(0))
+    .toSeq
+    .sorted
+
+  it("a time within it parts the records that came before it from those that came later") {
+    val stream = newStream(shards = 2)
+    val early  = put(stream, "early", 20)
+    clock.advance(Duration.ofMillis(200))
+    val time = clock.instant
+    val late = put(stream, "late", 20)
+    texts(stream, "endingPosition" -> s"AT_TIMESTAMP:$time") shouldBe early.sorted
+    texts(stream, "startingPosition" -> s"AT_TIMESTAMP:$time") shouldBe late.sorted
+    val point = OffsetJson.write(StreamPositions.at(options(stream), time))
+    texts(stream, "endingPosition" -> point) shouldBe early.sorted
+    texts(stream, "startingPosition" -> point) shouldBe late.sorted
+  }
+}
