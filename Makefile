@@ -88,7 +88,7 @@ test: $(VENV)/.installed ## everything that CI checks: formats, package, and sid
 	./sbt scalafmtCheckAll connector/assembly testkit/assembly integrationTests/Test/packageBin
 	$(collect-jars)
 	$(collect-fire)
-	$(MAKE) package type-python $(VENV)/.wheel
+	$(MAKE) package type-python
 	rm -f */target/test-reports/*.xml build/pytest.xml
 	$(MAKE) --jobs=2 scalatest pytest || $(PYTHON) python/tools/failures.py
 

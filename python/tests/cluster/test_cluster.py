@@ -83,6 +83,10 @@ class ClusterQuery:
         mine = (line.split() for line in listing.splitlines() if f"--app-id {self.application}" in line)
         return [int(words[0]) for words in mine if words[1].endswith("java")]
 
+    def two_executors(self) -> list[int]:
+        """Their process ids, once there are two."""
+        return wait_until(lambda: pids if len(pids := self.executors()) == 2 else None, "two executors")
+
     def _said(self) -> dict[str, Any]:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
@@ -126,13 +130,11 @@ def test_killed_executors_one_or_all_cost_no_record_and_double_none(
     cluster = "local-cluster[2,1,1024]"
     with running(ClusterQuery(tmp_path, stream, cluster, max_records="250", publisher=publisher)) as query:
         wait_until(lambda: len(query.written()) >= 500, "the first batches")
-        executors = wait_until(lambda: pids if len(pids := query.executors()) == 2 else None, "two executors")
+        executors = query.two_executors()
         os.kill(executors[0], signal.SIGKILL)
         texts += put(stream, "after", 2000)
         wait_until(lambda: len(query.written()) >= len(texts), "all records")
-        for executor in wait_until(
-            lambda: pids if len(pids := query.executors()) == 2 else None, "two executors again"
-        ):
+        for executor in query.two_executors():
             os.kill(executor, signal.SIGKILL)
         texts += put(stream, "at last", 1000)
         wait_until(lambda: len(query.written()) >= len(texts), "all records again")
@@ -147,7 +149,7 @@ def test_real_time_mode_goes_on_when_an_executor_is_killed(stream: LocalKinesis,
     with running(query):
         texts = put(stream, "before", 100)
         wait_until(lambda: query.noted() >= set(texts), "the first records")
-        executors = wait_until(lambda: pids if len(pids := query.executors()) == 2 else None, "two executors")
+        executors = query.two_executors()
         os.kill(executors[0], signal.SIGKILL)
         texts += put(stream, "after", 100)
         wait_until(lambda: query.noted() >= set(texts), "all records")

@@ -56,21 +56,7 @@ object Backlog {
 
   private def drain(spark: SparkSession, server: ServerProcess, publisher: String, records: Long): ujson.Obj = {
     val began = System.nanoTime()
-    val query = spark.readStream
-      .format("kinesis")
-      .options(
-        server.options ++ Map(
-          "streamName"       -> Stream,
-          "startingPosition" -> "TRIM_HORIZON",
-          "readerBufferSize" -> "256m",
-          "recordPublisher"  -> publisher,
-          "efo.consumerName" -> "backlog"
-        )
-      )
-      .load()
-      .writeStream
-      .format("noop")
-      .start()
+    val query = BenchmarkSession.drain(spark, server.source(Stream, publisher) + ("readerBufferSize" -> "256m"))
     val looks = mutable.ArrayBuffer.empty[Look]
     def read  = query.recentProgress.iterator.map(_.numInputRows).sum
     while (query.isActive && read < records) {
@@ -97,9 +83,8 @@ object Backlog {
   private object Look {
     def now(): Look = {
       val pools = ManagementFactory.getPlatformMXBeans(classOf[BufferPoolMXBean]).asScala
-      System.gc()
       Look(
-        heap = ManagementFactory.getMemoryMXBean.getHeapMemoryUsage.getUsed,
+        heap = LiveHeap.bytes(),
         direct = pools.filter(_.getName == "direct").map(_.getMemoryUsed).sum.max(nettyDirect)
       )
     }

@@ -1,6 +1,7 @@
 package io.github.kinesisspark.benchmarks
 
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.streaming.StreamingQuery
 
 /** The Spark that benchmarks run on: two cores, in this JVM, and silent. */
 object BenchmarkSession {
@@ -12,4 +13,8 @@ object BenchmarkSession {
     .config("spark.ui.enabled", "false")
     .config("spark.log.level", "ERROR")
     .getOrCreate()
+
+  /** A query that drops what it reads. */
+  def drain(spark: SparkSession, source: Map[String, String]): StreamingQuery =
+    spark.readStream.format("kinesis").options(source).load().writeStream.format("noop").start()
 }

@@ -50,7 +50,7 @@ object PlanningScale {
   }
 
   private def measure(n: Int): Measured = {
-    val before = usedHeap()
+    val before = LiveHeap.bytes()
     val shards = (0 until n).map { i =>
       Shard(f"shardId-$i%012d", Nil, HashKeyRange(Keys / n * i, Keys / n * (i + 1) - 1), closed = false)
     }
@@ -58,7 +58,7 @@ object PlanningScale {
       Map(Arn -> StreamOffset(Created, shards.map(s => s.id -> ShardProgress(at(s, 0), entered = None)).toMap))
     )
     val lineage = Lineage(shards)
-    val heap    = usedHeap() - before
+    val heap    = LiveHeap.bytes() - before
     val tips    = shards.map { s =>
       val key = ShardKey(Arn, s.id)
       key -> ShardTip(
@@ -148,11 +148,5 @@ object PlanningScale {
     val bytes = new ByteArrayOutputStream
     new ObjectOutputStream(bytes).writeObject(value)
     bytes.toByteArray
-  }
-
-  private def usedHeap(): Long = {
-    val runtime = Runtime.getRuntime
-    (1 to 3).foreach(_ => System.gc())
-    runtime.totalMemory - runtime.freeMemory
   }
 }

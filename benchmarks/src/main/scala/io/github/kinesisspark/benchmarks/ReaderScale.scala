@@ -43,19 +43,7 @@ object ReaderScale {
       shards: Int
   ): String = {
     val began = System.nanoTime()
-    val query = spark.readStream
-      .format("kinesis")
-      .options(
-        server.options ++ Map(
-          "streamName"       -> stream,
-          "startingPosition" -> "TRIM_HORIZON",
-          "recordPublisher"  -> publisher
-        ) ++ Option.when(publisher == "efo")("efo.consumerName" -> "bench")
-      )
-      .load()
-      .writeStream
-      .format("noop")
-      .start()
+    val query = BenchmarkSession.drain(spark, server.source(stream, publisher))
     while (query.isActive && !query.recentProgress.exists(_.numInputRows == 0)) Thread.sleep(20)
     val planned = System.nanoTime() - began
     Thread.sleep(Settling.toMillis)
@@ -63,7 +51,7 @@ object ReaderScale {
     Thread.sleep(Looking.toMillis)
     val cores   = (cpuTime - cpu).toDouble / (System.nanoTime() - wall)
     val threads = ManagementFactory.getThreadMXBean.getThreadCount
-    val heap    = heapAfterCollection()
+    val heap    = LiveHeap.bytes()
     val line    = f"""{"bench":"readers","publisher":"$publisher","shards":$shards,"cores":$cores%.3f,""" +
       f""""first_planning_s":${planned / 1e9}%.1f,"planning_ms":${planning(
           query
@@ -80,9 +68,4 @@ object ReaderScale {
 
   private def cpuTime =
     ManagementFactory.getOperatingSystemMXBean.asInstanceOf[OperatingSystemMXBean].getProcessCpuTime
-
-  private def heapAfterCollection(): Long = {
-    (1 to 3).foreach(_ => System.gc())
-    ManagementFactory.getMemoryMXBean.getHeapMemoryUsage.getUsed
-  }
 }

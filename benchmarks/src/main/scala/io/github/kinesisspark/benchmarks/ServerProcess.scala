@@ -35,6 +35,14 @@ final class ServerProcess(streams: Map[String, Int], flags: Seq[String] = Nil, h
     "secretAccessKey" -> "test"
   )
 
+  /** Of a query that reads all of a stream. */
+  def source(stream: String, publisher: String): Map[String, String] = options ++ Map(
+    "streamName"       -> stream,
+    "startingPosition" -> "TRIM_HORIZON",
+    "recordPublisher"  -> publisher,
+    "efo.consumerName" -> "bench"
+  )
+
   /** The SDK's, as it comes. */
   def client(): KinesisAsyncClient = KinesisAsyncClient.builder
     .region(Region.of(options("region")))

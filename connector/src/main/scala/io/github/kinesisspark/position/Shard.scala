@@ -5,9 +5,6 @@ package io.github.kinesisspark.position
   */
 final case class ShardKey(stream: StreamArn, shardId: String) {
   override def toString: String = s"$stream/$shardId"
-
-  // Planning looks ten thousand of them up, again and again; strings remember theirs.
-  override def hashCode: Int = 31 * stream.hashCode + shardId.hashCode
 }
 
 /** A shard as ListShards tells it.

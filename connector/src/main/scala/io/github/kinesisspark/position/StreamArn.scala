@@ -6,13 +6,6 @@ package io.github.kinesisspark.position
   */
 final case class StreamArn private (text: String, partition: String, region: String, account: String, name: String) {
   override def toString: String = text
-
-  // The text says it all.
-  override def hashCode: Int               = text.hashCode
-  override def equals(other: Any): Boolean = other match {
-    case that: StreamArn => (this eq that) || text == that.text
-    case _               => false
-  }
 }
 
 object StreamArn {

@@ -112,7 +112,7 @@ object Latency {
       stream: String
   ): AutoCloseable = {
     def query(trigger: Trigger): AutoCloseable = {
-      val started = Queries.kinesis(spark, options(server, way, stream), trigger)
+      val started = Queries.kinesis(spark, server.source(stream, way.publisher), trigger)
       () => started.stop()
     }
     way match {
@@ -122,13 +122,6 @@ object Latency {
       case Way.RealTimePolling | Way.RealTimeFanOut => query(Trigger.RealTime(RealTimeBatch))
     }
   }
-
-  private def options(server: ServerProcess, way: Way, stream: String) = server.options ++ Map(
-    "streamName"       -> stream,
-    "startingPosition" -> "TRIM_HORIZON",
-    "recordPublisher"  -> way.publisher,
-    "efo.consumerName" -> "query"
-  )
 
   private def floor(spark: SparkSession, time: FiniteDuration): String = {
     val query: StreamingQuery = Queries.nothingToRead(spark)

@@ -14,9 +14,6 @@ import io.github.kinesisspark.position.{OffsetException, OffsetJson}
 
 /** Batch reads over days: what they skip, what they know before they read, and what they refuse. */
 class BatchLimitsSpec extends TestkitSuite {
-  private def backfill(stream: TestStream, more: (String, String)*): DataFrame =
-    spark.read.format("kinesis").options(options(stream) ++ more).load()
-
   private def time(): Instant = Instant.ofEpochMilli(serverClock.millis)
 
   private def pass(hours: Int): Instant = {

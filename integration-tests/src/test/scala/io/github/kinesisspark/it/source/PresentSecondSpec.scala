@@ -4,7 +4,6 @@ import java.time.{Duration, Instant}
 import java.time.temporal.ChronoUnit
 
 import io.github.kinesisspark.StreamPositions
-import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.position.OffsetJson
 import io.github.kinesisspark.testkit.{ManualClock, MovableClock}
 
@@ -12,26 +11,16 @@ import io.github.kinesisspark.testkit.{ManualClock, MovableClock}
 class PresentSecondSpec(clock: MovableClock) extends TestkitSuite(clock) {
   def this() = this(new ManualClock(Instant.now().truncatedTo(ChronoUnit.SECONDS).plusMillis(300)))
 
-  private def texts(stream: TestStream, position: (String, String)): Seq[String] = spark.read
-    .format("kinesis")
-    .options(options(stream) + position)
-    .load()
-    .selectExpr("CAST(data AS STRING)")
-    .collect()
-    .map(_.getString(0))
-    .toSeq
-    .sorted
-
   it("a time within it parts the records that came before it from those that came later") {
     val stream = newStream(shards = 2)
     val early  = put(stream, "early", 20)
     clock.advance(Duration.ofMillis(200))
     val time = clock.instant
     val late = put(stream, "late", 20)
-    texts(stream, "endingPosition" -> s"AT_TIMESTAMP:$time") shouldBe early.sorted
-    texts(stream, "startingPosition" -> s"AT_TIMESTAMP:$time") shouldBe late.sorted
+    texts(backfill(stream, "endingPosition" -> s"AT_TIMESTAMP:$time")).sorted shouldBe early.sorted
+    texts(backfill(stream, "startingPosition" -> s"AT_TIMESTAMP:$time")).sorted shouldBe late.sorted
     val point = OffsetJson.write(StreamPositions.at(options(stream), time))
-    texts(stream, "endingPosition" -> point) shouldBe early.sorted
-    texts(stream, "startingPosition" -> point) shouldBe late.sorted
+    texts(backfill(stream, "endingPosition" -> point)).sorted shouldBe early.sorted
+    texts(backfill(stream, "startingPosition" -> point)).sorted shouldBe late.sorted
   }
 }

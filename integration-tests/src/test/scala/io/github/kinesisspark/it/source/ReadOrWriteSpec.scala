@@ -8,8 +8,6 @@ import io.github.kinesisspark.write.SinkSchemaException
 
 /** Spark doesn't say whether a table is to be read or to be written: it is told from what it hands over. */
 class ReadOrWriteSpec extends TestkitSuite {
-  private def backfill(stream: TestStream): DataFrame = spark.read.format("kinesis").options(options(stream)).load()
-
   private def clause(stream: TestStream) =
     options(stream).map { case (key, value) => s"$key '$value'" }.mkString(", ")
 

@@ -1,5 +1,6 @@
 package io.github.kinesisspark.it.source
 
+import org.apache.spark.sql.DataFrame
 import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, StaticCredentialsProvider}
 import software.amazon.awssdk.regions.Region
 
@@ -28,6 +29,10 @@ abstract class TestkitSuite(clock: MovableClock, server: KinesisServer)
       )
     } finally kinesis.faults.clear()
   }
+
+  /** What is in a stream, between positions if they are given. */
+  protected def backfill(stream: TestStream, more: (String, String)*): DataFrame =
+    spark.read.format("kinesis").options(options(stream) ++ more).load()
 
   /** @param order the shards of rows, as they came */
   protected def parentsComeFirst(stream: TestStream, order: Vector[String]): Unit =
