@@ -1,6 +1,6 @@
 package io.github.kinesisspark.aws
 
-import java.net.{InetAddress, ServerSocket, URI}
+import java.net.{InetAddress, InetSocketAddress, Socket, URI}
 import java.time.{Instant, ZoneOffset, ZonedDateTime}
 import java.time.format.DateTimeFormatter
 import java.util.concurrent.TimeUnit
@@ -11,6 +11,7 @@ import software.amazon.awssdk.http.ProtocolNegotiation
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
 import scala.concurrent.duration._
+import scala.util.Using
 
 class KinesisClientsTest extends AnyFunSuite {
 
@@ -85,12 +86,13 @@ class KinesisClientsTest extends AnyFunSuite {
   }
 
   test("nobody listening, and no such host") {
-    val socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress)
-    val port   = socket.getLocalPort
-    socket.close()
-    val lease = KinesisClients.lease(options(new URI(s"http://127.0.0.1:$port")), "eu-west-1")
-    try assert(fault(lease.client).kind.errorClass == "KINESIS_UNREACHABLE")
-    finally lease.close()
+    // Bound but not listening: a port that nobody else can get meanwhile.
+    Using.resource(new Socket) { socket =>
+      socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress, 0))
+      val lease = KinesisClients.lease(options(new URI(s"http://127.0.0.1:${socket.getLocalPort}")), "eu-west-1")
+      try assert(fault(lease.client).kind.errorClass == "KINESIS_UNREACHABLE")
+      finally lease.close()
+    }
     // RFC 6761: names under .invalid never resolve.
     val nowhere = KinesisClients.lease(options(new URI("http://kinesis.invalid")), "eu-west-1")
     try assert(fault(nowhere.client).kind.errorClass == "KINESIS_UNKNOWN_HOST")

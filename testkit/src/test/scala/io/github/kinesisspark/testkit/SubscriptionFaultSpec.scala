@@ -281,7 +281,7 @@ class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
           else sub.failure() shouldBe an[InternalFailureException]
         }
       }
-      liveOf(arn).map(_.shardId) shouldBe Vector(shardId(0))
+      eventually(liveOf(arn).map(_.shardId) shouldBe Vector(shardId(0)))
     }
 
     it("meets subscriptions that were there before it") {
