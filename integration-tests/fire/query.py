@@ -90,7 +90,8 @@ def session(settings: Settings) -> SparkSession:
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.executor.heartbeatInterval": "1s",
-        "spark.network.timeout": "8s",
+        # Local mode has no executors to lose, but would count itself as one.
+        "spark.network.timeout": "8s" if settings.master.startswith("local-cluster") else "120s",
         "spark.network.timeoutInterval": "2s",
         "spark.deploy.maxExecutorRetries": "-1",
         # Executors are killed by the dozen, and each takes the tasks that it runs along.

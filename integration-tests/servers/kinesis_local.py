@@ -60,4 +60,4 @@ def launch(cache: Path, port: int | None) -> Launch:
         "UPDATE_STREAM_MODE",
     ):
         environment[f"{transition}_DURATION"] = TRANSITION
-    return Launch(["node", str(package / "main.js")], environment, plain, ready_within_s=30)
+    return Launch(["node", str(package / "main.js")], environment, plain, ready_within_s=120)

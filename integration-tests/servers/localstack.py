@@ -85,4 +85,4 @@ def launch(cache: Path, port: int | None) -> Launch:
         "DISABLE_EVENTS": "1",
         "DNS_ADDRESS": "0",
     }
-    return Launch([str(python), "-m", "localstack.runtime.main"], environment, listen, ready_within_s=180)
+    return Launch([str(python), "-m", "localstack.runtime.main"], environment, listen, ready_within_s=300)

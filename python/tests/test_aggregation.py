@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
+from patience import PATIENCE_S
 from pyspark.sql import SparkSession
 
 from kinesis_spark import KinesisOptions, LocalKinesis, read_stream
@@ -25,7 +26,7 @@ def rows(spark: SparkSession, options: KinesisOptions, checkpoint: Path, table: 
         .trigger(availableNow=True)
         .start()
     )
-    assert query.awaitTermination(60)
+    assert query.awaitTermination(PATIENCE_S)
     found = spark.table(table).select("data", "partitionKey", "subSequenceNumber").collect()
     return [(bytes(row["data"]), row["partitionKey"], row["subSequenceNumber"]) for row in found]
 

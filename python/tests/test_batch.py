@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -50,7 +51,7 @@ def run(stream: DataFrame, checkpoint: Path, into: dict[int, Counter[str]]) -> S
         .trigger(availableNow=True)
         .start()
     )
-    assert query.awaitTermination(60)
+    assert query.awaitTermination(PATIENCE_S)
     return query
 
 

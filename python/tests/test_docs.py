@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE_S
 from pyspark.sql import SparkSession
 
 import kinesis_spark
@@ -120,7 +121,7 @@ def watch(spark: SparkSession, kinesis: LocalKinesis, publisher: RecordPublisher
             .trigger(availableNow=True)
             .start()
         )
-        assert query.awaitTermination(60)
+        assert query.awaitTermination(PATIENCE_S)
         metrics |= {name for progress in query.recentProgress for name in progress.sources[0].metrics}
         for commit in (checkpoint / "commits").glob("*0*"):
             commit.unlink()

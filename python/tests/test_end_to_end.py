@@ -10,6 +10,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -17,7 +18,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 from kinesis_spark import KinesisOptions, LocalKinesis, StartingPosition, StaticCredentials, read_stream
 from kinesis_spark.local import Record
 
-PATIENCE_S = 60.0
 COLUMNS = [
     ("data", "binary"),
     ("partitionKey", "string"),
@@ -49,7 +49,8 @@ def into(sink: Batches) -> Callable[[DataFrame, int], None]:
 
 
 def values(sink: Batches) -> list[str]:
-    return [value for batch in sink.values() for value in batch]
+    # A copy: the query may add a batch meanwhile.
+    return [value for batch in list(sink.values()) for value in batch]
 
 
 def read_until(stream: DataFrame, checkpoint: Path, sink: Batches, count: int) -> StreamingQuery:
@@ -96,7 +97,7 @@ def test_available_now_reads_what_is_there_in_batches_and_ends(
     stream = read_stream(spark, replace(kinesis.options("events"), max_records_per_trigger=200))
     sink: Batches = {}
     writer = stream.writeStream.foreachBatch(into(sink)).option("checkpointLocation", str(tmp_path / "checkpoint"))
-    assert writer.trigger(availableNow=True).start().awaitTermination(int(PATIENCE_S))
+    assert writer.trigger(availableNow=True).start().awaitTermination(PATIENCE_S)
     assert Counter(values(sink)) == Counter(f"value-{i}" for i in range(500))
     assert max(len(batch) for batch in sink.values()) <= 200
 

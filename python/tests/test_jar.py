@@ -26,7 +26,7 @@ spark = SparkSession.builder.getOrCreate()
 options = dict(zip(sys.argv[1::2], sys.argv[2::2], strict=True))
 stream = spark.readStream.format("kinesis").options(**options).load()
 query = stream.writeStream.format("memory").queryName("seen").trigger(availableNow=True).start()
-assert query.awaitTermination(120)
+assert query.awaitTermination(300)
 print("COUNT", spark.table("seen").count())
 """
 
@@ -84,6 +84,6 @@ def test_it_works_beside_another_netty_and_jackson(kinesis: LocalKinesis, tmp_pa
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=900,
     )
     assert "COUNT 300" in done.stdout, done.stderr[-4000:]

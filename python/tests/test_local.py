@@ -21,12 +21,12 @@ from kinesis_spark.local import KinesisClient, Record
 def alive(pid: int) -> bool:
     try:
         status = Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
     return status.rpartition(")")[2].split()[0] != "Z"
 
 
-def await_end(pid: int, seconds: float = 15) -> bool:
+def await_end(pid: int, seconds: float = 120) -> bool:
     deadline = time.monotonic() + seconds
     while alive(pid) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -149,4 +149,4 @@ def test_the_command_line_announces_the_endpoint() -> None:
         endpoint = json.loads(server.stdout.readline())["endpoint"]
         assert len(KinesisClient(endpoint).call("ListShards", StreamName="events")["Shards"]) == 4
         server.stdin.close()
-        assert server.wait(15) == 0
+        assert server.wait(120) == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
+from patience import PATIENCE_S, until
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.functions import udf
@@ -26,16 +26,6 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "real-time.md").read_text()
 Trigger: TypeAlias = Callable[[DataStreamWriter], DataStreamWriter]
 ALLOW_LIST = "spark.sql.streaming.realTimeMode.allowlistCheck"
-
-
-def until(condition: Callable[[], bool], query: StreamingQuery) -> None:
-    """Wait, as long as the query runs."""
-    deadline = time.monotonic() + 90
-    while not condition():
-        if (error := query.exception()) is not None:
-            raise error
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def in_real_time(writer: DataStreamWriter) -> DataStreamWriter:
@@ -128,8 +118,10 @@ def test_a_checkpoint_serves_either_trigger(
     kinesis.put_records("events", [Record(f"key-{i}", b"second") for i in range(30)])
     writer = rows.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "checkpoint"))
     query = trigger(writer).start()
-    until(lambda: sum(p.numInputRows for p in query.recentProgress) == 30, query)
-    query.stop()
+    try:
+        until(lambda: sum(p.numInputRows for p in query.recentProgress) == 30, query)
+    finally:
+        query.stop()
 
 
 def refused(rows: DataFrame, checkpoint: Path, writer: DataStreamWriter | None = None) -> str:
@@ -137,7 +129,7 @@ def refused(rows: DataFrame, checkpoint: Path, writer: DataStreamWriter | None =
         pytest.raises(PySparkException) as error,
         running(writer or rows.writeStream.format("console"), checkpoint) as q,
     ):
-        q.awaitTermination(90)
+        q.awaitTermination(PATIENCE_S)
     return str(error.value)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S
 from pyspark.sql import Row, SparkSession
 
 from kinesis_spark import (
@@ -83,7 +84,7 @@ def test_a_query_s_position_and_lag(spark: SparkSession, server: LocalKinesis, t
         .trigger(availableNow=True)
         .start()
     )
-    assert query.awaitTermination(60)
+    assert query.awaitTermination(PATIENCE_S)
     caught_up = shards(spark, options, query).collect()
     assert sorted(row.millisBehindLatest for row in caught_up) == [0, 0]
     assert sorted(row.position.isdigit() for row in caught_up) == [False, True]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE_S, until
 from pyspark.sql import DataFrame, SparkSession
 
 import kinesis_spark
@@ -60,8 +61,10 @@ def test_the_recipes_drop_every_repeat(
     for run in ("first", "second"):
         exec(copy, names | {"checkpoint": str(tmp_path / run)})  # noqa: S102
         (query,) = spark.streams.active
-        query.processAllAvailable()
-        query.stop()
+        try:
+            until(lambda: sum(p.numInputRows for p in query.recentProgress) == len(RECORDS), query)  # noqa: B023  (used up here)
+        finally:
+            query.stop()
     exec(once, names)  # noqa: S102
     repeated, single = read(names["target"], "data"), read(names["once"], column)
     assert len(repeated) == 2 * len(RECORDS)
@@ -71,5 +74,5 @@ def test_the_recipes_drop_every_repeat(
 def read(rows: DataFrame, column: str) -> list[Any]:
     name = f"read_{rows.semanticHash():x}".replace("-", "_")
     query = rows.selectExpr(f"{column} AS value").writeStream.format("memory").queryName(name)
-    assert query.trigger(availableNow=True).start().awaitTermination(60)
+    assert query.trigger(availableNow=True).start().awaitTermination(PATIENCE_S)
     return [row["value"] for row in rows.sparkSession.table(name).collect()]

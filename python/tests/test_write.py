@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE_S
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -106,7 +107,7 @@ def read_all(spark: SparkSession, kinesis: LocalKinesis, stream: str, tmp_path: 
         .trigger(availableNow=True)
         .start()
     )
-    assert query.awaitTermination(60)
+    assert query.awaitTermination(PATIENCE_S)
     return [record for batch in read.values() for record in batch]
 
 
@@ -134,7 +135,7 @@ def test_a_streaming_query_arrives_with_default_keys_and_shows_its_metrics(
         .trigger(availableNow=True)
         .start()
     )
-    assert query.awaitTermination(60)
+    assert query.awaitTermination(PATIENCE_S)
     records = read_all(spark, kinesis, "events", tmp_path)
     assert Counter(data for data, _ in records) == Counter(f"value-{i}" for i in range(500))
     assert len({key for _, key in records}) == 500
@@ -162,7 +163,7 @@ def test_rows_that_share_kinesis_records_come_back_as_rows(
         .trigger(availableNow=True)
         .start()
     )
-    assert query.awaitTermination(60)
+    assert query.awaitTermination(PATIENCE_S)
     assert 0 < spark.table("packed").count() < 10
 
 

@@ -68,7 +68,7 @@ class LocalKinesis:
         port: int = 0,
         arguments: Sequence[str] = (),
         log: Path | None = None,
-        start_timeout_s: float = 30.0,
+        start_timeout_s: float = 120.0,
     ) -> None:
         """Prepare a server; nothing runs before `start` or the `with` block.
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +89,9 @@ class ClusterQuery:
 
     def _said(self) -> dict[str, Any]:
         assert self._process.stdout is not None
-        line = self._process.stdout.readline()
+        # A JVM's own warnings go to the standard output too.
+        while (line := self._process.stdout.readline()) and not line.startswith("{"):
+            pass
         if not line:
             raise AssertionError(f"The query's program ended: {self.log.read_text()[-4000:]}")
         said: dict[str, Any] = json.loads(line)
@@ -117,6 +119,11 @@ def put(kinesis: LocalKinesis, prefix: str, count: int, padding: str = "") -> li
     return [key + padding for key in keys]
 
 
+def kill(executor: int) -> None:
+    with suppress(ProcessLookupError):  # A child on its way to become another program is listed as an executor too.
+        os.kill(executor, signal.SIGKILL)
+
+
 def assert_no_consumer_is_left(kinesis: LocalKinesis) -> None:
     arn = kinesis.client.call("DescribeStreamSummary", StreamName="events")["StreamDescriptionSummary"]["StreamARN"]
     assert kinesis.client.call("ListStreamConsumers", StreamARN=arn)["Consumers"] == []
@@ -131,11 +138,11 @@ def test_killed_executors_one_or_all_cost_no_record_and_double_none(
     with running(ClusterQuery(tmp_path, stream, cluster, max_records="250", publisher=publisher)) as query:
         wait_until(lambda: len(query.written()) >= 500, "the first batches")
         executors = query.two_executors()
-        os.kill(executors[0], signal.SIGKILL)
+        kill(executors[0])
         texts += put(stream, "after", 2000)
         wait_until(lambda: len(query.written()) >= len(texts), "all records")
         for executor in query.two_executors():
-            os.kill(executor, signal.SIGKILL)
+            kill(executor)
         texts += put(stream, "at last", 1000)
         wait_until(lambda: len(query.written()) >= len(texts), "all records again")
         outcome = query.stop()
@@ -150,7 +157,7 @@ def test_real_time_mode_goes_on_when_an_executor_is_killed(stream: LocalKinesis,
         texts = put(stream, "before", 100)
         wait_until(lambda: query.noted() >= set(texts), "the first records")
         executors = query.two_executors()
-        os.kill(executors[0], signal.SIGKILL)
+        kill(executors[0])
         texts += put(stream, "after", 100)
         wait_until(lambda: query.noted() >= set(texts), "all records")
         outcome = query.stop()

@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def wait_until(look: Callable[[], T | None], what: str, timeout_s: float = 120.0) -> T:
+def wait_until(look: Callable[[], T | None], what: str, timeout_s: float = 600.0) -> T:
     """What `look` finds, as soon as it finds anything."""
     deadline = time.monotonic() + timeout_s
     while not (found := look()):

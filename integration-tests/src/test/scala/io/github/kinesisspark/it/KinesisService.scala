@@ -38,7 +38,13 @@ final class KinesisService(
       .region(region)
       .credentialsProvider(credentials)
       .httpClientBuilder(
-        NettyNioAsyncHttpClient.builder().protocol(protocol).readTimeout(KinesisService.AnswerWithin)
+        NettyNioAsyncHttpClient
+          .builder()
+          .protocol(protocol)
+          .readTimeout(KinesisService.AnswerWithin)
+          .writeTimeout(KinesisService.AnswerWithin)
+          .connectionTimeout(KinesisService.AnswerWithin)
+          .connectionAcquisitionTimeout(KinesisService.AnswerWithin)
       )
       .overrideConfiguration(c => c.retryStrategy(retries))
     endpoint.foreach(builder.endpointOverride)

@@ -36,7 +36,7 @@ class KinesisTargetSpec extends AnyFunSpec with Matchers {
       processes.size should be >= 2
       server.close()
       processes.foreach { process =>
-        process.onExit().get(10, TimeUnit.SECONDS)
+        process.onExit().get(60, TimeUnit.SECONDS)
         process.isAlive shouldBe false
       }
     }

@@ -22,7 +22,7 @@ final class LocalServer private (process: Process, val endpoint: URI) extends Au
 
   override def close(): Unit = {
     process.getOutputStream.close()
-    if (!process.waitFor(15, TimeUnit.SECONDS)) process.destroyForcibly()
+    if (!process.waitFor(60, TimeUnit.SECONDS)) process.destroyForcibly()
   }
 }
 

@@ -7,7 +7,7 @@ import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicLong
 import scala.jdk.CollectionConverters._
 
-/** A subscription whose answer is not over.
+/** A subscription that has more to tell.
   *
   * @param sinceMillis when it was accepted, on the service's clock
   * @param events how many it has been told, and how many records were in them
@@ -27,8 +27,8 @@ final class Subscriptions private[testkit] (config: KinesisServerConfig, faults:
   private val accepted      = new AtomicLong
   private[testkit] val time = new Timetable(config.clock)
 
-  /** Those that are open, the oldest first. One that a client has left is gone when the server has noticed; one that
-    * another took over is there until its end is written.
+  /** Those that are open, the oldest first. One that ends is gone before its client knows; one that a client has left is gone
+    * when the server has noticed; one that another took over is there until it is its turn to say so.
     */
   def live: Vector[LiveSubscription] = places.values.asScala.iterator
     .flatMap(_.open)

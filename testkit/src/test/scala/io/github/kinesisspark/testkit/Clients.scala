@@ -4,7 +4,7 @@ import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, StaticCrede
 import software.amazon.awssdk.core.SdkBytes
 import software.amazon.awssdk.core.retry.RetryMode
 import software.amazon.awssdk.http.Protocol
-import software.amazon.awssdk.http.SdkHttpConfigurationOption.{PROTOCOL, TRUST_ALL_CERTIFICATES}
+import software.amazon.awssdk.http.SdkHttpConfigurationOption._
 import software.amazon.awssdk.http.async.SdkAsyncHttpClient
 import software.amazon.awssdk.http.nio.netty.{Http2Configuration, NettyNioAsyncHttpClient}
 import software.amazon.awssdk.http.ProtocolNegotiation
@@ -15,6 +15,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import software.amazon.awssdk.utils.AttributeMap
 
 import java.net.URI
+import java.time.Duration
 import java.util.concurrent.{CompletableFuture, CompletionException}
 import scala.jdk.CollectionConverters._
 
@@ -46,13 +47,24 @@ object Clients {
     val builder = NettyNioAsyncHttpClient.builder
     if (endpoint.getScheme == "https" && protocol == Protocol.HTTP2)
       builder.protocolNegotiation(ProtocolNegotiation.ALPN)
-    window.foreach { bytes =>
-      builder.http2Configuration { (b: Http2Configuration.Builder) => b.initialWindowSize(bytes); () }
+    builder.http2Configuration { (b: Http2Configuration.Builder) =>
+      b.healthCheckPingPeriod(Duration.ZERO)
+      window.foreach(bytes => b.initialWindowSize(bytes))
     }
     builder.buildWithDefaults(
-      AttributeMap.builder.put(PROTOCOL, protocol).put(TRUST_ALL_CERTIFICATES, java.lang.Boolean.TRUE).build()
+      AttributeMap.builder
+        .put(PROTOCOL, protocol)
+        .put(TRUST_ALL_CERTIFICATES, java.lang.Boolean.TRUE)
+        .put(CONNECTION_TIMEOUT, Patience)
+        .put(CONNECTION_ACQUIRE_TIMEOUT, Patience)
+        .put(TLS_NEGOTIATION_TIMEOUT, Patience)
+        .put(READ_TIMEOUT, Patience)
+        .build()
     )
   }
+
+  // The SDK's own end calls and connections after 5 to 30 s in which the machine stands still.
+  private val Patience = Duration.ofMinutes(2)
 
   /** The answer, or the client's exception as it is. */
   def await[A](future: CompletableFuture[A]): A =

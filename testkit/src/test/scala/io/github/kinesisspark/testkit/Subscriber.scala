@@ -89,7 +89,7 @@ final class Subscriber(
 }
 
 object Subscriber {
-  private val Patience = 20L
+  private val Patience = 60L
 
   sealed trait Signal
   object Signal {

@@ -9,7 +9,7 @@ import software.amazon.awssdk.services.kinesis.model._
 abstract class SubscriptionSuite extends ServerSpec with Eventually {
   import Clients._
 
-  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(20, Seconds), Span(10, Millis))
+  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(10, Millis))
 
   protected lazy val h2c = closing(client(server.endpoint, Protocol.HTTP2))
 

@@ -28,7 +28,7 @@ abstract class Conformance(val target: KinesisTarget)
   // The service takes half a minute to make a stream; the local servers a third of a second.
   implicit override val patienceConfig: PatienceConfig = target match {
     case KinesisTarget.Aws => PatienceConfig(Span(180, Seconds), Span(2, Seconds))
-    case _                 => PatienceConfig(Span(20, Seconds), Span(50, Millis))
+    case _                 => PatienceConfig(Span(60, Seconds), Span(50, Millis))
   }
 
   private val shown      = mutable.Set.empty[Difference]
@@ -36,6 +36,9 @@ abstract class Conformance(val target: KinesisTarget)
   private val departures = mutable.LinkedHashMap.empty[Difference, Int]
 
   protected def service: KinesisService = target.service
+
+  /** For what the service shows for a moment only: it is tried again where the machine stood still for that long. */
+  protected def whileItLasts[A](body: => A): A = eventually(body)
 
   implicit final protected class DifferenceOps(difference: Difference) {
 

@@ -15,9 +15,9 @@ trait ExpiryScenarios { this: Conformance with ListShardsScenarios =>
     promiseOnClock("an iterator expires, five minutes after it was given") { clocked =>
       withStreamOn(clocked.service, 1) { stream =>
         val iterator = stream.trimHorizon(stream.onlyShard().shardId)
-        clocked.advance(Duration.ofSeconds(290))
+        clocked.advance(Duration.ofSeconds(240))
         stream.get(iterator).records shouldBe empty
-        clocked.advance(Duration.ofSeconds(15))
+        clocked.advance(Duration.ofSeconds(65))
         an[ExpiredIteratorException] should be thrownBy stream.get(iterator)
       }
     }

@@ -34,10 +34,10 @@ trait LimitScenarios { this: Conformance =>
   protected def limitScenarios(): Unit = describe("A shard's limits") {
     promise(
       "refuse the sixth GetRecords within a second",
-      Differences.NoRateLimits.instead(withLimitedStream(readAtOnce(_, 20).foreach(_.isSuccess shouldBe true)))
+      Differences.NoRateLimits.instead(withLimitedStream(readAtOnce(_, 50).foreach(_.isSuccess shouldBe true)))
     ) {
       withLimitedStream { stream =>
-        val (served, refused) = readAtOnce(stream, 20).partition(_.isSuccess)
+        val (served, refused) = readAtOnce(stream, 50).partition(_.isSuccess)
         served should not be empty
         refused.size should be >= 10
         refused.foreach {
@@ -81,7 +81,7 @@ trait LimitScenarios { this: Conformance =>
       })
     ) {
       withLimitedStream { stream =>
-        val puts = Seq.fill(4)(
+        val puts = Seq.fill(12)(
           stream.service.impatientClient.putRecord { r =>
             r.streamName(stream.name).partitionKey("key").data(SdkBytes.fromByteArray(new Array(900000)))
             ()

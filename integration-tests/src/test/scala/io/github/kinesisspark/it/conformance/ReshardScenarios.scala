@@ -71,10 +71,12 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
   protected def reshardScenarios(): Unit = {
     describe("SplitShard") {
       promise("makes the stream UPDATING, then ACTIVE again") {
-        withStream(1) { stream =>
-          split(stream, stream.onlyShard(), BigInteger.TWO.pow(127))
-          stream.status() shouldBe StreamStatus.UPDATING
-          awaitActive(stream)
+        whileItLasts {
+          withStream(1) { stream =>
+            split(stream, stream.onlyShard(), BigInteger.TWO.pow(127))
+            stream.status() shouldBe StreamStatus.UPDATING
+            awaitActive(stream)
+          }
         }
       }
 
@@ -140,10 +142,12 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
       }
 
       promise("refuses a stream that is UPDATING") {
-        withStream(2) { stream =>
-          val Seq(left, right) = stream.openShards(): @unchecked
-          split(stream, left, middleHash(left))
-          a[ResourceInUseException] should be thrownBy split(stream, right, middleHash(right))
+        whileItLasts {
+          withStream(2) { stream =>
+            val Seq(left, right) = stream.openShards(): @unchecked
+            split(stream, left, middleHash(left))
+            a[ResourceInUseException] should be thrownBy split(stream, right, middleHash(right))
+          }
         }
       }
     }

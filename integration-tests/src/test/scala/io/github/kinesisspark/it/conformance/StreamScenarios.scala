@@ -208,11 +208,14 @@ trait StreamScenarios { this: Conformance =>
 
     describe("DeleteStream") {
       promise("leaves the stream DELETING for a while, then it is gone") {
-        val stream = new TestStream(service, Conformance.freshName())
-        service.call(_.createStream(r => r.streamName(stream.name).shardCount(1)))
-        awaitActive(stream)
-        service.call(_.deleteStream(r => r.streamName(stream.name)))
-        stream.status() shouldBe StreamStatus.DELETING
+        val stream = whileItLasts {
+          val stream = new TestStream(service, Conformance.freshName())
+          service.call(_.createStream(r => r.streamName(stream.name).shardCount(1)))
+          awaitActive(stream)
+          service.call(_.deleteStream(r => r.streamName(stream.name)))
+          stream.status() shouldBe StreamStatus.DELETING
+          stream
+        }
         awaitGone(stream)
         service.call(_.listStreams(r => r.limit(100))).streamNames should not contain stream.name
       }

@@ -335,9 +335,11 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
       })
     ) {
       withFive { (subscribed, shard, _) =>
-        val consumer = subscribed.newConsumer()
-        subscribed.subscribe(shard, trimHorizon, consumer).texts(5)
-        subscribed.subscribe(shard, trimHorizon, consumer).failure() shouldBe a[ResourceInUseException]
+        whileItLasts {
+          val consumer = subscribed.newConsumer()
+          subscribed.subscribe(shard, trimHorizon, consumer).texts(5)
+          subscribed.subscribe(shard, trimHorizon, consumer).failure() shouldBe a[ResourceInUseException]
+        }
       }
     }
 

@@ -78,14 +78,14 @@ final class SinkFaultsSpec extends TestkitSuite {
       val stream    = newStream(shards = 2)
       val before    = SinkFaultsSpec.failures.get
       val failsOnce = udf { (id: Long) =>
-        if (id == 1999 && SinkFaultsSpec.failures.getAndIncrement() == before) sys.error("once")
+        if (id == 19999 && SinkFaultsSpec.failures.getAndIncrement() == before) sys.error("once")
         s"row-$id"
       }.asNondeterministic()
-      save(spark.range(0, 2000, 1, 2).select(failsOnce(col("id")).as("data")), stream)
+      save(spark.range(0, 20000, 1, 2).select(failsOnce(col("id")).as("data")), stream, "writerBufferSize" -> "1m")
       val written = Written.records(stream).values.flatten.map(r => r.partitionKey -> r.data.asUtf8String).toSeq
-      written.size should be > 2000
-      written.distinct.size shouldBe 2000
-      written.map(_._2).distinct.sorted shouldBe allOf(2000)
+      written.size should be > 20000
+      written.distinct.size shouldBe 20000
+      written.map(_._2).distinct.sorted shouldBe allOf(20000)
     }
   }
 

@@ -13,7 +13,7 @@ final class Helpers extends AutoCloseable {
   private val cause   = new AtomicReference[Throwable]
 
   def every(time: FiniteDuration)(work: => Unit): Future[_] =
-    threads.scheduleAtFixedRate(() => guarded(work), 0, time.toMillis, TimeUnit.MILLISECONDS)
+    threads.scheduleWithFixedDelay(() => guarded(work), 0, time.toMillis, TimeUnit.MILLISECONDS)
 
   /** Lets them work for that long. */
   def pause(time: FiniteDuration): Unit =

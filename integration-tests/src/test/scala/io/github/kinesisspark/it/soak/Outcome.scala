@@ -75,7 +75,7 @@ final case class Outcome(
 object Outcome {
 
   /** The server learns that a client has left a subscription, and writes the end of one that was taken over, within that time. */
-  val Overlap: FiniteDuration = 1.second
+  val Overlap: FiniteDuration = 4.seconds
 
   private val Shown = 20
 }

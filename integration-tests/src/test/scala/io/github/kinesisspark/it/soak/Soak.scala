@@ -37,8 +37,8 @@ final class Soak(settings: Soak.Settings, print: ujson.Obj => Unit) extends Auto
     suffer()
     writing.cancel(false)
     catchUp()
-    until(FlatWithin)(warm.grown(Threads.now()).isEmpty)
-    val end = Threads.now()
+    var end = Threads.now()
+    until(FlatWithin) { end = Threads.now(); warm.grown(end).isEmpty }
     query.stop()
     until(LeavingWithin)(world.server.subscriptions.live.isEmpty)
     Outcome(
@@ -160,9 +160,9 @@ object Soak {
   private val Beat = 250.millis
 
   /** The longest that a fault may hold records up: a silent subscription is found after 35 s. */
-  private val DrainWithin   = 90.seconds
-  private val StrikeWithin  = 30.seconds
-  private val LeavingWithin = 10.seconds
+  private val DrainWithin   = 240.seconds
+  private val StrikeWithin  = 90.seconds
+  private val LeavingWithin = 30.seconds
 
   /** The pools of clients that nobody uses any more are closed after a minute. */
   private val FlatWithin = 65.seconds

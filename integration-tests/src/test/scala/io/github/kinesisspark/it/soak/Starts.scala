@@ -74,8 +74,8 @@ object Starts {
   private val Publishers = Vector(Map("recordPublisher" -> "efo"), Map("recordPublisher" -> "polling"))
 
   private val Records       = 40
-  private val Patience      = 60.seconds
-  private val LeavingWithin = 10.seconds
+  private val Patience      = 180.seconds
+  private val LeavingWithin = 30.seconds
 
   /** Spark's own, of what is under way. */
   private val FewFiles = 20

@@ -106,7 +106,7 @@ object World {
           "spark.ui.enabled"                -> "false",
           "spark.local.dir"                 -> scratch.toString,
           "spark.sql.shuffle.partitions"    -> "2",
-          "spark.sql.streaming.stopTimeout" -> "60s",
+          "spark.sql.streaming.stopTimeout" -> "180s",
           // What Spark remembers for its UI grows up to these.
           "spark.ui.retainedJobs"                        -> "20",
           "spark.ui.retainedStages"                      -> "20",

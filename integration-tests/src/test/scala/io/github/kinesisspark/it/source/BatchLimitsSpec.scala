@@ -166,7 +166,7 @@ class BatchLimitsSpec extends TestkitSuite {
           .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
           .start()
       def ran(stream: TestStream, at: Path, log: BatchLog): Unit =
-        run(stream, at, log).awaitTermination(60000) shouldBe true: Unit
+        run(stream, at, log).awaitTermination(180000) shouldBe true: Unit
 
       it(s"is nothing of a stream that stands still, if a query with $trigger looks at it now and then") {
         val stream = newStream(shards = 2)

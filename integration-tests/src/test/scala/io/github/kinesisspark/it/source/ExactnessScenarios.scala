@@ -10,6 +10,7 @@ import scala.util.Random
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.functions.{col, udf}
 import org.scalatest.Suites
+import org.scalatest.time.{Seconds, Span}
 
 import io.github.kinesisspark.it.KinesisTarget
 
@@ -44,8 +45,8 @@ final class ExactnessScenarios(target: KinesisTarget, override protected val mod
       val first                                        = put(stream, "first", 400)
       def run(minPartitions: Int)(body: => Unit): Unit =
         running(load(stream, "minPartitions" -> minPartitions.toString), at) { (batch, id) =>
+          tasks.add(batch.rdd.getNumPartitions)
           log.add(batch, id)
-          tasks.add(batch.rdd.getNumPartitions): Unit
         }(_ => body)
       run(minPartitions = 4)(eventually(log.rows.size shouldBe 400))
       tasks.asScala should contain(4)
@@ -135,7 +136,7 @@ final class ExactnessScenarios(target: KinesisTarget, override protected val mod
         texts
       }
       val last = query()
-      eventually {
+      eventually(timeout(Span(180, Seconds)), interval(Span(1, Seconds))) {
         last.exception shouldBe None
         spark.read.parquet(out).count() should be >= written.size.toLong
       }

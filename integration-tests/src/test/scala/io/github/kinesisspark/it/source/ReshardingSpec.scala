@@ -262,7 +262,7 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
       val (_, said) = withLogs {
         running(load(stream, "shardDiscoveryInterval" -> "500ms"), at) { (batch, id) =>
           log.add(batch, id)
-          held.await()
+          if (log.rows.nonEmpty) held.await()
         } { _ =>
           try {
             eventually(log.texts.sorted shouldBe first.sorted)
@@ -290,22 +290,20 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
         val parent = stream.onlyShard().shardId
         val log    = new BatchLog
         put(stream, "lost", 20)
-        def expire(query: StreamingQuery): Unit =
-          underFault(FaultRule(ServiceCode(refusal), Some(call), Some(stream.name), Some(parent))) {
-            eventually(query.lastProgress should not be null)
-            eventually(kinesis.calls.count(call, stream.name, parent) should be > 0L)
-            split(stream, 0)
-            clock.advance(Duration.ofHours(49))
-          }
         val soon  = "efo.subscribeToShard.maxRetries" -> "1"
-        val query = start(stream, checkpoint(), log, rarely, soon, "failOnDataLoss" -> (!tolerant).toString)
-        try {
-          expire(query)
-          if (tolerant) {
-            val late = put(stream, "late", 20)
-            eventually(log.texts.sorted shouldBe late.sorted)
-          } else failureOf(query).getMessage should (include("KINESIS_DATA_LOSS") and include(parent))
-        } finally query.stop()
+        val query = underFault(FaultRule(ServiceCode(refusal), Some(call), Some(stream.name), Some(parent))) {
+          val query = start(stream, checkpoint(), log, rarely, soon, "failOnDataLoss" -> (!tolerant).toString)
+          eventually(query.lastProgress should not be null)
+          eventually(kinesis.calls.count(call, stream.name, parent) should be > 0L)
+          split(stream, 0)
+          clock.advance(Duration.ofHours(49))
+          query
+        }
+        if (tolerant) {
+          val late = put(stream, "late", 20)
+          eventually(log.texts.sorted shouldBe late.sorted)
+          query.stop()
+        } else failureOf(query).getMessage should (include("KINESIS_DATA_LOSS") and include(parent))
       }
     }
 

@@ -74,7 +74,7 @@ final class ShardSkewSpec extends TestkitSuite {
         batch.collect().foreach(r => counts.put(r.getString(0) -> r.getString(1), r.getLong(2)))
       }
       .start()
-    failAfter(Span(120, Seconds))(query.awaitTermination())
+    failAfter(Span(300, Seconds))(query.awaitTermination())
     val late = query.recentProgress.flatMap(_.stateOperators).map(_.numRowsDroppedByWatermark).sum
     Result(kinesis.streams.recordCount(stream.name), counts.values.asScala.sum, late)
   }

@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException}
-import org.scalatest.BeforeAndAfterAll
+import org.scalatest.{BeforeAndAfterAll, Outcome}
 import org.scalatest.concurrent.{Eventually, TimeLimits}
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
@@ -25,7 +25,7 @@ abstract class SourceSuite(start: => KinesisService)
     with TimeLimits
     with BeforeAndAfterAll {
 
-  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(50, Millis))
+  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(120, Seconds), Span(50, Millis))
 
   protected lazy val service: KinesisService = start
 
@@ -44,6 +44,11 @@ abstract class SourceSuite(start: => KinesisService)
 
   protected lazy val spark: SparkSession =
     SparkSession.builder().master(master).appName(suiteName).config(settings).getOrCreate()
+
+  /** A test that fails leaves no query to the next one. */
+  override protected def withFixture(test: NoArgTest): Outcome =
+    try super.withFixture(test)
+    finally spark.streams.active.foreach(_.stop())
 
   override protected def afterAll(): Unit = {
     spark.streams.active.foreach(_.stop())
@@ -114,7 +119,7 @@ abstract class SourceSuite(start: => KinesisService)
 
   /** The error that ends the query. */
   protected def failureOf(query: StreamingQuery): Throwable =
-    intercept[StreamingQueryException](query.awaitTermination(60000)).getCause
+    intercept[StreamingQueryException](query.awaitTermination(180000)).getCause
 
   /** Until the last batch is committed as well: a query that is stopped before would run it again. The file itself must be there,
     * not one that is on its way to it.

@@ -20,13 +20,14 @@ abstract class TestkitSuite(clock: MovableClock, server: KinesisServer)
   protected def serverClock: MovableClock = clock
 
   /** Runs `body` while the rules are in force; each of them must have struck. */
-  protected def underFault(rules: FaultRule*)(body: => Unit): Unit = {
+  protected def underFault[A](rules: FaultRule*)(body: => A): A = {
     rules.foreach(kinesis.faults.add)
     try {
-      body
+      val outcome = body
       withClue("faults that never struck, so nothing was tested: ")(
         kinesis.faults.list.filter(_.struck == 0) shouldBe empty
       )
+      outcome
     } finally kinesis.faults.clear()
   }
 

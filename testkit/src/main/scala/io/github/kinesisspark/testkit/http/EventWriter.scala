@@ -27,7 +27,6 @@ final private[http] class EventWriter(
   private val over              = new AtomicBoolean
   @volatile private var writing = true // The initial response is the first to go out.
   @volatile private var alarm   = Option.empty[Timetable#Alarm]
-  private var ending            = false
 
   def start(): Unit = {
     http.addFailureListener(e => broken(e))
@@ -40,7 +39,7 @@ final private[http] class EventWriter(
   // Once per execution, so that a busy subscription lets the others have their turns.
   private def run(): Unit = {
     val seen = signals.get
-    try if (!writing && !ending && !over.get) play(subscription.next())
+    try if (!writing && !over.get) play(subscription.next())
     catch { case NonFatal(e) => broken(e) }
     if (signals.addAndGet(-seen) != 0) time.execute(() => run())
   }
@@ -63,10 +62,8 @@ final private[http] class EventWriter(
     response.write(false, frame, whenDone { () => writing = false; signal() })
   }
 
-  private def end(frame: ByteBuffer): Unit = {
-    ending = true
-    response.write(true, frame, whenDone(() => close(() => callback.succeeded())))
-  }
+  // Its place is free before the client can know of the end, and come again.
+  private def end(frame: ByteBuffer): Unit = close(() => response.write(true, frame, callback))
 
   private def broken(cause: Throwable): Unit = if (cease()) {
     subscription.abandoned()
