@@ -161,7 +161,9 @@ private[write] final class TaskWriter(
           send(packing.rejected(rejected.entry))
         }
         step.taken.foreach(record => send(packing.taken(record.entry, record.shardId)))
-      case Left(end) => throw failure(end)
+      case Left(end) =>
+        failed = Some(failure(end))
+        failed.foreach(throw _)
     }
   }
 

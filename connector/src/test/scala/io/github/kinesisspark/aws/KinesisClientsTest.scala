@@ -35,11 +35,11 @@ class KinesisClientsTest extends AnyFunSuite {
   }
 
   private def fault(client: KinesisAsyncClient): Fault =
-    FaultClassifier.classify(intercept[Exception](client.describeLimits().get(30, TimeUnit.SECONDS)))
+    FaultClassifier.classify(intercept[Exception](client.describeLimits().get(2, TimeUnit.MINUTES)))
 
   test("requests go over HTTP/1.1, signed with the options' keys for the region") {
     using((_, _) => StubServer.Empty) { (server, client) =>
-      client.describeLimits().get(30, TimeUnit.SECONDS)
+      client.describeLimits().get(2, TimeUnit.MINUTES)
       val Seq(request) = server.requests: @unchecked
       assert(request.protocol == "HTTP/1.1")
       assert(
@@ -73,7 +73,7 @@ class KinesisClientsTest extends AnyFunSuite {
     using((_, index) => if (index == 0) StubServer.error(403, "RequestExpired", "Date" -> date) else StubServer.Empty) {
       (server, client) =>
         assert(fault(client).kind.errorClass == "KINESIS_CLOCK_SKEW")
-        client.describeLimits().get(30, TimeUnit.SECONDS)
+        client.describeLimits().get(2, TimeUnit.MINUTES)
         val signed = server.requests.map(r => Instant.from(AmzDate.parse(r.headers("x-amz-date"))))
         assert(java.time.Duration.between(signed.head, signed.last).toMinutes >= 55)
     }

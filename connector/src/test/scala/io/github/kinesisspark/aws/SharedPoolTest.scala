@@ -11,7 +11,7 @@ import scala.concurrent.duration._
 
 class SharedPoolTest extends AnyFunSuite with Eventually {
 
-  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(5, Seconds), Span(10, Millis))
+  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(10, Millis))
 
   private final class Thing(val key: String) extends AutoCloseable {
     val closes                 = new AtomicInteger
@@ -42,12 +42,17 @@ class SharedPoolTest extends AnyFunSuite with Eventually {
   }
 
   test("a lease taken in time keeps the thing alive") {
-    val things = pool(100.millis)
+    val things = pool(1.milli)
     val first  = things.lease("a")
     val thing  = first.value
+    // The closer's only thread is held until the second lease is there, however late that is.
+    val taken = new CountDownLatch(1)
+    SharedPool.closer.execute(() => taken.await())
     first.close()
     val second = things.lease("a")
-    Thread.sleep(200)
+    taken.countDown()
+    // Comes after what was to close the thing.
+    SharedPool.closer.schedule((() => ()): Runnable, 50, TimeUnit.MILLISECONDS).get()
     assert((second.value eq thing) && thing.closes.get == 0)
     second.close()
     eventually(assert(thing.closes.get == 1))
@@ -86,7 +91,7 @@ class SharedPoolTest extends AnyFunSuite with Eventually {
       }
       done.countDown()
     }
-    assert(done.await(30, TimeUnit.SECONDS))
+    assert(done.await(120, TimeUnit.SECONDS))
     threads.shutdown()
     eventually {
       assert(things.size == 0)

@@ -345,9 +345,9 @@ class StreamDirectoryTest extends AnyFunSuite {
       catch { case e: Throwable => thrown.set(e) }
     )
     caller.start()
-    assert(sent.await(10, TimeUnit.SECONDS))
+    assert(sent.await(60, TimeUnit.SECONDS))
     caller.interrupt()
-    caller.join(10_000)
+    caller.join(60000)
     assert(thrown.get.isInstanceOf[InterruptedException] && pending.isCancelled)
   }
 }

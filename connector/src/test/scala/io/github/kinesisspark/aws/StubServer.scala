@@ -1,7 +1,7 @@
 package io.github.kinesisspark.aws
 
-import java.io.{BufferedInputStream, InputStream}
-import java.net.{InetAddress, ServerSocket, Socket, SocketException, URI}
+import java.io.{BufferedInputStream, IOException, InputStream}
+import java.net.{InetAddress, ServerSocket, Socket, URI}
 import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}
 import java.util.concurrent.ConcurrentLinkedQueue
 
@@ -24,9 +24,9 @@ final class StubServer(answer: (StubServer.Request, Int) => StubServer.Answer) e
   def requests: Seq[Request] = seen.asScala.toSeq
 
   private def accept(): Unit =
-    try
-      while (true) Using.resource(socket.accept())(serve)
-    catch { case _: SocketException => () }
+    while (!socket.isClosed)
+      try Using.resource(socket.accept())(serve)
+      catch { case _: IOException => () } // Of this connection, or its own end.
 
   private def serve(connection: Socket): Unit = {
     val in      = new BufferedInputStream(connection.getInputStream)

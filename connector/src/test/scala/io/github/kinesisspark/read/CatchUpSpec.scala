@@ -154,7 +154,7 @@ object CatchUpSpec {
       def read(): Unit = {
         val answer = records.slice(read_, read_ + random.nextInt(40)).toArray
         read_ += answer.length
-        behind = Some(if (read_ == records.size) 0L else 1 + records.last.arrivalMillis - at(read_ - 1))
+        behind = Some(if (read_ == records.size) 0L else 1 + (records.last.arrivalMillis - at(read_ - 1)).max(0L))
         time = time.after(answer, behind.get)
         buffer = buffer.append(answer, answer.lastOption.fold(buffer.tip)(r => AfterSequenceNumber(r.sequenceNumber)))
       }

@@ -101,15 +101,15 @@ object ShardAssignment {
       }
     }
 
-    /** The beginning of a run, of the shortest if it may be. As much as brings either to the mean, and at most half of what lies
-      * between them: more would change their roles, and so could go on for ever.
+    /** The beginning of a run, of the shortest if it may be. As much as brings either to the mean, whose last shard may stand out by
+      * half of it, and at most half of what lies between them: more would change their roles, and so could go on for ever.
       */
     private def movable(giver: Member, taker: Member): Seq[Int] = {
       val most                               = (giver.load - taker.load) / 2
       val wanted                             = (giver.load - mean).min(mean - taker.load)
       def beginning(run: Seq[Int]): Seq[Int] = {
         val sums = run.iterator.map(line(_).load).scanLeft(0.0)(_ + _).toVector
-        run.take(run.indices.takeWhile(n => sums(n) < wanted && sums(n + 1) <= most).size)
+        run.take(run.indices.takeWhile(n => sums(n) + line(run(n)).load / 2 <= wanted && sums(n + 1) <= most).size)
       }
       def lightest = giver.shards.toSeq.filter(line(_).load <= most).minByOption(line(_).load).toSeq
       if (most <= 0) Nil

@@ -4,9 +4,10 @@ import scala.collection.mutable
 import scala.concurrent.duration._
 
 import org.apache.spark.sql.types.StructType
-import org.scalatest.concurrent.{Eventually, TimeLimits}
+import org.scalatest.concurrent.Eventually
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
+import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.aggregation.{UserRecord, UserRecords}
@@ -16,7 +17,9 @@ import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.{RecordRows, SourceSchema}
 import io.github.kinesisspark.read.shard._
 
-class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually with TimeLimits {
+class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
+  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(10, Millis))
+
   private def after(n: Long)                                                  = AfterSequenceNumber(number(n))
   private def record(n: Long, text: String, data: Option[Array[Byte]] = None) =
     new KinesisRecord(number(n), "key", data.getOrElse(text.getBytes), 1000 + n)

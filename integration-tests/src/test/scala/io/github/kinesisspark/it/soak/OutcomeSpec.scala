@@ -41,7 +41,7 @@ final class OutcomeSpec extends AnyFunSpec with Matchers {
       "a batch that changed"           -> good.copy(ledger = good.ledger.note(Wrong.Changed(1))),
       "a query that failed"            -> good.copy(failures = Vector("why")),
       "trouble that never struck"      -> good.copy(struck = good.struck + ("reset" -> 0)),
-      "two subscriptions of a shard"   -> good.copy(together = 2.seconds),
+      "two subscriptions of a shard"   -> good.copy(together = Outcome.Overlap + 1.second),
       "a subscription that lives on"   -> good.copy(leftOver = Vector("shard 1")),
       "a client that was never closed" -> good.copy(end = calm.copy(pools = Map("aws-java-sdk-NettyEventLoop-#" -> 3))),
       "threads"                        -> good.copy(end = calm.copy(all = 130)),
