@@ -132,6 +132,7 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
     rereadRecords = answers.map(_.rereadRecords).sum,
     reads = answers.map(_.reads).foldLeft(ReadCount.none)(_ and _),
     delivered = answers.map(_.delivered).foldLeft(UserRecordCount.none)(_ and _),
+    polling = answers.map(_.polling).foldLeft(PollingReport.none)(_ and _),
     subscriptions = answers.flatMap(_.subscriptions).reduceOption(_ and _)
   )
 
@@ -228,11 +229,12 @@ object ReaderFleet {
       rereadRecords: Long,
       reads: ReadCount,
       delivered: UserRecordCount,
+      polling: PollingReport,
       subscriptions: Option[SubscriptionReport]
   )
 
   object Totals {
-    val none: Totals = Totals(0, 0, 0, ReadCount.none, UserRecordCount.none, None)
+    val none: Totals = Totals(0, 0, 0, ReadCount.none, UserRecordCount.none, PollingReport.none, None)
   }
 
   /** How long a probe waits for news in the executor. It takes a task slot for that time. */

@@ -37,6 +37,8 @@ final case class SourceMetrics(
     "bufferedBytes"              -> fleet.bufferedBytes.toString,
     "rereadBytes"                -> fleet.rereadBytes.toString,
     "rereadRecords"              -> fleet.rereadRecords.toString,
+    "callsThrottled"             -> fleet.polling.throttled.toString,
+    "callsFailed"                -> fleet.polling.failed.toString,
     "userRecords"                -> fleet.delivered.userRecords.toString,
     "userRecordsOfOtherShards"   -> fleet.delivered.ofOthers.toString,
     "malformedAggregatedRecords" -> fleet.delivered.damaged.toString,

@@ -1,7 +1,7 @@
 package io.github.kinesisspark.fuzz
 
 import io.github.kinesisspark.position.ShardPosition
-import io.github.kinesisspark.read.shard.{MemoryBudget, PollingPublishers}
+import io.github.kinesisspark.read.shard.{MemoryBudget, PollingPublishers, PollingTelemetry}
 
 /** Answers of GetRecords. One that is asked for brings a delivery or a failure, or is asked for again later; the records it holds
   * are in the delivery; the end of a shard isn't made up.
@@ -21,7 +21,8 @@ object PolledAnswers extends Target {
       case "GetShardIterator" => Answer.ok(Cbor.write(Map("ShardIterator" -> "first")))
       case _                  => answer
     }
-    val polling = new PollingPublishers(_ => http.client, desk, memory, starts = None, callsPerSecond = 5)
+    val polling =
+      new PollingPublishers(_ => http.client, desk, memory, new PollingTelemetry, starts = None, callsPerSecond = 5)
     polling.open(Desk.shard, from, desk).request()
     desk.run()
     checkOutcome(desk, answer, memory)

@@ -16,6 +16,7 @@ final class PollingPublishers(
     client: StreamArn => KinesisAsyncClient,
     worker: ScheduledExecutorService,
     memory: MemoryBudget,
+    telemetry: PollingTelemetry,
     starts: Option[StartSchedule],
     callsPerSecond: Int
 ) extends RecordPublisher.Factory {
@@ -35,6 +36,7 @@ final class PollingPublishers(
       client(shard.stream),
       worker,
       memory,
+      telemetry,
       sink
     )
   }

@@ -29,6 +29,7 @@ import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
   * @param atFirst  the pace of the first calls
   * @param readers  that poll in this executor for the same query now
   * @param whenClosed is called once
+  * @param telemetry of all publishers of the source in this executor
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html GetRecords]]
   */
 final class PollingRecordPublisher(
@@ -41,6 +42,7 @@ final class PollingRecordPublisher(
     client: KinesisAsyncClient,
     worker: ScheduledExecutorService,
     memory: MemoryBudget,
+    telemetry: PollingTelemetry,
     sink: Sink
 ) extends RecordPublisher {
   private val log = LoggerFactory.getLogger(classOf[PollingRecordPublisher])
@@ -132,10 +134,12 @@ final class PollingRecordPublisher(
         pace = pace.afterThrottling(0)
         request()
       case _: Fault.Throttled =>
+        telemetry.throttled()
         pace = pace.afterThrottling(ThreadLocalRandom.current.nextDouble())
         log.debug("{} of {} is throttled, next try in {}", action, shard, pace.interval)
         request()
       case mendable if isWorthWaitingFor(mendable, now) =>
+        telemetry.failed()
         pace = pace.afterFailure(ThreadLocalRandom.current.nextDouble(), now)
         // The iterator may be what the failure is about, and it ages while we wait.
         iterator = None

@@ -42,6 +42,7 @@ final case class ProbeAnswer(
     rereadRecords: Long,
     reads: ReadCount,
     delivered: UserRecordCount,
+    polling: PollingReport,
     subscriptions: Option[SubscriptionReport]
 )
 

@@ -28,9 +28,17 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
   private val reads         = new AtomicReference(ReadCount.none)
   private val delivered     = new AtomicReference(UserRecordCount.none)
   private val telemetry     = new FanOutTelemetry
+  private val polled        = new PollingTelemetry
   private val starts        = StartSchedule.ofReaders
   private val pollers       =
-    new PollingPublishers(lease(_, ClientKind.Calls).client, worker, memory, Some(starts), config.callsPerSecond)
+    new PollingPublishers(
+      lease(_, ClientKind.Calls).client,
+      worker,
+      memory,
+      polled,
+      Some(starts),
+      config.callsPerSecond
+    )
 
   /** What one reader may hold, in bytes: an even share. */
   @volatile private var share = config.bufferBytes
@@ -70,6 +78,7 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
       rereadRecords = rereadRecords.get,
       reads = reads.get,
       delivered = delivered.get,
+      polling = polled.report,
       subscriptions = request.publication match {
         case Publication.Polling   => None
         case _: Publication.FanOut => Some(telemetry.report)
@@ -156,6 +165,7 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
         _ => calls.client,
         worker,
         MemoryBudget.unbounded,
+        polled,
         starts = None,
         config.callsPerSecond
       )

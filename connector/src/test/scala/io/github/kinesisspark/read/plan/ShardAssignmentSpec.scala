@@ -9,6 +9,9 @@ import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.ShardKey
 
 class ShardAssignmentSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+  implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
+    PropertyCheckConfiguration(minSuccessful = 200)
+
   // Smaller cases have loads of nothing, which there are not.
   implicit private def asFound[A]: Shrink[A] = Shrink.shrinkAny
 

@@ -279,9 +279,6 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
     all.foreach(p => put(stream, p) shouldBe p.shard.get.id)
     all.size
   }
-
-  private def metric(query: StreamingQuery, name: String): Long =
-    query.lastProgress.sources.head.metrics.get(name).toLong
 }
 
 final class AggregationSpec extends Suites(Mode.both.map(new Aggregation(_)): _*)

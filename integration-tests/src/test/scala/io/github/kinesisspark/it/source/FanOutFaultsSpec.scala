@@ -5,7 +5,6 @@ import java.util.concurrent.{CountDownLatch, TimeUnit}
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.streaming.StreamingQuery
 import org.scalatest.time.{Seconds, Span}
 
 import io.github.kinesisspark.it.TestStream
@@ -378,13 +377,4 @@ final class FanOutFaultsSpec
 
   private def consumerArns(stream: TestStream): Seq[String] =
     service.call(_.listStreamConsumers(r => r.streamARN(stream.arn()))).consumers.asScala.map(_.consumerARN).toSeq
-
-  private def metric(query: StreamingQuery, name: String): Long =
-    query.recentProgress
-      .flatMap(_.sources)
-      .map(_.metrics)
-      .filter(_.containsKey(name))
-      .map(_.get(name).toLong)
-      .lastOption
-      .getOrElse(fail(s"no metric $name"))
 }

@@ -85,6 +85,20 @@ final class FaultsSpec extends TestkitSuite {
     }
   }
 
+  it("calls that were throttled, or failed, and were made again are counted") {
+    val calls =
+      Seq("callsThrottled" -> ServiceCode("ProvisionedThroughputExceededException"), "callsFailed" -> HttpStatus(503))
+    for ((counted, effect) <- calls) {
+      val stream = newStream(shards = 2)
+      val rule   = FaultRule(effect, Some("GetRecords"), Some(stream.name), occurrence = First(3))
+      underFault(rule) {
+        running(load(stream), checkpoint())(new BatchLog().add) { query =>
+          for ((name, _) <- calls) eventually(metric(query, name) shouldBe (if (name == counted) 3 else 0))
+        }
+      }
+    }
+  }
+
   describe("the query fails with a clear error when") {
     it("reading is not permitted, naming action and shard") {
       val stream = newStream(shards = 1)

@@ -117,6 +117,16 @@ abstract class SourceSuite(start: => KinesisService)
       .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
       .start()
 
+  /** What the query's latest progress has of its source. */
+  protected def metric(query: StreamingQuery, name: String): Long =
+    query.recentProgress
+      .flatMap(_.sources)
+      .map(_.metrics)
+      .filter(_.containsKey(name))
+      .map(_.get(name).toLong)
+      .lastOption
+      .getOrElse(fail(s"no metric $name"))
+
   /** The error that ends the query. */
   protected def failureOf(query: StreamingQuery): Throwable =
     intercept[StreamingQueryException](query.awaitTermination(180000)).getCause
