@@ -67,7 +67,9 @@ class _Stage:
         if outcome.failure is not None:
             return f"the query fails, with nothing done to it: {outcome.failure}"
         if outcome.died != Drain().name:
-            return f"{self._scene.missing()} records didn't come within {self._scene.bounds.drain:g} s of the one before"
+            return (
+                f"{self._scene.missing()} records didn't come within {self._scene.bounds.drain:g} s of the one before"
+            )
         return None
 
     def _produce(self) -> Program:
