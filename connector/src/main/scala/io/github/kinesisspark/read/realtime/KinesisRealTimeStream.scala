@@ -1,7 +1,6 @@
 package io.github.kinesisspark.read.realtime
 
 import scala.annotation.tailrec
-import scala.concurrent.duration._
 
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
@@ -32,7 +31,7 @@ final class KinesisRealTimeStream(options: SourceOptions, sc: SparkContext)
 
   private var isRealTime = false
   private var batch      = Option.empty[Batch]
-  private var starving   = Option.empty[Starving]
+  private var starvation = Starvation.none
 
   override def prepareForRealTimeMode(): Unit = isRealTime = true
 
@@ -122,15 +121,15 @@ final class KinesisRealTimeStream(options: SourceOptions, sc: SparkContext)
     metrics = metrics.next(tips, cuts, readers.totals, publishing.calls)
     readers.learn(cuts.view.mapValues(_.bytes).toMap, begun.flatMap(b => b.executor.map(b.shard -> _)).toMap)
     val waiting = progress.count(!_.isAsked)
-    starving = Option.when(waiting > 0)(starving.fold(Starving(1, now.plannedNanos))(_.more))
+    starvation = starvation.and(waiting > 0, System.nanoTime() - now.plannedNanos)
     if (waiting > 0) log.warn("{} of the batch's {} tasks found no free core until it was over", waiting, progress.size)
   }
 
   /** Once may be an executor's loss, whose tasks had nowhere to go, or a machine that stood still. */
-  private def failIfStarved(): Unit = for (starving <- starving if starving.isLasting(System.nanoTime()))
+  private def failIfStarved(): Unit = if (starvation.isLasting)
     throw new KinesisException(
       TooFewCores,
-      s"$toString: tasks of real-time batches find no free core, ${starving.batches} times in a row, so that their shards are not read. All tasks of " +
+      s"$toString: tasks of most real-time batches find no free core, so that their shards are not read. All tasks of " +
         "such a batch run at once; this source asks for no more of them than the executors can run, so others need cores as well: " +
         "another source of this query, or another query. Give the cluster more cores, or read all streams by one source: " +
         "streamName takes several."
@@ -141,15 +140,6 @@ object KinesisRealTimeStream {
   private val log = LoggerFactory.getLogger(classOf[KinesisRealTimeStream])
 
   val TooFewCores = "KINESIS_TOO_FEW_CORES"
-
-  /** Batches in a row of which tasks found no free core.
-    *
-    * @param sinceNanos when the first of them was planned
-    */
-  private[realtime] final case class Starving(batches: Int, sinceNanos: Long) {
-    def more: Starving                     = copy(batches = batches + 1)
-    def isLasting(nowNanos: Long): Boolean = batches >= 3 && nowNanos - sinceNanos >= 30.seconds.toNanos
-  }
 
   /** A batch that is under way.
     *

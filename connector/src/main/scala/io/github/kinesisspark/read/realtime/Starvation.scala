@@ -1,0 +1,26 @@
+package io.github.kinesisspark.read.realtime
+
+import scala.concurrent.duration._
+
+/** Batches of which tasks found no free core, less those whose tasks all found one: a core that comes free a moment before the end
+  * makes no difference, nor does a machine that stands still for a few short batches.
+  *
+  * @param nanos how long they lasted, less the others
+  */
+final private[realtime] case class Starvation(batches: Int, nanos: Long) {
+  import Starvation._
+
+  def and(starved: Boolean, lastedNanos: Long): Starvation =
+    if (starved) Starvation(batches + 1, nanos + lastedNanos)
+    else if (batches > 1) Starvation(batches - 1, (nanos - lastedNanos).max(0))
+    else none
+
+  def isLasting: Boolean = batches >= Batches && nanos >= Time.toNanos
+}
+
+private[realtime] object Starvation {
+  val none: Starvation = Starvation(0, 0)
+
+  private val Batches = 3
+  private val Time    = 10.seconds
+}
