@@ -44,9 +44,13 @@ final class FanOutFaultsSpec
       }
     }
     inOrder(log)
+    effect match {
+      // It is the client that leaves, and the server may learn of it when the next one is there.
+      case CorruptFrame | ContinuationMissing | ResetConnection => ()
+      case _                                                    => neverTwoAtOnce(stream)
+    }
   }
 
-  /** Where the server ends subscriptions; of those that their client has left, it learns when the next one may be there. */
   private def neverTwoAtOnce(stream: TestStream): Unit = kinesis.subscriptions.mostAtOnce.collect {
     case (consumerArn, most) if consumerArn.contains(s"/${stream.name}/") => most
   }.max shouldBe 1
