@@ -48,6 +48,15 @@ class MessageDecoderSpec extends AnyFunSpec with Matchers with ScalaCheckPropert
       got.toSeq.map(shown) shouldBe sent.map(shown)
     }
 
+    it("refuses a message of a type that there is not, which the SDK would leave out") {
+      def fed(kind: String) = {
+        val message = new Message(util.Map.of(":message-type", HeaderValue.fromString(kind)), Array.emptyByteArray)
+        new MessageDecoder().feed(ByteBuffer.wrap(bytesOf(Seq(message)))).getDecodedMessages()
+      }
+      Seq("event", "exception", "error").foreach(fed(_) should have size 1)
+      an[IllegalArgumentException] should be thrownBy fed("evnt")
+    }
+
     it("refuses a damaged message, wherever the damage is") {
       val sound = bytesOf(Seq(new Message(util.Map.of("a", HeaderValue.fromString("b")), Array[Byte](1, 2, 3))))
       for (at <- sound.indices) {
