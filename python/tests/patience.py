@@ -13,9 +13,13 @@ PATIENCE_S = 300
 def until(condition: Callable[[], bool], query: StreamingQuery) -> None:
     """Wait, as long as the query runs; its failure is raised."""
     deadline = time.monotonic() + PATIENCE_S
-    while not condition():
+    while True:
+        # Looked at first: what a query brings before its end is there when it has ended.
+        active = query.isActive
+        if condition():
+            return
         if (error := query.exception()) is not None:
             raise error
-        assert query.isActive, "the query has ended before what was waited for"
+        assert active, "the query has ended before what was waited for"
         assert time.monotonic() < deadline, f"not seen within {PATIENCE_S} s"
         time.sleep(0.1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +9,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from patience import PATIENCE_S
+from patience import PATIENCE_S, until
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -57,11 +56,7 @@ def read_until(stream: DataFrame, checkpoint: Path, sink: Batches, count: int) -
     """Reads into the sink until it has so many values; the query is stopped then, and its failure raised."""
     query = stream.writeStream.foreachBatch(into(sink)).option("checkpointLocation", str(checkpoint)).start()
     try:
-        deadline = time.monotonic() + PATIENCE_S
-        while len(values(sink)) < count and time.monotonic() < deadline:
-            time.sleep(0.1)
-            if (failure := query.exception()) is not None:
-                raise failure
+        until(lambda: len(values(sink)) >= count, query)
     finally:
         query.stop()
     return query
@@ -115,9 +110,7 @@ def test_plain_spark_options_read_into_memory(spark: SparkSession, kinesis: Loca
         .start()
     )
     try:
-        deadline = time.monotonic() + PATIENCE_S
-        while spark.table("plain").count() < len(receipts) and time.monotonic() < deadline:
-            time.sleep(0.1)
+        until(lambda: spark.table("plain").count() >= len(receipts), query)
         rows = {row["partitionKey"]: row for row in spark.table("plain").collect()}
     finally:
         query.stop()
