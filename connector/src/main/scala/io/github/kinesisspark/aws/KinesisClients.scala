@@ -2,6 +2,7 @@ package io.github.kinesisspark.aws
 
 import io.github.kinesisspark.config.ClientOptions
 import software.amazon.awssdk.awscore.retry.AwsRetryStrategy
+import software.amazon.awssdk.core.interceptor.{Context, ExecutionAttributes, ExecutionInterceptor}
 import software.amazon.awssdk.regions.Region
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
@@ -12,6 +13,9 @@ trait ClientLease extends AutoCloseable {
 
   /** Good until this lease is closed. It doesn't retry: who calls decides that by [[FaultClassifier]]. */
   def client: KinesisAsyncClient
+
+  /** Whether a call of this client has succeeded, so that its address and credentials are no mistake. */
+  def hasWorked: Boolean
 
   override def close(): Unit
 }
@@ -31,8 +35,10 @@ object KinesisClients {
     */
   def lease(options: ClientOptions, region: String, kind: ClientKind = ClientKind.Calls): ClientLease = {
     val lease = shared.lease((options, region, kind))
+    val held  = lease.value
     new ClientLease {
       override def client: KinesisAsyncClient = lease.value.client
+      override def hasWorked: Boolean         = held.success.isThere
       override def close(): Unit              = lease.close()
     }
   }
@@ -44,7 +50,8 @@ object KinesisClients {
   )
 
   /** A client and what must go with it. */
-  private[aws] final class Held(val client: KinesisAsyncClient, credentials: Credentials) extends AutoCloseable {
+  private[aws] final class Held(val client: KinesisAsyncClient, val success: Success, credentials: Credentials)
+      extends AutoCloseable {
     override def close(): Unit =
       try client.close()
       finally credentials.close()
@@ -52,14 +59,26 @@ object KinesisClients {
 
   private[aws] def make(options: ClientOptions, region: String, kind: ClientKind): Held = {
     val credentials = Credentials(options.credentials, region)
+    val success     = new Success
     val builder     = KinesisAsyncClient
       .builder()
       .region(Region.of(region))
       .credentialsProvider(credentials.provider)
       .httpClientBuilder(kind.http(options.endpoint))
       // No limit on the time of a whole call here: it would end subscriptions.
-      .overrideConfiguration { o => o.retryStrategy(AwsRetryStrategy.doNotRetry()); () }
+      .overrideConfiguration { o =>
+        o.retryStrategy(AwsRetryStrategy.doNotRetry()).addExecutionInterceptor(success); ()
+      }
     options.endpoint.foreach(builder.endpointOverride(_))
-    new Held(builder.build(), credentials)
+    new Held(builder.build(), success, credentials)
+  }
+
+  /** Waits for the first call to succeed. */
+  private[aws] final class Success extends ExecutionInterceptor {
+    @volatile private var seen = false
+
+    def isThere: Boolean = seen
+
+    override def afterExecution(context: Context.AfterExecution, attributes: ExecutionAttributes): Unit = seen = true
   }
 }

@@ -1,18 +1,20 @@
 package io.github.kinesisspark.write
 
+import java.util.concurrent.atomic.AtomicLong
+
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.BadRecords
 import io.github.kinesisspark.write.send.BadRecord
 
-/** What becomes of the rows of one task that can never be written. */
+/** What becomes of the rows of one task that can never be written; a timer finds some, the task's thread others. */
 private[write] final class BadRows(treatment: BadRecords) {
   import BadRows._
 
-  private var count = 0L
+  private val count = new AtomicLong
 
-  def skipped: Long = count
+  def skipped: Long = count.get
 
   /** @throws KinesisException `KINESIS_BAD_RECORD`, unless such rows are skipped */
   def add(record: BadRecord): Unit = treatment match {
@@ -23,9 +25,9 @@ private[write] final class BadRows(treatment: BadRecords) {
           "to skip, to count such rows and go on."
       )
     case BadRecords.Skip =>
-      count += 1
-      if (count <= Samples)
-        log.warn(s"Skipped $record" + (if (count == Samples) " Further ones are only counted." else ""))
+      val nth = count.incrementAndGet()
+      if (nth <= Samples)
+        log.warn(s"Skipped $record" + (if (nth == Samples) " Further ones are only counted." else ""))
   }
 }
 

@@ -1,12 +1,14 @@
 package io.github.kinesisspark.write
 
-import java.util.concurrent.{CompletableFuture, LinkedBlockingQueue, TimeUnit}
+import java.util.concurrent.{CompletableFuture, Future, LinkedBlockingQueue, TimeUnit}
 import java.util.concurrent.locks.ReentrantLock
 
 import scala.annotation.tailrec
 import scala.collection.mutable
 import scala.concurrent.duration.FiniteDuration
 import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.StreamRef
@@ -21,7 +23,7 @@ import io.github.kinesisspark.write.send.{BadRecord, CallAnswer, End, Entry, Sen
   * sends again what was refused. What it fails with is told at the next row, or at the end.
   *
   * @param packing   makes records of rows
-  * @param put       makes a call; must not throw
+  * @param put       makes a call; what it throws, if anything, no further try mends
   * @param bad       is told of records that only the service found to be too large
   * @param isKilled  whether Spark wants the task to end
   * @param chance    uniform in [0, 1)
@@ -45,10 +47,11 @@ private[write] final class TaskWriter(
   private var times    = CallTimes.none
 
   /** Who has it may do all this; the timer never waits for it. */
-  private val lock     = new ReentrantLock
-  private var isTimed  = false
-  private var isClosed = false
-  private var failed   = Option.empty[Throwable]
+  private val lock   = new ReentrantLock
+  private var failed = Option.empty[Throwable]
+
+  @volatile private var timer    = Option.empty[Future[_]]
+  @volatile private var isClosed = false
 
   def totals: Totals = exclusively(sending.totals)
 
@@ -62,8 +65,7 @@ private[write] final class TaskWriter(
     *
     * @throws KinesisException for what can't be mended, or not in time
     */
-  def write(row: Entry): Unit = exclusively {
-    failed.foreach(throw _)
+  def write(row: Entry): Unit = onTask {
     send(packing.add(row))
     advance(flush = false)
     while (!hasRoom) await(flush = false)
@@ -74,16 +76,17 @@ private[write] final class TaskWriter(
     *
     * @throws KinesisException for what can't be mended, or not in time
     */
-  def flush(): Unit = exclusively {
-    failed.foreach(throw _)
+  def flush(): Unit = onTask {
     advance(flush = true)
     while (packing.heldRows > 0) await(flush = true)
   }
 
   /** What is under way is given up. */
-  override def close(): Unit = exclusively {
+  override def close(): Unit = {
     isClosed = true
-    underWay.values.foreach(_.cancel(true))
+    // It may be listing shards.
+    timer.foreach(_.cancel(true))
+    exclusively(underWay.values.foreach(_.cancel(true)))
   }
 
   private def exclusively[A](body: => A): A = {
@@ -92,25 +95,36 @@ private[write] final class TaskWriter(
     finally lock.unlock()
   }
 
-  private def startTimer(): Unit = linger.foreach { wait =>
-    if (!isTimed) {
-      isTimed = true
-      Timers.after(wait)(tick(wait))
-    }
+  /** What the task's thread does; while the timer is at it, a killed task doesn't wait. */
+  private def onTask(body: => Unit): Unit = {
+    while (!lock.tryLock(LongestWait, TimeUnit.MILLISECONDS)) endIfKilled()
+    try {
+      failed.foreach(throw _)
+      rememberFailure(body)
+    } finally lock.unlock()
   }
+
+  private def rememberFailure(body: => Unit): Unit =
+    try body
+    catch {
+      case NonFatal(e) =>
+        failed = Some(e)
+        throw e
+    }
+
+  private def startTimer(): Unit = if (timer.isEmpty) linger.foreach(setTimer)
+
+  private def setTimer(wait: FiniteDuration): Unit = timer = Some(Timers.after(wait)(tick(wait)))
 
   /** Where the task's thread is at it itself, there is nothing to do now. */
   private def tick(wait: FiniteDuration): Unit =
-    if (lock.tryLock())
+    if (!lock.tryLock()) setTimer(wait)
+    else
       try {
-        isTimed = false
-        if (!isClosed && failed.isEmpty) {
-          advance(flush = true)
-          if (packing.heldRows > 0) startTimer()
-        }
-      } catch { case NonFatal(e) => failed = Some(e) }
-      finally lock.unlock()
-    else Timers.after(wait)(tick(wait))
+        if (!isClosed && failed.isEmpty) rememberFailure(advance(flush = true))
+        timer = None
+        if (!isClosed && failed.isEmpty && packing.heldRows > 0) startTimer()
+      } finally lock.unlock()
 
   private def send(records: Vector[Entry]): Unit = sending = records.foldLeft(sending)(_.add(_))
 
@@ -122,9 +136,11 @@ private[write] final class TaskWriter(
   private def await(flush: Boolean): Unit = {
     val wait = sending.wakeAt(isPressed(flush)).fold(LongestWait)(at => math.min(LongestWait, math.max(0, at - now)))
     Option(answers.poll(wait, TimeUnit.MILLISECONDS)).foreach(accept)
-    if (isKilled()) throw new InterruptedException("The task is being killed")
+    endIfKilled()
     advance(flush)
   }
+
+  private def endIfKilled(): Unit = if (isKilled()) throw new InterruptedException("The task is being killed")
 
   @tailrec private def advance(flush: Boolean): Unit = {
     takeAnswers()
@@ -161,9 +177,13 @@ private[write] final class TaskWriter(
           send(packing.rejected(rejected.entry))
         }
         step.taken.foreach(record => send(packing.taken(record.entry, record.shardId)))
-      case Left(end) =>
-        failed = Some(failure(end))
-        failed.foreach(throw _)
+        step.worry.foreach { error =>
+          log.warn(
+            s"Calls keep failing, and are made again until a row has been refused for ${sending.settings.maxRetry / 1000} s " +
+              s"(maxRetryDuration): ${error.getMessage}"
+          )
+        }
+      case Left(end) => throw failure(end)
     }
   }
 
@@ -185,6 +205,7 @@ private[write] final class TaskWriter(
 }
 
 private object TaskWriter {
+  private val log = LoggerFactory.getLogger(classOf[TaskWriter])
 
   private final case class Answered(call: Long, answer: CallAnswer, millis: Long)
 

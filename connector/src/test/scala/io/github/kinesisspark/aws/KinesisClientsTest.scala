@@ -123,6 +123,25 @@ class KinesisClientsTest extends AnyFunSuite {
     } finally leases.foreach(_.close())
   }
 
+  test("a client knows whether a call of it has ever succeeded, whoever has a lease of it") {
+    val answers =
+      Seq(StubServer.error(500, "InternalFailure"), StubServer.Empty, StubServer.error(500, "InternalFailure"))
+    val server = new StubServer((_, index) => answers(index))
+    val leases = Seq.fill(2)(KinesisClients.lease(options(server.endpoint), "eu-west-1"))
+    def call() = leases.head.client.describeLimits().get(2, TimeUnit.MINUTES)
+    try {
+      intercept[Exception](call())
+      assert(leases.forall(!_.hasWorked))
+      call()
+      assert(leases.forall(_.hasWorked))
+      intercept[Exception](call())
+      assert(leases.forall(_.hasWorked))
+    } finally {
+      leases.foreach(_.close())
+      server.close()
+    }
+  }
+
   test("subscriptions have a client of their own") {
     val uri    = new URI("http://localhost:1")
     val leases = Seq(ClientKind.Calls, ClientKind.Subscriptions).map(KinesisClients.lease(options(uri), "eu-west-1", _))

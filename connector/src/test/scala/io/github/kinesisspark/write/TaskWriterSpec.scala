@@ -1,6 +1,6 @@
 package io.github.kinesisspark.write
 
-import java.util.concurrent.{CompletableFuture, ConcurrentLinkedQueue}
+import java.util.concurrent.{CompletableFuture, ConcurrentLinkedQueue, CountDownLatch, TimeUnit}
 
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
@@ -95,6 +95,53 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     s.writer.write(entry(0))
     eventually(the[IllegalStateException] thrownBy s.writer.write(entry(1)) shouldBe error)
     the[IllegalStateException] thrownBy s.writer.flush() shouldBe error
+  }
+
+  it("tells again, at the end, what a call has thrown") {
+    val error  = new IllegalStateException("no such provider")
+    val writer = new TaskWriter(
+      Sending(SendSettings(ordered = false, bufferSize = 1L << 20, maxCalls = 4, maxRetry = 60000)),
+      new Packing.Plain,
+      (_, _) => throw error,
+      _ => (),
+      () => false,
+      () => 0.5,
+      linger = None
+    )
+    the[IllegalStateException] thrownBy (0 until 500).foreach(i => writer.write(entry(i))) shouldBe error
+    the[IllegalStateException] thrownBy writer.flush() shouldBe error
+  }
+
+  it("holds up no other writer, and can be closed, while it lists shards for its timer") {
+    val shards  = Vector(Shard(shardId, Nil, HashKeyRange.all, closed = false))
+    val listing = new CountDownLatch(3)
+    val ended   = new CountDownLatch(3)
+    def list()  =
+      if (Thread.currentThread.getName.startsWith("kinesis-writers")) {
+        listing.countDown()
+        try new CountDownLatch(1).await()
+        finally ended.countDown()
+      }
+    def blocked = {
+      val packing = new Packing.Aggregated(
+        Aggregator.Limits(50 << 10),
+        ordered = false,
+        _ => {
+          list()
+          shards
+        }
+      )
+      val unknown = CallAnswer.PerRecord(Vector(RecordAnswer.Taken("shardId-000000000007")))
+      new Setting(Some(5.millis), Seq(unknown), packing)
+    }
+    val all = Vector.fill(3)(blocked)
+    all.foreach(_.writer.write(entry(0)))
+    listing.await(30, TimeUnit.SECONDS) shouldBe true
+    val other = new Setting(Some(5.millis))
+    other.writer.write(entry(0))
+    eventually(other.writer.rows shouldBe 1)
+    all.foreach(_.writer.close())
+    ended.await(30, TimeUnit.SECONDS) shouldBe true
   }
 
   it("does nothing more once it is closed") {

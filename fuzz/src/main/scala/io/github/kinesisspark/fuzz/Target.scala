@@ -26,7 +26,17 @@ trait Target {
 
 object Target {
   val all: Vector[Target] =
-    Vector(OffsetText, PositionText, OptionTexts, AggregatedData, Frames, PolledAnswers, PushedEvents, ListedShards)
+    Vector(
+      OffsetText,
+      PositionText,
+      OptionTexts,
+      AggregatedData,
+      Frames,
+      PolledAnswers,
+      PushedEvents,
+      ListedShards,
+      WrittenAnswers
+    )
 }
 
 /** A property that doesn't hold. */

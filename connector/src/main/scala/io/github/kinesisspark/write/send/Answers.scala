@@ -36,7 +36,7 @@ object CallFailure {
   /** Worth another try for as long as it takes: limits, trouble of the service's own, lost connections. */
   final case class Passing(throttled: Boolean) extends CallFailure
 
-  /** It may pass, but is more likely a mistake: no such host, a wrong clock. */
+  /** It may pass, but is more likely a mistake, as nothing has worked yet: no such host, a wrong clock. */
   case object Doubtful extends CallFailure
 
   /** The service can't use the request: it is too large, for all that can be wrong with ours. */

@@ -127,10 +127,10 @@ final case class Sending(
             .find(isOver(_, now))
             .map(r => End.TooLong(r, age(r, now), None, "a failure of the call", error.getMessage, Some(error)))
             .toLeft {
+              val after = state.paused(call, batch, doubtful, now, chance)
               Step(
-                rest
-                  .copy(streams = streams.updated(stream, state.paused(call, batch, doubtful, now, chance)))
-                  .counted(Vector.empty, throttled)
+                rest.copy(streams = streams.updated(stream, after)).counted(Vector.empty, throttled),
+                worry = Option.when(after.pause.isWorrying && !state.pause.isWorrying)(error)
               )
             }
         failure match {
@@ -184,8 +184,15 @@ final case class Sending(
 
 object Sending {
 
-  /** @param bad found only by the service */
-  final case class Step(next: Sending, bad: Option[Rejected] = None, taken: Vector[Taken] = Vector.empty)
+  /** @param bad   found only by the service
+    * @param worry why calls have failed for so long that somebody should know
+    */
+  final case class Step(
+      next: Sending,
+      bad: Option[Rejected] = None,
+      taken: Vector[Taken] = Vector.empty,
+      worry: Option[Throwable] = None
+  )
 
   /** A record that will never be taken. */
   final case class Rejected(entry: Entry, why: BadRecord)

@@ -147,10 +147,15 @@ private[send] final case class Pause(until: Long, failures: Int, doubtful: Int, 
 
   /** Whether such a failure of this call is one too many: a wrong host must not take as long to be told as a throttled shard. */
   def isLastDoubt(call: Long): Boolean = !hasBegunSince(call) && doubtful + 1 >= Pause.MaxDoubtful
+
+  def isWorrying: Boolean = failures >= Pause.Worrying
 }
 
 private[send] object Pause {
   val none: Pause = Pause(Long.MinValue, 0, 0, 0)
 
   val MaxDoubtful: Int = 6
+
+  /** After some 10 seconds. */
+  val Worrying: Int = 8
 }

@@ -131,6 +131,21 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       sent(after, after.wakeAt(flush = true).value)._2.map(rows) shouldBe Vector(Vector(0, 1, 2))
     }
 
+    it("worries, once, when it has failed again and again") {
+      val worries = Iterator
+        .iterate((holding(entries(3)), 0)) { case (state, _) =>
+          val now       = state.wakeAt(flush = true).fold(0L)(_.max(0))
+          val (s, call) = sent(state, now)
+          val step      = s.answered(call.head.call, Failed(CallFailure.Passing(throttled = false), error), now, 0.5)
+          (step.toOption.value.next, step.toOption.value.worry.size)
+        }
+        .slice(1, 2 * Pause.Worrying)
+        .map(_._2)
+        .toVector
+      worries.indexOf(1) shouldBe Pause.Worrying - 1
+      worries.sum shouldBe 1
+    }
+
     it("fails the task at once where no further try helps") {
       val (first, call) = sentOne(holding(entries(3)))
       first.answered(call.call, Failed(CallFailure.Hopeless, error), 0, 0.5) shouldBe Left(End.Failed(error))

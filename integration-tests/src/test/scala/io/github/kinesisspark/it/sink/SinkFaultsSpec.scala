@@ -27,6 +27,9 @@ final class SinkFaultsSpec extends TestkitSuite {
   private def fault(stream: TestStream, effect: FaultEffect, when: Occurrence, shard: Option[String] = None) =
     FaultRule(effect, Some("PutRecords"), Some(stream.name), shard, when)
 
+  /** As long as nothing has ever worked. */
+  private val MoreThanAMistakeGets = 7
+
   private def allOf(count: Int) = (0 until count).map(n => s"row-$n").sorted
 
   private def everyRowUnder(effect: FaultEffect, when: Occurrence, repeats: Boolean = false): Unit = {
@@ -60,6 +63,14 @@ final class SinkFaultsSpec extends TestkitSuite {
       everyRowUnder(ServiceCode("InternalFailure", status = 500), First(3))
       everyRowUnder(HttpStatus(503), First(3))
       everyRowUnder(Reset(ResetPoint.BeforeCall), First(3))
+    }
+
+    it("what looks like a mistake lasts, after calls have succeeded") {
+      val stream = newStream(shards = 1)
+      save(rows(10), stream)
+      val expired = fault(stream, ServiceCode("ExpiredTokenException"), First(MoreThanAMistakeGets))
+      underFault(expired)(save(spark.range(10, 20, 1, 1).select(concat(lit("row-"), col("id")).as("data")), stream))
+      Written.texts(stream).sorted shouldBe allOf(20)
     }
 
     it("answers are slow") {

@@ -1,0 +1,97 @@
+package io.github.kinesisspark.write
+
+import java.time.Duration
+import java.util.concurrent.CompletableFuture
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
+import software.amazon.awssdk.core.SdkBytes
+import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+import software.amazon.awssdk.services.kinesis.model.{
+  PutRecordsRequest,
+  PutRecordsRequestEntry,
+  PutRecordsResponse,
+  PutRecordsResultEntry
+}
+
+import io.github.kinesisspark.aws.{DamagedAnswer, Fault, FaultClassifier, KinesisFault}
+import io.github.kinesisspark.config.StreamRef
+import io.github.kinesisspark.write.send.{CallAnswer, CallFailure, Entry, RecordAnswer}
+
+/** One call, and what its answer means.
+  *
+  * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_PutRecords.html PutRecords]]
+  */
+private[kinesisspark] object PutRecordsCall {
+
+  /** Goes out at once and never throws; what became of it is the future's value, which says of each record whether it was taken, or that the
+    * call as a whole failed.
+    *
+    * @param hasWorked whether a call of this client has succeeded, as seen when this one is answered: then what looks like a mistake, such as
+    *                  an unknown host, is none
+    */
+  def apply(
+      client: KinesisAsyncClient,
+      stream: StreamRef,
+      entries: Vector[Entry],
+      hasWorked: () => Boolean
+  ): CompletableFuture[CallAnswer] =
+    try
+      DamagedAnswer
+        .unlessRead(client.putRecords(request(stream, entries)))(resultsOf(_, entries.size))
+        .handle[CallAnswer] { (results, error) =>
+          if (error == null) CallAnswer.PerRecord(results) else failed(stream, error, hasWorked())
+        }
+    catch { case NonFatal(e) => CompletableFuture.completedFuture(failed(stream, e, hasWorked())) }
+
+  // 10 MiB take this long on 2 Mbit/s.
+  private val inTime = AwsRequestOverrideConfiguration.builder.apiCallTimeout(Duration.ofSeconds(60)).build
+
+  private def request(stream: StreamRef, entries: Vector[Entry]): PutRecordsRequest = {
+    val request = PutRecordsRequest.builder.records(entries.map(recordOf).asJava).overrideConfiguration(inTime)
+    stream match {
+      case StreamRef.ByName(name) => request.streamName(name).build
+      case StreamRef.ByArn(arn)   => request.streamARN(arn.text).build
+    }
+  }
+
+  private def recordOf(entry: Entry): PutRecordsRequestEntry = PutRecordsRequestEntry.builder
+    .partitionKey(entry.partitionKey)
+    .explicitHashKey(entry.explicitHashKey.fold[String](null)(_.toString))
+    // Nobody changes it: each row's data was copied out of the row.
+    .data(SdkBytes.fromByteArrayUnsafe(entry.data))
+    .build
+
+  /** @throws DamagedAnswer unless it tells of each record what became of it */
+  private def resultsOf(answer: PutRecordsResponse, records: Int): Vector[RecordAnswer] = {
+    val results = answer.records.asScala.iterator.map(resultOf).toVector
+    if (results.size != records) throw new DamagedAnswer(s"It tells of ${results.size} records, and $records were sent")
+    results
+  }
+
+  private def resultOf(result: PutRecordsResultEntry): RecordAnswer =
+    if (result.errorCode == null) RecordAnswer.Taken(DamagedAnswer.has(result.shardId, "ShardId"))
+    else RecordAnswer.Refused(result.errorCode, result.errorMessage)
+
+  private def failed(stream: StreamRef, error: Throwable, hasWorked: Boolean): CallAnswer = {
+    val fault = FaultClassifier.classify(error)
+    CallAnswer.Failed(meaning(fault, hasWorked), KinesisFault.exception("PutRecords", s"stream $stream", fault))
+  }
+
+  private def meaning(fault: Fault, hasWorked: Boolean): CallFailure = fault match {
+    case _: Fault.Throttled                 => CallFailure.Passing(throttled = true)
+    case _: Fault.ResourceInUse             => CallFailure.Passing(throttled = false)
+    case Fault.Transient(_, _, selfHealing) =>
+      if (selfHealing || hasWorked) CallFailure.Passing(throttled = false) else CallFailure.Doubtful
+    case _: Fault.InvalidArgument                                  => CallFailure.Invalid
+    case Fault.Fatal(kind, _) if kind.errorClass == RequestRefused => CallFailure.Invalid
+    case _: Fault.ExpiredIterator | _: Fault.ExpiredNextToken | _: Fault.NotFound | _: Fault.Cancelled |
+        _: Fault.Fatal =>
+      CallFailure.Hopeless
+  }
+
+  // What the service answers to a record that is too large.
+  private val RequestRefused = "KINESIS_REQUEST_REFUSED"
+}
