@@ -35,16 +35,18 @@ final case class Completeness(byShard: Map[ShardKey, Long] = Map.empty) {
 }
 
 object Completeness {
+  private val Soon = Duration.ofHours(1)
 
   /** Records that arrived within it and were not read yet, if there were any, are gone. */
   final case class Gap(from: Instant, until: Instant) {
 
-    /** Whether a shard's oldest record makes it likely that there were some: it came after the gap within as much time as the gap
-      * took. A shard that was idle for that long was as likely idle before.
+    /** Whether a shard's oldest record makes it likely that there were some: it came right after the gap, within as much time as the gap
+      * took, and an hour at most. A stream that was idle for that long was as likely idle before.
       *
       * @param oldest when the oldest record that is left arrived
       */
-    def isLikelyLoss(oldest: Instant): Boolean = oldest.isBefore(until.plus(Duration.between(from, until)))
+    def isLikelyLoss(oldest: Instant): Boolean =
+      oldest.isBefore(until.plus(Seq(Duration.between(from, until), Soon).min))
   }
 
   /** @param completeTo of the last batch, in ms since 1970

@@ -59,10 +59,16 @@ class CompletenessSpec extends AnyFunSpec with Matchers {
         Some(Completeness.Gap(Instant.ofEpochMilli(1000L), Instant.ofEpochMilli(1001L)))
     }
 
-    it("is likely to have cost records where the stream was in use for as long after the gap as the gap took") {
-      val gap = Completeness.Gap(Instant.ofEpochMilli(1000L), Instant.ofEpochMilli(4000L))
-      gap.isLikelyLoss(oldest = Instant.ofEpochMilli(6999L)) shouldBe true
-      gap.isLikelyLoss(oldest = Instant.ofEpochMilli(7000L)) shouldBe false
+    it(
+      "is likely to have cost records where one came right after the gap: within as much time as it took, and an hour at most"
+    ) {
+      def isLikely(gap: FiniteDuration, oldest: FiniteDuration) = Completeness
+        .Gap(Instant.EPOCH, Instant.ofEpochMilli(gap.toMillis))
+        .isLikelyLoss(Instant.ofEpochMilli((gap + oldest).toMillis))
+      isLikely(gap = 3.seconds, oldest = 2999.millis) shouldBe true
+      isLikely(gap = 3.seconds, oldest = 3.seconds) shouldBe false
+      isLikely(gap = 39.hours, oldest = 59.minutes) shouldBe true
+      isLikely(gap = 39.hours, oldest = 1.hour) shouldBe false
     }
 
     it("makes a time old when half of it is gone") {
