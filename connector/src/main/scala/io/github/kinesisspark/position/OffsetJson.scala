@@ -10,6 +10,13 @@ import scala.util.control.NonFatal
   *    "shardId-000000000001":{"from":"TRIM_HORIZON","to":"4959..."}}}}}   first named here, began at "from"
   * }}}
   *
+  * Where several shards that are first named begin at the same position, it is said once, which keeps the first offset of ten
+  * thousand shards small:
+  *
+  * {{{
+  * {... "from":"TRIM_HORIZON","shards":{"shardId-000000000001":["4959..."],"shardId-000000000002":["4960..."]}}
+  * }}}
+  *
   * A later version is refused, never guessed at: reading it wrongly would lose or repeat records.
   */
 object OffsetJson {
@@ -17,10 +24,12 @@ object OffsetJson {
 
   def write(offset: KinesisOffset): String = {
     val streams = offset.streams.toSeq.sortBy(_._1.text).map { case (arn, stream) =>
-      val shards   = stream.shards.toSeq.map { case (id, progress) => id -> writeProgress(progress) }
+      val common   = commonEntry(stream)
+      val shards   = stream.shards.toSeq.map { case (id, progress) => id -> writeProgress(progress, common) }
       val complete = stream.completeTo.map(to => "completeTo" -> ujson.Num(to.toDouble))
+      val from     = common.map(at => "from" -> ujson.Str(ShardPosition.encode(at)))
       arn.text -> ujson.Obj.from(
-        Seq("created" -> ujson.Num(stream.createdMillis.toDouble)) ++ complete ++ Seq(
+        Seq("created" -> ujson.Num(stream.createdMillis.toDouble)) ++ complete ++ from ++ Seq(
           "shards" -> ujson.Obj.from(shards)
         )
       )
@@ -44,15 +53,26 @@ object OffsetJson {
     }
   }
 
-  private def writeProgress(progress: ShardProgress): ujson.Value = {
+  /** Where several shards of the stream begin, if any do. */
+  private def commonEntry(stream: StreamOffset): Option[ShardPosition] = {
+    val entries = stream.shards.valuesIterator.flatMap(_.entered).toVector
+    entries.headOption.filter(first => entries.count(_ == first) > 1)
+  }
+
+  private def writeProgress(progress: ShardProgress, common: Option[ShardPosition]): ujson.Value = {
     val to = ShardPosition.encode(progress.position)
-    progress.entered.fold[ujson.Value](to)(from => ujson.Obj("from" -> ShardPosition.encode(from), "to" -> to))
+    progress.entered match {
+      case None                                => to
+      case Some(from) if common.contains(from) => ujson.Arr(to)
+      case Some(from)                          => ujson.Obj("from" -> ShardPosition.encode(from), "to" -> to)
+    }
   }
 
   private def readStreams(root: collection.Map[String, ujson.Value]): KinesisOffset =
     try
       KinesisOffset(root("streams").obj.map { case (arn, stream) =>
-        val shards = stream("shards").obj.map { case (id, progress) => id -> readProgress(id, progress) }
+        val common = stream.obj.get("from").map(from => position("from", from.str))
+        val shards = stream("shards").obj.map { case (id, progress) => id -> readProgress(id, progress, common) }
         StreamArn(arn) -> StreamOffset(stream("created").num.toLong, shards)
           .copy(completeTo = stream.obj.get("completeTo").map(_.num.toLong))
       }.toMap)
@@ -65,10 +85,13 @@ object OffsetJson {
         )
     }
 
-  private def readProgress(id: String, value: ujson.Value): ShardProgress = value match {
-    case ujson.Str(to) => ShardProgress(position(id, to))
-    case entering      => ShardProgress(position(id, entering("to").str), Some(position(id, entering("from").str)))
+  private def readProgress(id: String, value: ujson.Value, common: Option[ShardPosition]): ShardProgress = value match {
+    case ujson.Str(to)                    => ShardProgress(position(id, to))
+    case ujson.Arr(collection.Seq(begun)) => ShardProgress(position(id, begun.str), Some(common.getOrElse(missing(id))))
+    case entering => ShardProgress(position(id, entering("to").str), Some(position(id, entering("from").str)))
   }
+
+  private def missing(id: String) = throw new IllegalArgumentException(s"$id: where it began ('from') is missing")
 
   private def position(id: String, text: String): ShardPosition =
     ShardPosition.decode(text).fold(why => throw new IllegalArgumentException(s"$id: $why"), identity)

@@ -34,9 +34,26 @@ class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
         """"shardId-000000000002":"SHARD_END","shardId-000000000003":"AT_TIMESTAMP:1700000000000"}}}}"""
     }
 
-    it("stays under 1 MB for 10,000 shards") {
-      val shards = (0 until 10000).map(n => shardId(n) -> ShardProgress(AfterSequenceNumber(number(n.toLong))))
-      OffsetJson.write(KinesisOffset(Map(stream -> StreamOffset(1700000000123L, shards)))).length should be < 1000000
+    it("says once where several shards begin, however many others begin elsewhere") {
+      def begun(n: Int, at: ShardPosition) =
+        shardId(n) -> ShardProgress(AfterSequenceNumber(SequenceNumber(s"496$n")), entered = Some(at))
+      val shards = Seq(begun(0, TrimHorizon), begun(1, AtTimestamp(7)), begun(2, TrimHorizon))
+      val offset = KinesisOffset(Map(stream -> StreamOffset(1700000000123L, shards)))
+      val text   =
+        """{"version":1,"streams":{"arn:aws:kinesis:us-east-1:000000000000:stream/events":{"created":1700000000123,"from":"TRIM_HORIZON","shards":{""" +
+          """"shardId-000000000000":["4960"],"shardId-000000000001":{"from":"AT_TIMESTAMP:7","to":"4961"},"shardId-000000000002":["4962"]}}}}"""
+      OffsetJson.write(offset) shouldBe text
+      OffsetJson.read(text) shouldBe offset
+      an[OffsetException] should be thrownBy OffsetJson.read(text.replace(""""from":"TRIM_HORIZON",""", ""))
+    }
+
+    it("stays under 1 MB for 10,000 shards, in the first batch and in later ones") {
+      for (entered <- Seq(None, Some(TrimHorizon), Some(AtTimestamp(1700000000123L)))) {
+        val shards = (0 until 10000).map { n =>
+          shardId(n) -> ShardProgress(AfterSequenceNumber(number(n.toLong)), entered)
+        }
+        OffsetJson.write(KinesisOffset(Map(stream -> StreamOffset(1700000000123L, shards)))).length should be < 1000000
+      }
     }
 
     it("is refused when a later release wrote it") {
