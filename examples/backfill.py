@@ -3,8 +3,10 @@
     python examples/backfill.py                                      # on a local Kinesis server; more orders come
     python examples/backfill.py --stream orders --region eu-west-1   # on AWS
 
-The point is kept in a file, so that a program which is started again after a failure hands over where it was to. Once
-the query has a checkpoint, that counts. docs/batch.md tells more.
+The point is kept in a file, so that a program which is started again after a failure hands over where it was to; and so
+is that the batch is done, which is not read again then. A batch that fails on its way is read anew as a whole: it
+belongs where writing it twice leaves it there once, such as a table that is overwritten. Once the query has a
+checkpoint, that counts. docs/batch.md tells more.
 """
 
 from __future__ import annotations
@@ -14,17 +16,30 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from orders import come, show, source
-from pyspark.sql import SparkSession
+from orders import come, source
+from pyspark.sql import DataFrame, SparkSession
 
 from kinesis_spark import KinesisOptions, Positions, positions, read_batch, read_stream, session
+
+
+def keep(file: Path, text: str) -> None:
+    """Write a file that is there as a whole or not at all."""
+    written = file.with_suffix(".new")
+    written.write_text(text)
+    written.replace(file)
 
 
 def handover(spark: SparkSession, options: KinesisOptions, kept: Path) -> Positions:
     """Where the batch ends and the query begins: what is in the stream when this is called first."""
     if not kept.exists():
-        kept.write_text(str(positions.latest(spark, options)))
+        keep(kept, str(positions.latest(spark, options)))
     return Positions(kept.read_text())
+
+
+def show_all(batch: DataFrame, number: int) -> None:
+    """Print each record, however many there are."""
+    for row in batch.selectExpr("shardId", "partitionKey", "CAST(data AS STRING) AS text").toLocalIterator():
+        print(f"batch {number}: {row['shardId']} {row['partitionKey']} {row['text']}")
 
 
 def backfill(
@@ -33,13 +48,17 @@ def backfill(
     """Print what is in the stream up to the point, and then what comes after it; end with what is there."""
     point = handover(spark, options, state / "handover.json")
     meanwhile()
-    batch = read_batch(spark, replace(options, ending_position=point))
-    # A DataFrame of a batch has the same rows in every action.
-    print(f"backfill of {batch.count()} records")
-    show(batch, -1)
+    done = state / "done.txt"
+    if not done.exists():
+        batch = read_batch(spark, replace(options, ending_position=point))
+        # A DataFrame of a batch has the same rows in every action.
+        records = batch.count()
+        print(f"backfill of {records} records")
+        show_all(batch, -1)
+        keep(done, f"{records} records\n")
     query = (
         read_stream(spark, replace(options, starting_position=point))
-        .writeStream.foreachBatch(show)
+        .writeStream.foreachBatch(show_all)
         .option("checkpointLocation", str(state / "checkpoint"))
         .trigger(availableNow=True)
         .start()

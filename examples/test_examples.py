@@ -15,9 +15,11 @@ from orders import ORDERS as LOCAL_ORDERS
 from orders import come, source
 
 from kinesis_spark import LocalKinesis, StartingPosition, session
+from kinesis_spark.local import Record
 
 EXAMPLES = Path(__file__).resolve().parent
 ORDERS = list(range(1, 21))
+MORE_ORDERS = [Record(f"customer-{n % 7}", json.dumps({"order": n}).encode()) for n in range(31, 131)]
 
 
 def run(program: str) -> str:
@@ -85,25 +87,32 @@ def test_the_backfill_and_the_stream_after_it_print_each_order_once_and_share_no
     assert sorted(map(int, streamed)) == list(range(21, 31))
 
 
-def test_a_backfill_that_is_started_again_hands_over_at_the_same_point(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_backfill_that_is_started_again_hands_over_at_the_same_point_and_is_not_repeated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spark = session.builder("backfill", "local[2]").config("spark.ui.enabled", "false").getOrCreate()
     with LocalKinesis({"orders": 2}) as kinesis:
         options = kinesis.options("orders")
-        kinesis.put_records("orders", LOCAL_ORDERS)
+        kinesis.put_records("orders", LOCAL_ORDERS + MORE_ORDERS)
 
-        def fail() -> None:
+        def fail_before_the_batch() -> None:
             come(options)
-            raise RuntimeError("as planned")
+            raise RuntimeError("before the batch")
 
-        with pytest.raises(RuntimeError, match="as planned"):
-            backfill(spark, options, tmp_path, meanwhile=fail)
+        def fail_after_the_batch(*_: object) -> None:
+            raise RuntimeError("after the batch")
+
+        with pytest.raises(RuntimeError, match="before the batch"):
+            backfill(spark, options, tmp_path, meanwhile=fail_before_the_batch)
+        with monkeypatch.context() as failing:
+            failing.setattr("backfill.read_stream", fail_after_the_batch)
+            with pytest.raises(RuntimeError, match="after the batch"):
+                backfill(spark, options, tmp_path)
         backfill(spark, options, tmp_path)
     printed = capsys.readouterr().out
-    assert printed.startswith("backfill of 20 records\n")
+    assert printed.startswith("backfill of 120 records\n")
     found = sorted(int(number) for number in re.findall(r"\{\"order\": (\d+)\}$", printed, re.M))
-    assert found == list(range(1, 31))
+    assert found == list(range(1, 131))
     spark.stop()
 
 

@@ -88,12 +88,13 @@ def after_batch(spark: SparkSession, checkpoint: str, batch: int | None = None) 
     Args:
         spark: as for `latest`.
         checkpoint: the query's `checkpointLocation`, on any file system that Spark reads.
-        batch: its number; None for the last one that was planned, which may not have been run to its end.
+        batch: its number; None for the last one that is committed. One that is planned and not committed may not have
+            come to the query's sink, so it has to be named.
 
     Raises:
         InvalidOptionError: for a number below 0.
         JarMissingError: as `latest`.
-        PositionError: if the checkpoint has no such batch, or no Kinesis source, or several.
+        PositionError: if the checkpoint has no such batch, or none that is committed, or no Kinesis source, or several.
     """
     require_count("batch", batch, least=0)
     return _found(_front(spark).afterBatch, _session(spark), checkpoint, -1 if batch is None else batch)

@@ -105,6 +105,32 @@ def test_what_any_batch_read_is_read_again_from_its_checkpoint_or_its_progress(
     assert positions.after_batch(spark, str(tmp_path)) == positions.after_batch(spark, str(tmp_path), max(seen))
 
 
+def erase_commits(checkpoint: Path, first: int) -> None:
+    """As after a crash between that batch and its commit; a commit's checksum stands beside it, as `.<batch>.crc`."""
+    for file in (checkpoint / "commits").iterdir():
+        number = file.name.strip(".").split(".")[0]
+        if number.isdigit() and int(number) >= first:
+            file.unlink()
+
+
+def test_a_batch_that_is_not_committed_is_taken_only_if_it_is_named(
+    spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions, tmp_path: Path
+) -> None:
+    put(kinesis, 0, 250)
+    seen: dict[int, Counter[str]] = {}
+    run(read_stream(spark, replace(options, max_records_per_trigger=100)), tmp_path, seen)
+    last = max(seen)
+    ends = {number: positions.after_batch(spark, str(tmp_path), number) for number in (last - 1, last)}
+    assert positions.after_batch(spark, str(tmp_path)) == ends[last] != ends[last - 1]
+    erase_commits(tmp_path, last)
+    assert positions.after_batch(spark, str(tmp_path)) == ends[last - 1]
+    assert positions.after_batch(spark, str(tmp_path), last) == ends[last]
+    erase_commits(tmp_path, 0)
+    with pytest.raises(PositionError, match=f"no committed batch yet; planned are 0 to {last}") as refused:
+        positions.after_batch(spark, str(tmp_path))
+    assert refused.value.error_class == "KINESIS_OFFSET_REFUSED"
+
+
 def test_positions_at_a_time_part_a_stream(spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions) -> None:
     put(kinesis, 0, 100)
     times = [row[0] for row in read_batch(spark, options).select("approximateArrivalTimestamp").collect()]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from patience import PATIENCE_S
 from pyspark.sql import Row, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from kinesis_spark import (
     KinesisOptions,
@@ -31,7 +32,7 @@ def shard_id(number: int) -> str:
 @pytest.fixture(scope="module")
 def server() -> Iterator[LocalKinesis]:
     """`orders` has one shard, which is split, and one half of it is split again; the first half is merged back."""
-    with LocalKinesis({"orders": 1, "quiet": 2}) as server:
+    with LocalKinesis({"orders": 1, "quiet": 2, "busy": 2}) as server:
 
         def call(action: str, **arguments: str) -> None:
             server.client.call(action, StreamName="orders", **arguments)
@@ -74,17 +75,22 @@ def test_several_streams_in_their_order(spark: SparkSession, options: KinesisOpt
     assert [row.streamName for row in both] == ["quiet"] * 2 + ["orders"] * 6
 
 
-def test_a_query_s_position_and_lag(spark: SparkSession, server: LocalKinesis, tmp_path: Path) -> None:
-    options = replace(server.options("quiet"), starting_position=StartingPosition.trim_horizon())
-    server.put_records("quiet", [Record("key", b"first")])
+def run(spark: SparkSession, options: KinesisOptions, checkpoint: Path) -> StreamingQuery:
     query = (
         read_stream(spark, options)
         .writeStream.format("noop")
-        .option("checkpointLocation", str(tmp_path))
+        .option("checkpointLocation", str(checkpoint))
         .trigger(availableNow=True)
         .start()
     )
     assert query.awaitTermination(PATIENCE_S)
+    return query
+
+
+def test_a_query_s_position_and_lag(spark: SparkSession, server: LocalKinesis, tmp_path: Path) -> None:
+    options = replace(server.options("quiet"), starting_position=StartingPosition.trim_horizon())
+    server.put_records("quiet", [Record("key", b"first")])
+    query = run(spark, options, tmp_path)
     caught_up = shards(spark, options, query).collect()
     assert sorted(row.millisBehindLatest for row in caught_up) == [0, 0]
     assert sorted(row.position.isdigit() for row in caught_up) == [False, True]
@@ -93,6 +99,20 @@ def test_a_query_s_position_and_lag(spark: SparkSession, server: LocalKinesis, t
     assert shards(spark, options, end).collect() == caught_up
     assert shards(spark, options, tmp_path).collect() == caught_up
     assert shards(spark, options, tmp_path.as_uri()).collect() == caught_up
+
+
+def test_a_shard_with_new_records_is_behind_and_one_that_is_caught_up_is_not(
+    spark: SparkSession, server: LocalKinesis, tmp_path: Path
+) -> None:
+    options = replace(server.options("busy"), starting_position=StartingPosition.trim_horizon())
+    read = server.put_records("busy", [Record(f"key-{n}", b"read") for n in range(20)])
+    assert {receipt.shard_id for receipt in read} == {shard_id(0), shard_id(1)}
+    query = run(spark, options, tmp_path)
+    assert [row.millisBehindLatest for row in shards(spark, options, query).collect()] == [0, 0]
+    # The look at a shard takes one record along, and tells how far what follows it is behind.
+    new = server.put_records("busy", [Record("key-0", b"new")] * 3)
+    behind = {row.shardId: row.millisBehindLatest > 0 for row in shards(spark, options, query).collect()}
+    assert behind == {shard: shard == new[0].shard_id for shard in (shard_id(0), shard_id(1))}
 
 
 def test_what_can_t_be_told(spark: SparkSession, options: KinesisOptions, tmp_path: Path) -> None:

@@ -28,7 +28,8 @@ object StreamPositions {
   def at(options: Map[String, String], time: Instant): KinesisOffset =
     exact(options, StartingPosition.AtTimestamp(time))
 
-  /** Where a batch of a query ended; the last one that was planned, if none is named.
+  /** Where a batch of a query ended; the last one that is committed, if none is named: one that was only planned may not have come to
+    * the sink.
     *
     * @param checkpoint the query's `checkpointLocation`, on any file system that Spark can read
     * @throws OffsetException where the checkpoint has no such batch, or none of this connector, or several sources of it

@@ -18,7 +18,7 @@ object StreamPositionsJson {
   def at(options: util.Map[String, String], epochMillis: Long): String =
     json(StreamPositions.at(options.asScala.toMap, Instant.ofEpochMilli(epochMillis)))
 
-  /** @param batch below 0 for the last one */
+  /** @param batch below 0 for the last one that is committed */
   def afterBatch(spark: SparkSession, checkpoint: String, batch: Long): String =
     json(StreamPositions.afterBatch(spark, checkpoint, Option.when(batch >= 0)(batch)))
 

@@ -3,6 +3,7 @@ package io.github.kinesisspark
 import io.github.kinesisspark.aws._
 import io.github.kinesisspark.config.{SourceOptions, StreamOptions}
 import io.github.kinesisspark.position.{KinesisOffset, Shard, ShardKey, ShardPosition, StreamArn}
+import io.github.kinesisspark.read.SideBySide
 
 /** A shard as it is now, and where a query is in it.
   *
@@ -23,7 +24,7 @@ final case class ShardView(
 /** The shards of streams as they are now: who descends from whom, since when, and how far a query has come.
   *
   * Calls, for each stream: one DescribeStreamSummary, one ListShards and 17 more for each reshard within a day's retention;
-  * with an offset one GetShardIterator and one GetRecords for each shard that the query is in.
+  * with an offset one GetShardIterator and one GetRecords for each shard that the query is in, of several shards at a time.
   */
 object StreamShards {
 
@@ -49,7 +50,7 @@ object StreamShards {
       val times     = ShardTimes
         .find(begin, now, open)(t => directory.listShards(described.arn, ShardFilter.OpenAt(t)).shards.map(_.id).toSet)
         .withShortLived(listing.shards, begin)
-      listing.shards.sortBy(_.id).map { shard =>
+      SideBySide.map(listing.shards.sortBy(_.id)) { shard =>
         val key      = ShardKey(described.arn, shard.id)
         val position = offset.progress(key).map(_.position)
         ShardView(

@@ -21,17 +21,21 @@ final class CheckpointOffsets private (checkpoint: String, files: FileSystem) {
       s"$checkpoint is no checkpoint: it has no directory 'offsets'. Name the query's checkpointLocation."
     )
 
-  /** Where a batch ended; the last one that was planned, if none is named.
+  /** Where a batch ended; the last one that is committed, if none is named. One that was only planned may not have come to the sink.
     *
     * @throws OffsetException where there is no such batch, or none of this connector, or several sources of it
     */
   def of(batch: Option[Long]): KinesisOffset = {
     val known = batches(planned)
-    val id    = batch.orElse(known.lastOption).getOrElse(refuse("has no batch yet"))
-    if (!known.contains(id))
-      refuse(
-        s"has no batch $id in its offset log; it has ${known.headOption.fold("none")(first => s"$first to ${known.last}")}"
+    def span  = known.headOption.fold("none")(first => s"$first to ${known.last}")
+    val id    = batch
+      .orElse(batches(committed).lastOption)
+      .getOrElse(
+        refuse(
+          s"has no committed batch yet; planned are $span. Name one of these if it doesn't matter that the sink may not have got it"
+        )
       )
+    if (!known.contains(id)) refuse(s"has no batch $id in its offset log; it has $span")
     sources(id) match {
       case Vector(ours) => ours
       case several      =>

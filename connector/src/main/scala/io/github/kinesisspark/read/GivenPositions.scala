@@ -17,6 +17,8 @@ import io.github.kinesisspark.read.shard.DataLoss
   * @param lineage as listed now
   */
 final class GivenPositions(option: String, stream: ListedStream, lineage: Lineage, failOnDataLoss: Boolean) {
+  import GivenPositions._
+
   private val log = LoggerFactory.getLogger(classOf[GivenPositions])
 
   /** Where to begin. A shard that is gone counts as read, if that is allowed: its children are next.
@@ -57,20 +59,64 @@ final class GivenPositions(option: String, stream: ListedStream, lineage: Lineag
     asked.shards.toVector.sortBy(_._1)
   }
 
-  /** Kinesis takes a number that is past retention for the oldest record. A number that is no record's, as fan-out has them on
-    * shards without records, is believed as long as nothing older than it was removed.
+  /** The pieces of a read that ends at these positions, each up to an end that a reader knows when it is there: a number that is
+    * given by hand must be a record's.
+    *
+    * Refused is what certainly is none's: the service doesn't take it for a number of the shard, or the shard holds older records,
+    * and so would hold this one. A number that is older than all that is left may be past retention, which reading finds out. An
+    * offset is believed: all it has of what a query has read are records' numbers, but a query that was begun at another number,
+    * such as a continuation of fan-out, is there until a record comes. An end like that is before the next record.
+    *
+    * @param now by the service's clock, in ms
+    * @throws OffsetException where they are no records' numbers
+    */
+  def upTo(
+      asked: StartingPosition.Shards,
+      pieces: Vector[HistoryPart.Piece],
+      ends: ShardEnds,
+      now: Long
+  ): Vector[HistoryPart.Piece] = {
+    val isOffset       = asked.createdMillis.nonEmpty
+    val (wrong, right) = SideBySide
+      .map(pieces) { piece =>
+        val shard = ShardKey(stream.arn, piece.shardId)
+        numberOf(piece.end).filter(isNoRecord(ends, shard, _)) match {
+          case None                     => Right(piece)
+          case Some(number) if isOffset => Right(piece.copy(end = before(ends, shard, piece.start, number, now)))
+          case Some(number)             => Left(s"${piece.shardId} at $number")
+        }
+      }
+      .partitionMap(identity)
+    if (wrong.nonEmpty)
+      refuse(
+        s"names numbers that are no records' in their shards of ${stream.arn}: ${wrong.mkString(", ")}. Give the sequence numbers " +
+          "of records, each for the shard that has it"
+      )
+    right
+  }
+
+  /** The end of a shard's records that come before a number that is none's. */
+  private def before(ends: ShardEnds, shard: ShardKey, from: ShardPosition, number: SequenceNumber, now: Long) = {
+    // In this order: what comes in after the first look comes after the number as well, and is found by the second.
+    val tip = ends.tip(shard, from, now).end
+    ends.first(shard, AtSequenceNumber(number)).fold(tip)(next => AtSequenceNumber(next.number))
+  }
+
+  private def isNoRecord(ends: ShardEnds, shard: ShardKey, number: SequenceNumber) =
+    try !isRecord(ends, shard, number) && ends.first(shard, TrimHorizon).exists(_.number < number)
+    catch { case e: KinesisException if e.errorClass == InvalidArgument => true }
+
+  private def isRecord(ends: ShardEnds, shard: ShardKey, number: SequenceNumber) =
+    ends.first(shard, AtSequenceNumber(number)).exists(_.number == number)
+
+  /** Kinesis takes a number that is past retention for the oldest record. A number that is no record's, as a continuation of fan-out
+    * is none's, is believed as long as nothing older than it was removed.
     */
   private def checkKept(positions: Vector[(String, ShardPosition)]): Unit =
     PeekingClients.using(Map(stream.arn -> stream.access)) { ends =>
       val lost = SideBySide
         .map(positions) { case (id, position) =>
-          val number = position match {
-            case AfterSequenceNumber(n) => Some(n)
-            case AtSequenceNumber(n)    => Some(n)
-            case Within(n, _)           => Some(n)
-            case _                      => None
-          }
-          number.filterNot(isKept(ends, ShardKey(stream.arn, id), _)).map(n => s"$id at $n")
+          numberOf(position).filterNot(isKept(ends, ShardKey(stream.arn, id), _)).map(n => s"$id at $n")
         }
         .flatten
       if (lost.nonEmpty)
@@ -80,8 +126,7 @@ final class GivenPositions(option: String, stream: ListedStream, lineage: Lineag
     }
 
   private def isKept(ends: ShardEnds, shard: ShardKey, number: SequenceNumber) =
-    ends.first(shard, AtSequenceNumber(number)).exists(_.number == number) ||
-      ends.first(shard, TrimHorizon).forall(_.number <= number)
+    isRecord(ends, shard, number) || ends.first(shard, TrimHorizon).forall(_.number <= number)
 
   private def loseOrWarn(what: String): Unit =
     if (failOnDataLoss)
@@ -92,4 +137,17 @@ final class GivenPositions(option: String, stream: ListedStream, lineage: Lineag
     else log.warn("'{}' {}; going on with what is left, as failOnDataLoss is false", option, what: Any)
 
   private def refuse(what: String) = throw new OffsetException(s"'$option' $what.")
+}
+
+object GivenPositions {
+
+  /** The error class of a number that another shard has given out, or none at all. */
+  private val InvalidArgument = "KINESIS_INVALID_ARGUMENT"
+
+  private def numberOf(position: ShardPosition): Option[SequenceNumber] = position match {
+    case AfterSequenceNumber(n)                  => Some(n)
+    case AtSequenceNumber(n)                     => Some(n)
+    case Within(n, _)                            => Some(n)
+    case TrimHorizon | AtTimestamp(_) | ShardEnd => None
+  }
 }

@@ -10,14 +10,16 @@ import io.github.kinesisspark.StreamPositions
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.OptionException
 import io.github.kinesisspark.it.TestStream
-import io.github.kinesisspark.position.{OffsetException, OffsetJson}
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
+import io.github.kinesisspark.testkit.model.{SequenceNumber => MadeNumber}
 
 /** Batch reads over days: what they skip, what they know before they read, and what they refuse. */
 class BatchLimitsSpec extends TestkitSuite {
   private def time(): Instant = Instant.ofEpochMilli(serverClock.millis)
 
-  private def pass(hours: Int): Instant = {
-    serverClock.advance(Duration.ofHours(hours.toLong))
+  private def pass(hours: Double): Instant = {
+    serverClock.advance(Duration.ofMinutes((hours * 60).toLong))
     time()
   }
 
@@ -25,6 +27,16 @@ class BatchLimitsSpec extends TestkitSuite {
   private def once = Trigger.Once()
 
   private def now(stream: TestStream): String = OffsetJson.write(StreamPositions.latest(options(stream)))
+
+  /** Positions of shards as people write them. */
+  private def positions(stream: TestStream, each: (String, String)*): String =
+    each.map { case (shard, at) => s""" "$shard": "$at" """ }.mkString(s"""{"${stream.name}": {""", ",", "}}")
+
+  /** A number that the server has given to no record, so much after one that it has. */
+  private def after(number: String, more: Long): String = {
+    val made = MadeNumber.parse(number).getOrElse(fail(s"$number is not the server's"))
+    made.copy(ordinal = made.ordinal + more).toString
+  }
 
   /** Records that tasks and planning got from the server. */
   private def read(stream: TestStream)(body: => Any): Int = {
@@ -126,6 +138,22 @@ class BatchLimitsSpec extends TestkitSuite {
       )
     }
 
+    it("a time of one shard is data loss, unless nothing is to be read there") {
+      val stream             = newStream(shards = 2)
+      val Seq(first, second) = stream.openShards().map(_.shardId): @unchecked
+      put(stream, "a", 20)
+      val old = time()
+      pass(hours = 30)
+      put(stream, "b", 20)
+      val past = positions(stream, first -> s"AT_TIMESTAMP:$old", second -> "TRIM_HORIZON")
+      for (option <- Seq("startingPosition", "endingPosition"))
+        refusal(backfill(stream, option -> past)).getMessage should (startWith("[KINESIS_DATA_LOSS]") and include(
+          s"'$option' ($first at $old) is past the retention"
+        ))
+      texts(backfill(stream, "startingPosition" -> past, "failOnDataLoss" -> "false")) should have size 20
+      backfill(stream, "startingPosition" -> past, "endingPosition" -> past).count() shouldBe 0
+    }
+
     it("a record's number is data loss, for batches and for queries that begin there") {
       val stream = newStream(shards = 1)
       put(stream, "a", 10)
@@ -192,7 +220,7 @@ class BatchLimitsSpec extends TestkitSuite {
         put(stream, "lost", 20)
         pass(hours = 7)
         put(stream, "left", 20)
-        pass(hours = 23)
+        pass(hours = 23.5)
         failureOf(run(stream, at, log)).getMessage should include("KINESIS_DATA_LOSS")
         log.texts should have size 20
       }
@@ -234,11 +262,74 @@ class BatchLimitsSpec extends TestkitSuite {
       ) and include(shards.head))
     }
 
+    it("an end at a time before a start that is exact, and not where nothing came since") {
+      val stream    = newStream(shards = 2)
+      val Seq(a, b) = stream.openShards(): @unchecked
+      put(stream, "old", 50)
+      val noon  = pass(hours = 1)
+      val old   = now(stream)
+      val until = "endingPosition" -> s"AT_TIMESTAMP:$noon"
+      pass(hours = 1)
+      backfill(stream, "startingPosition" -> now(stream), until).count() shouldBe 0
+      stream.putAt(TestStream.startingHash(a), "new")
+      val refused = "[KINESIS_OFFSET_REFUSED] 'endingPosition' comes before 'startingPosition'"
+      refusal(backfill(stream, "startingPosition" -> now(stream), until)).getMessage should (
+        startWith(refused) and include(a.shardId) and not include b.shardId
+      )
+      stream.putAt(TestStream.startingHash(b), "new")
+      refusal(backfill(stream, "startingPosition" -> now(stream), until)).getMessage should (
+        startWith(refused) and include(a.shardId) and include(b.shardId)
+      )
+      // A start that is found out itself may come after the end.
+      backfill(stream, "startingPosition" -> s"AT_TIMESTAMP:$noon", "endingPosition" -> old).count() shouldBe 0
+    }
+
+    it("an end at a number that is no record's, which is believed in an offset alone") {
+      val stream        = newStream(shards = 2)
+      val Seq(one, two) = stream.openShards(): @unchecked
+      val here          = (1 to 30).map(i => stream.putAt(TestStream.startingHash(one), s"r$i").sequenceNumber)
+      val there         = stream.putAt(TestStream.startingHash(two), "r").sequenceNumber
+      val offset        = StreamPositions.latest(options(stream))
+
+      def byHand(number: String)     = positions(stream, one.shardId -> number, two.shardId -> there)
+      def inAnOffset(number: String) = OffsetJson.write(KinesisOffset(offset.streams.map { case (arn, at) =>
+        val moved = ShardProgress(AfterSequenceNumber(SequenceNumber(number)))
+        arn -> at.copy(shards = at.shards.updated(one.shardId, moved))
+      }))
+      def count(end: String) = backfill(stream, "endingPosition" -> end).count()
+
+      count(byHand(here(2))) shouldBe 4
+      count(byHand(s"AT_SEQUENCE_NUMBER:${here(2)}")) shouldBe 3
+      // The server's numbers have gaps.
+      val (gap, next) = here.indices
+        .map(i => i -> after(here(i), 1))
+        .find { case (_, number) => !here.contains(number) }
+        .getOrElse(fail("no gap between 30 numbers"))
+      val beyond = after(here.last, 100)
+      for (number <- Seq(next, beyond, there); position <- Seq(number, s"AT_SEQUENCE_NUMBER:$number"))
+        refusal(backfill(stream, "endingPosition" -> byHand(position))).getMessage should (
+          startWith("[KINESIS_OFFSET_REFUSED] 'endingPosition'") and include(s"${one.shardId} at $number")
+        )
+      count(inAnOffset(next)) shouldBe gap + 2
+      count(inAnOffset(beyond)) shouldBe 31
+    }
+
     it("a start at LATEST, or in the future") {
       refusal(backfill(stream, "startingPosition" -> "LATEST")).getMessage should include("nothing to read")
       refusal(
         backfill(stream, "startingPosition" -> s"AT_TIMESTAMP:${time().plusSeconds(3600)}")
       ).getMessage should include("still to come")
+    }
+
+    it("a start of one shard that is still to come; as an end that is its newest record") {
+      val toCome = s"AT_TIMESTAMP:${time().plusSeconds(3600)}"
+      val start  = positions(stream, shards.head -> toCome, shards(1) -> "TRIM_HORIZON")
+      refusal(backfill(stream, "startingPosition" -> start)).getMessage should (
+        startWith("[KINESIS_INVALID_OPTION]") and include(s"(${shards.head} at ") and include("still to come")
+      )
+      val end = positions(stream, shards.map(_ -> toCome): _*)
+      put(stream, "c", 10)
+      backfill(stream, "endingPosition" -> end).count() shouldBe backfill(stream).count()
     }
 
     it("unknown shards, and positions that leave shards out") {
@@ -288,6 +379,23 @@ class BatchLimitsSpec extends TestkitSuite {
       intercept[OffsetException](StreamPositions.afterBatch(spark, at.toString, Some(77))).getMessage should include(
         "no batch 77"
       )
+    }
+
+    it("the end of a checkpoint without a committed batch, unless one is named") {
+      val stream = newStream(shards = 1)
+      val at     = checkpoint()
+      val log    = new BatchLog
+      put(stream, "x", 5)
+      running(load(stream), at)(log.add) { _ =>
+        eventually(log.rows should have size 5)
+        awaitCommit(at, log)
+      }
+      StreamPositions.afterBatch(spark, at.toString).streams should have size 1
+      eraseCommit(at, 0)
+      intercept[OffsetException](StreamPositions.afterBatch(spark, at.toString)).getMessage should include(
+        "has no committed batch yet; planned are 0 to"
+      )
+      StreamPositions.afterBatch(spark, at.toString, Some(0)).streams should have size 1
     }
   }
 
