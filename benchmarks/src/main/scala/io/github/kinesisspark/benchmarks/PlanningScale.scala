@@ -3,16 +3,20 @@ package io.github.kinesisspark.benchmarks
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
 import java.nio.charset.StandardCharsets.UTF_8
 
+import scala.concurrent.duration._
+
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
+import io.github.kinesisspark.read.{Prober, Publishing, ReaderFleet, SourceMetrics}
 import io.github.kinesisspark.read.plan._
-import io.github.kinesisspark.read.shard.ShardTip
+import io.github.kinesisspark.read.shard._
 
-/** The driver's own work for one batch, against the number of shards: everything between two probes, and no calls. Reading
-  * an offset from JSON is no part of it: the source remembers those it made.
+/** The driver's own work for one batch, against the number of shards: everything that it does itself, and no calls. Executors
+  * answer at once, and what that takes doesn't count. Reading an offset from JSON is no part of it: the source remembers those it made.
   *
   * A stream of that many shards, each with a hundred records read beyond its position; eight executors; a limit that lets
-  * half of it in, which is the costly case. Prints a JSON line for each size, with the median of the rounds.
+  * half of it in, which is the costly case; and all shards assigned anew, as after an executor has come or gone, which most batches don't
+  * do. Prints a JSON line for each size, with the median of the rounds.
   *
   * {{{./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.PlanningScale"}}}
   */
@@ -77,7 +81,8 @@ object PlanningScale {
         Vector.empty
       )
     }.toMap
-    val rounds = (1 to Warmup + Rounds).map(turn => planOnce(lineage, start, tips, turn.toLong)).drop(Warmup)
+    val fleet  = new Fleet(tips)
+    val rounds = (1 to Warmup + Rounds).map(turn => planOnce(fleet, lineage, start, tips, turn.toLong)).drop(Warmup)
     val steps  = rounds.head.steps.map(_._1).map { name =>
       val times = rounds.map(_.steps.collectFirst { case (`name`, ms) => ms }.get).sorted
       name -> times(times.size / 2)
@@ -94,12 +99,19 @@ object PlanningScale {
 
   private final case class Round(steps: Seq[(String, Double)], offset: String, probe: java.io.Serializable)
 
-  private def planOnce(lineage: Lineage, start: KinesisOffset, tips: Map[ShardKey, ShardTip], turn: Long): Round = {
+  private def planOnce(
+      fleet: Fleet,
+      lineage: Lineage,
+      start: KinesisOffset,
+      tips: Map[ShardKey, ShardTip],
+      turn: Long
+  ): Round = {
     val steps                                 = Seq.newBuilder[(String, Double)]
     def timed[A](name: String)(work: => A): A = {
-      val began = System.nanoTime()
-      val done  = work
-      steps += name -> (System.nanoTime() - began) / 1e6
+      val elsewhere = fleet.nanos
+      val began     = System.nanoTime()
+      val done      = work
+      steps += name -> (System.nanoTime() - began - (fleet.nanos - elsewhere)) / 1e6
       done
     }
     val frontier = timed("frontier_ms") {
@@ -107,27 +119,93 @@ object PlanningScale {
       require(f.reading.size == tips.size && f.lost.isEmpty && f.ending.isEmpty && f.awaitingChildren.isEmpty)
       f
     }
-    // Of all shards, as at the start; at most batches nothing is assigned.
-    val placed     = frontier.reading.keys.map(s => PlacedShard(s, frontier.hashStart(s), 1, None))
-    val homes      = timed("assignment_ms")(ShardAssignment.assign(placed, Executors, tolerance = 0.2))
-    val available  = tips.valuesIterator.map(t => Admission.Available(t.shard, t.records, t.bytes)).toVector
-    val half       = Admission.Limits(Some(50L * tips.size), None)
-    val allotments = timed("admission_ms")(Admission.divide(available, half, turn).get)
-    val moved      = timed("end_ms")(frontier.end(allotments.map(a => a.shard -> tips(a.shard).position).toMap))
+    timed("assignment_ms") {
+      val placed = frontier.reading.keys.map(s => PlacedShard(s, frontier.hashStart(s), 1, None))
+      require(ShardAssignment.assign(placed, Executors, tolerance = 0.2).size == tips.size)
+    }
+    val told = timed("tips_ms")(fleet.readers.awaitTips(frontier, _ => false, Map.empty, Duration.Inf))
+    timed("seen_ms")(frontier.end(told.view.mapValues(_.position).toMap))
+    val half  = Admission.Limits(Some(50L * tips.size), None)
+    val cuts  = timed("admission_ms")(fleet.readers.admit(told, half, turn))
+    val moved = timed("end_ms")(frontier.end(cuts.view.mapValues(_.position).toMap))
+    timed("metrics_ms")(SourceMetrics.none.next(told, cuts, fleet.readers.totals, None).toJava)
     timed("retention_ms") {
-      val told = tips.map { case (shard, tip) => shard -> tip.completeTo(tip.all, Created + turn) }
-      require(RetentionLag(told.map { case (shard, _) => shard -> Created }).after(told, _ => 0L)._2.isEmpty)
+      val complete = told.map { case (shard, tip) => shard -> tip.completeTo(tip.all, Created + turn) }
+      require(RetentionLag(complete.map { case (shard, _) => shard -> Created }).after(complete, _ => 0L)._2.isEmpty)
     }
     val known = Completeness(tips.map { case (shard, _) => shard -> Created })
     val end   = timed("complete_ms") {
-      known
-        .after(tips.flatMap { case (s, tip) => tip.completeTo(tip.all, Created + turn).map(s -> _) }, moved)
-        .tellIn(moved)
+      val complete = for {
+        (shard, cut) <- cuts
+        time         <- told(shard).completeTo(cut, Created + turn)
+      } yield shard -> time
+      known.after(complete, moved).tellIn(moved)
     }
     val json   = timed("offset_write_ms")(OffsetJson.write(end))
     val ranges = timed("ranges_ms")(start.rangesTo(end))
-    timed("grouping_ms")(RangeGrouping.group(ranges, r => homes.get(r.shard), _ => 100 * RecordBytes, most = _ => 4))
+    timed("grouping_ms")(fleet.readers.group(ranges, leastTasks = 1))
     Round(steps.result(), json, frontier.reading.toVector)
+  }
+
+  /** Eight executors that have read ahead in all shards, and answer at once. */
+  private final class Fleet(tips: Map[ShardKey, ShardTip]) extends Prober {
+
+    /** What their own work has taken so far. */
+    var nanos = 0L
+
+    val readers = new ReaderFleet(
+      this,
+      ReaderConfig("planning", Map.empty, bufferBytes = 256L << 20, callsPerSecond = 5, failOnDataLoss = true),
+      Publishing.Polling,
+      Alignment(Some(10.seconds.toMillis))
+    )
+
+    override def executors(): Set[ExecutorId]        = Executors.toSet
+    override def idleTimeout: Option[FiniteDuration] = None
+    override def cores: Int                          = 4 * Executors.size
+    override def coresOfAnExecutor: Int              = 4
+    override def tasksOfAnExecutor: Int              = 4
+    override def isFree: Boolean                     = false
+
+    override def probe(requests: Vector[(ExecutorId, ProbeRequest)]): Vector[(ExecutorId, ProbeAnswer)] = elsewhere {
+      requests.map { case (executor, request) =>
+        executor -> answer(request.shards.map { case (shard, _) => tips(shard) })
+      }
+    }
+
+    override def cut(requests: Vector[(ExecutorId, CutRequest)]): Vector[(ExecutorId, CutAnswer)] = elsewhere {
+      requests.map { case (executor, request) =>
+        executor -> CutAnswer(request.allotments.map(a => a.shard -> half(tips(a.shard), a.maxRecords)))
+      }
+    }
+
+    override def split(requests: Vector[(ExecutorId, SplitRequest)]): Vector[(ExecutorId, SplitAnswer)] = Vector.empty
+    override def release(source: String, executors: Iterable[ExecutorId]): Unit                         = ()
+
+    private def answer(tips: Vector[ShardTip]) = ProbeAnswer(
+      tips,
+      settled = true,
+      opened = true,
+      bufferedBytes = tips.map(_.bytes).sum,
+      rereadBytes = 0,
+      rereadRecords = 0,
+      ReadCount.none,
+      UserRecordCount.none,
+      PollingReport.none,
+      None
+    )
+
+    private def half(tip: ShardTip, most: Long) = {
+      val records = most.min(tip.records)
+      RecordBuffer.Cut(tip.position, records, records * RecordBytes, tip.newestArrival, tip.newestArrival)
+    }
+
+    private def elsewhere[A](work: => A): A = {
+      val began = System.nanoTime()
+      val done  = work
+      nanos += System.nanoTime() - began
+      done
+    }
   }
 
   private def at(shard: Shard, ahead: Int) =

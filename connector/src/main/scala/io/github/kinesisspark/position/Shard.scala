@@ -4,6 +4,8 @@ package io.github.kinesisspark.position
   * streams of several regions may share a name.
   */
 final case class ShardKey(stream: StreamArn, shardId: String) {
+  // Kept, because planning looks up ten thousand of them again and again.
+  override val hashCode: Int    = 31 * stream.hashCode + shardId.hashCode
   override def toString: String = s"$stream/$shardId"
 }
 

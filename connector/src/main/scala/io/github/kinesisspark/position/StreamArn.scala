@@ -5,6 +5,12 @@ package io.github.kinesisspark.position
   * @see [[https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonkinesisdatastreams.html the form of the ARN]]
   */
 final case class StreamArn private (text: String, partition: String, region: String, account: String, name: String) {
+  // The text is all of it.
+  override def equals(other: Any): Boolean = other match {
+    case that: StreamArn => text == that.text
+    case _               => false
+  }
+  override def hashCode: Int    = text.hashCode
   override def toString: String = text
 }
 

@@ -39,7 +39,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   private val former           = new FormerStreams(options.client, catalog.reads)
   private[read] val publishing = closingUnlessMade(catalog)(Publishing.of(options))
   private[read] val readers    = new ReaderFleet(
-    new Prober(sc),
+    new SparkProber(sc),
     ReaderConfig(
       source = UUID.randomUUID().toString,
       streams = catalog.streams.map(s => s.arn -> s.access).toMap,

@@ -60,7 +60,7 @@ object Publishing {
       finally consumers.close()
   }
 
-  private case object Polling extends Publishing {
+  private[kinesisspark] case object Polling extends Publishing {
     override def publication: Publication          = Publication.Polling
     override def renew(stream: StreamArn): Boolean = false
     override def leave(stream: StreamArn): Unit    = ()

@@ -22,6 +22,9 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
   private var lease     = ShortestLease
   private var clocks    = ShardClocks()
 
+  /** In which shards have their turns. */
+  private var order = Vector.empty[ShardKey]
+
   /** How far the readers are beyond the positions, once that is worth planning: somebody has something that need not wait
     * for others, and everybody has begun, or nobody has anything more.
     *
@@ -41,7 +44,7 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
     clocks = clocks.begin(reading, frontier.parents, frontier.start.progress(_).isDefined, began)
     @annotation.tailrec
     def await(): Map[ShardKey, ShardTip] = {
-      probe(frontier, reading, ending, stops, began, ProbeWait)
+      probe(frontier, reading, ending, stops, began, probeWait(patience - (System.nanoTime() - began).nanos))
       val tips    = answers.iterator.flatMap(_.tips).map(t => t.shard -> t).toMap
       val elapsed = (System.nanoTime() - began).nanos
       clocks = clocks.hear(tips.values.map(t => t.shard -> t.reached), System.nanoTime())
@@ -51,13 +54,14 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
       val heard = tips.size == reading.size
       // Where a stream begins is worth storing without records.
       val enough =
-        if (news) (heard && answers.forall(_.opened)) || elapsed > OpeningPatience
+        if (news) (heard && answers.forall(_.opened)) || elapsed > HearingPatience
         else if (waits) frontier.hasNewStreams && elapsed > patience
         else (heard && answers.forall(_.settled)) || elapsed > patience
       if (news) lastNews = System.nanoTime()
       if (enough && reading.nonEmpty) tips
       else {
-        pause(news)
+        // A free probe has waited already, for the first news there would be.
+        if (prober.isFree && reading.nonEmpty && moved.isEmpty) pause(ShortestPause) else pause(news)
         if (enough) tips else await()
       }
     }
@@ -82,7 +86,7 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
   /** The tasks of a real-time batch, no more than can run at once. */
   def tasks(frontier: Frontier, shards: Iterable[ShardKey]): Vector[RealTimeTasks.Task] = RealTimeTasks.plan(
     shards.map(shard => RealTimeTasks.Placed(shard, frontier.hashStart(shard), homes.of(shard))),
-    prober.slotsOfAnExecutor
+    prober.coresOfAnExecutor
   )
 
   /** After a real-time batch: what it took of each shard, in bytes, and which shards were begun in it, where. */
@@ -100,9 +104,11 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
       limits: Admission.Limits,
       turn: Long
   ): Map[ShardKey, RecordBuffer.Cut] = {
-    val held    = tips.values.toVector.map(t => BatchEnds.Held(t.shard, t.all, ahead(t.shard, Some(t))))
+    if (order.size != tips.size || !order.forall(tips.contains))
+      order = tips.keys.toVector.sortBy(shard => (shard.stream.text, shard.shardId))
+    val held    = order.map(tips).map(t => BatchEnds.Held(t.shard, t.all, ahead(t.shard, Some(t))))
     val unheard = homes.shards.filterNot(tips.contains).flatMap(ahead(_, None).toCome).toVector
-    val cuts    = BatchEnds(limits, alignment, turn, unheard).of(held.sortBy(_.shard.toString))(resolve)
+    val cuts    = BatchEnds(limits, alignment, turn, unheard).of(held)(resolve)
     weights = cuts.view.mapValues(_.bytes).toMap
     homes.weigh(weights, System.nanoTime())
     clocks = clocks.admit(for ((shard, cut) <- cuts; newest <- cut.newestArrival) yield shard -> newest)
@@ -115,15 +121,18 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
     * @param leastTasks as far as the ranges' records can be shared
     */
   def group(ranges: Seq[ShardRange], leastTasks: Int): Vector[RangeGrouping.Group] = {
-    val parts = if (leastTasks > 1) split(ranges, leastTasks) else ranges.map(r => r -> weight(r))
-    val bytes = parts.toMap
-    RangeGrouping.group(
-      parts.map(_._1),
+    def grouped(parts: Seq[ShardRange], bytes: ShardRange => Long) = RangeGrouping.group(
+      parts,
       home = range => homes.of(range.shard),
       weight = bytes,
       most = executor => if (executor.isDefined) prober.tasksOfAnExecutor else prober.cores,
       leastTasks
     )
+    if (leastTasks <= 1) grouped(ranges, weight)
+    else {
+      val parts = split(ranges, leastTasks)
+      grouped(parts.map(_._1), parts.toMap)
+    }
   }
 
   def totals: Totals = Totals(
@@ -212,12 +221,19 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
     lastAsked = Some(now)
   }
 
+  private def probeWait(patience: Duration): FiniteDuration = patience match {
+    case _ if !prober.isFree  => ProbeWait
+    case left: FiniteDuration => left.max(ProbeWait).min(LongestPause)
+    case _                    => LongestPause
+  }
+
   /** The longer nothing comes, the less often we ask; a stream that wakes up is noticed within half a second. */
   private def pause(news: Boolean): Unit = {
     val idle = (System.nanoTime() - lastNews).nanos
-    val time = if (news) ShortestPause else (idle / 10).max(ShortestPause).min(LongestPause)
-    Thread.sleep(time.toMillis)
+    pause(if (news) ShortestPause else (idle / 10).max(ShortestPause).min(LongestPause))
   }
+
+  private def pause(time: FiniteDuration): Unit = Thread.sleep(time.toMillis)
 }
 
 object ReaderFleet {
@@ -237,7 +253,7 @@ object ReaderFleet {
     val none: Totals = Totals(0, 0, 0, ReadCount.none, UserRecordCount.none, PollingReport.none, None)
   }
 
-  /** How long a probe waits for news in the executor. It takes a task slot for that time. */
+  /** How long a probe waits for news in the executor. It takes a task slot for that time, unless it is free. */
   private val ProbeWait = 100.millis
 
   /** How long a shard that is behind and brings nothing holds the others back. Longer than a throttled one is silent. */
@@ -249,8 +265,8 @@ object ReaderFleet {
   private val ShortestPause = 10.millis
   private val LongestPause  = 500.millis
 
-  /** How long the first answers of some shards may hold up what others have already. */
-  private val OpeningPatience = 2.seconds
+  /** How long probes that came to other executors may hold up what is known already. */
+  private val HearingPatience = 2.seconds
 
   /** Readers go on this long without a probe; longer where the query's triggers lie further apart. */
   private val ShortestLease = 5.minutes

@@ -24,7 +24,7 @@ final class ShardEnds(peeks: StreamArn => ShardPeeks) {
   def tip(shard: ShardKey, from: ShardPosition, now: Long): Extent = {
     val looks = peeks(shard.stream)
 
-    def isLate(record: Peek.Seen) = record.arrivalMillis > now + ClockTick
+    def isLate(record: Peek.Seen) = isToCome(record.arrivalMillis, now)
     def isDone(peek: Peek)        = peek.isTip || peek.records.exists(isLate)
     def done(last: Peek): Extent  = last.records.indexWhere(isLate) match {
       case -1 =>

@@ -27,7 +27,7 @@ final case class BatchEnds(
   def of[P <: Part](held: Vector[Held[P]])(cut: Vector[Allotment] => Map[ShardKey, P]): Map[ShardKey, P] = {
     val latest = horizon(held.flatMap(_.ahead.toCome))
     val all    = takeUntil(latest, held, cut)
-    if (!limits.bind(all.values.map(_.records).sum, all.values.map(_.bytes).sum)) all
+    if (!limits.bind(all.valuesIterator.map(_.records).sum, all.valuesIterator.map(_.bytes).sum)) all
     else {
       // With less than all the slowest shard may not come as far: only what is near its beginning is sure to be near its end.
       val near  = until(horizon(held.flatMap(h => h.ahead.oldest.orElse(h.ahead.toCome))))
@@ -47,15 +47,16 @@ final case class BatchEnds(
       level: Map[ShardKey, P],
       cut: Vector[Allotment] => Map[ShardKey, P]
   ): Map[ShardKey, P] = {
-    val to                   = until(horizonAfter(held, level))
-    val room                 = limits.without(level.values.map(_.records).sum, level.values.map(_.bytes).sum)
+    val to   = until(horizonAfter(held, level))
+    val room = limits.without(level.valuesIterator.map(_.records).sum, level.valuesIterator.map(_.bytes).sum)
     def records(s: ShardKey) = level.get(s).fold(0L)(_.records)
     def bytes(s: ShardKey)   = level.get(s).fold(0L)(_.bytes)
-    def isWithin(h: Held[P]) = level.get(h.shard).fold(h.ahead.oldest)(_.nextArrival).exists(_ <= to)
-    def left(h: Held[P])     = all.get(h.shard).filter(_ => isWithin(h))
-    val available            = held.flatMap(h =>
-      left(h).map(most => Available(h.shard, most.records - records(h.shard), most.bytes - bytes(h.shard)))
-    )
+    val available            = for {
+      h <- held
+      mine = level.get(h.shard)
+      if mine.fold(h.ahead.oldest)(_.nextArrival).exists(_ <= to)
+      most <- all.get(h.shard)
+    } yield Available(h.shard, most.records - mine.fold(0L)(_.records), most.bytes - mine.fold(0L)(_.bytes))
     val allotments = Admission.divide(available, room, turn).getOrElse(available.map(_.whole)).filter(_.maxRecords > 0)
     if (allotments.isEmpty) Map.empty
     else
@@ -86,8 +87,11 @@ final case class BatchEnds(
       latest: Long,
       cut: Vector[Allotment] => Map[ShardKey, P]
   ): Map[ShardKey, P] = {
-    val available = held.map(h => Available(h.shard, all(h.shard).records, all(h.shard).bytes))
-    val holding   = available.filter(_.records > 0).map(_.shard)
+    val available = held.map { h =>
+      val most = all(h.shard)
+      Available(h.shard, most.records, most.bytes)
+    }
+    val (holding, empty) = available.partition(_.records > 0)
     Admission.divide(available, limits, turn) match {
       case None             => held.map(h => h.shard -> all(h.shard)).toMap
       case Some(allotments) =>
@@ -95,8 +99,8 @@ final case class BatchEnds(
         // A record larger than the whole limit must not stop the stream: then it makes a batch of its own.
         val cuts =
           if (within.values.exists(_.records > 0)) within
-          else cut(Vector(Allotment(holding((turn.abs % holding.size).toInt), 1, Long.MaxValue, latest)))
-        all.filter { case (shard, part) => part.records == 0 && held.exists(_.shard == shard) } ++ cuts
+          else cut(Vector(Allotment(holding((turn.abs % holding.size).toInt).shard, 1, Long.MaxValue, latest)))
+        cuts ++ empty.map(e => e.shard -> all(e.shard))
     }
   }
 

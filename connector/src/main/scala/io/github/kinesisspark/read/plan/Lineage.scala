@@ -19,7 +19,7 @@ final class Lineage private (shards: Map[String, Shard]) {
     * A shard with a descendant in the offset is history. One parent left to read holds a child back, be it in the offset or not.
     */
   def entering(known: Known): Vector[String] = {
-    val history                = ancestors(known.keys)
+    lazy val history           = ancestors(known.keys)
     def isRead(parent: String) = known.get(parent) match {
       case Some(progress) => progress.position == ShardPosition.ShardEnd
       case None           => history(parent) || !shards.contains(parent)
@@ -33,7 +33,7 @@ final class Lineage private (shards: Map[String, Shard]) {
 
   /** The finished shards that the offset no longer needs: their children speak for them, or nobody is left to. */
   def retiring(known: Known): Set[String] = {
-    val history                 = ancestors(known.keys)
+    lazy val history            = ancestors(known.keys)
     def isSucceeded(id: String) = children.get(id) match {
       case Some(ids) => ids.forall(child => known.contains(child) || history(child))
       case None      => !shards.contains(id)
@@ -50,8 +50,8 @@ final class Lineage private (shards: Map[String, Shard]) {
     val unfinished = known.iterator.collect {
       case (id, progress) if progress.position != ShardPosition.ShardEnd && !shards.contains(id) => id
     }
-    val history = ancestors(known.keys)
-    val skipped = entering(known).iterator
+    lazy val history = ancestors(known.keys)
+    val skipped      = entering(known).iterator
       .flatMap(shards(_).parents)
       .filterNot(parent => shards.contains(parent) || known.contains(parent) || history(parent))
     (unfinished ++ skipped).distinct.toVector.sorted

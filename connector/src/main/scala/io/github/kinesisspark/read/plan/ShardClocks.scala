@@ -31,8 +31,10 @@ final case class ShardClocks(seen: Map[ShardKey, Seen] = Map.empty) {
         val time      = inherited.maxOption.orElse(starting).getOrElse(Alignment.Unknown)
         shard -> Seen(time, time, nowNanos)
       }
-    val remaining = seen.filter { case (shard, _) => reading.contains(shard) || kept(shard) }
-    copy(seen = remaining ++ entering)
+    val all = seen ++ entering
+    // Where nothing is to be forgotten, the map of ten thousand shards stays as it is.
+    if (all.size == reading.size) copy(seen = all)
+    else copy(seen = all.filter { case (shard, _) => reading.contains(shard) || kept(shard) })
   }
 
   /** With what the readers tell now.

@@ -89,7 +89,8 @@ final class KinesisRealTimeStream(options: SourceOptions, sc: SparkContext)
         task.shards.map(shard => shard -> reading(shard)),
         ended.filter(shard => task.shards.exists(_.stream == shard.stream)),
         hashKeys.map(_.view.filterKeys(task.shards.toSet).toMap),
-        task.executor
+        task.executor,
+        publishing.publication
       )
     }
   }

@@ -3,6 +3,7 @@ package io.github.kinesisspark.read.realtime
 import java.lang.{Long => JLong}
 
 import scala.concurrent.duration._
+import scala.util.control.NonFatal
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
@@ -12,7 +13,7 @@ import org.apache.spark.sql.types.StructType
 
 import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.RecordRows
-import io.github.kinesisspark.read.shard.{ReaderConfig, ShardReaderPool, ShardReaderPools}
+import io.github.kinesisspark.read.shard.{Publication, ReaderConfig, ShardReaderPool, ShardReaderPools}
 
 /** @param columns of the rows, in their order */
 private[realtime] final class RealTimeReaderFactory(config: ReaderConfig, columns: StructType)
@@ -32,9 +33,15 @@ private[realtime] final class RealTimePartitionReader(
     partition: RealTimePartition,
     columns: StructType
 ) extends SupportsRealTimeRead[InternalRow] {
-  private val placed           = partition.executor.flatMap(e => ShardReaderPools.placedOn(e.id, config))
-  private val pool             = placed.getOrElse(ShardReaderPools.ofTask(config))
-  private val feed             = new TaskFeed(partition.shards, partition.ended, follow)
+  private val placed = partition.executor.flatMap(e => ShardReaderPools.placedOn(e.id, config))
+  private val pool   = placed.getOrElse(ShardReaderPools.ofTask(config))
+  private val feed   =
+    try new TaskFeed(partition.shards, partition.ended, follow)
+    catch {
+      case NonFatal(e) =>
+        leavePool()
+        throw e
+    }
   private var isAsked          = false
   private var row: InternalRow = _
 
@@ -67,7 +74,9 @@ private[realtime] final class RealTimePartitionReader(
     try {
       pool.count(feed.delivered)
       feed.close()
-    } finally if (placed.isEmpty) pool.close()
+    } finally leavePool()
+
+  private def leavePool(): Unit = if (placed.isEmpty) pool.close()
 
   private def follow(
       key: ShardKey,
@@ -77,8 +86,9 @@ private[realtime] final class RealTimePartitionReader(
   ): TaskFeed.Followed = {
     val hashKeys =
       partition.hashKeys.map(known => child.map(_.hashKeys).orElse(known.get(key)).getOrElse(HashKeyRange.all))
-    val rows = new RecordRows(ShardRange(key, from, ShardPosition.ShardEnd), columns, hashKeys)
-    new RealTimePartitionReader.InPool(pool, new FollowedShard(key, from, pool.follow(key, from, onNews), rows), onNews)
+    val rows   = new RecordRows(ShardRange(key, from, ShardPosition.ShardEnd), columns, hashKeys)
+    val reader = pool.follow(key, from, if (placed.isDefined) partition.publication else Publication.Polling, onNews)
+    new RealTimePartitionReader.InPool(pool, new FollowedShard(key, from, reader, rows), onNews)
   }
 }
 

@@ -6,6 +6,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 import scala.annotation.tailrec
 import scala.collection.mutable
 import scala.concurrent.duration.FiniteDuration
+import scala.util.control.NonFatal
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.slf4j.LoggerFactory
@@ -43,7 +44,12 @@ private[realtime] final class TaskFeed(
   private var turn         = 0
   private var last: InLine = _
 
-  shards.foreach { case (shard, from) => begin(shard, from, child = None) }
+  try shards.foreach { case (shard, from) => begin(shard, from, child = None) }
+  catch {
+    case NonFatal(e) =>
+      close()
+      throw e
+  }
 
   /** The next row, as soon as any shard has one.
     *

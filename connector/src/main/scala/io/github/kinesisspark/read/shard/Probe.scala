@@ -27,7 +27,7 @@ final case class ProbeRequest(
 )
 
 /** @param settled       every shard has something, has ended, or had nothing more after the driver began to ask
-  * @param opened        every shard has been answered by the service at least once
+  * @param opened        every shard has been answered by the service at least once, or has had the time for it
   * @param bufferedBytes of heap, in this executor
   * @param subscriptions nothing where there are none to be: when polling
   * @param rereadBytes   read again by tasks that found no buffer, since the readers were opened

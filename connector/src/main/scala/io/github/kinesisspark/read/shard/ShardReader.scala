@@ -33,6 +33,7 @@ final class ShardReader(
   private var buffer     = RecordBuffer.at(start)
   private var heap       = 0L
   private var requested  = false
+  private val opened     = System.nanoTime()
   private var hasBegun   = false
   private var closed     = false
   private var lastAnswer = Option.empty[ShardReader.Answer]
@@ -171,7 +172,9 @@ final class ShardReader(
 
   def hasFailed: Boolean = synchronized(failure.isDefined)
 
-  def hasAnswered: Boolean = synchronized(hasBegun || lastAnswer.isDefined || failure.isDefined)
+  /** Whether its first answer is still to come, and others may wait for it. */
+  def isOpening: Boolean = synchronized(!hasBegun && lastAnswer.isEmpty && failure.isEmpty) &&
+    System.nanoTime() - opened < ShardReader.OpeningPatience.toNanos
 
   override def close(): Unit = {
     val held = synchronized {
@@ -190,6 +193,9 @@ object ShardReader {
 
   /** Three of the events that a subscription to an idle shard brings. */
   private val DoubtAfter = 15.seconds
+
+  /** How long the first answer of one may hold up what others have already. */
+  private val OpeningPatience = 2.seconds
 
   private final case class Answer(asOfNanos: Long, millisBehind: Long)
 }

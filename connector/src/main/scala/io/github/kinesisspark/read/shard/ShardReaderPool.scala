@@ -72,7 +72,7 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
     ProbeAnswer(
       tips = mine.map(_.tip),
       settled = mine.forall(_.settledSince(since)),
-      opened = mine.forall(_.hasAnswered),
+      opened = !mine.exists(_.isOpening),
       bufferedBytes = memory.used,
       rereadBytes = rereadBytes.get,
       rereadRecords = rereadRecords.get,
@@ -111,17 +111,19 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
   /** The reader of a shard from a position on, for a task of a real-time batch, which drops from it what it has taken. One that has
     * failed begins anew.
     *
+    * @param by     as the batch was planned, of which this executor may not have heard yet
     * @param onNews called when there may be more to take, or the reader fails; must not block
     */
-  def follow(shard: ShardKey, from: ShardPosition, onNews: () => Unit): ShardReader = {
-    followers(shard) = onNews
+  def follow(shard: ShardKey, from: ShardPosition, by: Publication, onNews: () => Unit): ShardReader = {
     val reader = synchronized {
       require(!closed, s"the readers of ${config.source} are closed")
+      publishBy(by)
       readers.get(shard).filter(r => !r.hasFailed && r.dropTo(from)).getOrElse {
         drop(shard)
         open(shard, from, stop = None)
       }
     }
+    followers(shard) = onNews
     reader.demand()
     reader
   }

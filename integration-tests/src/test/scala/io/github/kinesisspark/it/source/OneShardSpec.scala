@@ -11,13 +11,13 @@ final class OneShard(override protected val mode: Mode) extends TestkitSuite {
   override def suiteName: String = s"One shard by $mode"
   override def suiteId: String   = s"${getClass.getName}-$mode"
 
-  override protected def master: String = "local[8,4]"
+  override protected def master: String = "local[64,4]"
 
-  describe("one shard on eight cores") {
+  describe("one shard on 64 cores") {
     it("gives work to all of them with minPartitions, in order, and to one without") {
       val stream = newStream(shards = 1)
       val texts  = put(stream, "r", 2000)
-      for (partitions <- Seq(1, 8)) {
+      for (partitions <- Seq(1, 64)) {
         val log   = new BatchLog
         val tasks = new ConcurrentLinkedQueue[Int]
         running(load(stream, "minPartitions" -> partitions.toString), checkpoint()) { (batch, id) =>
