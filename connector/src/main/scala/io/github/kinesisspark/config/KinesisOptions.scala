@@ -166,7 +166,8 @@ object KinesisOptions {
     doc =
       "The least number of tasks for a micro-batch, as far as it has records enough. Left at 1, tasks follow bytes and " +
         "cores, and a shard has one task at most. With more, what a shard brings is cut into parts of their own tasks, in " +
-        "order, where there are fewer shards. A batch read has a task for each shard, and with more parts of the same time."
+        "order, where there are fewer shards, but not with `Trigger.Once`, nor when a batch is run again after a " +
+        "restart. A batch read has a task for each shard, and with more parts of the same time."
   )
 
   val callsPerSecond: Opt[Int] = option(
@@ -176,7 +177,7 @@ object KinesisOptions {
     default = Some("5"),
     doc = "How many GetRecords calls a second a shard with records gets at most, from 1 to 5. The service takes 5, from all who " +
       "poll the shard together: give less where others poll the stream, too. An idle shard gets one, or less where an " +
-      "executor has more than 400 of them."
+      "executor has more than 250 of them."
   )
 
   // The least that holds one full answer of GetRecords (10 MB) with room for the next one to arrive.

@@ -2,18 +2,22 @@ package io.github.kinesisspark.benchmarks.latency
 
 import java.nio.file.{Files, Path}
 
+import scala.annotation.tailrec
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+import software.amazon.awssdk.services.kinesis.model.ShardIteratorType
 
 import io.github.kinesisspark.benchmarks.{BenchmarkSession, ServerProcess}
 
 /** From the call that puts a record to the program that gets it: 200 records a second over four shards, steadily and in bursts, read by
   * polling and by fan-out, each by the bare SDK and by queries. The embedded server has a JVM of its own; producer, SDK readers and Spark
   * (`local[2]`) share one, and so one clock. Each reads a stream of its own, for a while to warm up and then for the while that counts.
+  *
+  * It fails if a measurement has other records than its stream: what came soon must not hide what never came.
   *
   * Beside them: how long a batch of Spark's rate source takes, which has nothing to read and nothing to wait for.
   *
@@ -22,6 +26,12 @@ import io.github.kinesisspark.benchmarks.{BenchmarkSession, ServerProcess}
 object Latency {
   private val Shards = 4
   private val Warmup = 30.seconds
+
+  /** After that much time without another record none is awaited any more. */
+  private val Quiet = 5.seconds
+
+  /** The share of its records that the producer must have put at least. */
+  private val EnoughPut = 0.9
 
   /** Spark's default is five minutes. Between two batches records wait, so shorter ones would measure that. */
   private val RealTimeBatch = "30 seconds"
@@ -73,35 +83,71 @@ object Latency {
   ): ujson.Obj = {
     val stream = streamOf(load, way)
     Samples.begin()
-    val reader    = read(spark, server, client, way, stream)
-    val producer  = new Producer(client, stream, load)
-    val quantiles =
+    val reader                   = read(spark, server, client, way, stream)
+    val producer                 = new Producer(client, stream, load)
+    val (from, until, quantiles) =
       try {
         Thread.sleep(Warmup.toMillis)
         val from = System.nanoTime()
         Thread.sleep(time.toMillis)
         val until = System.nanoTime()
         producer.close()
-        Thread.sleep(2.seconds.toMillis)
-        Samples.between(from, until)
+        (from, until, settled(from, until))
       } finally {
         producer.close()
         reader.close()
       }
-    val expected = time / load.every * load.records
+    val expected = held(client, stream, from, until)
+    check(stream, expected, quantiles.count, time / load.every * load.records)
     ujson.Obj(
       "benchmark" -> "latency",
       "load"      -> load.name,
       "publisher" -> way.publisher,
       "way"       -> way.name,
       "records"   -> quantiles.count,
-      "expected"  -> expected.toInt,
+      "expected"  -> expected,
       "p50_ms"    -> rounded(quantiles.at(0.5)),
       "p99_ms"    -> rounded(quantiles.at(0.99)),
       "p999_ms"   -> rounded(quantiles.at(0.999)),
       "max_ms"    -> rounded(quantiles.at(1)),
       "cdf_ms"    -> (0 to 1000).map(n => rounded(quantiles.at(n / 1000.0)))
     )
+  }
+
+  /** The records put in a span of time, when no further ones come. */
+  @tailrec private def settled(from: Long, until: Long): Quantiles = {
+    val before = Samples.between(from, until).count
+    Thread.sleep(Quiet.toMillis)
+    val now = Samples.between(from, until)
+    if (now.count == before) now else settled(from, until)
+  }
+
+  /** How many records of a span of time are in the stream. Asked when nobody else polls it any more. */
+  private def held(client: KinesisAsyncClient, stream: String, from: Long, until: Long): Int = {
+    def isWithin(put: Long)      = put - from >= 0 && put - until < 0
+    def beginning(shard: String) = client
+      .getShardIterator(r =>
+        r.streamName(stream).shardId(shard).shardIteratorType(ShardIteratorType.TRIM_HORIZON): Unit
+      )
+      .join()
+      .shardIterator
+    def answers(shard: String) = Iterator.unfold(Option(beginning(shard)))(_.map { iterator =>
+      val answer = client.getRecords(r => r.shardIterator(iterator): Unit).join()
+      answer -> Option(answer.nextShardIterator).filter(_ => answer.millisBehindLatest > 0)
+    })
+    val shards = client.listShards(r => r.streamName(stream): Unit).join().shards.asScala.map(_.shardId)
+    val times  =
+      shards.iterator.flatMap(answers).flatMap(_.records.asScala).map(r => Producer.timeOf(r.data.asByteArrayUnsafe))
+    times.count(isWithin)
+  }
+
+  private def check(stream: String, held: Int, came: Int, planned: Double): Unit = {
+    if (held < planned * EnoughPut)
+      throw new IllegalStateException(
+        s"$stream: $held records were put in the time measured, and not some ${planned.toInt}"
+      )
+    if (came != held)
+      throw new IllegalStateException(s"$stream holds $held records of the time measured, and $came of them came")
   }
 
   private def read(
