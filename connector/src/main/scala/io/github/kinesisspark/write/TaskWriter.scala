@@ -1,6 +1,6 @@
 package io.github.kinesisspark.write
 
-import java.util.concurrent.{CompletableFuture, Future, LinkedBlockingQueue, TimeUnit}
+import java.util.concurrent.{CompletableFuture, LinkedBlockingQueue, TimeUnit}
 import java.util.concurrent.locks.ReentrantLock
 
 import scala.annotation.tailrec
@@ -47,11 +47,12 @@ private[write] final class TaskWriter(
   private var times    = CallTimes.none
 
   /** Who has it may do all this; the timer never waits for it. */
-  private val lock   = new ReentrantLock
-  private var failed = Option.empty[Throwable]
+  private val lock    = new ReentrantLock
+  private var isTimed = false
+  private var failed  = Option.empty[Throwable]
 
-  @volatile private var timer    = Option.empty[Future[_]]
-  @volatile private var isClosed = false
+  /** Of the timer. */
+  private val visits = new Visits
 
   def totals: Totals = exclusively(sending.totals)
 
@@ -83,9 +84,8 @@ private[write] final class TaskWriter(
 
   /** What is under way is given up. */
   override def close(): Unit = {
-    isClosed = true
     // It may be listing shards.
-    timer.foreach(_.cancel(true))
+    visits.end()
     exclusively(underWay.values.foreach(_.cancel(true)))
   }
 
@@ -112,18 +112,28 @@ private[write] final class TaskWriter(
         throw e
     }
 
-  private def startTimer(): Unit = if (timer.isEmpty) linger.foreach(setTimer)
-
-  private def setTimer(wait: FiniteDuration): Unit = timer = Some(Timers.after(wait)(tick(wait)))
+  private def startTimer(): Unit = linger.foreach { wait =>
+    if (!isTimed) {
+      isTimed = true
+      Timers.after(wait)(tick(wait))
+    }
+  }
 
   /** Where the task's thread is at it itself, there is nothing to do now. */
   private def tick(wait: FiniteDuration): Unit =
-    if (!lock.tryLock()) setTimer(wait)
+    if (!lock.tryLock()) Timers.after(wait)(tick(wait))
     else
-      try {
-        if (!isClosed && failed.isEmpty) rememberFailure(advance(flush = true))
-        timer = None
-        if (!isClosed && failed.isEmpty && packing.heldRows > 0) startTimer()
+      try
+        visits.visit {
+          isTimed = false
+          if (failed.isEmpty) rememberFailure {
+            advance(flush = true)
+            if (packing.heldRows > 0) startTimer()
+          }
+        }
+      catch {
+        case NonFatal(_)             => () // It is remembered.
+        case _: InterruptedException => () // The writer is being closed.
       } finally lock.unlock()
 
   private def send(records: Vector[Entry]): Unit = sending = records.foldLeft(sending)(_.add(_))

@@ -3,8 +3,6 @@ package io.github.kinesisspark.write
 import java.util.concurrent.{
   ExecutorService,
   Executors,
-  Future,
-  FutureTask,
   ScheduledExecutorService,
   ScheduledThreadPoolExecutor,
   TimeUnit
@@ -17,11 +15,9 @@ import io.github.kinesisspark.aws.DaemonThreads
 /** What the writers of this JVM's tasks do when their time has come. One that blocks holds up no other. */
 private[write] object Timers {
 
-  /** @return to cancel it; if it runs, with an interrupt */
-  def after(time: FiniteDuration)(action: => Unit): Future[_] = {
-    val task = new FutureTask[Unit](() => action)
-    clock.schedule((() => workers.execute(task)): Runnable, time.toNanos, TimeUnit.NANOSECONDS)
-    task
+  def after(time: FiniteDuration)(action: => Unit): Unit = {
+    val work: Runnable = () => action
+    clock.schedule((() => workers.execute(work)): Runnable, time.toNanos, TimeUnit.NANOSECONDS): Unit
   }
 
   private lazy val clock: ScheduledExecutorService =

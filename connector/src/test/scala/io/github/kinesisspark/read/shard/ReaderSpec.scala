@@ -4,8 +4,10 @@ import scala.collection.mutable
 import scala.concurrent.duration._
 
 import org.scalacheck.Gen
+import org.scalatest.concurrent.Eventually
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
+import org.scalatest.time.{Millis, Seconds, Span}
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.kinesisspark.Generators._
@@ -14,7 +16,9 @@ import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan.Admission.Allotment
 import io.github.kinesisspark.position.ShardPosition._
 
-class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks with Eventually {
+  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(50, Millis))
+
   private def record(n: Long) = new KinesisRecord(number(n), "key", new Array[Byte](100), 1000 + n)
   private def after(n: Long)  = AfterSequenceNumber(number(n))
 
@@ -52,6 +56,15 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.reader.demand()
       s.publisher.requests shouldBe 2
       s.memory.used shouldBe 0
+    }
+
+    it("is waited for until its first answer, its failure, or a while has passed") {
+      val (answered, failed, silent) = (new Setting, new Setting, new Setting)
+      Seq(answered, failed, silent).map(_.reader.isOpening) shouldBe Seq(true, true, true)
+      answered.bring(after(0))
+      failed.publisher.fail("KINESIS_NOT_FOUND")
+      Seq(answered, failed, silent).map(_.reader.isOpening) shouldBe Seq(false, false, true)
+      eventually(silent.reader.isOpening shouldBe false)
     }
 
     it("keeps what is planned and not yet committed") {

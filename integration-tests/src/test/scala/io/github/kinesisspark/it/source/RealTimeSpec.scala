@@ -5,12 +5,17 @@ import java.time.Duration
 import java.util.concurrent.atomic.AtomicInteger
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import org.scalatest.Suites
 import software.amazon.awssdk.core.SdkBytes
 
 import io.github.kinesisspark.aggregation.{AggregatedRecord, UserRecord}
+import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.it.TestStream
+import io.github.kinesisspark.read.SourceSchema
+import io.github.kinesisspark.read.realtime.KinesisRealTimeStream
 import io.github.kinesisspark.testkit.{KinesisServerConfig, MovableClock, ServiceClock}
 
 /** Queries with Spark's real-time trigger, by polling and by fan-out. Two cores; four tries for a task. */
@@ -327,6 +332,29 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
       running.stop()
       spark.conf.unset("spark.sql.streaming.realTimeMode.allowlistCheck")
     }
+  }
+
+  it("tells Spark with each row when its record arrived") {
+    val stream = newStream(shards = 1)
+    val source = new KinesisRealTimeStream(SourceOptions.parse(options(stream) ++ mode.options), spark.sparkContext)
+    try {
+      source.prepareForRealTimeMode()
+      source.planInputPartitions(source.initialOffset()) shouldBe empty
+      val begun = source.mergeOffsets(Array.empty)
+      put(stream, "r", 3)
+      val tasks  = source.planInputPartitions(begun)
+      val reader = source.createReaderFactory().createReader(tasks.head).asInstanceOf[SupportsRealTimeRead[InternalRow]]
+      try {
+        def next()  = reader.nextWithTimeout(System.currentTimeMillis(), patienceConfig.timeout.toMillis)
+        val arrived = SourceSchema.schema.fieldIndex("approximateArrivalTimestamp")
+        for (_ <- 1 to 3) {
+          val status = next()
+          status.hasRecord shouldBe true
+          status.recArrivalTime.get.longValue * 1000 shouldBe reader.get().getLong(arrived)
+        }
+        reader.nextWithTimeout(System.currentTimeMillis(), 1L).hasRecord shouldBe false
+      } finally reader.close()
+    } finally source.stop()
   }
 
   it("reports the source's metrics, and how far it has read") {
