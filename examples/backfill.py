@@ -16,8 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from orders import come, source
-from pyspark.sql import DataFrame, SparkSession
+from orders import come, show_all, source
+from pyspark.sql import SparkSession
 
 from kinesis_spark import KinesisOptions, Positions, positions, read_batch, read_stream, session
 
@@ -34,12 +34,6 @@ def handover(spark: SparkSession, options: KinesisOptions, kept: Path) -> Positi
     if not kept.exists():
         keep(kept, str(positions.latest(spark, options)))
     return Positions(kept.read_text())
-
-
-def show_all(batch: DataFrame, number: int) -> None:
-    """Print each record, however many there are."""
-    for row in batch.selectExpr("shardId", "partitionKey", "CAST(data AS STRING) AS text").toLocalIterator():
-        print(f"batch {number}: {row['shardId']} {row['partitionKey']} {row['text']}")
 
 
 def backfill(

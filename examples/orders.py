@@ -47,11 +47,15 @@ def come(options: KinesisOptions) -> None:
         client.close()
 
 
+def show_all(batch: DataFrame, number: int) -> None:
+    """Print each record, however many there are."""
+    for row in batch.selectExpr("shardId", "partitionKey", "CAST(data AS STRING) AS text").toLocalIterator():
+        print(f"batch {number}: {row['shardId']} {row['partitionKey']} {row['text']}")
+
+
 def show(batch: DataFrame, number: int) -> None:
     """One micro-batch, for foreachBatch."""
-    rows = batch.selectExpr("shardId", "partitionKey", "CAST(data AS STRING) AS text").limit(MOST_SHOWN).collect()
-    for row in rows:
-        print(f"batch {number}: {row['shardId']} {row['partitionKey']} {row['text']}")
+    show_all(batch.limit(MOST_SHOWN), number)
 
 
 def show_metrics(query: StreamingQuery, *names: str) -> None:

@@ -175,7 +175,7 @@ object PlanningScale {
 
     override def cut(requests: Vector[(ExecutorId, CutRequest)]): Vector[(ExecutorId, CutAnswer)] = elsewhere {
       requests.map { case (executor, request) =>
-        executor -> CutAnswer(request.allotments.map(a => a.shard -> half(tips(a.shard), a.maxRecords)))
+        executor -> CutAnswer(request.allotments.map(a => a.shard -> prefix(tips(a.shard), a.maxRecords)))
       }
     }
 
@@ -195,7 +195,7 @@ object PlanningScale {
       None
     )
 
-    private def half(tip: ShardTip, most: Long) = {
+    private def prefix(tip: ShardTip, most: Long) = {
       val records = most.min(tip.records)
       RecordBuffer.Cut(tip.position, records, records * RecordBytes, tip.newestArrival, tip.newestArrival)
     }

@@ -45,6 +45,12 @@ object FaultClassifier {
   /** Of an iterator that is too old. */
   val IteratorExpired = "KINESIS_ITERATOR_EXPIRED"
 
+  /** Of a position that the service can't use. */
+  val InvalidArgument = "KINESIS_INVALID_ARGUMENT"
+
+  /** Of a request that the service can't use. */
+  val RequestRefused = "KINESIS_REQUEST_REFUSED"
+
   /** One line of the table. A failure is told by one of its codes, classes or names, and all else that is said must hold; what
     * isn't said holds always.
     *
@@ -281,7 +287,7 @@ object FaultClassifier {
     ),
     Row(
       FaultKind(
-        "KINESIS_INVALID_ARGUMENT",
+        InvalidArgument,
         "The service can't use an argument: a position outside the stream's retention, or of another stream or shard."
       ),
       Fault.InvalidArgument(_, _),
@@ -292,7 +298,7 @@ object FaultClassifier {
     ),
     Row(
       FaultKind(
-        "KINESIS_REQUEST_REFUSED",
+        RequestRefused,
         "The endpoint doesn't understand the request. Is it Amazon Kinesis, and of a version that has this action?"
       ),
       fatal,
@@ -347,7 +353,7 @@ object FaultClassifier {
       statuses = 500 to 599
     ),
     Row(
-      FaultKind("KINESIS_REQUEST_REFUSED", "The endpoint refused the request. Is it Amazon Kinesis?"),
+      FaultKind(RequestRefused, "The endpoint refused the request. Is it Amazon Kinesis?"),
       fatal,
       ended,
       "Whatever the code: 4xx is our side; proxies answer so, too.",

@@ -31,7 +31,7 @@ private[kinesisspark] object KnownStreams {
       observer: CallObserver = new ConsumerMeter
   ): KnownStreams = {
     val leases = Seq.newBuilder[ClientLease]
-    try {
+    Closing.unlessMade(leases.result().foreach(_.close())) {
       val known = streams.map { stream =>
         val lease = KinesisClients.lease(stream.client, Regions.resolve(stream.stream, stream.client))
         leases += lease
@@ -42,10 +42,6 @@ private[kinesisspark] object KnownStreams {
         Stream(stream.stream, arn, stream.client.endpoint, consumers)
       }
       new KnownStreams(known, leases.result())
-    } catch {
-      case e: Throwable =>
-        leases.result().foreach(_.close())
-        throw e
     }
   }
 }

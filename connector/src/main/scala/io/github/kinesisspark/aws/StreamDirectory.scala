@@ -85,7 +85,7 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
       .orElse(stream.arn)
       .getOrElse(
         throw new KinesisException(
-          "KINESIS_REQUEST_REFUSED",
+          FaultClassifier.RequestRefused,
           s"DescribeStreamSummary for $stream answered '${summary.streamARN}', which is not the ARN of a stream."
         )
       )
@@ -219,7 +219,7 @@ object StreamDirectory {
     */
   private object BeforeRetention {
     def unapply(e: KinesisException): Option[Option[Long]] = (e.errorClass, e.getCause) match {
-      case ("KINESIS_INVALID_ARGUMENT", aws: AwsServiceException) =>
+      case (FaultClassifier.InvalidArgument, aws: AwsServiceException) =>
         Some(Option(aws.awsErrorDetails).flatMap(d => ServiceClock.of(d.sdkHttpResponse)))
       case _ => None
     }

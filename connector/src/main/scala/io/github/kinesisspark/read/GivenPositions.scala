@@ -4,7 +4,7 @@ import java.time.Instant
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.aws.{FaultClassifier, KinesisException}
 import io.github.kinesisspark.config.StartingPosition
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition._
@@ -104,7 +104,8 @@ final class GivenPositions(option: String, stream: ListedStream, lineage: Lineag
 
   private def isNoRecord(ends: ShardEnds, shard: ShardKey, number: SequenceNumber) =
     try !isRecord(ends, shard, number) && ends.first(shard, TrimHorizon).exists(_.number < number)
-    catch { case e: KinesisException if e.errorClass == InvalidArgument => true }
+    // A number that another shard has given out, or none at all.
+    catch { case e: KinesisException if e.errorClass == FaultClassifier.InvalidArgument => true }
 
   private def isRecord(ends: ShardEnds, shard: ShardKey, number: SequenceNumber) =
     ends.first(shard, AtSequenceNumber(number)).exists(_.number == number)
@@ -140,10 +141,6 @@ final class GivenPositions(option: String, stream: ListedStream, lineage: Lineag
 }
 
 object GivenPositions {
-
-  /** The error class of a number that another shard has given out, or none at all. */
-  private val InvalidArgument = "KINESIS_INVALID_ARGUMENT"
-
   private def numberOf(position: ShardPosition): Option[SequenceNumber] = position match {
     case AfterSequenceNumber(n)                  => Some(n)
     case AtSequenceNumber(n)                     => Some(n)

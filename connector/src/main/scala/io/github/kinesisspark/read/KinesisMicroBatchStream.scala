@@ -10,7 +10,7 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFacto
 import org.apache.spark.sql.connector.read.streaming._
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{ConsumerClaims, FaultClassifier, KinesisException}
+import io.github.kinesisspark.aws.{Closing, ConsumerClaims, FaultClassifier, KinesisException}
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan._
@@ -37,7 +37,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   private val log              = LoggerFactory.getLogger(classOf[KinesisMicroBatchStream])
   private[read] val catalog    = new ShardCatalog(options)
   private val former           = new FormerStreams(options.client, catalog.reads)
-  private[read] val publishing = closingUnlessMade(catalog)(Publishing.of(options))
+  private[read] val publishing = Closing.unlessMade(catalog.close())(Publishing.of(options))
   private[read] val readers    = new ReaderFleet(
     new SparkProber(sc),
     ReaderConfig(
@@ -297,14 +297,6 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     for ((_, failure) <- broken ++ missing.filterNot { case (shard, _) => renewed(shard.stream) })
       throw new KinesisException(failure.errorClass, failure.message)
   }
-
-  private def closingUnlessMade[A](resource: AutoCloseable)(make: => A): A =
-    try make
-    catch {
-      case e: Throwable =>
-        resource.close()
-        throw e
-    }
 
   private[read] def offsetOf(offset: Offset): KinesisOffset = offset match {
     case KinesisSourceOffset(ours) => ours

@@ -133,7 +133,7 @@ object ListedStream {
   def open(options: StreamOptions): ListedStream = {
     val region = Regions.resolve(options.stream, options.client)
     val lease  = KinesisClients.lease(options.client, region)
-    try {
+    Closing.unlessMade(lease.close()) {
       val directory   = new StreamDirectory(lease.client)
       val description = directory.describe(options.stream)
       new ListedStream(
@@ -145,10 +145,6 @@ object ListedStream {
         directory,
         lease
       )
-    } catch {
-      case e: Throwable =>
-        lease.close()
-        throw e
     }
   }
 }

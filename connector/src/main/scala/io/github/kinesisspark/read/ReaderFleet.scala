@@ -61,7 +61,7 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
       if (enough && reading.nonEmpty) tips
       else {
         // A free probe has waited already, for the first news there would be.
-        if (prober.isFree && reading.nonEmpty && moved.isEmpty) pause(ShortestPause) else pause(news)
+        pause(shortly = news || (prober.isFree && reading.nonEmpty && moved.isEmpty))
         if (enough) tips else await()
       }
     }
@@ -149,7 +149,7 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
   def nearlyFull: Boolean = answers.exists(_.bufferedBytes > config.bufferBytes - PollingRecordPublisher.LargestAnswer)
 
   /** A moment, because asking again at once would find the same. */
-  def pause(): Unit = pause(news = false)
+  def pause(): Unit = pause(shortly = false)
 
   override def close(): Unit = prober.release(config.source, homes.toAsk)
 
@@ -228,12 +228,11 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
   }
 
   /** The longer nothing comes, the less often we ask; a stream that wakes up is noticed within half a second. */
-  private def pause(news: Boolean): Unit = {
+  private def pause(shortly: Boolean): Unit = {
     val idle = (System.nanoTime() - lastNews).nanos
-    pause(if (news) ShortestPause else (idle / 10).max(ShortestPause).min(LongestPause))
+    val time = if (shortly) ShortestPause else (idle / 10).max(ShortestPause).min(LongestPause)
+    Thread.sleep(time.toMillis)
   }
-
-  private def pause(time: FiniteDuration): Unit = Thread.sleep(time.toMillis)
 }
 
 object ReaderFleet {

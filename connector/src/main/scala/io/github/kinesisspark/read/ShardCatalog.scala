@@ -6,6 +6,7 @@ import scala.concurrent.duration.FiniteDuration
 
 import org.slf4j.LoggerFactory
 
+import io.github.kinesisspark.aws.Closing
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position.{HashKeyRange, KinesisOffset, OffsetException, Shard, ShardKey, StreamArn}
 import io.github.kinesisspark.read.plan.{Lineage, StreamChanges}
@@ -101,11 +102,6 @@ object ShardCatalog {
   /** All of them, or none. */
   private def open(options: SourceOptions): Vector[ListedStream] =
     options.streams.foldLeft(Vector.empty[ListedStream]) { (opened, stream) =>
-      try opened :+ ListedStream.open(stream)
-      catch {
-        case e: Throwable =>
-          opened.foreach(_.close())
-          throw e
-      }
+      Closing.unlessMade(opened.foreach(_.close()))(opened :+ ListedStream.open(stream))
     }
 }

@@ -85,13 +85,11 @@ private[kinesisspark] object PutRecordsCall {
     case _: Fault.ResourceInUse             => CallFailure.Passing(throttled = false)
     case Fault.Transient(_, _, selfHealing) =>
       if (selfHealing || hasWorked) CallFailure.Passing(throttled = false) else CallFailure.Doubtful
-    case _: Fault.InvalidArgument                                  => CallFailure.Invalid
-    case Fault.Fatal(kind, _) if kind.errorClass == RequestRefused => CallFailure.Invalid
+    case _: Fault.InvalidArgument => CallFailure.Invalid
+    // What the service answers to a record that is too large.
+    case Fault.Fatal(kind, _) if kind.errorClass == FaultClassifier.RequestRefused => CallFailure.Invalid
     case _: Fault.ExpiredIterator | _: Fault.ExpiredNextToken | _: Fault.NotFound | _: Fault.Cancelled |
         _: Fault.Fatal =>
       CallFailure.Hopeless
   }
-
-  // What the service answers to a record that is too large.
-  private val RequestRefused = "KINESIS_REQUEST_REFUSED"
 }

@@ -25,11 +25,26 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
 
   private def entry(row: Int) = new Entry(events, s"key-$row", None, new Array[Byte](10), RowId("run", 0, row.toLong))
 
-  /** @param answers of the first calls; later records are taken */
+  private def aggregated(listing: => Unit = ()) = {
+    val shards = Vector(Shard(shardId, Nil, HashKeyRange.all, closed = false))
+    new Packing.Aggregated(
+      Aggregator.Limits(50 << 10),
+      ordered = false,
+      _ => {
+        listing
+        shards
+      }
+    )
+  }
+
+  /** @param answers of the first calls; later records are taken
+    * @param before  each call
+    */
   private final class Setting(
       linger: Option[FiniteDuration],
       answers: Seq[CallAnswer] = Nil,
-      packing: Packing = new Packing.Plain
+      packing: Packing = new Packing.Plain,
+      before: => Unit = ()
   ) {
     val calls        = new ConcurrentLinkedQueue[Vector[Entry]]
     private val left = new ConcurrentLinkedQueue[CallAnswer](answers.asJava)
@@ -45,6 +60,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     )
 
     private def put(entries: Vector[Entry]): CompletableFuture[CallAnswer] = {
+      before
       calls.add(entries)
       val taken = CallAnswer.PerRecord(entries.map(_ => RecordAnswer.Taken(shardId)))
       CompletableFuture.completedFuture(Option(left.poll()).getOrElse(taken))
@@ -82,9 +98,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
   }
 
   it("sends aggregated records that are not full") {
-    val shards  = Vector(Shard(shardId, Nil, HashKeyRange.all, closed = false))
-    val packing = new Packing.Aggregated(Aggregator.Limits(50 << 10), ordered = false, _ => shards)
-    val s       = new Setting(Some(50.millis), packing = packing)
+    val s = new Setting(Some(50.millis), packing = aggregated())
     (0 until 3).foreach(i => s.writer.write(entry(i)))
     eventually(s.writer.rows shouldBe 3)
   }
@@ -98,22 +112,13 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
   }
 
   it("tells again, at the end, what a call has thrown") {
-    val error  = new IllegalStateException("no such provider")
-    val writer = new TaskWriter(
-      Sending(SendSettings(ordered = false, bufferSize = 1L << 20, maxCalls = 4, maxRetry = 60000)),
-      new Packing.Plain,
-      (_, _) => throw error,
-      _ => (),
-      () => false,
-      () => 0.5,
-      linger = None
-    )
-    the[IllegalStateException] thrownBy (0 until 500).foreach(i => writer.write(entry(i))) shouldBe error
-    the[IllegalStateException] thrownBy writer.flush() shouldBe error
+    val error = new IllegalStateException("no such provider")
+    val s     = new Setting(linger = None, before = throw error)
+    the[IllegalStateException] thrownBy (0 until 500).foreach(i => s.writer.write(entry(i))) shouldBe error
+    the[IllegalStateException] thrownBy s.writer.flush() shouldBe error
   }
 
   it("holds up no other writer, and can be closed, while it lists shards for its timer") {
-    val shards  = Vector(Shard(shardId, Nil, HashKeyRange.all, closed = false))
     val listing = new CountDownLatch(3)
     val ended   = new CountDownLatch(3)
     def list()  =
@@ -123,16 +128,8 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
         finally ended.countDown()
       }
     def blocked = {
-      val packing = new Packing.Aggregated(
-        Aggregator.Limits(50 << 10),
-        ordered = false,
-        _ => {
-          list()
-          shards
-        }
-      )
       val unknown = CallAnswer.PerRecord(Vector(RecordAnswer.Taken("shardId-000000000007")))
-      new Setting(Some(5.millis), Seq(unknown), packing)
+      new Setting(Some(5.millis), Seq(unknown), aggregated(list()))
     }
     val all = Vector.fill(3)(blocked)
     all.foreach(_.writer.write(entry(0)))

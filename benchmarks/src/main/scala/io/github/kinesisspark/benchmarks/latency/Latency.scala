@@ -9,7 +9,6 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
-import software.amazon.awssdk.services.kinesis.model.ShardIteratorType
 
 import io.github.kinesisspark.benchmarks.{BenchmarkSession, ServerProcess}
 
@@ -124,20 +123,18 @@ object Latency {
 
   /** How many records of a span of time are in the stream. Asked when nobody else polls it any more. */
   private def held(client: KinesisAsyncClient, stream: String, from: Long, until: Long): Int = {
-    def isWithin(put: Long)      = put - from >= 0 && put - until < 0
-    def beginning(shard: String) = client
-      .getShardIterator(r =>
-        r.streamName(stream).shardId(shard).shardIteratorType(ShardIteratorType.TRIM_HORIZON): Unit
-      )
-      .join()
-      .shardIterator
-    def answers(shard: String) = Iterator.unfold(Option(beginning(shard)))(_.map { iterator =>
+    def isWithin(put: Long)    = put - from >= 0 && put - until < 0
+    def answers(shard: String) = Iterator.unfold(Option(Raw.beginning(client, stream, shard)))(_.map { iterator =>
       val answer = client.getRecords(r => r.shardIterator(iterator): Unit).join()
       answer -> Option(answer.nextShardIterator).filter(_ => answer.millisBehindLatest > 0)
     })
-    val shards = client.listShards(r => r.streamName(stream): Unit).join().shards.asScala.map(_.shardId)
-    val times  =
-      shards.iterator.flatMap(answers).flatMap(_.records.asScala).map(r => Producer.timeOf(r.data.asByteArrayUnsafe))
+    val times =
+      Raw
+        .shards(client, stream)
+        .iterator
+        .flatMap(answers)
+        .flatMap(_.records.asScala)
+        .map(r => Producer.timeOf(r.data.asByteArrayUnsafe))
     times.count(isWithin)
   }
 

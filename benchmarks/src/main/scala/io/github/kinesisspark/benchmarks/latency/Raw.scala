@@ -14,12 +14,7 @@ object Raw {
   def polling(client: KinesisAsyncClient, stream: String): AutoCloseable = {
     val clock = Executors.newScheduledThreadPool(1)
     shards(client, stream).foreach { shard =>
-      val iterator = client
-        .getShardIterator(r =>
-          r.streamName(stream).shardId(shard).shardIteratorType(ShardIteratorType.TRIM_HORIZON): Unit
-        )
-        .join()
-      poll(client, clock, iterator.shardIterator)
+      poll(client, clock, beginning(client, stream, shard))
     }
     () => clock.shutdownNow(): Unit
   }
@@ -68,8 +63,14 @@ object Raw {
 
   private def took(record: Record): Unit = Samples.arrived(Producer.timeOf(record.data.asByteArrayUnsafe))
 
-  private def shards(client: KinesisAsyncClient, stream: String) =
+  private[latency] def shards(client: KinesisAsyncClient, stream: String): Vector[String] =
     client.listShards(r => r.streamName(stream): Unit).join().shards.asScala.map(_.shardId).toVector
+
+  /** The iterator at the shard's oldest record. */
+  private[latency] def beginning(client: KinesisAsyncClient, stream: String, shard: String): String = client
+    .getShardIterator(r => r.streamName(stream).shardId(shard).shardIteratorType(ShardIteratorType.TRIM_HORIZON): Unit)
+    .join()
+    .shardIterator
 
   private val Interval = TimeUnit.MILLISECONDS.toNanos(200)
 }

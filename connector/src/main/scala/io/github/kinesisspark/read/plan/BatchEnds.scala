@@ -49,19 +49,20 @@ final case class BatchEnds(
   ): Map[ShardKey, P] = {
     val to   = until(horizonAfter(held, level))
     val room = limits.without(level.valuesIterator.map(_.records).sum, level.valuesIterator.map(_.bytes).sum)
-    def records(s: ShardKey) = level.get(s).fold(0L)(_.records)
-    def bytes(s: ShardKey)   = level.get(s).fold(0L)(_.bytes)
-    val available            = for {
+    def records(part: Option[P]) = part.fold(0L)(_.records)
+    def bytes(part: Option[P])   = part.fold(0L)(_.bytes)
+    val available                = for {
       h <- held
       mine = level.get(h.shard)
       if mine.fold(h.ahead.oldest)(_.nextArrival).exists(_ <= to)
       most <- all.get(h.shard)
-    } yield Available(h.shard, most.records - mine.fold(0L)(_.records), most.bytes - mine.fold(0L)(_.bytes))
+    } yield Available(h.shard, most.records - records(mine), most.bytes - bytes(mine))
     val allotments = Admission.divide(available, room, turn).getOrElse(available.map(_.whole)).filter(_.maxRecords > 0)
     if (allotments.isEmpty) Map.empty
     else
       cut(allotments.map { a =>
-        Allotment(a.shard, records(a.shard) + a.maxRecords, bytes(a.shard) + a.maxBytes, to)
+        val mine = level.get(a.shard)
+        Allotment(a.shard, records(mine) + a.maxRecords, bytes(mine) + a.maxBytes, to)
       })
   }
 

@@ -3,7 +3,6 @@ package io.github.kinesisspark.read.realtime
 import java.lang.{Long => JLong}
 
 import scala.concurrent.duration._
-import scala.util.control.NonFatal
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
@@ -11,6 +10,7 @@ import org.apache.spark.sql.connector.read.streaming.{PartitionOffset, SupportsR
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead.RecordStatus
 import org.apache.spark.sql.types.StructType
 
+import io.github.kinesisspark.aws.Closing
 import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.RecordRows
 import io.github.kinesisspark.read.shard.{Publication, ReaderConfig, ShardReaderPool, ShardReaderPools}
@@ -33,16 +33,10 @@ private[realtime] final class RealTimePartitionReader(
     partition: RealTimePartition,
     columns: StructType
 ) extends SupportsRealTimeRead[InternalRow] {
-  private val placed = partition.executor.flatMap(e => ShardReaderPools.placedOn(e.id, config))
-  private val pool   = placed.getOrElse(ShardReaderPools.ofTask(config))
-  private val feed   =
-    try new TaskFeed(partition.shards, partition.ended, follow)
-    catch {
-      case NonFatal(e) =>
-        leavePool()
-        throw e
-    }
-  private var isAsked          = false
+  private val placed  = partition.executor.flatMap(e => ShardReaderPools.placedOn(e.id, config))
+  private val pool    = placed.getOrElse(ShardReaderPools.ofTask(config))
+  private val feed    = Closing.unlessMade(leavePool())(new TaskFeed(partition.shards, partition.ended, follow))
+  private var isAsked = false
   private var row: InternalRow = _
 
   /** As Spark 4.2 asks.

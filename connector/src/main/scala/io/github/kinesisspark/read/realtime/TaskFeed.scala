@@ -6,12 +6,11 @@ import java.util.concurrent.atomic.AtomicBoolean
 import scala.annotation.tailrec
 import scala.collection.mutable
 import scala.concurrent.duration.FiniteDuration
-import scala.util.control.NonFatal
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{ConsumerClaims, FaultClassifier, KinesisException}
+import io.github.kinesisspark.aws.{Closing, ConsumerClaims, FaultClassifier, KinesisException}
 import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.Succession
 import io.github.kinesisspark.read.shard.UserRecordCount
@@ -44,11 +43,8 @@ private[realtime] final class TaskFeed(
   private var turn         = 0
   private var last: InLine = _
 
-  try shards.foreach { case (shard, from) => begin(shard, from, child = None) }
-  catch {
-    case NonFatal(e) =>
-      close()
-      throw e
+  Closing.unlessMade(close()) {
+    shards.foreach { case (shard, from) => begin(shard, from, child = None) }
   }
 
   /** The next row, as soon as any shard has one.
