@@ -42,6 +42,21 @@ final case class KinesisServerConfig(
     recentCalls: Int = 10000
 )
 
+object KinesisServerConfig {
+
+  /** A server that behaves as the service does, where the default is kinder: quotas are enforced, a timestamp in the future
+    * is refused, and streams and consumers change state after a delay.
+    */
+  val realistic: KinesisServerConfig = KinesisServerConfig(
+    enforceLimits = true,
+    createDelay = 300.millis,
+    updateDelay = 300.millis,
+    deleteDelay = 300.millis,
+    consumerDelays = ConsumerDelays(300.millis, 300.millis),
+    futureTimestamps = FutureTimestamps.Refuse
+  )
+}
+
 /** How subscriptions live. All times are of the service's clock.
   *
   * @param life after which one ends, as it should

@@ -33,6 +33,9 @@ final class Main extends Callable[Integer] {
   @Flag(names = Array("--stream"), description = Array("Stream to create, as name:shards. Can be repeated."))
   var streams: java.util.List[String] = new java.util.ArrayList[String]
 
+  @Flag(names = Array("--realistic"), description = Array("Behave as the service does: quotas, delays, refusals."))
+  var realistic: Boolean = false
+
   @Flag(names = Array("--limits"), description = Array("Refuse calls as the service's quotas have it."))
   var limits: Boolean = false
 
@@ -74,12 +77,12 @@ final class Main extends Callable[Integer] {
 
   override def call(): Integer = {
     val server = KinesisServer.start(
-      KinesisServerConfig(
+      (if (realistic) KinesisServerConfig.realistic else KinesisServerConfig()).copy(
         port = port,
         host = host,
         tlsPort = Option(tlsPort).map(_.intValue),
         region = region,
-        enforceLimits = limits,
+        enforceLimits = limits || realistic,
         seed = seed,
         subscriptions =
           SubscriptionSettings(life = subscriptionLife, heartbeat = heartbeat, takeoverAfter = takeoverAfter),
