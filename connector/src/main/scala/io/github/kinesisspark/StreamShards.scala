@@ -1,5 +1,7 @@
 package io.github.kinesisspark
 
+import scala.concurrent.duration._
+
 import io.github.kinesisspark.aws._
 import io.github.kinesisspark.config.{SourceOptions, StreamOptions}
 import io.github.kinesisspark.position.{KinesisOffset, Shard, ShardKey, ShardPosition, StreamArn}
@@ -41,7 +43,7 @@ object StreamShards {
   private def shardsOf(stream: StreamOptions, offset: KinesisOffset): Seq[ShardView] = {
     val lease = KinesisClients.lease(stream.client, Regions.resolve(stream.stream, stream.client))
     try {
-      val directory = new StreamDirectory(lease.client)
+      val directory = new StreamDirectory(lease.client, DirectoryRetry.of(lease, Patience))
       val described = directory.describe(stream.stream)
       val listing   = directory.listShards(described.arn, ShardFilter.All)
       val now       = listing.serviceTimeMillis
@@ -64,4 +66,7 @@ object StreamShards {
       }
     } finally lease.close()
   }
+
+  /** Somebody waits at a prompt. */
+  private val Patience = 1.minute
 }

@@ -1,7 +1,5 @@
 package io.github.kinesisspark.aws
 
-import io.github.kinesisspark.config.RetryOptions
-
 import scala.concurrent.duration.{FiniteDuration, MILLISECONDS}
 
 /** How long to wait before the next attempt: exponential, capped, with full jitter, so that callers who failed together don't
@@ -25,8 +23,4 @@ final case class Backoff(base: FiniteDuration, max: FiniteDuration, factor: Doub
   /** @param chance uniform in [0, 1) */
   def delay(attempt: Int, chance: Double): FiniteDuration =
     FiniteDuration((ceiling(attempt).toMillis * chance).toLong, MILLISECONDS)
-}
-
-object Backoff {
-  def of(retry: RetryOptions): Backoff = Backoff(retry.base, retry.max, retry.factor)
 }

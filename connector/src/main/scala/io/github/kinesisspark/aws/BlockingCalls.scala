@@ -4,15 +4,18 @@ import java.time.{Duration => JavaDuration}
 import java.util.concurrent.{CompletableFuture, TimeUnit}
 
 import scala.annotation.tailrec
-import scala.concurrent.duration.FiniteDuration
+import scala.concurrent.duration.{Duration, FiniteDuration}
 import scala.util.control.NonFatal
 
-/** Calls that the driver waits for. An interrupt ends them at once; who asks decides which failures are tried again.
+/** Calls that a thread of the driver or of a task waits for. An interrupt ends them at once; [[RetryPolicy]] decides which failures are
+  * retried.
   *
   * @param attemptTime for one HTTP call
+  * @param hasWorked   whether a call of the client has ever succeeded
   */
 private[aws] final class BlockingCalls(
     attemptTime: FiniteDuration,
+    hasWorked: () => Boolean,
     waiting: Waiting,
     observer: CallObserver = CallObserver.silent
 ) {
@@ -45,45 +48,47 @@ private[aws] final class BlockingCalls(
     }
   }
 
-  /** As many attempts as `again` wants.
+  /** As many attempts as the policy allows.
     *
+    * @param left time for all of them
     * @throws PagingExpired    for the caller to begin again
-    * @throws KinesisException for what can't be mended, or not in time
+    * @throws KinesisException for a failure that isn't retried, or not any more
     */
-  def call[A](action: String, resource: String, again: Again)(send: => CompletableFuture[A]): A = {
-    @tailrec def attempt(failures: Int): A = once(action)(send) match {
+  def call[A](action: String, resource: String, policy: RetryPolicy, left: () => Duration = () => Duration.Inf)(
+      send: => CompletableFuture[A]
+  ): A = {
+    @tailrec def attempt(history: RetryHistory): A = once(action)(send) match {
       case Right(answer) => answer
       case Left(fault)   =>
-        val failed = failures + 1
-        again(fault, failed) match {
-          case Some(wait) =>
+        decide(policy, fault, history) match {
+          case RetryDecision.Again(wait, failed) if wait < left() =>
             pause(KinesisFault.describe(action, resource, fault), wait)
             attempt(failed)
-          case None => throw giveUp(action, resource, fault, failed)
+          case decision => throw giveUp(action, resource, fault, decision.history.failures)
         }
     }
-    attempt(0)
+    attempt(RetryHistory.none)
   }
 
-  /** The whole of `question` again while its pages expire.
-    *
-    * @param again the wait after so many failures, if there is to be another try
-    * @throws KinesisException as `question` does, or `KINESIS_PAGING_EXPIRED`
-    */
-  def restarting[A](again: Int => Option[FiniteDuration])(question: => A): A = {
+  /** The whole of `question` again while its pages expire, a few times. */
+  def restarting[A](backoff: Backoff)(question: => A): A = {
     @tailrec def attempt(failures: Int): A = {
       val answer =
         try Right(question)
         catch { case e: PagingExpired => Left(e.failure) }
       answer match {
-        case Right(a)      => a
-        case Left(failure) =>
-          pause(failure.getMessage, again(failures + 1).getOrElse(throw failure))
+        case Right(a)                                   => a
+        case Left(failure) if failures >= MostRestarts => throw failure
+        case Left(failure)                              =>
+          pause(failure.getMessage, backoff.delay(failures + 1, waiting.chance()))
           attempt(failures + 1)
       }
     }
     attempt(0)
   }
+
+  def decide(policy: RetryPolicy, fault: Fault, history: RetryHistory): RetryDecision =
+    policy.decide(fault, history, hasWorked(), waiting.nanos, waiting.chance())
 
   def pause(why: => String, wait: FiniteDuration): Unit = {
     observer.waits(why, wait)
@@ -98,10 +103,10 @@ private[aws] final class BlockingCalls(
 
 private[aws] object BlockingCalls {
 
-  /** How long to wait after this failure, the so-and-so-manyth of a call (from 1), if it is to be tried again. */
-  type Again = (Fault, Int) => Option[FiniteDuration]
+  /** Listings of all pages, after the first. */
+  private val MostRestarts = 8
 
   /** Not an error of the question: its pages have to be read again from the first. */
   final class PagingExpired(val failure: KinesisException)
-      extends KinesisException(failure.errorClass, failure.getMessage.stripPrefix(s"[${failure.errorClass}] "), failure)
+      extends KinesisException(failure.errorClass, failure.bareMessage, failure)
 }

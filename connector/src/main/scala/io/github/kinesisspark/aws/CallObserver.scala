@@ -1,8 +1,10 @@
 package io.github.kinesisspark.aws
 
+import org.slf4j.LoggerFactory
+
 import scala.concurrent.duration.FiniteDuration
 
-/** Is told of blocking calls, to log and to count them. */
+/** Sees blocking calls and their waits, to log and to count them. */
 private[kinesisspark] trait CallObserver {
 
   /** @param action the API's name of the call */
@@ -13,6 +15,14 @@ private[kinesisspark] trait CallObserver {
 }
 
 private[kinesisspark] object CallObserver {
+  private val log = LoggerFactory.getLogger(classOf[CallObserver])
+
+  /** Warns of each wait, because the query stands still meanwhile. */
+  val warning: CallObserver = new CallObserver {
+    override def called(action: String): Unit                      = ()
+    override def waits(why: => String, wait: FiniteDuration): Unit = log.warn(s"$why Next attempt in ${wait.toMillis} ms.")
+  }
+
   val silent: CallObserver = new CallObserver {
     override def called(action: String): Unit                      = ()
     override def waits(why: => String, wait: FiniteDuration): Unit = ()

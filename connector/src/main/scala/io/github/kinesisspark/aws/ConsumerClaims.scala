@@ -19,7 +19,8 @@ private[kinesisspark] final class ConsumerClaims {
     throw new KinesisException(
       InUse,
       s"Another query of this application reads stream ${claim.stream} through its consumer ${claim.name}. A consumer serves one query: give " +
-        "this one another, by efo.consumerName (or efo.consumerArn.<stream>)."
+        "this one another, by efo.consumerName (or efo.consumerArn.<stream>).",
+      reason = FailureReason.ConsumerTaken
     )
 
   def giveBack(claim: Claim): Unit = claimed.remove(claim): Unit

@@ -30,6 +30,7 @@ import scala.jdk.CollectionConverters._
 private[kinesisspark] final class ConsumerDirectory(
     client: KinesisAsyncClient,
     retries: FanOutRetries,
+    hasWorked: () => Boolean = () => false,
     waiting: Waiting = Waiting.real,
     observer: CallObserver = CallObserver.silent
 ) {
@@ -37,7 +38,7 @@ private[kinesisspark] final class ConsumerDirectory(
   import Registration.{Command, Event, Goal}
 
   private val log   = LoggerFactory.getLogger(classOf[ConsumerDirectory])
-  private val calls = new BlockingCalls(AttemptTime, waiting, observer)
+  private val calls = new BlockingCalls(AttemptTime, hasWorked, waiting, observer)
 
   /** The consumer of that name, whatever its status. */
   def find(stream: StreamArn, name: String): Option[StreamConsumer] =
@@ -56,7 +57,7 @@ private[kinesisspark] final class ConsumerDirectory(
         .maxResults(PageSize)
         .overrideConfiguration(inTime)
       token.foreach(request.nextToken(_))
-      calls.call("ListStreamConsumers", resource(s"stream $stream"), again(retries.list))(
+      calls.call("ListStreamConsumers", resource(s"stream $stream"), policy(retries.list))(
         client.listStreamConsumers(request.build())
       )
     }
@@ -65,9 +66,7 @@ private[kinesisspark] final class ConsumerDirectory(
         case None  => pages
         case token => rest(pages :+ page(token))
       }
-    val expired = (failures: Int) =>
-      Option.when(failures <= retries.list.maxRetries)(Backoff.of(retries.list).delay(failures, waiting.chance()))
-    calls.restarting(expired)(rest(Vector(page(None)))).flatMap(_.consumers.asScala.map(StreamConsumer.of(_)))
+    calls.restarting(policy(retries.list).backoff)(rest(Vector(page(None)))).flatMap(_.consumers.asScala.map(StreamConsumer.of(_)))
   }
 
   /** The consumer of that name, registered if it doesn't exist; it may still be CREATING.
@@ -100,7 +99,7 @@ private[kinesisspark] final class ConsumerDirectory(
   def deregister(arn: ConsumerArn): Unit = {
     val request = DeregisterStreamConsumerRequest.builder().consumerARN(arn.text).overrideConfiguration(inTime).build()
     val done    = unlessNotFound(
-      calls.call("DeregisterStreamConsumer", resource(s"consumer $arn"), again(retries.deregister))(
+      calls.call("DeregisterStreamConsumer", resource(s"consumer $arn"), policy(retries.deregister))(
         client.deregisterStreamConsumer(request)
       )
     )
@@ -111,7 +110,7 @@ private[kinesisspark] final class ConsumerDirectory(
     val request = DescribeStreamConsumerRequest.builder().overrideConfiguration(inTime)
     which(request)
     unlessNotFound(
-      calls.call("DescribeStreamConsumer", what, again(retries.describe))(
+      calls.call("DescribeStreamConsumer", what, policy(retries.describe))(
         client.describeStreamConsumer(request.build())
       )
     ).map(answer => StreamConsumer.of(answer.consumerDescription))
@@ -119,13 +118,13 @@ private[kinesisspark] final class ConsumerDirectory(
 
   private def unlessNotFound[A](call: => A): Option[A] =
     try Some(call)
-    catch { case e: KinesisException if e.errorClass == FaultClassifier.NotFound => None }
+    catch { case e: KinesisException if e.reason == FailureReason.NotFound => None }
 
   private def pursue(goal: Goal, what: String, stream: StreamArn, name: String)(
       look: => Option[StreamConsumer]
   ): StreamConsumer = {
     @tailrec def next(registration: Registration, event: Event): StreamConsumer = {
-      val (after, command) = registration.step(event, retries, waiting.chance())
+      val (after, command) = registration.step(event, retries, hasWorked(), waiting.nanos, waiting.chance())
       command match {
         case Command.Done(consumer)      => consumer
         case Command.Fail(failure)       => throw ConsumerFailure.exception(what, failure, after)
@@ -159,20 +158,12 @@ private[kinesisspark] final class ConsumerDirectory(
   private def consumersIfAllowed(stream: StreamArn): Seq[StreamConsumer] =
     try list(stream)
     catch {
-      case e: KinesisException if e.errorClass == "KINESIS_ACCESS_DENIED" =>
+      case e: KinesisException if e.reason == FailureReason.AccessDenied =>
         log.info("the consumers of {} can't be listed: {}", stream, e.getMessage)
         Nil
     }
 
-  private def again(retry: RetryOptions): BlockingCalls.Again = (fault, failures) => {
-    val retriable = fault match {
-      case _: Fault.Throttled | _: Fault.ResourceInUse => retry.maxRetries
-      case Fault.Transient(_, _, selfHealing)          =>
-        if (selfHealing) retry.maxRetries else retry.maxRetries.min(DoubtfulRetries)
-      case _ => 0
-    }
-    Option.when(failures <= retriable)(Backoff.of(retry).delay(failures, waiting.chance()))
-  }
+  private def policy(retry: RetryOptions) = RetryPolicy.of(retry, retries.maxDuration)
 
   private def inTime = AwsRequestOverrideConfiguration.builder().apiCallAttemptTimeout(calls.attemptTimeout).build()
 
@@ -188,7 +179,4 @@ private[kinesisspark] object ConsumerDirectory {
 
   /** The most that the service gives in one answer. */
   private val PageSize = 100
-
-  /** What is more likely a mistake than weather, such as a wrong host, must not take minutes to be told. */
-  private val DoubtfulRetries = 5
 }

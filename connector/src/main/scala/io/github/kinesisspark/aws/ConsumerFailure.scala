@@ -22,12 +22,13 @@ private[aws] object ConsumerFailure {
     case Failure.Stuck(_) =>
       new KinesisException(
         "KINESIS_CONSUMER_NOT_READY",
-        s"${describe(what, failure)} It was looked at ${after.waits + 1} times. Look at it again later, or raise efo.describeStreamConsumer.maxRetries."
+        s"${describe(what, failure)} It was described ${after.waits.failures + 1} times. Check its state and try again later, or raise maxRetryDuration (or efo.describeStreamConsumer.maxRetries, where that is set)."
       )
     case Failure.Missing(_) =>
       new KinesisException(
         FaultClassifier.NotFound,
-        s"${describe(what, failure)} Register it and give its new ARN, or have the query register one by name (efo.consumerName)."
+        s"${describe(what, failure)} Register it and give its new ARN, or have the query register one by name (efo.consumerName).",
+        reason = FailureReason.NotFound
       )
     case Failure.Full(_) =>
       new KinesisException(
@@ -35,6 +36,6 @@ private[aws] object ConsumerFailure {
         s"${describe(what, failure)} Deregister one that nothing reads through any more, or read through it."
       )
     case Failure.Refused(fault) =>
-      KinesisFault.exception("RegisterStreamConsumer", what, fault, after.refusals.max(after.waits).max(1))
+      KinesisFault.exception("RegisterStreamConsumer", what, fault, after.refusals.failures.max(after.waits.failures).max(1))
   }
 }

@@ -5,68 +5,53 @@ import java.util.concurrent.CompletableFuture
 
 import scala.concurrent.duration._
 
-/** How the driver's questions about streams are repeated.
+/** How questions about streams and shards are retried, by [[RetryPolicy]].
   *
-  * | fault | treatment |
-  * |---|---|
-  * | throttled, resource in use | again until the total time is over |
-  * | transient, self-healing | up to `attempts`, within the total time |
-  * | other transient | up to `doubtfulAttempts` |
-  * | all others | told at once |
-  *
-  * @param totalTime        for one question, all its attempts, pages and waits
-  * @param attemptTime      for one HTTP call
-  * @param doubtfulAttempts for what is more likely a mistake than weather: a wrong host must not take minutes to be told
+  * @param maxDuration for one question, with all its attempts, pages and waits
+  * @param hasWorked   whether a call of the client has ever succeeded
+  * @param attemptTime for one HTTP call
   */
 final case class DirectoryRetry(
-    totalTime: FiniteDuration = 2.minutes,
+    maxDuration: FiniteDuration = DirectoryRetry.DefaultDuration,
+    hasWorked: () => Boolean = () => false,
     attemptTime: FiniteDuration = 20.seconds,
-    attempts: Int = 8,
-    doubtfulAttempts: Int = 6,
     backoff: Backoff = Backoff(300.millis, 5.seconds),
+    observer: CallObserver = CallObserver.silent,
     waiting: Waiting = Waiting.real
 ) {
   import DirectoryRetry._
 
-  private val calls = new BlockingCalls(attemptTime, waiting)
+  private val policy = RetryPolicy(backoff, maxDuration)
+  private val calls  = new BlockingCalls(attemptTime, hasWorked, waiting, observer)
 
   private[aws] def attemptTimeout: JavaDuration = calls.attemptTimeout
 
-  private[aws] def deadline(): Deadline = new Deadline(waiting.now, waiting.now() + totalTime.toMillis)
+  private[aws] def deadline(): Deadline = new Deadline(waiting.now, waiting.now() + maxDuration.toMillis)
 
   private[aws] def call[A](action: String, resource: String)(send: => CompletableFuture[A]): A =
     call(action, resource, deadline())(send)
 
   /** @throws BlockingCalls.PagingExpired for the caller to begin again
-    * @throws KinesisException            for what can't be mended, or not in time
+    * @throws KinesisException            for a failure that isn't retried, or not any more
     */
   private[aws] def call[A](action: String, resource: String, deadline: Deadline)(send: => CompletableFuture[A]): A =
-    calls.call(
-      action,
-      resource,
-      (fault, failures) => Option.when(mayRepeat(fault, failures))(failures).flatMap(within(deadline, _))
-    )(send)
+    calls.call(action, resource, policy, () => deadline.left)(send)
 
-  /** The whole of `question` again while its pages expire, as often as a transient fault would be repeated.
+  /** The whole of `question` again while its pages expire.
     *
     * @throws KinesisException as `question` does, or `KINESIS_PAGING_EXPIRED`
     */
-  private[aws] def restarting[A](deadline: Deadline)(question: => A): A =
-    calls.restarting(failures => Option.when(failures < attempts)(failures).flatMap(within(deadline, _)))(question)
-
-  private def within(deadline: Deadline, failures: Int): Option[FiniteDuration] =
-    Some(backoff.delay(failures, waiting.chance())).filter(_ < deadline.left)
-
-  private[aws] def mayRepeat(fault: Fault, failures: Int): Boolean = fault match {
-    case _: Fault.Throttled | _: Fault.ResourceInUse => true
-    case Fault.Transient(_, _, selfHealing)          => failures < (if (selfHealing) attempts else doubtfulAttempts)
-    case _: Fault.ExpiredIterator | _: Fault.ExpiredNextToken | _: Fault.NotFound | _: Fault.InvalidArgument |
-        _: Fault.Cancelled | _: Fault.Fatal =>
-      false
-  }
+  private[aws] def restarting[A](question: => A): A = calls.restarting(backoff)(question)
 }
 
 object DirectoryRetry {
+
+  /** The default of `maxRetryDuration`. */
+  val DefaultDuration: FiniteDuration = 15.minutes
+
+  /** For the questions of one client's user. */
+  def of(lease: ClientLease, maxDuration: FiniteDuration = DefaultDuration): DirectoryRetry =
+    DirectoryRetry(maxDuration, () => lease.hasWorked, observer = CallObserver.warning)
 
   /** When a question must be answered. */
   private[aws] final class Deadline(now: () => Long, end: Long) {

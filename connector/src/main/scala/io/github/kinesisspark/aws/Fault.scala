@@ -1,7 +1,7 @@
 package io.github.kinesisspark.aws
 
-/** What went wrong with a call, sorted by what a caller can do about it. How long to go on is the caller's policy; which
-  * failure is which is [[FaultClassifier]]'s.
+/** What a failed call means. This is the only taxonomy of failures: [[FaultClassifier]] decides which failure is which fault, and
+  * [[RetryPolicy]] decides from the fault whether and when the call is made again.
   */
 sealed trait Fault extends Product with Serializable {
 
@@ -14,8 +14,22 @@ sealed trait Fault extends Product with Serializable {
 
 object Fault {
 
-  /** More calls or bytes than a limit allows, ours or that of others on the shard: slow down and go on, for ever. */
+  /** More calls or bytes than a limit allows, by this query or by others on the shard. */
   final case class Throttled(kind: FaultKind, cause: Throwable) extends Fault
+
+  /** The stream is CREATING, UPDATING or DELETING, or the consumer's shard has another subscription. */
+  final case class ResourceInUse(kind: FaultKind, cause: Throwable) extends Fault
+
+  /** The connection ended or fell silent. For a subscription that was open this is normal: the next one may begin at once. */
+  final case class Disconnected(kind: FaultKind, cause: Throwable) extends Fault
+
+  /** The service or the network fails in a way that passes by itself. */
+  final case class Transient(kind: FaultKind, cause: Throwable) extends Fault
+
+  /** May pass, but is a mistake in the configuration as long as no call of the client has succeeded: unknown host, refused
+    * connection, TLS, clock skew, expired credentials.
+    */
+  final case class Suspect(kind: FaultKind, cause: Throwable) extends Fault
 
   /** A shard iterator past its 5 minutes: get a new one from the position. */
   final case class ExpiredIterator(kind: FaultKind, cause: Throwable) extends Fault
@@ -23,36 +37,24 @@ object Fault {
   /** A paging token past its 5 minutes: page from the beginning. */
   final case class ExpiredNextToken(kind: FaultKind, cause: Throwable) extends Fault
 
-  /** The stream is CREATING, UPDATING or DELETING, or the consumer is taken: try again in a while. */
-  final case class ResourceInUse(kind: FaultKind, cause: Throwable) extends Fault
-
-  /** The stream, shard or consumer isn't there. Never the same as the end of a shard: ask what is gone. */
+  /** The stream, shard or consumer does not exist. Never the same as the end of a shard: find out which of them is gone. */
   final case class NotFound(kind: FaultKind, cause: Throwable) extends Fault
 
-  /** The service can't use an argument, a position past retention or a stale iterator for instance: try once with a fresh
-    * one, then fail.
-    */
+  /** The service cannot use an argument, such as a position past retention, a stale iterator or a record that is too large. */
   final case class InvalidArgument(kind: FaultKind, cause: Throwable) extends Fault
 
-  /** Network, server errors, time-outs.
-    *
-    * @param selfHealing the usual weather, worth retrying for as long as the query runs; otherwise it may pass, but is more
-    *                    likely a matter for people (no such host, a wrong clock): retry a few times and tell
-    */
-  final case class Transient(kind: FaultKind, cause: Throwable, selfHealing: Boolean) extends Fault
-
-  /** The calling thread was interrupted, or the call cancelled: someone wants it to end. */
+  /** The calling thread was interrupted, or the call cancelled: the query or the task is being stopped. */
   final case class Cancelled(kind: FaultKind, cause: Throwable) extends Fault
 
-  /** Trying again doesn't help. */
+  /** Another attempt does not help. */
   final case class Fatal(kind: FaultKind, cause: Throwable) extends Fault
 }
 
 /** One sort of failure.
   *
   * @param errorClass   stable name for monitoring
-  * @param advice       what to look at or to do, for the error message; `<action>` in it stands for the name of the call
-  * @param showsRequest the service's answer may repeat the signed request, session token and all: only the first line of it
-  *                     may be shown, and the exception itself goes into no log
+  * @param advice       what to check or to do, for the error message; `<action>` in it stands for the name of the call
+  * @param showsRequest the service's answer may repeat the signed request with its session token: only its first line may be
+  *                     shown, and the exception itself is never logged
   */
 final case class FaultKind(errorClass: String, advice: String, showsRequest: Boolean = false)

@@ -31,9 +31,9 @@ import scala.util.matching.Regex
 /** Decides what a failed call means. The decision is one table, read from the top; the first row that matches any link of
   * the chain of causes holds.
   *
-  * Codes are those of the service's API reference; what other consumers of Kinesis did with them, and what came of it, is
-  * why some rows look stricter than theirs: access denied retried for ever hides a mistake, and a missing resource taken for the end
-  * of a shard loses data.
+  * Codes are those of the service's API reference. Some rows are stricter than those of other Kinesis consumers, because of what
+  * happened there: access denied that is retried for ever hides a mistake, and a missing resource that is taken for the end of a
+  * shard loses data.
   *
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/CommonErrors.html Kinesis: common errors]]
   */
@@ -42,11 +42,8 @@ object FaultClassifier {
   /** A stream, shard or consumer that isn't there; readers ask what it was before they call it lost. */
   val NotFound = "KINESIS_NOT_FOUND"
 
-  /** Of an iterator that is too old. */
-  val IteratorExpired = "KINESIS_ITERATOR_EXPIRED"
-
-  /** Of a position that the service can't use. */
-  val InvalidArgument = "KINESIS_INVALID_ARGUMENT"
+  /** A policy of the caller, the stream or the consumer doesn't allow the call. */
+  val Denied = "KINESIS_ACCESS_DENIED"
 
   /** Of a request that the service can't use. */
   val RequestRefused = "KINESIS_REQUEST_REFUSED"
@@ -54,20 +51,18 @@ object FaultClassifier {
   /** One line of the table. A failure is told by one of its codes, classes or names, and all else that is said must hold; what
     * isn't said holds always.
     *
-    * @param treatment    what it means for a call
-    * @param subscription what it means for a subscription
-    * @param reason       why this row says what it says
-    * @param codes        error codes of the service
-    * @param classes      classes of exceptions
-    * @param named        simple names of exceptions that the SDK keeps to itself
-    * @param statuses     HTTP statuses of the service's answer
-    * @param service      the SDK's name of the service that answered
-    * @param saying       found in the message
+    * @param fault    what it means
+    * @param reason   why this row says what it says
+    * @param codes    error codes of the service
+    * @param classes  classes of exceptions
+    * @param named    simple names of exceptions that the SDK keeps to itself
+    * @param statuses HTTP statuses of the service's answer
+    * @param service  the SDK's name of the service that answered
+    * @param saying   found in the message
     */
   final case class Row(
       kind: FaultKind,
-      treatment: (FaultKind, Throwable) => Fault,
-      subscription: Fault => SubscriptionFault,
+      fault: (FaultKind, Throwable) => Fault,
       reason: String,
       codes: Set[String] = Set.empty,
       classes: Seq[Class[? <: Throwable]] = Nil,
@@ -77,23 +72,18 @@ object FaultClassifier {
       saying: Option[Regex] = None
   )
 
-  private val forever: (FaultKind, Throwable) => Fault   = Fault.Transient(_, _, selfHealing = true)
-  private val fewTimes: (FaultKind, Throwable) => Fault  = Fault.Transient(_, _, selfHealing = false)
-  private val fatal: (FaultKind, Throwable) => Fault     = Fault.Fatal(_, _)
-  private val throttled: (FaultKind, Throwable) => Fault = Fault.Throttled(_, _)
-
-  private val dropped: Fault => SubscriptionFault = SubscriptionFault.Dropped(_)
-  private val busy: Fault => SubscriptionFault    = SubscriptionFault.Busy(_)
-  private val unwell: Fault => SubscriptionFault  = SubscriptionFault.Unwell(_)
-  private val gone: Fault => SubscriptionFault    = SubscriptionFault.Gone(_)
-  private val ended: Fault => SubscriptionFault   = SubscriptionFault.Fatal(_)
+  private val disconnected: (FaultKind, Throwable) => Fault = Fault.Disconnected(_, _)
+  private val passing: (FaultKind, Throwable) => Fault      = Fault.Transient(_, _)
+  private val suspect: (FaultKind, Throwable) => Fault      = Fault.Suspect(_, _)
+  private val invalid: (FaultKind, Throwable) => Fault      = Fault.InvalidArgument(_, _)
+  private val fatal: (FaultKind, Throwable) => Fault        = Fault.Fatal(_, _)
+  private val throttled: (FaultKind, Throwable) => Fault    = Fault.Throttled(_, _)
 
   val table: Seq[Row] = Seq(
     // -- somebody wants it to end
     Row(
       FaultKind("KINESIS_CALL_CANCELLED", "The query is being stopped."),
       Fault.Cancelled(_, _),
-      ended,
       "An interrupt is how Spark stops a query; retrying would hold it up.",
       classes = Seq(
         classOf[InterruptedException],
@@ -110,7 +100,6 @@ object FaultClassifier {
           "and the caller needs sts:AssumeRole for it."
       ),
       fatal,
-      ended,
       "STS says no to a role that doesn't exist, too; only a changed policy helps.",
       codes = Set(
         "AccessDenied",
@@ -127,8 +116,7 @@ object FaultClassifier {
         "This machine's clock differs too much from the service's (5 minutes are allowed). Correct it, with NTP for example.",
         showsRequest = true
       ),
-      fewTimes,
-      unwell,
+      suspect,
       "The SDK learns the difference from the refusal and signs the next attempt with it, so one retry usually succeeds.",
       codes = Set("RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture")
     ),
@@ -138,8 +126,7 @@ object FaultClassifier {
         "This machine's clock differs too much from the service's (5 minutes are allowed). Correct it, with NTP for example.",
         showsRequest = true
       ),
-      fewTimes,
-      unwell,
+      suspect,
       "Kinesis tells skew under the code of a wrong signature; only the text differs.",
       codes = Set("InvalidSignatureException", "SignatureDoesNotMatch", "AuthFailure"),
       saying = Some("(?i)signature (expired|not yet current)".r)
@@ -151,7 +138,6 @@ object FaultClassifier {
         showsRequest = true
       ),
       fatal,
-      ended,
       "The same keys sign the same way again.",
       codes =
         Set("InvalidSignatureException", "SignatureDoesNotMatch", "IncompleteSignature", "IncompleteSignatureException")
@@ -161,8 +147,7 @@ object FaultClassifier {
         "KINESIS_CREDENTIALS_EXPIRED",
         "The credentials have expired. Renew them, or use a kind that is refreshed: roleArn, profile, credentialsProvider."
       ),
-      fewTimes,
-      unwell,
+      suspect,
       "Providers refresh ahead of time; a refusal after all may come between two refreshes, but static session tokens stay expired.",
       codes = Set("ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired")
     ),
@@ -172,7 +157,6 @@ object FaultClassifier {
         "The service doesn't know these credentials (wrong, deleted, or of another partition)."
       ),
       fatal,
-      ended,
       "Unknown keys stay unknown.",
       codes = Set(
         "UnrecognizedClientException",
@@ -186,20 +170,18 @@ object FaultClassifier {
     ),
     Row(
       FaultKind(
-        "KINESIS_ACCESS_DENIED",
+        Denied,
         "The credentials' policy, or the stream's, must allow kinesis:<action> on this resource."
       ),
       fatal,
-      ended,
       "Only a changed policy helps; consumers that retried this for ever stood still without a word.",
       codes = Set("AccessDeniedException", "AccessDenied"),
       classes = Seq(classOf[AccessDeniedException])
     ),
     Row(
       FaultKind("KINESIS_KMS_THROTTLED", "The stream's KMS key gets more requests than its quota."),
-      throttled,
-      unwell,
-      "It passes with less traffic on the key. Subscriptions fail on it after a while, because nobody else would see it.",
+      passing,
+      "It passes with less traffic on the key. Unlike the shard's own limits it is an outage: it is warned of, and ends the query if it lasts.",
       codes = Set("KMSThrottlingException", "KmsThrottlingException"),
       classes = Seq(classOf[KmsThrottlingException])
     ),
@@ -209,7 +191,6 @@ object FaultClassifier {
         "The stream is encrypted. The credentials need kms:Decrypt (reading) and kms:GenerateDataKey (writing) for its key, and the key must be enabled."
       ),
       fatal,
-      ended,
       "A key that is denied, disabled, deleted or pending takes people to change.",
       codes = Set(
         "KMSAccessDeniedException",
@@ -234,7 +215,6 @@ object FaultClassifier {
         "The limits of the shard or the account are used up; others may be reading (or writing) the same shard."
       ),
       throttled,
-      busy,
       "5 GetRecords a second and 2 MB/s per shard are shared by all pollers.",
       codes = Set(
         "ProvisionedThroughputExceededException",
@@ -251,9 +231,8 @@ object FaultClassifier {
       classes = Seq(classOf[ProvisionedThroughputExceededException], classOf[LimitExceededException])
     ),
     Row(
-      FaultKind(IteratorExpired, "The shard iterator is older than 5 minutes."),
+      FaultKind("KINESIS_ITERATOR_EXPIRED", "The shard iterator is older than 5 minutes."),
       Fault.ExpiredIterator(_, _),
-      ended,
       "The position it was made from still holds.",
       codes = Set("ExpiredIteratorException"),
       classes = Seq(classOf[ExpiredIteratorException])
@@ -261,7 +240,6 @@ object FaultClassifier {
     Row(
       FaultKind("KINESIS_PAGING_EXPIRED", "The paging token is older than 5 minutes."),
       Fault.ExpiredNextToken(_, _),
-      ended,
       "Pages from before may be out of date as well: all or nothing.",
       codes = Set("ExpiredNextTokenException"),
       classes = Seq(classOf[ExpiredNextTokenException])
@@ -272,7 +250,6 @@ object FaultClassifier {
         "The stream isn't ACTIVE (it is being created, changed or deleted), or another application uses this consumer."
       ),
       Fault.ResourceInUse(_, _),
-      busy,
       "A stream is UPDATING for seconds to minutes. A subscription is refused within 5 s of the one before, and ended by one that takes over.",
       codes = Set("ResourceInUseException"),
       classes = Seq(classOf[ResourceInUseException])
@@ -280,18 +257,16 @@ object FaultClassifier {
     Row(
       FaultKind(NotFound, "It doesn't exist in this account and region, or was deleted."),
       Fault.NotFound(_, _),
-      gone,
       "Stream, shard or consumer: the caller has to ask which, and must not take it for a shard's end.",
       codes = Set("ResourceNotFoundException"),
       classes = Seq(classOf[ResourceNotFoundException])
     ),
     Row(
       FaultKind(
-        InvalidArgument,
+        "KINESIS_INVALID_ARGUMENT",
         "The service can't use an argument: a position outside the stream's retention, or of another stream or shard."
       ),
       Fault.InvalidArgument(_, _),
-      ended,
       "A stale iterator answers this as well. A subscription has none: its position stays what it is.",
       codes = Set("InvalidArgumentException"),
       classes = Seq(classOf[InvalidArgumentException])
@@ -301,9 +276,8 @@ object FaultClassifier {
         RequestRefused,
         "The endpoint doesn't understand the request. Is it Amazon Kinesis, and of a version that has this action?"
       ),
-      fatal,
-      ended,
-      "The same request is refused again.",
+      invalid,
+      "The same request is refused again; a smaller one of PutRecords may be taken.",
       codes = Set(
         "ValidationException",
         "ValidationError",
@@ -321,8 +295,7 @@ object FaultClassifier {
     ),
     Row(
       FaultKind("KINESIS_UNAVAILABLE", "The service has trouble of its own; see the AWS Health Dashboard if it stays."),
-      forever,
-      unwell,
+      passing,
       "Said by code, or by an event inside a subscription.",
       codes = Set(
         "InternalFailure",
@@ -341,29 +314,31 @@ object FaultClassifier {
     Row(
       FaultKind("KINESIS_THROTTLED", "Too many requests."),
       throttled,
-      busy,
       "Whatever the code: 429 means wait.",
       statuses = 429 to 429
     ),
     Row(
       FaultKind("KINESIS_UNAVAILABLE", "The service, or a proxy before it, has trouble of its own."),
-      forever,
-      unwell,
+      passing,
       "Whatever the code: 5xx is the server's side.",
       statuses = 500 to 599
     ),
     Row(
+      FaultKind("KINESIS_TIMED_OUT", "The service, or a proxy before it, waited too long for the request."),
+      passing,
+      "A slow network passes.",
+      statuses = 408 to 408
+    ),
+    Row(
       FaultKind(RequestRefused, "The endpoint refused the request. Is it Amazon Kinesis?"),
       fatal,
-      ended,
-      "Whatever the code: 4xx is our side; proxies answer so, too.",
+      "Whatever the code: 4xx is our side. A proxy's 413 says nothing of a single record.",
       statuses = 400 to 499
     ),
     // -- the way there
     Row(
       FaultKind("KINESIS_UNKNOWN_HOST", "The host can't be found: check region, endpoint and DNS."),
-      fewTimes,
-      unwell,
+      suspect,
       "DNS hiccups pass in seconds; a region or endpoint that isn't there doesn't.",
       classes = Seq(classOf[UnknownHostException])
     ),
@@ -372,8 +347,7 @@ object FaultClassifier {
         "KINESIS_TLS_FAILED",
         "The TLS connection failed: check the endpoint's scheme and port, its certificate, and proxies between."
       ),
-      fewTimes,
-      unwell,
+      suspect,
       "A certificate doesn't mend itself, a broken handshake may.",
       classes = Seq(classOf[SSLHandshakeException], classOf[SSLPeerUnverifiedException], classOf[NotSslRecordException])
     ),
@@ -382,8 +356,7 @@ object FaultClassifier {
         "KINESIS_CONNECTIONS_EXHAUSTED",
         "All connections of this client are busy, or none can be made in time."
       ),
-      forever,
-      unwell,
+      passing,
       "More shards at once than the client has connections; calls wait for a while and fail only then.",
       saying = Some("Acquire operation took longer|Maximum pending connection acquisitions exceeded".r)
     ),
@@ -392,15 +365,13 @@ object FaultClassifier {
         "KINESIS_UNREACHABLE",
         "No connection to the endpoint: check endpoint, network, security groups and VPC endpoints."
       ),
-      fewTimes,
-      unwell,
+      suspect,
       "A server that restarts is back in seconds; a wrong port or a closed network is not.",
       classes = Seq(classOf[ConnectException], classOf[NoRouteToHostException])
     ),
     Row(
       FaultKind("KINESIS_TIMED_OUT", "No answer in time."),
-      forever,
-      dropped,
+      disconnected,
       "Slow answers and dead connections; the next call takes another connection. A subscription that was not read for long ends so.",
       classes = Seq(
         classOf[TimeoutException],
@@ -413,15 +384,13 @@ object FaultClassifier {
     ),
     Row(
       FaultKind("KINESIS_CONNECTION_ENDING", "The service is about to close the connection."),
-      forever,
-      dropped,
+      disconnected,
       "GOAWAY is how a server that is replaced sends its clients to another; what is left of one connection after an error goes the same way.",
       named = Set("GoAwayException", "Http2ConnectionTerminatingException")
     ),
     Row(
       FaultKind("KINESIS_CONNECTION_LOST", "The connection broke."),
-      forever,
-      dropped,
+      disconnected,
       "Reset (the whole of it, or one HTTP/2 stream) or closed before or inside the answer, which may then not parse; nothing was consumed, so the call can be made again.",
       classes = Seq(
         classOf[SocketException],
@@ -433,24 +402,21 @@ object FaultClassifier {
     ),
     Row(
       FaultKind("KINESIS_CONNECTION_LOST", "The answer was incomplete or damaged."),
-      forever,
-      unwell,
+      passing,
       "A body that was cut off parses as nothing.",
       classes = Seq(classOf[SdkClientException]),
       saying = Some("(?i)unable to (unmarshall|parse)|crc|content.?length|checksum".r)
     ),
     Row(
       FaultKind("KINESIS_CONNECTION_LOST", "An event was damaged on the way."),
-      forever,
-      unwell,
+      passing,
       "The SDK's decoder of event streams has no exception of its own for frames that don't add up.",
       classes = Seq(classOf[IllegalArgumentException]),
       saying = Some("(?i)checksum failure|illegal (headers|payload size)".r)
     ),
     Row(
       FaultKind("KINESIS_CONNECTION_LOST", "The request could not be sent; see the cause."),
-      fewTimes,
-      unwell,
+      suspect,
       "What the SDK says of anything below it that none of the rows above knows: mostly network, perhaps a bug.",
       classes = Seq(classOf[SdkClientException]),
       saying = Some("(?i)unable to execute http request".r)
@@ -460,8 +426,7 @@ object FaultClassifier {
         "KINESIS_ANSWER_DAMAGED",
         "The answer isn't what Amazon Kinesis would send. Is the endpoint Kinesis, and no proxy before it changes answers?"
       ),
-      fewTimes,
-      unwell,
+      suspect,
       "Damage on the way passes; a server that is none doesn't.",
       classes = Seq(classOf[DamagedAnswer])
     ),
@@ -471,8 +436,7 @@ object FaultClassifier {
         "KINESIS_NO_CREDENTIALS",
         "No AWS credentials were found. Set roleArn, profile, credentialsProvider or keys, or give the machine a role."
       ),
-      fewTimes,
-      unwell,
+      suspect,
       "The instance's metadata service may not answer at once.",
       classes = Seq(classOf[SdkClientException]),
       saying = Some(
@@ -482,7 +446,6 @@ object FaultClassifier {
     Row(
       FaultKind("KINESIS_CALL_FAILED", "See the cause."),
       fatal,
-      ended,
       "Unknown is not assumed to pass.",
       classes = Seq(classOf[Throwable])
     )
@@ -492,26 +455,15 @@ object FaultClassifier {
     *
     * @param failure as a future or a blocking call gave it, wrappers and all
     */
-  def classify(failure: Throwable): Fault = find(failure)._2
-
-  /** What a failed subscription means.
-    *
-    * @param failure as the call's future or the response handler gave it, wrappers and all
-    */
-  def classifySubscription(failure: Throwable): SubscriptionFault = {
-    val (row, fault) = find(failure)
-    row.subscription(fault)
-  }
-
-  private def find(failure: Throwable): (Row, Fault) = {
+  def classify(failure: Throwable): Fault = {
     val chain = causes(failure)
-    // What the service says beats what the way there looked like.
-    val told         = chain.collectFirst { case e: SdkServiceException => e }
-    val (row, cause) = told
+    // The service's own answer beats the symptoms of the transport.
+    val answered     = chain.collectFirst { case e: SdkServiceException => e }
+    val (row, cause) = answered
       .flatMap(e => table.find(matches(_, e)).map(_ -> (e: Throwable)))
       .orElse(table.iterator.flatMap(row => chain.find(matches(row, _)).map(row -> _)).nextOption())
       .getOrElse(table.last -> failure)
-    (row, row.treatment(row.kind, cause))
+    row.fault(row.kind, cause)
   }
 
   private def matches(row: Row, e: Throwable): Boolean = {

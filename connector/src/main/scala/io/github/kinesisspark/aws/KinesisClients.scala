@@ -11,11 +11,14 @@ import scala.concurrent.duration._
 /** A client on loan. Closing it, once or more often, gives it back. */
 trait ClientLease extends AutoCloseable {
 
-  /** Good until this lease is closed. It doesn't retry: who calls decides that by [[FaultClassifier]]. */
+  /** Valid until this lease is closed. It doesn't retry: [[RetryPolicy]] decides that for every call. */
   def client: KinesisAsyncClient
 
   /** Whether a call of this client has succeeded, so that its address and credentials are no mistake. */
   def hasWorked: Boolean
+
+  /** Records that a call has succeeded which the SDK counts as over only later: a subscription that is open. */
+  def succeeded(): Unit
 
   override def close(): Unit
 }
@@ -39,6 +42,7 @@ object KinesisClients {
     new ClientLease {
       override def client: KinesisAsyncClient = lease.value.client
       override def hasWorked: Boolean         = held.success.isThere
+      override def succeeded(): Unit          = held.success.happened()
       override def close(): Unit              = lease.close()
     }
   }
@@ -79,6 +83,8 @@ object KinesisClients {
 
     def isThere: Boolean = seen
 
-    override def afterExecution(context: Context.AfterExecution, attributes: ExecutionAttributes): Unit = seen = true
+    def happened(): Unit = seen = true
+
+    override def afterExecution(context: Context.AfterExecution, attributes: ExecutionAttributes): Unit = happened()
   }
 }

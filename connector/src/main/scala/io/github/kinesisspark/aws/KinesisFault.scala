@@ -14,7 +14,12 @@ object KinesisFault {
   /** @param attempts how often it was tried */
   def exception(action: String, resource: String, fault: Fault, attempts: Int = 1): KinesisException = {
     val tried = if (attempts > 1) s" Tried $attempts times." else ""
-    new KinesisException(fault.kind.errorClass, describe(action, resource, fault) + tried, shown(fault))
+    new KinesisException(
+      fault.kind.errorClass,
+      describe(action, resource, fault) + tried,
+      shown(fault),
+      FailureReason.of(fault)
+    )
   }
 
   /** What the service or the network said, as one short line. The first line alone, because the others of a refused

@@ -36,9 +36,11 @@ private[kinesisspark] object KnownStreams {
         val lease = KinesisClients.lease(stream.client, Regions.resolve(stream.stream, stream.client))
         leases += lease
         val arn = stream.stream.arn.getOrElse(
-          new StreamDirectory(lease.client, DirectoryRetry(waiting = waiting)).describe(stream.stream).arn
+          new StreamDirectory(lease.client, DirectoryRetry.of(lease, retries.maxDuration).copy(waiting = waiting))
+            .describe(stream.stream)
+            .arn
         )
-        val consumers = new ConsumerDirectory(lease.client, retries, waiting, observer)
+        val consumers = new ConsumerDirectory(lease.client, retries, () => lease.hasWorked, waiting, observer)
         Stream(stream.stream, arn, stream.client.endpoint, consumers)
       }
       new KnownStreams(known, leases.result())

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.aws
 
-import io.github.kinesisspark.config.{FanOutRetries, RetryOptions}
+import io.github.kinesisspark.config.FanOutRetries
 import software.amazon.awssdk.services.kinesis.model.LimitExceededException
 
 import scala.concurrent.duration.FiniteDuration
@@ -24,55 +24,64 @@ import scala.concurrent.duration.FiniteDuration
   *
   * So whatever happens to the consumer meanwhile, being deleted by others or registered by others, is seen and dealt with.
   *
-  * @param waits    for a change of the service's state; as many as DescribeStreamConsumer is retried
-  * @param refusals of RegisterStreamConsumer; as many as it is retried
+  * @param waits    for a change of the service's state, limited as DescribeStreamConsumer's retries
+  * @param refusals of RegisterStreamConsumer, limited as its retries
   */
-private[aws] final case class Registration(goal: Registration.Goal, waits: Int = 0, refusals: Int = 0) {
+private[aws] final case class Registration(
+    goal: Registration.Goal,
+    waits: RetryHistory = RetryHistory.none,
+    refusals: RetryHistory = RetryHistory.none
+) {
   import Registration._
   import Registration.Command._
 
   /** The decision, whole.
     *
-    * @param chance uniform in [0, 1)
+    * @param hasWorked whether a call of the client has ever succeeded
+    * @param now       by a clock that never goes back, in ns
+    * @param chance    uniform in [0, 1)
     */
-  def step(event: Event, retries: FanOutRetries, chance: Double): (Registration, Command) = event match {
-    case Event.Seen(None) if goal == Goal.Found => (this, Fail(Failure.Missing(None)))
-    case Event.Seen(None)                       => (this, Register)
-    case Event.Seen(Some(consumer))             => seen(consumer, retries, chance)
-    case Event.Refused(fault)                   => refused(fault, retries, chance)
-    case Event.Listed(fault, said, present)     =>
-      ConsumerLimit.of(said, present, refusals) match {
-        case ConsumerLimit.Calls     => pause(fault, retries.register, chance)
-        case ConsumerLimit.Creating  => copy(refusals = refusals + 1).await(Failure.Refused(fault), retries, chance)
-        case ConsumerLimit.Consumers => (this, Fail(Failure.Full(present)))
+  def step(
+      event: Event,
+      retries: FanOutRetries,
+      hasWorked: Boolean,
+      now: Long,
+      chance: Double
+  ): (Registration, Command) = {
+    def await(failure: Failure): (Registration, Command) =
+      RetryPolicy.of(retries.describe, retries.maxDuration).awaitChange(waits, now, chance) match {
+        case RetryDecision.Again(wait, more) => (copy(waits = more), Look(wait, failure))
+        case RetryDecision.GiveUp(_)         => (this, Fail(failure))
       }
-  }
 
-  private def seen(consumer: StreamConsumer, retries: FanOutRetries, chance: Double) =
-    (consumer.status, goal) match {
-      case (ConsumerStatus.Active, _)            => (this, Done(consumer))
-      case (ConsumerStatus.Deleting, Goal.Found) => (this, Fail(Failure.Missing(Some(consumer))))
-      case (ConsumerStatus.Deleting, _)          => await(Failure.Stuck(consumer), retries, chance)
-      case (ConsumerStatus.Creating, Goal.Known) => (this, Done(consumer))
-      case (ConsumerStatus.Creating, _)          => await(Failure.Stuck(consumer), retries, chance)
-      case (ConsumerStatus.Other(_), _)          => await(Failure.Stuck(consumer), retries, chance)
+    def retry(fault: Fault): (Registration, Command) =
+      RetryPolicy.of(retries.register, retries.maxDuration).decide(fault, refusals, hasWorked, now, chance) match {
+        case RetryDecision.Again(wait, more) => (copy(refusals = more), Look(wait, Failure.Refused(fault)))
+        case RetryDecision.GiveUp(more)      => (copy(refusals = more), Fail(Failure.Refused(fault)))
+      }
+
+    event match {
+      case Event.Seen(None) if goal == Goal.Found => (this, Fail(Failure.Missing(None)))
+      case Event.Seen(None)                       => (this, Register)
+      case Event.Seen(Some(consumer))             =>
+        (consumer.status, goal) match {
+          case (ConsumerStatus.Active, _)            => (this, Done(consumer))
+          case (ConsumerStatus.Deleting, Goal.Found) => (this, Fail(Failure.Missing(Some(consumer))))
+          case (ConsumerStatus.Creating, Goal.Known) => (this, Done(consumer))
+          case _                                     => await(Failure.Stuck(consumer))
+        }
+      case Event.Refused(fault @ Fault.Throttled(_, limit: LimitExceededException)) =>
+        (this, ListConsumers(fault, limit.getMessage))
+      // The name is taken meanwhile, or the stream isn't ACTIVE.
+      case Event.Refused(fault: Fault.ResourceInUse) => await(Failure.Refused(fault))
+      case Event.Refused(fault)                      => retry(fault)
+      case Event.Listed(fault, said, present)        =>
+        ConsumerLimit.of(said, present, refusals.failures) match {
+          case ConsumerLimit.Calls     => retry(fault)
+          case ConsumerLimit.Creating  => await(Failure.Refused(fault))
+          case ConsumerLimit.Consumers => (this, Fail(Failure.Full(present)))
+        }
     }
-
-  private def refused(fault: Fault, retries: FanOutRetries, chance: Double) = fault match {
-    case Fault.Throttled(_, limit: LimitExceededException) => (this, ListConsumers(fault, limit.getMessage))
-    case _: Fault.ResourceInUse                            => await(Failure.Refused(fault), retries, chance)
-    case _: Fault.Throttled | _: Fault.Transient           => pause(fault, retries.register, chance)
-    case _                                                 => (this, Fail(Failure.Refused(fault)))
-  }
-
-  private def await(failure: Failure, retries: FanOutRetries, chance: Double) =
-    if (waits >= retries.describe.maxRetries) (this, Fail(failure))
-    else (copy(waits = waits + 1), Look(Backoff.of(retries.describe).delay(waits + 1, chance), failure))
-
-  private def pause(fault: Fault, retry: RetryOptions, chance: Double) = {
-    val more = copy(refusals = refusals + 1)
-    if (more.refusals > retry.maxRetries) (more, Fail(Failure.Refused(fault)))
-    else (more, Look(Backoff.of(retry).delay(more.refusals, chance), Failure.Refused(fault)))
   }
 }
 

@@ -90,7 +90,7 @@ final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry = Direc
       .build
     def answer = DamagedAnswer.unlessRead(client.getRecords(request))(a => a -> seenIn(a))
     try Some(retry.call("GetRecords", shard.toString)(answer))
-    catch { case e: KinesisException if e.errorClass == FaultClassifier.IteratorExpired && renewals > 0 => None }
+    catch { case e: KinesisException if e.reason == FailureReason.ExpiredIterator && renewals > 0 => None }
   }
 
   private def attempt = AwsRequestOverrideConfiguration.builder.apiCallAttemptTimeout(retry.attemptTimeout).build

@@ -185,7 +185,7 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
         case Some(token) => rest(pages :+ page(Some(token)))
       }
 
-    val pages = retry.restarting(deadline)(rest(Vector(page(None))))
+    val pages = retry.restarting(rest(Vector(page(None))))
     ShardListing(
       pages.flatMap(_.shards),
       pages.head.timeMillis.getOrElse(retry.waiting.now())
@@ -218,8 +218,8 @@ object StreamDirectory {
     * same way as one before retention.
     */
   private object BeforeRetention {
-    def unapply(e: KinesisException): Option[Option[Long]] = (e.errorClass, e.getCause) match {
-      case (FaultClassifier.InvalidArgument, aws: AwsServiceException) =>
+    def unapply(e: KinesisException): Option[Option[Long]] = (e.reason, e.getCause) match {
+      case (FailureReason.InvalidArgument, aws: AwsServiceException) =>
         Some(Option(aws.awsErrorDetails).flatMap(d => ServiceClock.of(d.sdkHttpResponse)))
       case _ => None
     }

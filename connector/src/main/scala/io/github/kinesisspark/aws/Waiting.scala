@@ -1,6 +1,6 @@
 package io.github.kinesisspark.aws
 
-import java.util.concurrent.ThreadLocalRandom
+import java.util.concurrent.{ThreadLocalRandom, TimeUnit}
 
 import scala.concurrent.duration.FiniteDuration
 
@@ -9,7 +9,11 @@ import scala.concurrent.duration.FiniteDuration
   * @param now    in ms since 1970
   * @param chance uniform in [0, 1)
   */
-final case class Waiting(now: () => Long, chance: () => Double, sleep: FiniteDuration => Unit)
+final case class Waiting(now: () => Long, chance: () => Double, sleep: FiniteDuration => Unit) {
+
+  /** The same time in ns. */
+  private[aws] def nanos: Long = TimeUnit.MILLISECONDS.toNanos(now())
+}
 
 object Waiting {
   val real: Waiting = Waiting(

@@ -38,22 +38,26 @@ object RegistrationTime {
   case object Eager extends RegistrationTime
 }
 
-/** How often and after which waits each call of enhanced fan-out is repeated. */
+/** How often and after which waits each call of enhanced fan-out is repeated.
+  *
+  * @param maxDuration `maxRetryDuration`, from the first failure in a row
+  */
 final case class FanOutRetries(
     register: RetryOptions,
     deregister: RetryOptions,
     list: RetryOptions,
     describe: RetryOptions,
-    subscribe: RetryOptions
+    subscribe: RetryOptions,
+    maxDuration: FiniteDuration
 )
 
 /** The waits grow from `base` by `factor` up to `max`, and each is a random part of that (full jitter).
   *
-  * @param maxRetries attempts after the first, 0 for none
+  * @param maxRetries attempts after the first, 0 for none; left out, `maxRetryDuration` alone is the limit
   * @param max        at least `base`
   * @param factor     at least 1
   */
-final case class RetryOptions(maxRetries: Int, base: FiniteDuration, max: FiniteDuration, factor: Double)
+final case class RetryOptions(maxRetries: Option[Int], base: FiniteDuration, max: FiniteDuration, factor: Double)
 
 /** What it takes to register, list and deregister consumers. */
 final case class ConsumerOptions(streams: Seq[StreamOptions], retries: FanOutRetries)

@@ -68,21 +68,22 @@ private[config] final class FanOutParser(
   }
 
   def retries(): Option[FanOutRetries] = {
-    val read = Seq(registerRetry, deregisterRetry, listRetry, describeRetry, subscribeRetry).map(retriesOf)
-    read match {
-      case Seq(Some(register), Some(deregister), Some(list), Some(describe), Some(subscribe)) =>
-        Some(FanOutRetries(register, deregister, list, describe, subscribe))
+    val read  = Seq(registerRetry, deregisterRetry, listRetry, describeRetry, subscribeRetry).map(retriesOf)
+    val limit = general.value(maxRetryDuration)
+    (read, limit) match {
+      case (Seq(Some(register), Some(deregister), Some(list), Some(describe), Some(subscribe)), Some(duration)) =>
+        Some(FanOutRetries(register, deregister, list, describe, subscribe, duration))
       case _ => None
     }
   }
 
   private def retriesOf(opts: RetryOpts): Option[RetryOptions] = {
-    val read =
+    val retries = general.value(opts.maxRetries)
+    val read    =
       for {
-        retries <- general.value(opts.maxRetries)
-        base    <- general.value(opts.base)
-        max     <- general.value(opts.max)
-        factor  <- general.value(opts.factor)
+        base   <- general.value(opts.base)
+        max    <- general.value(opts.max)
+        factor <- general.value(opts.factor)
       } yield RetryOptions(retries, base, max, factor)
     for (r <- read if r.base > r.max)
       problems += s"'${general.key(opts.base)}' (${r.base.toCoarsest}) is more than '${general.key(opts.max)}' (${r.max.toCoarsest})."

@@ -321,33 +321,33 @@ object KinesisOptions {
 
   val registerRetry: RetryOpts = retry(
     "efo.registerStreamConsumer",
-    "How often RegisterStreamConsumer is tried again, which an account may call 5 times a second.",
+    "The most retries of RegisterStreamConsumer, which an account may call 5 times a second.",
     RetryDefaults.FLIP128
   )
 
   val deregisterRetry: RetryOpts = retry(
     "efo.deregisterStreamConsumer",
-    "How often DeregisterStreamConsumer is tried again.",
+    "The most retries of DeregisterStreamConsumer.",
     RetryDefaults.FLIP128
   )
 
   val listRetry: RetryOpts = retry(
     "efo.listStreamConsumers",
-    "How often ListStreamConsumers is tried again.",
+    "The most retries of ListStreamConsumers.",
     RetryDefaults.FLIP128
   )
 
   // FLIP-128 has no such call; these are what Flink's connector came to use in its place.
   val describeRetry: RetryOpts = retry(
     "efo.describeStreamConsumer",
-    "How often DescribeStreamConsumer is tried again, or asked again while the consumer is on its way to ACTIVE, or to be gone.",
-    RetryDefaults("50", "2s", "5s", "1.5")
+    "The most retries of DescribeStreamConsumer, and of waits for a consumer that is CREATING or DELETING.",
+    RetryDefaults("2s", "5s", "1.5")
   )
 
   val subscribeRetry: RetryOpts = retry(
     "efo.subscribeToShard",
-    "How often SubscribeToShard is tried again for one shard without an event between; what is worth waiting for (a limit, another reader of this consumer) doesn't count.",
-    RetryDefaults("5", "1s", "2s", "1.5")
+    "The most retries of SubscribeToShard for one shard without an event between. Refusals by a limit, or because of another subscription, and connections that end don't count.",
+    RetryDefaults("1s", "2s", "1.5")
   )
 
   val ordered: Opt[Boolean] = option(
@@ -403,9 +403,10 @@ object KinesisOptions {
     OptionValue.duration,
     default = Some("15m"),
     doc =
-      "How long one record may be refused, from its first refusal, before its task fails. Until then it is sent again and " +
-        "again; none is ever dropped.",
-    scope = Sink
+      "How long calls are retried, from the first failure in a row, before the query fails: HTTP 5xx, lost connections, DNS, TLS and " +
+        "whatever else can pass. The sink counts from the first refusal of a record. Throttled reads are retried without end, and what cannot pass, such as " +
+        "a missing permission, fails at once. A host, port or certificate that has never worked fails after a few attempts.",
+    scope = Both
   )
 
   val writerBufferSize: Opt[Long] = option(
@@ -480,8 +481,7 @@ object KinesisOptions {
       s"$prefix.maxRetries",
       "count",
       OptionValue.countOrZero,
-      default = Some(defaults.maxRetries),
-      doc = meaning
+      doc = meaning + " Left out, `maxRetryDuration` alone is the limit."
     ),
     base = option(
       s"$prefix.backoff.base",

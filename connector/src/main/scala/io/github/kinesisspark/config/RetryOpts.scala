@@ -2,7 +2,7 @@ package io.github.kinesisspark.config
 
 import scala.concurrent.duration.FiniteDuration
 
-/** The four options that tell how one call is repeated. */
+/** The four options that say how one call is retried. */
 final case class RetryOpts(
     maxRetries: Opt[Int],
     base: Opt[FiniteDuration],
@@ -13,8 +13,8 @@ final case class RetryOpts(
 }
 
 /** Their defaults, as text. */
-private[config] final case class RetryDefaults(maxRetries: String, base: String, max: String, factor: String)
+private[config] final case class RetryDefaults(base: String, max: String, factor: String)
 
 private[config] object RetryDefaults {
-  val FLIP128: RetryDefaults = RetryDefaults("10", "200ms", "1s", "1.5")
+  val FLIP128: RetryDefaults = RetryDefaults("200ms", "1s", "1.5")
 }

@@ -18,6 +18,7 @@ import scala.concurrent.duration.FiniteDuration
   * @param minPartitions          tasks of a batch to aim at, even if shards must be shared by several
   * @param callsPerSecond         GetRecords calls of a shard, at most
   * @param readerBufferSize       bytes that readers of one executor and query may hold
+  * @param maxRetryDuration       for failures in a row of one call, shard or stream
   */
 final case class SourceOptions(
     streams: Seq[StreamOptions],
@@ -29,7 +30,8 @@ final case class SourceOptions(
     shardDiscoveryInterval: FiniteDuration,
     minPartitions: Int,
     callsPerSecond: Int,
-    readerBufferSize: Long
+    readerBufferSize: Long,
+    maxRetryDuration: FiniteDuration
 ) extends Serializable
 
 object SourceOptions {

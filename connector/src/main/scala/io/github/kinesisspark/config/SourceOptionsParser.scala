@@ -52,6 +52,7 @@ private[config] object SourceOptionsParser {
       val buffer    = general.value(readerBufferSize)
       val tasks     = general.value(minPartitions)
       val calls     = general.value(callsPerSecond)
+      val retry     = general.value(maxRetryDuration)
       for {
         c <- client
         p <- publisher
@@ -62,7 +63,8 @@ private[config] object SourceOptionsParser {
         t <- tasks
         n <- calls
         b <- buffer
-      } yield SourceOptions(perStream, c, p, l, u, a, d, t, n, b)
+        r <- retry
+      } yield SourceOptions(perStream, c, p, l, u, a, d, t, n, b, r)
     }
 
     def consumerOptions(): Option[ConsumerOptions] = {

@@ -1,5 +1,6 @@
 package io.github.kinesisspark.read
 
+import scala.concurrent.duration.FiniteDuration
 import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
@@ -16,10 +17,11 @@ import io.github.kinesisspark.read.shard.StreamAccess
   *
   * Nothing is read of a stream that doesn't exist any more. Any other obstacle ends the query.
   *
-  * @param client  of the source as a whole
-  * @param isRead  whether a stream is in the list
+  * @param client           of the source as a whole
+  * @param maxRetryDuration of its calls
+  * @param isRead           whether a stream is in the list
   */
-final class FormerStreams(client: ClientOptions, isRead: StreamArn => Boolean) {
+final class FormerStreams(client: ClientOptions, maxRetryDuration: FiniteDuration, isRead: StreamArn => Boolean) {
   private val log    = LoggerFactory.getLogger(classOf[FormerStreams])
   private var opened = Map.empty[StreamArn, Option[Former]]
 
@@ -62,14 +64,14 @@ final class FormerStreams(client: ClientOptions, isRead: StreamArn => Boolean) {
   }
 
   private def find(arn: StreamArn, created: Long): Option[Former] = {
-    val access = StreamAccess(client.copy(region = None), arn.region)
+    val access = StreamAccess(client.copy(region = None), arn.region, maxRetryDuration)
     val lease  = KinesisClients.lease(access.client, access.region)
     try {
-      val directory = new StreamDirectory(lease.client)
+      val directory = new StreamDirectory(lease.client, DirectoryRetry.of(lease, maxRetryDuration))
       val exists    = directory.describe(StreamRef.ByArn(arn)).createdMillis == created
       Option.when(exists)(Former(access, directory.listShards(arn, ShardFilter.All).shards))
     } catch {
-      case gone: KinesisException if gone.errorClass == FaultClassifier.NotFound && isAtHome(arn) => None
+      case gone: KinesisException if gone.reason == FailureReason.NotFound && isAtHome(arn) => None
       case NonFatal(e)                                                                            =>
         throw new OffsetException(
           s"The last batch was not committed and comes again with records of $arn, which is not in the list of streams any more " +

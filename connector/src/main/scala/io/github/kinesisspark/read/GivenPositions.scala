@@ -4,7 +4,7 @@ import java.time.Instant
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{FaultClassifier, KinesisException}
+import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.config.StartingPosition
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition._
@@ -105,7 +105,7 @@ final class GivenPositions(option: String, stream: ListedStream, lineage: Lineag
   private def isNoRecord(ends: ShardEnds, shard: ShardKey, number: SequenceNumber) =
     try !isRecord(ends, shard, number) && ends.first(shard, TrimHorizon).exists(_.number < number)
     // A number that another shard has given out, or none at all.
-    catch { case e: KinesisException if e.errorClass == FaultClassifier.InvalidArgument => true }
+    catch { case e: KinesisException if e.reason == FailureReason.InvalidArgument => true }
 
   private def isRecord(ends: ShardEnds, shard: ShardKey, number: SequenceNumber) =
     ends.first(shard, AtSequenceNumber(number)).exists(_.number == number)

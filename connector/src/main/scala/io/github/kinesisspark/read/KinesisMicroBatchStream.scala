@@ -10,7 +10,7 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFacto
 import org.apache.spark.sql.connector.read.streaming._
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{Closing, ConsumerClaims, FaultClassifier, KinesisException}
+import io.github.kinesisspark.aws.{Closing, FailureReason, KinesisException}
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan._
@@ -36,7 +36,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
 
   private val log              = LoggerFactory.getLogger(classOf[KinesisMicroBatchStream])
   private[read] val catalog    = new ShardCatalog(options)
-  private val former           = new FormerStreams(options.client, catalog.reads)
+  private val former           = new FormerStreams(options.client, options.maxRetryDuration, catalog.reads)
   private[read] val publishing = Closing.unlessMade(catalog.close())(Publishing.of(options))
   private[read] val readers    = new ReaderFleet(
     new SparkProber(sc),
@@ -286,16 +286,16 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     */
   private[read] def failIfAny(tips: Map[ShardKey, ShardTip], from: KinesisOffset): Unit = {
     val failed         = tips.values.toVector.flatMap(tip => tip.failure.map(tip.shard -> _))
-    val (gone, broken) = failed.partition(_._2.errorClass == FaultClassifier.NotFound)
+    val (gone, broken) = failed.partition(_._2.reason == FailureReason.NotFound)
     catalog.refreshWithout(gone.map(_._1))
     // Looked at only where a reader failed: at ten thousand shards it is not for every planning.
     lazy val lost = viewOf(from).lost.toSet
     val missing   = gone.filterNot { case (shard, _) => lost(shard) }
     val renewed   = missing.map(_._1.stream).distinct.filter(publishing.renew).toSet
-    for ((shard, failure) <- broken if failure.errorClass == ConsumerClaims.InUse)
+    for ((shard, failure) <- broken if failure.reason == FailureReason.ConsumerTaken)
       publishing.leave(shard.stream)
     for ((_, failure) <- broken ++ missing.filterNot { case (shard, _) => renewed(shard.stream) })
-      throw new KinesisException(failure.errorClass, failure.message)
+      throw failure.exception
   }
 
   private[read] def offsetOf(offset: Offset): KinesisOffset = offset match {

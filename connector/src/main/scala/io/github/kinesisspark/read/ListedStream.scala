@@ -16,8 +16,9 @@ import io.github.kinesisspark.read.shard.StreamAccess
 
 /** A stream that was found, and what is known of its shards: the last listing, and the children that were told since.
   *
-  * Each stream is listed by itself: one that is slow or fails keeps no other from being listed. A listing that fails leaves the last
-  * one in force; the first must succeed.
+  * Each stream is listed by itself: one that is slow or fails keeps no other from being listed. The first listing must succeed. A later
+  * one that fails leaves the last one in force, and the query reads on by it, until listing has failed for `maxRetryDuration`, or for a
+  * reason that doesn't pass.
   */
 final class ListedStream private (
     val arn: StreamArn,
@@ -26,7 +27,8 @@ final class ListedStream private (
     val access: StreamAccess,
     startingPosition: Option[StartingPosition],
     directory: StreamDirectory,
-    lease: ClientLease
+    lease: ClientLease,
+    maxRetryDuration: FiniteDuration
 ) extends AutoCloseable {
   import ListedStream._
 
@@ -37,6 +39,10 @@ final class ListedStream private (
   private val knowledge  = new AtomicReference(ShardKnowledge(list(), System.nanoTime()))
   private var listedAt   = System.nanoTime()
   private var inProgress = Future.unit
+
+  // A failed listing is repeated by the next discovery; meanwhile the query plans by the last one.
+  private val discovery        = new StreamDirectory(lease.client, DirectoryRetry.of(lease, DiscoveryPatience))
+  @volatile private var broken = Option.empty[Unlisted]
 
   def lineage: Lineage = knowledge.get().lineage
 
@@ -55,12 +61,17 @@ final class ListedStream private (
   /** The same as far as it can be told without asking. */
   def now: Long = clock.at(System.nanoTime())
 
-  /** Lists beside the caller if so much time has passed. */
-  def refreshAfter(interval: FiniteDuration): Unit =
+  /** Lists beside the caller if so much time has passed.
+    *
+    * @throws KinesisException where listing has failed for too long, or can't succeed
+    */
+  def refreshAfter(interval: FiniteDuration): Unit = {
+    broken.filter(_.endsQuery(maxRetryDuration, System.nanoTime())).foreach(unlisted => throw unlisted.last)
     if (inProgress.isCompleted && System.nanoTime() - listedAt > interval.toNanos) {
       listedAt = System.nanoTime()
       inProgress = Future(blocking(relist()))(ExecutionContext.global)
     }
+  }
 
   /** Lists now, because somebody waits for the children of a shard; at most once a second. */
   def refreshSoon(): Unit = if (System.nanoTime() - listedAt > 1.second.toNanos) refresh()
@@ -105,14 +116,20 @@ final class ListedStream private (
   private def relist(): Unit =
     try {
       val asOf   = System.nanoTime()
-      val shards = list()
-      knowledge.updateAndGet(_.listed(shards, asOf)): Unit
+      val shards = list(discovery)
+      knowledge.updateAndGet(_.listed(shards, asOf))
+      broken = None
     } catch {
       case NonFatal(e) =>
-        log.warn("the shards of {} could not be listed, the last listing stays in force: {}", arn, e.getMessage, "")
+        val failure = e match {
+          case known: KinesisException => known
+          case other => KinesisFault.exception("ListShards", s"stream $arn", FaultClassifier.classify(other))
+        }
+        broken = Some(Unlisted(broken.fold(System.nanoTime())(_.since), failure))
+        log.warn(s"Listing the shards of $arn failed; the query reads on by the last listing. ${failure.getMessage}")
     }
 
-  private def list(): Vector[Shard] = {
+  private def list(directory: StreamDirectory = directory): Vector[Shard] = {
     val listing = directory.listShards(arn, ShardFilter.All)
     clock = ServiceTime(listing.serviceTimeMillis, System.nanoTime())
     listing.shards
@@ -120,6 +137,23 @@ final class ListedStream private (
 }
 
 object ListedStream {
+
+  /** How long one discovery retries; a planning may wait for it. */
+  private val DiscoveryPatience = 10.seconds
+
+  /** Listings that failed in a row.
+    *
+    * @param since by `System.nanoTime`
+    */
+  private final case class Unlisted(since: Long, last: KinesisException) {
+
+    /** A stream that isn't found may have been deleted, which the readers find out. */
+    def endsQuery(maxDuration: FiniteDuration, now: Long): Boolean = last.reason match {
+      case FailureReason.Outage   => now - since > maxDuration.toNanos
+      case FailureReason.NotFound => false
+      case _                      => true
+    }
+  }
 
   /** The service's clock, in ms since 1970, at a time of `System.nanoTime`. */
   private final case class ServiceTime(millis: Long, asOfNanos: Long) {
@@ -130,20 +164,21 @@ object ListedStream {
     *
     * @throws KinesisException `KINESIS_NO_REGION`, `KINESIS_NOT_FOUND` where there is no such stream, and others
     */
-  def open(options: StreamOptions): ListedStream = {
+  def open(options: StreamOptions, maxRetryDuration: FiniteDuration): ListedStream = {
     val region = Regions.resolve(options.stream, options.client)
     val lease  = KinesisClients.lease(options.client, region)
     Closing.unlessMade(lease.close()) {
-      val directory   = new StreamDirectory(lease.client)
+      val directory   = new StreamDirectory(lease.client, DirectoryRetry.of(lease, maxRetryDuration))
       val description = directory.describe(options.stream)
       new ListedStream(
         description.arn,
         description.createdMillis,
         description.retentionHours.hours,
-        StreamAccess(options.client, region),
+        StreamAccess(options.client, region, maxRetryDuration),
         options.startingPosition,
         directory,
-        lease
+        lease,
+        maxRetryDuration
       )
     }
   }

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.read
 
-import io.github.kinesisspark.aws.{KinesisClients, ShardPeeks}
+import io.github.kinesisspark.aws.{DirectoryRetry, KinesisClients, ShardPeeks}
 import io.github.kinesisspark.position.StreamArn
 import io.github.kinesisspark.read.shard.StreamAccess
 
@@ -9,7 +9,11 @@ object PeekingClients {
 
   def using[A](streams: Map[StreamArn, StreamAccess])(plan: ShardEnds => A): A = {
     val leases = streams.map { case (arn, access) => arn -> KinesisClients.lease(access.client, access.region) }
-    try plan(new ShardEnds(arn => new ShardPeeks(leases(arn).client)))
+    def peeks(stream: StreamArn) = {
+      val lease = leases(stream)
+      new ShardPeeks(lease.client, DirectoryRetry.of(lease, streams(stream).maxRetryDuration))
+    }
+    try plan(new ShardEnds(peeks))
     finally leases.values.foreach(_.close())
   }
 }

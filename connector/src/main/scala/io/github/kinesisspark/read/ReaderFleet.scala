@@ -21,6 +21,7 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
   private var lastAsked = Option.empty[Long]
   private var lease     = ShortestLease
   private var clocks    = ShardClocks()
+  private var hasRead   = false
 
   /** In which shards have their turns. */
   private var order = Vector.empty[ShardKey]
@@ -174,12 +175,14 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
         mine.iterator.flatMap { case (shard, _) => stops.get(shard).map(shard -> _) }.toMap,
         sinceMillis = (System.nanoTime() - began).nanos.toMillis,
         waitMillis = wait.toMillis,
-        leaseMillis = lease.toMillis
+        leaseMillis = lease.toMillis,
+        hasRead = hasRead
       )
     }
     val heard = prober.probe(requests)
     homes.heard(heard.map(_._1))
     answers = heard.map(_._2)
+    hasRead ||= answers.exists(_.reads.reads > 0)
   }
 
   private def resolve(allotments: Vector[Admission.Allotment]): Map[ShardKey, RecordBuffer.Cut] = {

@@ -16,9 +16,9 @@ import software.amazon.awssdk.services.kinesis.model.{
   PutRecordsResultEntry
 }
 
-import io.github.kinesisspark.aws.{DamagedAnswer, Fault, FaultClassifier, KinesisFault}
+import io.github.kinesisspark.aws.{DamagedAnswer, FaultClassifier, KinesisFault}
 import io.github.kinesisspark.config.StreamRef
-import io.github.kinesisspark.write.send.{CallAnswer, CallFailure, Entry, RecordAnswer}
+import io.github.kinesisspark.write.send.{CallAnswer, Entry, RecordAnswer}
 
 /** One call, and what its answer means.
   *
@@ -29,8 +29,7 @@ private[kinesisspark] object PutRecordsCall {
   /** Goes out at once and never throws; what became of it is the future's value, which says of each record whether it was taken, or that the
     * call as a whole failed.
     *
-    * @param hasWorked whether a call of this client has succeeded, as seen when this one is answered: then what looks like a mistake, such as
-    *                  an unknown host, is none
+    * @param hasWorked whether a call of this client has succeeded, evaluated when this one is answered
     */
   def apply(
       client: KinesisAsyncClient,
@@ -77,19 +76,6 @@ private[kinesisspark] object PutRecordsCall {
 
   private def failed(stream: StreamRef, error: Throwable, hasWorked: Boolean): CallAnswer = {
     val fault = FaultClassifier.classify(error)
-    CallAnswer.Failed(meaning(fault, hasWorked), KinesisFault.exception("PutRecords", s"stream $stream", fault))
-  }
-
-  private def meaning(fault: Fault, hasWorked: Boolean): CallFailure = fault match {
-    case _: Fault.Throttled                 => CallFailure.Passing(throttled = true)
-    case _: Fault.ResourceInUse             => CallFailure.Passing(throttled = false)
-    case Fault.Transient(_, _, selfHealing) =>
-      if (selfHealing || hasWorked) CallFailure.Passing(throttled = false) else CallFailure.Doubtful
-    case _: Fault.InvalidArgument => CallFailure.Invalid
-    // What the service answers to a record that is too large.
-    case Fault.Fatal(kind, _) if kind.errorClass == FaultClassifier.RequestRefused => CallFailure.Invalid
-    case _: Fault.ExpiredIterator | _: Fault.ExpiredNextToken | _: Fault.NotFound | _: Fault.Cancelled |
-        _: Fault.Fatal =>
-      CallFailure.Hopeless
+    CallAnswer.Failed(fault, hasWorked, KinesisFault.exception("PutRecords", s"stream $stream", fault))
   }
 }

@@ -36,15 +36,10 @@ private[write] final class PutRecordsCalls(
     */
   def shards(stream: StreamRef): Vector[Shard] = {
     val from = lease(stream)
-    new StreamDirectory(from.client, retry(from)).listShards(stream, ShardFilter.All).shards
+    new StreamDirectory(from.client, DirectoryRetry.of(from, patience)).listShards(stream, ShardFilter.All).shards
   }
 
   override def close(): Unit = leases.values.foreach(_.close())
-
-  private def retry(of: ClientLease) = {
-    val patient = DirectoryRetry(totalTime = patience, attempts = Int.MaxValue)
-    if (of.hasWorked) patient.copy(doubtfulAttempts = Int.MaxValue) else patient
-  }
 
   private def lease(stream: StreamRef): ClientLease =
     leases.getOrElseUpdate(stream, KinesisClients.lease(options, Regions.resolve(stream, options, _ => machineRegion)))

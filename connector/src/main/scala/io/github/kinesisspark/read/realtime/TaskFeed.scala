@@ -10,7 +10,7 @@ import scala.concurrent.duration.FiniteDuration
 import org.apache.spark.sql.catalyst.InternalRow
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{Closing, ConsumerClaims, FaultClassifier, KinesisException}
+import io.github.kinesisspark.aws.{Closing, FailureReason}
 import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.Succession
 import io.github.kinesisspark.read.shard.UserRecordCount
@@ -105,7 +105,7 @@ private[realtime] final class TaskFeed(
   private def settle(one: InLine): Unit = {
     val tip = one.shard.tip
     tip.failure.foreach { failure =>
-      if (!LeftToPlanning(failure.errorClass)) throw new KinesisException(failure.errorClass, failure.message)
+      if (!LeftToPlanning(failure.reason)) throw failure.exception
       log.warn("{} is left to the next batch: {}", tip.shard, failure.message)
     }
     if (one.shard.position == ShardPosition.ShardEnd && !succession.ended(tip.shard)) {
@@ -136,7 +136,7 @@ private[realtime] object TaskFeed {
   private val RecordsInTurn = 500
 
   /** The shard may be past retention, its consumer another one now, or somebody else's: the driver finds out when it plans. */
-  private val LeftToPlanning = Set(FaultClassifier.NotFound, ConsumerClaims.InUse)
+  private val LeftToPlanning = Set[FailureReason](FailureReason.NotFound, FailureReason.ConsumerTaken)
 
   /** A shard with its reader, till it is closed. */
   trait Followed extends AutoCloseable {

@@ -4,9 +4,7 @@ import java.util.concurrent.ScheduledExecutorService
 
 import scala.concurrent.duration._
 
-import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
-
-import io.github.kinesisspark.aws.Backoff
+import io.github.kinesisspark.aws.RetryPolicy
 import io.github.kinesisspark.config.RetryOptions
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
 
@@ -17,7 +15,7 @@ import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
   */
 final class FanOutPublishers(
     publication: Publication.FanOut,
-    client: StreamArn => KinesisAsyncClient,
+    access: StreamArn => ReadingClient,
     worker: ScheduledExecutorService,
     memory: MemoryBudget,
     telemetry: FanOutTelemetry,
@@ -26,40 +24,45 @@ final class FanOutPublishers(
 ) extends RecordPublisher.Factory {
   import FanOutPublishers._
 
-  private val policy = policyOf(publication.retry)
-
-  override def open(shard: ShardKey, position: ShardPosition, sink: RecordPublisher.Sink): RecordPublisher =
+  override def open(shard: ShardKey, position: ShardPosition, sink: RecordPublisher.Sink): RecordPublisher = {
+    val reach = access(shard.stream)
     new FanOutRecordPublisher(
       shard,
       position,
       starts.next(System.nanoTime()),
       publication.consumers(shard.stream),
-      client(shard.stream),
-      policy,
+      reach.client,
+      FanOutRecordPublisher.Experience(reach.hasWorked, reach.succeeded),
+      policyOf(publication.retry, reach.maxRetryDuration),
       worker,
       memory,
       telemetry,
       pollers.open(shard, _, _),
       sink
     )
+  }
 }
 
 object FanOutPublishers {
 
-  /** @param retry of failed subscriptions, `efo.subscribeToShard.*` */
-  def policyOf(retry: RetryOptions): Subscription.Policy = {
-    val backoff = Backoff.of(retry)
+  /** @param retry       of failed subscriptions, `efo.subscribeToShard.*`
+    * @param maxDuration `maxRetryDuration`
+    */
+  def policyOf(retry: RetryOptions, maxDuration: FiniteDuration): Subscription.Policy =
     Subscription.Policy(
       // Within it the client waits for a connection, and the service for its own.
       openWithin = 60.seconds,
       // Seven of the service's empty events are missing then.
       silence = 35.seconds,
       spacing = 1.second,
-      retries = retry.maxRetries,
-      patience = PollingRecordPublisher.PatienceWithFailures,
+      retry = RetryPolicy
+        .of(retry, maxDuration)
+        .copy(
+          endless = Set(RetryPolicy.Slowdown.Throttling, RetryPolicy.Slowdown.ResourceInUse),
+          // A consumer that was registered a moment ago is not known everywhere yet.
+          notFoundRetries = retry.maxRetries.getOrElse(RetryPolicy.SuspectRetries)
+        ),
       takeovers = 3,
-      settledIn = 15.seconds,
-      pause = (n, random) => backoff.delay(n + 1, random)
+      settledIn = 15.seconds
     )
-  }
 }

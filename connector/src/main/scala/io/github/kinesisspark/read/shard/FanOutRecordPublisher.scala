@@ -13,10 +13,10 @@ import io.github.kinesisspark.position.{ConsumerArn, SequenceNumber, Shard, Shar
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.shard.FanOutRecordPublisher._
 import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
-import io.github.kinesisspark.read.shard.Subscription.{Command, Event, Setback}
+import io.github.kinesisspark.read.shard.Subscription.{Command, Event}
 import io.github.kinesisspark.read.shard.SubscriptionCall.News
 
-/** Reads a shard by SubscribeToShard. What to do is [[Subscription]]'s decision; this does it, one message after the other.
+/** Reads a shard by SubscribeToShard. [[Subscription]] decides what to do; this class does it, one message after the other.
   *
   * The service pushes; how much it may push is decided here: each request for a delivery lets one event through, and where
   * nobody asks, HTTP/2's flow control holds the service back. Memory for an event is taken before it is asked for, by what
@@ -36,6 +36,7 @@ final class FanOutRecordPublisher(
     start: Long,
     consumer: ConsumerArn,
     client: KinesisAsyncClient,
+    worked: FanOutRecordPublisher.Experience,
     policy: Subscription.Policy,
     worker: ScheduledExecutorService,
     memory: MemoryBudget,
@@ -44,7 +45,7 @@ final class FanOutRecordPublisher(
     sink: Sink
 ) extends RecordPublisher {
   private val log      = LoggerFactory.getLogger(classOf[FanOutRecordPublisher])
-  private val messages = new Mailbox[Message](worker)(handle)
+  private val messages = new Mailbox[Message](worker, failUnexpectedly)(handle)
   private val gauge    = telemetry.open()
 
   @volatile private var closed = false
@@ -56,7 +57,6 @@ final class FanOutRecordPublisher(
   private var timer        = Option.empty[(Long, ScheduledFuture[_])]
   private var reserved     = Option.empty[Long]
   private var position     = from
-  private var lastTrouble  = Option.empty[Fault]
   private var freshness    = Freshness(System.nanoTime(), System.nanoTime())
   private var shardClosed  = false
   private var quiet        = false
@@ -75,52 +75,41 @@ final class FanOutRecordPublisher(
   }
 
   private def handle(message: Message): Unit =
-    try
-      if (closed) end(message)
-      else if (successor.isDefined) passOn(message)
-      else {
-        message match {
-          case Message.Asked(bytes) =>
-            reserved = Some(bytes)
-            step(Event.Asked)
-          case Message.Due(at) =>
-            timer = timer.filterNot(_._1 == at)
-            step(Event.Due)
-          case Message.ShardClosed    => shardClosed = true
-          case Message.Of(call, news) => hear(call, news)
-          case Message.Closed         => ()
-        }
-        if (shardClosed && quiet && subscription.state != Subscription.State.Over) finishByPolling()
-        setTimer()
+    if (closed) end(message)
+    else if (successor.isDefined) passOn(message)
+    else {
+      message match {
+        case Message.Asked(bytes) =>
+          reserved = Some(bytes)
+          step(Event.Asked)
+        case Message.Due(at) =>
+          timer = timer.filterNot(_._1 == at)
+          step(Event.Due)
+        case Message.ShardClosed    => shardClosed = true
+        case Message.Of(call, news) => hear(call, news)
+        case Message.Closed         => ()
       }
-    catch {
-      case NonFatal(bug) => giveUp(KinesisFault.exception(Call, shard.toString, FaultClassifier.classify(bug)))
+      if (shardClosed && quiet && subscription.state != Subscription.State.Over) finishByPolling()
+      setTimer()
     }
+
+  /** A failure that nobody expected, such as an OutOfMemoryError while decoding, ends the reader, and the query with it. */
+  private def failUnexpectedly(failure: Throwable): Unit =
+    if (!closed) giveUp(KinesisFault.exception(Call, shard.toString, FaultClassifier.classify(failure)))
 
   private def hear(number: Long, news: News): Unit = news match {
     case News.Opened =>
+      worked.succeeded()
       step(Event.Opened(number))
       if (isLive) sink.begun()
     case News.Completed      => step(Event.Completed(number))
     case News.Arrived(event) =>
-      Told.by(event, position) match {
-        case Right(Some(told)) => step(Event.Arrived(number, told.resume), Some(told))
-        case Right(None)       => step(Event.Failed(number, Setback.Passing), why = Why.HalfAnEnd)
-        case Left(damage)      =>
-          step(Event.Failed(number, Setback.Counted), why = Why.Of(FaultClassifier.classify(damage)))
+      ParsedEvent.of(event, position) match {
+        case Right(Some(parsed)) => step(Event.Arrived(number, parsed.resume), Some(parsed))
+        case Right(None)         => step(Event.Failed(number, HalfAnEnd))
+        case Left(damage)        => step(Event.Failed(number, FaultClassifier.classify(damage)))
       }
-    case News.Failed(cause) =>
-      val fault = FaultClassifier.classifySubscription(cause)
-      step(Event.Failed(number, setbackOf(fault)), why = Why.Of(fault.fault))
-  }
-
-  private def setbackOf(fault: SubscriptionFault): Setback = fault match {
-    case _: SubscriptionFault.Dropped                             => Setback.Passing
-    case SubscriptionFault.Busy(_: Fault.ResourceInUse) if isLive => Setback.TakenOver
-    case _: SubscriptionFault.Busy                                => Setback.Busy
-    // What was registered a moment ago is not known everywhere yet.
-    case _: SubscriptionFault.Unwell | _: SubscriptionFault.Gone => Setback.Counted
-    case _                                                       => Setback.Fatal
+    case News.Failed(cause) => step(Event.Failed(number, FaultClassifier.classify(cause)))
   }
 
   private def isLive = subscription.state match {
@@ -128,23 +117,21 @@ final class FanOutRecordPublisher(
     case _                          => false
   }
 
-  /** @param why said of a setback, if the event is one */
-  private def step(event: Event, arrived: Option[Told] = None, why: Why = Why.NoEvent): Unit = {
+  private def step(event: Event, arrived: Option[ParsedEvent] = None): Unit = {
     val before           = subscription
-    val (next, commands) =
-      Subscription.step(before, event, policy, System.nanoTime(), ThreadLocalRandom.current.nextDouble())
+    val moment           =
+      Subscription.Moment(System.nanoTime(), ThreadLocalRandom.current.nextDouble(), worked.hasWorked())
+    val (next, commands) = Subscription.step(before, event, policy, moment)
     subscription = next
-    // What an old call still says is none of this one's troubles.
-    if (commands.nonEmpty && why.fault.isDefined) lastTrouble = why.fault
-    if (next.troubles.inARow > before.troubles.inARow) tellSetback(event, why)
+    if (next.history.failures > before.history.failures) report(before, event)
     commands.foreach {
       case Command.Subscribe(number, at) => subscribe(number, at)
       case Command.RequestOne(_)         =>
         freshness = freshness.requested(System.nanoTime())
         call.foreach(_.requestOne())
-      case Command.Cancel(_)    => cancel()
-      case Command.Deliver      => arrived.foreach(deliver)
-      case Command.GiveUp(last) => giveUp(reason(last))
+      case Command.Cancel(_)       => cancel()
+      case Command.Deliver         => arrived.foreach(deliver)
+      case Command.GiveUp(failure) => giveUp(exceptionOf(failure))
     }
     gauge.live = isLive
   }
@@ -156,55 +143,55 @@ final class FanOutRecordPublisher(
     catch { case NonFatal(e) => messages.put(Message.Of(number, News.Failed(e))) }
   }
 
-  private def deliver(told: Told): Unit = {
+  private def deliver(event: ParsedEvent): Unit = {
     val now     = System.nanoTime()
-    val records = told.records
-    val behind  = told.millisBehind
+    val records = event.records
+    val behind  = event.millisBehind
     val heap    = records.iterator.map(_.heapSize).sum
     freshness = freshness.arrived(now)
     need = EventNeed(caughtUp = behind == 0, heap, now)
     quiet = records.isEmpty && behind == 0
-    lastTrouble = None
     position =
       if (subscription.resume == ShardEnd) ShardEnd
       else records.lastOption.fold(position)(r => AfterSequenceNumber(r.sequenceNumber))
     gauge.heard(now)
     reserved.foreach(bytes => memory.giveBack(bytes - heap))
     reserved = None
-    sink.deliver(Delivery(records, position, behind, heap, freshness.asOf, told.children))
+    sink.deliver(Delivery(records, position, behind, heap, freshness.asOf, event.children))
   }
 
-  private def tellSetback(event: Event, why: Why): Unit = {
-    event match {
-      case Event.Failed(_, Setback.Busy) =>
+  private def report(before: Subscription, event: Event): Unit = {
+    val wasLive = before.state.isInstanceOf[Subscription.State.Live]
+    val fault   = event match {
+      case Event.Failed(_, failure) => failure
+      case _                        => Subscription.Silence
+    }
+    def described = KinesisFault.describe(Call, shard.toString, fault)
+    fault match {
+      case _: Fault.ResourceInUse if wasLive =>
         telemetry.refused()
-        log.info("{} Trying again.", why.of(shard))
-      case Event.Failed(_, Setback.TakenOver) =>
+        log.warn("{}: another subscriber of {} took the shard over; subscribing again", shard, consumer, "")
+      case _: Fault.ResourceInUse | _: Fault.Throttled =>
         telemetry.refused()
-        log.warn("{}: another subscriber of {} has taken the shard over; taking it back", shard, consumer, "")
+        log.info("{} Subscribing again.", described)
       case _ =>
         telemetry.failed()
-        log.warn("{} The next call begins where this one ended.", why.of(shard))
+        log.warn("{} The next subscription begins where this one ended.", described)
     }
-    // Without a reason, or again and again, it may be that the shard has no more to say.
-    quiet = why.fault.isEmpty || subscription.troubles.inARow > 1
+    // Silence, or one failure after the other, may mean that the shard has no more to say.
+    quiet = fault.kind == Subscription.Silence.kind || fault.kind == HalfAnEnd.kind || subscription.history.failures > 1
   }
 
-  private def reason(last: Setback): KinesisException = last match {
-    case Setback.TakenOver =>
+  private def exceptionOf(failure: Subscription.Failure): KinesisException = failure match {
+    case Subscription.Failure.Contended =>
       new KinesisException(
         ConsumerClaims.InUse,
         s"Another query reads $shard through consumer $consumer and takes it back again and again. Each query needs a " +
-          "consumer of its own: give this one another efo.consumerName (or efo.consumerArn), or stop the other."
+          "consumer of its own: give this one another efo.consumerName (or efo.consumerArn), or stop the other.",
+        reason = FailureReason.ConsumerTaken
       )
-    case _ =>
-      lastTrouble.fold(
-        new KinesisException(
-          Silent,
-          s"SubscribeToShard for $shard: subscriptions are made and bring no event, not even an empty one, for more than " +
-            s"${policy.patience.toSeconds} s. Look for a proxy or firewall that holds HTTP/2 streams back."
-        )
-      )(KinesisFault.exception(Call, shard.toString, _, attempts = subscription.troubles.inARow.max(1)))
+    case Subscription.Failure.Call(fault) =>
+      KinesisFault.exception(Call, shard.toString, fault, attempts = subscription.history.failures.max(1))
   }
 
   private def giveUp(cause: KinesisException): Unit = {
@@ -215,7 +202,8 @@ final class FanOutRecordPublisher(
 
   private def finishByPolling(): Unit = {
     log.info("{} is closed and its subscription tells no more: reading on by GetRecords to its end", shard)
-    subscription = Subscription.step(subscription, Event.Closed, policy, System.nanoTime(), 0)._1
+    val now = Subscription.Moment(System.nanoTime(), 0, hasWorked = true)
+    subscription = Subscription.step(subscription, Event.Closed, policy, now)._1
     val asked = reserved.isDefined
     release()
     val poller = finisher(position, sink)
@@ -285,8 +273,8 @@ final class FanOutRecordPublisher(
 
 object FanOutRecordPublisher {
 
-  /** The error class of subscriptions that bring nothing. */
-  val Silent = "KINESIS_SUBSCRIPTION_SILENT"
+  /** Whether the client has ever worked, and the place to say that it has. */
+  final case class Experience(hasWorked: () => Boolean, succeeded: () => Unit)
 
   private sealed trait Message
   private object Message {
@@ -299,20 +287,11 @@ object FanOutRecordPublisher {
     case object Closed                          extends Message
   }
 
-  /** Why a subscription did not go on. */
-  private sealed abstract class Why(val fault: Option[Fault]) {
-    def of(shard: ShardKey): String = this match {
-      case Why.Of(failure) => KinesisFault.describe(Call, shard.toString, failure)
-      case Why.HalfAnEnd   => s"An event of $shard told the shard's end only in part."
-      case Why.NoEvent     => s"A subscription to $shard brought no event."
-    }
-  }
-
-  private object Why {
-    final case class Of(failure: Fault) extends Why(Some(failure))
-    case object HalfAnEnd               extends Why(None)
-    case object NoEvent                 extends Why(None)
-  }
+  /** An event that shows the shard's end only in part: children without the missing continuation, or the other way round. */
+  private val HalfAnEnd: Fault = Fault.Disconnected(
+    FaultKind("KINESIS_ANSWER_DAMAGED", "An event showed the shard's end only in part."),
+    new DamagedAnswer("Children and a missing continuation belong together")
+  )
 
   private val Call = "SubscribeToShard"
 
@@ -331,26 +310,26 @@ object FanOutRecordPublisher {
     }
   }
 
-  /** What an event says.
+  /** What an event holds.
     *
     * @param resume where to subscribe again
     */
-  private final case class Told(
+  private final case class ParsedEvent(
       records: Array[KinesisRecord],
       resume: ShardPosition,
       millisBehind: Long,
       children: Vector[Shard]
   )
 
-  private object Told {
+  private object ParsedEvent {
 
     /** @return nothing for half an end */
-    def by(event: SubscribeToShardEvent, position: ShardPosition): Either[DamagedAnswer, Option[Told]] =
+    def of(event: SubscribeToShardEvent, position: ShardPosition): Either[DamagedAnswer, Option[ParsedEvent]] =
       try
         Right(continuation(event).map { resume =>
           val behind   = Option(event.millisBehindLatest).fold(0L)(_.longValue)
           val children = if (resume == ShardEnd) StreamDirectory.children(event.childShards) else Vector.empty
-          Told(KinesisRecord.after(position, event.records), resume, behind, children)
+          ParsedEvent(KinesisRecord.after(position, event.records), resume, behind, children)
         })
       catch { case damage: DamagedAnswer => Left(damage) }
   }

@@ -3,11 +3,11 @@ package io.github.kinesisspark.read.shard
 import java.util.concurrent.{ConcurrentLinkedQueue, Executor}
 import java.util.concurrent.atomic.AtomicInteger
 
-/** Messages from any thread, handled one after the other on a worker. Whoever puts one never waits.
+/** Messages from any thread, handled one after the other on a worker. Putting one never blocks.
   *
-  * @param handle sees all that its earlier calls wrote; must not throw
+  * @param handle sees all that its earlier runs wrote. What it throws goes to `failed`, and the next message is handled
   */
-final class Mailbox[A](worker: Executor)(handle: A => Unit) {
+final class Mailbox[A](worker: Executor, failed: Throwable => Unit)(handle: A => Unit) {
   private val messages = new ConcurrentLinkedQueue[A]
   private val waiting  = new AtomicInteger
 
@@ -18,7 +18,9 @@ final class Mailbox[A](worker: Executor)(handle: A => Unit) {
 
   @annotation.tailrec
   private def handleAll(): Unit = {
-    handle(messages.poll())
+    val message = messages.poll()
+    try handle(message)
+    catch { case unexpected: Throwable => failed(unexpected) }
     if (waiting.decrementAndGet() > 0) handleAll()
   }
 }

@@ -3,8 +3,11 @@ package io.github.kinesisspark.read.shard
 import java.util.concurrent.ScheduledExecutorService
 import java.util.concurrent.atomic.AtomicInteger
 
+import scala.concurrent.duration.FiniteDuration
+
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
+import io.github.kinesisspark.aws.ClientLease
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
 
 /** Opens polling publishers that share a memory budget.
@@ -13,7 +16,7 @@ import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
   * @param callsPerSecond of each shard, at most
   */
 final class PollingPublishers(
-    client: StreamArn => KinesisAsyncClient,
+    access: StreamArn => ReadingClient,
     worker: ScheduledExecutorService,
     memory: MemoryBudget,
     telemetry: PollingTelemetry,
@@ -24,7 +27,8 @@ final class PollingPublishers(
   private val opened = new AtomicInteger
 
   override def open(shard: ShardKey, position: ShardPosition, sink: RecordPublisher.Sink): RecordPublisher = {
-    val now = System.nanoTime()
+    val now   = System.nanoTime()
+    val reach = access(shard.stream)
     opened.incrementAndGet(): Unit
     new PollingRecordPublisher(
       shard,
@@ -33,11 +37,30 @@ final class PollingPublishers(
       PollingPace.of(callsPerSecond),
       () => opened.get,
       () => opened.decrementAndGet(): Unit,
-      client(shard.stream),
+      reach.client,
+      PollingRecordPublisher.policy(reach.maxRetryDuration),
+      reach.hasWorked,
       worker,
       memory,
       telemetry,
       sink
     )
   }
+}
+
+/** A client for reading one stream.
+  *
+  * @param hasWorked whether a call of it, or of another executor's for the same query, has ever succeeded
+  * @param succeeded records that one has
+  */
+final case class ReadingClient(
+    client: KinesisAsyncClient,
+    maxRetryDuration: FiniteDuration,
+    hasWorked: () => Boolean,
+    succeeded: () => Unit
+)
+
+object ReadingClient {
+  def of(lease: ClientLease, maxRetryDuration: FiniteDuration, elsewhere: () => Boolean = () => false): ReadingClient =
+    ReadingClient(lease.client, maxRetryDuration, () => lease.hasWorked || elsewhere(), () => lease.succeeded())
 }

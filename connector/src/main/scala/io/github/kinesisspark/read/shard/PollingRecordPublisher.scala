@@ -4,13 +4,14 @@ import java.util.concurrent.{CompletableFuture, ScheduledExecutorService, Thread
 import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.concurrent.duration._
+import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetRecordsResponse}
 
-import io.github.kinesisspark.aws.{DamagedAnswer, Fault, FaultClassifier, KinesisFault, ShardIterators, StreamDirectory}
+import io.github.kinesisspark.aws._
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.shard.PollingRecordPublisher._
@@ -29,6 +30,7 @@ import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
   * @param atFirst  the pace of the first calls
   * @param readers  that poll in this executor for the same query now
   * @param whenClosed is called once
+  * @param hasWorked whether a call of the client has ever succeeded
   * @param telemetry of all publishers of the source in this executor
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html GetRecords]]
   */
@@ -40,6 +42,8 @@ final class PollingRecordPublisher(
     readers: () => Int,
     whenClosed: () => Unit,
     client: KinesisAsyncClient,
+    policy: RetryPolicy,
+    hasWorked: () => Boolean,
     worker: ScheduledExecutorService,
     memory: MemoryBudget,
     telemetry: PollingTelemetry,
@@ -51,6 +55,7 @@ final class PollingRecordPublisher(
   private var position = from
   private var iterator = Option.empty[String]
   private var pace     = atFirst
+  private var history  = RetryHistory.none
   private var lastCall = Option.empty[Long]
 
   override def request(): Unit = if (!closed) {
@@ -63,7 +68,7 @@ final class PollingRecordPublisher(
   private def closed = over.get
 
   private def takeMemory(): Unit =
-    if (!closed) memory.take(LargestAnswer)(() => worker.execute(() => call()))
+    if (!closed) memory.take(LargestAnswer)(() => worker.execute(() => guarded(call())))
 
   private def call(): Unit =
     if (closed) memory.giveBack(LargestAnswer)
@@ -81,6 +86,15 @@ final class PollingRecordPublisher(
       }
     }
 
+  /** A failure that nobody expected, such as an OutOfMemoryError while decoding, ends the reader, and the query with it. */
+  private def guarded(step: => Unit): Unit =
+    try step
+    catch {
+      case unexpected: Throwable =>
+        close()
+        sink.fail(KinesisFault.exception("GetRecords", shard.toString, FaultClassifier.classify(unexpected)))
+    }
+
   private def accept(asked: Long, answer: GetRecordsResponse): Unit = {
     val records  = KinesisRecord.after(position, answer.records)
     val behind   = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
@@ -88,6 +102,7 @@ final class PollingRecordPublisher(
     val children = if (next.isEmpty) StreamDirectory.children(answer.childShards) else Vector.empty
     DamagedAnswer.unlessGoesOn(answer)
     iterator = next
+    history = RetryHistory.none
     pace = if (records.nonEmpty) pace.afterRecords else pace.afterEmpty(behind > 0, readers())
     position =
       if (iterator.isEmpty) ShardEnd
@@ -99,27 +114,35 @@ final class PollingRecordPublisher(
     sink.deliver(Delivery(records, position, behind, heap, asked, children))
   }
 
-  private def whenDone[A](action: String, call: CompletableFuture[A])(next: A => Unit): Unit = {
-    val _ = call.whenCompleteAsync(
-      (answer, failure) =>
-        if (closed) memory.giveBack(LargestAnswer)
-        else
-          Option(failure).orElse(unlessRead(next(answer))).foreach { e =>
-            memory.giveBack(LargestAnswer)
-            mend(action, e)
+  private def whenDone[A](action: String, call: => CompletableFuture[A])(next: A => Unit): Unit = {
+    // A call that throws, such as one without credentials, is a call that has failed.
+    val answer =
+      try call
+      catch { case NonFatal(e) => CompletableFuture.failedFuture[A](e) }
+    val _ = answer
+      .orTimeout(StuckAfter.toMillis, TimeUnit.MILLISECONDS)
+      .whenCompleteAsync(
+        (answer, failure) =>
+          guarded {
+            if (closed) memory.giveBack(LargestAnswer)
+            else
+              Option(failure).orElse(unlessRead(next(answer))).foreach { e =>
+                memory.giveBack(LargestAnswer)
+                retry(action, e)
+              }
           },
-      worker
-    )
+        worker
+      )
   }
 
-  /** The damage, if there is any; then nothing of it has been passed on. */
+  /** The damage, if there is any; then nothing of the answer has been passed on. */
   private def unlessRead(take: => Unit): Option[Throwable] =
     try {
       take
       None
     } catch { case damaged: DamagedAnswer => Some(damaged) }
 
-  private def mend(action: String, failure: Throwable): Unit = {
+  private def retry(action: String, failure: Throwable): Unit = {
     val now   = System.nanoTime()
     val fault = FaultClassifier.classify(failure)
     lastCall = Some(now)
@@ -128,36 +151,34 @@ final class PollingRecordPublisher(
         // Not at once: a server may say so of every iterator.
         iterator = None
         request()
-      case _: Fault.InvalidArgument if iterator.nonEmpty && pace.setbacks == 0 =>
+      case _: Fault.InvalidArgument if iterator.nonEmpty && history.failures == 0 =>
         // An iterator can be refused for what happened to its shard meanwhile; the position is the better judge.
         iterator = None
-        pace = pace.afterThrottling(0)
+        history = history.copy(failures = 1)
         request()
-      case _: Fault.Throttled =>
-        telemetry.throttled()
-        pace = pace.afterThrottling(ThreadLocalRandom.current.nextDouble())
-        log.debug("{} of {} is throttled, next try in {}", action, shard, pace.interval)
-        request()
-      case mendable if isWorthWaitingFor(mendable, now) =>
-        telemetry.failed()
-        pace = pace.afterFailure(ThreadLocalRandom.current.nextDouble(), now)
-        // The iterator may be what the failure is about, and it ages while we wait.
-        iterator = None
-        log.warn(
-          s"${KinesisFault.describe(action, shard.toString, mendable)} Next try in ${pace.interval.toMillis} ms."
-        )
-        request()
-      case fatal =>
-        close()
-        sink.fail(KinesisFault.exception(action, shard.toString, fatal, attempts = pace.setbacks + 1))
+      case _ =>
+        policy.decide(fault, history, hasWorked(), now, ThreadLocalRandom.current.nextDouble()) match {
+          case RetryDecision.Again(wait, failed) =>
+            history = failed
+            pace = pace.afterFailure(wait)
+            report(action, fault)
+            request()
+          case RetryDecision.GiveUp(failed) =>
+            close()
+            sink.fail(KinesisFault.exception(action, shard.toString, fault, failed.failures))
+        }
     }
   }
 
-  private def isWorthWaitingFor(fault: Fault, now: Long) = fault match {
-    case Fault.Transient(_, _, selfHealing) =>
-      pace.failingFor(now) < PatienceWithFailures && (selfHealing || pace.setbacks < TriesAtTheUnlikely)
-    case _: Fault.ResourceInUse => pace.failingFor(now) < PatienceWithFailures
-    case _                      => false
+  private def report(action: String, fault: Fault): Unit = fault match {
+    case _: Fault.Throttled =>
+      telemetry.throttled()
+      log.debug("{} of {} is throttled, next attempt in {}", action, shard, pace.interval)
+    case _ =>
+      telemetry.failed()
+      // The iterator may be what the failure is about, and it ages while we wait.
+      iterator = None
+      log.warn(s"${KinesisFault.describe(action, shard.toString, fault)} Next attempt in ${pace.interval.toMillis} ms.")
   }
 
   private def getRecords(iterator: String) = client.getRecords(
@@ -181,11 +202,15 @@ object PollingRecordPublisher {
   val LargestAnswer: Long = 10L << 20
   val MostRecords: Int    = 10000
 
-  /** Failures other than throttling are mended this long; then the query fails with the cause. */
-  val PatienceWithFailures: FiniteDuration = 2.minutes
+  /** A call ends by its own time limit; this one is for what the SDK never completes. */
+  private val StuckAfter = 90.seconds
 
-  /** How often what seldom mends itself is tried, such as an unknown host or a wrong clock. */
-  private val TriesAtTheUnlikely = 5
+  /** @param maxDuration `maxRetryDuration` */
+  def policy(maxDuration: FiniteDuration): RetryPolicy = RetryPolicy(
+    Backoff(250.millis, 5.seconds),
+    maxDuration,
+    endless = Set(RetryPolicy.Slowdown.Throttling)
+  )
 
   private val OneCall: AwsRequestOverrideConfiguration =
     AwsRequestOverrideConfiguration.builder.apiCallTimeout(java.time.Duration.ofSeconds(60)).build

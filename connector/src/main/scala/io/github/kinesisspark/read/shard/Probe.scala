@@ -13,6 +13,7 @@ import io.github.kinesisspark.read.plan.Admission.Allotment
   * @param sinceMillis   how long ago the driver began to ask: older answers of the service don't tell what is there now
   * @param waitMillis    how long to wait for news where there are none
   * @param leaseMillis   how long the readers go on without hearing from the driver
+  * @param hasRead       whether a reader of this query has ever read anything
   */
 final case class ProbeRequest(
     executorId: String,
@@ -23,7 +24,8 @@ final case class ProbeRequest(
     stops: Map[ShardKey, ShardPosition],
     sinceMillis: Long,
     waitMillis: Long,
-    leaseMillis: Long
+    leaseMillis: Long,
+    hasRead: Boolean
 )
 
 /** @param settled       every shard has something, has ended, or had nothing more after the driver began to ask

@@ -4,7 +4,7 @@ import java.util.concurrent.LinkedBlockingQueue
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{ConsumerClaims, FaultClassifier, KinesisException}
+import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.position.{SequenceNumber, ShardPosition, ShardRange}
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtSequenceNumber, ShardEnd, Within}
 import io.github.kinesisspark.read.shard.RangeReader._
@@ -49,8 +49,8 @@ final class RangeReader(
   override def close(): Unit = source.publisher.close()
 
   private def takeNext(): Unit = source.arrived.take() match {
-    case Left(cause) if !source.isPolling && MayBeGone(cause.errorClass) => poll(cause.getMessage)
-    case Left(gone) if gone.errorClass == FaultClassifier.NotFound       => lose(Some(gone))
+    case Left(cause) if !source.isPolling && MayBeGone(cause.reason) => poll(cause.getMessage)
+    case Left(gone) if gone.reason == FailureReason.NotFound       => lose(Some(gone))
     case Left(cause)                                                     => throw cause
     case Right(delivery)                                                 => accept(delivery)
   }
@@ -59,6 +59,7 @@ final class RangeReader(
     checkBeginning(delivery)
     source.position = delivery.position
     source.silence = if (delivery.records.isEmpty) source.silence + 1 else 0
+    source.emptySince = Option.when(delivery.records.isEmpty)(source.emptySince.getOrElse(System.nanoTime()))
     current = range.end match {
       case AfterSequenceNumber(last) => delivery.records.iterator.takeWhile(_.sequenceNumber <= last)
       case Within(last, _)           => delivery.records.iterator.takeWhile(_.sequenceNumber <= last)
@@ -96,9 +97,13 @@ final class RangeReader(
     if (newest.exists(_ >= end)) { if (delivery.records.exists(_.sequenceNumber == end)) AtEnd else Passed }
     else if (delivery.position == ShardEnd) Passed
     // Events of a subscription without records tell less than answers of GetRecords.
-    else if (delivery.records.isEmpty && delivery.millisBehind == 0 && source.isPolling) Passed
+    else if (source.isPolling && delivery.millisBehind == 0 && isEmptyForLong) Passed
     else Before
   }
+
+  /** One answer without records that says nothing more is there is no reason to doubt that the range has any; several are. */
+  private def isEmptyForLong =
+    source.emptySince.exists(since => System.nanoTime() - since >= ShardReader.DoubtAfter.toNanos)
 
   private def poll(why: String): Unit = {
     log.warn("{} is read on by polling: {}", range.shard, why)
@@ -134,7 +139,8 @@ final class RangeReader(
   private final class Source(publishers: RecordPublisher.Factory, val isPolling: Boolean, var position: ShardPosition)
       extends Sink {
     val arrived   = new LinkedBlockingQueue[Either[KinesisException, Delivery]]
-    var silence   = 0
+    var silence    = 0
+    var emptySince = Option.empty[Long]
     val publisher = publishers.open(range.shard, position, this)
     if (range.end == ShardEnd) publisher.shardIsClosed()
 
@@ -146,7 +152,7 @@ final class RangeReader(
 object RangeReader {
 
   /** What may be about the consumer, and not the shard: it is gone, or somebody else reads through it. */
-  private val MayBeGone = Set(FaultClassifier.NotFound, ConsumerClaims.InUse)
+  private val MayBeGone = Set[FailureReason](FailureReason.NotFound, FailureReason.ConsumerTaken)
 
   /** Deliveries without records, about five seconds each on a shard that has none to come. */
   private val PatienceWithSilence = 3

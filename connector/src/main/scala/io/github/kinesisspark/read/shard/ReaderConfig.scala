@@ -1,5 +1,7 @@
 package io.github.kinesisspark.read.shard
 
+import scala.concurrent.duration.FiniteDuration
+
 import io.github.kinesisspark.config.ClientOptions
 import io.github.kinesisspark.position.StreamArn
 
@@ -21,5 +23,5 @@ final case class ReaderConfig(
     batch: Option[Publication] = None
 )
 
-/** How a stream is reached. */
-final case class StreamAccess(client: ClientOptions, region: String)
+/** How a stream is reached, and for how long its calls are retried. */
+final case class StreamAccess(client: ClientOptions, region: String, maxRetryDuration: FiniteDuration)

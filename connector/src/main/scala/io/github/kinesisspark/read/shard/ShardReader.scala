@@ -2,7 +2,7 @@ package io.github.kinesisspark.read.shard
 
 import scala.concurrent.duration._
 
-import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.position.{SequenceNumber, Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtSequenceNumber}
 import io.github.kinesisspark.read.plan.Admission.Allotment
@@ -192,7 +192,7 @@ final class ShardReader(
 object ShardReader {
 
   /** Three of the events that a subscription to an idle shard brings. */
-  private val DoubtAfter = 15.seconds
+  val DoubtAfter: FiniteDuration = 15.seconds
 
   /** How long the first answer of one may hold up what others have already. */
   private val OpeningPatience = 2.seconds
@@ -246,10 +246,12 @@ final case class ShardTip(
   }
 }
 
-/** Why a reader ended, in texts alone: its cause may not survive the way from an executor to the driver. */
-final case class ReaderFailure(errorClass: String, message: String)
+/** Why a reader ended, without the exception itself, which may not survive the way from an executor to the driver. */
+final case class ReaderFailure(reason: FailureReason, errorClass: String, message: String) {
+  def exception: KinesisException = new KinesisException(errorClass, message, reason = reason)
+}
 
 object ReaderFailure {
   def apply(cause: KinesisException): ReaderFailure =
-    ReaderFailure(cause.errorClass, cause.getMessage.stripPrefix(s"[${cause.errorClass}] "))
+    ReaderFailure(cause.reason, cause.errorClass, cause.bareMessage)
 }

@@ -32,7 +32,7 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
   private val starts        = StartSchedule.ofReaders
   private val pollers       =
     new PollingPublishers(
-      lease(_, ClientKind.Calls).client,
+      reach(_, ClientKind.Calls),
       worker,
       memory,
       polled,
@@ -42,6 +42,9 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
 
   /** What one reader may hold, in bytes: an even share. */
   @volatile private var share = config.bufferBytes
+
+  /** Whether some executor has read for this query before: then a host that can't be found here is an outage, and no mistake. */
+  @volatile private var hasRead = false
 
   /** Tasks of a real-time batch, told of their shards' news at once. */
   private val followers = TrieMap.empty[ShardKey, () => Unit]
@@ -58,6 +61,7 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
   def probe(request: ProbeRequest): ProbeAnswer = {
     val since    = System.nanoTime() - TimeUnit.MILLISECONDS.toNanos(request.sinceMillis)
     val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(request.waitMillis)
+    hasRead ||= request.hasRead
     val mine     = synchronized {
       leasedUntil = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(request.leaseMillis)
       publishBy(request.publication)
@@ -164,7 +168,7 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
     val calls   = newLease(range.shard.stream, ClientKind.Calls)
     val polling =
       new PollingPublishers(
-        _ => calls.client,
+        stream => ReadingClient.of(calls, config.streams(stream).maxRetryDuration, () => hasRead),
         worker,
         MemoryBudget.unbounded,
         polled,
@@ -175,7 +179,10 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
       fanOut -> newLease(range.shard.stream, ClientKind.Subscriptions)
     }
     val fanningOut = subscriptions.map { case (fanOut, lease) =>
-      new FanOutPublishers(fanOut, _ => lease.client, worker, MemoryBudget.unbounded, telemetry, starts, polling)
+      new FanOutPublishers(
+        fanOut,
+        stream => ReadingClient.of(lease, config.streams(stream).maxRetryDuration, () => hasRead),
+        worker, MemoryBudget.unbounded, telemetry, starts, polling)
     }
     val reader  = new RangeReader(range, polling, config.failOnDataLoss, fanningOut)
     val counted = reader.map { record =>
@@ -203,7 +210,7 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
       case fanOut: Publication.FanOut =>
         new FanOutPublishers(
           fanOut,
-          lease(_, ClientKind.Subscriptions).client,
+          reach(_, ClientKind.Subscriptions),
           worker,
           memory,
           telemetry,
@@ -241,6 +248,9 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
 
   private def lease(stream: StreamArn, kind: ClientKind): ClientLease =
     synchronized(clients.getOrElseUpdate((stream, kind), newLease(stream, kind)))
+
+  private def reach(stream: StreamArn, kind: ClientKind) =
+    ReadingClient.of(lease(stream, kind), config.streams(stream).maxRetryDuration, () => hasRead)
 
   private def newLease(stream: StreamArn, kind: ClientKind): ClientLease = {
     val access = config.streams(stream)

@@ -1,14 +1,19 @@
 package io.github.kinesisspark.read.shard
 
+import java.util.concurrent.TimeoutException
+
 import scala.concurrent.duration._
 
+import io.github.kinesisspark.aws.{Fault, FaultKind, RetryDecision, RetryHistory, RetryPolicy}
 import io.github.kinesisspark.position.ShardPosition
 
-/** One reader's subscription to a shard, as values: what it is, what happens to it, and what is to be done.
+/** State machine of one shard's SubscribeToShard subscription. Pure: [[Subscription.step]] returns the next state and the commands to run;
+  * FanOutRecordPublisher runs them on its mailbox.
   *
   * {{{
-  * state        event                       next                    to do
-  * Resting      asked                       Calling                 subscribe (Waiting, if the last call was too lately)
+  * state        event                       next                    commands
+  * Resting      asked                       Calling                 subscribe (Waiting, if the last call was less than 1 s ago;
+  *                                                                  the service allows one call per second and shard)
   * Waiting      due                         Calling                 subscribe
   * Calling      opened                      Live, asked             request one event
   *              failed, completed           Waiting                 cancel, or give up
@@ -23,14 +28,14 @@ import io.github.kinesisspark.position.ShardPosition
   * Over         anything                    Over
   * }}}
   *
-  * Waiting, Calling and an asked Live are [[dueAt]] some moment, so none of them can last for ever. Whatever comes from a
-  * call that is no longer the current one is ignored: the SDK completes a subscription that was cancelled, and may fail it
-  * twice.
+  * Waiting, Calling and an asked Live have a deadline ([[dueAt]]), so none of them can last for ever. Events of a call that is no longer
+  * the current one are ignored: the SDK completes a subscription that was cancelled, and may fail it twice.
   *
-  * @param resume    where the next call begins; moves with every event, also with those that bring no record
-  * @param notBefore no call is made until then, in ns
-  * @param calls     made so far; the last one is the current one
-  * @param troubles  since the last event
+  * @param resume     where the next call begins; moves with every event, also with those that bring no record
+  * @param notBefore  earliest System.nanoTime() of the next call
+  * @param calls      made so far; the last one is the current one
+  * @param history    failures since the last event
+  * @param contention with another subscriber of the same consumer
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_SubscribeToShard.html SubscribeToShard]]
   */
 final case class Subscription private (
@@ -38,14 +43,14 @@ final case class Subscription private (
     resume: ShardPosition,
     notBefore: Long,
     calls: Long,
-    troubles: Subscription.Troubles,
-    rivalry: Subscription.Rivalry
+    history: RetryHistory,
+    contention: Subscription.ConsumerContention
 ) {
   import Subscription._
   import Subscription.Command._
   import Subscription.State._
 
-  /** When it is to be told [[Event.Due]], if nothing else happens before. */
+  /** Deadline after which the owner must send [[Event.Due]]. */
   def dueAt: Option[Long] = state match {
     case Waiting(until)          => Some(until)
     case Calling(_, deadline)    => Some(deadline)
@@ -68,25 +73,35 @@ final case class Subscription private (
     (copy(state = live.copy(silentAfter = Some(now + policy.silence.toNanos))), Vector(RequestOne(live.call)))
 
   private def arrived(live: Live, to: ShardPosition): Step = {
-    val moved = copy(resume = to, troubles = Troubles.none)
+    val moved = copy(resume = to, history = RetryHistory.none)
     if (to == ShardPosition.ShardEnd) (moved.copy(state = Over), Vector(Deliver, Cancel(live.call)))
     else (moved.copy(state = live.copy(silentAfter = None, heard = true)), Vector(Deliver))
   }
 
-  private def setBack(call: Long, asked: Boolean, setback: Setback, policy: Policy, now: Long, random: Double): Step = {
-    val grown  = troubles.and(setback, now)
-    val rivals = if (setback == Setback.TakenOver) rivalry.lost(policy, now) else rivalry
-    val more   = copy(troubles = grown, rivalry = rivals)
-    if (asked && (grown.hopeless(setback, policy, now) || (setback == Setback.TakenOver && rivals.hopeless(policy))))
-      (more.copy(state = Over), Vector(Cancel(call), GiveUp(setback)))
-    else {
-      val pause         = if (grown.inARow == 0) 0L else policy.pause(grown.inARow - 1, random).toNanos
-      val paused        = more.copy(state = Resting, notBefore = math.max(notBefore, now + pause))
-      val (next, calls) = if (asked) paused.callNow(policy, now) else (paused, Vector.empty)
-      (next, Cancel(call) +: calls)
-    }
+  /** The call ended as it should, or was cancelled: the next one may follow at once. */
+  private def renewed(call: Long, asked: Boolean, policy: Policy, at: Moment): Step = {
+    val (next, calls) = if (asked) copy(state = Resting).callNow(policy, at.now) else (copy(state = Resting), Vector.empty)
+    (next, Cancel(call) +: calls)
   }
 
+  private def failed(call: Long, asked: Boolean, fault: Fault, policy: Policy, at: Moment): Step =
+    policy.retry.decide(fault, history, at.hasWorked, at.now, at.chance) match {
+      case RetryDecision.Again(wait, failures) =>
+        copy(history = failures, notBefore = math.max(notBefore, at.now + wait.toNanos)).renewed(call, asked, policy, at)
+      case RetryDecision.GiveUp(failures) if asked =>
+        (copy(state = Over, history = failures), Vector(Cancel(call), GiveUp(Failure.Call(fault))))
+      // The next call, if anybody asks for one, shows whether it is still so.
+      case RetryDecision.GiveUp(failures) => copy(history = failures).renewed(call, asked, policy, at)
+    }
+
+  /** Another subscription of the consumer has taken the shard over. */
+  private def takenOver(live: Live, fault: Fault, policy: Policy, at: Moment): Step = {
+    val more  = contention.lost(policy, at.now)
+    val asked = live.silentAfter.isDefined
+    if (asked && more.isHopeless(policy))
+      (copy(state = Over, contention = more), Vector(Cancel(live.call), GiveUp(Failure.Contended)))
+    else copy(contention = more).failed(live.call, asked, fault, policy, at)
+  }
 }
 
 object Subscription {
@@ -98,7 +113,7 @@ object Subscription {
     final case class Waiting(until: Long)                extends State
     final case class Calling(call: Long, deadline: Long) extends State
 
-    /** @param silentAfter somebody waits for an event, and it is missing from then on
+    /** @param silentAfter deadline of the event that was asked for, if one was
       * @param heard       it has brought an event
       */
     final case class Live(call: Long, silentAfter: Option[Long], heard: Boolean) extends State
@@ -109,42 +124,18 @@ object Subscription {
   sealed trait Event
   object Event {
 
-    /** Tells of one call, be it the current one or not. */
+    /** Of one call, be it the current one or not. */
     sealed trait OfCall extends Event { def call: Long }
 
     case object Asked                                           extends Event
     final case class Opened(call: Long)                         extends OfCall
     final case class Arrived(call: Long, resume: ShardPosition) extends OfCall
     final case class Completed(call: Long)                      extends OfCall
-    final case class Failed(call: Long, setback: Setback)       extends OfCall
+    final case class Failed(call: Long, fault: Fault)           extends OfCall
     case object Due                                             extends Event
     case object Closed                                          extends Event
   }
   import Event._
-
-  /** What a failure means for the next call. */
-  sealed trait Setback
-  object Setback {
-
-    /** Again at once: it is no sign of trouble, as the end of a subscription's five minutes is none. */
-    case object Again extends Setback
-
-    /** Again after a pause, for ever: the service still counts another subscription, or a limit is used up. */
-    case object Busy extends Setback
-
-    /** Another subscriber of the same consumer has the shard now. */
-    case object TakenOver extends Setback
-
-    /** Again after a pause, as long as the policy's patience lasts: the network's weather. */
-    case object Passing extends Setback
-
-    /** Again after a pause, but not more often than the retries allow. */
-    case object Counted extends Setback
-
-    /** Trying again doesn't help. */
-    case object Fatal extends Setback
-  }
-  import Setback._
 
   sealed trait Command
   object Command {
@@ -152,115 +143,109 @@ object Subscription {
     final case class RequestOne(call: Long)                     extends Command
     final case class Cancel(call: Long)                         extends Command
     case object Deliver                                         extends Command
-
-    /** @param last what was one too many */
-    final case class GiveUp(last: Setback) extends Command
+    final case class GiveUp(failure: Failure)                   extends Command
   }
 
-  /** What has failed since the last event.
-    *
-    * @param inARow  failures, for the pause
-    * @param counted those of them that the retries limit
-    * @param since   when the first failed that doesn't go on for ever, in ns
-    */
-  final case class Troubles(inARow: Int, counted: Int, since: Option[Long]) {
-    private[Subscription] def and(setback: Setback, now: Long): Troubles = setback match {
-      case Again | Fatal    => this
-      case Busy | TakenOver => copy(inARow = inARow + 1)
-      case Passing          => Troubles(inARow + 1, counted, since.orElse(Some(now)))
-      case Counted          => Troubles(inARow + 1, counted + 1, since.orElse(Some(now)))
-    }
+  /** Why the reader fails. */
+  sealed trait Failure
+  object Failure {
 
-    private[Subscription] def hopeless(last: Setback, policy: Policy, now: Long): Boolean = last match {
-      case Fatal   => true
-      case Counted => counted > policy.retries
-      case Passing => since.exists(now - _ > policy.patience.toNanos)
-      case _       => false
-    }
+    /** @param fault of the last call */
+    final case class Call(fault: Fault) extends Failure
+
+    /** Another subscriber of the consumer was there first, and takes the shard back again and again. */
+    case object Contended extends Failure
   }
 
-  object Troubles {
-    val none: Troubles = Troubles(0, 0, None)
-  }
+  /** A subscription that brings no event, not even an empty one, which the service sends about every 5 s. */
+  val Silence: Fault = Fault.Disconnected(
+    FaultKind(
+      "KINESIS_SUBSCRIPTION_SILENT",
+      "Subscriptions are accepted and bring no event, not even an empty one. Look for a proxy or firewall that holds HTTP/2 streams back."
+    ),
+    new TimeoutException("no event within the time limit")
+  )
 
   /** How often the shard was lost to another subscriber of the consumer. Who comes second loses it for the first time a few
-    * seconds after winning it, when the first comes back; so only a newcomer gives up, and who has held the shard for a while
+    * seconds after winning it, when the first comes back. So only a newcomer gives up, and who has held the shard for a while
     * is none any more.
     *
     * @param since when the shard was won, in ns; it is kept from one subscription to the next
     */
-  final case class Rivalry(since: Option[Long], times: Int, newcomer: Boolean) {
-    private[Subscription] def won(now: Long): Rivalry = copy(since = since.orElse(Some(now)))
+  final case class ConsumerContention(since: Option[Long], times: Int, newcomer: Boolean) {
+    private[Subscription] def won(now: Long): ConsumerContention = copy(since = since.orElse(Some(now)))
 
-    private[Subscription] def lost(policy: Policy, now: Long): Rivalry = {
+    private[Subscription] def lost(policy: Policy, now: Long): ConsumerContention = {
       val settled = since.exists(now - _ >= policy.settledIn.toNanos)
-      if (settled) Rivalry(None, 1, newcomer = false) else Rivalry(None, times + 1, newcomer || times == 0)
+      if (settled) ConsumerContention(None, 1, newcomer = false)
+      else ConsumerContention(None, times + 1, newcomer || times == 0)
     }
 
-    private[Subscription] def hopeless(policy: Policy): Boolean = newcomer && times >= policy.takeovers
+    private[Subscription] def isHopeless(policy: Policy): Boolean = newcomer && times >= policy.takeovers
   }
 
-  object Rivalry {
-    val none: Rivalry = Rivalry(None, 0, newcomer = false)
+  object ConsumerContention {
+    val none: ConsumerContention = ConsumerContention(None, 0, newcomer = false)
   }
 
   /** @param openWithin how long a call may take until it is opened
     * @param silence    how long an asked-for event may take: the service sends an empty one about every 5 s
     * @param spacing    from one call to the next: the service takes 1 a second of a consumer and shard
-    * @param retries    counted failures in a row after which the reader gives up
-    * @param patience   how long passing failures may last
     * @param takeovers  after so many a newcomer gives up
     * @param settledIn  who held the shard this long before losing it is no newcomer
-    * @param pause      before the retry of that number (from 0), given a random number in [0, 1)
     */
   final case class Policy(
       openWithin: FiniteDuration,
       silence: FiniteDuration,
       spacing: FiniteDuration,
-      retries: Int,
-      patience: FiniteDuration,
+      retry: RetryPolicy,
       takeovers: Int,
-      settledIn: FiniteDuration,
-      pause: (Int, Double) => FiniteDuration
+      settledIn: FiniteDuration
   )
+
+  /** Time, chance and experience, which [[step]] takes from nowhere else.
+    *
+    * @param now       by a clock that never goes back, in ns
+    * @param chance    uniform in [0, 1)
+    * @param hasWorked whether a call of the client has ever succeeded
+    */
+  final case class Moment(now: Long, chance: Double, hasWorked: Boolean)
 
   /** @param notBefore of the first call, by the clock that [[step]] is given */
   def at(position: ShardPosition, notBefore: Long): Subscription =
-    new Subscription(Resting, position, notBefore, 0, Troubles.none, Rivalry.none)
+    new Subscription(Resting, position, notBefore, 0, RetryHistory.none, ConsumerContention.none)
 
-  /** The decision, whole: no time, chance or call is taken but from the arguments.
-    *
-    * @param now    by a clock that never goes back, in ns
-    * @param random in [0, 1)
-    */
-  def step(s: Subscription, event: Event, policy: Policy, now: Long, random: Double): Step = event match {
+  def step(s: Subscription, event: Event, policy: Policy, at: Moment): Step = event match {
     case stale: OfCall if !currentCall(s.state).contains(stale.call) => (s, Vector.empty)
-    case current                                                     => decide(s, current, policy, now, random)
+    case current                                                     => decide(s, current, policy, at)
   }
 
-  private def decide(s: Subscription, event: Event, policy: Policy, now: Long, random: Double): Step = {
-    def setBack(call: Long, asked: Boolean, setback: Setback) = s.setBack(call, asked, setback, policy, now, random)
-    val due                                                   = event == Due && s.dueAt.exists(_ - now <= 0)
+  private def decide(s: Subscription, event: Event, policy: Policy, at: Moment): Step = {
+    def failed(call: Long, asked: Boolean, fault: Fault) = s.failed(call, asked, fault, policy, at)
+    val due                                              = event == Due && s.dueAt.exists(_ - at.now <= 0)
     (s.state, event) match {
       case (Over, _)       => (s, Vector.empty)
       case (state, Closed) => (s.copy(state = Over), currentCall(state).map(Command.Cancel(_)).toVector)
 
-      case (Resting, Asked)       => s.callNow(policy, now)
-      case (Waiting(_), _) if due => s.callNow(policy, now)
+      // What failed while nobody asked says nothing of how long it has been failing since.
+      case (Resting, Asked)       => s.copy(history = s.history.rested).callNow(policy, at.now)
+      case (Waiting(_), _) if due => s.callNow(policy, at.now)
 
       case (Calling(call, _), Opened(_)) =>
-        s.copy(rivalry = s.rivalry.won(now)).requestOne(Live(call, None, heard = false), policy, now)
-      case (Calling(call, _), Failed(_, setback)) => setBack(call, asked = true, setback)
-      case (Calling(call, _), Completed(_))       => setBack(call, asked = true, Passing)
-      case (Calling(call, _), _) if due           => setBack(call, asked = true, Passing)
+        s.copy(contention = s.contention.won(at.now)).requestOne(Live(call, None, heard = false), policy, at.now)
+      case (Calling(call, _), Failed(_, fault)) => failed(call, asked = true, fault)
+      case (Calling(call, _), Completed(_))     => failed(call, asked = true, Silence)
+      case (Calling(call, _), _) if due         => failed(call, asked = true, Silence)
 
-      case (live @ Live(_, None, _), Asked)             => s.requestOne(live, policy, now)
-      case (live @ Live(_, Some(_), _), Arrived(_, to)) => s.arrived(live, to)
+      case (live @ Live(_, None, _), Asked)                         => s.requestOne(live, policy, at.now)
+      case (live @ Live(_, Some(_), _), Arrived(_, to))             => s.arrived(live, to)
       // More than was asked for: what is ignored now must come again.
-      case (Live(call, None, _), Arrived(_, _))       => setBack(call, asked = false, Again)
-      case (Live(call, asked, heard), Completed(_))   => setBack(call, asked.isDefined, if (heard) Again else Passing)
-      case (Live(call, asked, _), Failed(_, setback)) => setBack(call, asked.isDefined, setback)
-      case (Live(call, _, _), _) if due               => setBack(call, asked = true, Passing)
+      case (Live(call, None, _), Arrived(_, _))                     => s.renewed(call, asked = false, policy, at)
+      case (Live(call, asked, true), Completed(_))                  => s.renewed(call, asked.isDefined, policy, at)
+      case (Live(call, asked, false), Completed(_))                 => failed(call, asked.isDefined, Silence)
+      case (live: Live, Failed(_, taken: Fault.ResourceInUse))      => s.takenOver(live, taken, policy, at)
+      case (Live(call, asked, _), Failed(_, fault))                 => failed(call, asked.isDefined, fault)
+      case (Live(call, _, _), _) if due                             => failed(call, asked = true, Silence)
 
       case _ => (s, Vector.empty)
     }

@@ -2,6 +2,7 @@ package io.github.kinesisspark.write.send
 
 import scala.annotation.tailrec
 
+import io.github.kinesisspark.aws.{Fault, RetryDecision}
 import io.github.kinesisspark.config.StreamRef
 
 /** What a task may hold, and for how long it tries.
@@ -36,10 +37,9 @@ final case class Totals(
   * |---|---|
   * | record taken | it is forgotten; the next of its key may go |
   * | record refused | it goes again, alone of its call, at its shard's pace: see [[Lane]] |
-  * | call failed, passing | all its records go again after a wait with full jitter |
-  * | call failed, doubtful | the same, [[Pause.MaxDoubtful]] times in a row at most |
+  * | call failed, and [[RetryPolicy]] retries it | all its records go again after a wait with full jitter |
+  * | call failed otherwise | the end |
   * | call invalid | in smaller calls, or its only record is a [[BadRecord]]: see [[SizeLimits]] |
-  * | call failed, hopeless | the end |
   * | record refused for longer than the settings' `maxRetry` | the end |
   *
   * @param calls by their number
@@ -121,33 +121,35 @@ final case class Sending(
           val taken = takenOf(batch, results)
           Step(next.without(taken.map(_.entry)).counted(taken.map(_.entry), throttledOf(results)), taken = taken)
         }
-      case CallAnswer.Failed(failure, error) =>
-        def again(doubtful: Boolean, throttled: Long) =
-          batch.records
-            .find(isOver(_, now))
-            .map(r => End.TooLong(r, age(r, now), None, "a failure of the call", error.getMessage, Some(error)))
-            .toLeft {
-              val after = state.paused(call, batch, doubtful, now, chance)
+      case CallAnswer.Failed(_: Fault.InvalidArgument, _, error) => invalid(state, batch, rest, error)
+      case failed: CallAnswer.Failed                             =>
+        val (after, decision) = state.paused(call, batch, failed, now, chance)
+        (batch.records.find(isOver(_, now)), decision) match {
+          case (_, RetryDecision.GiveUp(_)) => Left(End.Failed(failed.error))
+          case (Some(r), _)                 =>
+            Left(End.TooLong(r, age(r, now), None, "a failure of the call", failed.error.getMessage, Some(failed.error)))
+          case _ =>
+            val throttled = if (failed.fault.isInstanceOf[Fault.Throttled]) batch.records.size.toLong else 0L
+            Right(
               Step(
                 rest.copy(streams = streams.updated(stream, after)).counted(Vector.empty, throttled),
-                worry = Option.when(after.pause.isWorrying && !state.pause.isWorrying)(error)
+                worry = Option.when(after.pause.isWorrying && !state.pause.isWorrying)(failed.error)
               )
-            }
-        failure match {
-          case CallFailure.Passing(throttled) =>
-            again(doubtful = false, if (throttled) batch.records.size.toLong else 0)
-          case CallFailure.Doubtful if !state.pause.isLastDoubt(call) => again(doubtful = true, 0)
-          case CallFailure.Doubtful | CallFailure.Hopeless            => Left(End.Failed(error))
-          case CallFailure.Invalid                                    =>
-            (batch.entries, state.limits.afterInvalid(batch.bytes)) match {
-              case (Vector(one), _) if state.limits.isProbe(one.size) =>
-                val next = rest.copy(streams = streams.updated(stream, state.rejected(batch))).without(batch.entries)
-                Right(Step(next, Some(Rejected(one, tooLarge(one)))))
-              case (_, Some(smaller)) if batch.records.sizeIs > 1 =>
-                Right(Step(rest.copy(streams = streams.updated(stream, state.recut(batch, smaller)))))
-              case _ => Left(End.Failed(error))
-            }
+            )
         }
+    }
+  }
+
+  /** The service cannot use the request: smaller calls find the record that is too large. */
+  private def invalid(state: StreamSending, batch: Batch, rest: Sending, error: Throwable): Either[End, Step] = {
+    val stream = batch.records.head.entry.stream
+    (batch.entries, state.limits.afterInvalid(batch.bytes)) match {
+      case (Vector(one), _) if state.limits.isProbe(one.size) =>
+        val next = rest.copy(streams = streams.updated(stream, state.rejected(batch))).without(batch.entries)
+        Right(Step(next, Some(Rejected(one, tooLarge(one)))))
+      case (_, Some(smaller)) if batch.records.sizeIs > 1 =>
+        Right(Step(rest.copy(streams = streams.updated(stream, state.recut(batch, smaller)))))
+      case _ => Left(End.Failed(error))
     }
   }
 

@@ -1,7 +1,12 @@
 package io.github.kinesisspark.write.send
 
+import java.util.concurrent.TimeUnit
+
 import scala.annotation.tailrec
 import scala.collection.immutable.Queue
+import scala.concurrent.duration.Duration
+
+import io.github.kinesisspark.aws.{RetryDecision, RetryHistory, RetryPolicy}
 
 /** What is to be sent to one stream, and when.
   *
@@ -94,13 +99,18 @@ private[send] final case class StreamSending(
     taken.foldLeft(back)((state, entry) => state.released(entry.partitionKey))
   }
 
-  /** The call failed as a whole: its records go again after a while. */
-  def paused(call: Long, batch: Batch, doubtful: Boolean, now: Long, chance: Double): StreamSending =
-    copy(
-      lanes = lanes.recalled(batch),
-      pause = if (pause.hasBegunSince(call)) pause else pause.longer(lastCall, doubtful, now, chance),
-      calls = calls - 1
-    ).returned(batch.records.map(_.refused(now)))
+  /** The call failed as a whole: its records go again after a while, if they are sent again at all. */
+  def paused(
+      call: Long,
+      batch: Batch,
+      failed: CallAnswer.Failed,
+      now: Long,
+      chance: Double
+  ): (StreamSending, RetryDecision) = {
+    val (next, decision) = pause.after(call, lastCall, failed, now, chance)
+    val state            = copy(lanes = lanes.recalled(batch), pause = next, calls = calls - 1)
+    (state.returned(batch.records.map(_.refused(now))), decision)
+  }
 
   /** The call was too large: its records go again in smaller ones. */
   def recut(batch: Batch, to: SizeLimits): StreamSending =
@@ -130,32 +140,45 @@ private[send] final case class StreamSending(
 
 /** How long a stream is left alone after calls that failed as a whole.
   *
-  * @param failures  in a row; calls that were under way together count once
-  * @param doubtful  how many of them look more like a mistake than like weather
-  * @param afterCall the last call before it began
+  * @param until     no call before it
+  * @param history   of failures in a row; calls that were under way together count once
+  * @param afterCall the last call before the first of them failed
   */
-private[send] final case class Pause(until: Long, failures: Int, doubtful: Int, afterCall: Long) {
+private[send] final case class Pause(until: Long, history: RetryHistory, afterCall: Long) {
 
-  def hasBegunSince(call: Long): Boolean = call <= afterCall
+  /** @param call     which has failed
+    * @param lastCall which is under way
+    */
+  def after(
+      call: Long,
+      lastCall: Long,
+      failed: CallAnswer.Failed,
+      now: Long,
+      chance: Double
+  ): (Pause, RetryDecision) = {
+    val nanos    = TimeUnit.MILLISECONDS.toNanos(now)
+    val together = call <= afterCall
+    val before   = if (together) RetryHistory.none else history
+    Pause.policy.decide(failed.fault, before, failed.hasWorked, nanos, chance) match {
+      case again @ RetryDecision.Again(wait, more) =>
+        (if (together) this else Pause(now + wait.toMillis, more, lastCall), again)
+      case end => (this, end)
+    }
+  }
 
-  def longer(lastCall: Long, isDoubtful: Boolean, now: Long, chance: Double): Pause = Pause(
-    now + Backoffs.ofStream.delay(failures + 1, chance).toMillis,
-    failures + 1,
-    if (isDoubtful) doubtful + 1 else 0,
-    lastCall
-  )
-
-  /** Whether such a failure of this call is one too many: a wrong host must not take as long to be told as a throttled shard. */
-  def isLastDoubt(call: Long): Boolean = !hasBegunSince(call) && doubtful + 1 >= Pause.MaxDoubtful
-
-  def isWorrying: Boolean = failures >= Pause.Worrying
+  def isWorrying: Boolean = history.failures >= Pause.Worrying
 }
 
 private[send] object Pause {
-  val none: Pause = Pause(Long.MinValue, 0, 0, 0)
-
-  val MaxDoubtful: Int = 6
+  val none: Pause = Pause(Long.MinValue, RetryHistory.none, 0)
 
   /** After some 10 seconds. */
   val Worrying: Int = 8
+
+  // How long a record is retried is its own matter: the time counts from the record's first refusal.
+  private val policy = RetryPolicy(
+    Backoffs.ofStream,
+    maxDuration = Duration.Inf,
+    endless = Set(RetryPolicy.Slowdown.Throttling, RetryPolicy.Slowdown.ResourceInUse)
+  )
 }

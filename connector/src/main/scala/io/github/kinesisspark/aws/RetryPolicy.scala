@@ -1,0 +1,149 @@
+package io.github.kinesisspark.aws
+
+import scala.concurrent.duration.{Duration, FiniteDuration}
+
+import io.github.kinesisspark.config.RetryOptions
+
+/** Decides whether and when a failed call is made again: from the fault, the failures before it, and whether the client has ever worked.
+  * Pure: time and chance are parameters. The same policy serves the source, the sink and consumer registration.
+  *
+  * | fault | the call is made again |
+  * |---|---|
+  * | Throttled | without end where `endless` has it, otherwise as Transient |
+  * | ResourceInUse | the same |
+  * | Disconnected | until `maxDuration` has passed since the first failure |
+  * | Transient | the same, and at most `maxRetries` times in a row, where that is given |
+  * | Suspect | as Transient once the client has worked; before that, at most `suspectRetries` times in a row |
+  * | NotFound | `notFoundRetries` times in a row |
+  * | all others | never: the caller renews what expired, or fails |
+  *
+  * @param backoff         the waits, with full jitter
+  * @param maxDuration     from the first failure in a row
+  * @param maxRetries      FLIP-128's limit, where the user gives one
+  * @param endless         faults that are the service's way to slow callers down, and no reason to give up
+  * @param suspectRetries  so that a wrong host is reported within seconds
+  * @param notFoundRetries what was registered a moment ago is not known everywhere yet
+  */
+final case class RetryPolicy(
+    backoff: Backoff,
+    maxDuration: Duration,
+    maxRetries: Option[Int] = None,
+    endless: Set[RetryPolicy.Slowdown] = Set.empty,
+    suspectRetries: Int = RetryPolicy.SuspectRetries,
+    notFoundRetries: Int = 0
+) {
+  import RetryPolicy._
+
+  /** @param history   the failures in a row before this one
+    * @param hasWorked whether a call of the client has ever succeeded
+    * @param now       by a clock that never goes back, in ns
+    * @param chance    uniform in [0, 1)
+    */
+  def decide(fault: Fault, history: RetryHistory, hasWorked: Boolean, now: Long, chance: Double): RetryDecision = {
+    val treatment = treatmentOf(fault, hasWorked)
+    val failed    = history.failed(treatment, now)
+    val mayRepeat = treatment match {
+      case Treatment.Endless      => true
+      case Treatment.Bounded      => !failed.isLongerThan(maxDuration, now)
+      case Treatment.Counted      => !failed.isLongerThan(maxDuration, now) && maxRetries.forall(failed.counted <= _)
+      case Treatment.Few(retries) => failed.few <= retries
+      case Treatment.Never        => false
+    }
+    if (mayRepeat) RetryDecision.Again(backoff.delay(failed.failures, chance), failed) else RetryDecision.GiveUp(failed)
+  }
+
+  /** Whether and when to look again at something that is on its way, such as a consumer that is CREATING. */
+  def awaitChange(history: RetryHistory, now: Long, chance: Double): RetryDecision = {
+    val more = history.failed(Treatment.Counted, now)
+    if (!more.isLongerThan(maxDuration, now) && maxRetries.forall(more.counted <= _))
+      RetryDecision.Again(backoff.delay(more.failures, chance), more)
+    else RetryDecision.GiveUp(history)
+  }
+
+  private def treatmentOf(fault: Fault, hasWorked: Boolean): Treatment = fault match {
+    case _: Fault.Throttled if endless(Slowdown.Throttling)        => Treatment.Endless
+    case _: Fault.ResourceInUse if endless(Slowdown.ResourceInUse) => Treatment.Endless
+    case _: Fault.Disconnected                                     => Treatment.Bounded
+    case _: Fault.Throttled | _: Fault.ResourceInUse               => Treatment.Counted
+    case _: Fault.Transient                                        => Treatment.Counted
+    case _: Fault.Suspect if hasWorked                             => Treatment.Counted
+    case _: Fault.Suspect                                          => Treatment.Few(maxRetries.fold(suspectRetries)(_.min(suspectRetries)))
+    case _: Fault.NotFound                                         => Treatment.Few(notFoundRetries)
+    case _: Fault.ExpiredIterator | _: Fault.ExpiredNextToken | _: Fault.InvalidArgument | _: Fault.Cancelled |
+        _: Fault.Fatal =>
+      Treatment.Never
+  }
+}
+
+object RetryPolicy {
+
+  /** Attempts for what is more likely a mistake than an outage, after the first. */
+  val SuspectRetries = 5
+
+  /** For calls with the options of FLIP-128.
+    *
+    * @param maxDuration `maxRetryDuration`
+    */
+  def of(options: RetryOptions, maxDuration: FiniteDuration): RetryPolicy =
+    RetryPolicy(Backoff(options.base, options.max, options.factor), maxDuration, options.maxRetries)
+
+  /** By what the service slows callers down. */
+  sealed trait Slowdown
+  object Slowdown {
+    case object Throttling    extends Slowdown
+    case object ResourceInUse extends Slowdown
+  }
+
+  private[aws] sealed trait Treatment
+  private[aws] object Treatment {
+    case object Endless                   extends Treatment
+    case object Bounded                   extends Treatment
+    case object Counted                   extends Treatment
+    final case class Few(retries: Int)    extends Treatment
+    case object Never                     extends Treatment
+  }
+}
+
+/** The failures in a row of one call, shard or stream.
+  *
+  * @param failures all of them, which the backoff grows with
+  * @param counted  those that `maxRetries` limits
+  * @param few      those of which only a few are retried: NotFound, and Suspect before anything has worked
+  * @param since    when the first of those failed that `maxDuration` limits, in ns
+  */
+final case class RetryHistory(failures: Int, counted: Int, few: Int, since: Option[Long]) {
+  import RetryPolicy.Treatment
+
+  /** Nobody waits for the call any more: when the next one fails, the time between counts for nothing. */
+  def rested: RetryHistory = copy(since = None)
+
+  private[aws] def failed(treatment: Treatment, now: Long): RetryHistory = {
+    val more = copy(failures = failures + 1)
+    treatment match {
+      case Treatment.Endless => more.copy(few = 0)
+      case Treatment.Bounded => more.copy(few = 0, since = since.orElse(Some(now)))
+      case Treatment.Counted => more.copy(few = 0, counted = counted + 1, since = since.orElse(Some(now)))
+      case Treatment.Few(_)  => more.copy(few = few + 1, since = since.orElse(Some(now)))
+      case Treatment.Never   => more
+    }
+  }
+
+  private[aws] def isLongerThan(limit: Duration, now: Long): Boolean =
+    limit.isFinite && since.exists(now - _ > limit.toNanos)
+}
+
+object RetryHistory {
+  val none: RetryHistory = RetryHistory(0, 0, 0, None)
+}
+
+/** What follows a failed call. */
+sealed trait RetryDecision {
+
+  /** With the failure that was decided on. */
+  def history: RetryHistory
+}
+
+object RetryDecision {
+  final case class Again(after: FiniteDuration, history: RetryHistory) extends RetryDecision
+  final case class GiveUp(history: RetryHistory)                       extends RetryDecision
+}
