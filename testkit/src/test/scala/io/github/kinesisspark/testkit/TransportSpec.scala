@@ -21,7 +21,7 @@ class TransportSpec extends ServerSpec {
   )
 
   ways.foreach { case (name, endpoint, protocol, seen) =>
-    it(s"puts and gets records over $name") {
+    it(s"records are put and read over $name") {
       val sdk    = closing(client(endpoint, protocol))
       val stream = newStream(1)
       sdk.putAll(stream, Seq("a" -> "1", "b" -> "2")).failedRecordCount shouldBe 0
@@ -30,7 +30,7 @@ class TransportSpec extends ServerSpec {
     }
   }
 
-  it("has a certificate that a verifying client takes once it trusts it, and not before") {
+  it("the TLS certificate is accepted by a verifying client only if the client trusts it") {
     val trusted = KeyStore.getInstance("PKCS12")
     trusted.load(null, null)
     trusted.setCertificateEntry("testkit", server.tlsCertificate.get)
