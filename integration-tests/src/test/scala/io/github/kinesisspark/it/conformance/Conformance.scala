@@ -78,7 +78,7 @@ abstract class Conformance(val target: KinesisTarget)
   /** Registered last: a difference that no scenario shows is hearsay. */
   protected def everyDifferenceIsShown(): Unit = {
     val known = shown.toSet
-    it("shows every difference that the table names for it") {
+    it("each difference listed for the server is shown by a scenario") {
       (target.differences -- known).map(_.id) shouldBe empty
     }
   }

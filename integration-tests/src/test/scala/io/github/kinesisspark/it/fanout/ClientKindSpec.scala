@@ -23,11 +23,11 @@ final class ClientKindSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  it("subscriptions are HTTP/2, in cleartext by prior knowledge") {
+  it("subscriptions use HTTP/2 by prior knowledge on a cleartext endpoint") {
     protocolOf(ClientKind.Subscriptions) shouldBe "HTTP/2.0"
   }
 
-  it("calls are HTTP/1.1") {
+  it("other calls use HTTP/1.1") {
     protocolOf(ClientKind.Calls) shouldBe "HTTP/1.1"
   }
 }

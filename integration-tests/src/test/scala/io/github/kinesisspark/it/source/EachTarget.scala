@@ -15,6 +15,6 @@ object EachTarget {
   /** So that the report says what was not tried. */
   private final class LeftOut(obstacle: String) extends AnyFunSpec {
     override def suiteName: String = "LocalStack"
-    it("is left out on this machine")(cancel(obstacle))
+    it("is canceled because it cannot run on this machine")(cancel(obstacle))
   }
 }

@@ -19,7 +19,7 @@ final class ManyShardsSpec
   override protected def mode: Mode = Mode.FanOut
 
   describe("a thousand shards in one executor") {
-    it("are subscribed to one by one and renewed, each delivers, and no thread comes with them") {
+    it("are each subscribed to, renewed and read, without additional threads") {
       val few  = newStream(shards = 4)
       val log  = new BatchLog
       val base = running(load(few), checkpoint())(log.add) { _ =>
@@ -67,8 +67,8 @@ object ManyShardsSpec {
 
 /** The same by polling: each of them is asked about once a second. */
 final class ManyShardsPollingSpec extends TestkitSuite with OneHotShard {
-  describe("a thousand shards that are polled") {
-    it("are idle but for one, which is read all the same") {
+  describe("a thousand polled shards") {
+    it("are idle except for one, whose records are all read in order") {
       val stream = newStream(shards = ManyShardsSpec.Shards)
       val log    = new BatchLog
       running(load(stream), checkpoint())(log.add)(_ => oneHot(stream, log))

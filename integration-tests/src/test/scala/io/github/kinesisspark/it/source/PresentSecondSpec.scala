@@ -11,7 +11,7 @@ import io.github.kinesisspark.testkit.{ManualClock, MovableClock}
 class PresentSecondSpec(clock: MovableClock) extends TestkitSuite(clock) {
   def this() = this(new ManualClock(Instant.now().truncatedTo(ChronoUnit.SECONDS).plusMillis(300)))
 
-  it("a time within it parts the records that came before it from those that came later") {
+  it("a timestamp within the current second separates earlier from later records") {
     val stream = newStream(shards = 2)
     val early  = put(stream, "early", 20)
     clock.advance(Duration.ofMillis(200))
