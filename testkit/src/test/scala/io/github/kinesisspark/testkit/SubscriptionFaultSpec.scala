@@ -43,12 +43,12 @@ class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
 
   describe("A SubscribeToShard call") {
     Seq[(String, FaultEffect)](
-      "a service error"                 -> FaultEffect.ServiceCode("InternalFailure", status = 500),
-      "an HTTP 503 without a body"      -> FaultEffect.HttpStatus(503),
-      "a reset before the call"         -> FaultEffect.Reset(ResetPoint.BeforeCall),
-      "a reset after the call"          -> FaultEffect.Reset(ResetPoint.AfterCall),
-      "a reset inside the first frame"  -> FaultEffect.Reset(ResetPoint.InsideBody),
-      "noise instead of a first frame"  -> FaultEffect.GarbageBody
+      "a service error"                -> FaultEffect.ServiceCode("InternalFailure", status = 500),
+      "an HTTP 503 without a body"     -> FaultEffect.HttpStatus(503),
+      "a reset before the call"        -> FaultEffect.Reset(ResetPoint.BeforeCall),
+      "a reset after the call"         -> FaultEffect.Reset(ResetPoint.AfterCall),
+      "a reset inside the first frame" -> FaultEffect.Reset(ResetPoint.InsideBody),
+      "noise instead of a first frame" -> FaultEffect.GarbageBody
     ).foreach { case (name, effect) =>
       it(s"fails after $name, and the next call succeeds") {
         val (_, arn) = prepared()

@@ -54,18 +54,19 @@ trait ExpiryScenarios { this: Conformance with ListShardsScenarios =>
       }
     }
 
-    promiseOnClock("a closed shard whose records have all passed retention is no longer listed by ListShards") { clocked =>
-      withStreamOn(clocked.service, 1) { stream =>
-        stream.put("old")
-        splitInTwo(stream)
-        clocked.advance(Duration.ofHours(25))
-        stream.shards().filterNot(TestStream.isOpen) shouldBe empty
-        clocked.service
-          .call(_.describeStream(r => r.streamName(stream.name)))
-          .streamDescription
-          .shards
-          .asScala should have size 2
-      }
+    promiseOnClock("a closed shard whose records have all passed retention is no longer listed by ListShards") {
+      clocked =>
+        withStreamOn(clocked.service, 1) { stream =>
+          stream.put("old")
+          splitInTwo(stream)
+          clocked.advance(Duration.ofHours(25))
+          stream.shards().filterNot(TestStream.isOpen) shouldBe empty
+          clocked.service
+            .call(_.describeStream(r => r.streamName(stream.name)))
+            .streamDescription
+            .shards
+            .asScala should have size 2
+        }
     }
   }
 }
