@@ -5,7 +5,7 @@ import com.tngtech.archunit.core.importer.ClassFileImporter
 import com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses
 import org.scalatest.funspec.AnyFunSpec
 
-/** The directions of the design's rooms. */
+/** Checks which packages of the connector may depend on which. */
 class ArchitectureSpec extends AnyFunSpec {
   private val root                  = "io.github.kinesisspark"
   private lazy val all: JavaClasses =

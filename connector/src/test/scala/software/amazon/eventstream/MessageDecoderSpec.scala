@@ -11,7 +11,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-/** The library's own encoder tells what the decoder must give. */
+/** Compares the decoder's messages with those given to the SDK's own encoder. */
 class MessageDecoderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val messages: Gen[Message] = for {
     headers <- Gen.mapOfN(3, Gen.zip(Gen.identifier.map(_.take(50)), Gen.identifier.map(HeaderValue.fromString(_))))

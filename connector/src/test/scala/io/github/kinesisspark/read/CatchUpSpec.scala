@@ -16,8 +16,8 @@ import io.github.kinesisspark.read.CatchUpSpec._
 import io.github.kinesisspark.read.plan._
 import io.github.kinesisspark.read.shard.{KinesisRecord, ReadingTime, RecordBuffer}
 
-/** What planning makes of real buffers: whole catch-ups of uneven streams, with readers that read when they like, restarts,
-  * limits, and arrival times that are approximate.
+/** Runs planning on real buffers through whole catch-ups of uneven shards, with readers at random speeds, restarts,
+  * limits and approximate arrival times.
   */
 class CatchUpSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)

@@ -16,7 +16,7 @@ import io.github.kinesisspark.position.{HashKeyRange, Shard}
 import io.github.kinesisspark.write.pack.Packing
 import io.github.kinesisspark.write.send._
 
-/** When rows go out while the task's thread waits for the next. */
+/** Tests when a task writer sends rows while the task's thread waits for the next row. */
 class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(30, Seconds), Span(5, Millis))
 

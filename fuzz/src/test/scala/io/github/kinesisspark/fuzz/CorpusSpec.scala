@@ -9,7 +9,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatest.time.{Minutes, Span}
 
-/** What fuzzing has found, and what it began with, holds; so does what comes of them by a little damage. */
+/** Runs every fuzzing target on its seeds, on inputs found by fuzzing, and on mutants of both. */
 final class CorpusSpec extends AnyFunSpec with Matchers with TimeLimits {
   implicit private val signaler: Signaler = ThreadSignaler
 

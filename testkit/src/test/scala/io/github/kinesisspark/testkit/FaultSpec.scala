@@ -8,7 +8,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
-/** Faults as an SDK client meets them. */
+/** Tests the effect of fault rules on calls of an SDK client. */
 class FaultSpec extends ServerSpec with BeforeAndAfterEach {
   import Clients._
 

@@ -5,7 +5,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import java.time.Duration
 import scala.jdk.CollectionConverters._
 
-/** The service's quotas, on a clock that stands still. */
+/** Tests the service's quotas on a manual clock. */
 class LimitsSpec extends ServerSpec {
   import Clients._
 

@@ -12,7 +12,7 @@ import scala.concurrent.duration._
 import scala.io.Source
 import scala.jdk.CollectionConverters._
 
-/** The server as a process of its own. */
+/** Runs the server in a separate process, and tests its command line. */
 class MainSpec extends AnyFunSpec with Matchers {
   import Clients._
 

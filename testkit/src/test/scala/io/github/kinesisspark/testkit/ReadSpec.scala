@@ -5,7 +5,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import java.time.{Duration, Instant}
 import scala.jdk.CollectionConverters._
 
-/** Iterators and GetRecords. */
+/** Tests GetShardIterator and GetRecords. */
 class ReadSpec extends ServerSpec {
   import Clients._
 

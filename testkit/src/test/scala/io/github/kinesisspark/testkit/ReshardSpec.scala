@@ -6,7 +6,7 @@ import java.time.Duration
 import java.util.concurrent.CompletableFuture
 import scala.jdk.CollectionConverters._
 
-/** Splits, merges and rescaling, and what readers see of them. */
+/** Tests SplitShard, MergeShards and UpdateShardCount, and their results for readers. */
 class ReshardSpec extends ServerSpec {
   import Clients._
 

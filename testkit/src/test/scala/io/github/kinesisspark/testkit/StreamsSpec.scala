@@ -6,7 +6,7 @@ import java.time.Duration
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
-/** Making, describing, listing, changing and deleting streams. */
+/** Tests the calls that create, describe, list, change and delete streams. */
 class StreamsSpec extends ServerSpec {
   import Clients._
 

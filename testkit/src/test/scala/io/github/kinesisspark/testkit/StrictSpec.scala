@@ -5,7 +5,7 @@ import software.amazon.awssdk.services.kinesis.model._
 
 import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 
-/** What a server refuses only if it is told to. */
+/** Tests refusals that a server makes only if its configuration asks for them. */
 class StrictSpec extends ServerSpec {
   import Clients._
 

@@ -6,7 +6,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import java.time.Duration
 import scala.jdk.CollectionConverters._
 
-/** Subscriptions as an SDK client has them, over HTTP/2. */
+/** Tests SubscribeToShard with an SDK client over HTTP/2. */
 class SubscribeSpec extends SubscriptionSuite {
   import Clients._
   import Subscriber._

@@ -6,7 +6,7 @@ import software.amazon.awssdk.services.kinesis.model.RegisterStreamConsumerReque
 import java.time.Duration
 import scala.concurrent.duration._
 
-/** Subscriptions on clocks that run. */
+/** Tests heartbeats and ends of subscriptions on clocks that advance by themselves. */
 class SubscriptionClockSpec extends ServerSpec {
   import Clients._
   import Subscriber._

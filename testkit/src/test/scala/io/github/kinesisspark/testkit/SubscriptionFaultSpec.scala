@@ -7,7 +7,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import java.time.Duration
 import scala.concurrent.duration._
 
-/** Faults of SubscribeToShard as an SDK client meets them: of the call, and inside the subscription. */
+/** Tests the effect of fault rules on SubscribeToShard of an SDK client: on the call, and inside the subscription. */
 class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
   import Subscriber._
 

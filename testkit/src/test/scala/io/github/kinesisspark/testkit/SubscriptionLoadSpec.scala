@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.time.Duration
 import scala.jdk.CollectionConverters._
 
-/** What many subscriptions, fast ones and slow ones, cost the server. */
+/** Tests the server's memory and threads with slow subscribers and with a thousand subscriptions. */
 class SubscriptionLoadSpec extends SubscriptionSuite {
 
   override protected def config: KinesisServerConfig = KinesisServerConfig(tlsPort = Some(0))

@@ -6,7 +6,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import java.time.Duration
 import scala.concurrent.duration._
 
-/** Who may subscribe, and what ends a subscription before its time. */
+/** Tests which subscriptions are refused, and what ends a subscription early. */
 class SubscriptionRulesSpec extends SubscriptionSuite {
   import Clients._
   import Subscriber._

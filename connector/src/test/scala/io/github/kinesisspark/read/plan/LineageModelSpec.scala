@@ -12,7 +12,9 @@ import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition._
 
-/** Planning against a model of the service, over random histories of writes, reshards, listings, batches and restarts. */
+/** Runs planning against a model of the service, over random histories of writes, reshards, listings, batches and
+  * restarts.
+  */
 class LineageModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
 

@@ -13,8 +13,8 @@ import io.github.kinesisspark.config.StreamRef
 import io.github.kinesisspark.position.{HashKey, HashKeyRange, Shard}
 import io.github.kinesisspark.write.send.{Entry, RowId}
 
-/** Rows packed for a stream that is split and merged all the time, over random sequences of rows, answers in any order, and answers that
-  * get lost. What readers see is held against what was written: this connector's source, and the KCL.
+/** Aggregates random rows for a stream with continuous splits and merges, answers in any order and lost answers.
+  * Compares the rows written with those that this connector's source and the KCL read.
   */
 class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)

@@ -9,7 +9,9 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.kinesisspark.config.StreamRef
 
-/** The writer against a model of the service, over random sequences of rows, calls, answers in any order, refusals and splits. */
+/** Runs the sink's sender against a model of the service, over random rows, calls, answers in any order, refusals
+  * and splits.
+  */
 class SendingModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
 

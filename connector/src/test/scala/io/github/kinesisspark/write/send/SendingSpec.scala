@@ -9,7 +9,7 @@ import io.github.kinesisspark.write.send.CallAnswer._
 import io.github.kinesisspark.write.send.RecordAnswer._
 import io.github.kinesisspark.write.send.Sending.Outgoing
 
-/** What the writer sends next, case by case. */
+/** Tests which calls the sink's sender makes next, case by case. */
 class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
   private val events   = StreamRef.ByName("events")
   private val settings = SendSettings(ordered = false, bufferSize = 64L << 20, maxCalls = 4, maxRetry = 60_000)

@@ -14,7 +14,8 @@ import software.amazon.awssdk.services.kinesis.model.{KinesisException, Resource
 
 import io.github.kinesisspark.it._
 
-/** How a scenario is written: as a promise of the service, with what certain servers do instead.
+/** Base of all conformance scenarios. A scenario states a behaviour of the service, and what a server with a known
+  * difference does instead.
   *
   * A server that has a named difference must show it: its own expectation replaces the service's, and the report carries
   * the difference's id. So the table can't claim what isn't there, and a server that mends its ways fails a test.

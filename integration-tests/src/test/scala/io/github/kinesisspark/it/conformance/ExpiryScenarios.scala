@@ -8,7 +8,7 @@ import software.amazon.awssdk.services.kinesis.model._
 
 import io.github.kinesisspark.it.TestStream
 
-/** What time takes away: iterators after 5 minutes, tokens likewise, records and closed shards after the retention. */
+/** Expiry of iterators and tokens after 5 minutes, and of records and closed shards after the retention period. */
 trait ExpiryScenarios { this: Conformance with ListShardsScenarios =>
 
   protected def expiryScenarios(): Unit = describe("After a while") {
@@ -54,19 +54,18 @@ trait ExpiryScenarios { this: Conformance with ListShardsScenarios =>
       }
     }
 
-    promiseOnClock("a closed shard whose records have all passed retention is no longer listed by ListShards") {
-      clocked =>
-        withStreamOn(clocked.service, 1) { stream =>
-          stream.put("old")
-          splitInTwo(stream)
-          clocked.advance(Duration.ofHours(25))
-          stream.shards().filterNot(TestStream.isOpen) shouldBe empty
-          clocked.service
-            .call(_.describeStream(r => r.streamName(stream.name)))
-            .streamDescription
-            .shards
-            .asScala should have size 2
-        }
+    promiseOnClock("a closed shard whose records have all passed retention is no longer listed") { clocked =>
+      withStreamOn(clocked.service, 1) { stream =>
+        stream.put("old")
+        splitInTwo(stream)
+        clocked.advance(Duration.ofHours(25))
+        stream.shards().filterNot(TestStream.isOpen) shouldBe empty
+        clocked.service
+          .call(_.describeStream(r => r.streamName(stream.name)))
+          .streamDescription
+          .shards
+          .asScala should have size 2
+      }
     }
   }
 }

@@ -10,7 +10,7 @@ import software.amazon.awssdk.services.kinesis.model.{EncryptionType, GetRecords
 import io.github.kinesisspark.it.{Differences, TestStream}
 import io.github.kinesisspark.it.TestStream._
 
-/** GetRecords: what an answer holds, how much of it, and how far it is from the tip. */
+/** GetRecords: fields and limits of an answer, and its lag. */
 trait GetRecordsScenarios { this: Conformance =>
 
   /** Two records, some time ago, of which a reader has the first. */

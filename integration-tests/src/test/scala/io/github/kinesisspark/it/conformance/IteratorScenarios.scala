@@ -7,7 +7,7 @@ import software.amazon.awssdk.services.kinesis.model._
 
 import io.github.kinesisspark.it.{Differences, TestStream}
 
-/** GetShardIterator: every kind, to the record. */
+/** GetShardIterator: the exact first record of every iterator type. */
 trait IteratorScenarios { this: Conformance =>
 
   private def withFive(body: (TestStream, String, Seq[String]) => Any): Unit = withStream(1) { stream =>

@@ -8,7 +8,7 @@ import software.amazon.awssdk.services.kinesis.model._
 
 import io.github.kinesisspark.it.{Differences, TestStream}
 
-/** The service's limits on rates: 5 GetRecords calls a second for a shard, 1 MB and 1,000 records a second into one. */
+/** The rate limits of a shard: 5 GetRecords calls, 1 MB and 1,000 records written per second. */
 trait LimitScenarios { this: Conformance =>
 
   private def withLimitedStream(body: TestStream => Any): Unit = {

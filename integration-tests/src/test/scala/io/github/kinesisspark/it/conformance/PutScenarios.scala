@@ -10,7 +10,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import io.github.kinesisspark.it.{Differences, TestStream}
 import io.github.kinesisspark.it.TestStream._
 
-/** PutRecord and PutRecords: where a record goes, the number it gets, and what is too much. */
+/** PutRecord and PutRecords: shard and sequence number of a record, and the limits of a call. */
 trait PutScenarios { this: Conformance =>
   private val MiB = 1024 * 1024
 

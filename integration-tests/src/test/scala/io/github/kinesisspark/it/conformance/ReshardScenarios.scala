@@ -9,7 +9,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import io.github.kinesisspark.it.{Differences, TestStream}
 import io.github.kinesisspark.it.TestStream._
 
-/** SplitShard, MergeShards and UpdateShardCount, and how a reader learns of them. */
+/** SplitShard, MergeShards and UpdateShardCount, and their results for readers. */
 trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
 
   private def split(stream: TestStream, shard: Shard, at: BigInteger): Any = service.callOnce(

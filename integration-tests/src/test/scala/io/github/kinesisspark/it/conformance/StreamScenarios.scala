@@ -9,7 +9,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import io.github.kinesisspark.it.{Differences, TestStream}
 import io.github.kinesisspark.it.TestStream._
 
-/** Streams as such: made, described, listed, kept and deleted. */
+/** Calls that create, describe, list, change and delete streams. */
 trait StreamScenarios { this: Conformance =>
 
   private def threeStreams(): Seq[TestStream] = {

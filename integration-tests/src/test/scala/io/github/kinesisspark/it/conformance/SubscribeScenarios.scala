@@ -14,7 +14,7 @@ import io.github.kinesisspark.it.{Differences, KinesisService, TestStream}
 import io.github.kinesisspark.testkit.Subscriber
 import io.github.kinesisspark.testkit.Subscriber.{Signal, _}
 
-/** SubscribeToShard: where it begins, what it tells, and how it ends. */
+/** SubscribeToShard: its starting positions, its events and its end. */
 trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
 
   /** A stream, and a client that can subscribe. */

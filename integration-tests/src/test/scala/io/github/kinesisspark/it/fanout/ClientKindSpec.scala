@@ -7,7 +7,7 @@ import io.github.kinesisspark.aws.{ClientKind, KinesisClients}
 import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, Secret}
 import io.github.kinesisspark.testkit.KinesisServer
 
-/** What clients speak to a server that understands both. */
+/** Tests which HTTP version each kind of client uses with a server that supports both. */
 final class ClientKindSpec extends AnyFunSpec with Matchers {
   private val keys = CredentialsOptions.StaticKeys(new Secret("test"), new Secret("test"), None)
 

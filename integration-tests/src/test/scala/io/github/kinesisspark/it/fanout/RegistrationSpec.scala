@@ -10,7 +10,7 @@ import io.github.kinesisspark.testkit.model.ConsumerDelays
 
 import scala.concurrent.duration._
 
-/** How a query comes by its consumers, whatever state they are in, and what becomes of them when it stops. */
+/** Tests how a query registers or finds its consumers in each state, and deregisters them when it stops. */
 final class RegistrationSpec extends AnyFunSpec with Matchers {
 
   private val app = "efo.consumerName" -> "app"

@@ -12,7 +12,7 @@ import io.github.kinesisspark.testkit.model.ConsumerDelays
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
-/** Consumers looked after by hand. */
+/** Tests StreamConsumers, the API to manage consumers outside of queries. */
 final class StreamConsumersSpec extends AnyFunSpec with Matchers {
   private val atOnce = ConsumerDelays(Duration.Zero, Duration.Zero)
 

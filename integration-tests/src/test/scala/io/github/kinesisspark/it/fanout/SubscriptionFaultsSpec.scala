@@ -18,7 +18,7 @@ import io.github.kinesisspark.testkit.model.ConsumerDelays
 import scala.annotation.tailrec
 import scala.concurrent.duration._
 
-/** What becomes of a fault on its way through the network, Netty and the SDK, to the table. */
+/** Tests how faults of subscriptions are classified after they pass through the network, Netty and the SDK. */
 final class SubscriptionFaultsSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll {
   private val world  = new ConsumerWorld(ConsumerDelays(Duration.Zero, Duration.Zero))
   private val keys   = CredentialsOptions.StaticKeys(new Secret("test"), new Secret("test"), None)

@@ -16,7 +16,7 @@ import io.github.kinesisspark.position.HashKeyRange
 import io.github.kinesisspark.testkit.{FaultRule, Occurrence, ResetPoint}
 import io.github.kinesisspark.testkit.FaultEffect._
 
-/** Rows written with `aggregate`, read back by this connector's source, and by what the KCL makes of the Kinesis records. */
+/** Writes rows with `aggregate`, and reads them back by this connector's source and by the KCL's deaggregation. */
 final class AggregatingSinkSpec extends TestkitSuite {
   import AggregatingSinkSpec._
 

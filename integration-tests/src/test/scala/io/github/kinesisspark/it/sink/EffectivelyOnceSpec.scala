@@ -10,8 +10,8 @@ import io.github.kinesisspark.it.source.TestkitSuite
 import io.github.kinesisspark.testkit.{FaultRule, Occurrence, ResetPoint}
 import io.github.kinesisspark.testkit.FaultEffect.{RefuseEntries, Reset}
 
-/** The recipes of docs/sink.md: a pipeline from Kinesis to Kinesis repeats records, in calls that lose their answer and in batches that
-  * run again, and whoever reads by identity has each once.
+/** Runs the recipes of docs/sink.md: a pipeline from Kinesis to Kinesis repeats records after lost answers and
+  * replayed batches, and readers that drop repeats by identity get each record once.
   */
 final class EffectivelyOnceSpec extends TestkitSuite {
 

@@ -15,7 +15,7 @@ import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, KinesisServerConf
 import io.github.kinesisspark.testkit.FaultEffect._
 import io.github.kinesisspark.testkit.Occurrence._
 
-/** What goes wrong while writing, provoked for real: nothing is lost, or the task says what is wrong. */
+/** Injects faults into writes: every row is written, or the task fails with the cause. */
 final class SinkFaultsSpec extends TestkitSuite {
 
   private def rows(count: Long): DataFrame =
@@ -156,7 +156,7 @@ object SinkFaultsSpec {
   private val failures = new AtomicInteger
 }
 
-/** A server of before 2025, whose calls have 5 MiB. */
+/** A server that accepts at most 5 MiB per PutRecords call, as the service did before 2025. */
 final class SmallCallsSpec extends TestkitSuite(KinesisServerConfig(putRecordsBytes = 5L << 20)) {
   it("large records are sent in smaller calls after a call above 5 MiB was refused") {
     val stream = newStream(shards = 2)
@@ -166,7 +166,7 @@ final class SmallCallsSpec extends TestkitSuite(KinesisServerConfig(putRecordsBy
   }
 }
 
-/** The service's limits of shards: 1,000 records and 1 MiB a second. */
+/** A server that enforces the service's limits per shard: 1,000 records and 1 MiB per second. */
 final class ThrottledShardsSpec extends TestkitSuite(KinesisServerConfig(enforceLimits = true)) {
   it("every row is written once if tasks are faster than the shards and one shard gets most rows") {
     val stream = newStream(shards = 4)

@@ -12,7 +12,9 @@ import software.amazon.awssdk.services.kinesis.model.StreamStatus
 import io.github.kinesisspark.it.{KinesisTarget, TestStream}
 import io.github.kinesisspark.it.source.SourceSuite
 
-/** Writes streams as users do, on every server; read by the SDK alone, so that no error of the source's can hide one of the sink's. */
+/** Writes streams through the public API on every server. Reads them by the SDK alone, so that no error of the
+  * source can hide one of the sink.
+  */
 final class SinkScenarios(target: KinesisTarget) extends SourceSuite(target.service) {
   override def suiteName: String = s"Writing on $target"
   override def suiteId: String   = s"${getClass.getName}-$target"

@@ -14,7 +14,7 @@ import io.github.kinesisspark.aggregation.{AggregatedRecord, Aggregator, Kinesis
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.position.{HashKeyRange, Shard}
 
-/** Records that the KPL has aggregated, read by a query. */
+/** Reads records in the KPL's aggregated format by queries and batch reads. */
 final class Aggregation(override protected val mode: Mode) extends TestkitSuite {
   import Aggregation._
 

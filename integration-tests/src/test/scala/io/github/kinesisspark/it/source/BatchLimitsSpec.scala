@@ -14,7 +14,7 @@ import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
 import io.github.kinesisspark.testkit.model.{SequenceNumber => MadeNumber}
 
-/** Batch reads over days: what they skip, what they know before they read, and what they refuse. */
+/** Tests batch reads over days: the ranges they skip, their statistics, and the positions they refuse. */
 class BatchLimitsSpec extends TestkitSuite {
   private def time(): Instant = Instant.ofEpochMilli(serverClock.millis)
 

@@ -13,7 +13,9 @@ import io.github.kinesisspark.StreamPositions
 import io.github.kinesisspark.it.{KinesisTarget, TestStream}
 import io.github.kinesisspark.position.OffsetJson
 
-/** Reads parts of streams as batches, and to where they are when a query starts, on every server by polling and by fan-out. */
+/** Reads ranges of streams by batch reads, AvailableNow and Trigger.Once, on every server, by polling and by fan-
+  * out.
+  */
 final class BatchScenarios(target: KinesisTarget, override protected val mode: Mode)
     extends SourceSuite(target.service) {
   override def suiteName: String = s"Batches on $target by $mode"

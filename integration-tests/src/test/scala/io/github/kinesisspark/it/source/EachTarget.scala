@@ -5,7 +5,7 @@ import org.scalatest.funspec.AnyFunSpec
 
 import io.github.kinesisspark.it.KinesisTarget
 
-/** One suite for each server that the source is tried on, and for each way of reading. */
+/** One suite per server that the source is tested on, and per mode. */
 object EachTarget {
   def apply(suite: (KinesisTarget, Mode) => Suite): Seq[Suite] = {
     val (obstacle, targets) = KinesisTarget.selectedForSource

@@ -14,7 +14,7 @@ import org.scalatest.time.{Seconds, Span}
 
 import io.github.kinesisspark.it.KinesisTarget
 
-/** The one promise: a batch is the same records, whenever, wherever and however often it is read. */
+/** Tests that a batch holds the same records each time it is read, in any task and after any restart. */
 final class ExactnessScenarios(target: KinesisTarget, override protected val mode: Mode)
     extends SourceSuite(target.service) {
   override def suiteName: String = s"Exactness on $target by $mode"

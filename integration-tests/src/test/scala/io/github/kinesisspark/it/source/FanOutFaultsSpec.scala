@@ -12,8 +12,8 @@ import io.github.kinesisspark.testkit._
 import io.github.kinesisspark.testkit.FaultEffect._
 import io.github.kinesisspark.testkit.Occurrence._
 
-/** What goes wrong with subscriptions, provoked for real: the query goes on with every record once, or it says what is
-  * wrong. Subscriptions live 3 s here, so that every test sees several of each shard.
+/** Injects faults into subscriptions: the query delivers every record once, or fails with the cause. Subscriptions
+  * live 3 s here, so that every test sees several of each shard.
   */
 final class FanOutFaultsSpec
     extends TestkitSuite(

@@ -12,7 +12,7 @@ import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, Occurrence, Reset
 import io.github.kinesisspark.testkit.FaultEffect._
 import io.github.kinesisspark.testkit.Occurrence._
 
-/** What goes wrong while polling, provoked for real: the query goes on with every record once, or it says what is wrong. */
+/** Injects faults into polling: the query delivers every record once, or fails with the cause. */
 final class FaultsSpec extends TestkitSuite {
 
   private def everyRecordOnceUnder(effect: FaultEffect, action: String, occurrence: Occurrence): Unit = {

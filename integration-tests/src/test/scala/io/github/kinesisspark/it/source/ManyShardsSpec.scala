@@ -8,9 +8,7 @@ import org.scalatest.time.{Seconds, Span}
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.testkit.{KinesisServerConfig, SubscriptionSettings}
 
-/** A subscription for each of a thousand shards in one executor. They live 20 s here, so that all of them are renewed while
-  * the test looks on.
-  */
+/** A thousand subscriptions in one executor. They live 20 s here, so that all of them are renewed during the test. */
 final class ManyShardsSpec
     extends TestkitSuite(KinesisServerConfig(subscriptions = SubscriptionSettings(life = 20.seconds)))
     with OneHotShard {
@@ -65,7 +63,7 @@ object ManyShardsSpec {
   private val Spare = 24
 }
 
-/** The same by polling: each of them is asked about once a second. */
+/** A thousand polled shards in one executor, with about one call per second and shard. */
 final class ManyShardsPollingSpec extends TestkitSuite with OneHotShard {
   describe("a thousand polled shards") {
     it("are idle except for one, whose records are all read in order") {
@@ -76,7 +74,7 @@ final class ManyShardsPollingSpec extends TestkitSuite with OneHotShard {
   }
 }
 
-/** One shard gets much, the others nothing. */
+/** Puts many records into one shard, and none into the others. */
 trait OneHotShard extends TestkitSuite {
   protected def oneHot(stream: TestStream, log: BatchLog): Unit = {
     val shards   = kinesis.streams.shards(stream.name)

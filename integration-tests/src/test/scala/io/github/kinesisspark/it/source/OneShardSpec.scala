@@ -6,7 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import org.scalatest.Suites
 
-/** One shard, and more cores than it has tasks for by itself. */
+/** One shard on more cores than it has tasks by default. */
 final class OneShard(override protected val mode: Mode) extends TestkitSuite {
   override def suiteName: String = s"One shard by $mode"
   override def suiteId: String   = s"${getClass.getName}-$mode"

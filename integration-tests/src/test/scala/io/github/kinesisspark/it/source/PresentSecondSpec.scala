@@ -7,7 +7,9 @@ import io.github.kinesisspark.StreamPositions
 import io.github.kinesisspark.position.OffsetJson
 import io.github.kinesisspark.testkit.{ManualClock, MovableClock}
 
-/** The service tells its time in whole seconds, and a record's in milliseconds: of the present second some is past. */
+/** Tests timestamps within the current second: the service's clock has whole seconds, arrival times have
+  * milliseconds.
+  */
 class PresentSecondSpec(clock: MovableClock) extends TestkitSuite(clock) {
   def this() = this(new ManualClock(Instant.now().truncatedTo(ChronoUnit.SECONDS).plusMillis(300)))
 

@@ -6,7 +6,9 @@ import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.sink.Written
 import io.github.kinesisspark.write.SinkSchemaException
 
-/** Spark doesn't say whether a table is to be read or to be written: it is told from what it hands over. */
+/** Tests how the table provider distinguishes reads and writes. Spark doesn't say which it wants, but passes other
+  * arguments.
+  */
 class ReadOrWriteSpec extends TestkitSuite {
   private def clause(stream: TestStream) =
     options(stream).map { case (key, value) => s"$key '$value'" }.mkString(", ")

@@ -11,7 +11,7 @@ import org.scalatest.time.{Seconds, Span}
 
 import io.github.kinesisspark.it.{KinesisTarget, TestStream}
 
-/** Reads streams as users do, on every server, by polling and by fan-out. */
+/** Reads streams through the public API on every server, by polling and by fan-out. */
 final class ReadingScenarios(target: KinesisTarget, override protected val mode: Mode)
     extends SourceSuite(target.service) {
   override def suiteName: String = s"Reading on $target by $mode"

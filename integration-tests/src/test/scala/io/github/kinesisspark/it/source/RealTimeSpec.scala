@@ -18,7 +18,9 @@ import io.github.kinesisspark.read.SourceSchema
 import io.github.kinesisspark.read.realtime.KinesisRealTimeStream
 import io.github.kinesisspark.testkit.{KinesisServerConfig, MovableClock, ServiceClock}
 
-/** Queries with Spark's real-time trigger, by polling and by fan-out. Two cores; four tries for a task. */
+/** Tests queries with Spark's real-time trigger, by polling and by fan-out, on two cores and with four attempts per
+  * task.
+  */
 final class RealTime(clock: MovableClock, override protected val mode: Mode)
     extends TestkitSuite(clock, KinesisServerConfig()) {
   def this(mode: Mode) = this(ServiceClock.shifted(), mode)

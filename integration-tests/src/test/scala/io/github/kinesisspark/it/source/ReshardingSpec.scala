@@ -15,7 +15,8 @@ import io.github.kinesisspark.position.OffsetJson
 import io.github.kinesisspark.testkit.{FaultRule, KinesisServerConfig, MovableClock, ServiceClock}
 import io.github.kinesisspark.testkit.FaultEffect.ServiceCode
 
-/** Streams that change their shards while they are read, and while they are not: by polling and by fan-out.
+/** Tests reads of streams that are resharded or expire, while the query runs and while it is stopped, by polling and
+  * by fan-out.
   *
   * The shards are listed every hour only, unless a test says otherwise: whatever is found earlier was told by the parents.
   */

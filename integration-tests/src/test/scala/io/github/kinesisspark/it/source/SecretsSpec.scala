@@ -14,8 +14,8 @@ import org.apache.spark.sql.streaming.StreamingQuery
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule}
 
-/** Plants credentials in queries from Kinesis to Kinesis, one that succeeds and one that fails, and in batches, and looks for them in all
-  * that they left behind.
+/** Runs succeeding and failing queries and batches with known credentials, and searches all of their output for
+  * these.
   */
 final class SecretsSpec extends TestkitSuite with CapturedLogs {
   private val planted = Map(

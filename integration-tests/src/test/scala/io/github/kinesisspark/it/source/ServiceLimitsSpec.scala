@@ -4,7 +4,7 @@ import org.scalatest.Suites
 
 import io.github.kinesisspark.testkit.KinesisServerConfig
 
-/** Reading as fast as the service lets anybody: a server that enforces its quotas. */
+/** Reads from a server that enforces the service's quotas. */
 final class ServiceLimits(override protected val mode: Mode)
     extends TestkitSuite(KinesisServerConfig(enforceLimits = true)) {
   override def suiteName: String = s"Service limits by $mode"

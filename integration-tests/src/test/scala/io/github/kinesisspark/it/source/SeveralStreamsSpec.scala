@@ -13,7 +13,9 @@ import io.github.kinesisspark.testkit._
 import io.github.kinesisspark.testkit.FaultEffect._
 import io.github.kinesisspark.it.source.SeveralStreams.Place
 
-/** Several streams in one query, by polling and by fan-out. Two embedded servers stand for two regions and accounts. */
+/** Reads several streams in one query, by polling and by fan-out. Two embedded servers stand for two regions and
+  * accounts.
+  */
 final class SeveralStreams(override protected val mode: Mode)
     extends TestkitSuite(KinesisServerConfig(region = "us-east-1", accountId = "111111111111"))
     with CapturedLogs {

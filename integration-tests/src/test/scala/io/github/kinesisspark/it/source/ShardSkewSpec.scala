@@ -12,7 +12,9 @@ import org.scalatest.time.{Seconds, Span}
 
 import io.github.kinesisspark.it.TestStream
 
-/** A backlog of two shards, one with much and one with little in each minute, read by a query with windows and a watermark. */
+/** Reads a backlog of two shards, one with many and one with few records per minute, by a query with windows and a
+  * watermark.
+  */
 final class ShardSkewSpec extends TestkitSuite {
   import ShardSkewSpec._
 

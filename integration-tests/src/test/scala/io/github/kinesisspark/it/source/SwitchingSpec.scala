@@ -2,7 +2,7 @@ package io.github.kinesisspark.it.source
 
 import scala.util.Random
 
-/** Polling and fan-out on one checkpoint: what one has read, the other goes on from. */
+/** Alternates polling and fan-out on one checkpoint: each continues where the other stopped. */
 final class SwitchingSpec extends TestkitSuite {
 
   describe("a checkpoint") {

@@ -12,7 +12,7 @@ import java.time.ZonedDateTime
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
-/** What goes over the wire, byte formats and headers, without an SDK between; and the server's own controls. */
+/** Tests bytes and headers of requests and answers without an SDK, and the server's control API. */
 class WireSpec extends ServerSpec {
 
   private val http = HttpClient.newHttpClient

@@ -5,7 +5,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-/** The log against the plainest model of it: a vector of records. */
+/** Compares the log with a simple model, a vector of records. */
 class RecordLogSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
 
   import RecordLogSpec._
