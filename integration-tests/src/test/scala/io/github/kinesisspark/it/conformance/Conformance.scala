@@ -132,7 +132,7 @@ abstract class Conformance(val target: KinesisTarget)
 
 }
 
-/** What a server with this difference does in place of what the scenario says. */
+/** The assertion that replaces a scenario's own on a server with this difference. */
 final case class Departure(difference: Difference, instead: () => Any)
 
 object Conformance {
