@@ -25,7 +25,7 @@ class HashKeySpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks
     }
   }
 
-  it("belongs to a range that starts or ends with it") {
+  it("a hash key range contains both of its ends") {
     forAll(keys, keys, keys) { (a, b, key) =>
       val range = HashKeyRange(a.min(b), a.max(b))
       range.contains(range.start) && range.contains(range.end) shouldBe true

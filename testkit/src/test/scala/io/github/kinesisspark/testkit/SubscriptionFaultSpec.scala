@@ -188,7 +188,7 @@ class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
       recovers(arn)
     }
 
-    it("has no continuation with ContinuationMissing, and the subscription goes on") {
+    it("has no continuation with ContinuationMissing, and the subscription stays open") {
       val (stream, arn) = prepared()
       plan(FaultEffect.ContinuationMissing)
       val sub   = subscribe(arn)

@@ -166,7 +166,7 @@ final class AggregatingSinkSpec extends TestkitSuite {
 
   describe("a split and a merge during an aggregated write") {
     for (ordered <- Seq(false, true))
-      it(s"loses no row for the source and the KCL${if (ordered) ", and keeps their order per key" else ""}") {
+      it(s"lose no row for the source and the KCL${if (ordered) ", and keep their order per key" else ""}") {
         val stream = newStream(shards = 2)
         at(
           Map(

@@ -248,7 +248,7 @@ class BatchLimitsSpec extends TestkitSuite {
     }
   }
 
-  describe("a read is refused with what to do for") {
+  describe("a read is refused with advice, given") {
     lazy val stream = newStream(shards = 2)
     def shards      = stream.openShards().map(_.shardId)
 

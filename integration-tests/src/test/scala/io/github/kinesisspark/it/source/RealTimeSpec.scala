@@ -262,7 +262,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
     }
   }
 
-  describe("a real-time query with failures") {
+  describe("a failure within a real-time batch") {
     it("of one task repeats that task from its start, and loses no record") {
       val stream   = newStream(shards = 2)
       val at       = checkpoint()
@@ -301,14 +301,14 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
     }
   }
 
-  it("with too few cores for all sources names the cause") {
+  it("a real-time query with too few cores for all sources fails with KINESIS_TOO_FEW_CORES") {
     val streams = Seq(newStream(shards = 2), newStream(shards = 2))
     val frame   = streams.map(load(_)).reduce(_ union _)
     val query   = startRealTime(frame, checkpoint(), new RealTimeLog, "1 second")
     failureOf(query).getMessage should include("KINESIS_TOO_FEW_CORES")
   }
 
-  it("writes to Kinesis during its batch if Spark's sink allowlist is off") {
+  it("a real-time query writes to Kinesis during its batch if Spark's sink allowlist is off") {
     val source = newStream(shards = 2)
     val target = newStream(shards = 2)
     val query  = load(source)
@@ -336,7 +336,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
     }
   }
 
-  it("reports the arrival time of each row to Spark") {
+  it("a real-time query reports the arrival time of each row to Spark") {
     val stream = newStream(shards = 1)
     val source = new KinesisRealTimeStream(SourceOptions.parse(options(stream) ++ mode.options), spark.sparkContext)
     try {
@@ -359,7 +359,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
     } finally source.stop()
   }
 
-  it("reports the source's metrics and its end offset") {
+  it("a real-time query reports the source's metrics and its end offset") {
     val stream = newStream(shards = 2)
     val log    = new RealTimeLog
     inRealTime(load(stream), checkpoint(), log, "2 seconds") { query =>
