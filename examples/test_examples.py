@@ -1,4 +1,4 @@
-"""The examples, run as a reader runs them."""
+"""Runs the examples as a user does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of the demo that its proof stands on; the demo itself is run with `make demo`."""
+"""Tests the parts of the demo that check its result; `make demo` runs the demo itself."""
 
 from __future__ import annotations
 

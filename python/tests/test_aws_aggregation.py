@@ -1,5 +1,4 @@
-"""Aggregated records of the connector and of AWS' own Python modules: each reads the other's rows,
-and both make of the same rows the same bytes."""
+"""Compares the connector with AWS's Python aggregation modules: each reads the other's records, with the same bytes."""
 
 from __future__ import annotations
 

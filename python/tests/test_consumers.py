@@ -1,4 +1,4 @@
-"""StreamConsumers: consumers looked after from Python, on a local server."""
+"""Tests StreamConsumers on a local server."""
 
 from __future__ import annotations
 

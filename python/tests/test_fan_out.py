@@ -1,4 +1,4 @@
-"""EnhancedFanOut: what Spark is handed, and what is refused where it is written."""
+"""Tests EnhancedFanOut: the options that it passes to Spark, and the values that it refuses."""
 
 from __future__ import annotations
 

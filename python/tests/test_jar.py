@@ -1,4 +1,4 @@
-"""The connector's JAR is safe on anybody's class path: nothing in it can meet another version of itself."""
+"""Tests that the connector's JAR conflicts with no other library on the class path."""
 
 from __future__ import annotations
 

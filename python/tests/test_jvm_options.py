@@ -1,4 +1,4 @@
-"""The Python options and the connector's own definitions are one list: each option of one is in the other."""
+"""Compares the Python options with the connector's own definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LocalKinesis: starts, answers, stores, and is gone afterwards, however its owner ends."""
+"""Tests LocalKinesis: it starts, stores records, and stops with its owner."""
 
 from __future__ import annotations
 

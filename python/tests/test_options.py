@@ -1,4 +1,4 @@
-"""KinesisOptions: what Spark is handed, what is refused, and that secrets don't show."""
+"""Tests KinesisOptions: the options passed to Spark, the values refused, and that secrets stay hidden."""
 
 from __future__ import annotations
 

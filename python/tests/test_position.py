@@ -1,4 +1,4 @@
-"""StartingPosition: the texts that the connector reads, and what it refuses."""
+"""Tests StartingPosition: its text in the connector's format, and the values that it refuses."""
 
 from __future__ import annotations
 

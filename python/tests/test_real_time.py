@@ -1,4 +1,4 @@
-"""Queries with the trigger `realTime`: what Spark lets into this mode, what it refuses, what the page says of that."""
+"""Tests queries with the trigger `realTime`, and those that Spark refuses according to docs/real-time.md."""
 
 from __future__ import annotations
 

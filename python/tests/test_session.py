@@ -1,4 +1,4 @@
-"""The JAR on the class path: put there by the helpers, and missed with a clear error."""
+"""Tests that the helpers put the JAR on the class path, and that a missing JAR fails with a clear error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PySpark writes to local streams: what arrives, and what is refused where it was typed."""
+"""Tests writes from PySpark to local streams, and the options and columns that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same records, once, when tasks and executors come and go: on real executors, with the JAR that users get."""
+"""Tests on a local cluster, with the packaged JAR, that each record is read once while executors and tasks fail."""
 
 from __future__ import annotations
 
