@@ -77,9 +77,9 @@ private[aws] final class BlockingCalls(
         try Right(question)
         catch { case e: PagingExpired => Left(e.failure) }
       answer match {
-        case Right(a)                                   => a
+        case Right(a)                                  => a
         case Left(failure) if failures >= MostRestarts => throw failure
-        case Left(failure)                              =>
+        case Left(failure)                             =>
           pause(failure.getMessage, backoff.delay(failures + 1, waiting.chance()))
           attempt(failures + 1)
       }

@@ -20,7 +20,8 @@ private[kinesisspark] object CallObserver {
   /** Warns of each wait, because the query stands still meanwhile. */
   val warning: CallObserver = new CallObserver {
     override def called(action: String): Unit                      = ()
-    override def waits(why: => String, wait: FiniteDuration): Unit = log.warn(s"$why Next attempt in ${wait.toMillis} ms.")
+    override def waits(why: => String, wait: FiniteDuration): Unit =
+      log.warn(s"$why Next attempt in ${wait.toMillis} ms.")
   }
 
   val silent: CallObserver = new CallObserver {

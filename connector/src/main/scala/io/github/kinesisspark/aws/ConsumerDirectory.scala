@@ -66,7 +66,9 @@ private[kinesisspark] final class ConsumerDirectory(
         case None  => pages
         case token => rest(pages :+ page(token))
       }
-    calls.restarting(policy(retries.list).backoff)(rest(Vector(page(None)))).flatMap(_.consumers.asScala.map(StreamConsumer.of(_)))
+    calls
+      .restarting(policy(retries.list).backoff)(rest(Vector(page(None))))
+      .flatMap(_.consumers.asScala.map(StreamConsumer.of(_)))
   }
 
   /** The consumer of that name, registered if it doesn't exist; it may still be CREATING.

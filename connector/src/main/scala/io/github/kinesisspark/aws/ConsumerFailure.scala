@@ -36,6 +36,11 @@ private[aws] object ConsumerFailure {
         s"${describe(what, failure)} Deregister one that nothing reads through any more, or read through it."
       )
     case Failure.Refused(fault) =>
-      KinesisFault.exception("RegisterStreamConsumer", what, fault, after.refusals.failures.max(after.waits.failures).max(1))
+      KinesisFault.exception(
+        "RegisterStreamConsumer",
+        what,
+        fault,
+        after.refusals.failures.max(after.waits.failures).max(1)
+      )
   }
 }

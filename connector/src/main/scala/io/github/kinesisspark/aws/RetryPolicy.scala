@@ -67,8 +67,8 @@ final case class RetryPolicy(
     case _: Fault.Throttled | _: Fault.ResourceInUse               => Treatment.Counted
     case _: Fault.Transient                                        => Treatment.Counted
     case _: Fault.Suspect if hasWorked                             => Treatment.Counted
-    case _: Fault.Suspect                                          => Treatment.Few(maxRetries.fold(suspectRetries)(_.min(suspectRetries)))
-    case _: Fault.NotFound                                         => Treatment.Few(notFoundRetries)
+    case _: Fault.Suspect  => Treatment.Few(maxRetries.fold(suspectRetries)(_.min(suspectRetries)))
+    case _: Fault.NotFound => Treatment.Few(notFoundRetries)
     case _: Fault.ExpiredIterator | _: Fault.ExpiredNextToken | _: Fault.InvalidArgument | _: Fault.Cancelled |
         _: Fault.Fatal =>
       Treatment.Never
@@ -96,11 +96,11 @@ object RetryPolicy {
 
   private[aws] sealed trait Treatment
   private[aws] object Treatment {
-    case object Endless                   extends Treatment
-    case object Bounded                   extends Treatment
-    case object Counted                   extends Treatment
-    final case class Few(retries: Int)    extends Treatment
-    case object Never                     extends Treatment
+    case object Endless                extends Treatment
+    case object Bounded                extends Treatment
+    case object Counted                extends Treatment
+    final case class Few(retries: Int) extends Treatment
+    case object Never                  extends Treatment
   }
 }
 

@@ -72,7 +72,7 @@ final class FormerStreams(client: ClientOptions, maxRetryDuration: FiniteDuratio
       Option.when(exists)(Former(access, directory.listShards(arn, ShardFilter.All).shards))
     } catch {
       case gone: KinesisException if gone.reason == FailureReason.NotFound && isAtHome(arn) => None
-      case NonFatal(e)                                                                            =>
+      case NonFatal(e)                                                                      =>
         throw new OffsetException(
           s"The last batch was not committed and comes again with records of $arn, which is not in the list of streams any more " +
             s"and can't be reached without options of its own: ${e.getMessage} Put the stream and its options back until " +

@@ -22,8 +22,8 @@ import scala.concurrent.duration._
 /** Pages: no stream has enough consumers for a second one, but the service may give fewer than it is asked for. */
 class ConsumerDirectoryTest extends AnyFunSuite {
   private val stream  = StreamArn("arn:aws:kinesis:eu-west-1:000000000000:stream/orders")
-  private val retry   = RetryOptions(2, 100.millis, 1.second, 2.0)
-  private val retries = FanOutRetries(retry, retry, retry, retry, retry)
+  private val retry   = RetryOptions(Some(2), 100.millis, 1.second, 2.0)
+  private val retries = FanOutRetries(retry, retry, retry, retry, retry, maxDuration = 15.minutes)
 
   private type Step = Either[Throwable, ListStreamConsumersResponse]
 
@@ -72,7 +72,7 @@ class ConsumerDirectoryTest extends AnyFunSuite {
 
   private def list(script: Step*): (Scripted, FakeTime, () => Seq[String]) = {
     val (client, time) = (new Scripted(script*), new FakeTime)
-    (client, time, () => new ConsumerDirectory(client, retries, time.waiting).list(stream).map(_.name))
+    (client, time, () => new ConsumerDirectory(client, retries, waiting = time.waiting).list(stream).map(_.name))
   }
 
   test("the pages of a listing are concatenated") {
@@ -91,7 +91,7 @@ class ConsumerDirectoryTest extends AnyFunSuite {
   test("page tokens that keep expiring fail the listing") {
     val (client, _, names) = list(expired)
     assert(intercept[KinesisException](names()).errorClass == "KINESIS_PAGING_EXPIRED")
-    assert(client.asked.size == 3)
+    assert(client.asked.size == 9)
   }
 
   test("a throttled page is retried as configured, then fails the listing") {

@@ -52,32 +52,32 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     made.get.newInstance(arguments.map(_.asInstanceOf[AnyRef])*).asInstanceOf[Throwable]
   }
 
-  /** What each failure is, by treatment and stable name. */
+  /** What each failure is: its fault and its stable name. */
   private val cases: Seq[(Throwable, String, String)] = Seq(
     (new InterruptedException, "Cancelled", "KINESIS_CALL_CANCELLED"),
     (new CancellationException, "Cancelled", "KINESIS_CALL_CANCELLED"),
     (AbortedException.builder().message("Thread was interrupted").build(), "Cancelled", "KINESIS_CALL_CANCELLED"),
     (answer("AccessDenied", 403, service = "Sts"), "Fatal", "KINESIS_ROLE_REFUSED"),
     (answer("ValidationError", 400, service = "Sts"), "Fatal", "KINESIS_ROLE_REFUSED"),
-    (answer("RequestExpired"), "Transient few", "KINESIS_CLOCK_SKEW"),
+    (answer("RequestExpired"), "Suspect", "KINESIS_CLOCK_SKEW"),
     (
       answer("InvalidSignatureException", 400, "Signature expired: 20260101T000000Z is now earlier than ..."),
-      "Transient few",
+      "Suspect",
       "KINESIS_CLOCK_SKEW"
     ),
-    (answer("InvalidSignatureException", 400, "Signature not yet current: ..."), "Transient few", "KINESIS_CLOCK_SKEW"),
+    (answer("InvalidSignatureException", 400, "Signature not yet current: ..."), "Suspect", "KINESIS_CLOCK_SKEW"),
     (
       answer("InvalidSignatureException", 400, "The request signature we calculated does not match"),
       "Fatal",
       "KINESIS_CREDENTIALS_REJECTED"
     ),
     (answer("IncompleteSignature"), "Fatal", "KINESIS_CREDENTIALS_REJECTED"),
-    (answer("ExpiredTokenException"), "Transient few", "KINESIS_CREDENTIALS_EXPIRED"),
-    (answer("ExpiredToken", service = "Sts"), "Transient few", "KINESIS_CREDENTIALS_EXPIRED"),
+    (answer("ExpiredTokenException"), "Suspect", "KINESIS_CREDENTIALS_EXPIRED"),
+    (answer("ExpiredToken", service = "Sts"), "Suspect", "KINESIS_CREDENTIALS_EXPIRED"),
     (answer("UnrecognizedClientException"), "Fatal", "KINESIS_CREDENTIALS_REJECTED"),
     (answer("InvalidClientTokenId", 403, service = "Sts"), "Fatal", "KINESIS_CREDENTIALS_REJECTED"),
     (answer("AccessDeniedException"), "Fatal", "KINESIS_ACCESS_DENIED"),
-    (answer("KMSThrottlingException"), "Throttled", "KINESIS_KMS_THROTTLED"),
+    (answer("KMSThrottlingException"), "Transient", "KINESIS_KMS_THROTTLED"),
     (answer("KMSAccessDeniedException"), "Fatal", "KINESIS_KMS_DENIED"),
     (answer("KMSDisabledException"), "Fatal", "KINESIS_KMS_DENIED"),
     (answer("ProvisionedThroughputExceededException"), "Throttled", "KINESIS_THROTTLED"),
@@ -89,25 +89,27 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     (answer("ResourceInUseException"), "ResourceInUse", "KINESIS_RESOURCE_IN_USE"),
     (answer("ResourceNotFoundException"), "NotFound", "KINESIS_NOT_FOUND"),
     (answer("InvalidArgumentException"), "InvalidArgument", "KINESIS_INVALID_ARGUMENT"),
-    (answer("ValidationException"), "Fatal", "KINESIS_REQUEST_REFUSED"),
-    (answer("UnknownOperationException"), "Fatal", "KINESIS_REQUEST_REFUSED"),
+    (answer("ValidationException"), "InvalidArgument", "KINESIS_REQUEST_REFUSED"),
+    (answer("UnknownOperationException"), "InvalidArgument", "KINESIS_REQUEST_REFUSED"),
     (answer("InternalFailure", 500), "Transient", "KINESIS_UNAVAILABLE"),
     (answer("Unheard", 503), "Transient", "KINESIS_UNAVAILABLE"),
     (answer(null, 502), "Transient", "KINESIS_UNAVAILABLE"),
     (answer(null, 404), "Fatal", "KINESIS_REQUEST_REFUSED"),
+    (answer(null, 408), "Transient", "KINESIS_TIMED_OUT"),
+    (answer(null, 413), "Fatal", "KINESIS_REQUEST_REFUSED"),
     (
       client("Received an UnknownHostException", new UnknownHostException("kinesis.eu-nowhere-1.amazonaws.com")),
-      "Transient few",
+      "Suspect",
       "KINESIS_UNKNOWN_HOST"
     ),
     (
       client("Unable to execute HTTP request", new SSLHandshakeException("PKIX path building failed")),
-      "Transient few",
+      "Suspect",
       "KINESIS_TLS_FAILED"
     ),
     (
       client("Unable to execute HTTP request", new SSLException("closing inbound before receiving close_notify")),
-      "Transient",
+      "Disconnected",
       "KINESIS_CONNECTION_LOST"
     ),
     (
@@ -117,38 +119,38 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     ),
     (
       client("Unable to execute HTTP request", new ConnectException("Connection refused")),
-      "Transient few",
+      "Suspect",
       "KINESIS_UNREACHABLE"
     ),
-    (ReadTimeoutException.INSTANCE, "Transient", "KINESIS_TIMED_OUT"),
-    (sdkInternal("http2.PingFailedException", "no answer"), "Transient", "KINESIS_TIMED_OUT"),
-    (sdkInternal("http2.GoAwayException", 0L, "bye"), "Transient", "KINESIS_CONNECTION_ENDING"),
+    (ReadTimeoutException.INSTANCE, "Disconnected", "KINESIS_TIMED_OUT"),
+    (sdkInternal("http2.PingFailedException", "no answer"), "Disconnected", "KINESIS_TIMED_OUT"),
+    (sdkInternal("http2.GoAwayException", 0L, "bye"), "Disconnected", "KINESIS_CONNECTION_ENDING"),
     (
       client("Unable to execute", sdkInternal("http2.Http2ConnectionTerminatingException", "an I/O error")),
-      "Transient",
+      "Disconnected",
       "KINESIS_CONNECTION_ENDING"
     ),
     (
       sdkInternal("http2.Http2ToHttpInboundAdapter$Http2ResetException", 8L),
-      "Transient",
+      "Disconnected",
       "KINESIS_CONNECTION_LOST"
     ),
-    (new Http2Exception(Http2Error.PROTOCOL_ERROR, "bad frame"), "Transient", "KINESIS_CONNECTION_LOST"),
-    (new PrematureChannelClosureException, "Transient", "KINESIS_CONNECTION_LOST"),
-    (new TimeoutException, "Transient", "KINESIS_TIMED_OUT"),
-    (new SocketTimeoutException, "Transient", "KINESIS_TIMED_OUT"),
-    (ApiCallAttemptTimeoutException.create(10L), "Transient", "KINESIS_TIMED_OUT"),
+    (new Http2Exception(Http2Error.PROTOCOL_ERROR, "bad frame"), "Disconnected", "KINESIS_CONNECTION_LOST"),
+    (new PrematureChannelClosureException, "Disconnected", "KINESIS_CONNECTION_LOST"),
+    (new TimeoutException, "Disconnected", "KINESIS_TIMED_OUT"),
+    (new SocketTimeoutException, "Disconnected", "KINESIS_TIMED_OUT"),
+    (ApiCallAttemptTimeoutException.create(10L), "Disconnected", "KINESIS_TIMED_OUT"),
     (
       client("Unable to execute HTTP request", new SocketException("Connection reset")),
-      "Transient",
+      "Disconnected",
       "KINESIS_CONNECTION_LOST"
     ),
     (
       client("Unable to execute HTTP request", new IOException("The connection was closed during the request")),
-      "Transient",
+      "Disconnected",
       "KINESIS_CONNECTION_LOST"
     ),
-    (new EOFException, "Transient", "KINESIS_CONNECTION_LOST"),
+    (new EOFException, "Disconnected", "KINESIS_CONNECTION_LOST"),
     (
       new IllegalArgumentException("Message checksum failure: expected 0x1, computed 0x2"),
       "Transient",
@@ -157,7 +159,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     (client("Unable to unmarshall response (Unexpected end-of-input)"), "Transient", "KINESIS_CONNECTION_LOST"),
     (
       client("Unable to load credentials from any of the providers in the chain"),
-      "Transient few",
+      "Suspect",
       "KINESIS_NO_CREDENTIALS"
     ),
     (
@@ -165,76 +167,43 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       "Transient",
       "KINESIS_CONNECTION_LOST"
     ),
-    (new DamagedAnswer("It has no Shards"), "Transient few", "KINESIS_ANSWER_DAMAGED"),
+    (new DamagedAnswer("It has no Shards"), "Suspect", "KINESIS_ANSWER_DAMAGED"),
     (client("Maximum pending connection acquisitions exceeded."), "Transient", "KINESIS_CONNECTIONS_EXHAUSTED"),
-    (client("Unable to execute HTTP request: null"), "Transient few", "KINESIS_CONNECTION_LOST"),
-    (client("Failed to connect to the metadata service"), "Transient few", "KINESIS_NO_CREDENTIALS"),
+    (client("Unable to execute HTTP request: null"), "Suspect", "KINESIS_CONNECTION_LOST"),
+    (client("Failed to connect to the metadata service"), "Suspect", "KINESIS_NO_CREDENTIALS"),
     (client("who knows"), "Fatal", "KINESIS_CALL_FAILED"),
     (new IllegalStateException("a bug"), "Fatal", "KINESIS_CALL_FAILED")
   )
 
-  private def treatment(fault: Fault): String = fault match {
-    case Fault.Transient(_, _, selfHealing) => if (selfHealing) "Transient" else "Transient few"
-    case other                              => other.productPrefix
-  }
-
-  test("each failure gets its treatment and error class of the table") {
+  test("each failure gets its fault and error class of the table") {
     for ((failure, expected, errorClass) <- cases) {
       val fault = FaultClassifier.classify(failure)
-      assert((treatment(fault), fault.kind.errorClass) == (expected, errorClass), failure)
+      assert((fault.productPrefix, fault.kind.errorClass) == (expected, errorClass), failure)
     }
   }
 
-  /** What each end of a subscription is. The modelled exceptions come as events, without the details of an HTTP answer. */
-  private val ends: Seq[(Throwable, String)] = Seq(
-    ResourceInUseException.builder.message("taken over").build              -> "Busy",
-    LimitExceededException.builder.build                                    -> "Busy",
-    ProvisionedThroughputExceededException.builder.build                    -> "Busy",
-    ResourceNotFoundException.builder.build                                 -> "Gone",
-    InternalFailureException.builder.build                                  -> "Unwell",
-    KmsThrottlingException.builder.build                                    -> "Unwell",
-    KmsAccessDeniedException.builder.build                                  -> "Fatal",
-    KmsDisabledException.builder.build                                      -> "Fatal",
-    KmsInvalidStateException.builder.build                                  -> "Fatal",
-    KmsNotFoundException.builder.build                                      -> "Fatal",
-    KmsOptInRequiredException.builder.build                                 -> "Fatal",
-    AccessDeniedException.builder.build                                     -> "Fatal",
-    InvalidArgumentException.builder.build                                  -> "Fatal",
-    ValidationException.builder.build                                       -> "Fatal",
-    answer("ResourceInUseException")                                        -> "Busy",
-    answer("ResourceNotFoundException")                                     -> "Gone",
-    answer("AccessDeniedException")                                         -> "Fatal",
-    answer("InternalFailure", 500)                                          -> "Unwell",
-    answer("Unheard", 503)                                                  -> "Unwell",
-    answer("ExpiredTokenException")                                         -> "Unwell",
-    new IOException("Read timed out", ReadTimeoutException.INSTANCE)        -> "Dropped",
-    client("Unable to execute", new SocketException("Connection reset"))    -> "Dropped",
-    client("Unable", sdkInternal("http2.GoAwayException", 0L, "bye"))       -> "Dropped",
-    sdkInternal("http2.Http2ConnectionTerminatingException", "an error")    -> "Dropped",
-    sdkInternal("http2.PingFailedException", "no answer")                   -> "Dropped",
-    new Http2Exception(Http2Error.FLOW_CONTROL_ERROR, "too much")           -> "Dropped",
-    new TimeoutException                                                    -> "Dropped",
-    client("Unable to execute HTTP request: Acquire operation took longer") -> "Unwell",
-    client("Unable to execute", new ConnectException("refused"))            -> "Unwell",
-    client("Unable to execute", new UnknownHostException("kinesis"))        -> "Unwell",
-    client("Unable to unmarshall response (CRC mismatch)")                  -> "Unwell",
-    new DamagedAnswer("It has no Data")                                     -> "Unwell",
-    new CancellationException                                               -> "Fatal",
-    new IllegalStateException("a bug")                                      -> "Fatal"
+  /** Exceptions that come as events of a subscription, without the details of an HTTP answer. */
+  private val events: Seq[AwsServiceException] = Seq(
+    ResourceInUseException.builder.message("taken over").build,
+    LimitExceededException.builder.build,
+    ResourceNotFoundException.builder.build,
+    InternalFailureException.builder.build,
+    KmsThrottlingException.builder.build,
+    KmsAccessDeniedException.builder.build,
+    KmsDisabledException.builder.build,
+    KmsInvalidStateException.builder.build,
+    KmsNotFoundException.builder.build,
+    KmsOptInRequiredException.builder.build,
+    AccessDeniedException.builder.build,
+    InvalidArgumentException.builder.build,
+    ValidationException.builder.build
   )
 
-  test("each failure of a subscription gets its kind of the table, also inside a CompletionException") {
-    for ((failure, expected) <- ends; wrapped <- Seq(failure, new CompletionException(failure))) {
-      val end = FaultClassifier.classifySubscription(wrapped)
-      assert(end.productPrefix == expected, failure)
-      assert(end.fault == FaultClassifier.classify(failure))
-    }
-  }
-
   test("an exception event gets the same error kind as an HTTP answer of that code") {
-    forAll(Gen.oneOf(ends.collect { case (e: AwsServiceException, _) if e.awsErrorDetails == null => e })) { event =>
-      val coded = answer(event.getClass.getSimpleName.replace("Kms", "KMS"))
-      assert(FaultClassifier.classify(event).kind == FaultClassifier.classify(coded).kind)
+    for (event <- events) {
+      val coded = FaultClassifier.classify(answer(event.getClass.getSimpleName.replace("Kms", "KMS")))
+      val fault = FaultClassifier.classify(new CompletionException(event))
+      assert((fault.productPrefix, fault.kind) == (coded.productPrefix, coded.kind), event)
     }
   }
 
@@ -248,7 +217,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     )
     forAll(Gen.oneOf(cases), Gen.listOfN(3, wrap)) { case ((failure, expected, errorClass), wrappers) =>
       val fault = FaultClassifier.classify(wrappers.foldLeft(failure)((e, w) => w(e)))
-      assert((treatment(fault), fault.kind.errorClass) == (expected, errorClass))
+      assert((fault.productPrefix, fault.kind.errorClass) == (expected, errorClass))
       assert(!fault.cause.isInstanceOf[CompletionException] && !fault.cause.isInstanceOf[ExecutionException])
     }
   }
@@ -273,7 +242,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
   test("a cyclic chain of causes is classified as fatal") {
     val outer = new RuntimeException("outer")
     outer.initCause(new RuntimeException("inner", outer))
-    assert(treatment(FaultClassifier.classify(outer)) == "Fatal")
+    assert(FaultClassifier.classify(outer).productPrefix == "Fatal")
   }
 
   test("an error of a denied call names action, resource, answer, advice and attempts") {
@@ -317,7 +286,9 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     new ObjectOutputStream(bytes).writeObject(e)
     val copy =
       new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject().asInstanceOf[KinesisException]
-    assert(copy.errorClass == e.errorClass && copy.getMessage == e.getMessage && copy.getCause != null)
+    assert(
+      copy.errorClass == e.errorClass && copy.reason == FailureReason.AccessDenied && copy.getMessage == e.getMessage && copy.getCause != null
+    )
   }
 
   test("an error of a wrong signature leaves out the request, which contains the session token") {

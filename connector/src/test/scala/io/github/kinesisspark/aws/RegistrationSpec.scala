@@ -22,8 +22,15 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
   import Registration.Command._
   import Registration.Event._
 
-  private val flip128 = RetryOptions(10, 200.millis, 1.second, 1.5)
-  private val retries = FanOutRetries(flip128, flip128, flip128, RetryOptions(50, 2.seconds, 5.seconds, 1.5), flip128)
+  private val flip128 = RetryOptions(Some(10), 200.millis, 1.second, 1.5)
+  private val retries = FanOutRetries(
+    flip128,
+    flip128,
+    flip128,
+    RetryOptions(Some(50), 2.seconds, 5.seconds, 1.5),
+    flip128,
+    maxDuration = 15.minutes
+  )
 
   private def consumer(status: ConsumerStatus, name: String = "app") =
     StreamConsumer(ConsumerArn(s"arn:aws:kinesis:eu-west-1:000000000000:stream/orders/consumer/$name:1"), status, 0)
@@ -35,7 +42,15 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
   private val denied = fault(AccessDeniedException.builder.message("no").build)
   private val broken = fault(InternalFailureException.builder.message("oops").build)
 
-  private def command(goal: Goal, event: Event): Command = Registration(goal).step(event, retries, 0.5)._2
+  private def step(
+      registration: Registration,
+      event: Event,
+      by: FanOutRetries = retries,
+      chance: Double = 0.5,
+      at: FiniteDuration = Duration.Zero
+  ): (Registration, Command) = registration.step(event, by, hasWorked = true, at.toNanos, chance)
+
+  private def command(goal: Goal, event: Event): Command = step(Registration(goal), event)._2
 
   describe("the command after a look at the consumer") {
     it("follows the table of goals and consumer states") {
@@ -67,7 +82,7 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
 
     it("is retried as often as configured, with growing waits up to the maximum") {
       @tailrec def all(registration: Registration, waits: Vector[FiniteDuration]): (Vector[FiniteDuration], Failure) =
-        registration.step(Refused(broken), retries, 0.5) match {
+        step(registration, Refused(broken)) match {
           case (next, Look(wait, _)) => all(next, waits :+ wait)
           case (_, Fail(failure))    => (waits, failure)
           case other                 => fail(other.toString)
@@ -78,8 +93,20 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("is not retried if maxRetries is 0") {
-      val none = retries.copy(register = flip128.copy(maxRetries = 0))
-      Registration(Goal.Ready).step(Refused(broken), none, 0.5)._2 shouldBe Fail(Failure.Refused(broken))
+      val none = retries.copy(register = flip128.copy(maxRetries = Some(0)))
+      step(Registration(Goal.Ready), Refused(broken), none)._2 shouldBe Fail(Failure.Refused(broken))
+    }
+  }
+
+  describe("a registration without maxRetries") {
+    it("is retried, and waits for a consumer that is CREATING, until maxRetryDuration has passed") {
+      val unlimited =
+        retries.copy(register = flip128.copy(maxRetries = None), describe = flip128.copy(maxRetries = None))
+      for (event <- Seq(Refused(broken), Seen(Some(consumer(Creating))))) {
+        val first = step(Registration(Goal.Ready), event, unlimited)._1
+        step(first, event, unlimited, at = 14.minutes)._2 shouldBe a[Look]
+        step(first, event, unlimited, at = 16.minutes)._2 shouldBe a[Fail]
+      }
     }
   }
 
@@ -107,8 +134,9 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("fails the registration with the list of consumers only if the stream is full") {
-      val full = many(20, Active)
-      Registration(Goal.Ready, refusals = 1).step(Listed(limit, "limit", full), retries, 0.5)._2 shouldBe
+      val full   = many(20, Active)
+      val before = step(Registration(Goal.Ready), Refused(broken))._1
+      step(before, Listed(limit, "limit", full))._2 shouldBe
         Fail(Failure.Full(full))
       command(Goal.Ready, Listed(limit, "limit", full)) shouldBe Look(100.millis, Failure.Refused(limit))
       // Five at once take longer than calls do.
@@ -132,7 +160,7 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
           var looks  = 0
           @tailrec def run(registration: Registration, event: Event, steps: Int): Unit = {
             withClue("steps: ")(steps should be < 400)
-            val (next, command) = registration.step(event, retries, chance)
+            val (next, command) = step(registration, event, chance = chance)
             command match {
               case Register =>
                 goal should not be Goal.Found
@@ -151,13 +179,13 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
                 if (goal != Goal.Known) found.status shouldBe Active
               case Fail(Failure.Missing(_)) => goal shouldBe Goal.Found
               case Fail(Failure.Full(them)) => them.size should be >= ConsumerLimit.MostOfAStream
-              case Fail(Failure.Stuck(_))   => next.waits shouldBe retries.describe.maxRetries
+              case Fail(Failure.Stuck(_))   => retries.describe.maxRetries should contain(next.waits.counted)
               case Fail(Failure.Refused(f)) =>
-                if (f != denied) next.waits + next.refusals should be > retries.register.maxRetries
+                if (f != denied) next.waits.failures + next.refusals.failures should be > 10
             }
           }
           run(Registration(goal), Seen(script.next()._1), 0)
-          looks should be <= retries.describe.maxRetries + retries.register.maxRetries
+          looks should be <= 60
       }
     }
   }

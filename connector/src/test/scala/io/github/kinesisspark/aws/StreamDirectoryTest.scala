@@ -243,7 +243,7 @@ class StreamDirectoryTest extends AnyFunSuite {
 
   test("page tokens that keep expiring fail the listing") {
     val (e, client, _) = failure(Left(refusal("ExpiredNextTokenException")))
-    assert(e.errorClass == "KINESIS_PAGING_EXPIRED" && client.listed.size == 8)
+    assert(e.errorClass == "KINESIS_PAGING_EXPIRED" && client.listed.size == 9)
   }
 
   test("a page that is denied fails the listing") {
@@ -262,16 +262,25 @@ class StreamDirectoryTest extends AnyFunSuite {
     assert(found.shards.map(_.id) == Vector("a"))
   }
 
-  test("a throttled listing is retried for at most two minutes, with waits of at most five seconds") {
+  test("a throttled listing is retried for at most maxRetryDuration, with waits of at most five seconds") {
     val (e, client, time) = failure(Left(refusal("LimitExceededException")))
-    assert(e.errorClass == "KINESIS_THROTTLED" && client.listed.size > 20)
-    assert(time.waits.map(_.toMillis).sum <= 120_000L)
+    assert(e.errorClass == "KINESIS_THROTTLED" && client.listed.size > 300)
+    assert(time.waits.map(_.toMillis).sum <= 15 * 60_000L)
     assert(time.waits.forall(_ <= 5.seconds))
   }
 
   test("a listing with an unknown host fails after six attempts") {
     val (e, client, _) = failure(Left(new java.net.UnknownHostException("kinesis.eu-nowhere-1.amazonaws.com")))
     assert(e.errorClass == "KINESIS_UNKNOWN_HOST" && client.listed.size == 6 && e.getMessage.contains("Tried 6 times"))
+  }
+
+  test("a listing with an unknown host is retried for maxRetryDuration if the client has worked before") {
+    val client = new Scripted(Seq(Left(new java.net.UnknownHostException("kinesis.eu-west-1.amazonaws.com"))))
+    val time   = new FakeTime
+    val retry  = DirectoryRetry(maxDuration = 5.minutes, hasWorked = () => true, waiting = time.waiting)
+    intercept[KinesisException](new StreamDirectory(client, retry).listShards(arn, ShardFilter.All))
+    val waited = time.waits.map(_.toMillis).sum.millis
+    assert(waited > 4.minutes && waited <= 5.minutes)
   }
 
   test("shards open at a time are listed with AT_TIMESTAMP") {

@@ -34,8 +34,8 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     words.foreach(word => assert(told.head.contains(word)))
   }
 
-  test("efo.consumerName is the only required option, and the other defaults are those of FLIP-128") {
-    val flip128 = RetryOptions(10, 200.millis, 1.second, 1.5)
+  test("efo.consumerName is the only required option, and the waits of retries are those of FLIP-128") {
+    val flip128 = RetryOptions(None, 200.millis, 1.second, 1.5)
     assert(
       fanOut("efo.consumerName" -> "app") == FanOutOptions(
         Map(orders -> Registered("app", RegistrationTime.Lazy, deregisterOnStop = true)),
@@ -43,8 +43,9 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
           register = flip128,
           deregister = flip128,
           list = flip128,
-          describe = RetryOptions(50, 2.seconds, 5.seconds, 1.5),
-          subscribe = RetryOptions(5, 1.second, 2.seconds, 1.5)
+          describe = RetryOptions(None, 2.seconds, 5.seconds, 1.5),
+          subscribe = RetryOptions(None, 1.second, 2.seconds, 1.5),
+          maxDuration = 15.minutes
         )
       )
     )
@@ -179,11 +180,11 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       base   <- Gen.choose(1L, 10_000L)
       more   <- Gen.choose(0L, 100_000L)
       factor <- Gen.choose(100, 400).map(_ / 100.0)
-    } yield (call, RetryOptions(n, base.millis, (base + more).millis, factor))
+    } yield (call, RetryOptions(Some(n), base.millis, (base + more).millis, factor))
     forAll(some) { case ((call, of), retry) =>
       val retries = fanOut(
         "efo.consumerName"            -> "app",
-        s"efo.$call.maxRetries"       -> retry.maxRetries.toString,
+        s"efo.$call.maxRetries"       -> retry.maxRetries.get.toString,
         s"efo.$call.backoff.base"     -> s"${retry.base.toMillis}",
         s"efo.$call.backoff.max"      -> s"${retry.max.toMillis}ms",
         s"efo.$call.backoff.expConst" -> retry.factor.toString

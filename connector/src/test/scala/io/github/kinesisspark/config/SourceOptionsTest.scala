@@ -59,7 +59,8 @@ class SourceOptionsTest extends AnyFunSuite {
         shardDiscoveryInterval = 10.seconds,
         minPartitions = 1,
         callsPerSecond = 5,
-        readerBufferSize = 256L << 20
+        readerBufferSize = 256L << 20,
+        maxRetryDuration = 15.minutes
       )
     )
   }
@@ -81,7 +82,8 @@ class SourceOptionsTest extends AnyFunSuite {
       "shardDiscoveryInterval" -> "1s",
       "minPartitions"          -> "8",
       "polling.callsPerSecond" -> "2",
-      "readerBufferSize"       -> "16m"
+      "readerBufferSize"       -> "16m",
+      "maxRetryDuration"       -> "1h"
     )
     assert(
       options == SourceOptions(
@@ -101,7 +103,8 @@ class SourceOptionsTest extends AnyFunSuite {
         1.second,
         8,
         2,
-        16L << 20
+        16L << 20,
+        1.hour
       )
     )
   }

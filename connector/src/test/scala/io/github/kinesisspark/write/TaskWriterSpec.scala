@@ -105,7 +105,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
 
   it("a task writer whose timed call failed throws that error at the next row and at the flush") {
     val error = new IllegalStateException("no such stream")
-    val s     = new Setting(Some(5.millis), Seq(CallAnswer.Failed(CallFailure.Hopeless, error)))
+    val s     = new Setting(Some(5.millis), Seq(ServiceModel.failed(error)))
     s.writer.write(entry(0))
     eventually(the[IllegalStateException] thrownBy s.writer.write(entry(1)) shouldBe error)
     the[IllegalStateException] thrownBy s.writer.flush() shouldBe error

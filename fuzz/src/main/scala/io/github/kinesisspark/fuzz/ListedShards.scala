@@ -1,5 +1,7 @@
 package io.github.kinesisspark.fuzz
 
+import scala.concurrent.duration._
+
 import io.github.kinesisspark.aws._
 import io.github.kinesisspark.config.StreamRef
 import io.github.kinesisspark.read.plan.Lineage
@@ -15,7 +17,7 @@ object ListedShards extends Target {
     http.answer = _ => answer
     var now       = 0L
     val time      = Waiting(() => now, () => 0.5, wait => now += wait.toMillis.max(1))
-    val directory = new StreamDirectory(http.client, DirectoryRetry(attempts = 2, doubtfulAttempts = 2, waiting = time))
+    val directory = new StreamDirectory(http.client, DirectoryRetry(maxDuration = 2.seconds, waiting = time))
     val stream    = StreamRef.ByArn(Desk.shard.stream)
     refusedOr(directory.describe(stream)) { about =>
       Broken.unless(about.arn != null && about.retentionHours >= 0)(s"$about")

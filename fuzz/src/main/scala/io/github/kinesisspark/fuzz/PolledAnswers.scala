@@ -1,7 +1,9 @@
 package io.github.kinesisspark.fuzz
 
+import scala.concurrent.duration._
+
 import io.github.kinesisspark.position.ShardPosition
-import io.github.kinesisspark.read.shard.{MemoryBudget, PollingPublishers, PollingTelemetry}
+import io.github.kinesisspark.read.shard.{MemoryBudget, PollingPublishers, PollingTelemetry, ReadingClient}
 
 /** Answers of GetRecords. One that is asked for brings a delivery or a failure, or is asked for again later; the records it holds
   * are in the delivery; the end of a shard isn't made up.
@@ -11,7 +13,8 @@ object PolledAnswers extends Target {
 
   private val http = new CannedHttp
   // From a record on, those up to it would be left out.
-  private val from = ShardPosition.TrimHorizon
+  private val from   = ShardPosition.TrimHorizon
+  private val access = ReadingClient(http.client, 15.minutes, () => false, () => ())
 
   override def check(input: Array[Byte]): Unit = if (input.length >= 2) {
     val answer = Answer.of(input)
@@ -22,7 +25,7 @@ object PolledAnswers extends Target {
       case _                  => answer
     }
     val polling =
-      new PollingPublishers(_ => http.client, desk, memory, new PollingTelemetry, starts = None, callsPerSecond = 5)
+      new PollingPublishers(_ => access, desk, memory, new PollingTelemetry, starts = None, callsPerSecond = 5)
     polling.open(Desk.shard, from, desk).request()
     desk.run()
     checkOutcome(desk, answer, memory)

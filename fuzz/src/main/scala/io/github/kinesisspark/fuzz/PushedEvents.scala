@@ -26,7 +26,8 @@ object PushedEvents extends Target {
   // From a record on, those up to it would be left out.
   private val from     = ShardPosition.TrimHorizon
   private val consumer = ConsumerArn(s"${Desk.shard.stream}/consumer/app:1700000000")
-  private val policy   = FanOutPublishers.policyOf(RetryOptions(5, 1.second, 2.seconds, 1.5))
+  private val policy   =
+    FanOutPublishers.policyOf(RetryOptions(Some(5), 1.second, 2.seconds, 1.5), maxDuration = 15.minutes)
 
   override def check(input: Array[Byte]): Unit = if (input.length >= 2) {
     val body   = Frames.sealing(input.drop(2))
@@ -40,6 +41,7 @@ object PushedEvents extends Target {
       System.nanoTime(),
       consumer,
       http.client,
+      FanOutRecordPublisher.Experience(() => false, () => ()),
       policy,
       desk,
       memory,

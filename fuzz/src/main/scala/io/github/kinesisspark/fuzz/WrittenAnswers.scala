@@ -29,7 +29,7 @@ object WrittenAnswers extends Target {
             Broken.unless(shard != null && !records.path(n).hasNonNull("ErrorCode"))(s"record $n was taken by $shard")
           case RecordAnswer.Refused(code, _) => Broken.unless(code != null)(s"record $n was refused without a code")
         }
-      case CallAnswer.Failed(_, error) => Broken.unless(error.getMessage.startsWith("[KINESIS_"))(s"$error")
+      case CallAnswer.Failed(_, _, error) => Broken.unless(error.getMessage.startsWith("[KINESIS_"))(s"$error")
     }
   }
 

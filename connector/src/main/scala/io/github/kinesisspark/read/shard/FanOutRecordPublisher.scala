@@ -118,8 +118,8 @@ final class FanOutRecordPublisher(
   }
 
   private def step(event: Event, arrived: Option[ParsedEvent] = None): Unit = {
-    val before           = subscription
-    val moment           =
+    val before = subscription
+    val moment =
       Subscription.Moment(System.nanoTime(), ThreadLocalRandom.current.nextDouble(), worked.hasWorked())
     val (next, commands) = Subscription.step(before, event, policy, moment)
     subscription = next

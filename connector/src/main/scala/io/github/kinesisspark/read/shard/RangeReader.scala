@@ -2,6 +2,8 @@ package io.github.kinesisspark.read.shard
 
 import java.util.concurrent.LinkedBlockingQueue
 
+import scala.concurrent.duration.FiniteDuration
+
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
@@ -18,12 +20,14 @@ import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
   *
   * @param polling    decides what is there and what is gone
   * @param preferably how to read instead, as long as that brings records
+  * @param doubtAfter how long a shard must have nothing more before records that were planned count as gone
   */
 final class RangeReader(
     range: ShardRange,
     polling: RecordPublisher.Factory,
     failOnDataLoss: Boolean,
-    preferably: Option[RecordPublisher.Factory] = None
+    preferably: Option[RecordPublisher.Factory] = None,
+    doubtAfter: FiniteDuration = ShardReader.DoubtAfter
 ) extends Iterator[KinesisRecord]
     with AutoCloseable {
   private val log     = LoggerFactory.getLogger(classOf[RangeReader])
@@ -50,9 +54,9 @@ final class RangeReader(
 
   private def takeNext(): Unit = source.arrived.take() match {
     case Left(cause) if !source.isPolling && MayBeGone(cause.reason) => poll(cause.getMessage)
-    case Left(gone) if gone.reason == FailureReason.NotFound       => lose(Some(gone))
-    case Left(cause)                                                     => throw cause
-    case Right(delivery)                                                 => accept(delivery)
+    case Left(gone) if gone.reason == FailureReason.NotFound         => lose(Some(gone))
+    case Left(cause)                                                 => throw cause
+    case Right(delivery)                                             => accept(delivery)
   }
 
   private def accept(delivery: Delivery): Unit = {
@@ -103,7 +107,7 @@ final class RangeReader(
 
   /** One answer without records that says nothing more is there is no reason to doubt that the range has any; several are. */
   private def isEmptyForLong =
-    source.emptySince.exists(since => System.nanoTime() - since >= ShardReader.DoubtAfter.toNanos)
+    source.emptySince.exists(since => System.nanoTime() - since >= doubtAfter.toNanos)
 
   private def poll(why: String): Unit = {
     log.warn("{} is read on by polling: {}", range.shard, why)
@@ -138,10 +142,10 @@ final class RangeReader(
   /** One way of reading, and what has come of it. */
   private final class Source(publishers: RecordPublisher.Factory, val isPolling: Boolean, var position: ShardPosition)
       extends Sink {
-    val arrived   = new LinkedBlockingQueue[Either[KinesisException, Delivery]]
+    val arrived    = new LinkedBlockingQueue[Either[KinesisException, Delivery]]
     var silence    = 0
     var emptySince = Option.empty[Long]
-    val publisher = publishers.open(range.shard, position, this)
+    val publisher  = publishers.open(range.shard, position, this)
     if (range.end == ShardEnd) publisher.shardIsClosed()
 
     override def deliver(delivery: Delivery): Unit   = arrived.add(Right(delivery)): Unit

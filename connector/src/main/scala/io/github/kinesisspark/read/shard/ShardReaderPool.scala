@@ -62,7 +62,7 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
     val since    = System.nanoTime() - TimeUnit.MILLISECONDS.toNanos(request.sinceMillis)
     val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(request.waitMillis)
     hasRead ||= request.hasRead
-    val mine     = synchronized {
+    val mine = synchronized {
       leasedUntil = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(request.leaseMillis)
       publishBy(request.publication)
       readOnly(request.shards, request.stops)
@@ -182,7 +182,12 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
       new FanOutPublishers(
         fanOut,
         stream => ReadingClient.of(lease, config.streams(stream).maxRetryDuration, () => hasRead),
-        worker, MemoryBudget.unbounded, telemetry, starts, polling)
+        worker,
+        MemoryBudget.unbounded,
+        telemetry,
+        starts,
+        polling
+      )
     }
     val reader  = new RangeReader(range, polling, config.failOnDataLoss, fanningOut)
     val counted = reader.map { record =>

@@ -80,14 +80,16 @@ final case class Subscription private (
 
   /** The call ended as it should, or was cancelled: the next one may follow at once. */
   private def renewed(call: Long, asked: Boolean, policy: Policy, at: Moment): Step = {
-    val (next, calls) = if (asked) copy(state = Resting).callNow(policy, at.now) else (copy(state = Resting), Vector.empty)
+    val (next, calls) =
+      if (asked) copy(state = Resting).callNow(policy, at.now) else (copy(state = Resting), Vector.empty)
     (next, Cancel(call) +: calls)
   }
 
   private def failed(call: Long, asked: Boolean, fault: Fault, policy: Policy, at: Moment): Step =
     policy.retry.decide(fault, history, at.hasWorked, at.now, at.chance) match {
       case RetryDecision.Again(wait, failures) =>
-        copy(history = failures, notBefore = math.max(notBefore, at.now + wait.toNanos)).renewed(call, asked, policy, at)
+        copy(history = failures, notBefore = math.max(notBefore, at.now + wait.toNanos))
+          .renewed(call, asked, policy, at)
       case RetryDecision.GiveUp(failures) if asked =>
         (copy(state = Over, history = failures), Vector(Cancel(call), GiveUp(Failure.Call(fault))))
       // The next call, if anybody asks for one, shows whether it is still so.
@@ -237,15 +239,15 @@ object Subscription {
       case (Calling(call, _), Completed(_))     => failed(call, asked = true, Silence)
       case (Calling(call, _), _) if due         => failed(call, asked = true, Silence)
 
-      case (live @ Live(_, None, _), Asked)                         => s.requestOne(live, policy, at.now)
-      case (live @ Live(_, Some(_), _), Arrived(_, to))             => s.arrived(live, to)
+      case (live @ Live(_, None, _), Asked)             => s.requestOne(live, policy, at.now)
+      case (live @ Live(_, Some(_), _), Arrived(_, to)) => s.arrived(live, to)
       // More than was asked for: what is ignored now must come again.
-      case (Live(call, None, _), Arrived(_, _))                     => s.renewed(call, asked = false, policy, at)
-      case (Live(call, asked, true), Completed(_))                  => s.renewed(call, asked.isDefined, policy, at)
-      case (Live(call, asked, false), Completed(_))                 => failed(call, asked.isDefined, Silence)
-      case (live: Live, Failed(_, taken: Fault.ResourceInUse))      => s.takenOver(live, taken, policy, at)
-      case (Live(call, asked, _), Failed(_, fault))                 => failed(call, asked.isDefined, fault)
-      case (Live(call, _, _), _) if due                             => failed(call, asked = true, Silence)
+      case (Live(call, None, _), Arrived(_, _))                => s.renewed(call, asked = false, policy, at)
+      case (Live(call, asked, true), Completed(_))             => s.renewed(call, asked.isDefined, policy, at)
+      case (Live(call, asked, false), Completed(_))            => failed(call, asked.isDefined, Silence)
+      case (live: Live, Failed(_, taken: Fault.ResourceInUse)) => s.takenOver(live, taken, policy, at)
+      case (Live(call, asked, _), Failed(_, fault))            => failed(call, asked.isDefined, fault)
+      case (Live(call, _, _), _) if due                        => failed(call, asked = true, Silence)
 
       case _ => (s, Vector.empty)
     }

@@ -127,7 +127,9 @@ final case class Sending(
         (batch.records.find(isOver(_, now)), decision) match {
           case (_, RetryDecision.GiveUp(_)) => Left(End.Failed(failed.error))
           case (Some(r), _)                 =>
-            Left(End.TooLong(r, age(r, now), None, "a failure of the call", failed.error.getMessage, Some(failed.error)))
+            Left(
+              End.TooLong(r, age(r, now), None, "a failure of the call", failed.error.getMessage, Some(failed.error))
+            )
           case _ =>
             val throttled = if (failed.fault.isInstanceOf[Fault.Throttled]) batch.records.size.toLong else 0L
             Right(

@@ -11,7 +11,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.aggregation.{UserRecord, UserRecords}
-import io.github.kinesisspark.aws.{ConsumerClaims, FaultClassifier, KinesisException}
+import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.{RecordRows, SourceSchema}
@@ -177,9 +177,9 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
     }
 
     it("leaves a shard to the next planning if its reader fails with NotFound or ConsumerInUse") {
-      for (errorClass <- Seq(FaultClassifier.NotFound, ConsumerClaims.InUse)) {
+      for (reason <- Seq(FailureReason.NotFound, FailureReason.ConsumerTaken)) {
         val s = new Setting(0 -> after(0), 1 -> after(0))
-        s.publishers(shard(0)).last.fail(errorClass)
+        s.publishers(shard(0)).last.fail("KINESIS_FAILED", reason)
         s.none()
         s.bring(1, after(1), record(1, "other"))
         s.texts(1) shouldBe Seq("other")

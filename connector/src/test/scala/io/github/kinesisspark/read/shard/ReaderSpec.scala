@@ -11,7 +11,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.kinesisspark.Generators._
-import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan.Admission.Allotment
 import io.github.kinesisspark.position.ShardPosition._
@@ -62,7 +62,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       val (answered, failed, silent) = (new Setting, new Setting, new Setting)
       Seq(answered, failed, silent).map(_.reader.isOpening) shouldBe Seq(true, true, true)
       answered.bring(after(0))
-      failed.publisher.fail("KINESIS_NOT_FOUND")
+      failed.publisher.failNotFound()
       Seq(answered, failed, silent).map(_.reader.isOpening) shouldBe Seq(false, false, true)
       eventually(silent.reader.isOpening shouldBe false)
     }
@@ -90,7 +90,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       failed.publisher.fail("KINESIS_ACCESS_DENIED")
       failed.reader.demand()
       failed.publisher.requests shouldBe 1
-      failed.reader.tip.failure shouldBe Some(ReaderFailure("KINESIS_ACCESS_DENIED", "as planned"))
+      failed.reader.tip.failure shouldBe Some(ReaderFailure(FailureReason.Other, "KINESIS_ACCESS_DENIED", "as planned"))
     }
 
     it("frees all memory when closed, also of records that arrive later") {
@@ -184,10 +184,11 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         end: ShardPosition,
         failOnDataLoss: Boolean = true,
         start: ShardPosition = after(0),
-        preferably: Option[ScriptedPublishers] = None
+        preferably: Option[ScriptedPublishers] = None,
+        doubtAfter: FiniteDuration = ShardReader.DoubtAfter
     ) {
       val publishers = new ScriptedPublishers
-      val reader     = new RangeReader(ShardRange(shard(0), start, end), publishers, failOnDataLoss, preferably)
+      val reader = new RangeReader(ShardRange(shard(0), start, end), publishers, failOnDataLoss, preferably, doubtAfter)
       def numbers: Seq[SequenceNumber] = reader.map(_.sequenceNumber).toSeq
     }
 
@@ -206,6 +207,13 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.numbers shouldBe Seq(number(1))
     }
 
+    it("continues after one empty answer that falsely reports no more records") {
+      val s = new Setting(after(1))
+      s.publishers.last.bring(after(0), 0)
+      s.publishers.last.bring(after(1), 0, record(1))
+      s.numbers shouldBe Seq(number(1))
+    }
+
     it("reads a closed shard to its end") {
       val s = new Setting(ShardEnd)
       s.publishers.last.bring(after(1), 10, record(1))
@@ -219,10 +227,11 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
           _.bring(after(9), 0, record(9)),
           _.bring(after(0), 0),
           _.bring(ShardEnd, 0),
-          _.fail("KINESIS_NOT_FOUND")
+          _.failNotFound()
         )
       ) {
-        val s = new Setting(after(3))
+        // Nobody waits here for what a second answer would say.
+        val s = new Setting(after(3), doubtAfter = Duration.Zero)
         bring(s.publishers.last)
         val failure = the[KinesisException] thrownBy s.numbers
         failure.errorClass shouldBe "KINESIS_DATA_LOSS"
@@ -249,8 +258,8 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       val silent: ScriptedPublishers#Scripted => Unit = s => (1 to 4).foreach(_ => s.bring(after(1), 0))
       for (
         trouble <- Seq[ScriptedPublishers#Scripted => Unit](
-          _.fail("KINESIS_NOT_FOUND"),
-          _.fail("KINESIS_CONSUMER_IN_USE"),
+          _.failNotFound(),
+          _.fail("KINESIS_CONSUMER_IN_USE", FailureReason.ConsumerTaken),
           silent
         )
       ) {
@@ -359,18 +368,10 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       Iterator.iterate(atFirst)(_.afterEmpty(behind = false, 10000)).drop(40).next().interval shouldBe 5.seconds
     }
 
-    it("grows with jitter by at most five seconds if throttled, which never counts as a failure") {
-      forAll(Gen.choose(1, 200), Gen.choose(0.0, 1.0)) { (times, random) =>
-        val pace = (1 to times).foldLeft(atFirst)((p, _) => p.afterThrottling(random))
-        pace.interval should (be >= 210.millis and be <= 210.millis + 5.seconds)
-        pace.failingFor(Long.MaxValue) shouldBe Duration.Zero
-      }
-    }
-
-    it("records how long failures other than throttling last, until a call succeeds") {
-      val failing = atFirst.afterFailure(0.5, 100).afterFailure(0.5, 5000)
-      failing.failingFor(5100) shouldBe 5000.nanos
-      failing.afterRecords.failingFor(9000) shouldBe Duration.Zero
+    it("is that of callsPerSecond plus the wait after a failure, and returns to full speed with the first record") {
+      val failed = atFirst.afterFailure(3.seconds)
+      failed.interval shouldBe 3210.millis
+      failed.afterRecords.interval shouldBe 210.millis
     }
   }
 }

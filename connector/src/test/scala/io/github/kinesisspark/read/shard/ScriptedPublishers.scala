@@ -1,6 +1,6 @@
 package io.github.kinesisspark.read.shard
 
-import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
 
@@ -29,6 +29,9 @@ final class ScriptedPublishers extends RecordPublisher.Factory {
     def end(children: Vector[Shard]): Unit =
       sink.deliver(Delivery(Array.empty, ShardPosition.ShardEnd, 0, 0, System.nanoTime(), children))
 
-    def fail(errorClass: String): Unit = sink.fail(new KinesisException(errorClass, "as planned"))
+    def fail(errorClass: String, reason: FailureReason = FailureReason.Other): Unit =
+      sink.fail(new KinesisException(errorClass, "as planned", reason = reason))
+
+    def failNotFound(): Unit = fail("KINESIS_NOT_FOUND", FailureReason.NotFound)
   }
 }

@@ -7,7 +7,14 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
+import software.amazon.awssdk.services.kinesis.model.{
+  AccessDeniedException,
+  InternalFailureException,
+  ResourceInUseException
+}
+
 import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.aws.{Backoff, FaultClassifier, RetryHistory, RetryPolicy}
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.shard.Subscription._
 
@@ -16,19 +23,27 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     openWithin = 60.seconds,
     silence = 35.seconds,
     spacing = 1.second,
-    retries = 3,
-    patience = 2.minutes,
+    retry = RetryPolicy(
+      Backoff(1.second, 1.minute),
+      maxDuration = 2.minutes,
+      maxRetries = Some(3),
+      endless = Set(RetryPolicy.Slowdown.Throttling, RetryPolicy.Slowdown.ResourceInUse)
+    ),
     takeovers = 3,
-    settledIn = 15.seconds,
-    pause = (n, _) => (n + 1).seconds
+    settledIn = 15.seconds
   )
-  private def after(n: Long) = AfterSequenceNumber(number(n))
-  private val second         = 1.second.toNanos
+  private val busy    = FaultClassifier.classify(ResourceInUseException.builder.build)
+  private val counted = FaultClassifier.classify(InternalFailureException.builder.build)
+  private val denied  = FaultClassifier.classify(AccessDeniedException.builder.build)
+
+  private def moment(seconds: Long, hasWorked: Boolean = true) = Moment(seconds * second, 1.0, hasWorked)
+  private def after(n: Long)                                   = AfterSequenceNumber(number(n))
+  private val second                                           = 1.second.toNanos
 
   /** Runs events from a fresh subscription, each at its second; gives the last step. */
   private def run(events: (Long, Event)*): Step = {
     val start: Step = (Subscription.at(after(0), 0), Vector.empty)
-    events.foldLeft(start) { case ((s, _), (at, event)) => step(s, event, policy, at * second, 0) }
+    events.foldLeft(start) { case ((s, _), (at, event)) => step(s, event, policy, moment(at)) }
   }
 
   private val live  = Seq(0L -> Event.Asked, 0L -> Event.Opened(1))
@@ -54,7 +69,7 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     it("ends with its shard and is not opened again") {
       val (ended, commands) = run(live ++ Seq(1L -> Event.Arrived(1, ShardEnd)): _*)
       commands shouldBe Vector(Command.Deliver, Command.Cancel(1))
-      step(ended, Event.Asked, policy, 400 * second, 0)._2 shouldBe empty
+      step(ended, Event.Asked, policy, moment(400))._2 shouldBe empty
     }
 
     it("that receives no event for 35 s is cancelled and reopened") {
@@ -63,7 +78,7 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       run(silent :+ (36L -> Event.Due): _*)._2 shouldBe Vector(Command.Subscribe(2, after(0)))
     }
 
-    it("fails the reader after it has stayed silent for longer than the policy's patience") {
+    it("fails the reader after it has stayed silent for longer than maxRetryDuration") {
       val silences = Seq.iterate(0L, 5)(_ + 100).flatMap { at =>
         Seq(at -> Event.Due, at -> Event.Opened(at / 100 + 1), at + 35 -> Event.Due)
       }
@@ -78,26 +93,26 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("is retried without limit while another subscription holds the shard") {
-      val busy =
-        Seq.tabulate(50)(i => Seq(100L * i -> Event.Due, 100L * i + 1 -> Event.Failed(i + 1L, Setback.Busy))).flatten
-      val (s, _) = run((0L -> Event.Asked) +: busy: _*)
+      val refusals =
+        Seq.tabulate(50)(i => Seq(100L * i -> Event.Due, 100L * i + 1 -> Event.Failed(i + 1L, busy))).flatten
+      val (s, _) = run((0L -> Event.Asked) +: refusals: _*)
       s.state shouldBe a[State.Waiting]
     }
 
     it("fails the reader after more counted failures than the configured retries") {
       def failures(n: Int) = (0L -> Event.Asked) +:
         Seq
-          .tabulate(n)(i => Seq(100L * i -> Event.Due, 100L * i + 1 -> Event.Failed(i + 1L, Setback.Counted)))
+          .tabulate(n)(i => Seq(20L * i -> Event.Due, 20L * i + 1 -> Event.Failed(i + 1L, counted)))
           .flatten
       run(failures(3): _*)._1.state shouldBe a[State.Waiting]
-      run(failures(4): _*)._2 should contain(Command.GiveUp(Setback.Counted))
+      run(failures(4): _*)._2 should contain(Command.GiveUp(Failure.Call(counted)))
     }
 
     it("clears its failures on the first event, and not on an opened call") {
       val failed =
-        Seq(0L -> Event.Asked, 1L -> Event.Failed(1, Setback.Counted), 100L -> Event.Due, 101L -> Event.Opened(2))
-      run(failed: _*)._1.troubles.counted shouldBe 1
-      run(failed :+ (102L -> Event.Arrived(2, after(1))): _*)._1.troubles shouldBe Troubles.none
+        Seq(0L -> Event.Asked, 1L -> Event.Failed(1, counted), 100L -> Event.Due, 101L -> Event.Opened(2))
+      run(failed: _*)._1.history.counted shouldBe 1
+      run(failed :+ (102L -> Event.Arrived(2, after(1))): _*)._1.history shouldBe RetryHistory.none
     }
 
     // The shard is won and, so many seconds later, lost to another subscriber; which is taken back from it, again and again.
@@ -109,23 +124,23 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
           at         -> Event.Opened(i + 1L),
           at + 1     -> Event.Arrived(i + 1L, after(i + 1L)),
           at + 1     -> Event.Asked,
-          at + first -> Event.Failed(i + 1L, Setback.TakenOver)
+          at + first -> Event.Failed(i + 1L, busy)
         )
       }
       .flatten
 
     it("yields the shard to the earlier consumer after repeated takeovers") {
       run(losses(first = 6, times = 2): _*)._1.state shouldBe a[State.Waiting]
-      run(losses(first = 6, times = 3): _*)._2 should contain(Command.GiveUp(Setback.TakenOver))
+      run(losses(first = 6, times = 3): _*)._2 should contain(Command.GiveUp(Failure.Contended))
     }
 
     it("that has held the shard for a while is no longer the newcomer after a takeover") {
       val held = losses(first = 6, times = 2) ++ Seq(
         300L -> Event.Due,
         300L -> Event.Opened(3),
-        320L -> Event.Failed(3, Setback.TakenOver)
+        320L -> Event.Failed(3, busy)
       )
-      run(held: _*)._1.rivalry shouldBe Rivalry(None, 1, newcomer = false)
+      run(held: _*)._1.contention shouldBe ConsumerContention(None, 1, newcomer = false)
     }
 
     it("holds the shard across renewals") {
@@ -134,9 +149,9 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
         14L -> Event.Asked,
         14L -> Event.Completed(1),
         14L -> Event.Opened(2),
-        16L -> Event.Failed(2, Setback.TakenOver)
+        16L -> Event.Failed(2, busy)
       )
-      run(renewed: _*)._1.rivalry shouldBe Rivalry(None, 1, newcomer = false)
+      run(renewed: _*)._1.contention shouldBe ConsumerContention(None, 1, newcomer = false)
     }
 
     it("retakes the shard without limit if it held it first") {
@@ -144,31 +159,50 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("waits at least one second between two calls") {
-      val (s, commands) = run(Seq(0L -> Event.Asked, 0L -> Event.Failed(1, Setback.Again)): _*)
+      val (s, commands) = run(Seq(0L -> Event.Asked, 0L -> Event.Failed(1, counted)): _*)
       s.state shouldBe State.Waiting(second)
       s.dueAt shouldBe Some(second)
       commands shouldBe Vector(Command.Cancel(1))
+    }
+
+    it("fails the reader at once if another attempt cannot help") {
+      run(0L -> Event.Asked, 1L -> Event.Failed(1, denied))._2 should contain(Command.GiveUp(Failure.Call(denied)))
+    }
+
+    it("is retried for maxRetryDuration if maxRetries is left out") {
+      val patient              = policy.copy(retry = policy.retry.copy(maxRetries = None))
+      def after(failures: Int) = (0 until failures).foldLeft(run(0L -> Event.Asked)._1) { (s, i) =>
+        val called = step(s, Event.Due, patient, moment(65L * i))._1
+        step(called, Event.Failed(called.calls, counted), patient, moment(65L * i + 1))._1
+      }
+      after(2).state shouldBe a[State.Waiting]
+      after(3).state shouldBe State.Over
+    }
+
+    it("is retried after a failure that follows a rest of any length") {
+      val rested = Seq(
+        0L   -> Event.Asked,
+        0L   -> Event.Opened(1),
+        0L   -> Event.Arrived(1, after(1)),
+        1L   -> Event.Failed(1, Silence),
+        200L -> Event.Asked,
+        201L -> Event.Failed(2, Silence)
+      )
+      run(rested: _*)._1.state shouldBe a[State.Waiting]
     }
   }
 
   describe("a subscription over random events") {
     // Calls of the past, the present and the future; the machine must know which is which.
-    val anyCall  = Gen.choose(1L, 6L)
-    val setbacks = Gen.oneOf(
-      Setback.Again,
-      Setback.Busy,
-      Setback.TakenOver,
-      Setback.Passing,
-      Setback.Counted,
-      Setback.Fatal
-    )
-    val events = Gen.frequency[Event](
+    val anyCall = Gen.choose(1L, 6L)
+    val faults  = Gen.oneOf(busy, Silence, counted, denied)
+    val events  = Gen.frequency[Event](
       6 -> Gen.const(Event.Asked),
       4 -> anyCall.map(Event.Opened(_)),
       6 -> Gen.zip(anyCall, Gen.choose(1L, 1000L)).map { case (c, n) => Event.Arrived(c, after(n)) },
       1 -> anyCall.map(Event.Arrived(_, ShardEnd)),
       3 -> anyCall.map(Event.Completed(_)),
-      4 -> Gen.zip(anyCall, setbacks).map { case (c, s) =>
+      4 -> Gen.zip(anyCall, faults).map { case (c, s) =>
         Event.Failed(c, s)
       },
       5 -> Gen.const(Event.Due),
@@ -187,7 +221,7 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
         history.foreach { case (seconds, event) =>
           now += seconds * second
           val before           = s
-          val (next, commands) = step(s, event, policy, now, 0.5)
+          val (next, commands) = step(s, event, policy, Moment(now, 0.5, hasWorked = true))
           event match {
             case Event.Asked if s.state != State.Over => asked = true
             case Event.Completed(call)                => open -= call

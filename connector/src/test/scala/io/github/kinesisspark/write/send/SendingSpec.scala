@@ -1,9 +1,19 @@
 package io.github.kinesisspark.write.send
 
+import java.net.UnknownHostException
+
 import org.scalatest.OptionValues
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
+import software.amazon.awssdk.services.kinesis.model.{
+  AccessDeniedException,
+  InternalFailureException,
+  InvalidArgumentException,
+  LimitExceededException
+}
+
+import io.github.kinesisspark.aws.RetryPolicy
 import io.github.kinesisspark.config.StreamRef
 import io.github.kinesisspark.write.send.CallAnswer._
 import io.github.kinesisspark.write.send.RecordAnswer._
@@ -14,8 +24,13 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
   private val events   = StreamRef.ByName("events")
   private val settings = SendSettings(ordered = false, bufferSize = 64L << 20, maxCalls = 4, maxRetry = 60_000)
   private val error    = new IllegalStateException("no such host")
-  private val shard    = ServiceModel.shardId(0)
-  private val other    = ServiceModel.shardId(1)
+
+  /** As the classifier has it, with an error to recognize. */
+  private def failed(cause: Throwable, hasWorked: Boolean = true) =
+    ServiceModel.failed(cause, hasWorked).copy(error = error)
+
+  private val shard = ServiceModel.shardId(0)
+  private val other = ServiceModel.shardId(1)
 
   private def entry(row: Int, key: String, size: Int = 10) =
     new Entry(events, key, None, new Array[Byte](size), RowId("run", 0, row.toLong))
@@ -63,7 +78,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
 
     it("hold at most 5 MiB after a larger one was refused as invalid, and repeat all of its records") {
       val (first, call) = sentOne(holding(entries(9, 1_000_000)))
-      val (_, calls)    = sent(answered(first, call, Failed(CallFailure.Invalid, error)))
+      val (_, calls)    = sent(answered(first, call, failed(InvalidArgumentException.builder.build)))
       calls.flatMap(rows) shouldBe (0 to 8)
       calls.foreach(_.entries.map(_.size.toLong).sum should be <= (5L << 20))
     }
@@ -125,7 +140,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
   describe("a call that fails as a whole") {
     it("is repeated with all its records after a wait, if the failure is transient") {
       val (first, call) = sentOne(holding(entries(3)))
-      val after         = answered(first, call, Failed(CallFailure.Passing(throttled = true), error))
+      val after         = answered(first, call, failed(LimitExceededException.builder.build))
       after.totals.throttled shouldBe 3
       sent(after)._2 shouldBe empty
       sent(after, after.wakeAt(flush = true).value)._2.map(rows) shouldBe Vector(Vector(0, 1, 2))
@@ -136,7 +151,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
         .iterate((holding(entries(3)), 0)) { case (state, _) =>
           val now       = state.wakeAt(flush = true).fold(0L)(_.max(0))
           val (s, call) = sent(state, now)
-          val step      = s.answered(call.head.call, Failed(CallFailure.Passing(throttled = false), error), now, 0.5)
+          val step      = s.answered(call.head.call, failed(InternalFailureException.builder.build), now, 0.5)
           (step.toOption.value.next, step.toOption.value.worry.size)
         }
         .slice(1, 2 * Pause.Worrying)
@@ -148,28 +163,45 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
 
     it("fails the task at once if a retry cannot help") {
       val (first, call) = sentOne(holding(entries(3)))
-      first.answered(call.call, Failed(CallFailure.Hopeless, error), 0, 0.5) shouldBe Left(End.Failed(error))
+      first.answered(call.call, failed(AccessDeniedException.builder.build), 0, 0.5) shouldBe Left(End.Failed(error))
     }
 
     it("fails the task after some attempts if it looks like a mistake, counting concurrent calls once") {
       val (first, calls) = sent(holding(entries(2000)))
-      val together       = calls.foldLeft(first)((s, c) => answered(s, c, Failed(CallFailure.Doubtful, error)))
-      val last           = (1 until Pause.MaxDoubtful).foldLeft(together) { (state, n) =>
+      val together       =
+        calls.foldLeft(first)((s, c) => answered(s, c, failed(new UnknownHostException("nowhere"), hasWorked = false)))
+      val attempts = RetryPolicy.SuspectRetries + 1
+      val last     = (1 until attempts).foldLeft(together) { (state, n) =>
         val now        = n * 11_000L
         val (s, calls) = sent(state, now)
-        if (n < Pause.MaxDoubtful - 1)
-          calls.foldLeft(s)((s, c) => answered(s, c, Failed(CallFailure.Doubtful, error), now))
+        if (n < attempts - 1)
+          calls.foldLeft(s)((s, c) =>
+            answered(s, c, failed(new UnknownHostException("nowhere"), hasWorked = false), now)
+          )
         else {
-          s.answered(calls.head.call, Failed(CallFailure.Doubtful, error), now, 0.5) shouldBe Left(End.Failed(error))
+          s.answered(
+            calls.head.call,
+            failed(new UnknownHostException("nowhere"), hasWorked = false),
+            now,
+            0.5
+          ) shouldBe Left(End.Failed(error))
           s
         }
       }
       last.totals.records shouldBe 0
     }
 
+    it("is repeated without limit if it looks like a mistake but the client has worked") {
+      val last = (0 to 20).foldLeft(holding(entries(3))) { (state, n) =>
+        val (s, calls) = sent(state, n * 11_000L)
+        answered(s, calls.head, failed(new UnknownHostException("nowhere")), n * 1_000L)
+      }
+      last.totals.calls shouldBe 21
+    }
+
     it("reports a single record as bad if it is too large for the stream, and sends the others") {
       val (first, calls) = sent(holding(Vector(entry(0, "a", 2 << 20), entry(1, "b"))))
-      val step           = first.answered(calls.head.call, Failed(CallFailure.Invalid, error), 0, 0.5)
+      val step           = first.answered(calls.head.call, failed(InvalidArgumentException.builder.build), 0, 0.5)
       val found          = step.toOption.value
       found.bad.value.entry.row.row shouldBe 0
       answered(found.next, calls(1), PerRecord(Vector(Taken(shard)))).isEmpty shouldBe true
@@ -177,7 +209,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
 
     it("fails the task if it is refused as invalid without a known reason") {
       val (first, call) = sentOne(holding(entries(3)))
-      first.answered(call.call, Failed(CallFailure.Invalid, error), 0, 0.5) shouldBe Left(End.Failed(error))
+      first.answered(call.call, failed(InvalidArgumentException.builder.build), 0, 0.5) shouldBe Left(End.Failed(error))
     }
   }
 

@@ -1,7 +1,16 @@
 package io.github.kinesisspark.write.send
 
+import java.io.IOException
+
 import scala.util.Random
 
+import software.amazon.awssdk.services.kinesis.model.{
+  InternalFailureException,
+  InvalidArgumentException,
+  LimitExceededException
+}
+
+import io.github.kinesisspark.aws.FaultClassifier
 import io.github.kinesisspark.write.send.CallAnswer._
 import io.github.kinesisspark.write.send.RecordAnswer._
 
@@ -35,15 +44,15 @@ final class ServiceModel(
 
   def put(entries: Vector[Entry], now: Long): CallAnswer =
     if (entries.map(_.size.toLong).sum > maxCall || entries.exists(_.size > maxRecord))
-      Failed(CallFailure.Invalid, new IllegalArgumentException("too large"))
+      failed(InvalidArgumentException.builder.message("too large").build)
     else if (random.nextDouble() < failures)
-      Failed(CallFailure.Passing(random.nextBoolean()), new IllegalStateException("unavailable"))
+      failed(if (random.nextBoolean()) LimitExceededException.builder.build else InternalFailureException.builder.build)
     else PerRecord(entries.map(take(_, now)))
 
   /** The call is done, but its answer is lost. */
   def putUnheard(entries: Vector[Entry], now: Long): CallAnswer = {
     put(entries, now): Unit
-    Failed(CallFailure.Passing(throttled = false), new IllegalStateException("connection lost"))
+    failed(new IOException("connection lost"))
   }
 
   private def take(entry: Entry, now: Long): RecordAnswer = {
@@ -68,6 +77,10 @@ object ServiceModel {
   final case class Log(shard: String, key: String, row: Long, at: Long)
 
   private val Keys = BigInt(1) << 128
+
+  /** A call that fails as a whole with this exception. */
+  def failed(cause: Throwable, hasWorked: Boolean = true): CallAnswer.Failed =
+    CallAnswer.Failed(FaultClassifier.classify(cause), hasWorked, cause)
 
   def shardId(n: Int): String = f"shardId-$n%012d"
 }
