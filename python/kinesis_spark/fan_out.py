@@ -60,10 +60,10 @@ class Polling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retries:
-    """How often, and after which waits, one call is tried again; None is as the connector has it for that call.
+    """How often, and after which waits, one call is retried; None leaves the connector's default for that call.
 
     Attributes:
-        max_retries: tries after the first, 0 for none.
+        max_retries: attempts after the first, 0 for none; None leaves `max_retry_duration` as the only limit.
         backoff_base: the longest wait before the second try; each wait is a random part of its longest.
         backoff_max: the longest wait before any try.
         backoff_exp_const: by which the longest wait grows from one try to the next, at least 1.
@@ -104,12 +104,12 @@ class EnhancedFanOut:
             one. The query never deregisters them.
         deregister_on_stop: whether a query that stops, ends or fails deregisters the consumer that it found or
             registered by name.
-        register_stream_consumer: how RegisterStreamConsumer is tried again.
-        deregister_stream_consumer: how DeregisterStreamConsumer is tried again.
-        list_stream_consumers: how ListStreamConsumers is tried again.
-        describe_stream_consumer: how DescribeStreamConsumer is tried again, and how often a consumer is asked after
-            that is on its way to ACTIVE, or to be gone.
-        subscribe_to_shard: how SubscribeToShard is tried again for a shard without an event between.
+        register_stream_consumer: how RegisterStreamConsumer is retried.
+        deregister_stream_consumer: how DeregisterStreamConsumer is retried.
+        list_stream_consumers: how ListStreamConsumers is retried.
+        describe_stream_consumer: how DescribeStreamConsumer is retried, and how a consumer that is CREATING or DELETING
+            is waited for.
+        subscribe_to_shard: how SubscribeToShard is retried for a shard without an event between.
 
     Raises:
         InvalidOptionError: for a value that can't be right, or for values that contradict each other.

@@ -126,6 +126,8 @@ class KinesisOptions:
             with more than 1, what a shard brings is cut into parts for several tasks where there are fewer shards.
         reader_buffer_size: bytes that the shard readers of one executor may hold ahead of the query, in all; 16 MiB at
             least.
+        max_retry_duration: how long calls are retried, from the first failure in a row, before the query fails. What cannot
+            pass, such as a missing permission, fails at once; throttled reads are retried without end.
         credentials: whose name to call AWS in; see `kinesis_spark.credentials`.
         role: a role to assume with those credentials; None to call AWS with them as they are.
         per_stream: what differs for single streams.
@@ -153,6 +155,7 @@ class KinesisOptions:
     )
     min_partitions: int = option("minPartitions", default=1)
     reader_buffer_size: int = option("readerBufferSize", default=256 * 1024 * 1024)
+    max_retry_duration: timedelta = option("maxRetryDuration", default=timedelta(minutes=15), encode=duration)
     credentials: Credentials = DefaultCredentials()
     role: AssumedRole | None = None
     per_stream: tuple[StreamOptions, ...] = ()
@@ -172,6 +175,7 @@ class KinesisOptions:
         require_count("min_partitions", self.min_partitions)
         require_count("reader_buffer_size", self.reader_buffer_size, least=_LEAST_BUFFER)
         require_duration("max_trigger_delay", self.max_trigger_delay)
+        require_duration("max_retry_duration", self.max_retry_duration)
         require_duration("max_shard_skew", self.max_shard_skew, least=timedelta(0))
         require_duration("shard_discovery_interval", self.shard_discovery_interval, least=_LEAST_DISCOVERY)
 

@@ -51,6 +51,7 @@ def test_every_source_option_is_passed_to_spark() -> None:
         shard_discovery_interval=timedelta(seconds=30),
         min_partitions=8,
         reader_buffer_size=32 * 1024 * 1024,
+        max_retry_duration=timedelta(hours=1),
         credentials=ProfileCredentials("production"),
         role=AssumedRole(ROLE, external_id="abc", role_session_name="nightly"),
         per_stream=(

@@ -48,8 +48,8 @@ final class SubscriptionFaultsSpec extends AnyFunSpec with Matchers with BeforeA
         end()
       case News.Completed     => ("Completed", "")
       case News.Failed(cause) =>
-        val fault = FaultClassifier.classifySubscription(cause)
-        (fault.productPrefix, fault.fault.kind.errorClass)
+        val fault = FaultClassifier.classify(cause)
+        (fault.productPrefix, fault.kind.errorClass)
       case null => fail(s"$stream: nothing happens")
     }
     try end()
@@ -66,10 +66,10 @@ final class SubscriptionFaultsSpec extends AnyFunSpec with Matchers with BeforeA
   }
 
   private val events = Seq(
-    "ResourceInUseException"    -> ("Busy", "KINESIS_RESOURCE_IN_USE"),
-    "ResourceNotFoundException" -> ("Gone", "KINESIS_NOT_FOUND"),
-    "InternalFailureException"  -> ("Unwell", "KINESIS_UNAVAILABLE"),
-    "KMSThrottlingException"    -> ("Unwell", "KINESIS_KMS_THROTTLED"),
+    "ResourceInUseException"    -> ("ResourceInUse", "KINESIS_RESOURCE_IN_USE"),
+    "ResourceNotFoundException" -> ("NotFound", "KINESIS_NOT_FOUND"),
+    "InternalFailureException"  -> ("Transient", "KINESIS_UNAVAILABLE"),
+    "KMSThrottlingException"    -> ("Transient", "KINESIS_KMS_THROTTLED"),
     "KMSAccessDeniedException"  -> ("Fatal", "KINESIS_KMS_DENIED"),
     "KMSDisabledException"      -> ("Fatal", "KINESIS_KMS_DENIED"),
     "KMSInvalidStateException"  -> ("Fatal", "KINESIS_KMS_DENIED"),
@@ -81,49 +81,49 @@ final class SubscriptionFaultsSpec extends AnyFunSpec with Matchers with BeforeA
     for ((code, end) <- events)
       it(s"of $code is classified as ${end._1}")(endAfter(FaultEffect.ErrorEvent(code, "injected")) shouldBe end)
 
-    it("by a reset connection is classified as Dropped") {
+    it("by a reset connection is classified as Disconnected") {
       endAfter(
         FaultEffect.ResetConnection
-      )._1 shouldBe "Dropped" // Lost, or ending: it is seen in the one way or the other.
+      )._1 shouldBe "Disconnected" // Lost, or ending: it is seen in the one way or the other.
     }
 
     it("by a reset HTTP/2 stream completes the subscription, as after five minutes") {
       endAfter(FaultEffect.ResetStream) shouldBe (("Completed", ""))
     }
 
-    it("by a corrupted event is classified as Unwell") {
-      endAfter(FaultEffect.CorruptFrame) shouldBe (("Unwell", "KINESIS_CONNECTION_LOST"))
+    it("by a corrupted event is classified as Transient") {
+      endAfter(FaultEffect.CorruptFrame) shouldBe (("Transient", "KINESIS_CONNECTION_LOST"))
     }
   }
 
   describe("a subscription that fails to open") {
     val refusals = Seq(
-      "ResourceInUseException"      -> ("Busy", "KINESIS_RESOURCE_IN_USE"),
-      "LimitExceededException"      -> ("Busy", "KINESIS_THROTTLED"),
-      "ResourceNotFoundException"   -> ("Gone", "KINESIS_NOT_FOUND"),
+      "ResourceInUseException"      -> ("ResourceInUse", "KINESIS_RESOURCE_IN_USE"),
+      "LimitExceededException"      -> ("Throttled", "KINESIS_THROTTLED"),
+      "ResourceNotFoundException"   -> ("NotFound", "KINESIS_NOT_FOUND"),
       "AccessDeniedException"       -> ("Fatal", "KINESIS_ACCESS_DENIED"),
-      "InvalidArgumentException"    -> ("Fatal", "KINESIS_INVALID_ARGUMENT"),
-      "ValidationException"         -> ("Fatal", "KINESIS_REQUEST_REFUSED"),
+      "InvalidArgumentException"    -> ("InvalidArgument", "KINESIS_INVALID_ARGUMENT"),
+      "ValidationException"         -> ("InvalidArgument", "KINESIS_REQUEST_REFUSED"),
       "UnrecognizedClientException" -> ("Fatal", "KINESIS_CREDENTIALS_REJECTED"),
-      "ExpiredTokenException"       -> ("Unwell", "KINESIS_CREDENTIALS_EXPIRED")
+      "ExpiredTokenException"       -> ("Suspect", "KINESIS_CREDENTIALS_EXPIRED")
     )
     for ((code, end) <- refusals)
       it(s"with $code is classified as ${end._1}")(endAfter(FaultEffect.ServiceCode(code)) shouldBe end)
 
-    it("with HTTP 500 or 503 is classified as Unwell") {
+    it("with HTTP 500 or 503 is classified as Transient") {
       for (status <- Seq(500, 503))
-        endAfter(FaultEffect.HttpStatus(status)) shouldBe (("Unwell", "KINESIS_UNAVAILABLE"))
+        endAfter(FaultEffect.HttpStatus(status)) shouldBe (("Transient", "KINESIS_UNAVAILABLE"))
     }
 
-    it("with a reset connection is classified as Dropped") {
-      endAfter(FaultEffect.Reset(ResetPoint.BeforeCall))._1 shouldBe "Dropped"
+    it("with a reset connection is classified as Disconnected") {
+      endAfter(FaultEffect.Reset(ResetPoint.BeforeCall))._1 shouldBe "Disconnected"
     }
 
-    it("with a deregistered consumer is classified as Gone") {
+    it("with a deregistered consumer is classified as NotFound") {
       val stream = world.newStream()
       val arn    = world.others(stream).register("app")
       world.others(stream).deregister("app")
-      endOf(stream, arn.text) shouldBe (("Gone", "KINESIS_NOT_FOUND"))
+      endOf(stream, arn.text) shouldBe (("NotFound", "KINESIS_NOT_FOUND"))
     }
   }
 }
