@@ -34,8 +34,7 @@ final class MessageDecoder(take: Consumer[Message]) {
 
   /** Takes all of it.
     *
-    * @throws java.lang.IllegalArgumentException where a checksum or a length is wrong, or a message is of no type that there is, which
-    *   the SDK would leave out without a word; the stream is of no more use then
+    * @throws java.lang.IllegalArgumentException where a checksum or a length is wrong; the stream is of no more use then
     */
   def feed(bytes: ByteBuffer): MessageDecoder = {
     while (bytes.hasRemaining) begun match {
@@ -71,9 +70,6 @@ final class MessageDecoder(take: Consumer[Message]) {
         case e: BufferUnderflowException =>
           throw new IllegalArgumentException("Illegal headers: they go on beyond the message", e)
       }
-    Option(one.getHeaders.get(":message-type")).filterNot(MessageDecoder.Types).foreach { other =>
-      throw new IllegalArgumentException(s"Illegal message type: $other")
-    }
     if (take == null) decoded.add(one): Unit else take.accept(one)
   }
 
@@ -97,6 +93,3 @@ final class MessageDecoder(take: Consumer[Message]) {
   }
 }
 
-object MessageDecoder {
-  private val Types = Set("event", "exception", "error").map(HeaderValue.fromString)
-}

@@ -68,7 +68,17 @@ private[write] final class KinesisDataWriter(
 
   private def counts = {
     val t = records.totals
-    SinkCounts(t.records, records.rows, t.bytes, t.retried, t.throttled, t.calls, bad.skipped, records.callTimes)
+    SinkCounts(
+      t.records,
+      records.rows,
+      t.bytes,
+      t.retried,
+      t.throttled,
+      t.calls,
+      bad.skipped,
+      t.possibleDuplicates,
+      records.callTimes
+    )
   }
 }
 

@@ -26,8 +26,8 @@ import io.github.kinesisspark.write.send.{CallAnswer, Entry, RecordAnswer}
   */
 private[kinesisspark] object PutRecordsCall {
 
-  /** Goes out at once and never throws; what became of it is the future's value, which says of each record whether it was taken, or that the
-    * call as a whole failed.
+  /** Goes out at once and never throws. The future's value is the result: of each record whether it was taken, or that the call as a whole
+    * failed. Cancelling the future cancels the call.
     *
     * @param hasWorked whether a call of this client has succeeded, evaluated when this one is answered
     */
@@ -37,13 +37,15 @@ private[kinesisspark] object PutRecordsCall {
       entries: Vector[Entry],
       hasWorked: () => Boolean
   ): CompletableFuture[CallAnswer] =
-    try
-      DamagedAnswer
-        .unlessRead(client.putRecords(request(stream, entries)))(resultsOf(_, entries.size))
-        .handle[CallAnswer] { (results, error) =>
-          if (error == null) CallAnswer.PerRecord(results) else failed(stream, error, hasWorked())
-        }
-    catch { case NonFatal(e) => CompletableFuture.completedFuture(failed(stream, e, hasWorked())) }
+    try {
+      val call   = DamagedAnswer.unlessRead(client.putRecords(request(stream, entries)))(resultsOf(_, entries.size))
+      val answer = call.handle[CallAnswer] { (results, error) =>
+        if (error == null) CallAnswer.PerRecord(results) else failed(stream, error, hasWorked())
+      }
+      // A task that is killed must not go on uploading beside its retry.
+      val _ = answer.whenComplete((_, _) => if (answer.isCancelled) call.cancel(true): Unit)
+      answer
+    } catch { case NonFatal(e) => CompletableFuture.completedFuture(failed(stream, e, hasWorked())) }
 
   // 10 MiB take this long on 2 Mbit/s.
   private val inTime = AwsRequestOverrideConfiguration.builder.apiCallTimeout(Duration.ofSeconds(60)).build

@@ -16,6 +16,7 @@ import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, Cus
   * @param throttled refusals because of a limit, of records or of whole calls' records
   * @param calls     of PutRecords
   * @param skipped   rows that could never be written
+  * @param possibleDuplicates records of failed calls that the service may have stored, and that were sent again
   * @param callTimes of all calls
   */
 final case class SinkCounts(
@@ -26,6 +27,7 @@ final case class SinkCounts(
     throttled: Long,
     calls: Long,
     skipped: Long,
+    possibleDuplicates: Long,
     callTimes: CallTimes
 ) {
   def +(other: SinkCounts): SinkCounts = SinkCounts(
@@ -36,12 +38,13 @@ final case class SinkCounts(
     throttled + other.throttled,
     calls + other.calls,
     skipped + other.skipped,
+    possibleDuplicates + other.possibleDuplicates,
     callTimes + other.callTimes
   )
 }
 
 object SinkCounts {
-  val none: SinkCounts = SinkCounts(0, 0, 0, 0, 0, 0, 0, CallTimes.none)
+  val none: SinkCounts = SinkCounts(0, 0, 0, 0, 0, 0, 0, 0, CallTimes.none)
 }
 
 /** How long calls took, from being sent to their answer.
@@ -77,6 +80,7 @@ private[write] object SinkMetrics {
       new ThrottledMetric,
       new CallsMetric,
       new SkippedMetric,
+      new PossibleDuplicatesMetric,
       new CallMillisMetric,
       new SlowestCallMillisMetric
     )
@@ -120,6 +124,8 @@ final class RetriedMetric     extends SinkSum("retried", "records sent again", _
 final class ThrottledMetric   extends SinkSum("throttled", "records refused by a limit", _.throttled)
 final class CallsMetric       extends SinkSum("calls", "PutRecords calls", _.calls)
 final class SkippedMetric     extends SinkSum("skipped", "bad rows skipped", _.skipped)
+final class PossibleDuplicatesMetric
+    extends SinkSum("possibleDuplicates", "records sent again that may be stored twice", _.possibleDuplicates)
 final class CallMillisMetric  extends SinkSum("callMillis", "time of PutRecords calls (ms)", _.callTimes.sum)
 
 final class SlowestCallMillisMetric extends SinkMetric {

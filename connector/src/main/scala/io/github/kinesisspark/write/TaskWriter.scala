@@ -51,6 +51,9 @@ private[write] final class TaskWriter(
   private var isTimed = false
   private var failed  = Option.empty[Throwable]
 
+  /** Error classes of calls that were sent again. */
+  private var reported = Set.empty[String]
+
   /** Of the timer. */
   private val visits = new Visits
 
@@ -187,6 +190,7 @@ private[write] final class TaskWriter(
           send(packing.rejected(rejected.entry))
         }
         step.taken.foreach(record => send(packing.taken(record.entry, record.shardId)))
+        step.resent.foreach(report)
         step.worry.foreach { error =>
           log.warn(
             s"Calls keep failing, and are made again until a row has been refused for ${sending.settings.maxRetry / 1000} s " +
@@ -194,6 +198,18 @@ private[write] final class TaskWriter(
           )
         }
       case Left(end) => throw failure(end)
+    }
+  }
+
+  /** Once for each cause in a task. */
+  private def report(again: Sending.Resent): Unit = {
+    val kind = again.failed.fault.kind.errorClass
+    if (!reported(kind)) {
+      reported += kind
+      val doubled =
+        if (again.possibleDuplicates == 0) ""
+        else " The service may have stored them already, and readers then see them twice (possibleDuplicates)."
+      log.warn(s"A call of ${again.records} records failed and is sent again.$doubled ${again.failed.error.getMessage}")
     }
   }
 

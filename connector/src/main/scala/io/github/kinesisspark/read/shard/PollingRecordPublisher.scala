@@ -103,7 +103,7 @@ final class PollingRecordPublisher(
     DamagedAnswer.unlessGoesOn(answer)
     iterator = next
     history = RetryHistory.none
-    pace = if (records.nonEmpty) pace.afterRecords else pace.afterEmpty(behind > 0, readers())
+    pace = if (records.nonEmpty) pace.afterRecords(records.iterator.map(_.size).sum) else pace.afterEmpty(behind > 0, readers())
     position =
       if (iterator.isEmpty) ShardEnd
       else records.lastOption.fold(position)(r => AfterSequenceNumber(r.sequenceNumber))
@@ -160,7 +160,10 @@ final class PollingRecordPublisher(
         policy.decide(fault, history, hasWorked(), now, ThreadLocalRandom.current.nextDouble()) match {
           case RetryDecision.Again(wait, failed) =>
             history = failed
-            pace = pace.afterFailure(wait)
+            pace = fault match {
+              case _: Fault.Throttled => pace.afterThrottling(wait)
+              case _                  => pace.afterFailure(wait)
+            }
             report(action, fault)
             request()
           case RetryDecision.GiveUp(failed) =>

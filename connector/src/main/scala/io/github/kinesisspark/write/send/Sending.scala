@@ -2,7 +2,7 @@ package io.github.kinesisspark.write.send
 
 import scala.annotation.tailrec
 
-import io.github.kinesisspark.aws.{Fault, RetryDecision}
+import io.github.kinesisspark.aws.{DamagedAnswer, Fault, RetryDecision}
 import io.github.kinesisspark.config.StreamRef
 
 /** What a task may hold, and for how long it tries.
@@ -17,13 +17,15 @@ final case class SendSettings(ordered: Boolean, bufferSize: Long, maxCalls: Int,
   *
   * @param retried   records sent again
   * @param throttled refusals of records because of a limit
+  * @param possibleDuplicates records of calls that failed as a whole after the service may have stored them, and that were sent again
   */
 final case class Totals(
     records: Long = 0,
     bytes: Long = 0,
     retried: Long = 0,
     throttled: Long = 0,
-    calls: Long = 0
+    calls: Long = 0,
+    possibleDuplicates: Long = 0
 )
 
 /** The writer of a task: which records to send next, given what is under way, what was refused and how fast shards take them. Pure: time
@@ -132,10 +134,15 @@ final case class Sending(
             )
           case _ =>
             val throttled = if (failed.fault.isInstanceOf[Fault.Throttled]) batch.records.size.toLong else 0L
+            val again     = Resent(batch.records.size, failed)
+            val next      = rest.copy(streams = streams.updated(stream, after)).counted(Vector.empty, throttled)
             Right(
               Step(
-                rest.copy(streams = streams.updated(stream, after)).counted(Vector.empty, throttled),
-                worry = Option.when(after.pause.isWorrying && !state.pause.isWorrying)(failed.error)
+                next.copy(totals =
+                  next.totals.copy(possibleDuplicates = next.totals.possibleDuplicates + again.possibleDuplicates)
+                ),
+                worry = Option.when(after.pause.isWorrying && !state.pause.isWorrying)(failed.error),
+                resent = Some(again)
               )
             )
         }
@@ -188,15 +195,28 @@ final case class Sending(
 
 object Sending {
 
-  /** @param bad   found only by the service
-    * @param worry why calls have failed for so long that somebody should know
+  /** @param bad    found only by the service
+    * @param worry  why calls have failed for so long that somebody should know
+    * @param resent a call that is sent again as a whole
     */
   final case class Step(
       next: Sending,
       bad: Option[Rejected] = None,
       taken: Vector[Taken] = Vector.empty,
-      worry: Option[Throwable] = None
+      worry: Option[Throwable] = None,
+      resent: Option[Resent] = None
   )
+
+  /** Records of a call that failed as a whole. */
+  final case class Resent(records: Int, failed: CallAnswer.Failed) {
+
+    /** Of those records: where the answer got lost, the service may have stored them, and will store them again. */
+    def possibleDuplicates: Int = failed.fault match {
+      case _: Fault.Disconnected | _: Fault.Transient => records
+      case Fault.Suspect(_, _: DamagedAnswer)         => records
+      case _                                          => 0
+    }
+  }
 
   /** A record that will never be taken. */
   final case class Rejected(entry: Entry, why: BadRecord)

@@ -338,7 +338,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
     it("stays between that of callsPerSecond and about one second if there are no failures") {
       forAll(Gen.choose(1, 5), Gen.listOf(Gen.oneOf(0, 1, 2))) { (most, steps) =>
         val pace = steps.foldLeft(PollingPace.of(most)) {
-          case (p, 0) => p.afterRecords
+          case (p, 0) => p.afterRecords(1 << 20)
           case (p, 1) => p.afterEmpty(behind = true, readers = 250)
           case (p, _) => p.afterEmpty(behind = false, readers = 250)
         }
@@ -350,8 +350,8 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       val empty = Iterator.iterate(atFirst)(_.afterEmpty(behind = false, readers = 1)).take(20).toVector
       empty.foreach(pace => pace.interval should be <= (pace.quiet / 4).max(210.millis))
       empty.last.interval shouldBe 1.second
-      empty.last.afterRecords.interval shouldBe 210.millis
-      empty.last.afterRecords.afterEmpty(behind = false, readers = 1).interval shouldBe 210.millis
+      empty.last.afterRecords(10).interval shouldBe 210.millis
+      empty.last.afterRecords(10).afterEmpty(behind = false, readers = 1).interval shouldBe 210.millis
     }
 
     it("stays short after an empty answer while the service reports more records") {
@@ -371,7 +371,13 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
     it("is that of callsPerSecond plus the wait after a failure, and returns to full speed with the first record") {
       val failed = atFirst.afterFailure(3.seconds)
       failed.interval shouldBe 3210.millis
-      failed.afterRecords.interval shouldBe 210.millis
+      failed.afterRecords(10 << 20).interval shouldBe 210.millis
+    }
+
+    it("follows the bytes of the last answer at 2 MiB/s once the service has refused a call") {
+      val metered = atFirst.afterThrottling(1.second)
+      metered.afterRecords(10 << 20).interval shouldBe 5.seconds
+      metered.afterRecords(1000).interval shouldBe 210.millis
     }
   }
 }
