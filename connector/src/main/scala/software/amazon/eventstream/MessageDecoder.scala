@@ -92,4 +92,3 @@ final class MessageDecoder(take: Consumer[Message]) {
     def whole: ByteBuffer = held.duplicate().flip()
   }
 }
-

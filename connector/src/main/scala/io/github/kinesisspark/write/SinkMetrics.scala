@@ -126,7 +126,7 @@ final class CallsMetric       extends SinkSum("calls", "PutRecords calls", _.cal
 final class SkippedMetric     extends SinkSum("skipped", "bad rows skipped", _.skipped)
 final class PossibleDuplicatesMetric
     extends SinkSum("possibleDuplicates", "records sent again that may be stored twice", _.possibleDuplicates)
-final class CallMillisMetric  extends SinkSum("callMillis", "time of PutRecords calls (ms)", _.callTimes.sum)
+final class CallMillisMetric extends SinkSum("callMillis", "time of PutRecords calls (ms)", _.callTimes.sum)
 
 final class SlowestCallMillisMetric extends SinkMetric {
   override def name(): String                                     = "slowestCallMillis"

@@ -86,7 +86,10 @@ object PushedEvents extends Target {
   private def recordsIn(body: Array[Byte]): Vector[Int] = {
     var sizes   = Vector.empty[Int]
     val decoder = new MessageDecoder((message: Message) =>
-      if (header(message, ":message-type").contains("event") && header(message, ":event-type").contains("SubscribeToShardEvent"))
+      if (
+        header(message, ":message-type").contains("event") && header(message, ":event-type")
+          .contains("SubscribeToShardEvent")
+      )
         sizes :+= Try(ujson.read(message.getPayload)("Records").arr.size).getOrElse(0)
     )
     val _ = Try(decoder.feed(body))

@@ -103,7 +103,9 @@ final class PollingRecordPublisher(
     DamagedAnswer.unlessGoesOn(answer)
     iterator = next
     history = RetryHistory.none
-    pace = if (records.nonEmpty) pace.afterRecords(records.iterator.map(_.size).sum) else pace.afterEmpty(behind > 0, readers())
+    pace =
+      if (records.nonEmpty) pace.afterRecords(records.iterator.map(_.size).sum)
+      else pace.afterEmpty(behind > 0, readers())
     position =
       if (iterator.isEmpty) ShardEnd
       else records.lastOption.fold(position)(r => AfterSequenceNumber(r.sequenceNumber))
