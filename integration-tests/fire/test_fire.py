@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from . import report
 from .__main__ import jar
 from .life import Bounds, Java
 from .plan import Peril, trial
 from .stage import play
+
+pytestmark = pytest.mark.jvm
 
 # A machine that is busy with other tests may take its time: nothing here is about speed.
 PATIENT = Bounds(life=300.0, drain=600.0, late=3600.0)
