@@ -51,7 +51,7 @@ PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) 
 .DELETE_ON_ERROR:
 .PHONY: help setup package check test test-all test-awaiting minutes soak soak-efo soak-starts fuzz test-spark-versions \
   lint format demo bench-latency readme clean \
-  build scala ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow pytest-awaiting concurrency
+  jars wheel classes scala ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow pytest-awaiting concurrency
 
 help: ## list these commands
 	@echo "kinesis-spark $(VERSION), for Spark $(SPARK)"
@@ -72,17 +72,20 @@ $(CLASSES): $(VENV)/.installed python/tools/class_archive.py
 package: $(WHEEL) ## leave both JARs and the wheel, which carries them, in dist/
 	@ls -l dist/*.jar dist/*.whl
 
+# WITH=integrationTests/Test/packageBin has the same start of sbt build the chaos harness's JAR.
+WITH ?=
 dist/.jars: $(SCALA_SOURCES)
-	./sbt connector/assembly testkit/assembly
+	./sbt connector/assembly testkit/assembly $(WITH)
 	mkdir -p dist
 	cp connector/target/scala-2.13/$(CONNECTOR_JAR) testkit/target/scala-2.13/$(TESTKIT_JAR) dist/
+	$(if $(WITH),$(collect-chaos))
 	touch dist/.jars
 
-# After the JARs: two sbt can't work in one directory at a time.
-$(CHAOS_JAR): $(CHAOS_SOURCES) | dist/.jars
+$(CHAOS_JAR): $(CHAOS_SOURCES)
 	./sbt integrationTests/Test/packageBin
-	mkdir -p build
-	cp integration-tests/target/scala-2.13/kinesis-spark-integration-tests_2.13-$(VERSION)-tests.jar $(CHAOS_JAR)
+	$(collect-chaos)
+
+collect-chaos = mkdir -p build && cp integration-tests/target/scala-2.13/kinesis-spark-integration-tests_2.13-$(VERSION)-tests.jar $(CHAOS_JAR)
 
 $(WHEEL): dist/.jars $(PYTHON_SOURCES) $(VENV)/.installed
 	rm -f dist/*.whl
@@ -97,11 +100,12 @@ $(VENV)/.wheel: $(WHEEL) $(VENV)/.installed
 # Three loops. Each does all it can, prints a summary with what failed last, and fails if anything did. What a step
 # prints beyond a line for each suite is in build/logs.
 BEGIN = rm -rf build/logs build/steps.jsonl build/summary.txt build/pytest*.xml */target/test-reports*; mkdir -p build/logs
-STEPS = $(MAKE) --no-print-directory --keep-going --jobs=4
+STEPS = $(MAKE) --no-print-directory --keep-going --jobs=6
 # The summary judges the run: it knows each step that failed, and each that is due and has not run.
 JUDGED = || true
 QUICK_STEPS := ruff mypy pytest-check
-TEST_STEPS  := scala pytest-chaos pytest-cluster pytest-session
+BUILD_STEPS := jars wheel classes
+TEST_STEPS  := $(QUICK_STEPS) $(BUILD_STEPS) scala pytest-chaos pytest-cluster pytest-session
 
 check: ## under 2 minutes: formats, types, and all tests without Spark query and third-party server
 	@$(BEGIN)
@@ -111,35 +115,39 @@ check: ## under 2 minutes: formats, types, and all tests without Spark query and
 
 test: ## 15 minutes at most: what CI runs; all of `check`, Spark queries, kinesis-local, one seed of chaos
 	@$(BEGIN)
-	@$(STEPS) build $(QUICK_STEPS) $(JUDGED)
 	@TEST_LOOP=test $(STEPS) $(TEST_STEPS) $(JUDGED)
-	@$(SUMMARY) run --due build $(QUICK_STEPS) $(TEST_STEPS) --tests $(PYTHON_TESTS) \
+	@$(SUMMARY) run --due $(TEST_STEPS) --tests $(PYTHON_TESTS) \
 	  --left-out "LocalStack, and conformance of kinesis-local: make test-all" "soaks, long chaos, many shards: make test-all" \
 	  "other versions of Spark: make test-all" "concurrency suites in optimized code: make test-all"
 
 test-all: ## hours: all of `test`, every local server, slow tests, soaks, long chaos, other Sparks, optimized code
 	@$(BEGIN)
-	@$(STEPS) build $(QUICK_STEPS) $(JUDGED)
 	@TEST_LOOP=all KINESIS_TARGETS=all $(STEPS) $(TEST_STEPS) $(JUDGED)
 	@$(MAKE) --no-print-directory --keep-going $(LONG_STEPS) $(JUDGED)
-	@$(SUMMARY) run --due build $(QUICK_STEPS) $(TEST_STEPS) $(LONG_STEPS) --tests $(PYTHON_TESTS) \
-	  --left-out "AWS itself: not run yet"
+	@$(SUMMARY) run --due $(TEST_STEPS) $(LONG_STEPS) --tests $(PYTHON_TESTS) --left-out "AWS itself: not run yet"
 
 test-awaiting: ## the tests of promises that the present engine breaks, alone; they are expected to fail
 	@$(BEGIN)
-	@$(STEPS) build $(JUDGED)
-	@TEST_LOOP=awaiting $(STEPS) scala pytest-awaiting $(JUDGED)
-	@$(SUMMARY) run --due build scala pytest-awaiting --tests $(PYTHON_TESTS)
+	@TEST_LOOP=awaiting $(STEPS) $(BUILD_STEPS) scala pytest-awaiting $(JUDGED)
+	@$(SUMMARY) run --due $(BUILD_STEPS) scala pytest-awaiting --tests $(PYTHON_TESTS)
 
 minutes: ## where the time of the last loop went: steps, modules, suites
 	@$(SUMMARY) minutes
 
-# Steps of the loops. Two sbt can't work in one directory at a time, so `build` ends before `scala` begins.
+# Steps of the loops, which run side by side as far as what they need allows. MAKEFLAGS is for the make above a step.
+STEP_MAKE = MAKEFLAGS= $(MAKE) --no-print-directory
 
-build: $(VENV)/.installed
-	@$(STEP) $@ $(MAKE) --no-print-directory $(CHAOS_JAR) $(VENV)/.wheel $(CLASSES)
+jars:
+	@$(STEP) $@ sh -c '$(STEP_MAKE) dist/.jars WITH=integrationTests/Test/packageBin && $(STEP_MAKE) $(CHAOS_JAR)'
 
-scala:
+wheel: jars $(VENV)/.installed
+	@$(STEP) $@ env $(STEP_MAKE) $(VENV)/.wheel
+
+classes: $(VENV)/.installed
+	@$(STEP) $@ env $(STEP_MAKE) $(CLASSES)
+
+# Two sbt can't work in one directory at a time.
+scala: $(if $(filter-out check,$(TEST_LOOP)),jars)
 	@$(STEP) $@ ./sbt scalafmtCheckAll test
 
 ruff: $(VENV)/.installed
@@ -160,34 +168,34 @@ CHAOS_GROUP   := $(CHAOS) python/tests/test_jar.py examples
 CLUSTER_GROUP := python/tests/cluster python/tests/test_local.py python/tests/test_session.py
 IN_TEST       := "jvm and not slow and not awaits_engine"
 
-pytest-chaos: $(VENV)/.wheel $(CHAOS_JAR)
+pytest-chaos: wheel classes
 	@$(STEP) $@ $(PYTEST) -m $(IN_TEST) --junit-xml=build/$@.xml $(CHAOS_GROUP)
 
-pytest-cluster: $(VENV)/.wheel
+pytest-cluster: wheel classes
 	@$(STEP) $@ $(PYTEST) -m $(IN_TEST) --junit-xml=build/$@.xml $(CLUSTER_GROUP)
 
-pytest-session: $(VENV)/.wheel
+pytest-session: wheel classes
 	@$(STEP) $@ $(PYTEST) -m $(IN_TEST) --junit-xml=build/$@.xml python/tests \
 	  $(addprefix --ignore=,$(filter python/tests/%,$(CHAOS_GROUP) $(CLUSTER_GROUP)))
 
 # Status 5 of pytest: there is no such test, which is no failure.
 SOME_OR_NONE = sh -c '"$$@" || [ $$? -eq 5 ]' --
 
-pytest-slow: $(VENV)/.wheel $(CHAOS_JAR)
+pytest-slow: wheel classes
 	@$(STEP) $@ $(SOME_OR_NONE) $(PYTEST) -m "slow and not awaits_engine" --junit-xml=build/$@.xml $(PYTHON_TESTS)
 
-pytest-awaiting: $(VENV)/.wheel $(CHAOS_JAR)
+pytest-awaiting: wheel classes
 	@$(STEP) $@ $(SOME_OR_NONE) $(PYTEST) -m awaits_engine --junit-xml=build/$@.xml $(PYTHON_TESTS)
 
 # What `make test-all` has beside the tests, one after the other: each measures its processes or loads the machine.
 LONG_STEPS := pytest-slow concurrency long-soak-efo long-soak-starts long-chaos long-spark-versions
 
 # Suites about threads, readers, subscriptions and buffers, in code that the optimizing compiler has made.
-concurrency:
+concurrency: jars
 	@TEST_LOOP=concurrency $(STEP) $@ ./sbt connector/test testkit/test
 
 long-%:
-	@$(STEP) $@ sh -c '$(MAKE) --no-print-directory $(LONG_$*) > build/logs/$*.log 2>&1'
+	@$(STEP) $@ sh -c '$(STEP_MAKE) $(LONG_$*) > build/logs/$*.log 2>&1'
 
 LONG_soak-efo       := soak-efo
 LONG_soak-starts    := soak-starts
