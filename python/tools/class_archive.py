@@ -1,4 +1,4 @@
-"""Makes an archive of Spark's classes, which JVMs of tests map in place of loading them: `python class_archive.py FILE`.
+"""Makes an archive of Spark's classes, which JVMs of tests map instead of loading each: `python class_archive.py FILE`.
 
 It spares each driver and executor about half of its start. A JVM with another class path runs without it.
 https://docs.oracle.com/en/java/javase/17/vm/class-data-sharing.html

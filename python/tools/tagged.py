@@ -13,16 +13,13 @@ from pathlib import Path
 
 SCALA_TAGS = {"AwaitsEngine": "awaits_engine", "Slow": "slow"}
 
-_STRING = r'"((?:[^"\\\n]|\\.)*)"'
 _TAGS = "|".join(SCALA_TAGS)
-# The last string before the tag is the title, or the end of one that is put together.
-_TAGGED = re.compile(rf"{_STRING}(?:\s*,\s*\w+)*?(?:\s*,\s*|\s+taggedAs\s*\(?\s*)({_TAGS})\b")
-_MENTION = re.compile(rf"\b({_TAGS})\b(?!\.scala)")
-_NO_TEST = re.compile(r"^\s*(//|/?\*|import\b|package\b)")
-
-
-class UnclearTagError(Exception):
-    """A line names a tag, and which test it is for can't be seen."""
+_MENTION = re.compile(rf"\b({_TAGS})\b")
+# The last string before the tags is the title, or the end of one that is put together.
+_TEST = re.compile(r'"((?:[^"\\\n]|\\.)*)"(?:\s*,|\s+taggedAs\b)([^"{}]*)\)\s*[({]')
+# Names that a suite gives to a tag, or to a choice of tags.
+_ALIAS = re.compile(rf"^.*\b(?:def|val|object)\s+(\w+)(?:[^\n]|=\s*\n)*\b({_TAGS})\b", re.MULTILINE)
+_NO_TEST = re.compile(rf"^\s*(//|/?\*|import\b|package\b)|\b({_TAGS})\.name\b")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -35,11 +32,7 @@ class Tagged:
 
 
 def tagged_tests(root: Path, python_roots: Iterable[str]) -> list[Tagged]:
-    """All of them, of the whole project.
-
-    Raises:
-        UnclearTagError: where a tag stands in a form that is not known here.
-    """
+    """All of them, of the whole project."""
     scala = (file for file in root.glob("*/src/test/scala/**/*.scala") if file.name != "Tags.scala")
     python = {file for place in python_roots for file in (root / place).rglob("test_*.py")}
     found = [
@@ -50,18 +43,23 @@ def tagged_tests(root: Path, python_roots: Iterable[str]) -> list[Tagged]:
 
 
 def in_scala(suite: str, source: str) -> Iterator[Tagged]:
-    """The tagged tests of a ScalaTest source."""
-    spans = []
-    for match in _TAGGED.finditer(source):
-        spans.append(match.span())
-        yield Tagged(SCALA_TAGS[match[2]], suite, match[1])
+    """The tagged tests of a ScalaTest source; a tag whose test can't be seen is listed with its line."""
+    aliases = {match[1]: match[2] for match in _ALIAS.finditer(source)}
+    known = [match.span() for match in _ALIAS.finditer(source)]
+    for match in _TEST.finditer(source):
+        words = re.findall(r"\w+", match[2])
+        tags = {word if word in SCALA_TAGS else aliases.get(word) for word in words} - {None}
+        if tags:
+            known.append(match.span())
+            yield from (
+                Tagged(SCALA_TAGS[str(tag)], suite, match[1].replace('\\"', '"')) for tag in sorted(map(str, tags))
+            )
     for mention in _MENTION.finditer(source):
         start = source.rfind("\n", 0, mention.start()) + 1
         line = source[start:].split("\n", 1)[0]
-        if _NO_TEST.match(line) or any(a <= mention.start() < b for a, b in spans):
-            continue
-        number = source.count("\n", 0, mention.start()) + 1
-        raise UnclearTagError(f'{suite}.scala:{number}: write it("title", {mention[1]}): {line.strip()}')
+        if not _NO_TEST.search(line) and not any(a <= mention.start() < b for a, b in known):
+            number = source.count("\n", 0, mention.start()) + 1
+            yield Tagged(SCALA_TAGS[mention[1]], suite, f"line {number}: {line.strip()}")
 
 
 def in_python(suite: str, source: str) -> Iterator[Tagged]:
