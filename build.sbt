@@ -108,7 +108,7 @@ val forkedTests = Seq(
   testJvmOptions := Nil
 )
 
-lazy val testJvms       = settingKey[Seq[String] => Seq[(String, Seq[String])]]("The suites of each test JVM, by its name.")
+lazy val testJvms = settingKey[Seq[String] => Seq[(String, Seq[String])]]("The suites of each test JVM, by its name.")
 lazy val testJvmOptions = settingKey[Seq[String]]("Options of test JVMs alone, not of programs that runMain starts.")
 
 // In place of sbt's own restrictions, one of which is a single test JVM at a time.

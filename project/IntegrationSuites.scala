@@ -43,19 +43,19 @@ object IntegrationSuites {
     */
   def groups(suites: Seq[String]): Seq[(String, Seq[String])] = {
     val (alone, shared) = suites.partition(suite => MeasuresItsJvm(simple(suite)) || simple(suite) == Conformance)
-    val jvms            = balanced(shared.sortBy(suite => (-seconds(suite), suite)), Vector.fill(SideBySide)(Vector.empty))
+    val jvms = balanced(shared.sortBy(suite => (-seconds(suite), suite)), Vector.fill(SideBySide)(Vector.empty))
     jvms.zipWithIndex.collect { case (some, i) if some.nonEmpty => (s"jvm-${i + 1}", some) } ++
       alone.sorted.map(suite => (simple(suite), Seq(suite)))
   }
 
   @tailrec private def balanced(suites: Seq[String], jvms: Vector[Vector[String]]): Vector[Vector[String]] =
     suites match {
-      case Seq() => jvms
+      case Seq()         => jvms
       case suite +: rest =>
         val least = jvms.indexOf(jvms.minBy(_.map(seconds).sum))
         balanced(rest, jvms.updated(least, jvms(least) :+ suite))
     }
 
-  private def seconds(suite: String): Int    = Seconds.getOrElse(simple(suite), Other)
+  private def seconds(suite: String): Int   = Seconds.getOrElse(simple(suite), Other)
   private def simple(suite: String): String = suite.split('.').last
 }

@@ -1,5 +1,6 @@
 import java.io.File
 import java.time.{LocalDateTime, LocalTime}
+import java.time.format.DateTimeFormatter
 import java.time.temporal.ChronoUnit.SECONDS
 
 import scala.collection.mutable
@@ -16,14 +17,15 @@ import sbt.testing.Event
   * @param prints false where ScalaTest prints every test
   */
 final class SuiteReports(module: String, directory: File, prints: Boolean) extends TestsListener {
+  private val Clock  = DateTimeFormatter.ofPattern("HH:mm:ss")
   private val events = new ThreadLocal[mutable.Buffer[Event]]
 
-  override def doInit(): Unit                          = IO.createDirectory(directory)
-  override def startGroup(name: String): Unit          = events.set(mutable.Buffer.empty)
-  override def testEvent(event: TestEvent): Unit       = events.get ++= event.detail
+  override def doInit(): Unit                            = IO.createDirectory(directory)
+  override def startGroup(name: String): Unit            = events.set(mutable.Buffer.empty)
+  override def testEvent(event: TestEvent): Unit         = events.get ++= event.detail
   override def doComplete(finalResult: TestResult): Unit = ()
 
-  override def endGroup(name: String, result: TestResult): Unit   = report(name, events.get.map(TestCase.of(_, name)))
+  override def endGroup(name: String, result: TestResult): Unit = report(name, events.get.map(TestCase.of(_, name)))
   override def endGroup(name: String, failure: Throwable): Unit = {
     val aborted = TestCase.aborted(name, failure)
     report(name, events.get.map(TestCase.of(_, name)) :+ aborted)
@@ -46,8 +48,10 @@ final class SuiteReports(module: String, directory: File, prints: Boolean) exten
     val (failed, skipped) = (cases.filter(_.outcome.isFailure), cases.count(_.outcome.isSkipped))
     val counts            =
       Seq(s"${cases.size - failed.size - skipped} passed") ++
-        Some(s"${failed.size} FAILED").filter(_ => failed.nonEmpty) ++ Some(s"$skipped skipped").filter(_ => skipped > 0)
-    val head = f"${LocalTime.now.truncatedTo(SECONDS)} $seconds%6.1f s  $module ${suite.split('.').last}: "
+        Some(s"${failed.size} FAILED").filter(_ => failed.nonEmpty) ++ Some(s"$skipped skipped").filter(_ =>
+          skipped > 0
+        )
+    val head = f"${LocalTime.now.format(Clock)} $seconds%6.1f s  $module ${suite.split('.').last}: "
     ((head + counts.mkString(", ")) +: failed.map(c => s"           FAILED ${c.name}")).mkString("\n")
   }
 }

@@ -21,7 +21,7 @@ object TestOutcome {
 
   final case class Failed(message: String, trace: String) extends TestOutcome {
     override def isFailure: Boolean = true
-    override def xml: NodeSeq = <failure message={TestCase.legal(message)}>{TestCase.legal(trace)}</failure>
+    override def xml: NodeSeq       = <failure message={TestCase.legal(message)}>{TestCase.legal(trace)}</failure>
   }
 }
 

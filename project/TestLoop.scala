@@ -63,7 +63,7 @@ object TestLoop {
     )
     override def isOptimized: Boolean = true
     // Beside those of the first run of the same suites.
-    override def reports: String = "test-reports-optimized"
+    override def reports: String                             = "test-reports-optimized"
     override def has(module: String, suite: String): Boolean = Parts.exists(suite.contains(_))
   }
 

@@ -15,12 +15,12 @@ import org.apache.hadoop.fs.permission.FsPermission
   * took most of the batch's time. Permissions and links are the same here, by system calls. For
   * `fs.AbstractFileSystem.file.impl`.
   */
-final class LocalFiles(uri: URI, conf: Configuration) extends ChecksumFs(new RawLocalFiles(conf))
+final class LocalFiles(uri: URI, conf: Configuration) extends ChecksumFs(new RawLocalFiles(uri, conf))
 
-final private class RawLocalFiles(conf: Configuration)
-    extends DelegateToFileSystem(FsConstants.LOCAL_FS_URI, new SystemCallFiles, conf, "file", false) {
-  override def getUriDefaultPort: Int                             = -1
-  override def isValidName(name: String): Boolean                 = true
+final private class RawLocalFiles(uri: URI, conf: Configuration)
+    extends DelegateToFileSystem(uri, new SystemCallFiles, conf, "file", false) {
+  override def getUriDefaultPort: Int                          = -1
+  override def isValidName(name: String): Boolean              = true
   override def getServerDefaults(path: Path): FsServerDefaults = LocalConfigKeys.getServerDefaults
 }
 
