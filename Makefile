@@ -7,7 +7,7 @@ MINUTES ?=
 SEED    ?=
 OLDER   ?= 4.0.2 4.1.2
 ONLY    ?=
-STARTS  ?= 500
+STARTS  ?=
 
 VERSION := $(shell $(PYTHON) python/tools/versions.py project)
 SPARK   := $(shell $(PYTHON) python/tools/versions.py spark)
@@ -26,17 +26,17 @@ WHEEL         := dist/kinesis_spark-$(VERSION)-py3-none-any.whl
 SCALA_SOURCES  := build.sbt $(wildcard project/*.scala project/*.sbt project/build.properties) \
                   $(shell find connector/src/main testkit/src/main -type f)
 PYTHON_SOURCES := python/pyproject.toml python/hatch_build.py python/README.md $(shell find python/kinesis_spark -name '*.py' -o -name py.typed)
-PYTHON_CODE    := python examples integration-tests/servers integration-tests/fire
-# What kills a query's driver where it is told to die; part of the integration tests.
-FIRE_JAR       := build/fire.jar
-FIRE_SOURCES   := build.sbt $(wildcard integration-tests/src/test/scala/io/github/kinesisspark/it/fire/*.scala)
+PYTHON_CODE    := python examples integration-tests/servers integration-tests/chaos
+# The classes that kill a driver at a chosen point; part of the integration tests.
+CHAOS_JAR       := build/chaos.jar
+CHAOS_SOURCES   := build.sbt $(wildcard integration-tests/src/test/scala/io/github/kinesisspark/it/chaos/*.scala)
 
 # Each is taken up by mypy as a program of its own.
-MYPY_ROOTS := python examples integration-tests/servers integration-tests/fire
+MYPY_ROOTS := python examples integration-tests/servers integration-tests/chaos
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup package test soak soak-efo soak-starts fuzz test-spark-versions lint format demo bench-latency readme clean lint-python type-python scalatest pytest
+.PHONY: help setup package test chaos fuzz test-spark-versions lint format demo bench-latency readme clean lint-python type-python scalatest pytest
 
 help: ## list these commands
 	@echo "kinesis-spark $(VERSION), for Spark $(SPARK)"
@@ -64,14 +64,14 @@ dist/.jars: $(SCALA_SOURCES)
 	./sbt connector/assembly testkit/assembly
 	$(collect-jars)
 
-define collect-fire
+define collect-chaos
 mkdir -p build
-cp integration-tests/target/scala-2.13/kinesis-spark-integration-tests_2.13-$(VERSION)-tests.jar $(FIRE_JAR)
+cp integration-tests/target/scala-2.13/kinesis-spark-integration-tests_2.13-$(VERSION)-tests.jar $(CHAOS_JAR)
 endef
 
-$(FIRE_JAR): $(FIRE_SOURCES)
+$(CHAOS_JAR): $(CHAOS_SOURCES)
 	./sbt integrationTests/Test/packageBin
-	$(collect-fire)
+	$(collect-chaos)
 
 $(WHEEL): dist/.jars $(PYTHON_SOURCES) $(VENV)/.installed
 	rm -f dist/*.whl
@@ -87,7 +87,7 @@ test: $(VENV)/.installed ## everything that CI checks: formats, package, and sid
 	$(MAKE) lint-python
 	./sbt scalafmtCheckAll connector/assembly testkit/assembly integrationTests/Test/packageBin
 	$(collect-jars)
-	$(collect-fire)
+	$(collect-chaos)
 	$(MAKE) package type-python
 	rm -f */target/test-reports/*.xml build/pytest.xml
 	$(MAKE) --jobs=2 scalatest pytest || $(PYTHON) python/tools/failures.py
@@ -95,15 +95,9 @@ test: $(VENV)/.installed ## everything that CI checks: formats, package, and sid
 scalatest:
 	./sbt test
 
-# What goes wrong is decided by a seed, which is printed and can be given: SEED=... `make test` has a short form of both.
-soak: $(VENV)/.wheel $(FIRE_JAR) ## a query killed, starved and misled for MINUTES=30; SEED=7 replays a run, 7.3 one trial
-	cd integration-tests && $(BIN)/python -m fire --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED))
-
-soak-efo: ## enhanced fan-out under faults, reshards and restarts for MINUTES=20, as JSON lines
-	MINUTES=$(or $(MINUTES),20) SEED=$(SEED) ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.soak.SoakEfo"
-
-soak-starts: ## STARTS=500 starts and stops of a query in one session, which must leave nothing behind, as JSON lines
-	STARTS=$(STARTS) ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.soak.SoakStarts"
+# A seed decides all faults; it is printed and can be given: SEED=... `make test` plays one fixed seed.
+chaos: $(VENV)/.wheel $(CHAOS_JAR) ## kill and disturb a query for MINUTES=30; SEED=7 or 7.3 replays, STARTS=500 restarts it in one JVM, ONLY=polling|fan-out, STRICT=1
+	cd integration-tests && $(BIN)/python -m chaos --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED)) $(if $(STARTS),--starts $(STARTS)) $(if $(ONLY),--only $(ONLY)) $(if $(STRICT),--strict)
 
 # Findings are left in fuzz/target/fuzz/<target>/findings; `make test` tries the inputs that are kept in fuzz/corpus.
 fuzz: ## coverage-guided fuzzing of all that is read from others, for MINUTES=20; ONLY=offset,polled,... for some
@@ -145,5 +139,5 @@ type-python: $(VENV)/.wheel
 	for root in $(MYPY_ROOTS); do (cd $$root && $(STRICT) .) || exit 1; done
 
 # As in build.sbt: these JVMs are gone before the optimizing compiler's work would pay.
-pytest: $(VENV)/.wheel $(FIRE_JAR)
-	JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1 $(BIN)/pytest -c python/pyproject.toml --junit-xml=build/pytest.xml python/tests examples integration-tests/fire
+pytest: $(VENV)/.wheel $(CHAOS_JAR)
+	JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1 $(BIN)/pytest -c python/pyproject.toml --junit-xml=build/pytest.xml python/tests examples integration-tests/chaos

@@ -88,7 +88,6 @@ def suiteGroup(suite: String): String =
     "conformance",
     "ReadingSpec",
     "FanOutFaultsSpec",
-    "soak",
     "sink",
     "ExactnessSpec",
     "ReshardingSpec",
