@@ -32,8 +32,7 @@ final class FanOutFaultsSpec
     val rule   = FaultRule(effect, call, Some(stream.name), occurrence = occurrence, afterEvents = afterEvents)
     underFault(rule) {
       val first = put(stream, "first", 200)
-      // The fault may always meet the same shard, and that often in a row is another test's.
-      running(load(stream, "efo.subscribeToShard.maxRetries" -> "1000"), checkpoint())(log.add) { _ =>
+      running(load(stream), checkpoint())(log.add) { _ =>
         eventually(log.rows.size shouldBe 200)
         val second = put(stream, "second", 200)
         eventually(log.texts.sorted shouldBe (first ++ second).sorted)
@@ -171,15 +170,16 @@ final class FanOutFaultsSpec
     }
 
     it("batches take longer than a subscription lives, with little memory for what comes meanwhile") {
+      // The smallest buffer and a limit: 40,000 records must fill the one and take several batches.
+      val small   = Seq("readerBufferSize" -> "16m", "maxRecordsPerTrigger" -> "10000")
       val stream  = newStream(shards = 2)
       val log     = new BatchLog
       val patient = new CountDownLatch(1)
       val padding = "x" * 200
       val all     = (1 to 80).flatMap(i => put(stream, s"$padding-$i", 500))
-      running(load(stream, "readerBufferSize" -> "16m", "maxRecordsPerTrigger" -> "10000"), checkpoint()) {
-        (batch, id) =>
-          log.add(batch, id)
-          if (id <= 1) patient.await(4, TimeUnit.SECONDS): Unit
+      running(load(stream, small: _*), checkpoint()) { (batch, id) =>
+        log.add(batch, id)
+        if (id <= 1) patient.await(4, TimeUnit.SECONDS): Unit
       }(_ => eventually(log.rows.size shouldBe all.size))
       log.texts.sorted shouldBe all.sorted
       inOrder(log)
@@ -194,7 +194,7 @@ final class FanOutFaultsSpec
       underFault(rules(stream): _*) {
         val parent = stream.onlyShard().shardId
         val first  = put(stream, "first", 100)
-        running(load(stream, "shardDiscoveryInterval" -> "1s"), checkpoint())(log.add) { _ =>
+        running(load(stream), checkpoint())(log.add) { _ =>
           eventually(log.rows.size shouldBe 100)
           val late = put(stream, "late", 50)
           kinesis.streams.split(stream.name, parent)
@@ -282,6 +282,7 @@ final class FanOutFaultsSpec
     }
 
     it("more failures come in a row than efo.subscribeToShard.maxRetries allows") {
+      // Other values than the defaults, because the options themselves are tested.
       val stream = newStream(shards = 1)
       underFault(FaultRule(ServiceCode("InternalFailure", status = 500), call, Some(stream.name))) {
         val failure = failureOf(
