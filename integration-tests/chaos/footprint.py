@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 _HISTOGRAM_LINE = re.compile(r"^\s*\d+:\s+(\d+)\s+(\d+)\s+(\S+)", re.MULTILINE)
 _THREAD_LINE = re.compile(r'^"([^"]*)"', re.MULTILINE)
 # Our own classes without singletons, and what a client of the SDK holds, in the shaded JAR or outside it.
-_OURS = re.compile(r"^io\.github\.kinesisspark\.(?!shaded\.)|^org\.apache\.spark\.kinesisspark\.")
+_OURS = re.compile(r"^io\.github\.kinesisspark\.(?!shaded\.|it\.)|^org\.apache\.spark\.kinesisspark\.")
 _CLIENTS = re.compile(
     r"\.(DefaultKinesisAsyncClient|NettyNioAsyncHttpClient|SdkEventLoopGroup|NioEventLoopGroup|MultiThreadIoEventLoopGroup"
     r"|NioEventLoop|SingleThreadIoEventLoop|NioSocketChannel|NioIoHandler|Http2MultiplexedChannelPool"
@@ -128,18 +128,11 @@ def take(spark: SparkSession, pid: int, temporary: Iterable[Path]) -> Footprint:
 
 
 def _diagnose(spark: SparkSession, command: str) -> str:
-    """What `jcmd` prints, by the platform's MBean, which every JVM has."""
-    jvm, gateway = spark.sparkContext._jvm, spark.sparkContext._gateway  # noqa: SLF001
-    if jvm is None or gateway is None:
+    """The text that `jcmd` prints."""
+    jvm = spark.sparkContext._jvm  # noqa: SLF001
+    if jvm is None:
         raise RuntimeError("The Spark session has no JVM")
-    options = gateway.new_array(jvm.java.lang.String, 0)
-    arguments = gateway.new_array(jvm.java.lang.Object, 1)
-    arguments[0] = options
-    signature = gateway.new_array(jvm.java.lang.String, 1)
-    signature[0] = "[Ljava.lang.String;"
-    server = jvm.java.lang.management.ManagementFactory.getPlatformMBeanServer()
-    name = jvm.javax.management.ObjectName("com.sun.management:type=DiagnosticCommand")
-    return str(server.invoke(name, command, arguments, signature))
+    return str(jvm.io.github.kinesisspark.it.chaos.JvmDiagnostics.run(command))
 
 
 def _target(link: str) -> str:

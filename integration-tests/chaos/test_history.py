@@ -57,7 +57,7 @@ class History:
 
 
 def right() -> History:
-    """Two keys; in batch 2 their shard has ended and its child goes on."""
+    """Two keys; in batch 2 their shard has ended and its child follows."""
     acked, rows = [], []
     for i in range(40):
         entry = Entry(f"k{i % 2}", i // 2 + 1)

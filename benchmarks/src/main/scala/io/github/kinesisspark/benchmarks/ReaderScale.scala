@@ -29,7 +29,11 @@ object ReaderScale {
     val server             = new ServerProcess(streams.toMap)
     val spark              = BenchmarkSession.start()
     spark.conf.set("spark.sql.streaming.noDataProgressEventInterval", "1000")
-    try streams.map { case (name, shards) => measure(spark, server, publisher, name, shards) }.tail.foreach(report.print(_: String))
+    try
+      streams
+        .map { case (name, shards) => measure(spark, server, publisher, name, shards) }
+        .tail
+        .foreach(report.print(_: String))
     finally {
       spark.stop()
       server.close()

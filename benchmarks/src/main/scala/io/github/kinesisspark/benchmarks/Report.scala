@@ -19,9 +19,9 @@ final class Report(benchmark: Any, arguments: Seq[String], seed: Option[Long] = 
   import Report._
 
   private val stamp = ujson.Obj(
-    "commit"  -> commit,
-    "date"    -> Instant.now.truncatedTo(ChronoUnit.SECONDS).toString,
-    "seed"    -> seed.fold[ujson.Value](ujson.Null)(ujson.Num(_)),
+    "commit" -> commit,
+    "date"   -> Instant.now.truncatedTo(ChronoUnit.SECONDS).toString,
+    "seed"   -> seed.fold[ujson.Value](ujson.Null)(n => ujson.Num(n.toDouble)),
     "command" -> s"./sbt \"benchmarks/runMain ${(benchmark.getClass.getName.stripSuffix("$") +: arguments).mkString(" ")}\"",
     "machine" -> machine
   )
@@ -43,8 +43,8 @@ object Report {
       .getOrElse("unknown")
 
   private def machine: String = {
-    val system = ManagementFactory.getOperatingSystemMXBean.asInstanceOf[OperatingSystemMXBean]
-    val memory = math.round(system.getTotalMemorySize.toDouble / (1L << 30))
+    val system                 = ManagementFactory.getOperatingSystemMXBean.asInstanceOf[OperatingSystemMXBean]
+    val memory                 = math.round(system.getTotalMemorySize.toDouble / (1L << 30))
     def property(name: String) = sys.props.getOrElse(name, "unknown")
     s"${system.getAvailableProcessors} cores, $memory GiB, ${system.getName} ${system.getArch}, " +
       s"${property("java.vm.name")} ${property("java.version")}"

@@ -38,12 +38,12 @@ object Latency {
   def main(args: Array[String]): Unit = {
     val (time, file) = (args(0).toInt.seconds, Path.of(args(1)))
     // Without the path of the file, which is of this machine alone.
-    val report       = new Report(this, args(0) +: file.getFileName.toString +: args.drop(2).toSeq, Some(Load.Seed))
-    val ways         = Way.all.filter(way => args.drop(2).isEmpty || args.drop(2).contains(way.name))
-    val names        = for (load <- Load.both; way <- ways) yield streamOf(load, way)
-    val server       = new ServerProcess(names.map(_ -> Shards).toMap)
-    val client       = server.client()
-    val spark        = BenchmarkSession.start()
+    val report = new Report(this, args(0) +: file.getFileName.toString +: args.drop(2).toSeq, Some(Load.Seed))
+    val ways   = Way.all.filter(way => args.drop(2).isEmpty || args.drop(2).contains(way.name))
+    val names  = for (load <- Load.both; way <- ways) yield streamOf(load, way)
+    val server = new ServerProcess(names.map(_ -> Shards).toMap)
+    val client = server.client()
+    val spark  = BenchmarkSession.start()
     try {
       val measured = for (load <- Load.both; way <- ways) yield {
         val line = measure(spark, server, client, load, way, time)

@@ -20,7 +20,8 @@ import scala.concurrent.duration._
   */
 final class SilentSubscriptionSpec extends AnyFunSpec with Matchers {
   private val keys   = CredentialsOptions.StaticKeys(new Secret("test"), new Secret("test"), None)
-  private val config = KinesisServerConfig(subscriptions = SubscriptionSettings(life = 10.minutes, heartbeat = 10.minutes))
+  private val config =
+    KinesisServerConfig(subscriptions = SubscriptionSettings(life = 10.minutes, heartbeat = 10.minutes))
 
   /** Longer than a call may wait for its answer. */
   private val LongerThanACall = 35.seconds
@@ -39,7 +40,8 @@ final class SilentSubscriptionSpec extends AnyFunSpec with Matchers {
     val news = new LinkedBlockingQueue[News]
     try {
       server.streams.createStream("silent", 1)
-      val arn = lease.client.describeStreamSummary(r => r.streamName("silent"): Unit).join().streamDescriptionSummary.streamARN
+      val arn =
+        lease.client.describeStreamSummary(r => r.streamName("silent"): Unit).join().streamDescriptionSummary.streamARN
       val consumer = lease.client
         .registerStreamConsumer(r => r.streamARN(arn).consumerName("app"): Unit)
         .join()
@@ -74,7 +76,10 @@ final class SilentSubscriptionSpec extends AnyFunSpec with Matchers {
 
     it("delivers the next record after 35 s without demand")(deliversAfter(LongerThanACall, demand = false))
 
-    it("delivers the next record after 5 minutes without demand, which is longer than the service keeps one open", Slow)(
+    it(
+      "delivers the next record after 5 minutes without demand, which is longer than the service keeps one open",
+      Slow
+    )(
       deliversAfter(LongerThanItsLife, demand = false)
     )
   }
