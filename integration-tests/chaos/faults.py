@@ -15,7 +15,7 @@ Reader = Literal["polling", "efo", "any"]
 
 _THROTTLED = "ProvisionedThroughputExceededException"
 _SKEW_MS = 10 * 60 * 1000
-_OUTAGE_CALLS = 40
+_OUTAGE_CALLS = 60
 
 
 @dataclass(frozen=True, slots=True)
