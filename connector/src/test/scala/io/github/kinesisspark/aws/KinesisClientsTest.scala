@@ -117,7 +117,13 @@ class KinesisClientsTest extends AnyFunSuite {
       thread.setDaemon(true)
       thread.start()
       val lease = KinesisClients.lease(options(new URI(s"https://127.0.0.1:${server.getLocalPort}")), "eu-west-1")
-      try fault(lease.client).kind.errorClass
+      try {
+        for (_ <- 1 to 20) {
+          val e = intercept[Exception](lease.client.describeLimits().get(2, TimeUnit.MINUTES))
+          println("DBG " + FaultClassifier.classify(e).kind.errorClass + " " + Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).map(_.toString).mkString(" <- "))
+        }
+        fault(lease.client).kind.errorClass
+      }
       finally lease.close()
     }
 
