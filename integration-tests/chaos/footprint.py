@@ -26,6 +26,11 @@ _CLIENTS = re.compile(
     r"|NioEventLoop|SingleThreadIoEventLoop|NioSocketChannel|NioIoHandler|Http2MultiplexedChannelPool"
     r"|MultiplexedChannelRecord|DefaultHttp2Connection|SslHandler|DefaultStsClient)$"
 )
+# None of these may be left behind at all: readers, publishers, buffers, subscriptions, clients and their connections.
+_WATCHED = re.compile(
+    r"\.(ShardReader|RangeReader|RecordBuffer|Mailbox|ReaderFleet|KinesisMicroBatchStream|FanOutConsumers)$"
+    r"|\.\w*(RecordPublisher|Subscription|SubscriptionCall|Held)$|" + _CLIENTS.pattern
+)
 _POOLS = ("kinesis-", "aws-java-sdk-", "sdk-", "idle-connection-reaper", "stream execution thread")
 
 
@@ -66,24 +71,31 @@ class Footprint:
 
 
 def growth(before: Footprint, now: Footprint, starts: int) -> list[str]:
-    """What a number of starts left behind; nothing may be.
+    """What a number of starts left behind.
 
-    Threads outside the connector's and SDK's pools belong to Spark and py4j, whose pools follow the work: these may
-    vary, but not by one for each start. So may open files: class files of JARs are opened as they are used.
+    No reader, subscription, client, connection or pool of threads may be. Other objects of ours may be made once, at
+    first use; threads of Spark and py4j follow the work; files of JARs are opened as they are used: these may vary, but
+    not by one for each start.
     """
+    one_each = max(starts - 1, 0)
     grown = [
-        *_more("objects of class", before.objects, now.objects),
+        *_more("objects of class", _only(before.objects, watched=True), _only(now.objects, watched=True)),
+        *_more("objects of class", before.objects, _only(now.objects, watched=False), allowed=one_each),
         *_more("thread pools", before.pools, now.pools),
-        *_more("threads", before.threads, now.threads, allowed=starts - 1),
+        *_more("threads", before.threads, now.threads, allowed=one_each),
     ]
     for what, first, later, allowed in (
         ("sockets", before.sockets, now.sockets, 0),
-        ("open files", before.open_files, now.open_files, starts - 1),
+        ("open files", before.open_files, now.open_files, one_each),
         ("temporary files", before.temporary_files, now.temporary_files, 0),
     ):
         if later > first + allowed:
             grown.append(f"{what}: {first}, {later} after {starts} more starts")
     return grown
+
+
+def _only(objects: dict[str, int], *, watched: bool) -> dict[str, int]:
+    return {name: count for name, count in objects.items() if bool(_WATCHED.search(name)) == watched}
 
 
 def _more(what: str, before: dict[str, int], now: dict[str, int], allowed: int = 0) -> Iterable[str]:

@@ -282,7 +282,7 @@ def restarts(seed: str, starts: int, publishers: Sequence[Publisher] = PUBLISHER
     """
     chance = random.Random(seed)
     planner = _Planner(chance, "sqlite", publishers)
-    end = Restarts(starts, min(_WARM_UP, max(starts // 3, 1)), max(starts // 20, 1), tuple(publishers))
+    end = Restarts(starts, min(_WARM_UP, max(starts // 3, 1)), max(starts // 20, 5), tuple(publishers))
     each = tuple(
         planner.in_session(end.publisher(start))
         if disturbed and end.warm_up < start < starts and chance.random() < 0.5  # noqa: PLR2004

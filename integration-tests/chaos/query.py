@@ -1,9 +1,9 @@
 """The query under test, a program of its own: `python -m chaos.query '<JSON of Settings>'`.
 
 It reads the streams into the sink until its standard input closes, or the query fails. Lines of its standard input are
-commands: `restart polling|efo` stops the query and starts it again in the same JVM, `footprint` stops it, reports what
-it left in the JVM and starts it again, `slow <ms>` makes each batch take longer. It prints lines of JSON:
-`{"jvm": pid}` with the session, `{"started": ..., "number": n}` with each query, `{"footprint": ...}`,
+commands: `restart polling|efo` stops the query and starts it again in the same JVM, `footprint` stops it and reports
+what it left in the JVM, after which `restart` is expected, `slow <ms>` makes each batch take longer. It prints lines of
+JSON: `{"jvm": pid}` with the session, `{"started": ..., "number": n}` with each query, `{"footprint": ...}`,
 `{"query failed": why}` if it starts another one after a failure, `{"failed": why}` if it ends.
 """
 
@@ -223,7 +223,7 @@ class Session:
         self._pace = Pace()
         sink = open_sink(settings.sink, Path(settings.directory))
         self._write = upsert(sink, settings.crash_point, jvm, self._pace) if isinstance(sink, SqliteTable) else None
-        self._first: footprint.Footprint | None = None
+        self._first: tuple[int, footprint.Footprint] | None = None
 
     def run(self) -> None:
         """Until standard input closes; a query that ends with what there is, or by command, is followed by another."""
@@ -240,6 +240,11 @@ class Session:
             if failure is not None:
                 say({"query failed": str(failure), "number": number})
             query.stop()
+            if command == "footprint":
+                say({"footprint": self._settled(number).to_json()})
+                command = None
+                while command is None:
+                    command = commands.next()
             self._obey(command)
 
     def _paced(self, command: str | None) -> str | None:
@@ -255,16 +260,15 @@ class Session:
             case ["restart", ("polling" | "efo") as publisher]:
                 self._pace.set(0)
                 self._publisher = publisher
-            case ["footprint"]:
-                say({"footprint": self._settled().to_json()})
 
-    def _settled(self) -> footprint.Footprint:
-        """The JVM's footprint, once it isn't larger than the first one, or after some time."""
+    def _settled(self, starts: int) -> footprint.Footprint:
+        """The JVM's footprint after so many starts, once it has not grown since the first one, or after some time."""
         until = time.monotonic() + _SETTLE_S
         now = footprint.take(self._spark, self._jvm, self._settings.temporary)
         if self._first is None:
-            self._first = now
-        while footprint.growth(self._first, now, starts=1) and time.monotonic() < until:
+            self._first = starts, now
+        before, first = self._first
+        while footprint.growth(first, now, starts - before) and time.monotonic() < until:
             time.sleep(1)
             now = footprint.take(self._spark, self._jvm, self._settings.temporary)
         return now

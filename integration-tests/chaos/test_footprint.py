@@ -60,11 +60,17 @@ def test_equal_and_smaller_footprints_have_no_growth() -> None:
     assert growth(BEFORE, BEFORE, 100) == growth(BEFORE, smaller, 100) == []
 
 
+def test_objects_that_are_made_once_are_no_growth() -> None:
+    once = replace(BEFORE, objects={**BEFORE.objects, "io.github.kinesisspark.aws.Regions": 1})
+    assert growth(BEFORE, once, 100) == []
+
+
 @pytest.mark.parametrize(
     "now",
     [
         replace(BEFORE, objects={"io.github.kinesisspark.read.shard.ShardReader": 4}),
         replace(BEFORE, objects={**BEFORE.objects, "io.github.kinesisspark.read.shard.Mailbox": 1}),
+        replace(BEFORE, objects={"io.github.kinesisspark.position.ShardPosition": 100}),
         replace(BEFORE, pools={"aws-java-sdk-NettyEventLoop-#": 3}),
         replace(BEFORE, threads={**BEFORE.threads, "Thread-#": 100}),
         replace(BEFORE, sockets=11),
@@ -74,6 +80,7 @@ def test_equal_and_smaller_footprints_have_no_growth() -> None:
     ids=[
         "object",
         "object of a new class",
+        "object of any class for each start",
         "pool",
         "thread for each start",
         "socket",
