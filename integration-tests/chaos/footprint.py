@@ -42,6 +42,7 @@ class Footprint:
         objects: instances of our own classes and of the SDK's clients and connections, by class.
         pools: pools of threads of the connector, the SDK and Spark's queries, by name without digits.
         threads: all threads, by name without digits.
+        sockets: connected to the Kinesis server; those of py4j, which come with Spark's threads, are among the open files.
         temporary_files: in Spark's local directory and the JVM's directory for temporary files.
         heap_bytes: reported, not judged.
     """
@@ -129,12 +130,25 @@ def _by_kind(names: Iterable[str]) -> dict[str, int]:
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def take(spark: SparkSession, pid: int, temporary: Iterable[Path]) -> Footprint:
-    """The footprint of the session's JVM; `GC.class_histogram` collects all garbage first."""
+def read_sockets(table: str, port: int) -> set[str]:
+    """The inodes of a table of `/proc/net` whose other end has that port."""
+    rows = (line.split() for line in table.splitlines()[1:])
+    return {row[9] for row in rows if int(row[2].rpartition(":")[2], 16) == port}
+
+
+def take(spark: SparkSession, pid: int, port: int, temporary: Iterable[Path]) -> Footprint:
+    """The footprint of the session's JVM; `GC.class_histogram` collects all garbage first.
+
+    Args:
+        port: of the Kinesis server.
+        temporary: directories for temporary files.
+    """
     objects, heap = read_histogram(_diagnose(spark, "gcClassHistogram"))
     pools, threads = read_threads(_diagnose(spark, "threadPrint"))
     targets = [_target(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]  # noqa: PTH208
-    sockets = sum(target.startswith("socket:") for target in targets)
+    tables = [Path(f"/proc/{pid}/net/{name}").read_text() for name in ("tcp", "tcp6")]
+    connected = {f"socket:[{inode}]" for table in tables for inode in read_sockets(table, port)}
+    sockets = sum(target in connected for target in targets)
     files = sum(path.is_file() for directory in temporary for path in directory.rglob("*"))
     return Footprint(objects, pools, threads, sockets, len(targets) - sockets, files, heap)
 

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as PySpark's own documentation has it)
@@ -264,14 +265,20 @@ class Session:
     def _settled(self, starts: int) -> footprint.Footprint:
         """The JVM's footprint after so many starts, once it has not grown since the first one, or after some time."""
         until = time.monotonic() + _SETTLE_S
-        now = footprint.take(self._spark, self._jvm, self._settings.temporary)
+        now = self._footprint()
         if self._first is None:
             self._first = starts, now
         before, first = self._first
         while footprint.growth(first, now, starts - before) and time.monotonic() < until:
             time.sleep(1)
-            now = footprint.take(self._spark, self._jvm, self._settings.temporary)
+            now = self._footprint()
         return now
+
+    def _footprint(self) -> footprint.Footprint:
+        port = urlsplit(self._settings.endpoint).port
+        if port is None:
+            raise ValueError(f"{self._settings.endpoint} has no port")
+        return footprint.take(self._spark, self._jvm, port, self._settings.temporary)
 
     def _start(self) -> StreamingQuery:
         """Starts the query; it writes files if the sink is Spark's."""

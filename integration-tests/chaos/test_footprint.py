@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from .footprint import Footprint, growth, read_histogram, read_threads
+from .footprint import Footprint, growth, read_histogram, read_sockets, read_threads
 from .outcome import RunOutcome
 from .plan import restarts
 
@@ -53,6 +53,15 @@ def test_a_thread_dump_counts_pools_and_threads_by_name() -> None:
     assert pools == {"aws-java-sdk-NettyEventLoop-#": 2, "stream execution thread for ": 1}
     assert threads["aws-java-sdk-NettyEventLoop-#-#"] == 3
     assert threads["main"] == 1
+
+
+def test_sockets_are_those_of_the_port_at_the_other_end() -> None:
+    table = """\
+  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:1F90 0100007F:C350 01 00000000:00000000 00:00000000 00000000     0        0 111 1 0000 20 4 0 10 -1
+   1: 0100007F:C350 0100007F:1F90 01 00000000:00000000 00:00000000 00000000     0        0 222 1 0000 20 4 0 10 -1
+"""
+    assert read_sockets(table, 8080) == {"222"}
 
 
 def test_equal_and_smaller_footprints_have_no_growth() -> None:
