@@ -1,5 +1,6 @@
 package io.github.kinesisspark.testkit
 
+import io.github.kinesisspark.testkit.auth.Authentication
 import io.github.kinesisspark.testkit.http.{AdminHandler, HttpServer, KinesisHandler}
 
 import java.net.URI
@@ -29,11 +30,14 @@ final class KinesisServer private (config: KinesisServerConfig) extends AutoClos
   /** The subscriptions of SubscribeToShard. */
   val subscriptions: Subscriptions = new Subscriptions(config, faults)
 
+  /** The access keys of the accounts that the server was started with. */
+  val accessKeys: AccessKeys = new AccessKeys(config)
+
   private val http = new HttpServer(
     config,
     Seq(
       new AdminHandler(config.clock, faults, calls, subscriptions),
-      new KinesisHandler(config, streams, subscriptions, faults, calls)
+      new KinesisHandler(config, streams, subscriptions, new Authentication(config, accessKeys), faults, calls)
     )
   )
 
