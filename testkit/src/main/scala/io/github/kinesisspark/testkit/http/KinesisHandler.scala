@@ -2,7 +2,7 @@ package io.github.kinesisspark.testkit.http
 
 import io.github.kinesisspark.testkit._
 import io.github.kinesisspark.testkit.action.{Operation, Outcome, Request, StartingPosition, WriteOperations}
-import io.github.kinesisspark.testkit.auth.{Authentication, SignedRequest}
+import io.github.kinesisspark.testkit.auth.{Authentication, Authorization, SignedRequest}
 import io.github.kinesisspark.testkit.model.{AccountQuota, ServiceError, ServiceException, ShardIterator, ShardPage}
 import io.github.kinesisspark.testkit.subscription.Subscription
 import io.github.kinesisspark.testkit.wire.{EventFrame, Fields, Reply, WireFormat}
@@ -26,6 +26,7 @@ final private[testkit] class KinesisHandler(
     streams: Streams,
     subscriptions: Subscriptions,
     authentication: Authentication,
+    authorization: Authorization,
     faults: FaultPlan,
     calls: CallLog
 ) extends Handler.Abstract {
@@ -85,11 +86,13 @@ final private[testkit] class KinesisHandler(
 
     private def answer(): Unit = {
       if (format.isEmpty) ServiceError.serialization("Content type is neither JSON nor CBOR of version 1.1").raise()
-      authentication.caller(signedRequest(http, body)).fold(_.raise(), identity)
+      val caller    = authentication.caller(signedRequest(http, body)).fold(_.raise(), identity)
       val operation = Operation.all.getOrElse(action, ServiceError.unknownOperation(action).raise())
-      if (config.enforceLimits && !quota.take(action, at))
-        ServiceError.limitExceeded(s"Rate exceeded for $action under account ${config.accountId}.").raise()
-      val outcome = operation(new Request(parsed.fold(_.raise(), identity), streams, subscriptions, config, struck))
+      if (config.enforceLimits && !quota.take(caller.accountId, action, at))
+        ServiceError.limitExceeded(s"Rate exceeded for $action under account ${caller.accountId}.").raise()
+      val fields  = parsed.fold(_.raise(), identity)
+      val owners  = authorization.streamsFor(caller, action, fields).fold(_.raise(), identity)
+      val outcome = operation(new Request(fields, owners, subscriptions, owners.config, struck))
       outcome.reply match {
         case whole: Reply.Whole         => send(200, Reply.encode(whole, wire), None, outcome)
         case Reply.Events(subscription) => stream(subscription, outcome)
