@@ -4,7 +4,7 @@ import software.amazon.awssdk.services.kinesis.model._
 
 import scala.jdk.CollectionConverters._
 
-/** Tags of streams and consumers. */
+/** Tests tags of streams and consumers. */
 class TagsSpec extends ServerSpec {
   import Clients._
 
@@ -22,7 +22,7 @@ class TagsSpec extends ServerSpec {
       .map(t => t.key -> t.value)
       .toMap
 
-  it("are added, replaced and removed on a stream and on a consumer") {
+  it("tags are added, replaced and removed on a stream and on a consumer") {
     val stream   = newStream(1)
     val consumer = await(kinesis.registerStreamConsumer { (b: RegisterStreamConsumerRequest.Builder) =>
       b.streamARN(arnOf(stream)).consumerName("reader").tags(Map("from" -> "start").asJava); ()
@@ -37,7 +37,7 @@ class TagsSpec extends ServerSpec {
     }
   }
 
-  it("are given to a stream as it is created, and listed page by page") {
+  it("tags of a new stream are listed in pages and in order") {
     await(kinesis.createStream { (b: CreateStreamRequest.Builder) =>
       b.streamName("tagged").shardCount(1).tags(Map("b" -> "2", "a" -> "1").asJava); ()
     })
@@ -58,7 +58,7 @@ class TagsSpec extends ServerSpec {
     tagsOf(arnOf("tagged")) shouldBe Map("c" -> "3")
   }
 
-  it("are refused beyond 50 of a resource, with an empty key, and on a resource that isn't there") {
+  it("tags are refused beyond 50 of a resource, with an empty key, and on a missing resource") {
     val stream = newStream(1)
     tag(arnOf(stream), (1 to 50).map(i => s"key-$i" -> ""): _*)
     an[InvalidArgumentException] should be thrownBy tag(arnOf(stream), "one" -> "more")

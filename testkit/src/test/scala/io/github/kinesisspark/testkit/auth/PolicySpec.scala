@@ -5,6 +5,7 @@ import org.scalatest.EitherValues
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
+/** Tests what policies allow and deny, and which are refused. */
 class PolicySpec extends AnyFunSpec with Matchers with EitherValues {
   private val stream = "arn:aws:kinesis:us-east-1:111111111111:stream/events"
   private val reader = Caller("222222222222", "arn:aws:iam::222222222222:user/reader", None)
@@ -17,7 +18,7 @@ class PolicySpec extends AnyFunSpec with Matchers with EitherValues {
   private def verdict(policy: Policy, action: String = "kinesis:GetRecords", resource: String = stream): Verdict =
     policy.verdict(reader, action, resource)
 
-  it("allows what a statement covers, and is silent about all else") {
+  it("a policy allows what a statement covers, and is silent about all else") {
     val read = policy(statement(""))
     verdict(read) shouldBe Verdict.Allowed
     verdict(read, "kinesis:getshardITERATOR") shouldBe Verdict.Allowed
@@ -30,13 +31,13 @@ class PolicySpec extends AnyFunSpec with Matchers with EitherValues {
       Verdict.Allowed
   }
 
-  it("denies what any statement denies, whatever others allow") {
+  it("a denying statement wins over allowing ones") {
     val both = policy(statement(""), statement("", "\"*\"", "Deny"))
     verdict(both) shouldBe Verdict.Denied
     verdict(both, resource = s"$stream-2") shouldBe Verdict.Silent
   }
 
-  it("names principals by ARN, by account, by role and by *") {
+  it("a statement names principals by ARN, by account, by role and by *") {
     def named(principal: String, caller: Caller = reader): Verdict =
       policy(statement(s""","Principal":$principal""")).verdict(caller, "kinesis:GetRecords", stream)
     val session = Caller("222222222222", "arn:aws:sts::222222222222:assumed-role/job/session-1", None)
@@ -50,11 +51,11 @@ class PolicySpec extends AnyFunSpec with Matchers with EitherValues {
     named("""{"Service":"lambda.amazonaws.com"}""") shouldBe Verdict.Silent
   }
 
-  it("takes one statement without an array") {
+  it("a single statement needs no array") {
     verdict(Policy.parse(s"""{"Version":"2012-10-17","Statement":${statement("")}}""")) shouldBe Verdict.Allowed
   }
 
-  it("is refused if it is malformed, or has what can't be evaluated") {
+  it("a policy that is malformed or has elements that can't be evaluated is refused") {
     def problem(json: String): String = Policy.read(json).left.value
     problem("no JSON") should include("no JSON object")
     problem("{}") should include("no Statement")

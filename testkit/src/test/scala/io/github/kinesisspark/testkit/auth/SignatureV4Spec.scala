@@ -6,7 +6,7 @@ import org.scalatest.matchers.should.Matchers
 
 import java.time.Instant
 
-/** Signature Version 4 on the examples of AWS's own test suite, and on what can be wrong with a signature. */
+/** Tests Signature Version 4 on the examples of AWS's own test suite, and on what can be wrong with a signature. */
 class SignatureV4Spec extends AnyFunSpec with Matchers with EitherValues {
   private val secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 
@@ -35,17 +35,17 @@ class SignatureV4Spec extends AnyFunSpec with Matchers with EitherValues {
     "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"
   )
 
-  it("matches the signature of get-vanilla") {
+  it("a request without parameters matches AWS's signature (get-vanilla)") {
     SignatureV4.of(vanilla).value.mismatch(vanilla, secret) shouldBe None
   }
 
-  it("matches the signature of post-vanilla") {
+  it("a POST request matches AWS's signature (post-vanilla)") {
     val post =
       request("POST", None, "host;x-amz-date", "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b")
     SignatureV4.of(post).value.mismatch(post, secret) shouldBe None
   }
 
-  it("matches the signature of get-vanilla-query-order-key-case, whatever the parameters' order") {
+  it("a request with parameters in any order matches AWS's signature (get-vanilla-query-order-key-case)") {
     val signature = "b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500"
     for (query <- Seq("Param2=value2&Param1=value1", "Param1=value1&Param2=value2")) {
       val get = request("GET", Some(query), "host;x-amz-date", signature)
@@ -53,7 +53,7 @@ class SignatureV4Spec extends AnyFunSpec with Matchers with EitherValues {
     }
   }
 
-  it("does not match after the secret, a signed header, the query or the body changes") {
+  it("a signature does not match after the secret, a signed header, the query or the body changes") {
     val signature = SignatureV4.of(vanilla).value
     val changed   = Seq(
       vanilla.copy(headers = vanilla.headers.updated("host", Vector("other.amazonaws.com"))),
@@ -73,12 +73,12 @@ class SignatureV4Spec extends AnyFunSpec with Matchers with EitherValues {
       (error.code, error.message)
     }
 
-    it("is missing: the request is refused as unauthenticated") {
+    it("that is missing is refused with MissingAuthenticationTokenException") {
       codeAndMessage(vanilla.copy(headers = vanilla.headers - "authorization")) shouldBe
         (("MissingAuthenticationTokenException", "Missing Authentication Token"))
     }
 
-    it("lacks parts: the refusal names them") {
+    it("that lacks parts is refused with an error that names them") {
       val headers = vanilla.headers.updated("authorization", Vector("AWS4-HMAC-SHA256 Credential=a/b/c/d/aws4_request"))
       codeAndMessage(vanilla.copy(headers = headers)) shouldBe (
         (
