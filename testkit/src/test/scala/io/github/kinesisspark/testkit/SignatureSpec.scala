@@ -60,7 +60,9 @@ class SignatureSpec extends SubscriptionSuite {
       ("HTTP/2 over TLS without ALPN", server.priorKnowledgeTlsEndpoint.get, Protocol.HTTP2, ASSUME_PROTOCOL)
     )
   )
-    it(s"${if (protocol == Protocol.HTTP2) "signed calls and subscriptions" else "signed calls"} are accepted over $name") {
+    it(
+      s"${if (protocol == Protocol.HTTP2) "signed calls and subscriptions" else "signed calls"} are accepted over $name"
+    ) {
       val signed = connect(own, endpoint, protocol, negotiation = negotiation)
       val stream = newStream(1)
       signed.put(stream, "key", "data ü")
