@@ -36,7 +36,7 @@ MYPY_ROOTS := python examples integration-tests/servers integration-tests/fire
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup package test soak soak-efo soak-starts fuzz test-spark-versions lint format demo bench-latency readme clean lint-python type-python scalatest pytest
+.PHONY: help setup package test soak soak-efo soak-starts fuzz test-spark-versions test-aws test-aws-clean lint format demo bench-latency readme clean lint-python type-python scalatest pytest
 
 help: ## list these commands
 	@echo "kinesis-spark $(VERSION), for Spark $(SPARK)"
@@ -104,6 +104,15 @@ soak-efo: ## enhanced fan-out under faults, reshards and restarts for MINUTES=20
 
 soak-starts: ## STARTS=500 starts and stops of a query in one session, which must leave nothing behind, as JSON lines
 	STARTS=$(STARTS) ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.soak.SoakStarts"
+
+# SUITES=conformance,reading,batch,sink (default), exactness, smoke. ENDPOINT=https://... and TRUST_STORE=... name another server.
+test-aws: ## conformance, source and sink on AWS in REGION=...: prints the cost, refuses above BUDGET=3000 shard-minutes
+	@REGION=$(REGION) BUDGET=$(BUDGET) SUITES=$(SUITES) ENDPOINT=$(ENDPOINT) TRUST_STORE=$(TRUST_STORE) \
+	  ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.aws.TestAws"
+
+test-aws-clean: ## list and delete streams of test-aws that a crash left in REGION=...; PREFIX=kst-... for those of one run
+	@REGION=$(REGION) PREFIX=$(PREFIX) ENDPOINT=$(ENDPOINT) TRUST_STORE=$(TRUST_STORE) \
+	  ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.aws.TestAwsClean"
 
 # Findings are left in fuzz/target/fuzz/<target>/findings; `make test` tries the inputs that are kept in fuzz/corpus.
 fuzz: ## coverage-guided fuzzing of all that is read from others, for MINUTES=20; ONLY=offset,polled,... for some

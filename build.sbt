@@ -205,7 +205,9 @@ lazy val integrationTests = (project in file("integration-tests"))
     // Suites mostly wait for queries and servers, so a few JVMs share the work; within one, suite comes after suite.
     Test / parallelExecution := true,
     Test / testGrouping      := {
-      val run = (Test / forkOptions).value
+      // Not for programs that `runMain` starts: `make test-aws` must find AWS.
+      val fork = (Test / forkOptions).value
+      val run  = fork.withRunJVMOptions(fork.runJVMOptions ++ TestHosts.options(target.value))
       (Test / definedTests).value.groupBy(test => suiteGroup(test.name)).toSeq.sortBy(_._1).map { case (name, tests) =>
         Tests.Group(name, tests, Tests.SubProcess(run))
       }

@@ -2,12 +2,12 @@ package io.github.kinesisspark.it.conformance
 
 import org.scalatest.Suites
 
-import io.github.kinesisspark.it.KinesisTarget
+import io.github.kinesisspark.it.{KinesisTarget, Targets}
 
 /** What this project takes the service to do, scenario by scenario, on every target of this run. The promises follow the
   * API reference (https://docs.aws.amazon.com/kinesis/latest/APIReference/) and what the service is known to answer.
   */
-class ConformanceSpec extends Suites(KinesisTarget.selected.map(new TargetConformance(_)): _*)
+class ConformanceSpec extends Suites(Targets.forConformance.selected.map(new TargetConformance(_)): _*)
 
 final class TargetConformance(target: KinesisTarget)
     extends Conformance(target)

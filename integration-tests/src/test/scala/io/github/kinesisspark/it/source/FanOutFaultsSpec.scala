@@ -301,7 +301,7 @@ final class FanOutFaultsSpec
     it("another reader has the consumer; that one keeps its shard") {
       val stream = newStream(shards = 1)
       val arn    = service
-        .call(_.registerStreamConsumer(r => r.streamARN(stream.arn()).consumerName("it")))
+        .call(_.registerStreamConsumer(r => r.streamARN(stream.arn()).consumerName(Mode.Consumer)))
         .consumer
         .consumerARN
       val rival = new RivalSubscriber(service, arn, stream.onlyShard().shardId)
