@@ -41,11 +41,11 @@ object AwsSettings {
 
   /** @param variables as the Makefile gives them: REGION, ENDPOINT, TRUST_STORE; an empty one counts as absent */
   def parse(variables: Map[String, String]): Either[String, AwsSettings] = {
-    val given = variables.filter(_._2.nonEmpty)
+    val present = variables.filter(_._2.nonEmpty)
     for {
-      region   <- given.get("REGION").toRight("REGION=... is missing, for example REGION=eu-west-1")
-      endpoint <- given.get("ENDPOINT").fold[Either[String, Option[URI]]](Right(None))(tls(_).map(Some(_)))
-    } yield AwsSettings(Region.of(region), endpoint, given.get("TRUST_STORE").map(Path.of(_)))
+      region   <- present.get("REGION").toRight("REGION=... is missing, for example REGION=eu-west-1")
+      endpoint <- present.get("ENDPOINT").fold[Either[String, Option[URI]]](Right(None))(tls(_).map(Some(_)))
+    } yield AwsSettings(Region.of(region), endpoint, present.get("TRUST_STORE").map(Path.of(_)))
   }
 
   private def tls(text: String): Either[String, URI] =

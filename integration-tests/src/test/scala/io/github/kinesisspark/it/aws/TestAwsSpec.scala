@@ -32,7 +32,7 @@ class TestAwsSpec extends AnyFunSpec with Matchers with Eventually {
       val command = Seq(s"${sys.props("java.home")}/bin/java") ++ options ++
         Seq("-cp", sys.props("java.class.path"), main.getName.stripSuffix("$"))
       val builder = new ProcessBuilder(command.asJava).redirectErrorStream(true).redirectOutput(output.toFile)
-      val given   = Map(
+      val named   = Map(
         "REGION"                    -> realistic.server.region,
         "ENDPOINT"                  -> realistic.awsLikeEndpoint.toString,
         "TRUST_STORE"               -> realistic.trustStore.toString,
@@ -40,7 +40,7 @@ class TestAwsSpec extends AnyFunSpec with Matchers with Eventually {
         "AWS_SECRET_ACCESS_KEY"     -> realistic.accessKey.secretAccessKey,
         "AWS_EC2_METADATA_DISABLED" -> "true"
       ) ++ variables
-      given.foreach { case (name, value) => builder.environment.put(name, value) }
+      named.foreach { case (name, value) => builder.environment.put(name, value) }
       builder.start()
     }
 
@@ -62,7 +62,9 @@ class TestAwsSpec extends AnyFunSpec with Matchers with Eventually {
 
   private def running[A](main: Class[_], variables: (String, String)*)(body: Program => A): A = {
     val program = new Program(main, variables: _*)
-    try withClue(s"Output of the program:\n${program.text}\n")(body(program))
+    // Read only if the body fails.
+    val clue = new Object { override def toString: String = s"Output of the program:\n${program.text}\n" }
+    try withClue(clue)(body(program))
     finally program.close()
   }
 
@@ -93,7 +95,7 @@ class TestAwsSpec extends AnyFunSpec with Matchers with Eventually {
 
     it("runs a suite by HTTP/2 over TLS with signed calls, and deletes its streams") {
       testAws("SUITES" -> "smoke", "RUN" -> "passes") { program =>
-        withClue(program.text)(program.exit() shouldBe TestAws.Exit.Passed)
+        program.exit() shouldBe TestAws.Exit.Passed
         program.text should (include("accepted") and include("No stream with 'kst-passes-' is left"))
       }
       streamsOf("passes") shouldBe empty
@@ -129,7 +131,7 @@ class TestAwsSpec extends AnyFunSpec with Matchers with Eventually {
       }
       streamsOf("crashes") should have size 1
       running(TestAwsClean.getClass, "PREFIX" -> "kst-crashes-") { program =>
-        withClue(program.text)(program.exit() shouldBe TestAws.Exit.Passed)
+        program.exit() shouldBe TestAws.Exit.Passed
         program.text should include("Deleting stream kst-crashes-s-1")
       }
       streamsOf("crashes") shouldBe empty
@@ -144,8 +146,7 @@ class TestAwsSpec extends AnyFunSpec with Matchers with Eventually {
   describe("make test-aws with all its parts") {
     it("passes within its plan", Slow) {
       testAws("RUN" -> "whole") { program =>
-        val exit = program.exit()
-        withClue(program.text)(exit shouldBe TestAws.Exit.Passed)
+        program.exit() shouldBe TestAws.Exit.Passed
       }
       streamsOf("whole") shouldBe empty
     }

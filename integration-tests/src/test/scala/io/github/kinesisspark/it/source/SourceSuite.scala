@@ -50,7 +50,7 @@ abstract class SourceSuite(start: => KinesisService)
     try super.withFixture(test)
     finally {
       spark.streams.active.foreach(_.stop())
-      if (!sharesStreams) deleteStreams()
+      deleteStreams()
     }
 
   override protected def afterAll(): Unit = {
@@ -60,8 +60,10 @@ abstract class SourceSuite(start: => KinesisService)
     super.afterAll()
   }
 
-  /** Whether tests use streams of earlier ones, so that they are deleted at the suite's end. */
-  protected def sharesStreams: Boolean = false
+  /** Whether the server ends with the suite, and so do its streams, which tests may share. Otherwise each test's streams are
+    * deleted after it.
+    */
+  protected def ownsServer: Boolean = false
 
   private val created = new ConcurrentLinkedQueue[TestStream]
 
@@ -73,20 +75,23 @@ abstract class SourceSuite(start: => KinesisService)
     stream
   }
 
-  private def deleteStreams(): Unit = Iterator
-    .continually(created.poll())
-    .takeWhile(_ != null)
-    .foreach { stream =>
-      // Only ACTIVE streams can be deleted.
-      eventually(stream.status() shouldBe StreamStatus.ACTIVE)
-      service.call(_.deleteStream(r => r.streamName(stream.name).enforceConsumerDeletion(true)))
+  private def deleteStreams(): Unit = if (!ownsServer)
+    Iterator.continually(created.poll()).takeWhile(_ != null).foreach { stream =>
+      eventually {
+        // Only ACTIVE streams can be deleted, and a test may have deleted its own.
+        try {
+          stream.status() shouldBe StreamStatus.ACTIVE
+          service.call(_.deleteStream(r => r.streamName(stream.name).enforceConsumerDeletion(true))): Unit
+        } catch { case _: ResourceNotFoundException => () }
+      }
     }
 
   /** Puts `count` records named `prefix-i`, spread over the shards by their keys; they are in when this returns. */
   protected def put(stream: TestStream, prefix: String, count: Int): Seq[String] = {
     val texts = (0 until count).map(i => s"$prefix-$i")
     texts.grouped(500).foreach { group =>
-      var rest = group.map(t => PutRecordsRequestEntry.builder.partitionKey(t).data(SdkBytes.fromUtf8String(t)).build)
+      var rest: Seq[PutRecordsRequestEntry] =
+        group.map(t => PutRecordsRequestEntry.builder.partitionKey(t).data(SdkBytes.fromUtf8String(t)).build)
       // A shard takes 1,000 records a second; those it refuses are put again.
       eventually {
         rest = stream.putAll(rest)

@@ -16,8 +16,7 @@ abstract class TestkitSuite(clock: MovableClock, server: KinesisServer)
   def this(config: KinesisServerConfig) = this(ServiceClock.shifted(), config)
   def this() = this(ServiceClock.shifted())
 
-  // The streams end with the suite's own server, and tests of some suites share them.
-  override protected def sharesStreams: Boolean = true
+  override protected def ownsServer: Boolean = true
 
   protected def kinesis: KinesisServer    = server
   protected def serverClock: MovableClock = clock
