@@ -7,12 +7,12 @@ import org.scalatest.matchers.should.Matchers
 
 class KinesisTargetSpec extends AnyFunSpec with Matchers {
   describe("A local server") {
-    it("that cannot start is a failure that says why") {
+    it("that fails to start throws an error with the reason") {
       val error = the[IllegalStateException] thrownBy LocalServer.start("no-such-server")
       error.getMessage should (include("'no-such-server'") and include("invalid choice"))
     }
 
-    it("leaves no process behind once it is closed") {
+    it("leaves no process after it is closed") {
       val server    = LocalServer.start("kinesis-local")
       val processes = server.processes
       processes.size should be >= 2
