@@ -2,11 +2,7 @@ package io.github.kinesisspark.it
 
 import scala.concurrent.duration._
 
-import software.amazon.awssdk.auth.credentials.{
-  AwsBasicCredentials,
-  AwsCredentialsProvider,
-  StaticCredentialsProvider
-}
+import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, AwsCredentialsProvider, StaticCredentialsProvider}
 import software.amazon.awssdk.regions.Region
 
 import io.github.kinesisspark.it.KnownDifferences.{Measured, NotRunYet}

@@ -6,6 +6,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 final case class Patience(atMost: Span, every: Span)
 
 object Patience {
+
   /** An emulator: states change within a second, and calls cost nothing. */
   val emulator: Patience = Patience(Span(120, Seconds), Span(50, Millis))
 

@@ -26,8 +26,12 @@ object ServersDocument {
        |Written by `KINESIS_SPARK_WRITE_DOCS=1 ./sbt "integrationTests/testOnly *ServersDocumentSpec"`; edit `Differences.scala`, not this.
        |
        |One suite, `ConformanceSpec`, makes real calls with AWS SDK v2 and holds every server to what the service does. The
-       |environment variable `KINESIS_TARGETS` chooses from ${names(targets)}, as a comma list; `all` means all but `aws`
-       |that can run on the machine. By default conformance runs on ${names(Targets.DefaultForConformance)}, and the scenarios of
+       |environment variable `KINESIS_TARGETS` chooses from ${names(
+        targets
+      )}, as a comma list; `all` means all but `aws`
+       |that can run on the machine. By default conformance runs on ${names(
+        Targets.DefaultForConformance
+      )}, and the scenarios of
        |source and sink on ${names(Targets.DefaultForScenarios)}. A target that is named and cannot start fails the run. `TargetsSpec`
        |reports each target that is left out as canceled, with the reason.
        |

@@ -6,8 +6,8 @@ import org.scalatest.matchers.should.Matchers
 import io.github.kinesisspark.it.KinesisTarget._
 
 class TargetsSpec extends AnyFunSpec with Matchers {
-  private val default                     = Seq(Testkit, KinesisLocal)
-  private def choose(names: String)       = Targets.choose(Some(names), default, _ => None)
+  private val default                       = Seq(Testkit, KinesisLocal)
+  private def choose(names: String)         = Targets.choose(Some(names), default, _ => None)
   private def withoutNode(t: KinesisTarget) = if (t == LocalStack) Some("needs node on PATH") else None
 
   describe("KINESIS_TARGETS") {

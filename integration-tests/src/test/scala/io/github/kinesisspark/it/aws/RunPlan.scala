@@ -22,7 +22,8 @@ final case class RunPlan(parts: Seq[Part]) {
         Seq(part.usage.shardMinutes, part.usage.consumerShardMinutes).map(m => f"$m%.0f")
     }
     val widths = table.transpose.map(_.map(_.length).max)
-    val lines  = table.map(_.zip(widths).map { case (cell, width) => cell.padTo(width, ' ') }.mkString("  ").stripTrailing)
+    val lines  =
+      table.map(_.zip(widths).map { case (cell, width) => cell.padTo(width, ' ') }.mkString("  ").stripTrailing)
     val advice = if (budget.allows(usage)) "accepted" else f"refused; BUDGET=${math.ceil(usage.minutes)}%.0f allows it"
     (lines ++ Seq(
       s"In all $usage, with ${RunPlan.MinutesEach} minutes for each shard.",

@@ -23,7 +23,9 @@ class RunPlanSpec extends AnyFunSpec with Matchers {
     it("prints its parts, their sum, and whether the budget allows it") {
       val plan = RunPlan(Seq(Part("a", "A", 1, 2, 4)))
       val text = plan.text(Budget(30))
-      text should (include("a     1") and include("10 shard-minutes and 20 consumer-shard-minutes") and include("accepted"))
+      text should (include("a     1") and include("10 shard-minutes and 20 consumer-shard-minutes") and include(
+        "accepted"
+      ))
       plan.text(Budget(29)) should include("refused; BUDGET=30 allows it")
     }
 

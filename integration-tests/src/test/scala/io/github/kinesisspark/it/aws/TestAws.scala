@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
-import io.github.kinesisspark.it.{TestRun, Targets}
+import io.github.kinesisspark.it.{Targets, TestRun}
 
 /** `make test-aws`: prints the plan, runs the suites in a JVM of their own, meters what they hold open, ends them when that exceeds the
   * budget, and deletes every stream of the run at its end. What a crash leaves, `make test-aws-clean` deletes.
@@ -70,7 +70,9 @@ final private class TestAws(id: String, settings: AwsSettings, plan: RunPlan, bu
     val suites = startSuites()
     // Ctrl-C and a kill that can be caught end the run as a whole.
     val hook = sys.addShutdownHook(if (isOver.compareAndSet(false, true)) { finish(suites); () })
-    say(s"Streams begin with '$prefix'. Should this be killed: make test-aws-clean REGION=${settings.region} PREFIX=$prefix")
+    say(
+      s"Streams begin with '$prefix'. Should this be killed: make test-aws-clean REGION=${settings.region} PREFIX=$prefix"
+    )
     val outcome = watch(suites, Meter.from(Instant.now))
     if (isOver.compareAndSet(false, true)) {
       val cleanedUp = finish(suites)
@@ -82,8 +84,9 @@ final private class TestAws(id: String, settings: AwsSettings, plan: RunPlan, bu
   private def startSuites(): Process = {
     val jvm     = s"${sys.props("java.home")}/bin/java"
     val options = ManagementFactory.getRuntimeMXBean.getInputArguments.asScala
-    val command = Seq(jvm) ++ options ++ Seq("-cp", sys.props("java.class.path"), SuiteRun.getClass.getName.stripSuffix("$")) ++
-      Seq(ProcessHandle.current.pid.toString) ++ plan.parts.map(_.suite)
+    val command =
+      Seq(jvm) ++ options ++ Seq("-cp", sys.props("java.class.path"), SuiteRun.getClass.getName.stripSuffix("$")) ++
+        Seq(ProcessHandle.current.pid.toString) ++ plan.parts.map(_.suite)
     val builder = new ProcessBuilder(command.asJava).inheritIO().redirectInput(ProcessBuilder.Redirect.PIPE)
     builder.environment.put(TestRun.Setting, id)
     builder.environment.put(Targets.Setting, "aws")
@@ -115,7 +118,10 @@ final private class TestAws(id: String, settings: AwsSettings, plan: RunPlan, bu
     suites.destroyForcibly().waitFor()
     val cleaning = Try(streams.delete(say))
     cleaning.fold(
-      failure => say(s"Not everything is deleted: ${failure.getMessage}; make test-aws-clean REGION=${settings.region} PREFIX=$prefix"),
+      failure =>
+        say(
+          s"Not everything is deleted: ${failure.getMessage}; make test-aws-clean REGION=${settings.region} PREFIX=$prefix"
+        ),
       _ => say(s"No stream with '$prefix' is left")
     )
     cleaning.isSuccess

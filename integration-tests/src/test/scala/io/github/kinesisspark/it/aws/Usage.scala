@@ -14,7 +14,8 @@ final case class Usage(shardMinutes: Double, consumerShardMinutes: Double) {
   def +(other: Usage): Usage =
     Usage(shardMinutes + other.shardMinutes, consumerShardMinutes + other.consumerShardMinutes)
 
-  override def toString: String = f"$shardMinutes%.0f shard-minutes and $consumerShardMinutes%.0f consumer-shard-minutes"
+  override def toString: String =
+    f"$shardMinutes%.0f shard-minutes and $consumerShardMinutes%.0f consumer-shard-minutes"
 }
 
 object Usage {

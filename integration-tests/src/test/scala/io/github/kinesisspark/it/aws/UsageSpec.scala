@@ -6,10 +6,10 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 class UsageSpec extends AnyFunSpec with Matchers {
-  private val start                = Instant.parse("2025-01-01T00:00:00Z")
-  private def minute(n: Int)       = start.plusSeconds(60L * n)
-  private def meter                = Meter.from(start)
-  private def shards(n: Int)       = Holding(n, 0)
+  private val start          = Instant.parse("2025-01-01T00:00:00Z")
+  private def minute(n: Int) = start.plusSeconds(60L * n)
+  private def meter          = Meter.from(start)
+  private def shards(n: Int) = Holding(n, 0)
 
   describe("a meter") {
     it("counts nothing while no shard is open") {

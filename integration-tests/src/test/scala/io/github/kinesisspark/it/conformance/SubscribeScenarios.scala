@@ -25,7 +25,9 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
     def newConsumer(): String = {
       consumers += 1
       val arn = stream.service
-        .call(_.registerStreamConsumer(r => r.streamARN(stream.arn()).consumerName(TestRun.named(s"reader-$consumers"))))
+        .call(
+          _.registerStreamConsumer(r => r.streamARN(stream.arn()).consumerName(TestRun.named(s"reader-$consumers")))
+        )
         .consumer
         .consumerARN
       eventually {
