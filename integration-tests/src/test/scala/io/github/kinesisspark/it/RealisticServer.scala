@@ -69,19 +69,20 @@ object RealisticServer {
   private val accountId = "111122223333"
 
   private def start(): RealisticServer = {
-    val key    = AwsBasicCredentials.create("AKIAREALISTICSERVER1", "realistic/Secret+Access+Key/00000000001")
+    val key    = AccessKey("AKIAREALISTICSERVER1", "realistic/Secret+Access+Key/00000000001")
     val server = KinesisServer.start(
       KinesisServerConfig.realistic.copy(
         tlsPort = Some(0),
         tls = TlsSettings(priorKnowledgePort = Some(0), hostNames = Seq(HostName)),
         accountId = accountId,
+        accounts = Seq(Account.of(accountId, key)),
         requireSignature = true
       )
     )
     val trustStore = Files.createTempFile("realistic-", ".p12")
     trustStore.toFile.deleteOnExit()
     server.writeTrustStore(trustStore, TrustStorePassword)
-    new RealisticServer(server, trustStore, key)
+    new RealisticServer(server, trustStore, AwsBasicCredentials.create(key.id, key.secret))
   }
 
   private def requireOwnName(): Unit = {

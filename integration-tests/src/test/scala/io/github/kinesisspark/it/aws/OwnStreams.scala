@@ -42,8 +42,12 @@ final class OwnStreams(service: KinesisService, prefix: String) extends Eventual
     * @throws java.lang.IllegalStateException naming what is left, if that takes too long
     */
   def delete(report: String => Unit): Unit = {
-    var reported = Set.empty[String]
-    var empty    = 0
+    // Not retried: without permissions, waiting does not help.
+    var reported = found().map { stream =>
+      report(OwnStreams.describe(stream))
+      stream.name
+    }.toSet
+    var empty = 0
     eventually {
       val streams = found()
       empty = if (streams.isEmpty) empty + 1 else 0

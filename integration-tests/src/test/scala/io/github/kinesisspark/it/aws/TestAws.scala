@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit
 import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.jdk.CollectionConverters._
-import scala.util.Try
+import scala.util.{Failure, Success, Try}
 
 import io.github.kinesisspark.it.{Targets, TestRun}
 
@@ -66,7 +66,17 @@ final private class TestAws(id: String, settings: AwsSettings, plan: RunPlan, bu
   private val streams = new OwnStreams(service, prefix)
   private val isOver  = new AtomicBoolean
 
-  def run(): Int = {
+  def run(): Int = Try(streams.found()) match {
+    case Failure(problem) =>
+      say(s"Nothing is created, because the service refuses to list streams: ${problem.getMessage}")
+      Exit.Refused
+    case Success(others) if others.nonEmpty =>
+      say(s"Nothing is created, because there are streams with '$prefix': another run has this name")
+      Exit.Refused
+    case Success(_) => runSuites()
+  }
+
+  private def runSuites(): Int = {
     val suites = startSuites()
     // Ctrl-C and a kill that can be caught end the run as a whole.
     val hook = sys.addShutdownHook(if (isOver.compareAndSet(false, true)) { finish(suites); () })

@@ -95,6 +95,13 @@ class TestAwsSpec extends AnyFunSpec with Matchers with Eventually {
       calls() shouldBe before
     }
 
+    it("refuses to run without permission to list streams") {
+      testAws("SUITES" -> "smoke", "AWS_SECRET_ACCESS_KEY" -> "wrong") { program =>
+        program.exit() shouldBe TestAws.Exit.Refused
+        program.text should (include("Nothing is created") and include("signature"))
+      }
+    }
+
     it("runs a suite by HTTP/2 over TLS with signed calls, and deletes its streams", Slow) {
       testAws("SUITES" -> "smoke", "RUN" -> "passes") { program =>
         program.exit() shouldBe TestAws.Exit.Passed
@@ -138,6 +145,13 @@ class TestAwsSpec extends AnyFunSpec with Matchers with Eventually {
       }
       streamsOf("crashes") shouldBe empty
       realistic.server.streams.names should contain("orders")
+    }
+
+    it("fails with the service's refusal if the secret key is wrong") {
+      running(TestAwsClean.getClass, "PREFIX" -> "kst-none-", "AWS_SECRET_ACCESS_KEY" -> "wrong") { program =>
+        program.exit() shouldBe TestAws.Exit.NotCleanedUp
+        program.text should include("signature")
+      }
     }
 
     it("refuses a prefix that is not one of a test run's") {
