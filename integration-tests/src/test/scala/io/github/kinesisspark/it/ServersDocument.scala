@@ -21,19 +21,18 @@ object ServersDocument {
       val whose = targets.map(target => cell(target.differences, difference))
       s"| `${difference.id}` | ${whose.mkString(" | ")} | ${difference.what} | ${difference.why} |"
     }
+    val everything  = names(targets)
+    val conformance = names(Targets.DefaultForConformance)
+    val scenarios   = names(Targets.DefaultForScenarios)
     s"""# Servers that the tests run against
        |
        |Written by `KINESIS_SPARK_WRITE_DOCS=1 ./sbt "integrationTests/testOnly *ServersDocumentSpec"`; edit `Differences.scala`, not this.
        |
        |One suite, `ConformanceSpec`, makes real calls with AWS SDK v2 and holds every server to what the service does. The
-       |environment variable `KINESIS_TARGETS` chooses from ${names(
-        targets
-      )}, as a comma list; `all` means all but `aws`
-       |that can run on the machine. By default conformance runs on ${names(
-        Targets.DefaultForConformance
-      )}, and the scenarios of
-       |source and sink on ${names(Targets.DefaultForScenarios)}. A target that is named and cannot start fails the run. `TargetsSpec`
-       |reports each target that is left out as canceled, with the reason.
+       |environment variable `KINESIS_TARGETS` chooses from $everything, as a comma list;
+       |`all` means all but `aws` that can run on the machine. By default conformance runs on $conformance, and the
+       |scenarios of source and sink on $scenarios. A target that is named and cannot
+       |start fails the run. `TargetReportSpec` reports each target that is left out as canceled, with the reason.
        |
        |`realistic-alpn` and `realistic-tls` are the embedded server in its realistic profile over TLS, with verified
        |certificates and signed calls. Clients agree on HTTP/2 by ALPN on the first, and use it by prior knowledge on the second, under a

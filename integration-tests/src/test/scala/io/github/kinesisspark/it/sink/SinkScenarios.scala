@@ -206,4 +206,4 @@ final class SinkScenarios(target: KinesisTarget) extends SourceSuite(target.serv
   private def causes(e: Throwable): Seq[Throwable] = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).toSeq
 }
 
-class SinkSpec extends Suites(Passes.writing(Targets.forScenarios.selected).map(new SinkScenarios(_)): _*)
+class SinkSpec extends Suites(Passes.servers(Targets.forScenarios.selected).map(new SinkScenarios(_)): _*)
