@@ -48,7 +48,7 @@ PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup package check test test-all test-awaiting minutes chaos fuzz test-spark-versions \
+.PHONY: help setup package check test test-all test-awaiting minutes chaos fuzz test-spark-versions test-aws test-aws-clean \
   lint format demo bench-latency readme clean \
   jars wheel classes scala ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow pytest-awaiting concurrency
 
@@ -203,6 +203,15 @@ LONG_spark-versions := test-spark-versions
 # A seed decides all faults; it is printed and can be given: SEED=... `make test` plays one fixed seed.
 chaos: $(VENV)/.wheel $(CHAOS_JAR) ## kill and disturb a query for MINUTES=30; SEED=7 or 7.3 replays, STARTS=500 restarts it in one JVM, ONLY=polling|fan-out, STRICT=1
 	cd $(dir $(CHAOS)) && $(BIN)/python -m chaos --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED)) $(if $(STARTS),--starts $(STARTS)) $(if $(ONLY),--only $(ONLY)) $(if $(STRICT),--strict)
+
+# SUITES=conformance,reading,batch,sink (default), exactness, smoke. ENDPOINT=https://... and TRUST_STORE=... name another server.
+test-aws: ## conformance, source and sink on AWS in REGION=...: prints the cost, refuses above BUDGET=3000 shard-minutes
+	@REGION=$(REGION) BUDGET=$(BUDGET) SUITES=$(SUITES) ENDPOINT=$(ENDPOINT) TRUST_STORE=$(TRUST_STORE) \
+	  ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.aws.TestAws"
+
+test-aws-clean: ## list and delete streams of test-aws that a crash left in REGION=...; PREFIX=kst-... for those of one run
+	@REGION=$(REGION) PREFIX=$(PREFIX) ENDPOINT=$(ENDPOINT) TRUST_STORE=$(TRUST_STORE) \
+	  ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.aws.TestAwsClean"
 
 # Findings are left in fuzz/target/fuzz/<target>/findings; `make test` tries the inputs that are kept in fuzz/corpus.
 fuzz: ## coverage-guided fuzzing of all that is read from others, for MINUTES=20; ONLY=offset,polled,... for some
