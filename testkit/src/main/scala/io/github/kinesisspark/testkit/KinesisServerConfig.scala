@@ -18,6 +18,8 @@ import scala.concurrent.duration._
   * @param consumerDelays how long a registered consumer is CREATING and DELETING
   * @param requireSignature whether a call without an Authorization header is refused; signatures are never checked
   * @param futureTimestamps what AT_TIMESTAMP later than now does
+  * @param reads how GetRecords and SubscribeToShard find records
+  * @param http how HTTP/2 connections live
   * @param subscriptions how SubscribeToShard's subscriptions live
   * @param putRecordsBytes what a PutRecords may have with its keys: 5 MiB until 2025
   * @param recentCalls how many requests the call log remembers one by one
@@ -39,6 +41,8 @@ final case class KinesisServerConfig(
     consumerDelays: ConsumerDelays = ConsumerDelays(Duration.Zero, Duration.Zero),
     requireSignature: Boolean = false,
     futureTimestamps: FutureTimestamps = FutureTimestamps.Wait,
+    reads: ReadBehavior = ReadBehavior(),
+    http: HttpBehavior = HttpBehavior(),
     subscriptions: SubscriptionSettings = SubscriptionSettings(),
     putRecordsBytes: Long = Quota.PutRecordsMaxBytes,
     recentCalls: Int = 10000
@@ -55,7 +59,9 @@ object KinesisServerConfig {
     updateDelay = 300.millis,
     deleteDelay = 300.millis,
     consumerDelays = ConsumerDelays(300.millis, 300.millis),
-    futureTimestamps = FutureTimestamps.Refuse
+    futureTimestamps = FutureTimestamps.Refuse,
+    reads = ReadBehavior.realistic,
+    http = HttpBehavior.realistic
   )
 }
 

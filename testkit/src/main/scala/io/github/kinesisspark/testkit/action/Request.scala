@@ -85,5 +85,5 @@ private[testkit] object Operation {
   /** Every operation by its name on the wire. */
   val all: Map[String, Operation] =
     StreamOperations.all ++ ReshardOperations.all ++ ListShards.all ++ ReadOperations.all ++ WriteOperations.all ++
-      ConsumerOperations.all ++ SubscribeToShard.all
+      ConsumerOperations.all ++ SubscribeToShard.all ++ DistributionOperations.all
 }

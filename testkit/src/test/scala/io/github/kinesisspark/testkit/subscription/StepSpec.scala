@@ -13,8 +13,9 @@ class StepSpec extends AnyFunSpec with Matchers {
     Step.next(100, Ahead.Records, due) shouldBe Step.Tell
   }
 
-  it("tells the end of a shard at once") {
+  it("tells the end of a shard, and a gap in it, at once") {
     Step.next(0, Ahead.End, due) shouldBe Step.Tell
+    Step.next(0, Ahead.Gap, due) shouldBe Step.Tell
   }
 
   it("tells nothing new before the heartbeat") {
@@ -23,7 +24,7 @@ class StepSpec extends AnyFunSpec with Matchers {
   }
 
   it("ends when its life is over, whatever lies ahead, and never waits longer") {
-    Seq(Ahead.Records, Ahead.Nothing, Ahead.End).foreach(Step.next(1000, _, due) shouldBe Step.Complete)
+    Seq(Ahead.Records, Ahead.Nothing, Ahead.Gap, Ahead.End).foreach(Step.next(1000, _, due) shouldBe Step.Complete)
     Step.next(999, Ahead.Nothing, due.copy(beat = 2000)) shouldBe Step.Wait(1000)
     Step.next(999, Ahead.Records, due.copy(free = 2000)) shouldBe Step.Wait(1000)
   }
