@@ -23,14 +23,14 @@ class ArrivalsSpec extends ServerSpec {
     (stream, kinesis.get(kinesis.iterator(stream, shardId(0))).records.asScala.toVector)
   }
 
-  it("go back from record to record while sequence numbers grow") {
+  it("arrival times go back from record to record while sequence numbers grow") {
     val (_, records) = filled(200)
     val arrivals     = records.map(_.approximateArrivalTimestamp)
     records.map(_.sequenceNumber) shouldBe records.map(_.sequenceNumber).sorted
     arrivals.zip(arrivals.tail).count { case (one, next) => next.isBefore(one) } should be > 50
   }
 
-  it("leave AT_TIMESTAMP at the first record of that time or later") {
+  it("an AT_TIMESTAMP iterator begins at the first record of its time or later, also if arrival times go back") {
     val (stream, records) = filled(200)
     records.map(_.approximateArrivalTimestamp).foreach { time =>
       val found =
@@ -40,7 +40,7 @@ class ArrivalsSpec extends ServerSpec {
     }
   }
 
-  it("keep every record within retention, and those after it") {
+  it("every record within retention is kept, and all after it, also if arrival times go back") {
     val (stream, records) = filled(200)
     clock.advance(Duration.ofHours(24).minus(Duration.ofSeconds(15)))
     val horizon = clock.instant.minus(Duration.ofHours(24))

@@ -47,7 +47,7 @@ class DistributionSpec extends ServerSpec {
   )
 
   describe("a stream in on-demand mode with the strategy AUTO") {
-    it("takes records without a key, and spreads them evenly with or without one") {
+    it("takes records without a key and spreads all records evenly") {
       val stream = onDemand()
       distribute(stream, "AUTO")._1 shouldBe 200
       val entries =
@@ -60,7 +60,7 @@ class DistributionSpec extends ServerSpec {
       record.asScala.map(_.partitionKey) shouldBe Vector(null, "k")
     }
 
-    it("refuses a sequence number for ordering") {
+    it("refuses PutRecord with SequenceNumberForOrdering") {
       val stream = onDemand()
       distribute(stream, "AUTO")
       val number = server.streams.put(stream, "k", "d").sequenceNumber
@@ -68,7 +68,7 @@ class DistributionSpec extends ServerSpec {
       errorOf(call("PutRecord", put)) shouldBe "InvalidArgumentException"
     }
 
-    it("asks for keys again once its strategy is USER_PARTITION_KEY") {
+    it("refuses records without a key once its strategy is USER_PARTITION_KEY") {
       val stream = onDemand()
       distribute(stream, "AUTO")
       distribute(stream, "USER_PARTITION_KEY")
@@ -76,12 +76,12 @@ class DistributionSpec extends ServerSpec {
     }
   }
 
-  it("refuses the strategy AUTO for a stream in provisioned mode, and one that does not exist") {
+  it("UpdateStreamRecordDistributionStrategy refuses AUTO for a provisioned stream, and unknown strategies") {
     errorOf(distribute(newStream(1), "AUTO")) shouldBe "InvalidArgumentException"
     errorOf(distribute(onDemand(), "RANDOM")) shouldBe "ValidationException"
   }
 
-  it("takes records up to the stream's MaxRecordSizeInKiB, 10 MiB at most, and reads them back") {
+  it("a stream takes records up to its MaxRecordSizeInKiB, 10 MiB at most, and gives them to readers") {
     val stream          = newStream(1)
     def put(bytes: Int) = kinesis.put(stream, "k", "x" * (bytes - 1))
     put(1024 * 1024)

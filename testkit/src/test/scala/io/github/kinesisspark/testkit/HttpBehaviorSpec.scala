@@ -18,13 +18,13 @@ class HttpBehaviorSpec extends AnyFunSpec with Matchers with Eventually {
   private def started(behavior: HttpBehavior) =
     KinesisServer.start(KinesisServerConfig(tlsPort = Some(0), http = behavior))
 
-  it("allows as many streams on a connection as it is told") {
+  it("a connection allows as many concurrent streams as the setting says") {
     Using.resource(started(HttpBehavior(maxConcurrentStreams = 3))) { server =>
       Using.resource(new RawHttp2(server.endpoint))(_.maxConcurrentStreams shouldBe 3)
     }
   }
 
-  it("sends GOAWAY after so many streams, and a second one when those under way are answered") {
+  it("a connection gets GOAWAY after the set number of streams, and a second one once those under way are answered") {
     Using.resource(started(HttpBehavior(goAwayAfterStreams = Some(3)))) { server =>
       Using.resource(new RawHttp2(server.endpoint)) { http =>
         (1 to 2).foreach(_ => http.health() shouldBe 200)
@@ -35,7 +35,7 @@ class HttpBehaviorSpec extends AnyFunSpec with Matchers with Eventually {
     }
   }
 
-  it("sends GOAWAY to a connection of some age, even if it is idle") {
+  it("a connection gets GOAWAY at the set age, even if it is idle") {
     Using.resource(started(HttpBehavior(goAwayAfter = Some(50.millis)))) { server =>
       Using.resource(new RawHttp2(server.endpoint)) { http =>
         eventually(http.goAways shouldBe Vector(RawHttp2.GoAway(Int.MaxValue, 0), RawHttp2.GoAway(0, 0)))
@@ -43,7 +43,7 @@ class HttpBehaviorSpec extends AnyFunSpec with Matchers with Eventually {
     }
   }
 
-  it("lets the SDK's client read on over new connections, over cleartext and TLS") {
+  it("an SDK client reads on over new connections after GOAWAY, over cleartext and TLS") {
     Using.resource(started(HttpBehavior(goAwayAfterStreams = Some(5), maxConcurrentStreams = 2))) { server =>
       server.streams.createStream("events", 1)
       server.streams.put("events", "k", "data")
@@ -55,7 +55,7 @@ class HttpBehaviorSpec extends AnyFunSpec with Matchers with Eventually {
     }
   }
 
-  it("lets a subscription finish that is under way when its connection gets GOAWAY") {
+  it("a subscription under way finishes after its connection got GOAWAY") {
     Using.resource(started(HttpBehavior(goAwayAfterStreams = Some(1)))) { server =>
       server.streams.createStream("events", 1)
       Using.resource(client(server.endpoint)) { control =>

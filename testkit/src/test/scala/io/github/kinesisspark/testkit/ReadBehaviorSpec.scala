@@ -24,7 +24,7 @@ class ReadBehaviorSpec extends SubscriptionSuite {
   }
 
   describe("GetRecords") {
-    it("answers with no records and a shrinking lag while it passes a gap, then with the records") {
+    it("answers without records and with a shrinking lag inside a gap, then with the records after it") {
       val stream = newStream(1)
       server.streams.put(stream, "k", "before")
       clock.advance(Duration.ofMinutes(4))
@@ -37,13 +37,13 @@ class ReadBehaviorSpec extends SubscriptionSuite {
       )
     }
 
-    it("answers with a shrinking lag on an idle shard, and with 0 at its tip") {
+    it("answers with a shrinking lag on an idle shard until 0 at its tip") {
       val stream = newStream(1)
       clock.advance(Duration.ofMinutes(3))
       answers(kinesis.iterator(stream, shardId(0))).map(_._2) shouldBe Vector(2, 1, 0)
     }
 
-    it("scans from the position that an iterator has by time or by sequence number, and nothing at LATEST") {
+    it("scans from an iterator's time or sequence number, and not at all from LATEST") {
       val stream = newStream(1)
       clock.advance(minute)
       val number = server.streams.put(stream, "k", "data").sequenceNumber
@@ -62,7 +62,7 @@ class ReadBehaviorSpec extends SubscriptionSuite {
       answers(kinesis.iterator(stream, shardId(0), ShardIteratorType.LATEST)) shouldBe Vector(Seq.empty -> 0L)
     }
 
-    it("answers with at most as many records as it scans, whatever the limit") {
+    it("answers with as many records as one call scans at most, regardless of the limit") {
       val stream = newStream(1)
       (1 to 7).foreach(i => server.streams.put(stream, "k", s"$i"))
       clock.advance(Duration.ofMillis(1))
@@ -72,7 +72,7 @@ class ReadBehaviorSpec extends SubscriptionSuite {
       kinesis.readAll(stream, shardId(0)) shouldBe (1 to 7).map(_.toString)
     }
 
-    it("ends a closed shard once it has scanned to its end") {
+    it("ends a closed shard once it has scanned to the time of its closing") {
       val stream = newStream(1)
       server.streams.put(stream, "k", "data")
       clock.advance(Duration.ofMinutes(3))
@@ -86,7 +86,7 @@ class ReadBehaviorSpec extends SubscriptionSuite {
 
   describe("SubscribeToShard") {
     it(
-      "sends empty events with more to come through a gap, which continue above each other and below the next record"
+      "sends empty events with growing continuation numbers and a lag above 0 inside a gap"
     ) {
       val stream = newStream(1)
       val before = server.streams.put(stream, "k", "before")
@@ -105,7 +105,7 @@ class ReadBehaviorSpec extends SubscriptionSuite {
       next.texts(1) shouldBe Vector("after")
     }
 
-    it("pushes a record at once to a subscription that waits at the tip, however long it waited") {
+    it("pushes a record at once to a subscription at the tip, after any time of waiting") {
       val stream     = newStream(1)
       val subscriber = subscribe(consumer(stream), Subscriber.latest).opened()
       clock.advance(Duration.ofMinutes(4))
@@ -115,8 +115,8 @@ class ReadBehaviorSpec extends SubscriptionSuite {
     }
   }
 
-  describe("a position with empty history before it") {
-    it("gives empty answers first, on a young stream too") {
+  describe("an iterator with empty history before its position") {
+    it("gets empty answers first, on a young stream too") {
       val own = KinesisServer.start(
         KinesisServerConfig(clock = clock, reads = ReadBehavior(Some(1.minute), emptyHistory = 150.seconds))
       )

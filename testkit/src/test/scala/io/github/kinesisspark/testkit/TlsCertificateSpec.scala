@@ -18,7 +18,7 @@ class TlsCertificateSpec extends AnyFunSpec with Matchers {
 
   private val folder = Files.createTempDirectory("certificates")
 
-  it("is trusted by a client with its trust store, on both ports, and by no other client") {
+  it("the certificate is accepted on both TLS ports by clients with its trust store only") {
     Using.resource(started(TlsSettings(priorKnowledgePort = Some(0)))) { server =>
       val file = folder.resolve("trusted.p12")
       server.writeTrustStore(file, "secret")
@@ -31,7 +31,7 @@ class TlsCertificateSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  it("names the hosts of the settings beside the local ones") {
+  it("the certificate names the hosts of the settings beside the local ones") {
     Using.resource(started(TlsSettings(hostNames = Seq("kinesis.test", "10.1.2.3", "::1")))) { server =>
       val names = server.tlsCertificate.get.asInstanceOf[X509Certificate].getSubjectAlternativeNames
       names.asScala.map(_.get(1)).toSet shouldBe
@@ -39,7 +39,7 @@ class TlsCertificateSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  it("is read back from the PEM file that the server writes") {
+  it("the certificate can be read from the PEM file that the server writes") {
     Using.resource(started(TlsSettings())) { server =>
       val file = folder.resolve("trusted.pem")
       server.writeCertificate(file)
@@ -49,7 +49,7 @@ class TlsCertificateSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  it("comes from the key store of the settings, if they have one") {
+  it("the certificate comes from the key store of the settings, if there is one") {
     val store = http.SelfSignedCertificate.keyStore(Nil)
     val file  = folder.resolve("own.p12")
     Using.resource(Files.newOutputStream(file))(store.store(_, http.SelfSignedCertificate.Password.toCharArray))

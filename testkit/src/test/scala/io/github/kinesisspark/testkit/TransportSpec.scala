@@ -2,7 +2,7 @@ package io.github.kinesisspark.testkit
 
 import software.amazon.awssdk.http.{Protocol, ProtocolNegotiation}
 
-/** The same calls come through whatever way a client connects. */
+/** Tests calls over HTTP/1.1 and HTTP/2, in cleartext and over TLS. */
 class TransportSpec extends ServerSpec {
   import Clients._
   import ProtocolNegotiation._
@@ -23,7 +23,7 @@ class TransportSpec extends ServerSpec {
   )
 
   ways.foreach { case (name, endpoint, protocol, negotiation, seen) =>
-    it(s"puts and gets records over $name") {
+    it(s"records are put and read over $name") {
       val sdk    = closing(client(endpoint, protocol, negotiation = negotiation))
       val stream = newStream(1)
       sdk.putAll(stream, Seq("a" -> "1", "b" -> "2")).failedRecordCount shouldBe 0
@@ -32,7 +32,7 @@ class TransportSpec extends ServerSpec {
     }
   }
 
-  it("refuses a client that negotiates HTTP/2 by ALPN on the port without ALPN") {
+  it("a client that negotiates HTTP/2 by ALPN is refused on the port without ALPN") {
     val sdk = closing(client(priorKnowledge, Protocol.HTTP2, negotiation = ALPN))
     an[Exception] should be thrownBy await(sdk.listStreams())
   }

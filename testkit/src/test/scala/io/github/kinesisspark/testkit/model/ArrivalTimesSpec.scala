@@ -5,12 +5,12 @@ import org.scalatest.matchers.should.Matchers
 
 class ArrivalTimesSpec extends AnyFunSpec with Matchers {
 
-  it("keeps arrival times in order when the clock is set back") {
+  it("arrival times stay in order if the clock is set back") {
     val times = new ArrivalTimes(from = 0, backMillis = 0, seed = 1)
     Vector(1000L, 900L, 1001L).map(times.next) shouldBe Vector(1000, 1000, 1001)
   }
 
-  it("lets arrival times go back by up to the limit, as the seed decides, and never before the beginning") {
+  it("arrival times go back by up to the limit and not before the beginning, as the seed decides") {
     def drawn(seed: Long) = {
       val times = new ArrivalTimes(from = 0, backMillis = 100, seed)
       Vector.tabulate(1000)(i => i.toLong -> times.next(i.toLong))

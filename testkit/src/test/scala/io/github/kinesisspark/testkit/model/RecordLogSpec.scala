@@ -5,7 +5,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-/** The log against the plainest model of it: a vector of records. */
+/** Compares the log with a simple model, a vector of records. */
 class RecordLogSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
 
   import RecordLogSpec._
@@ -47,7 +47,7 @@ class RecordLogSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
 
   private def expected(entries: Vector[Entry]) = entries.map(e => (number(e), e.arrivedAt, e.key, e.data))
 
-  it("reads what was appended, from any ordinal, up to any limits, and always one record at least") {
+  it("a record log yields appended records from any ordinal within the limits, and at least one") {
     forAll(logs, Gen.choose(0L, 200L), Gen.choose(1, 70), Gen.choose(0, 100000)) { (entries, from, count, bytes) =>
       val rest    = entries.filter(_.ordinal >= from).take(count)
       val fitting = rest.indices.takeWhile(i => i == 0 || rest.take(i + 1).map(_.size).sum <= bytes).size
@@ -59,7 +59,7 @@ class RecordLogSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
     }
   }
 
-  it("reads no record from the first on that arrived after the time it may read to") {
+  it("a record log reads no record from the first on that arrived after the time limit") {
     forAll(logs, Gen.choose(0L, 200L), Gen.choose(90L, 300L)) { (entries, from, until) =>
       val highest = entries.scanLeft(Long.MinValue)((most, e) => math.max(most, e.arrivedAt)).tail
       val within  = entries.zip(highest).filter(_._1.ordinal >= from).takeWhile(_._2 <= until).map(_._1)
@@ -68,13 +68,13 @@ class RecordLogSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
     }
   }
 
-  it("finds the first record that arrived at a time or later, also when arrival times go back") {
+  it("a record log finds the first record that arrived at or after a time, also if arrival times go back") {
     forAll(logs, Gen.choose(90L, 300L)) { (entries, time) =>
       logOf(entries).firstArrivedFrom(time) shouldBe entries.find(_.arrivedAt >= time).map(_.ordinal)
     }
   }
 
-  it("forgets the records before the first one of a time, or below an ordinal, and reads on after them") {
+  it("a record log drops the records before the first of a time or below an ordinal, and yields the rest") {
     forAll(logs, Gen.choose(90L, 300L), Gen.choose(0L, 200L)) { (entries, time, ordinal) =>
       val log = logOf(entries)
       log.trimArrivedBefore(time)
@@ -86,7 +86,7 @@ class RecordLogSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
     }
   }
 
-  it("leaves slices as they were when more is appended") {
+  it("a slice of a record log stays unchanged after further appends") {
     val entries = Vector.tabulate(200)(i => Entry(i + 1L, 100, Some(s"k$i"), Vector.fill(i)(i.toByte)))
     val log     = logOf(entries.take(3))
     val read    = log.read(0, 100, 100000)
