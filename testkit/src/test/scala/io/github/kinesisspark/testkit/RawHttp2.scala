@@ -14,12 +14,12 @@ import scala.jdk.CollectionConverters._
 final class RawHttp2(endpoint: URI) extends AutoCloseable {
   import RawHttp2._
 
-  private val socket           = new Socket(endpoint.getHost, endpoint.getPort)
-  private val in               = new DataInputStream(socket.getInputStream)
+  private val socket      = new Socket(endpoint.getHost, endpoint.getPort)
+  private val in          = new DataInputStream(socket.getInputStream)
   private val streamLimit = new CompletableFuture[Int]
-  private val answers          = new ConcurrentHashMap[Int, CompletableFuture[Int]]
-  private val goAwaysSeen      = new CopyOnWriteArrayList[GoAway]
-  private var nextStream       = 1
+  private val answers     = new ConcurrentHashMap[Int, CompletableFuture[Int]]
+  private val goAwaysSeen = new CopyOnWriteArrayList[GoAway]
+  private var nextStream  = 1
 
   send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(US_ASCII) ++ frame(Settings, 0, 0, Array.empty))
   private val reader = new Thread(() => readFrames(), "raw-http2")

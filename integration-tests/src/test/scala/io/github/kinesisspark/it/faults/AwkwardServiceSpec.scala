@@ -1,49 +1,24 @@
 package io.github.kinesisspark.it.faults
 
 import java.nio.file.Path
-import java.time.{Duration, Instant}
+import java.time.Duration
 
 import scala.concurrent.duration.DurationInt
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.Trigger
-import org.scalatest.Tag
-import org.scalatest.concurrent.{Signaler, ThreadSignaler}
-import org.scalatest.time.{Millis, Seconds, Span}
 
-import io.github.kinesisspark.it.{AwaitsEngine, TestStream}
-import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
+import io.github.kinesisspark.it.TestStream
+import io.github.kinesisspark.it.source.{BatchLog, Mode}
 import io.github.kinesisspark.testkit._
 import io.github.kinesisspark.testkit.FaultEffect.{EmptyAnswer, EmptyEvent}
 import io.github.kinesisspark.testkit.Occurrence._
 
-/** The service's awkward answers, all of them at once and harsher than the service itself: calls that scan 10 s of a shard
-  * and 20 records, arrival times that go back by up to 5 s, connections with two streams that end after a second or ten
-  * streams. Every record comes once and in order, as if nothing had been.
+/** Reads from a server that answers awkwardly, and more so than the service: calls scan 10 s of a shard and 20 records,
+  * connections carry two streams at once and end after a second or ten streams, times in the future are refused. Every
+  * record comes once and in order, as if nothing had been.
   */
-final class AwkwardServiceSpec extends TestkitSuite(AwkwardServiceSpec.Harsh) {
-  import AwkwardServiceSpec.Patience
-
-  // A read that never ends fails its test, and the others run.
-  implicit private val signaler: Signaler                = ThreadSignaler
-  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Patience, Span(50, Millis))
-
-  /** What keeps a test out of `make test` by one way of reading. */
-  private def awaiting(modes: Mode*)(mode: Mode): Seq[Tag] = if (modes.contains(mode)) Seq(AwaitsEngine) else Nil
-
-  private val neither = awaiting() _
-
-  /** Registers one test for polling and one for fan-out. */
-  private def byEach(title: String, tags: Mode => Seq[Tag] = neither)(body: Mode => Unit): Unit =
-    Mode.both.foreach(mode => it(s"$title, by $mode", tags(mode): _*)(failAfter(Patience)(body(mode))))
-
-  private def stream(source: TestStream, mode: Mode, more: (String, String)*): DataFrame =
-    load(source, mode.options.toSeq ++ more: _*)
-
-  private def batch(source: TestStream, mode: Mode, more: (String, String)*): DataFrame = {
-    val consumer = if (mode == Mode.FanOut) Seq("efo.consumerName" -> "batch") else Nil
-    backfill(source, mode.options.toSeq ++ consumer ++ more: _*)
-  }
+final class AwkwardServiceSpec extends AwkwardSuite(AwkwardServiceSpec.Harsh) {
 
   /** Puts records with gaps of time between them and after them, which take the server several answers each. */
   private def putWithGaps(stream: TestStream): Seq[String] = {
@@ -64,11 +39,6 @@ final class AwkwardServiceSpec extends TestkitSuite(AwkwardServiceSpec.Harsh) {
       .start()
     withClue("the query should have ended by itself: ")(query.awaitTermination(60000) shouldBe true)
     log
-  }
-
-  private def once(log: BatchLog, expected: Seq[String]): Unit = {
-    log.texts.sorted shouldBe expected.sorted
-    inOrder(log)
   }
 
   describe("empty answers with more to come") {
@@ -155,54 +125,6 @@ final class AwkwardServiceSpec extends TestkitSuite(AwkwardServiceSpec.Harsh) {
     }
   }
 
-  describe("arrival times that go back") {
-    byEach("leave a query that starts at a time with every record that arrived then or later") { mode =>
-      val source = newStream(shards = 1)
-      putOver(source, seconds = 15)
-      val arrivals = arrivalsOf(source)
-      val time     = arrivals.map(_._2).sorted.apply(arrivals.size / 2)
-      val log      = new BatchLog
-      running(stream(source, mode, "startingPosition" -> s"AT_TIMESTAMP:$time"), checkpoint())(log.add) { _ =>
-        val atLeast = arrivals.filterNot(_._2.isBefore(time)).map(_._1)
-        eventually(log.texts should contain allElementsOf atLeast)
-        // In the order of sequence numbers, with what lies between them.
-        log.texts shouldBe arrivals.dropWhile(_._2.isBefore(time)).map(_._1)
-      }
-    }
-
-    byEach("leave two batch reads that meet at a time with every record once between them") { mode =>
-      val source = newStream(shards = 1)
-      putOver(source, seconds = 15)
-      val arrivals = arrivalsOf(source)
-      val time     = arrivals.map(_._2).sorted.apply(arrivals.size / 2)
-      val before   = texts(batch(source, mode, "endingPosition" -> s"AT_TIMESTAMP:$time"))
-      val after    = texts(batch(source, mode, "startingPosition" -> s"AT_TIMESTAMP:$time"))
-      (before ++ after).sorted shouldBe arrivals.map(_._1).sorted
-    }
-
-    byEach("leave a query that starts at LATEST with every record that is put once it runs") { mode =>
-      val source = newStream(shards = 2)
-      put(source, "before", 20)
-      serverClock.advance(Duration.ofSeconds(30))
-      val log = new BatchLog
-      running(stream(source, mode, "startingPosition" -> "LATEST"), checkpoint())(log.add) { query =>
-        eventually(query.recentProgress should not be empty)
-        val after = put(source, "after", 40)
-        eventually(log.texts.sorted shouldBe after.sorted)
-      }
-    }
-
-    byEach("leave batches that are limited by skew with every record once and in order") { mode =>
-      val source = newStream(shards = 2)
-      val all    = putOver(source, seconds = 30)
-      val log    = new BatchLog
-      running(stream(source, mode, "maxShardSkew" -> "1s", "maxRecordsPerTrigger" -> "15"), checkpoint())(log.add)(_ =>
-        eventually(log.rows.size shouldBe all.size)
-      )
-      once(log, all)
-    }
-  }
-
   describe("a time in the future that the service refuses") {
     byEach("starts a query with what arrives from then on") { mode =>
       val source = newStream(shards = 2)
@@ -233,31 +155,6 @@ final class AwkwardServiceSpec extends TestkitSuite(AwkwardServiceSpec.Harsh) {
     }
   }
 
-  /** Puts 60 records over so many seconds of the server's clock. */
-  private def putOver(source: TestStream, seconds: Int): Seq[String] = {
-    val texts = (1 to 60).map { i =>
-      kinesis.streams.put(source.name, s"key-$i", s"data-$i")
-      serverClock.advance(Duration.ofMillis(seconds * 1000L / 60))
-      s"data-$i"
-    }
-    serverClock.advance(Duration.ofSeconds(10))
-    texts
-  }
-
-  /** The texts and arrival times of the only shard's records, in the order of their sequence numbers. */
-  private def arrivalsOf(source: TestStream): Vector[(String, Instant)] = {
-    val arrivals = backfill(source)
-      .selectExpr("cast(data as string)", "approximateArrivalTimestamp", "sequenceNumber")
-      .collect()
-      .sortBy(row => BigInt(row.getString(2)))
-      .map(row => row.getString(0) -> row.getTimestamp(1).toInstant)
-      .toVector
-    withClue("arrival times that never went back, so nothing was tested: ")(
-      arrivals.zip(arrivals.tail).exists { case (one, next) => next._2.isBefore(one._2) } shouldBe true
-    )
-    arrivals
-  }
-
   /** Answers or events without records, of which the second or each so many says 0 behind. */
   private def falseTips(source: TestStream, mode: Mode, occurrence: Occurrence): Seq[FaultRule] = {
     val polling = FaultRule(EmptyAnswer(0), Some("GetRecords"), Some(source.name), occurrence = occurrence)
@@ -278,16 +175,8 @@ final class AwkwardServiceSpec extends TestkitSuite(AwkwardServiceSpec.Harsh) {
 }
 
 object AwkwardServiceSpec {
-  // Each test takes a few seconds.
-  private val Patience = Span(40, Seconds)
-
-  private[faults] val Harsh = KinesisServerConfig.realistic.copy(
-    reads = ReadBehavior(
-      scanSpan = Some(10.seconds),
-      emptyHistory = 25.seconds,
-      scanRecords = 20,
-      arrivalsBackBy = 5.seconds
-    ),
+  private val Harsh = KinesisServerConfig.realistic.copy(
+    reads = ReadBehavior(scanSpan = Some(10.seconds), emptyHistory = 25.seconds, scanRecords = 20),
     http = HttpBehavior(maxConcurrentStreams = 2, goAwayAfterStreams = Some(10), goAwayAfter = Some(1.second))
   )
 }
