@@ -6,7 +6,7 @@ import scala.concurrent.duration.DurationInt
 import scala.jdk.CollectionConverters._
 
 import io.github.kinesisspark.it.TestStream
-import io.github.kinesisspark.it.source.BatchLog
+import io.github.kinesisspark.it.source.{BatchLog, Mode}
 import io.github.kinesisspark.testkit._
 
 /** Reads records whose arrival times go back by up to 5 s. Every record comes once and in order, as if they grew. */
@@ -35,6 +35,16 @@ final class AwkwardArrivalsSpec extends AwkwardSuite(AwkwardArrivalsSpec.GoingBa
       val before   = texts(batch(source, mode, "endingPosition" -> s"AT_TIMESTAMP:$time"))
       val after    = texts(batch(source, mode, "startingPosition" -> s"AT_TIMESTAMP:$time"))
       (before ++ after).sorted shouldBe arrivals.map(_._1).sorted
+    }
+
+    // The search for the newest record looks at the same time again and again, if what it finds there arrived no later
+    // than what it found before.
+    byEach("leave a batch read of a burst with every record once, and it ends", awaiting(Mode.both: _*)) { mode =>
+      val source = newStream(shards = 3)
+      serverClock.advance(Duration.ofSeconds(10))
+      val all = put(source, "burst", 400)
+      serverClock.advance(Duration.ofSeconds(30))
+      texts(batch(source, mode)).sorted shouldBe all.sorted
     }
 
     byEach("leave a query that starts at LATEST with every record that is put once it runs") { mode =>
