@@ -61,7 +61,7 @@ final class Backpressure(override protected val mode: Mode) extends TestkitSuite
     val release = new CountDownLatch(1)
     val read    = new ConcurrentLinkedQueue[String]
     keys.foreach(kinesis.streams.put(stream.name, _, data))
-    val ((), logs) = withLogs {
+    val (_, logs) = withLogs {
       running(load(stream), checkpoint()) { (batch: DataFrame, _: Long) =>
         val rows = batch.selectExpr("partitionKey", "length(data)").collect()
         rows.foreach(row => row.getInt(1) shouldBe RecordBytes)

@@ -67,8 +67,6 @@ final class CredentialsFaults(override protected val mode: Mode)
     }
 
     it("fails with an error that says so when no new key comes") {
-      RotatingCredentials.current = "key-1"
-      RotatingCredentials.expired = true
       val proxy = new KinesisProxy(
         kinesis,
         refuse = call => Option.when(call.action == reading)("ExpiredTokenException")
@@ -78,10 +76,7 @@ final class CredentialsFaults(override protected val mode: Mode)
         val failure = failureOf(start(stream, checkpoint(), new BatchLog, "endpoint" -> proxy.endpoint.toString))
         failure.getMessage should (include("KINESIS_CREDENTIALS_EXPIRED") and include(reading) and include(stream.name))
         failure.getMessage should (include("roleArn") and include("credentialsProvider"))
-      } finally {
-        RotatingCredentials.expired = false
-        proxy.close()
-      }
+      } finally proxy.close()
     }
   }
 
@@ -110,13 +105,14 @@ final class CredentialsFaults(override protected val mode: Mode)
     }
   }
 
-  describe("a query that lacks one permission fails with an error that names action and resource:") {
-    val actions = Seq("DescribeStreamSummary", "ListShards") ++ (mode match {
-      case Mode.Polling => Seq("GetShardIterator", "GetRecords")
-      case Mode.FanOut  => Seq("RegisterStreamConsumer", "DescribeStreamConsumer", "SubscribeToShard")
-    })
-    for (action <- actions)
-      it(s"kinesis:$action") {
+  private val actions = Seq("DescribeStreamSummary", "ListShards") ++ (mode match {
+    case Mode.Polling => Seq("GetShardIterator", "GetRecords")
+    case Mode.FanOut  => Seq("RegisterStreamConsumer", "DescribeStreamConsumer", "SubscribeToShard")
+  })
+
+  for (action <- actions)
+    describe(s"a query without the permission kinesis:$action") {
+      it("fails with an error that names the action and the resource") {
         val stream  = newStream(shards = 1)
         val refusal = ServiceCode("AccessDeniedException", s"not authorized to perform: kinesis:$action")
         underFault(FaultRule(refusal, Some(action))) {
@@ -125,7 +121,7 @@ final class CredentialsFaults(override protected val mode: Mode)
           failure.getMessage should include(s"must allow kinesis:$action")
         }
       }
-  }
+    }
 }
 
 class CredentialsFaultsSpec extends Suites(Mode.both.map(new CredentialsFaults(_)): _*)

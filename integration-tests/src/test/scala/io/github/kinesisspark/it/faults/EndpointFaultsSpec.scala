@@ -2,11 +2,9 @@ package io.github.kinesisspark.it.faults
 
 import java.nio.file.{Files, Path}
 
-import scala.concurrent.duration._
-
 import org.scalatest.Suites
+import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.{FaultRule, KinesisServerConfig, Occurrence, ResetPoint}
 import io.github.kinesisspark.testkit.FaultEffect._
@@ -87,7 +85,7 @@ final class EndpointFaults(override protected val mode: Mode)
         running(load(stream), checkpoint())(log.add) { query =>
           eventually(log.texts.sorted shouldBe first.sorted)
           var all = first
-          eventually {
+          eventually(interval(Span(1, Seconds))) {
             all = all ++ put(stream, s"more-${all.size}", 20)
             // Subscriptions live for five minutes of this clock.
             serverClock.advance(java.time.Duration.ofMinutes(6))
@@ -107,9 +105,9 @@ class EndpointFaultsSpec extends Suites(Mode.both.map(new EndpointFaults(_)): _*
 /** DNS as it is on a machine, for one query: a JVM of its own that resolves names by a hosts file and remembers none. */
 final class DnsFaultsSpec extends TestkitSuite {
 
-  describe("a running query whose endpoint's name is not found any more") {
-    for (mode <- Mode.both)
-      it(s"by $mode reads on when the name is back within a second, and else fails with an error that names the host") {
+  for (mode <- Mode.both)
+    describe(s"a running query by $mode whose endpoint's name is not found any more") {
+      it("reads on when the name is found again soon, and else fails with an error that names the host") {
         val stream = newStream(shards = 1)
         val hosts  = Files.createTempFile("hosts-", "")
         known(hosts)
@@ -142,8 +140,10 @@ final class DnsFaultsSpec extends TestkitSuite {
           query.look().failure shouldBe empty
           kinesis.faults.clear()
           unknown(hosts)
-          val forGood = if (mode == Mode.Polling) Reset(ResetPoint.BeforeCall) else ResetConnection
-          kinesis.faults.add(FaultRule(forGood, stream = Some(stream.name)))
+          kinesis.faults.add(
+            if (mode == Mode.Polling) FaultRule(Reset(ResetPoint.BeforeCall), Some("GetRecords"), Some(stream.name))
+            else FaultRule(ResetConnection, stream = Some(stream.name))
+          )
           put(stream, "third", 1)
           val failure = eventually(query.look().failure.getOrElse(fail("the query runs")))
           failure should (include("KINESIS_UNKNOWN_HOST") and include(Name) and include("DNS"))

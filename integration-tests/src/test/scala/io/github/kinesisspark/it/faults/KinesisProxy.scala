@@ -103,8 +103,8 @@ object KinesisProxy {
   /** @param accessKeyId of the credentials that have signed the call */
   final case class Call(action: String, accessKeyId: String)
 
-  private object Call {
-    def of(request: Request): Call = {
+  object Call {
+    private[KinesisProxy] def of(request: Request): Call = {
       def header(name: String) = Option(request.getHeaders.get(name)).getOrElse("")
       Call(
         header("X-Amz-Target").split('.').last,
@@ -172,9 +172,9 @@ object KinesisProxy {
     }
 
     override def onNext(parts: util.List[ByteBuffer]): Unit = {
-      val out = change(parts.asScala.iterator.flatMap(bytesOf).toArray)
+      val out = change(parts.asScala.iterator.flatMap(part => bytesOf(part)).toArray)
       if (out.isEmpty) flow.request(1)
-      else response.write(false, ByteBuffer.wrap(out), Callback.from(() => flow.request(1), _ => flow.cancel()))
+      else response.write(false, ByteBuffer.wrap(out), Callback.from(() => flow.request(1), (_: Throwable) => flow.cancel()))
     }
 
     override def onError(failure: Throwable): Unit = callback.failed(failure)

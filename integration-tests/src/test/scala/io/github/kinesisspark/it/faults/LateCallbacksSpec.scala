@@ -28,6 +28,7 @@ final class LateCallbacksSpec extends AnyFunSpec with Matchers with Eventually {
     val worker                        = new ScheduledThreadPoolExecutor(2, new DaemonThreads("late-callbacks"))
     val memory                        = new MemoryBudget(16L << 20)
     val telemetry                     = new FanOutTelemetry
+    worker.setRemoveOnCancelPolicy(true)
     val delivered                     = new LinkedBlockingQueue[Delivery]
     @volatile var failure             = Option.empty[KinesisException]
     val publisher: FanOutRecordPublisher = new FanOutRecordPublisher(

@@ -6,6 +6,7 @@ import java.util.concurrent.atomic.AtomicInteger
 import scala.collection.mutable
 import scala.concurrent.duration._
 
+import org.apache.spark.SparkEnv
 import org.apache.spark.sql.DataFrame
 import org.scalatest.time.{Seconds, Span}
 
@@ -96,7 +97,7 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
       val config = ReaderConfig("forgotten", Map(arnOf(stream) -> accessTo), 16L << 20, 5, failOnDataLoss = true)
       val shard  = ShardKey(arnOf(stream), stream.onlyShard().shardId)
       val probe  = ProbeRequest(
-        spark.sparkContext.env.executorId,
+        SparkEnv.get.executorId,
         config,
         Publication.Polling,
         Vector(shard -> ShardPosition.TrimHorizon),
