@@ -117,7 +117,7 @@ def decommission_the_occupied(spark: SparkSession) -> None:
     ):
         if (manager.host(), manager.port()) in busy and not manager.isDriver():
             info = jvm.org.apache.spark.scheduler.ExecutorDecommissionInfo("by the test", jvm.scala.Option.empty())
-            backend.decommissionExecutor(manager.executorId(), info, False)  # noqa: FBT003  (a method of the JVM)
+            backend.decommissionExecutor(manager.executorId(), info, False, False)  # noqa: FBT003  (of the JVM)
 
 
 def latest_progress(query: StreamingQuery) -> dict[str, object]:

@@ -25,9 +25,6 @@ final class Backpressure(override protected val mode: Mode) extends TestkitSuite
 
   private val reading = if (mode == Mode.Polling) "GetRecords" else "SubscribeToShard"
 
-  /** What has left the server for the stream's only shard, and how often it was asked. */
-  private final case class Sent(calls: Long, events: Long, records: Long)
-
   private def sent(stream: TestStream): Sent = {
     val live = kinesis.subscriptions.live.filter(_.stream == stream.name)
     val read = kinesis.calls.recent.filter(c => c.action == "GetRecords" && c.stream.contains(stream.name))
@@ -114,6 +111,10 @@ final class Backpressure(override protected val mode: Mode) extends TestkitSuite
 }
 
 object Backpressure {
+
+  /** What has left the server for the stream's only shard, and how often it was asked. */
+  private final case class Sent(calls: Long, events: Long, records: Long)
+
   private val Records     = 420
   private val RecordBytes = 1000000
 
