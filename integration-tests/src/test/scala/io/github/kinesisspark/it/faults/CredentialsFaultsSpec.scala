@@ -42,11 +42,13 @@ final class CredentialsFaults(override protected val mode: Mode)
       try {
         val stream  = newStream(shards = 2)
         val log     = new BatchLog
-        val rotated = load(
-          stream,
-          "endpoint"            -> proxy.endpoint.toString,
-          "credentialsProvider" -> classOf[RotatingCredentials].getName
-        )
+        val rotated = spark.readStream
+          .format("kinesis")
+          .options(options(stream) - "accessKeyId" - "secretAccessKey" ++ mode.options)
+          .option("startingPosition", "TRIM_HORIZON")
+          .option("endpoint", proxy.endpoint.toString)
+          .option("credentialsProvider", classOf[RotatingCredentials].getName)
+          .load()
         running(rotated, checkpoint())(log.add) { query =>
           val first = put(stream, "first", 100)
           eventually(log.texts.sorted shouldBe first.sorted)

@@ -1,10 +1,12 @@
 package io.github.kinesisspark.it.faults
 
+import java.net.InetAddress
 import java.nio.file.{Files, Path}
 
 import org.scalatest.Suites
 import org.scalatest.time.{Seconds, Span}
 
+import io.github.kinesisspark.it.AwaitsEngine
 import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.{FaultRule, KinesisServerConfig, Occurrence, ResetPoint}
 import io.github.kinesisspark.testkit.FaultEffect._
@@ -28,10 +30,11 @@ final class EndpointFaults(override protected val mode: Mode)
       val tls     = kinesis.tlsEndpoint.get
       val message = failureAt(tls.toString)
       message should (include("KINESIS_TLS_FAILED") and include("certificate") and include(tls.toString))
-      message should (include("DescribeStreamSummary") and include("PKIX path building failed"))
+      message should (include("DescribeStreamSummary") and include("unable to find valid certification path"))
     }
 
-    it("the endpoint does not speak TLS") {
+    // It says that a connection was lost, and nothing of TLS.
+    it("the endpoint does not speak TLS", AwaitsEngine) {
       val plain   = s"https://127.0.0.1:${kinesis.endpoint.getPort}"
       val message = failureAt(plain)
       message should (include("KINESIS_TLS_FAILED") and include("scheme and port") and include(plain))
@@ -157,6 +160,11 @@ final class DnsFaultsSpec extends TestkitSuite {
 
   private val Name = "kinesis.test"
 
-  private def known(hosts: Path): Unit   = Files.writeString(hosts, s"127.0.0.1 localhost $Name\n"): Unit
-  private def unknown(hosts: Path): Unit = Files.writeString(hosts, "127.0.0.1 localhost\n"): Unit
+  /** Which Spark looks up. */
+  private val ThisMachine = InetAddress.getLocalHost.getHostName
+
+  private def known(hosts: Path): Unit   = write(hosts, s"localhost $ThisMachine $Name")
+  private def unknown(hosts: Path): Unit = write(hosts, s"localhost $ThisMachine")
+
+  private def write(hosts: Path, names: String): Unit = Files.writeString(hosts, s"127.0.0.1 $names\n"): Unit
 }
