@@ -35,7 +35,7 @@ def is_test(name: str, source: str) -> bool:
     return scala is not None or re.search(rf"^def {re.escape(name)}\(", source, re.MULTILINE) is not None
 
 
-def test_every_fault_has_a_row_and_every_row_a_test() -> None:
+def test_faults_are_numbered_without_gaps_and_each_names_a_test() -> None:
     faults = named_by_fault()
     assert list(faults) == list(range(1, 34))
     assert [number for number, tests in faults.items() if not tests] == []
@@ -43,10 +43,10 @@ def test_every_fault_has_a_row_and_every_row_a_test() -> None:
 
 
 @pytest.mark.parametrize(("suite", "name"), sorted({told for tests in named_by_fault().values() for told in tests}))
-def test_every_test_exists(suite: str, name: str) -> None:
+def test_each_named_test_exists(suite: str, name: str) -> None:
     assert any(is_test(name.strip(), source) for source in sources(suite)), f"{suite} has no test '{name}'"
 
 
-def test_a_test_that_does_not_exist_is_told() -> None:
+def test_a_missing_test_is_detected() -> None:
     assert not is_test("turns lead into gold", 'it("turns gold into lead") {')
     assert is_test("turns lead into gold", 'it(\n      "turns lead into gold"\n)')
