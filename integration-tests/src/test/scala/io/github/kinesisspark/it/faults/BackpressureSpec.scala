@@ -81,7 +81,9 @@ final class Backpressure(override protected val mode: Mode) extends TestkitSuite
       }
     }
     read.asScala.toSeq shouldBe keys
-    logs.linesIterator.filter(l => l.startsWith("WARN io.github.kinesisspark") || l.contains("TIMED_OUT")).toSeq shouldBe empty
+    logs.linesIterator
+      .filter(l => l.startsWith("WARN io.github.kinesisspark") || l.contains("TIMED_OUT"))
+      .toSeq shouldBe empty
   }
 
   describe("a batch that holds the query back while the stream goes on") {
@@ -96,7 +98,10 @@ final class Backpressure(override protected val mode: Mode) extends TestkitSuite
       }
     }
 
-    it("for 7 minutes of the machine's clock, longer than the client's read timeout, costs no record and no failure", Slow) {
+    it(
+      "for 7 minutes of the machine's clock, longer than the client's read timeout, costs no record and no failure",
+      Slow
+    ) {
       heldBack { (query, stream, full) =>
         val began = System.nanoTime()
         eventually(timeout(Span(600, Seconds)), interval(Span(5, Seconds))) {

@@ -43,12 +43,15 @@ final class EndpointFaults(override protected val mode: Mode)
     it("the endpoint's host is unknown") {
       // RFC 6761: names under .invalid never resolve.
       val message = failureAt("http://kinesis.invalid:4567")
-      message should (include("KINESIS_UNKNOWN_HOST") and include("kinesis.invalid") and include("region, endpoint and DNS"))
+      message should (include("KINESIS_UNKNOWN_HOST") and include("kinesis.invalid") and include(
+        "region, endpoint and DNS"
+      ))
     }
 
     it("the machine's clock differs from the service's, whatever the clock of the request") {
       val stream = newStream(shards = 1)
-      val skewed = ServiceCode("InvalidSignatureException", "Signature expired: 20260101T000000Z is now earlier than ...")
+      val skewed =
+        ServiceCode("InvalidSignatureException", "Signature expired: 20260101T000000Z is now earlier than ...")
       underFault(FaultRule(skewed, Some(reading), Some(stream.name))) {
         val message = failureOf(start(stream, checkpoint())).getMessage
         message should (include("KINESIS_CLOCK_SKEW") and include("clock") and include("NTP"))
@@ -61,7 +64,11 @@ final class EndpointFaults(override protected val mode: Mode)
     it("the service's clock jumps ahead by an hour and it refuses the next signature") {
       val stream = newStream(shards = 1)
       val log    = new BatchLog
-      val skewed = ServiceCode("RequestTimeTooSkewed", "The difference between the request time and the current time is too large.", 403)
+      val skewed = ServiceCode(
+        "RequestTimeTooSkewed",
+        "The difference between the request time and the current time is too large.",
+        403
+      )
       running(load(stream), checkpoint())(log.add) { query =>
         val first = put(stream, "first", 50)
         eventually(log.texts.sorted shouldBe first.sorted)
@@ -80,8 +87,9 @@ final class EndpointFaults(override protected val mode: Mode)
     it("HTTP 500, HTTP 503 and resets of the connection come in turns") {
       val stream = newStream(shards = 2)
       val log    = new BatchLog
-      val rules  = Seq(HttpStatus(500), HttpStatus(503), Reset(ResetPoint.BeforeCall)).zipWithIndex.map { case (effect, n) =>
-        FaultRule(effect, Some(reading), Some(stream.name), occurrence = Occurrence.Every(3 + n))
+      val rules  = Seq(HttpStatus(500), HttpStatus(503), Reset(ResetPoint.BeforeCall)).zipWithIndex.map {
+        case (effect, n) =>
+          FaultRule(effect, Some(reading), Some(stream.name), occurrence = Occurrence.Every(3 + n))
       }
       underFault(rules: _*) {
         val first = put(stream, "first", 200)
@@ -126,7 +134,12 @@ final class DnsFaultsSpec extends TestkitSuite {
           eventually(query.look().rows shouldBe 50)
           // Connections break, and the name is unknown when the next one is made.
           unknown(hosts)
-          val reset = FaultRule(Reset(ResetPoint.BeforeCall), Some("GetRecords"), Some(stream.name), occurrence = Occurrence.First(1))
+          val reset = FaultRule(
+            Reset(ResetPoint.BeforeCall),
+            Some("GetRecords"),
+            Some(stream.name),
+            occurrence = Occurrence.First(1)
+          )
           if (mode == Mode.Polling) {
             kinesis.faults.add(reset)
             eventually(kinesis.faults.hits shouldBe 1L)
@@ -156,7 +169,7 @@ final class DnsFaultsSpec extends TestkitSuite {
           Files.delete(hosts)
         }
       }
-  }
+    }
 
   private val Name = "kinesis.test"
 

@@ -43,13 +43,20 @@ final class ForkedQuery private (process: Process, log: java.nio.file.Path) exte
       to.write(question + "\n")
       to.flush()
     } catch { case e: java.io.IOException => ended(e) }
-    Iterator.continually(said.readLine()).find(l => l == null || l.startsWith("{")).flatMap(Option(_)).getOrElse(ended(null))
+    Iterator
+      .continually(said.readLine())
+      .find(l => l == null || l.startsWith("{"))
+      .flatMap(Option(_))
+      .getOrElse(ended(null))
   }
 
   private def ended(cause: Throwable): Nothing = {
     process.waitFor(30, TimeUnit.SECONDS)
     val end = Files.readString(log).takeRight(3000)
-    throw new AssertionError(s"the query's JVM ended with ${if (process.isAlive) "no status" else process.exitValue}: $end", cause)
+    throw new AssertionError(
+      s"the query's JVM ended with ${if (process.isAlive) "no status" else process.exitValue}: $end",
+      cause
+    )
   }
 }
 
@@ -127,13 +134,18 @@ object ForkedQuery {
     def answer(heap: Long): Unit = {
       val latest = query.recentProgress
       val json   = ujson.Obj(
-        "rows"      -> rows.get.toDouble,
-        "heap"      -> heap.toDouble,
-        "failure"   -> query.exception.fold[ujson.Value](ujson.Null)(e => ujson.Str(String.valueOf(e.getCause))),
-        "metrics"   -> latest.lastOption.fold(ujson.Obj())(p => ujson.Obj.from(p.sources.head.metrics.asScala.map { case (k, v) => k -> ujson.Str(v) })),
-        "durations" -> latest.filter(_.numInputRows > 0).lastOption.fold(ujson.Obj())(p =>
-          ujson.Obj.from(p.durationMs.asScala.map { case (k, v) => k -> ujson.Num(v.toDouble) })
-        )
+        "rows"    -> rows.get.toDouble,
+        "heap"    -> heap.toDouble,
+        "failure" -> query.exception.fold[ujson.Value](ujson.Null)(e => ujson.Str(String.valueOf(e.getCause))),
+        "metrics" -> latest.lastOption.fold(ujson.Obj())(p =>
+          ujson.Obj.from(p.sources.head.metrics.asScala.map { case (k, v) => k -> ujson.Str(v) })
+        ),
+        "durations" -> latest
+          .filter(_.numInputRows > 0)
+          .lastOption
+          .fold(ujson.Obj())(p =>
+            ujson.Obj.from(p.durationMs.asScala.map { case (k, v) => k -> ujson.Num(v.toDouble) })
+          )
       )
       answers.println(ujson.write(json))
     }

@@ -174,7 +174,12 @@ object KinesisProxy {
     override def onNext(parts: util.List[ByteBuffer]): Unit = {
       val out = change(parts.asScala.iterator.flatMap(part => bytesOf(part)).toArray)
       if (out.isEmpty) flow.request(1)
-      else response.write(false, ByteBuffer.wrap(out), Callback.from(() => flow.request(1), (_: Throwable) => flow.cancel()))
+      else
+        response.write(
+          false,
+          ByteBuffer.wrap(out),
+          Callback.from(() => flow.request(1), (_: Throwable) => flow.cancel())
+        )
     }
 
     override def onError(failure: Throwable): Unit = callback.failed(failure)

@@ -75,7 +75,9 @@ final class LargestRecords(override protected val mode: Mode) extends TestkitSui
     )
 
     if (mode == Mode.Polling)
-      it("are read by polling, 4 of them among 200, and the heap stays within the buffer and three records")(testOf(large = 4))
+      it("are read by polling, 4 of them among 200, and the heap stays within the buffer and three records")(
+        testOf(large = 4)
+      )
   }
 }
 

@@ -24,13 +24,13 @@ final class LateCallbacksSpec extends AnyFunSpec with Matchers with Eventually {
 
   /** A reader that asks for the next delivery whenever one has come. */
   private final class Reader extends Sink {
-    val client                        = new ScriptedSubscriptions
-    val worker                        = new ScheduledThreadPoolExecutor(2, new DaemonThreads("late-callbacks"))
-    val memory                        = new MemoryBudget(16L << 20)
-    val telemetry                     = new FanOutTelemetry
+    val client    = new ScriptedSubscriptions
+    val worker    = new ScheduledThreadPoolExecutor(2, new DaemonThreads("late-callbacks"))
+    val memory    = new MemoryBudget(16L << 20)
+    val telemetry = new FanOutTelemetry
     worker.setRemoveOnCancelPolicy(true)
-    val delivered                     = new LinkedBlockingQueue[Delivery]
-    @volatile var failure             = Option.empty[KinesisException]
+    val delivered                        = new LinkedBlockingQueue[Delivery]
+    @volatile var failure                = Option.empty[KinesisException]
     val publisher: FanOutRecordPublisher = new FanOutRecordPublisher(
       Shard,
       ShardPosition.TrimHorizon,
@@ -54,7 +54,9 @@ final class LateCallbacksSpec extends AnyFunSpec with Matchers with Eventually {
 
     /** The sequence number of the next record that is delivered. */
     def next(): String =
-      Option(delivered.poll(30, TimeUnit.SECONDS)).map(_.records.map(_.sequenceNumber.text).mkString).getOrElse("nothing")
+      Option(delivered.poll(30, TimeUnit.SECONDS))
+        .map(_.records.map(_.sequenceNumber.text).mkString)
+        .getOrElse("nothing")
 
     def stop(): Unit = {
       publisher.close()
@@ -65,12 +67,12 @@ final class LateCallbacksSpec extends AnyFunSpec with Matchers with Eventually {
 
   /** All that a call can still say once it is over. */
   private val signals: Seq[(String, ScriptedSubscriptions.Call => Unit)] = Seq(
-    "an event"                       -> (_.bring(number(999))),
-    "an error of its stream"         -> (_.failStream(failed())),
-    "an error of its handler"        -> (_.failHandler(failed())),
-    "an error of its future"         -> (_.failFuture(failed())),
-    "the completion of its stream"   -> (_.completeStream()),
-    "the completion of its future"   -> (_.completeFuture())
+    "an event"                     -> (_.bring(number(999))),
+    "an error of its stream"       -> (_.failStream(failed())),
+    "an error of its handler"      -> (_.failHandler(failed())),
+    "an error of its future"       -> (_.failFuture(failed())),
+    "the completion of its stream" -> (_.completeStream()),
+    "the completion of its future" -> (_.completeFuture())
   )
 
   private val ends: Seq[(String, ScriptedSubscriptions.Call => Unit)] = Seq(
@@ -165,7 +167,9 @@ object LateCallbacksSpec {
   private val Consumer = ConsumerArn.parse(s"${Stream.text}/consumer/late:1").get
 
   private val DefaultRetries = SourceOptions
-    .parse(Map("streamName" -> "late", "region" -> "us-east-1", "recordPublisher" -> "efo", "efo.consumerName" -> "late"))
+    .parse(
+      Map("streamName" -> "late", "region" -> "us-east-1", "recordPublisher" -> "efo", "efo.consumerName" -> "late")
+    )
     .recordPublisher match {
     case fanOut: RecordPublisherKind.FanOut => fanOut.options.retries.subscribe
     case RecordPublisherKind.Polling        => throw new AssertionError("fan-out was asked for")

@@ -60,7 +60,9 @@ final class ManyShardsFigures(override protected val mode: Mode) extends Testkit
         }
         val heap = many.collected().heap
         val each = (heap - few) / Shards
-        info(s"$mode: ${few >> 20} MiB at 4 shards, ${heap >> 20} MiB at $Shards, $each bytes each; planning ${planning.sorted} ms")
+        info(
+          s"$mode: ${few >> 20} MiB at 4 shards, ${heap >> 20} MiB at $Shards, $each bytes each; planning ${planning.sorted} ms"
+        )
         each should be <= BytesEach
         planning.sorted.apply(planning.size / 2) should be <= 500L
         many.look().failure shouldBe empty

@@ -26,7 +26,8 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
     it("is not reported as starved while another reader waits for memory and it does not", AwaitsEngine) {
       val memory     = new MemoryBudget(1 << 20)
       val publishers = new ScriptedPublishers
-      val reader     = new ShardReader(Shard, ShardPosition.TrimHorizon, None, publishers, memory, () => 1L << 20, _ => (), () => ())
+      val reader     =
+        new ShardReader(Shard, ShardPosition.TrimHorizon, None, publishers, memory, () => 1L << 20, _ => (), () => ())
       // Its own request is under way, as one that is throttled is; another reader waits for the whole budget.
       memory.take(1 << 10)(() => ())
       reader.demand()
@@ -62,13 +63,20 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
       val stream = newStream(shards = 2)
       val log    = new BatchLog
       val limits =
-        Seq("readerBufferSize" -> "16m", "minRecordsPerTrigger" -> "1000", "maxTriggerDelay" -> "10m", "startingPosition" -> "TRIM_HORIZON")
+        Seq(
+          "readerBufferSize"     -> "16m",
+          "minRecordsPerTrigger" -> "1000",
+          "maxTriggerDelay"      -> "10m",
+          "startingPosition"     -> "TRIM_HORIZON"
+        )
       underFault(FaultRule(Delay(1.second), Some("GetRecords"), Some(stream.name))) {
         running(load(stream, limits: _*), checkpoint())(log.add) { query =>
           eventually(query.lastProgress should not be null)
           val few = put(stream, "few", 10)
           // All of them are read, and some calls have been under way since.
-          eventually(timeout(Span(60, Seconds)))(kinesis.calls.recent.filter(_.stream.contains(stream.name)).map(_.records).sum shouldBe few.size)
+          eventually(timeout(Span(60, Seconds)))(
+            kinesis.calls.recent.filter(_.stream.contains(stream.name)).map(_.records).sum shouldBe few.size
+          )
           val asked = kinesis.calls.count("GetRecords", stream.name)
           eventually(kinesis.calls.count("GetRecords", stream.name) should be >= asked + 6)
           log.rows.size shouldBe 0
@@ -147,7 +155,8 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
 }
 
 object ReaderPromisesSpec {
-  private val Shard = ShardKey(StreamArn("arn:aws:kinesis:us-east-1:000000000000:stream/promises"), "shardId-000000000000")
+  private val Shard =
+    ShardKey(StreamArn("arn:aws:kinesis:us-east-1:000000000000:stream/promises"), "shardId-000000000000")
 
   /** A record that overdraws the budget by its overhead. */
   private val SlackBytes = 1L << 20

@@ -6,7 +6,11 @@ import scala.concurrent.duration._
 
 import org.scalatest.Suites
 import org.scalatest.time.{Millis, Span}
-import software.amazon.awssdk.services.kinesis.model.{ExpiredIteratorException, ProvisionedThroughputExceededException, ShardIteratorType}
+import software.amazon.awssdk.services.kinesis.model.{
+  ExpiredIteratorException,
+  ProvisionedThroughputExceededException,
+  ShardIteratorType
+}
 
 import io.github.kinesisspark.it.{KinesisService, Slow}
 import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
@@ -48,7 +52,9 @@ final class RivalPollers(override protected val mode: Mode)
       } finally rival.close()
       val seconds = (System.nanoTime() - began) / 1e9
       val own     = kinesis.calls.count("GetRecords", stream.name) - asked - rival.calls
-      withClue(f"$own calls and ${rival.calls} of the rival in $seconds%.0f s, the longest wait ${waits.max.toMillis} ms: ") {
+      withClue(
+        f"$own calls and ${rival.calls} of the rival in $seconds%.0f s, the longest wait ${waits.max.toMillis} ms: "
+      ) {
         rival.refused should be > 0L
         mode match {
           case Mode.Polling =>
@@ -119,7 +125,11 @@ final class RivalPoller(service: KinesisService, stream: String, shard: String) 
     while (!closed) {
       try {
         val at = iterator.getOrElse(
-          service.callOnce(_.getShardIterator(r => r.streamName(stream).shardId(shard).shardIteratorType(ShardIteratorType.LATEST))).shardIterator
+          service
+            .callOnce(
+              _.getShardIterator(r => r.streamName(stream).shardId(shard).shardIteratorType(ShardIteratorType.LATEST))
+            )
+            .shardIterator
         )
         iterator = Some(at)
         asked.incrementAndGet()

@@ -38,22 +38,23 @@ object ScriptedSubscriptions {
 
   /** One call. Each method is a signal that the SDK may give on any of its threads, in an order it may not promise. */
   final class Call(val request: SubscribeToShardRequest, handler: SubscribeToShardResponseHandler) {
-    val answer                                                                 = new CompletableFuture[Void]
-    private val asked                                                          = new AtomicLong
+    val answer                                                                     = new CompletableFuture[Void]
+    private val asked                                                              = new AtomicLong
     @volatile private var subscriber: Subscriber[? >: SubscribeToShardEventStream] = _
-    @volatile var cancelled                                                    = false
+    @volatile var cancelled                                                        = false
 
     /** Events that were requested. */
     def requested: Long = asked.get
 
     def open(): Unit = {
       handler.responseReceived(SubscribeToShardResponse.builder.build)
-      handler.onEventStream(SdkPublisher.adapt[SubscribeToShardEventStream] { (s: Subscriber[? >: SubscribeToShardEventStream]) =>
-        subscriber = s
-        s.onSubscribe(new Subscription {
-          override def request(n: Long): Unit = asked.addAndGet(n): Unit
-          override def cancel(): Unit         = cancelled = true
-        })
+      handler.onEventStream(SdkPublisher.adapt[SubscribeToShardEventStream] {
+        (s: Subscriber[? >: SubscribeToShardEventStream]) =>
+          subscriber = s
+          s.onSubscribe(new Subscription {
+            override def request(n: Long): Unit = asked.addAndGet(n): Unit
+            override def cancel(): Unit         = cancelled = true
+          })
       })
     }
 
