@@ -42,7 +42,7 @@ final class FoundConsumerSpec extends TestkitSuite {
       consumers(stream) shouldBe Seq(arn)
     }
 
-    it("after a batch read", AwaitsEngine) {
+    it("after a batch read") {
       val stream = newStream(shards = 1)
       val arn    = register(stream)
       put(stream, "r", 20)

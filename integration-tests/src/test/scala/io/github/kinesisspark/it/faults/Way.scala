@@ -17,13 +17,19 @@ trait Way extends AutoCloseable {
 
 object Way {
 
-  /** The server answers, with HTTP 500, every call that concerns one of the streams. */
+  /** Connections break, and then the server answers, with HTTP 500, every call that concerns one of the streams. */
   final class ServerErrors(server: KinesisServer, streams: => Iterable[String]) extends Way {
     private lazy val rules        = streams.map(s => FaultRule(FaultEffect.HttpStatus(500), stream = Some(s))).toVector
+    private val gate              = new Gate(server.endpoint)
     override def name: String     = "HTTP 500"
-    override def endpoint: String = server.endpoint.toString
-    override def takeAway(): Unit = rules.foreach(server.faults.add)
+    override def endpoint: String = s"http://127.0.0.1:${gate.port}"
+    override def takeAway(): Unit = {
+      rules.foreach(server.faults.add)
+      // Subscriptions that are open would outlive a short outage.
+      gate.reset()
+    }
     override def giveBack(): Unit = rules.foreach(server.faults.remove)
+    override def close(): Unit    = gate.close()
   }
 
   /** Nobody listens at the server's port. */
