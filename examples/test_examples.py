@@ -1,4 +1,4 @@
-"""The examples, run as a reader runs them."""
+"""Runs the examples as a user does."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def assert_within_limit(shown: list[dict[str, int]]) -> None:
     assert max(batch["records"] for batch in shown) <= 12
 
 
-def test_polling_prints_each_order_once_and_its_metrics() -> None:
+def test_polling_example_prints_each_order_once_with_metrics() -> None:
     printed = run("polling.py")
     assert sorted(orders(printed)) == ORDERS
     shown = metrics(printed)
@@ -54,7 +54,7 @@ def test_polling_prints_each_order_once_and_its_metrics() -> None:
     assert shown[0]["bytesPerRead"] > 0
 
 
-def test_fan_out_prints_its_consumer_each_order_once_and_its_subscriptions() -> None:
+def test_fan_out_example_prints_its_consumer_and_each_order_once_with_subscriptions() -> None:
     printed = run("fan_out.py")
     lines = printed.splitlines()
     assert lines[0] == "consumer kinesis-spark-example is ACTIVE"
@@ -66,19 +66,19 @@ def test_fan_out_prints_its_consumer_each_order_once_and_its_subscriptions() -> 
     assert {batch["subscriptionsLive"] for batch in shown} <= {1, 2}
 
 
-def test_a_round_trip_brings_back_every_record_once() -> None:
+def test_round_trip_example_reads_back_every_record_once() -> None:
     figures = json.loads(run("round_trip.py"))
     assert (figures["records"], figures["same"]) == (100_000, True)
 
 
-def test_the_real_time_pipeline_hands_on_every_even_order_once_round_by_round() -> None:
+def test_real_time_example_delivers_every_even_order_once_per_round() -> None:
     rounds = re.findall(r"^([\d, ]+): -?\d+ ms$", run("real_time.py"), re.M)
     assert [[int(n) for n in numbers.split(", ")] for numbers in rounds] == [
         list(range(first, first + 10, 2)) for first in (2, 12, 22, 32)
     ]
 
 
-def test_the_backfill_and_the_stream_after_it_print_each_order_once_and_share_none() -> None:
+def test_backfill_example_prints_each_order_once_in_either_the_backfill_or_the_stream() -> None:
     printed = run("backfill.py")
     assert printed.startswith("backfill of 20 records\n")
     backfilled = re.findall(r"^batch -1: .*\{\"order\": (\d+)\}$", printed, re.M)
@@ -87,7 +87,7 @@ def test_the_backfill_and_the_stream_after_it_print_each_order_once_and_share_no
     assert sorted(map(int, streamed)) == list(range(21, 31))
 
 
-def test_a_backfill_that_is_started_again_hands_over_at_the_same_point_and_is_not_repeated(
+def test_a_restarted_backfill_hands_over_at_the_same_point_and_is_not_repeated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spark = session.builder("backfill", "local[2]").config("spark.ui.enabled", "false").getOrCreate()
@@ -116,7 +116,7 @@ def test_a_backfill_that_is_started_again_hands_over_at_the_same_point_and_is_no
     spark.stop()
 
 
-def test_a_stream_on_aws_is_read_from_five_minutes_ago_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_example_reads_an_aws_stream_from_five_minutes_ago(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["polling.py", "--stream", "payments", "--region", "eu-west-1"])
     with source("") as options:
         assert (options.stream_name, options.region, options.endpoint) == ("payments", "eu-west-1", None)
@@ -126,7 +126,7 @@ def test_a_stream_on_aws_is_read_from_five_minutes_ago_on(monkeypatch: pytest.Mo
     assert timedelta(minutes=4) < datetime.now(timezone.utc) - start < timedelta(minutes=6)
 
 
-def test_a_region_without_a_stream_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_example_refuses_a_region_without_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["polling.py", "--region", "eu-west-1"])
     with pytest.raises(SystemExit), source(""):
         pass

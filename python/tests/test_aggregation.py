@@ -31,7 +31,9 @@ def rows(spark: SparkSession, options: KinesisOptions, checkpoint: Path, table: 
     return [(bytes(row["data"]), row["partitionKey"], row["subSequenceNumber"]) for row in found]
 
 
-def test_user_records_are_rows_unless_that_is_turned_off(spark: SparkSession, tmp_path: Path) -> None:
+def test_aggregated_records_become_user_records_unless_deaggregate_is_false(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     with LocalKinesis({"packed": 1}) as kinesis:
         kinesis.put_records("packed", [Record("k", AGGREGATED), Record("k", b"plain")])
         apart = rows(spark, kinesis.options("packed"), tmp_path / "apart", "apart")

@@ -1,5 +1,4 @@
-"""Aggregated records of the connector and of AWS' own Python modules: each reads the other's rows,
-and both make of the same rows the same bytes."""
+"""Compares the connector with AWS's Python aggregation modules: each reads the other's records, with the same bytes."""
 
 from __future__ import annotations
 
@@ -74,7 +73,7 @@ def read_by_aws(row: Row) -> Iterator[UserRecord]:
         yield UserRecord(fields["partitionKey"], fields["explicitHashKey"], base64.b64decode(fields["data"]))
 
 
-def test_rows_that_aws_aggregated_are_read(
+def test_rows_aggregated_by_the_aws_module_are_read_as_user_records(
     spark: SparkSession, one_shard: LocalKinesis, user_records: list[UserRecord]
 ) -> None:
     packed = list(packed_by_aws(user_records, RECORD_SIZE))
@@ -84,7 +83,7 @@ def test_rows_that_aws_aggregated_are_read(
     assert [(row.partitionKey, bytes(row.data)) for row in rows] == [(r.partition_key, r.data) for r in user_records]
 
 
-def test_rows_that_the_sink_aggregates_are_what_aws_makes_and_reads(
+def test_rows_aggregated_by_the_sink_equal_those_of_the_aws_module_and_are_read_by_it(
     spark: SparkSession, one_shard: LocalKinesis, user_records: list[UserRecord]
 ) -> None:
     sink = replace(one_shard.sink_options("events"), ordered=True, aggregate=True, aggregate_size=RECORD_SIZE)

@@ -60,7 +60,7 @@ def options(kinesis: LocalKinesis) -> KinesisOptions:
     return kinesis.options("events")
 
 
-def test_a_batch_has_the_same_rows_in_every_action(
+def test_a_batch_read_has_the_same_rows_in_every_action(
     spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions
 ) -> None:
     first = put(kinesis, 0, 300)
@@ -71,7 +71,7 @@ def test_a_batch_has_the_same_rows_in_every_action(
     assert read_batch(spark, options).count() == 400
 
 
-def test_a_batch_is_followed_by_a_stream_at_the_record(
+def test_a_stream_continues_exactly_where_a_batch_read_ended(
     spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions, tmp_path: Path
 ) -> None:
     before = put(kinesis, 0, 100)
@@ -83,7 +83,7 @@ def test_a_batch_is_followed_by_a_stream_at_the_record(
     assert sum(seen.values(), Counter()) == Counter(after)
 
 
-def test_what_any_batch_read_is_read_again_from_its_checkpoint_or_its_progress(
+def test_a_batch_of_a_query_is_read_again_by_positions_from_its_checkpoint_or_progress(
     spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions, tmp_path: Path
 ) -> None:
     put(kinesis, 0, 250)
@@ -113,7 +113,7 @@ def erase_commits(checkpoint: Path, first: int) -> None:
             file.unlink()
 
 
-def test_a_batch_that_is_not_committed_is_taken_only_if_it_is_named(
+def test_positions_after_an_uncommitted_batch_are_returned_only_if_it_is_named(
     spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions, tmp_path: Path
 ) -> None:
     put(kinesis, 0, 250)
@@ -131,7 +131,9 @@ def test_a_batch_that_is_not_committed_is_taken_only_if_it_is_named(
     assert refused.value.error_class == "KINESIS_OFFSET_REFUSED"
 
 
-def test_positions_at_a_time_part_a_stream(spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions) -> None:
+def test_positions_at_a_time_divide_a_stream_without_gap_or_overlap(
+    spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions
+) -> None:
     put(kinesis, 0, 100)
     times = [row[0] for row in read_batch(spark, options).select("approximateArrivalTimestamp").collect()]
     middle = sorted(times)[50].astimezone(timezone.utc)
@@ -143,7 +145,9 @@ def test_positions_at_a_time_part_a_stream(spark: SparkSession, kinesis: LocalKi
     assert values(read_batch(spark, replace(options, ending_position=StartingPosition.at(middle)))) == before
 
 
-def test_positions_by_hand(spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions) -> None:
+def test_positions_by_sequence_number_start_at_or_after_that_record(
+    spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions
+) -> None:
     put(kinesis, 0, 40)
     rows = read_batch(spark, options).select("shardId", "sequenceNumber").collect()
     shards = sorted({row["shardId"] for row in rows})
@@ -156,7 +160,9 @@ def test_positions_by_hand(spark: SparkSession, kinesis: LocalKinesis, options: 
     assert read_batch(spark, replace(options, starting_position=alike)).count() == 40
 
 
-def test_what_can_t_be_found(spark: SparkSession, options: KinesisOptions, tmp_path: Path) -> None:
+def test_missing_streams_and_checkpoints_and_invalid_positions_are_refused(
+    spark: SparkSession, options: KinesisOptions, tmp_path: Path
+) -> None:
     with pytest.raises(PositionError, match="absent") as refused:
         positions.latest(spark, replace(options, stream_name="absent"))
     assert refused.value.error_class == "KINESIS_NOT_FOUND"
@@ -187,7 +193,7 @@ def orders(spark: SparkSession, options: KinesisOptions) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("orders")
-def test_a_table_and_a_view_over_a_backfill(spark: SparkSession, kinesis: LocalKinesis) -> None:
+def test_a_view_over_a_kinesis_table_returns_current_records(spark: SparkSession, kinesis: LocalKinesis) -> None:
     put(kinesis, 0, 50)
     assert spark.sql("SELECT count(*) FROM orders").first() == (50,)
     spark.sql(
@@ -202,7 +208,7 @@ def test_a_table_and_a_view_over_a_backfill(spark: SparkSession, kinesis: LocalK
         spark.sql("DROP VIEW numbers")
 
 
-def test_the_page_names_what_exists() -> None:
+def test_names_and_links_of_the_batch_page_exist() -> None:
     text = PAGE.read_text()
     (found,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
     assert Positions(found).json == found

@@ -1,4 +1,4 @@
-"""StreamConsumers: consumers looked after from Python, on a local server."""
+"""Tests StreamConsumers on a local server."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def options(server: LocalKinesis) -> Iterator[KinesisOptions]:
             server.client.call("DeregisterStreamConsumer", ConsumerARN=consumer["ConsumerARN"])
 
 
-def test_consumers_come_and_go_in_all_streams(spark: SparkSession, options: KinesisOptions) -> None:
+def test_consumers_are_registered_described_listed_and_deregistered_in_all_streams(
+    spark: SparkSession, options: KinesisOptions
+) -> None:
     consumers = StreamConsumers(spark, options)
     before = datetime.now(timezone.utc) - timedelta(seconds=1)
     registered = consumers.register("app")
@@ -62,13 +64,15 @@ def test_consumers_come_and_go_in_all_streams(spark: SparkSession, options: Kine
     assert consumers.deregister("app") == ()
 
 
-def test_a_registered_consumer_s_arn_is_one_that_options_take(spark: SparkSession, options: KinesisOptions) -> None:
+def test_options_accept_the_arns_of_registered_consumers(spark: SparkSession, options: KinesisOptions) -> None:
     arns = tuple(consumer.arn for consumer in StreamConsumers(spark, options).register("app"))
     by_arn = replace(options, record_publisher=EnhancedFanOut(registration="none", consumer_arns=arns))
     assert by_arn.to_dict()["efo.consumerArn.refunds"] == arns[1]
 
 
-def test_what_kinesis_refuses_is_told_with_a_stable_name(spark: SparkSession, options: KinesisOptions) -> None:
+def test_a_consumer_error_has_a_stable_error_class_and_names_consumer_and_stream(
+    spark: SparkSession, options: KinesisOptions
+) -> None:
     consumers = StreamConsumers(spark, options)
     with pytest.raises(StreamConsumerError, match=r"consumer app of stream .*orders") as absent:
         consumers.await_active("app")
@@ -79,7 +83,7 @@ def test_what_kinesis_refuses_is_told_with_a_stable_name(spark: SparkSession, op
             call()
 
 
-def test_retries_are_those_of_the_options(spark: SparkSession, options: KinesisOptions) -> None:
+def test_consumer_calls_use_the_retries_of_the_options(spark: SparkSession, options: KinesisOptions) -> None:
     once = EnhancedFanOut("any", describe_stream_consumer=Retries(max_retries=0))
     arn = "arn:aws:kinesis:us-east-1:000000000000:stream/orders"
     away = replace(
@@ -92,12 +96,14 @@ def test_retries_are_those_of_the_options(spark: SparkSession, options: KinesisO
 
 
 @pytest.mark.parametrize("method", ["register", "await_active", "describe", "deregister"])
-def test_a_name_that_can_not_be_is_refused_at_once(spark: SparkSession, options: KinesisOptions, method: str) -> None:
+def test_an_invalid_consumer_name_is_refused_before_any_call(
+    spark: SparkSession, options: KinesisOptions, method: str
+) -> None:
     with pytest.raises(InvalidOptionError, match="my app"):
         getattr(StreamConsumers(spark, options), method)("my app")
 
 
-def test_what_the_connector_refuses_of_the_options_is_an_invalid_option(
+def test_contradicting_options_raise_invalid_option_error_without_the_secret(
     spark: SparkSession, options: KinesisOptions
 ) -> None:
     contradicting: Any = replace(options, credentials=StaticCredentials("id", "secret"))
@@ -108,13 +114,15 @@ def test_what_the_connector_refuses_of_the_options_is_an_invalid_option(
     assert "secret'" not in str(refused.value)
 
 
-def test_a_session_without_a_jvm_is_told(options: KinesisOptions, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stream_consumers_without_a_jvm_raise_jar_missing_error(
+    options: KinesisOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("kinesis_spark._front.require_jar", lambda _: None)
     with pytest.raises(JarMissingError, match="Spark Connect"):
         StreamConsumers(SimpleNamespace(), options)  # type: ignore[arg-type]
 
 
-def test_consumers_are_values() -> None:
+def test_stream_consumers_compare_and_hash_by_value() -> None:
     created = datetime(2026, 1, 31, tzinfo=timezone.utc)
     one = StreamConsumer("app", "arn:1", "arn", "ACTIVE", created)
     assert one == replace(one)

@@ -61,12 +61,12 @@ def test_links_within_the_project_lead_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(target), anchor
 
 
-def test_the_python_of_the_page_runs(spark: SparkSession) -> None:
+def test_python_examples_of_the_fan_out_page_run(spark: SparkSession) -> None:
     (example,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
     exec(example, {**vars(kinesis_spark), "spark": spark})  # noqa: S102
 
 
-def test_every_option_exists(spark: SparkSession) -> None:
+def test_options_named_on_the_fan_out_page_exist(spark: SparkSession) -> None:
     assert spark._jvm is not None
     options = json.loads(spark._jvm.io.github.kinesisspark.config.OptionDocs.json())
     known = {option["name"] for option in options} | NAMES_OF_OTHERS
@@ -77,14 +77,14 @@ def test_every_option_exists(spark: SparkSession) -> None:
     assert sorted(camel - known) == []
 
 
-def test_every_error_class_exists() -> None:
+def test_error_classes_named_on_the_fan_out_page_exist() -> None:
     code = "".join(file.read_text() for file in (ROOT / "connector/src/main/scala").rglob("*.scala"))
     classes = {name for names, _ in first_cells("Errors and logs") for name in names}
     assert set(re.findall(r"KINESIS_\w+", TEXT)) == classes
     assert sorted(name for name in classes if f'"{name}"' not in code) == []
 
 
-def test_the_methods_of_stream_consumers_are_all_of_them() -> None:
+def test_the_fan_out_page_lists_all_methods_of_stream_consumers() -> None:
     (listed,) = re.findall(r"`StreamConsumers\(spark, options\)` looks after .*?: (.*?)\.\n", TEXT, re.DOTALL)
     assert in_code_font(listed) == {name for name in vars(StreamConsumers) if not name.startswith("_")}
 
@@ -144,7 +144,7 @@ def registered(spark: SparkSession, kinesis: LocalKinesis) -> RecordPublisher:
     ],
     ids=["polling", "lazy", "eager", "none"],
 )
-def test_a_query_needs_the_permissions_and_shows_the_metrics_of_the_page(
+def test_a_query_uses_the_permissions_and_reports_the_metrics_of_the_fan_out_page(
     spark: SparkSession,
     kinesis: LocalKinesis,
     tmp_path: Path,

@@ -62,11 +62,11 @@ def read_until(stream: DataFrame, checkpoint: Path, sink: Batches, count: int) -
     return query
 
 
-def test_the_columns_are_those_of_the_documentation(spark: SparkSession, kinesis: LocalKinesis) -> None:
+def test_the_source_has_the_documented_columns(spark: SparkSession, kinesis: LocalKinesis) -> None:
     assert read_stream(spark, kinesis.options("events")).dtypes == COLUMNS
 
 
-def test_every_record_is_read_once_over_a_restart(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
+def test_every_record_is_read_once_across_a_restart(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
     sink: Batches = {}
     stream = read_stream(spark, kinesis.options("events"))
     kinesis.put_records("events", records(0, 700))
@@ -76,7 +76,9 @@ def test_every_record_is_read_once_over_a_restart(spark: SparkSession, kinesis: 
     assert Counter(values(sink)) == Counter(f"value-{i}" for i in range(1_000))
 
 
-def test_a_batch_has_no_more_than_the_limit(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
+def test_a_batch_has_at_most_max_records_per_trigger(
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
+) -> None:
     sink: Batches = {}
     kinesis.put_records("events", records(0, 1_000))
     options = replace(kinesis.options("events"), max_records_per_trigger=150)
@@ -85,7 +87,7 @@ def test_a_batch_has_no_more_than_the_limit(spark: SparkSession, kinesis: LocalK
     assert max(len(batch) for batch in sink.values()) <= 150
 
 
-def test_available_now_reads_what_is_there_in_batches_and_ends(
+def test_available_now_reads_the_present_records_in_limited_batches_and_ends(
     spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
 ) -> None:
     kinesis.put_records("events", records(0, 500))
@@ -97,7 +99,9 @@ def test_available_now_reads_what_is_there_in_batches_and_ends(
     assert max(len(batch) for batch in sink.values()) <= 200
 
 
-def test_plain_spark_options_read_into_memory(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
+def test_plain_spark_options_read_a_stream_into_a_memory_table(
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
+) -> None:
     put_at = datetime.now(timezone.utc)
     receipts = kinesis.put_records("events", [Record("alpha", b"one"), Record("beta", b"two")])
     query = (
@@ -123,17 +127,21 @@ def test_plain_spark_options_read_into_memory(spark: SparkSession, kinesis: Loca
     assert abs(arrived - put_at) < timedelta(minutes=1)
 
 
-def test_a_stream_that_does_not_exist_is_named(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
+def test_a_missing_stream_fails_the_query_with_its_name(
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
+) -> None:
     with pytest.raises(PySparkException, match="nowhere"):
         read_until(read_stream(spark, kinesis.options("nowhere")), tmp_path, {}, 1)
 
 
-def test_a_mistyped_option_is_refused_with_the_name_that_was_meant(spark: SparkSession) -> None:
+def test_a_mistyped_option_is_refused_with_the_nearest_name(spark: SparkSession) -> None:
     with pytest.raises(PySparkException, match="startingPosition"):
         spark.readStream.format("kinesis").option("streamName", "events").option("startPosition", "LATEST").load()
 
 
-def test_secrets_show_in_no_plan_and_no_progress(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
+def test_plans_progress_and_checkpoint_contain_no_secrets(
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
+) -> None:
     secret, token = "planted-secret-key", "planted-session-token"
     options: KinesisOptions = replace(
         kinesis.options("events", StartingPosition.trim_horizon()),

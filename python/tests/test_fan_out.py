@@ -1,4 +1,4 @@
-"""EnhancedFanOut: what Spark is handed, and what is refused where it is written."""
+"""Tests EnhancedFanOut: the options that it passes to Spark, and the values that it refuses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def handed(publisher: Polling | EnhancedFanOut, **more: Any) -> dict[str, str]: 
     return dict(KinesisOptions(**({"stream_name": "orders"} | more), record_publisher=publisher).to_dict())
 
 
-def test_polling_is_nothing_to_say() -> None:
+def test_polling_sets_options_only_if_it_differs_from_the_default() -> None:
     assert handed(Polling()) == {"streamName": "orders"}
     with pytest.raises(InvalidOptionError, match="calls_per_second"):
         Polling(calls_per_second=6)
@@ -28,7 +28,7 @@ def test_polling_is_nothing_to_say() -> None:
     assert fewer == {"streamName": "orders", "recordPublisher": "polling", "polling.callsPerSecond": "2"}
 
 
-def test_a_name_is_all_that_is_needed() -> None:
+def test_consumer_name_is_the_only_required_fan_out_option() -> None:
     assert handed(EnhancedFanOut("app")) == {
         "streamName": "orders",
         "recordPublisher": "efo",
@@ -36,7 +36,7 @@ def test_a_name_is_all_that_is_needed() -> None:
     }
 
 
-def test_everything_is_written_as_the_connector_reads_it() -> None:
+def test_every_fan_out_option_is_passed_to_spark() -> None:
     publisher = EnhancedFanOut(
         "app",
         registration="eager",
@@ -66,7 +66,7 @@ def test_everything_is_written_as_the_connector_reads_it() -> None:
     }
 
 
-def test_consumers_are_told_by_their_streams() -> None:
+def test_consumer_arns_are_passed_by_stream_name() -> None:
     publisher = EnhancedFanOut(registration="none", consumer_arns=(ORDERS, REFUNDS))
     options = handed(publisher, stream_name=("orders", "refunds"))
     assert options["efo.consumerArn.orders"] == ORDERS
@@ -74,7 +74,7 @@ def test_consumers_are_told_by_their_streams() -> None:
     assert "efo.consumerName" not in options
 
 
-def test_consumers_of_streams_of_one_name_are_told_by_the_streams_arns() -> None:
+def test_consumer_arns_are_passed_by_stream_arn_if_stream_names_are_equal() -> None:
     elsewhere = STREAM.replace("eu-west-1", "us-east-1")
     publisher = EnhancedFanOut(consumer_arns=(ORDERS, f"{elsewhere}/consumer/app:2"))
     options = handed(publisher, stream_name=None, stream_arn=(STREAM, elsewhere))
@@ -118,13 +118,13 @@ def test_consumers_of_streams_of_one_name_are_told_by_the_streams_arns() -> None
         ),
     ],
 )
-def test_what_can_not_be_is_refused(make: Any, message: str) -> None:  # noqa: ANN401
+def test_invalid_fan_out_options_are_refused(make: Any, message: str) -> None:  # noqa: ANN401
     with pytest.raises(InvalidOptionError) as refused:
         make()
     assert message in str(refused.value)
 
 
-def test_it_is_a_value() -> None:
+def test_fan_out_options_compare_hash_and_pickle_by_value() -> None:
     publisher = EnhancedFanOut("app", subscribe_to_shard=Retries(max_retries=1))
     assert pickle.loads(pickle.dumps(publisher)) == publisher  # noqa: S301
     assert hash(dataclasses.replace(publisher, consumer_name="other")) != hash(publisher)

@@ -59,7 +59,7 @@ def found(name: str, source: str) -> list[str]:
     return [tags for title, tags in titles_in(source) if title_pattern(name, title)]
 
 
-def test_every_fault_has_a_row_and_every_row_a_test() -> None:
+def test_each_fault_has_a_row_and_each_row_names_a_test() -> None:
     faults = named_by_fault()
     assert list(faults) == [number for number in range(1, LAST_ROW + 1) if number not in MISSING_ROWS]
     assert [number for number, tests in faults.items() if not tests] == []
@@ -67,13 +67,13 @@ def test_every_fault_has_a_row_and_every_row_a_test() -> None:
 
 
 @pytest.mark.parametrize(("suite", "name"), NAMED)
-def test_every_test_exists(suite: str, name: str) -> None:
+def test_each_named_test_exists(suite: str, name: str) -> None:
     title = name.removesuffix(AWAITS)
     assert any(found(title, source) for source in sources(suite)), f"{suite} has no test '{title}'"
 
 
 @pytest.mark.parametrize(("suite", "name"), NAMED)
-def test_a_test_that_fails_today_is_marked(suite: str, name: str) -> None:
+def test_each_test_that_fails_today_is_marked(suite: str, name: str) -> None:
     tags = [tag for source in sources(suite) for tag in found(name.removesuffix(AWAITS), source)]
     tagged = any(re.search("awaits", tag, re.IGNORECASE) for tag in tags)
     # Tags that the source computes say nothing of one of its tests.
@@ -81,7 +81,7 @@ def test_a_test_that_fails_today_is_marked(suite: str, name: str) -> None:
     assert name.endswith(AWAITS) == tagged or computed
 
 
-def test_a_test_that_does_not_exist_is_reported() -> None:
+def test_a_missing_test_is_detected() -> None:
     assert not found("turns lead into gold", 'it("turns gold into lead") {')
     assert found("turns lead into gold", 'it(\n      "turns lead into gold"\n)')
     assert found("a source survives HTTP 500", 'it(s"a $role survives $fault", AwaitsEngine)') == [", AwaitsEngine"]

@@ -1,4 +1,4 @@
-"""The connector's JAR is safe on anybody's class path: nothing in it can meet another version of itself."""
+"""Tests that the connector's JAR conflicts with no other library on the class path."""
 
 from __future__ import annotations
 
@@ -36,32 +36,32 @@ def entries() -> list[str]:
         return [name for name in jar.namelist() if not name.endswith("/")]
 
 
-def test_every_class_is_ours_or_relocated() -> None:
+def test_every_class_of_the_jar_is_its_own_or_relocated() -> None:
     classes = [name for name in entries() if name.endswith(".class")]
     assert len(classes) > 1000
     assert [name for name in classes if not name.startswith(OURS)] == []
 
 
-def test_one_file_alone_stands_in_sparks_packages() -> None:
+def test_the_jar_has_one_class_in_packages_of_spark() -> None:
     in_spark = {
         Path(name).name.split("$")[0].removesuffix(".class") for name in entries() if name.startswith("org/apache/")
     }
     assert in_spark == {"ClusterExecutors"}
 
 
-def test_the_decoder_of_event_streams_is_ours() -> None:
+def test_the_event_stream_decoder_is_the_connector_s() -> None:
     """The SDK's library has one of this name, in Java, which takes 2 MiB of heap for each subscription."""
     decoder = "io/github/kinesisspark/shaded/software/amazon/eventstream/MessageDecoder.class"
     with zipfile.ZipFile(connector_jar()) as jar:
         assert b"MessageDecoder.scala" in jar.read(decoder)
 
 
-def test_nothing_of_spark_scala_or_the_logging_api_is_inside() -> None:
+def test_the_jar_contains_no_classes_of_spark_scala_or_slf4j() -> None:
     foreign = ("scala/", "org/slf4j/", "org/apache/spark/sql/", "org/apache/spark/internal/")
     assert [name for name in entries() if name.startswith(foreign)] == []
 
 
-def test_services_name_only_what_the_jar_has() -> None:
+def test_service_files_name_only_classes_of_the_jar() -> None:
     with zipfile.ZipFile(connector_jar()) as jar:
         services = [name for name in jar.namelist() if name.startswith("META-INF/services/") and not name.endswith("/")]
         providers = [line for name in services for line in jar.read(name).decode().split() if not line.startswith("#")]
@@ -70,7 +70,7 @@ def test_services_name_only_what_the_jar_has() -> None:
     assert [provider for provider in providers if f"{provider.replace('.', '/')}.class" not in present] == []
 
 
-def test_it_works_beside_another_netty_and_jackson(kinesis: LocalKinesis, tmp_path: Path) -> None:
+def test_the_jar_works_beside_another_netty_and_jackson(kinesis: LocalKinesis, tmp_path: Path) -> None:
     kinesis.put_records("events", [Record(f"key-{i}", b"x") for i in range(300)])
     program = tmp_path / "read_all.py"
     program.write_text(READ_ALL)

@@ -1,4 +1,4 @@
-"""The Python options and the connector's own definitions are one list: each option of one is in the other."""
+"""Compares the Python options with the connector's own definitions."""
 
 from __future__ import annotations
 
@@ -135,53 +135,53 @@ def bare_type(cls: type, field: str) -> object:
     return union
 
 
-def test_each_side_has_every_option_of_the_other(jvm: dict[str, dict[str, Any]]) -> None:
+def test_python_and_connector_have_the_same_options(jvm: dict[str, dict[str, Any]]) -> None:
     assert sorted(declared(CLASSES)) == sorted(jvm)
 
 
-def test_the_same_options_can_be_set_per_stream(jvm: dict[str, dict[str, Any]]) -> None:
+def test_python_and_connector_allow_the_same_options_per_stream(jvm: dict[str, dict[str, Any]]) -> None:
     assert sorted(declared(PER_STREAM)) == sorted(name for name, o in jvm.items() if o["perStream"])
 
 
-def test_python_names_are_the_connector_s_in_snake_case() -> None:
+def test_python_option_names_are_the_connector_s_in_snake_case() -> None:
     names = python_names(CLASSES)
     assert {name: snake_case(name) for name in names} == names
 
 
-def test_defaults_are_the_connector_s(jvm: dict[str, dict[str, Any]]) -> None:
+def test_python_defaults_equal_the_connector_s(jvm: dict[str, dict[str, Any]]) -> None:
     options = {name: d for name, d in declared(CLASSES).items() if d[0] is not Retries}
     python = {name: comparable(jvm[name]["type"], python_default(*d)) for name, d in options.items()}
     assert python == {name: comparable(o["type"], o["default"]) for name, o in jvm.items() if name in options}
 
 
-def test_retries_leave_what_is_not_set_to_the_connector() -> None:
+def test_unset_retries_are_left_to_the_connector_s_defaults() -> None:
     assert {field.default for field in dataclasses.fields(Retries)} == {None}
     assert all(default == Retries() for default in (f.default for f in dataclasses.fields(EnhancedFanOut)[4:]))
 
 
-def test_types_are_the_connector_s(jvm: dict[str, dict[str, Any]]) -> None:
+def test_python_option_types_match_the_connector_s(jvm: dict[str, dict[str, Any]]) -> None:
     for name, (cls, field, _) in declared(CLASSES).items():
         expected = PYTHON_TYPE[name if name in PYTHON_TYPE else jvm[name]["type"]]
         found = bare_type(cls, field)
         assert expected in (found, getattr(found, "__name__", None)), name
 
 
-def test_values_that_python_takes_are_known_to_the_connector(jvm: dict[str, dict[str, Any]]) -> None:
+def test_python_and_connector_accept_the_same_keywords(jvm: dict[str, dict[str, Any]]) -> None:
     assert {Polling.word, EnhancedFanOut.word} == set(jvm["recordPublisher"]["values"])
     assert set(get_args(Registration)) == set(jvm["efo.registration"]["values"])
 
 
-def test_the_same_options_are_secret(jvm: dict[str, dict[str, Any]]) -> None:
+def test_python_and_connector_hide_the_same_secrets(jvm: dict[str, dict[str, Any]]) -> None:
     assert {n for n, (_, _, s) in declared(CLASSES).items() if s.secret} == {n for n, o in jvm.items() if o["secret"]}
 
 
-def test_every_option_is_documented_on_both_sides(jvm: dict[str, dict[str, Any]]) -> None:
+def test_every_option_is_documented_in_python_and_in_the_connector(jvm: dict[str, dict[str, Any]]) -> None:
     assert all(o["doc"].strip() and o["since"].strip() for o in jvm.values())
     for cls, field, _ in declared(CLASSES + PER_STREAM).values():
         assert f"        {field}: " in (cls.__doc__ or "") or f"\n    {field}: " in (cls.__doc__ or ""), (cls, field)
 
 
-def test_a_sink_has_the_options_of_the_connector_s_sink(jvm_sink: dict[str, dict[str, Any]]) -> None:
+def test_sink_options_match_the_connector_s_in_name_type_default_and_doc(jvm_sink: dict[str, dict[str, Any]]) -> None:
     sink = declared(SINK_CLASSES)
     assert sorted(sink) == sorted(jvm_sink)
     names = python_names(SINK_CLASSES)

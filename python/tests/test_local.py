@@ -1,4 +1,4 @@
-"""LocalKinesis: starts, answers, stores, and is gone afterwards, however its owner ends."""
+"""Tests LocalKinesis: it starts, stores records, and stops with its owner."""
 
 from __future__ import annotations
 
@@ -52,41 +52,41 @@ def stored(client: KinesisClient, stream: str) -> Counter[bytes]:
     return found
 
 
-def test_records_that_were_put_are_stored_once_each(kinesis: LocalKinesis) -> None:
+def test_put_records_are_stored_once_each(kinesis: LocalKinesis) -> None:
     records = [Record(f"key-{i}", f"value-{i}".encode()) for i in range(1_234)]
     receipts = kinesis.put_records("events", records)
     assert len({(r.shard_id, r.sequence_number) for r in receipts}) == len(records)
     assert stored(kinesis.client, "events") == Counter(r.data for r in records)
 
 
-def test_an_explicit_hash_key_decides_the_shard(kinesis: LocalKinesis) -> None:
+def test_an_explicit_hash_key_selects_the_shard(kinesis: LocalKinesis) -> None:
     low, high = (Record("same", b"x", str(key)) for key in (0, (1 << 128) - 1))
     assert {r.shard_id for r in kinesis.put_records("events", [low] * 3)} == {"shardId-000000000000"}
     assert {r.shard_id for r in kinesis.put_records("events", [high] * 3)} == {"shardId-000000000001"}
 
 
-def test_large_records_are_split_over_calls(kinesis: LocalKinesis) -> None:
+def test_large_records_are_split_over_several_calls(kinesis: LocalKinesis) -> None:
     kinesis.put_records("events", [Record(str(i), b"x" * 900_000) for i in range(12)])
     assert sum(stored(kinesis.client, "events").values()) == 12
 
 
-def test_a_stream_can_be_made_later(kinesis: LocalKinesis) -> None:
+def test_a_stream_can_be_created_after_the_start(kinesis: LocalKinesis) -> None:
     kinesis.client.create_stream("more", 3)
     assert len(kinesis.client.call("ListShards", StreamName="more")["Shards"]) == 3
 
 
-def test_the_service_s_error_is_quoted(kinesis: LocalKinesis) -> None:
+def test_an_error_of_the_server_is_quoted(kinesis: LocalKinesis) -> None:
     with pytest.raises(LocalKinesisError, match=r"PutRecords at http.*ResourceNotFoundException"):
         kinesis.put_records("nowhere", [Record("key", b"x")])
 
 
-def test_options_point_at_the_server(kinesis: LocalKinesis) -> None:
+def test_options_contain_the_server_s_endpoint(kinesis: LocalKinesis) -> None:
     options = kinesis.options("events").to_dict()
     assert options["endpoint"] == kinesis.endpoint
     assert (options["streamName"], options["startingPosition"]) == ("events", "TRIM_HORIZON")
 
 
-def test_it_is_gone_after_the_with_block() -> None:
+def test_the_server_stops_at_the_end_of_the_with_block() -> None:
     with LocalKinesis() as server:
         pid = server.pid
         assert alive(pid)
@@ -95,7 +95,7 @@ def test_it_is_gone_after_the_with_block() -> None:
         _ = server.endpoint
 
 
-def test_it_can_be_started_again_but_not_twice() -> None:
+def test_a_stopped_server_can_be_started_again_and_a_running_one_cannot() -> None:
     server = LocalKinesis()
     with server, pytest.raises(LocalKinesisError, match="already"):
         server.start()
@@ -103,7 +103,7 @@ def test_it_can_be_started_again_but_not_twice() -> None:
         assert alive(server.pid)
 
 
-def test_its_death_is_told_with_its_log(kinesis: LocalKinesis) -> None:
+def test_the_death_of_the_server_is_reported_with_its_status(kinesis: LocalKinesis) -> None:
     pid = kinesis.pid
     os.kill(pid, signal.SIGKILL)
     await_exit(pid)
@@ -111,14 +111,14 @@ def test_its_death_is_told_with_its_log(kinesis: LocalKinesis) -> None:
         _ = kinesis.endpoint
 
 
-def test_a_start_that_fails_quotes_what_the_server_said() -> None:
+def test_a_failed_start_quotes_the_server_s_output() -> None:
     with pytest.raises(LocalKinesisError, match="before it was ready") as failed:
         LocalKinesis(arguments=["--no-such-argument"]).start()
     assert "no-such-argument" in str(failed.value)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_it_ends_with_its_parent_even_if_that_is_killed() -> None:
+def test_the_server_stops_if_its_parent_is_killed() -> None:
     script = (
         "import time; from kinesis_spark import LocalKinesis\n"
         "server = LocalKinesis().start(); print(server.pid, flush=True); time.sleep(60)"
@@ -131,7 +131,7 @@ def test_it_ends_with_its_parent_even_if_that_is_killed() -> None:
     assert await_end(pid)
 
 
-def test_the_command_line_announces_the_endpoint() -> None:
+def test_the_command_line_prints_the_endpoint_and_stops_with_its_input() -> None:
     command = [
         sys.executable,
         "-I",

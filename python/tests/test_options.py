@@ -1,4 +1,4 @@
-"""KinesisOptions: what Spark is handed, what is refused, and that secrets don't show."""
+"""Tests KinesisOptions: the options passed to Spark, the values refused, and that secrets stay hidden."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ ROLE = "arn:aws:iam::123456789012:role/reader"
 SECRETS = ("AKIAPLANTED", "planted-secret-key", "planted-session-token")
 
 
-def test_only_what_was_set_is_handed_to_spark() -> None:
+def test_only_options_that_were_set_are_passed_to_spark() -> None:
     assert KinesisOptions(stream_name="orders", region="eu-west-1").to_dict() == {
         "streamName": "orders",
         "region": "eu-west-1",
     }
 
 
-def test_every_option_is_written_as_the_connector_reads_it() -> None:
+def test_every_source_option_is_passed_to_spark() -> None:
     options = KinesisOptions(
         stream_name=("orders", "refunds"),
         region="eu-west-1",
@@ -84,7 +84,7 @@ def test_every_option_is_written_as_the_connector_reads_it() -> None:
     }
 
 
-def test_static_keys_and_a_provider_class_reach_spark() -> None:
+def test_static_keys_and_a_provider_class_are_passed_to_spark() -> None:
     static = KinesisOptions(stream_arn=ARN, credentials=StaticCredentials(*SECRETS)).to_dict()
     assert (static["accessKeyId"], static["secretAccessKey"], static["sessionToken"]) == SECRETS
     provider = KinesisOptions(stream_arn=ARN, credentials=ProviderClass("com.example.MyCredentials")).to_dict()
@@ -133,13 +133,13 @@ def test_static_keys_and_a_provider_class_reach_spark() -> None:
         ),
     ],
 )
-def test_a_wrong_value_is_refused_where_it_is_written(wrong: dict[str, Any], message: str) -> None:
+def test_an_invalid_option_is_refused_when_it_is_set(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidOptionError) as refused:
         KinesisOptions(**({"stream_name": "orders"} | wrong))
     assert message in str(refused.value)
 
 
-def test_a_stream_is_told_by_its_arn_where_several_have_its_name() -> None:
+def test_per_stream_options_are_passed_by_arn_if_stream_names_are_equal() -> None:
     own = (StreamOptions(stream=ARN, region="eu-west-1"), StreamOptions(stream=OTHER, endpoint="http://127.0.0.1:1"))
     assert KinesisOptions(stream_arn=(ARN, OTHER), per_stream=own).to_dict() == {
         "streamArn": f"{ARN},{OTHER}",
@@ -162,21 +162,21 @@ def test_a_stream_is_told_by_its_arn_where_several_have_its_name() -> None:
         (lambda: StaticCredentials("AKIAPLANTED", b"planted-secret-key"), "<bytes>"),  # type: ignore[arg-type]
     ],
 )
-def test_wrong_credentials_are_refused_without_showing_a_secret(make: Any, message: str) -> None:  # noqa: ANN401
+def test_invalid_credentials_are_refused_without_the_secret(make: Any, message: str) -> None:  # noqa: ANN401
     with pytest.raises(InvalidOptionError) as refused:
         make()
     assert message in str(refused.value)
     assert not any(secret in str(refused.value) for secret in SECRETS)
 
 
-def test_secrets_show_in_no_repr() -> None:
+def test_repr_of_options_contains_no_secrets() -> None:
     options = KinesisOptions(stream_name="orders", credentials=StaticCredentials(*SECRETS))
     shown = [f"{value!r} {value!s} {[value]!r}" for value in (options.credentials, options, options.to_dict())]
     assert not [secret for secret in SECRETS for text in shown if secret in text]
     assert "secretAccessKey" in shown[-1]
 
 
-def test_options_are_values() -> None:
+def test_source_options_compare_hash_copy_and_pickle_by_value() -> None:
     options = KinesisOptions(stream_name="orders", per_stream=(StreamOptions(stream="orders", region="us-east-1"),))
     assert pickle.loads(pickle.dumps(options)) == copy.deepcopy(options) == options  # noqa: S301
     assert hash(dataclasses.replace(options, region="eu-west-1")) != hash(options)

@@ -1,4 +1,4 @@
-"""StartingPosition: the texts that the connector reads, and what it refuses."""
+"""Tests StartingPosition: its text in the connector's format, and the values that it refuses."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from kinesis_spark import InvalidOptionError, StartingPosition
         ),
     ],
 )
-def test_positions_are_written_as_the_connector_reads_them(position: StartingPosition, text: str) -> None:
+def test_a_position_is_written_in_the_connector_s_format(position: StartingPosition, text: str) -> None:
     assert str(position) == text
 
 
-def test_a_naive_datetime_is_refused_because_it_is_another_moment_on_each_machine() -> None:
+def test_a_datetime_without_time_zone_is_refused() -> None:
     with pytest.raises(InvalidOptionError, match="time zone"):
         StartingPosition.at(datetime(2026, 1, 31))  # noqa: DTZ001
 
 
-def test_a_date_text_is_refused_as_a_moment() -> None:
+def test_a_text_is_refused_as_a_timestamp() -> None:
     with pytest.raises(InvalidOptionError, match="expected a datetime"):
         StartingPosition.at("2026-01-31")  # type: ignore[arg-type]
 
 
-def test_a_timestamp_belongs_to_at_timestamp_alone() -> None:
+def test_a_timestamp_is_refused_for_other_positions_than_at_timestamp() -> None:
     with pytest.raises(InvalidOptionError, match="none, for a position LATEST"):
         StartingPosition("LATEST", datetime.now(timezone.utc))
 
 
-def test_an_unknown_kind_is_refused_with_the_known_ones() -> None:
+def test_an_unknown_position_is_refused_with_the_known_ones() -> None:
     with pytest.raises(InvalidOptionError, match="LATEST, TRIM_HORIZON, AT_TIMESTAMP"):
         StartingPosition("EARLIEST")  # type: ignore[arg-type]

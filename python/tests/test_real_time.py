@@ -1,4 +1,4 @@
-"""Queries with the trigger `realTime`: what Spark lets into this mode, what it refuses, what the page says of that."""
+"""Tests queries with the trigger `realTime`, and those that Spark refuses according to docs/real-time.md."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def two_streams() -> Iterator[LocalKinesis]:
         yield kinesis
 
 
-def test_the_console_shows_rows(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
+def test_a_real_time_query_writes_to_the_console(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
     kinesis.put_records("events", [Record(f"key-{i}", b"data") for i in range(20)])
     rows = read_stream(spark, kinesis.options("events"))
     with running(rows.writeStream.format("console"), tmp_path) as query:
@@ -74,7 +74,7 @@ def test_the_console_shows_rows(spark: SparkSession, kinesis: LocalKinesis, tmp_
 
 
 @pytest.mark.parametrize("publisher", [Polling(), EnhancedFanOut("app")], ids=["polling", "fan-out"])
-def test_foreach_is_given_rows_as_they_come(
+def test_a_real_time_query_passes_rows_to_foreach_as_they_arrive(
     spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path, publisher: RecordPublisher
 ) -> None:
     heard = tmp_path / "heard"
@@ -91,7 +91,9 @@ def test_foreach_is_given_rows_as_they_come(
             until(lambda: len(list(heard.iterdir())) == 20 * (n + 1), query)  # noqa: B023  (used up within the round)
 
 
-def test_kinesis_to_kinesis(spark: SparkSession, two_streams: LocalKinesis, tmp_path: Path) -> None:
+def test_a_real_time_query_copies_a_stream_with_the_sink_allowlist_off(
+    spark: SparkSession, two_streams: LocalKinesis, tmp_path: Path
+) -> None:
     rows = read_stream(spark, two_streams.options("source")).selectExpr("data", "partitionKey")
     with any_sink(spark), running(write_stream(rows, two_streams.sink_options("target")), tmp_path) as query:
         put: list[str] = []
@@ -108,7 +110,7 @@ def test_kinesis_to_kinesis(spark: SparkSession, two_streams: LocalKinesis, tmp_
     [lambda writer: writer.trigger(processingTime="1 second"), lambda writer: writer.trigger(availableNow=True)],
     ids=["processingTime", "availableNow"],
 )
-def test_a_checkpoint_serves_either_trigger(
+def test_a_checkpoint_of_a_real_time_query_continues_with_another_trigger(
     spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path, trigger: Trigger
 ) -> None:
     rows = read_stream(spark, kinesis.options("events"))
@@ -133,7 +135,7 @@ def refused(rows: DataFrame, checkpoint: Path, writer: DataStreamWriter | None =
     return str(error.value)
 
 
-def test_what_spark_refuses_is_what_the_page_says(
+def test_spark_refuses_the_queries_that_the_real_time_page_lists(
     spark: SparkSession, two_streams: LocalKinesis, tmp_path: Path
 ) -> None:
     rows = read_stream(spark, two_streams.options("source"))
@@ -152,7 +154,7 @@ def test_what_spark_refuses_is_what_the_page_says(
         assert told[what] in error, (what, error)
 
 
-def test_the_page_names_what_exists() -> None:
+def test_error_classes_and_settings_of_the_real_time_page_exist() -> None:
     code = "".join(file.read_text() for file in (ROOT / "connector/src/main/scala").rglob("*.scala"))
     classes = set(re.findall(r"KINESIS_\w+", TEXT))
     assert classes

@@ -1,4 +1,4 @@
-"""The JAR on the class path: put there by the helpers, and missed with a clear error."""
+"""Tests that the helpers put the JAR on the class path, and that a missing JAR fails with a clear error."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_session_of_the_builder_has_the_connector(spark: SparkSession) -> None
     require_jar(spark)
 
 
-def test_with_kinesis_keeps_the_jars_that_a_builder_has_already() -> None:
+def test_with_kinesis_keeps_the_jars_of_the_builder() -> None:
     out = run_python("""
         from pyspark.sql import SparkSession
         from kinesis_spark import session
@@ -42,7 +42,7 @@ def test_with_kinesis_keeps_the_jars_that_a_builder_has_already() -> None:
     assert second == str(jars.connector_jar())
 
 
-def test_without_the_jar_the_error_says_what_where_and_what_to_do() -> None:
+def test_a_missing_jar_is_reported_with_what_to_do() -> None:
     out = run_python("""
         from pyspark.sql import SparkSession
         from kinesis_spark import JarMissingError, KinesisOptions, read_stream, session
@@ -64,7 +64,7 @@ def test_without_the_jar_the_error_says_what_where_and_what_to_do() -> None:
         assert part in late
 
 
-def test_an_installation_that_lost_its_jars_says_so(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installation_without_jars_is_reported(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jars, "_JARS", tmp_path)
     with pytest.raises(JarMissingError, match="found none, expected one"):
         jars.connector_jar()

@@ -52,7 +52,7 @@ def by_id(rows: list[Row]) -> dict[str, Row]:
     return {row.shardId: row for row in rows}
 
 
-def test_the_tree_tells_parents_hash_keys_and_what_is_open(spark: SparkSession, options: KinesisOptions) -> None:
+def test_shards_have_parents_hash_keys_and_open_state(spark: SparkSession, options: KinesisOptions) -> None:
     found = by_id(shards(spark, options).collect())
     assert {i: [p[-1] for p in row.parents] for i, row in found.items()} == {
         shard_id(0): [],
@@ -70,7 +70,7 @@ def test_the_tree_tells_parents_hash_keys_and_what_is_open(spark: SparkSession, 
         assert (row.closedAt is None) == row.open, row
 
 
-def test_several_streams_in_their_order(spark: SparkSession, options: KinesisOptions) -> None:
+def test_shards_of_several_streams_keep_the_streams_order(spark: SparkSession, options: KinesisOptions) -> None:
     both = shards(spark, replace(options, stream_name=("quiet", "orders"))).collect()
     assert [row.streamName for row in both] == ["quiet"] * 2 + ["orders"] * 6
 
@@ -87,7 +87,9 @@ def run(spark: SparkSession, options: KinesisOptions, checkpoint: Path) -> Strea
     return query
 
 
-def test_a_query_s_position_and_lag(spark: SparkSession, server: LocalKinesis, tmp_path: Path) -> None:
+def test_shards_have_the_position_and_lag_of_a_query_offset_or_checkpoint(
+    spark: SparkSession, server: LocalKinesis, tmp_path: Path
+) -> None:
     options = replace(server.options("quiet"), starting_position=StartingPosition.trim_horizon())
     server.put_records("quiet", [Record("key", b"first")])
     query = run(spark, options, tmp_path)
@@ -101,7 +103,7 @@ def test_a_query_s_position_and_lag(spark: SparkSession, server: LocalKinesis, t
     assert shards(spark, options, tmp_path.as_uri()).collect() == caught_up
 
 
-def test_a_shard_with_new_records_is_behind_and_one_that_is_caught_up_is_not(
+def test_a_shard_with_new_records_has_a_lag_and_a_caught_up_shard_has_none(
     spark: SparkSession, server: LocalKinesis, tmp_path: Path
 ) -> None:
     options = replace(server.options("busy"), starting_position=StartingPosition.trim_horizon())
@@ -115,7 +117,9 @@ def test_a_shard_with_new_records_is_behind_and_one_that_is_caught_up_is_not(
     assert behind == {shard: shard == new[0].shard_id for shard in (shard_id(0), shard_id(1))}
 
 
-def test_what_can_t_be_told(spark: SparkSession, options: KinesisOptions, tmp_path: Path) -> None:
+def test_shards_of_a_missing_stream_foreign_offset_or_empty_checkpoint_are_refused(
+    spark: SparkSession, options: KinesisOptions, tmp_path: Path
+) -> None:
     with pytest.raises(ShardListError, match="absent") as refused:
         shards(spark, replace(options, stream_name="absent"))
     assert refused.value.error_class == "KINESIS_NOT_FOUND"
@@ -126,7 +130,9 @@ def test_what_can_t_be_told(spark: SparkSession, options: KinesisOptions, tmp_pa
         shards(spark, options, tmp_path)
 
 
-def test_the_picture_has_a_rectangle_for_each_shard(spark: SparkSession, options: KinesisOptions) -> None:
+def test_the_plot_has_a_rectangle_per_shard_and_refuses_two_streams(
+    spark: SparkSession, options: KinesisOptions
+) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")

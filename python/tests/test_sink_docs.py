@@ -28,7 +28,7 @@ def test_links_lead_somewhere() -> None:
     assert [link for link in links if not (ROOT / "docs" / link).is_file()] == []
 
 
-def test_errors_and_options_exist(spark: SparkSession) -> None:
+def test_errors_named_on_the_sink_page_exist_and_all_sink_options_are_on_it(spark: SparkSession) -> None:
     code = "".join(file.read_text() for file in (ROOT / "connector/src/main/scala").rglob("*.scala"))
     errors = set(re.findall(r"KINESIS_\w+", TEXT))
     assert errors
@@ -47,7 +47,7 @@ def two_streams() -> Iterator[LocalKinesis]:
 
 
 @pytest.mark.parametrize(("recipe", "column"), [(BLOCKS[1:3], "string(data)"), (BLOCKS[3:5], "text")])
-def test_the_recipes_drop_every_repeat(
+def test_the_recipes_of_the_sink_page_drop_every_repeat(
     spark: SparkSession, two_streams: LocalKinesis, tmp_path: Path, recipe: list[str], column: str
 ) -> None:
     copy, once = recipe

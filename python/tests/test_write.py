@@ -1,4 +1,4 @@
-"""PySpark writes to local streams: what arrives, and what is refused where it was typed."""
+"""Tests writes from PySpark to local streams, and the options and columns that are refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from kinesis_spark import (
 ROLE = "arn:aws:iam::123456789012:role/writer"
 
 
-def test_every_option_is_written_as_the_connector_reads_it() -> None:
+def test_every_sink_option_is_passed_to_spark() -> None:
     options = KinesisSinkOptions(
         stream_name="orders",
         region="eu-west-1",
@@ -82,12 +82,12 @@ def test_every_option_is_written_as_the_connector_reads_it() -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_right_is_refused_where_it_was_typed(wrong: dict[str, Any]) -> None:
+def test_an_invalid_sink_option_is_refused_when_it_is_set(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidOptionError, match=next(iter(wrong))):
         KinesisSinkOptions(**wrong)
 
 
-def test_secrets_show_nowhere() -> None:
+def test_repr_of_sink_options_contains_no_secrets() -> None:
     options = KinesisSinkOptions(stream_name="a", credentials=StaticCredentials("AKIAPLANTED", "planted-secret"))
     assert options.to_dict()["secretAccessKey"] == "planted-secret"
     assert "planted" not in (repr(options) + repr(options.to_dict())).lower()
@@ -117,14 +117,16 @@ def documented_metrics() -> set[str]:
     return {name for row in re.findall(r"^\|([^|]*)\|", chapter, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
 
 
-def test_a_batch_arrives_by_data_and_key(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
+def test_a_batch_write_stores_data_and_partition_keys(
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
+) -> None:
     rows = spark.range(2_000).selectExpr("concat('value-', id) AS data", "concat('key-', id) AS partitionKey")
     write_batch(rows, kinesis.sink_options("events"))
     expected = Counter((f"value-{i}", f"key-{i}") for i in range(2_000))
     assert Counter(read_all(spark, kinesis, "events", tmp_path)) == expected
 
 
-def test_a_streaming_query_arrives_with_default_keys_and_shows_its_metrics(
+def test_a_streaming_write_stores_rows_with_default_keys_and_reports_metrics(
     spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
 ) -> None:
     spark.range(500).selectExpr("concat('value-', id) AS data").write.parquet(str(tmp_path / "rows"))
@@ -148,7 +150,7 @@ def test_a_streaming_query_arrives_with_default_keys_and_shows_its_metrics(
     assert 0 <= float(metrics["meanCallMillis"]) <= float(metrics["slowestCallMillis"]) <= float(metrics["callMillis"])
 
 
-def test_rows_that_share_kinesis_records_come_back_as_rows(
+def test_aggregated_rows_are_read_back_as_rows_from_few_records(
     spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
 ) -> None:
     rows = spark.range(500).selectExpr("string(id) AS data", "concat('key-', id % 10) AS partitionKey")
@@ -167,7 +169,7 @@ def test_rows_that_share_kinesis_records_come_back_as_rows(
     assert 0 < spark.table("packed").count() < 10
 
 
-def test_rows_go_to_the_streams_that_they_name(spark: SparkSession, tmp_path: Path) -> None:
+def test_rows_are_written_to_the_streams_named_in_their_column(spark: SparkSession, tmp_path: Path) -> None:
     with LocalKinesis({"even": 1, "odd": 1}) as kinesis:
         rows = spark.range(100).selectExpr(
             "string(id) AS data", "CASE WHEN id % 2 = 0 THEN 'even' ELSE 'odd' END AS streamName"
@@ -187,7 +189,7 @@ def test_rows_go_to_the_streams_that_they_name(spark: SparkSession, tmp_path: Pa
         (["string(id) AS payload"], "There is no column 'data'"),
     ],
 )
-def test_columns_are_checked_before_anything_runs(
+def test_invalid_columns_are_refused_before_a_write_runs(
     spark: SparkSession, kinesis: LocalKinesis, columns: list[str], complaint: str
 ) -> None:
     with pytest.raises(PySparkException, match="KINESIS_SINK_SCHEMA") as refused:
@@ -195,7 +197,7 @@ def test_columns_are_checked_before_anything_runs(
     assert complaint in str(refused.value)
 
 
-def test_a_streaming_query_that_cannot_be_right_does_not_start(
+def test_a_streaming_write_with_invalid_columns_does_not_start(
     spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
 ) -> None:
     rows = spark.readStream.format("rate").load()
@@ -204,7 +206,7 @@ def test_a_streaming_query_that_cannot_be_right_does_not_start(
         writer.start()
 
 
-def test_no_stream_and_unknown_options_are_told(spark: SparkSession, kinesis: LocalKinesis) -> None:
+def test_a_write_without_stream_or_with_unknown_options_is_refused(spark: SparkSession, kinesis: LocalKinesis) -> None:
     rows = spark.range(1).selectExpr("string(id) AS data")
     with pytest.raises(PySparkException, match="which stream to write to"):
         write_batch(rows, replace(kinesis.sink_options("events"), stream_name=None))

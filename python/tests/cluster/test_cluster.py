@@ -1,4 +1,4 @@
-"""The same records, once, when tasks and executors come and go: on real executors, with the JAR that users get."""
+"""Tests on a local cluster, with the packaged JAR, that each record is read once while executors and tasks fail."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def assert_no_consumer_is_left(kinesis: LocalKinesis) -> None:
 
 
 @pytest.mark.parametrize("publisher", ["polling", "efo"])
-def test_killed_executors_one_or_all_cost_no_record_and_double_none(
+def test_a_query_loses_and_doubles_no_record_when_one_or_all_executors_are_killed(
     stream: LocalKinesis, tmp_path: Path, publisher: str
 ) -> None:
     texts = put(stream, "before", 2000)
@@ -151,7 +151,9 @@ def test_killed_executors_one_or_all_cost_no_record_and_double_none(
     assert_no_consumer_is_left(stream)
 
 
-def test_real_time_mode_goes_on_when_an_executor_is_killed(stream: LocalKinesis, tmp_path: Path) -> None:
+def test_a_real_time_query_delivers_all_records_when_an_executor_is_killed(
+    stream: LocalKinesis, tmp_path: Path
+) -> None:
     query = ClusterQuery(tmp_path, stream, "local-cluster[2,1,1024]", trigger="real-time", publisher="efo")
     with running(query):
         texts = put(stream, "before", 100)
@@ -194,7 +196,7 @@ def test_executors_are_added_under_load_and_removed_while_idle(stream: LocalKine
     assert Counter(query.written()) == Counter(texts)
 
 
-def test_records_come_from_the_readers_buffers_on_their_own_executors(stream: LocalKinesis, tmp_path: Path) -> None:
+def test_most_records_are_read_from_buffers_on_their_own_executors(stream: LocalKinesis, tmp_path: Path) -> None:
     with running(ClusterQuery(tmp_path, stream, "local-cluster[2,1,1024]", max_records="500")) as query:
         texts = put(stream, "r", 5000)
         wait_until(lambda: len(query.written()) >= len(texts), "all records")

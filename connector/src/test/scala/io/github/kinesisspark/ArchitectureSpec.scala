@@ -5,7 +5,7 @@ import com.tngtech.archunit.core.importer.ClassFileImporter
 import com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses
 import org.scalatest.funspec.AnyFunSpec
 
-/** The directions of the design's rooms. */
+/** Checks which packages of the connector may depend on which. */
 class ArchitectureSpec extends AnyFunSpec {
   private val root                  = "io.github.kinesisspark"
   private lazy val all: JavaClasses =
@@ -22,34 +22,34 @@ class ArchitectureSpec extends AnyFunSpec {
       .resideInAnyPackage(forbidden: _*)
       .check(all)
 
-  describe("imports") {
-    it("of positions, aggregation and planning name neither the AWS SDK nor Spark") {
+  describe("package dependencies") {
+    it("position, aggregation and read.plan use neither the AWS SDK nor Spark") {
       rule(s"$root.position..", s"$root.aggregation..", s"$root.read.plan..")("software.amazon..", "org.apache.spark..")
     }
 
-    it("of options name neither the AWS SDK nor Spark") {
+    it("config uses neither the AWS SDK nor Spark") {
       rule(s"$root.config..")("software.amazon..", "org.apache.spark..")
     }
 
-    it("point one way: positions know nobody, options and aggregation only positions, AWS only the first two") {
+    it("point one way: position knows no other package, aws knows only position, aggregation and config") {
       rule(s"$root.position..")(s"$root.config..", s"$root.aggregation..", s"$root.aws..", s"$root.read..")
       rule(s"$root.aggregation..")(s"$root.config..", s"$root.aws..", s"$root.read..")
       rule(s"$root.config..")(s"$root.aws..", s"$root.read..")
       rule(s"$root.aws..")(s"$root.read..")
     }
 
-    it("of writing name no reader, and its decisions neither the AWS SDK nor Spark") {
+    it("write and read don't use each other, and write.send uses neither the AWS SDK nor Spark") {
       rule(s"$root.write..")(s"$root.read..")
       rule(s"$root.aws..", s"$root.config..", s"$root.read..")(s"$root.write..")
       rule(s"$root.write.send..")("software.amazon..", "org.apache.spark..")
     }
 
-    it("of planning name no reader") {
+    it("read.plan uses no shard reader, AWS client or option") {
       rule(s"$root.read.plan..")(s"$root.read.shard..", s"$root.aws..", s"$root.config..")
     }
   }
 
-  it("only one file stands in Spark's own packages") {
+  it("ClusterExecutors is the only class in an org.apache.spark package") {
     val inSpark = all.stream.filter(_.getPackageName.startsWith("org.apache.spark")).toArray.toSeq.map(_.toString)
     assert(inSpark.forall(_.contains("ClusterExecutors")), inSpark)
   }

@@ -11,7 +11,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-/** The library's own encoder tells what the decoder must give. */
+/** Compares the decoder's messages with those given to the SDK's own encoder. */
 class MessageDecoderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val messages: Gen[Message] = for {
     headers <- Gen.mapOfN(3, Gen.zip(Gen.identifier.map(_.take(50)), Gen.identifier.map(HeaderValue.fromString(_))))
@@ -29,7 +29,7 @@ class MessageDecoderSpec extends AnyFunSpec with Matchers with ScalaCheckPropert
   private def shown(m: Message) = (m.getHeaders.asScala.toMap, m.getPayload.toVector)
 
   describe("the decoder of event streams") {
-    it("gives every message once, in order, however the stream is cut") {
+    it("yields every message once and in order, however the bytes are split") {
       forAll(Gen.listOf(messages), Gen.choose(1, 5000), minSuccessful(200)) { (sent, most) =>
         val bytes   = bytesOf(sent)
         val decoder = new MessageDecoder
@@ -40,7 +40,7 @@ class MessageDecoderSpec extends AnyFunSpec with Matchers with ScalaCheckPropert
       }
     }
 
-    it("is fed byte by byte as well, and hands the messages on where a consumer takes them") {
+    it("yields all messages if fed byte by byte, and passes them to the consumer if there is one") {
       val sent    = Seq.fill(3)(new Message(util.Map.of("a", HeaderValue.fromString("b")), Array[Byte](1, 2, 3)))
       val got     = ListBuffer.empty[Message]
       val decoder = new MessageDecoder(m => got.append(m): Unit)
@@ -48,7 +48,7 @@ class MessageDecoderSpec extends AnyFunSpec with Matchers with ScalaCheckPropert
       got.toSeq.map(shown) shouldBe sent.map(shown)
     }
 
-    it("refuses a message of a type that there is not, which the SDK would leave out") {
+    it("fails on an unknown message type, which the SDK ignores") {
       def fed(kind: String) = {
         val message = new Message(util.Map.of(":message-type", HeaderValue.fromString(kind)), Array.emptyByteArray)
         new MessageDecoder().feed(ByteBuffer.wrap(bytesOf(Seq(message)))).getDecodedMessages()
@@ -57,7 +57,7 @@ class MessageDecoderSpec extends AnyFunSpec with Matchers with ScalaCheckPropert
       an[IllegalArgumentException] should be thrownBy fed("evnt")
     }
 
-    it("refuses a damaged message, wherever the damage is") {
+    it("fails on a message with any bit flip") {
       val sound = bytesOf(Seq(new Message(util.Map.of("a", HeaderValue.fromString("b")), Array[Byte](1, 2, 3))))
       for (at <- sound.indices) {
         val damaged = sound.updated(at, (sound(at) ^ 1).toByte)
@@ -67,7 +67,7 @@ class MessageDecoderSpec extends AnyFunSpec with Matchers with ScalaCheckPropert
       }
     }
 
-    it("is the one that the SDK meets") {
+    it("takes precedence over the SDK's own class on the class path") {
       val source = classOf[MessageDecoder].getProtectionDomain.getCodeSource.getLocation
       source should not be classOf[Message].getProtectionDomain.getCodeSource.getLocation
     }

@@ -40,7 +40,7 @@ class AggregatedRecordSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
   }
 
   describe("an aggregated record") {
-    it("is in the published format, byte for byte") {
+    it("has exactly the bytes of the published format") {
       val records = Seq(
         UserRecord("one".getBytes, "a"),
         UserRecord("two".getBytes, "b", Some(BigInt(7))),
@@ -52,11 +52,11 @@ class AggregatedRecordSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
       HexFormat.of.formatHex(aggregated(records)) shouldBe s"f3899ac2$message$md5"
     }
 
-    it("is what the KCL's own message classes make of its user records") {
+    it("equals the encoding of the KCL's own message classes") {
       forAll(some)(records => aggregated(records) shouldBe envelope(kclMessage(records)))
     }
 
-    it("says how long it is before it is written") {
+    it("knows its encoded length before it is encoded") {
       forAll(some) { records =>
         records
           .scanLeft(AggregatedRecord.empty[UserRecord])(_.add(_))
@@ -65,7 +65,7 @@ class AggregatedRecordSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
       }
     }
 
-    it("comes out as it went in, here and in the KCL") {
+    it("decodes to the original user records, in this connector and in the KCL") {
       forAll(some) { records =>
         val payload = aggregated(records)
         read(payload) shouldBe records.map(shown).zipWithIndex.map { case (r, i) => r -> i.toLong }
@@ -73,12 +73,12 @@ class AggregatedRecordSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
       }
     }
 
-    it("may be within another one, which is not looked into") {
+    it("is not decoded if it is nested in another aggregated record") {
       val inner = aggregated(Seq(UserRecord("x".getBytes, "k")))
       read(aggregated(Seq(UserRecord(inner, "k")))).map(_._1._1) shouldBe Vector(inner.toSeq)
     }
 
-    it("may hold tags, which mean nothing") {
+    it("decodes with tags, which are ignored") {
       val payload = ofMessage { m =>
         m.addPartitionKeyTable("k")
           .addRecordsBuilder
@@ -91,15 +91,15 @@ class AggregatedRecordSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
       read(payload).map(_._1) shouldBe Vector(("x".getBytes.toSeq, "k", None))
     }
 
-    it("may hold no user record at all: then it stands for none") {
+    it("decodes to no rows if it holds no user records") {
       val payload = ofMessage(_.addPartitionKeyTable("k"))
       read(payload) shouldBe empty
       throughKcl(payload) shouldBe empty
     }
   }
 
-  describe("in a shard, of an aggregated record") {
-    it("all user records come that belong to it, each with its place among all") {
+  describe("decoding an aggregated record for a shard") {
+    it("yields the user records of the shard with their places in the whole record") {
       forAll(some, hashKeys, hashKeys) { (records, a, b) =>
         val shard = HashKeyRange(a.min(b), a.max(b))
         read(aggregated(records), shard) shouldBe records.zipWithIndex.collect {
@@ -109,7 +109,7 @@ class AggregatedRecordSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
       }
     }
 
-    it("the KCL gives the same where all of them belong to it") {
+    it("matches the KCL if all user records belong to the shard") {
       forAll(some) { records =>
         val mine = records.filter(r => lower.contains(r.hashKey))
         whenever(mine.nonEmpty) {
@@ -118,7 +118,7 @@ class AggregatedRecordSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
       }
     }
 
-    it("the KCL drops all where a single one does not belong to it, which the KPL would lose records by") {
+    it("keeps the shard's user records if one belongs elsewhere, where the KCL drops all") {
       val records =
         Vector(UserRecord("mine".getBytes, "k", Some(1)), UserRecord("other".getBytes, "k", Some(HashKey.Last)))
       for (payload <- Seq(aggregated(records), aggregated(records.reverse))) {
@@ -128,14 +128,14 @@ class AggregatedRecordSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
     }
   }
 
-  describe("a payload that is no aggregated record") {
-    it("is the producer's own data where it does not begin as one") {
+  describe("a payload that is not an aggregated record") {
+    it("is plain data if it lacks the magic number") {
       forAll(data)(payload =>
         whenever(payload.headOption.forall(_ != 0xf3.toByte))(AggregatedRecord.read(payload) shouldBe Plain)
       )
     }
 
-    it("is damaged where the KCL takes it for plain data, too: cut off, or with a byte changed") {
+    it("is damaged if it is cut off or has a changed byte, where the KCL takes it for plain data") {
       forAll(some, Gen.long) { (records, seed) =>
         val random  = new Random(seed)
         val payload = aggregated(records)
@@ -148,7 +148,7 @@ class AggregatedRecordSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
       }
     }
 
-    it("never makes reading fail, whatever message is in it") {
+    it("never fails decoding, whatever its message is") {
       val nesting = Array.fill(5000)(0x1b.toByte)
       forAll(Gen.oneOf(data, some.map(kclMessage), Gen.const(nesting)), Gen.long) { (message, seed) =>
         val random = new Random(seed)
@@ -163,7 +163,7 @@ class AggregatedRecordSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
       }
     }
 
-    it("is damaged where it has a message of nothing, an index that is in no table, or a hash key that is none") {
+    it("is damaged if its message is empty, or a table index or hash key is invalid") {
       def record(m: KclMessages.AggregatedRecord.Builder) =
         m.addPartitionKeyTable("k")
           .addRecordsBuilder

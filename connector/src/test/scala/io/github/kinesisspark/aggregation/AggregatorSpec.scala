@@ -47,8 +47,8 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     Shard("shardId-000000000002", Seq(one.id), HashKeyRange(HashKey.Last / 2 + 1, HashKey.Last), false)
   private val split = Seq(one.copy(closed = true), left, right)
 
-  describe("whatever is put") {
-    it("goes to the shard it was meant for, and holds nothing that belongs to another") {
+  describe("records from the aggregator") {
+    it("go to their intended shard and hold only user records of that shard") {
       forAll(shards, limits, some) { (shards, limits, records) =>
         allPuts(shards, limits, records).foreach { put =>
           takenBy(put, shards) shouldBe put.shard
@@ -58,7 +58,7 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       }
     }
 
-    it("is every record once, in the order of each shard, to this connector and to the KCL") {
+    it("decode to every user record once and in order per shard, also in the KCL") {
       forAll(shards, limits, some) { (shards, limits, records) =>
         val puts = allPuts(shards, limits, records)
         shards.foreach { shard =>
@@ -72,7 +72,7 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       }
     }
 
-    it("keeps to the limits, unless it is a single record") {
+    it("stay within the limits unless they hold a single user record") {
       forAll(shards, limits, some) { (shards, limits, records) =>
         allPuts(shards, limits, records).filter(_.records.sizeIs > 1).foreach { put =>
           put.bytes should be <= limits.maxBytes
@@ -83,53 +83,53 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
   }
 
   describe("an aggregator") {
-    it("puts what is full as soon as it is") {
+    it("emits a record as soon as it is full") {
       val (_, puts) =
         addAll(Aggregator[UserRecord](Seq(one), Aggregator.Limits(maxRecords = 3)), (1 to 7).map(keyed(_, 1)))
       puts.map(_.records.size) shouldBe Vector(3, 3)
     }
 
-    it("fills records up to the limit in bytes") {
+    it("fills records up to the byte limit") {
       val records = (1 to 1000).map(keyed(_, 1))
       val puts    = allPuts(Seq(one), Aggregator.Limits(maxBytes = 500), records)
       puts.init.foreach(put => put.bytes should be > 500 - 20)
     }
 
-    it("puts a single record as its producer made it") {
+    it("emits a single user record in its original form") {
       val plain = UserRecord("x".getBytes, "key")
       allPuts(Seq(one), Aggregator.Limits(), Seq(plain)).map(p => (p.data, p.partitionKey, p.explicitHashKey)) shouldBe
         Vector((plain.data, "key", None))
     }
 
-    it("puts a record beyond the limit by itself, after those before it") {
+    it("emits a user record beyond the byte limit alone, after the records before it") {
       val large = UserRecord(new Array[Byte](1000), "k", Some(1))
       val puts  = allPuts(Seq(one), Aggregator.Limits(500), Seq(keyed(1, 1), keyed(2, 1), large, keyed(3, 1)))
       puts.map(_.records.size) shouldBe Vector(2, 1, 1)
       puts(1).data shouldBe large.data
     }
 
-    it("puts a record by itself that no open shard is known for") {
+    it("emits a user record alone if no open shard is known for its hash key") {
       val (aggregator, puts) =
         addAll(Aggregator[UserRecord](split.filterNot(_ == right)), Seq(keyed(1, 0), keyed(2, HashKey.Last)))
       puts.map(p => (p.records.head.hashKey, p.shard)) shouldBe Vector((HashKey.Last, None))
       aggregator.flush._2.map(_.shard) shouldBe Vector(Some(left))
     }
 
-    it("knows what waits, and is empty after a flush") {
+    it("counts its pending bytes, and has none after a flush") {
       val (waiting, _) = addAll(Aggregator[UserRecord](Seq(one)), Seq(keyed(1, 1), keyed(2, 2)))
       waiting.pendingBytes shouldBe waiting.flush._2.head.data.length
       waiting.flush._1.pendingBytes shouldBe 0
       waiting.flush._1.flush._2 shouldBe empty
     }
 
-    it("refuses limits that nothing fits into") {
+    it("refuses limits of zero") {
       an[IllegalArgumentException] should be thrownBy Aggregator.Limits(maxBytes = 0)
       an[IllegalArgumentException] should be thrownBy Aggregator.Limits(maxRecords = 0)
     }
   }
 
-  describe("when the stream is resharded") {
-    it("what waits is planned anew: nothing is lost, doubled or in the wrong shard") {
+  describe("an aggregator after a reshard") {
+    it("assigns pending user records anew, without loss, duplicates or wrong shards") {
       forAll(shards, shards, limits, some, some) { (before, after, limits, early, late) =>
         val (old, first)     = addAll(Aggregator[UserRecord](before, limits), early)
         val (fresh, replans) = old.resharded(after)
@@ -145,7 +145,7 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       }
     }
 
-    it("what was put by the old plan is put again as a whole, if readers of its shard would drop any of it") {
+    it("repeats a whole aggregated record if readers of its shard would drop any of it") {
       val mixed = allPuts(Seq(one), Aggregator.Limits(), Seq(keyed(1, 1), keyed(2, HashKey.Last))).head
       takenBy(mixed, Seq(left, right)) shouldBe Some(left)
       mixed.toPutAgain(left.hashKeys) shouldBe mixed.records
@@ -153,7 +153,7 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       pure.toPutAgain(left.hashKeys) shouldBe empty
     }
 
-    it("a closed shard takes nothing in, though it is listed") {
+    it("puts nothing into a closed shard that is still listed") {
       allPuts(split, Aggregator.Limits(), Seq(keyed(1, 1), keyed(2, 2), keyed(3, HashKey.Last))).map(_.shard) shouldBe
         Vector(Some(left), Some(right))
     }

@@ -14,7 +14,7 @@ class BackoffTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     factor <- Gen.choose(1.0, 4.0)
   } yield Backoff(base.millis, max.millis, factor)
 
-  test("waits lie between nothing and the cap, which grows up to the maximum") {
+  test("waits are at most the cap, and the cap grows from base to max") {
     forAll(backoffs, Gen.choose(1, 10_000), Gen.choose(0.0, 0.999999)) { (backoff, attempt, chance) =>
       val wait = backoff.delay(attempt, chance)
       assert(wait >= Duration.Zero && wait <= backoff.ceiling(attempt))
@@ -24,7 +24,7 @@ class BackoffTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("full jitter: chance decides over the whole of the wait") {
+  test("full jitter spreads the wait from zero to the cap") {
     val backoff = Backoff(100.millis, 10.seconds)
     assert(backoff.delay(3, 0.0) == Duration.Zero)
     assert(backoff.delay(3, 0.5) == 200.millis)

@@ -75,26 +75,26 @@ class ConsumerDirectoryTest extends AnyFunSuite {
     (client, time, () => new ConsumerDirectory(client, retries, time.waiting).list(stream).map(_.name))
   }
 
-  test("pages are put together") {
+  test("the pages of a listing are concatenated") {
     val (client, _, names) = list(page("t1", "a", "b"), page("t2"), page(null, "c"))
     assert(names() == Seq("a", "b", "c"))
     assert(client.asked.map(_.nextToken) == Seq(null, "t1", "t2"))
     assert(client.asked.forall(_.streamARN == stream.text))
   }
 
-  test("a token that expires starts the pages again, and none of the old ones stays") {
+  test("an expired page token restarts the listing and drops the earlier pages") {
     val (client, _, names) = list(page("t1", "a"), expired, page("t2", "a"), page(null, "b"))
     assert(names() == Seq("a", "b"))
     assert(client.asked.map(_.nextToken) == Seq(null, "t1", null, "t2"))
   }
 
-  test("tokens that always expire end in an error") {
+  test("page tokens that keep expiring fail the listing") {
     val (client, _, names) = list(expired)
     assert(intercept[KinesisException](names()).errorClass == "KINESIS_PAGING_EXPIRED")
     assert(client.asked.size == 3)
   }
 
-  test("a throttled page is asked for again, as often as the options say") {
+  test("a throttled page is retried as configured, then fails the listing") {
     val (_, time, names) = list(page("t1", "a"), throttled, throttled, page(null, "b"))
     assert(names() == Seq("a", "b") && time.waits.toSeq == Seq(50.millis, 100.millis))
     val (client, _, never) = list(throttled)

@@ -39,34 +39,34 @@ class CredentialsTest extends AnyFunSuite {
     e.getMessage
   }
 
-  test("static keys, with and without a session token") {
+  test("static keys are resolved with and without a session token") {
     assertKeys(resolve(StaticKeys(new Secret("a"), new Secret("b"), None)), "a", "b")
     assertKeys(resolve(StaticKeys(new Secret("a"), new Secret("b"), Some(new Secret("c")))), "a", "b", Some("c"))
   }
 
-  test("the default chain is the SDK's: system properties first") {
+  test("the default chain is the SDK's, which reads system properties") {
     val keys = Map("aws.accessKeyId" -> "chain-id", "aws.secretAccessKey" -> "chain-secret")
     keys.foreach { case (k, v) => System.setProperty(k, v) }
     try assertKeys(resolve(DefaultChain), "chain-id", "chain-secret")
     finally keys.keys.foreach(System.clearProperty)
   }
 
-  test("a provider of the SDK's version 2: static create(), session credentials with an expiry") {
+  test("a provider of SDK version 2 with static create() yields session credentials with their expiry") {
     val found = resolve(ProviderClass(classOf[Version2Provider].getName))
     assertKeys(found, "v2-id", "v2-secret", Some("v2-token"))
     assert(found.asInstanceOf[AwsSessionCredentials].expirationTime.get == Instant.EPOCH)
   }
 
-  test("a provider of the SDK's version 1: constructor, keys without a token") {
+  test("a provider of SDK version 1 with a constructor yields keys without a token") {
     assertKeys(resolve(ProviderClass(classOf[Version1Provider].getName)), "v1-id", "v1-secret")
   }
 
-  test("a provider is asked again for every call, so that its own refreshing shows") {
+  test("a provider is asked on every call, so that its own refresh takes effect") {
     val provider = ForeignCredentials(classOf[CountingProvider].getName)
     assert(Seq.fill(2)(provider.resolveCredentials().accessKeyId).distinct.size == 2)
   }
 
-  test("the provider's class comes from the thread's own class loader, where Spark puts --jars") {
+  test("a provider class is loaded by the thread's context class loader, where Spark puts --jars") {
     val name   = classOf[LoaderProvider].getName
     val thread = Thread.currentThread
     val before = thread.getContextClassLoader
@@ -83,7 +83,7 @@ class CredentialsTest extends AnyFunSuite {
     finally thread.setContextClassLoader(before)
   }
 
-  test("a class that can't be used is told with the reason") {
+  test("an unusable provider class is refused with the reason") {
     assert(problem("com.example.Missing").contains("no such class"))
     assert(problem("java.lang.String").contains("neither resolveCredentials()"))
     assert(problem("java.lang.Integer").contains("neither a static method create() nor a constructor"))
@@ -92,7 +92,7 @@ class CredentialsTest extends AnyFunSuite {
     assert(problem(classOf[NullProvider].getName).contains("returned null"))
   }
 
-  test("a profile's keys come from the shared file; a missing profile is told without the others' keys") {
+  test("a profile is read from the shared file, and a missing one fails without showing the file's keys") {
     val file = Files.createTempFile("credentials", "")
     Files.writeString(file, "[dev]\naws_access_key_id=dev-id\naws_secret_access_key=planted\n")
     val before = Option(System.setProperty("aws.sharedCredentialsFile", file.toString))
@@ -129,7 +129,7 @@ class CredentialsTest extends AnyFunSuite {
     }
   }
 
-  test("a role is assumed through STS with the base's keys, external ID and session name") {
+  test("a role is assumed once through STS with the base keys, external ID and session name") {
     withRole(_ => assumed("role-id", Instant.parse("2099-01-01T00:00:00Z"))) { (credentials, sts) =>
       assertKeys(credentials.provider.resolveCredentials(), "role-id", "role-secret", Some("role-token"))
       credentials.provider.resolveCredentials()
@@ -143,7 +143,7 @@ class CredentialsTest extends AnyFunSuite {
     }
   }
 
-  test("a role's credentials are renewed before they expire") {
+  test("credentials of a role are renewed before they expire") {
     withRole(index => assumed(s"role-$index", Instant.now.plusSeconds(if (index == 0) 20 else 3600))) {
       (credentials, _) =>
         val found = Seq.fill(3)(credentials.provider.resolveCredentials().accessKeyId)
@@ -151,7 +151,7 @@ class CredentialsTest extends AnyFunSuite {
     }
   }
 
-  test("a role that is refused is told as such") {
+  test("a refused role fails with KINESIS_ROLE_REFUSED") {
     val refusal = "<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code>" +
       "<Message>not authorized to perform: sts:AssumeRole</Message></Error></ErrorResponse>"
     withRole(_ => StubServer.Answer(403, refusal.getBytes("UTF-8"), Map("Content-Type" -> "text/xml"))) {

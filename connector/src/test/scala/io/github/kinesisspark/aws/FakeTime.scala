@@ -3,7 +3,7 @@ package io.github.kinesisspark.aws
 import scala.collection.mutable.ListBuffer
 import scala.concurrent.duration.FiniteDuration
 
-/** Time that passes only by waiting, and chance that is always the middle. */
+/** A clock that advances only when the code under test waits, and a random source that always returns 0.5. */
 final class FakeTime(start: Long = 1_000_000L) {
   private var millis = start
 

@@ -178,7 +178,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     case other                              => other.productPrefix
   }
 
-  test("each failure is what the table says") {
+  test("each failure gets its treatment and error class of the table") {
     for ((failure, expected, errorClass) <- cases) {
       val fault = FaultClassifier.classify(failure)
       assert((treatment(fault), fault.kind.errorClass) == (expected, errorClass), failure)
@@ -223,7 +223,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     new IllegalStateException("a bug")                                      -> "Fatal"
   )
 
-  test("each end of a subscription is what the table says, whatever wraps it") {
+  test("each failure of a subscription gets its kind of the table, also inside a CompletionException") {
     for ((failure, expected) <- ends; wrapped <- Seq(failure, new CompletionException(failure))) {
       val end = FaultClassifier.classifySubscription(wrapped)
       assert(end.productPrefix == expected, failure)
@@ -231,14 +231,14 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("an event's exception says the same as the answer of that code") {
+  test("an exception event gets the same error kind as an HTTP answer of that code") {
     forAll(Gen.oneOf(ends.collect { case (e: AwsServiceException, _) if e.awsErrorDetails == null => e })) { event =>
       val coded = answer(event.getClass.getSimpleName.replace("Kms", "KMS"))
       assert(FaultClassifier.classify(event).kind == FaultClassifier.classify(coded).kind)
     }
   }
 
-  test("futures' wrappers change nothing and are taken off") {
+  test("wrapping exceptions of futures are removed and don't change the result") {
     val wrap = Gen.oneOf(
       Seq[Throwable => Throwable](
         new CompletionException(_),
@@ -253,30 +253,30 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("every row of the table is reached by a case here") {
+  test("every row of the fault table is covered by a case of this suite") {
     val reached = cases.map { case (failure, _, _) => FaultClassifier.classify(failure).kind }.toSet
     FaultClassifier.table.foreach(row => assert(reached(row.kind), row))
   }
 
-  test("every row has a stable name, advice in sentences and a reason") {
+  test("every row of the fault table has an error class, advice and a reason") {
     FaultClassifier.table.foreach { row =>
       assert(row.kind.errorClass.matches("KINESIS_[A-Z_]+"))
       assert(row.kind.advice.matches("[A-Z].*[.?]") && row.reason.nonEmpty)
     }
   }
 
-  test("the last row takes what no other does") {
+  test("the last row of the fault table matches every exception") {
     val last = FaultClassifier.table.last
     assert(last.codes.isEmpty && last.named.isEmpty && last.saying.isEmpty && last.classes == Seq(classOf[Throwable]))
   }
 
-  test("a chain of causes that bites its tail ends") {
+  test("a cyclic chain of causes is classified as fatal") {
     val outer = new RuntimeException("outer")
     outer.initCause(new RuntimeException("inner", outer))
     assert(treatment(FaultClassifier.classify(outer)) == "Fatal")
   }
 
-  test("a refusal names action, resource, answer and advice") {
+  test("an error of a denied call names action, resource, answer, advice and attempts") {
     val denied = FaultClassifier.classify(
       new CompletionException(answer("AccessDeniedException", 400, "User: x is not authorized"))
     )
@@ -290,7 +290,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(e.getCause.isInstanceOf[AwsServiceException])
   }
 
-  test("an unknown host is named, with the region to check") {
+  test("an error of an unknown host names the host and the region to check") {
     val e = KinesisFault.exception(
       "ListShards",
       "events",
@@ -299,7 +299,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(e.getMessage.contains("kinesis.eu-nowhere-1.amazonaws.com") && e.getMessage.contains("check region"))
   }
 
-  test("a failed handshake tells what was wrong beneath it") {
+  test("an error of a failed TLS handshake contains its root cause") {
     val handshake = new SSLHandshakeException("General OpenSslEngine problem")
     handshake.initCause(new java.security.cert.CertificateException("certificate has expired"))
     val text =
@@ -311,7 +311,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     )
   }
 
-  test("an exception of ours survives the way from an executor, cause and all") {
+  test("an exception keeps class, message and cause after Java serialization") {
     val e = KinesisFault.exception("GetRecords", "events", FaultClassifier.classify(answer("AccessDeniedException")))
     val bytes = new ByteArrayOutputStream
     new ObjectOutputStream(bytes).writeObject(e)
@@ -320,7 +320,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(copy.errorClass == e.errorClass && copy.getMessage == e.getMessage && copy.getCause != null)
   }
 
-  test("a wrong signature doesn't repeat the request, which holds the session token") {
+  test("an error of a wrong signature leaves out the request, which contains the session token") {
     val text =
       "The request signature we calculated does not match.\n\nThe Canonical String was\nx-amz-security-token:PLANTED\n"
     val fault = FaultClassifier.classify(answer("InvalidSignatureException", 400, text))

@@ -37,7 +37,7 @@ class KinesisClientsTest extends AnyFunSuite {
   private def fault(client: KinesisAsyncClient): Fault =
     FaultClassifier.classify(intercept[Exception](client.describeLimits().get(2, TimeUnit.MINUTES)))
 
-  test("requests go over HTTP/1.1, signed with the options' keys for the region") {
+  test("requests use HTTP/1.1 and are signed with the given keys, session token and region") {
     using((_, _) => StubServer.Empty) { (server, client) =>
       client.describeLimits().get(2, TimeUnit.MINUTES)
       val Seq(request) = server.requests: @unchecked
@@ -51,14 +51,14 @@ class KinesisClientsTest extends AnyFunSuite {
     }
   }
 
-  test("the client doesn't retry: readers pace themselves") {
+  test("the SDK client sends a failed request once, without retries") {
     using((_, _) => StubServer.error(500, "InternalFailure")) { (server, client) =>
       assert(fault(client).isInstanceOf[Fault.Transient])
       assert(server.requests.size == 1)
     }
   }
 
-  test("a code that the service sends comes through to the table") {
+  test("error codes of the service reach the fault classifier") {
     using((_, _) => StubServer.error(400, "ProvisionedThroughputExceededException")) { (_, client) =>
       assert(fault(client).isInstanceOf[Fault.Throttled])
     }
@@ -67,7 +67,7 @@ class KinesisClientsTest extends AnyFunSuite {
     }
   }
 
-  test("after a refusal for clock skew, the next request is signed by the service's clock") {
+  test("the request after a clock skew error is signed with the service's time") {
     val serviceTime = Instant.now.plusSeconds(3600)
     val date        = DateTimeFormatter.RFC_1123_DATE_TIME.format(ZonedDateTime.ofInstant(serviceTime, ZoneOffset.UTC))
     using((_, index) => if (index == 0) StubServer.error(403, "RequestExpired", "Date" -> date) else StubServer.Empty) {
@@ -79,13 +79,13 @@ class KinesisClientsTest extends AnyFunSuite {
     }
   }
 
-  test("a body that isn't the service's is a lost connection, not a crash") {
+  test("an answer that is not JSON is classified as a lost connection") {
     using((_, _) => StubServer.Answer(200, "<html>proxy</html>".getBytes)) { (_, client) =>
       assert(fault(client).kind.errorClass == "KINESIS_CONNECTION_LOST")
     }
   }
 
-  test("nobody listening, and no such host") {
+  test("a refused connection and an unknown host get different error classes") {
     // Bound but not listening: a port that nobody else can get meanwhile.
     Using.resource(new Socket) { socket =>
       socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress, 0))
@@ -99,7 +99,7 @@ class KinesisClientsTest extends AnyFunSuite {
     finally nowhere.close()
   }
 
-  test("a server that hangs up on TLS is told as TLS or a lost connection") {
+  test("a TLS client on a cleartext server fails with a TLS or connection error") {
     val server = new StubServer((_, _) => StubServer.Empty)
     val lease = KinesisClients.lease(options(new URI(server.endpoint.toString.replace("http:", "https:"))), "eu-west-1")
     try assert(Set("KINESIS_TLS_FAILED", "KINESIS_CONNECTION_LOST")(fault(lease.client).kind.errorClass))
@@ -109,7 +109,7 @@ class KinesisClientsTest extends AnyFunSuite {
     }
   }
 
-  test("equal options and region share a client; another secret or region has its own") {
+  test("leases of equal options and region share a client, others have clients of their own") {
     val uri    = new URI("http://localhost:1")
     val leases = Seq(
       KinesisClients.lease(options(uri), "eu-west-1"),
@@ -123,7 +123,7 @@ class KinesisClientsTest extends AnyFunSuite {
     } finally leases.foreach(_.close())
   }
 
-  test("a client knows whether a call of it has ever succeeded, whoever has a lease of it") {
+  test("hasWorked is true on all leases of a client after its first successful call") {
     val answers =
       Seq(StubServer.error(500, "InternalFailure"), StubServer.Empty, StubServer.error(500, "InternalFailure"))
     val server = new StubServer((_, index) => answers(index))
@@ -142,14 +142,14 @@ class KinesisClientsTest extends AnyFunSuite {
     }
   }
 
-  test("subscriptions have a client of their own") {
+  test("polling and subscriptions use separate clients") {
     val uri    = new URI("http://localhost:1")
     val leases = Seq(ClientKind.Calls, ClientKind.Subscriptions).map(KinesisClients.lease(options(uri), "eu-west-1", _))
     try assert(leases.head.client ne leases(1).client)
     finally leases.foreach(_.close())
   }
 
-  test("HTTP/2 is negotiated with other servers behind TLS, and taken for granted with AWS and in cleartext") {
+  test("HTTP/2 is assumed for AWS and cleartext endpoints, and negotiated by ALPN with other TLS servers") {
     def negotiation(endpoint: String*) = ClientKind.Subscriptions.negotiation(endpoint.headOption.map(new URI(_)))
     val assumed                        = Seq(
       "http://localhost:4567",
@@ -164,7 +164,7 @@ class KinesisClientsTest extends AnyFunSuite {
       assert(negotiation(endpoint) == ProtocolNegotiation.ALPN, endpoint)
   }
 
-  test("a subscription may be silent for longer than it lives") {
+  test("the read timeout of subscriptions exceeds their lifetime of five minutes") {
     assert(ClientKind.Subscriptions.ReadTimeout > 5.minutes)
   }
 

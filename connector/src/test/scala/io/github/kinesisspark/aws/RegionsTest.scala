@@ -12,7 +12,7 @@ class RegionsTest extends AnyFunSuite {
   private val byArn  = StreamRef.ByArn(StreamArn("arn:aws:kinesis:eu-west-1:000000000000:stream/events"))
   private val none   = ClientOptions(None, None, CredentialsOptions.DefaultChain)
 
-  test("the option comes first, then the ARN, then the machine") {
+  test("the region comes from the option, then the stream ARN, then the SDK's default") {
     val machine = (_: ClientOptions) => Some("us-east-1")
     assert(Regions.resolve(byArn, none.copy(region = Some("eu-west-1")), machine) == "eu-west-1")
     assert(Regions.resolve(byName, none.copy(region = Some("eu-central-1")), machine) == "eu-central-1")
@@ -20,7 +20,7 @@ class RegionsTest extends AnyFunSuite {
     assert(Regions.resolve(byName, none, machine) == "us-east-1")
   }
 
-  test("no region anywhere: the error names the stream and the options, and the endpoint where there is one") {
+  test("a missing region fails with the stream, the options and the endpoint, if there is one") {
     val e = intercept[KinesisException](
       Regions.resolve(byName, none.copy(endpoint = Some(new URI("http://localhost:4567"))), _ => None)
     )
@@ -30,7 +30,7 @@ class RegionsTest extends AnyFunSuite {
     assert(!intercept[KinesisException](Regions.resolve(byName, none, _ => None)).getMessage.contains("endpoint"))
   }
 
-  test("the machine's region comes from the SDK's own chain") {
+  test("the default region comes from the SDK's chain") {
     val before = Option(System.setProperty("aws.region", "ap-south-1"))
     try assert(Regions.resolve(byName, none) == "ap-south-1")
     finally before.fold(System.clearProperty("aws.region"))(System.setProperty("aws.region", _))

@@ -37,8 +37,8 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
 
   private def command(goal: Goal, event: Event): Command = Registration(goal).step(event, retries, 0.5)._2
 
-  describe("what is done for what is seen") {
-    it("is the table's") {
+  describe("the command after a look at the consumer") {
+    it("follows the table of goals and consumer states") {
       val goals    = Seq(Goal.Known, Goal.Ready, Goal.Found)
       val sights   = Seq(None, Some(Deleting), Some(Creating), Some(Active))
       val expected = Seq(
@@ -52,20 +52,20 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
         }
     }
 
-    it("waits for a status that this release doesn't know") {
+    it("is another look if the consumer's status is unknown") {
       command(Goal.Known, Seen(Some(consumer(Other("PAUSED"))))) shouldBe a[Look]
     }
   }
 
   describe("a refused registration") {
-    it("is looked into where a limit is met, waited for where something is in use, and told otherwise") {
+    it("lists the consumers on a limit, looks again if in use or failed, and fails if denied") {
       command(Goal.Ready, Refused(limit)) shouldBe a[ListConsumers]
       command(Goal.Ready, Refused(inUse)) shouldBe Look(1.second, Failure.Refused(inUse))
       command(Goal.Ready, Refused(broken)) shouldBe Look(100.millis, Failure.Refused(broken))
       command(Goal.Ready, Refused(denied)) shouldBe Fail(Failure.Refused(denied))
     }
 
-    it("is tried again as often as the options say, after waits that grow up to their maximum") {
+    it("is retried as often as configured, with growing waits up to the maximum") {
       @tailrec def all(registration: Registration, waits: Vector[FiniteDuration]): (Vector[FiniteDuration], Failure) =
         registration.step(Refused(broken), retries, 0.5) match {
           case (next, Look(wait, _)) => all(next, waits :+ wait)
@@ -77,16 +77,16 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       failure shouldBe Failure.Refused(broken)
     }
 
-    it("isn't tried again with no retries") {
+    it("is not retried if maxRetries is 0") {
       val none = retries.copy(register = flip128.copy(maxRetries = 0))
       Registration(Goal.Ready).step(Refused(broken), none, 0.5)._2 shouldBe Fail(Failure.Refused(broken))
     }
   }
 
-  describe("which limit it was") {
+  describe("the limit behind LimitExceededException") {
     def many(count: Int, status: ConsumerStatus) = Vector.tabulate(count)(i => consumer(status, s"c-$i"))
 
-    it("is that of calls, of consumers CREATING at once, or of consumers") {
+    it("is derived from the number of consumers, their states and earlier refusals") {
       val cases = Seq(
         (Vector.empty, 0, ConsumerLimit.Calls),
         (many(19, Active), 5, ConsumerLimit.Calls),
@@ -102,11 +102,11 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
         withClue(s"${present.size}, $before: ")(ConsumerLimit.of("limit", present, before) shouldBe expected)
     }
 
-    it("is that of calls where the service says so") {
+    it("is that of calls if the message says that the rate was exceeded") {
       ConsumerLimit.of("Rate exceeded for account 000000000000", many(50, Active), 3) shouldBe ConsumerLimit.Calls
     }
 
-    it("fails a registration with the consumers that are there, but only where the stream is full") {
+    it("fails the registration with the list of consumers only if the stream is full") {
       val full = many(20, Active)
       Registration(Goal.Ready, refusals = 1).step(Listed(limit, "limit", full), retries, 0.5)._2 shouldBe
         Fail(Failure.Full(full))
@@ -116,7 +116,7 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
   }
 
-  describe("a service on which anything may happen between two looks") {
+  describe("a registration with random answers of the service") {
 
     /** What the service says to the next question: what is seen, and what becomes of a registration. */
     val answers = for {
@@ -125,7 +125,7 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       present <- Gen.choose(0, 60)
     } yield (seen, refusal, present)
 
-    it("comes to an end, and to the right one") {
+    it("ends within 400 steps in a state that fits its goal") {
       forAll(Gen.oneOf(Goal.Known, Goal.Ready, Goal.Found), Gen.listOfN(400, answers), Gen.choose(0.0, 0.999)) {
         (goal, service, chance) =>
           val script = Iterator.continually(service).flatten

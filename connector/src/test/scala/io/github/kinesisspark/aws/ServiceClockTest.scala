@@ -9,7 +9,7 @@ class ServiceClockTest extends AnyFunSuite {
 
   private def dated(date: String) = SdkHttpFullResponse.builder().statusCode(200).putHeader("date", date).build()
 
-  test("the Date header is the clock, whatever the case of its name") {
+  test("the service's time is read from the Date header in any case of the name") {
     assert(
       ServiceClock
         .of(dated("Sat, 31 Jan 2026 12:00:00 GMT"))
@@ -17,7 +17,7 @@ class ServiceClockTest extends AnyFunSuite {
     )
   }
 
-  test("no answer, no date or a date that can't be read is no clock") {
+  test("the service's time is unknown without an answer or with a missing or malformed date") {
     assert(ServiceClock.of(null).isEmpty)
     assert(ServiceClock.of(SdkHttpFullResponse.builder().statusCode(200).build()).isEmpty)
     assert(ServiceClock.of(dated("yesterday")).isEmpty)

@@ -21,13 +21,13 @@ class SharedPoolTest extends AnyFunSuite with Eventually {
 
   private def pool(idle: FiniteDuration) = new SharedPool[String, Thing](new Thing(_), idle, SharedPool.closer)
 
-  test("equal keys share, others don't") {
+  test("leases of equal keys share a value, leases of other keys don't") {
     val things    = pool(1.minute)
     val (a, b, c) = (things.lease("a"), things.lease("a"), things.lease("c"))
     assert((a.value eq b.value) && !(a.value eq c.value))
   }
 
-  test("the last lease's end closes, on another thread, and only then") {
+  test("the end of the last lease closes the value on the closer's thread") {
     val things = pool(10.millis)
     val (a, b) = (things.lease("a"), things.lease("a"))
     val thing  = a.value
@@ -41,7 +41,7 @@ class SharedPoolTest extends AnyFunSuite with Eventually {
     assert(!(things.lease("a").value eq thing))
   }
 
-  test("a lease taken in time keeps the thing alive") {
+  test("a lease taken before the delayed close keeps the value open") {
     val things = pool(1.milli)
     val first  = things.lease("a")
     val thing  = first.value
@@ -58,13 +58,13 @@ class SharedPoolTest extends AnyFunSuite with Eventually {
     eventually(assert(thing.closes.get == 1))
   }
 
-  test("a closed lease gives nothing") {
+  test("a closed lease throws on access to its value") {
     val lease = pool(1.minute).lease("a")
     lease.close()
     intercept[IllegalStateException](lease.value)
   }
 
-  test("a thing that can't be made is tried again with the next lease") {
+  test("a value whose creation failed is created by the next lease") {
     val tries  = new AtomicInteger
     val things = new SharedPool[String, Thing](
       k => if (tries.incrementAndGet() == 1) sys.error("no") else new Thing(k),
@@ -75,7 +75,7 @@ class SharedPoolTest extends AnyFunSuite with Eventually {
     assert(things.lease("a").value.key == "a")
   }
 
-  test("many threads: each thing is closed once, none while it is leased") {
+  test("under concurrent leases each value is closed once, and never while it is leased") {
     val things  = pool(1.milli)
     val made    = new java.util.concurrent.ConcurrentHashMap[Thing, java.lang.Boolean]
     val threads = Executors.newFixedThreadPool(8)

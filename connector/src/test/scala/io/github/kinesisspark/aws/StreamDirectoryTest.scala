@@ -167,23 +167,23 @@ class StreamDirectoryTest extends AnyFunSuite {
     (new StreamDirectory(client, DirectoryRetry(waiting = (new FakeTime).waiting)).listShards(arn, filter), client)
   }
 
-  test("a stream is described by name, with the service's clock") {
+  test("a stream is described by name, with the service's time") {
     val (client, found) = describe(Right(summary()))(StreamRef.ByName("events"))
     assert(found == StreamDescription(arn, "events", created.toEpochMilli, "ACTIVE", 48, 3, noon.toEpochMilli))
     assert(client.described.head.streamName == "events" && client.described.head.streamARN == null)
   }
 
-  test("a stream is described by ARN, which beats a strange one in the answer") {
+  test("a stream is described by ARN, whatever ARN the answer holds") {
     val (client, found) = describe(Right(summary(streamArn = "strange")))(StreamRef.ByArn(arn))
     assert(found.arn == arn && client.described.head.streamARN == arn.text && client.described.head.streamName == null)
     intercept[KinesisException](describe(Right(summary(streamArn = "strange")))(StreamRef.ByName("events")))
   }
 
-  test("without a date in the answer, the local clock has to do") {
+  test("the local time is used if the answer has no Date header") {
     assert(describe(Right(summary(date = None)))(StreamRef.ByName("events"))._2.serviceTimeMillis == 1_000_000L)
   }
 
-  test("a stream that doesn't exist is told at once, with where it was looked for") {
+  test("a stream that does not exist fails at once with its name, region and endpoint") {
     val e =
       intercept[KinesisException](describe(Left(refusal("ResourceNotFoundException")))(StreamRef.ByName("evnets")))
     assert(e.errorClass == "KINESIS_NOT_FOUND")
@@ -191,7 +191,7 @@ class StreamDirectoryTest extends AnyFunSuite {
       assert(e.getMessage.contains(word))
   }
 
-  test("shards come with parents, hash keys and whether they are closed") {
+  test("listed shards have their parents, hash key range and closed state") {
     val builder = ListShardsResponse
       .builder()
       .shards(
@@ -216,7 +216,7 @@ class StreamDirectoryTest extends AnyFunSuite {
     )
   }
 
-  test("pages are put together; stream and filter are told on the first alone") {
+  test("the pages of a listing are concatenated, and only the first request has stream and filter") {
     val (found, client) =
       listing(ShardFilter.All, Right(page("t1", "a", "b")), Right(page("t2", "c")), Right(page(null, "d")))
     assert(found.shards.map(_.id) == Vector("a", "b", "c", "d"))
@@ -228,7 +228,7 @@ class StreamDirectoryTest extends AnyFunSuite {
     assert(client.listed.map(_.streamARN) == Seq(arn.text, null, null))
   }
 
-  test("a token that expires starts the pages again, and none of the old ones stays") {
+  test("an expired page token restarts the listing and drops the earlier pages") {
     val (found, client) =
       listing(
         ShardFilter.All,
@@ -241,17 +241,17 @@ class StreamDirectoryTest extends AnyFunSuite {
     assert(client.listed.map(_.nextToken) == Seq(null, "t1", null, "t2"))
   }
 
-  test("tokens that always expire end in an error, not in a loop") {
+  test("page tokens that keep expiring fail the listing") {
     val (e, client, _) = failure(Left(refusal("ExpiredNextTokenException")))
     assert(e.errorClass == "KINESIS_PAGING_EXPIRED" && client.listed.size == 8)
   }
 
-  test("a page that fails fails the listing") {
+  test("a page that is denied fails the listing") {
     val (e, _, _) = failure(Right(page("t1", "a")), Left(refusal("AccessDeniedException")))
     assert(e.errorClass == "KINESIS_ACCESS_DENIED" && e.getMessage.contains("ListShards failed for stream " + arn.text))
   }
 
-  test("a stream that is UPDATING, throttling and server errors are waited for") {
+  test("a listing is retried on an UPDATING stream, throttling and server errors") {
     val (found, _) = listing(
       ShardFilter.All,
       Left(refusal("ResourceInUseException")),
@@ -262,26 +262,26 @@ class StreamDirectoryTest extends AnyFunSuite {
     assert(found.shards.map(_.id) == Vector("a"))
   }
 
-  test("throttling is waited for until the time is over, within that time") {
+  test("a throttled listing is retried for at most two minutes, with waits of at most five seconds") {
     val (e, client, time) = failure(Left(refusal("LimitExceededException")))
     assert(e.errorClass == "KINESIS_THROTTLED" && client.listed.size > 20)
     assert(time.waits.map(_.toMillis).sum <= 120_000L)
     assert(time.waits.forall(_ <= 5.seconds))
   }
 
-  test("what is likely a mistake is told after a few attempts") {
+  test("a listing with an unknown host fails after six attempts") {
     val (e, client, _) = failure(Left(new java.net.UnknownHostException("kinesis.eu-nowhere-1.amazonaws.com")))
     assert(e.errorClass == "KINESIS_UNKNOWN_HOST" && client.listed.size == 6 && e.getMessage.contains("Tried 6 times"))
   }
 
-  test("open at a time: the service is asked with that time") {
+  test("shards open at a time are listed with AT_TIMESTAMP") {
     val (found, client) = listing(ShardFilter.OpenAt(noon.toEpochMilli - 1000), Right(page(null, "a")))
     assert(found.shards.map(_.id) == Vector("a"))
     assert(client.listed.head.shardFilter.`type` == ShardFilterType.AT_TIMESTAMP)
     assert(client.listed.head.shardFilter.timestamp == noon.minusSeconds(1))
   }
 
-  test("open at a time before retention: those at its beginning") {
+  test("shards open at a refused time before retention are those at TRIM_HORIZON") {
     val (found, client) =
       listing(ShardFilter.OpenAt(0), Left(refusal("InvalidArgumentException")), Right(page(null, "a")))
     assert(found.shards.map(_.id) == Vector("a"))
@@ -290,7 +290,7 @@ class StreamDirectoryTest extends AnyFunSuite {
     )
   }
 
-  test("open at a time of which some shards are past retention, or before the stream: those at its beginning") {
+  test("an incomplete listing of shards open at a time is replaced by the one at TRIM_HORIZON") {
     def some(shards: SdkShard*) = Right(ListShardsResponse.builder().shards(shards*).build())
     for (
       incomplete <- Seq(some(), some(sdkShard("b", 5, lastKey)), some(sdkShard("a", 0, 4), sdkShard("c", 6, lastKey)))
@@ -301,13 +301,13 @@ class StreamDirectoryTest extends AnyFunSuite {
     }
   }
 
-  test("open in the very second of the answer is not to come") {
+  test("a refused time in the second of the answer is treated as before retention, not as future") {
     val refused    = Left(refusal("InvalidArgumentException"))
     val (found, _) = listing(ShardFilter.OpenAt(noon.toEpochMilli), refused, Right(page(null, "a")))
     assert(found.shards.map(_.id) == Vector("a"))
   }
 
-  test("shards cover all keys together, in any order, overlapping or not") {
+  test("coversAllKeys is true if shards cover all hash keys in any order, also with overlaps") {
     val half                              = lastKey / 2
     def covers(ranges: (BigInt, BigInt)*) = StreamDirectory.coversAllKeys(ranges.map { case (from, to) =>
       Shard("s", Nil, HashKeyRange(from, to), closed = false)
@@ -317,7 +317,7 @@ class StreamDirectoryTest extends AnyFunSuite {
     assert(!covers() && !covers((0, half), (half + 2, lastKey)) && !covers((1, lastKey)) && !covers((0, lastKey - 1)))
   }
 
-  test("open at a time to come is refused: it isn't before retention") {
+  test("a refused time in the future fails the listing") {
     val client = new Scripted(Seq(Left(refusal("InvalidArgumentException"))))
     val e      = intercept[KinesisException](
       new StreamDirectory(client, DirectoryRetry(waiting = (new FakeTime).waiting))
@@ -326,7 +326,7 @@ class StreamDirectoryTest extends AnyFunSuite {
     assert(e.errorClass == "KINESIS_INVALID_ARGUMENT" && client.listed.size == 1)
   }
 
-  test("an interrupt ends a call at once and cancels the request") {
+  test("an interrupted call ends at once and cancels its request") {
     val sent    = new CountDownLatch(1)
     val pending = new CompletableFuture[ListShardsResponse]
     val client  = new KinesisAsyncClient {

@@ -34,7 +34,7 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     words.foreach(word => assert(told.head.contains(word)))
   }
 
-  test("a name is all that is needed: the rest is FLIP-128's") {
+  test("efo.consumerName is the only required option, and the other defaults are those of FLIP-128") {
     val flip128 = RetryOptions(10, 200.millis, 1.second, 1.5)
     assert(
       fanOut("efo.consumerName" -> "app") == FanOutOptions(
@@ -50,14 +50,14 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     )
   }
 
-  test("registration, deregistration and names, in any case") {
+  test("registration, deregisterOnStop and consumerName are parsed in any case") {
     assert(
       fanOut("efo.consumername" -> "app", "EFO.registration" -> "EAGER", "efo.deregisterOnStop" -> "false").consumers ==
         Map(orders -> Registered("app", RegistrationTime.Eager, deregisterOnStop = false))
     )
   }
 
-  test("with none, each stream is read through the consumer of its ARN") {
+  test("with efo.registration=none each stream uses the consumer of its efo.consumerArn") {
     val options = fanOut(
       "streamName"              -> "orders,refunds",
       "efo.registration"        -> "none",
@@ -69,7 +69,7 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     )
   }
 
-  test("an ARN beats the name for its stream, and makes the name needless where every stream has one") {
+  test("a stream's consumer ARN overrides consumerName, which is optional if all streams have an ARN") {
     val some = fanOut(
       "streamName"              -> "orders,refunds",
       "efo.consumerName"        -> "app",
@@ -80,7 +80,7 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(fanOut("efo.consumerArn.orders" -> ofOrders).consumers == Map(orders -> Given(ConsumerArn(ofOrders))))
   }
 
-  test("streams of one name in two regions have their consumers by the stream's ARN") {
+  test("two streams of one name in two regions take consumer ARNs by their stream ARNs") {
     val other   = "arn:aws:kinesis:us-east-1:000000000000:stream/orders"
     val options = SourceOptions.parse(
       Map(
@@ -100,7 +100,7 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("efo options may stay while polling: one option switches") {
+  test("efo options are checked but not used while recordPublisher is polling") {
     val kept = Seq("recordPublisher" -> "polling", "efo.registration" -> "none", "efo.deregisterOnStop" -> "true")
     assert(parse(kept*) == RecordPublisherKind.Polling)
     assertTells(
@@ -109,21 +109,21 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     )
   }
 
-  test("fan-out without a name or an ARN") {
+  test("fan-out without a valid consumerName is refused if a stream lacks a consumer ARN") {
     assertTells(problems(), "'efo.consumerName' is missing", "efo.consumerArn.<stream>")
     assertTells(problems("efo.registration" -> "eager"), "'efo.consumerName' is missing")
     assertTells(problems("efo.consumerName" -> "my app"), "'efo.consumerName' must be 1 to 128 letters", "'my app'")
     assertTells(problems("streamName" -> "orders,refunds", "efo.consumerArn.orders" -> ofOrders), "'efo.consumerName'")
   }
 
-  test("none without an ARN names the option to set") {
+  test("efo.registration=none without a consumer ARN is refused, and each missing option is named") {
     assertTells(problems("efo.registration" -> "none"), "stream orders", "'efo.consumerArn.orders'")
     assert(
       problems("streamName" -> "orders,refunds", "efo.registration" -> "none", "efo.consumerName" -> "app").size == 2
     )
   }
 
-  test("none never deregisters") {
+  test("efo.registration=none is refused with deregisterOnStop=true and accepted with false") {
     val none = Seq("efo.registration" -> "none", "efo.consumerArn.orders" -> ofOrders)
     assertTells(
       problems((none :+ ("efo.deregisterOnStop" -> "true"))*),
@@ -133,7 +133,7 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(fanOut((none :+ ("efo.deregisterOnStop" -> "false"))*) == fanOut(none*))
   }
 
-  test("an ARN that is no consumer's, or of another stream's") {
+  test("a consumer ARN is refused if it is malformed or of another stream or region") {
     for (no <- Seq("app", s"$account/orders", s"$account/orders/consumer/app", s"$account/orders/consumer/a b:1"))
       assertTells(
         problems("efo.consumerArn.orders" -> no).filter(_.contains("must be")),
@@ -149,7 +149,7 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     assertTells(elsewhere, "not of arn:aws:kinesis:us-east-1")
   }
 
-  test("an ARN for a stream that isn't read, for none, or twice") {
+  test("a consumer ARN is refused if its stream is not read, missing, or given twice") {
     val name = "efo.consumerName" -> "app"
     assertTells(
       problems(name, "efo.consumerArn.ordres" -> ofOrders),
@@ -172,7 +172,7 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     "subscribeToShard"         -> (_.subscribe)
   )
 
-  test("each call's retries are its own") {
+  test("retry options of one call leave those of the other calls at their defaults") {
     val some = for {
       call   <- Gen.oneOf(calls)
       n      <- Gen.choose(0, 100)
@@ -194,7 +194,7 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("retries that can't be") {
+  test("retry options outside their range are refused with the reason, mistyped names with a suggestion") {
     def wrong(option: String, value: String) = problems("efo.consumerName" -> "app", s"efo.$option" -> value)
     assertTells(wrong("subscribeToShard.maxRetries", "-1"), "a whole number, 0 or more")
     assertTells(wrong("subscribeToShard.backoff.base", "0"), "at least 1 millisecond")

@@ -10,7 +10,7 @@ import scala.concurrent.duration._
 
 class OptionValueTest extends AnyFunSuite with ScalaCheckPropertyChecks {
 
-  test("sizes are plain bytes or powers of 1024, in either case, with or without B") {
+  test("sizes are parsed as bytes or powers of 1024, in either case, with or without B") {
     val expected = Seq(
       "1"         -> 1L,
       "100b"      -> 100L,
@@ -26,12 +26,12 @@ class OptionValueTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     for ((text, bytes) <- expected) assert(OptionValue.size(text) == Right(bytes), text)
   }
 
-  test("what is no size is refused, overflow included") {
+  test("malformed, zero, negative and overflowing sizes are refused") {
     for (text <- Seq("", "0", "-1", "1.5g", "m", "1x", "9999999999g", "99999999999999999999", "0x10", "1 m m"))
       assert(OptionValue.size(text).isLeft, text)
   }
 
-  test("durations are written as Spark writes them, short, or in plain milliseconds") {
+  test("durations are parsed in Spark's form, in short form and as plain milliseconds") {
     val expected = Seq(
       "10 seconds"        -> 10.seconds,
       "1 second"          -> 1.second,
@@ -48,7 +48,7 @@ class OptionValueTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     for ((text, time) <- expected) assert(OptionValue.duration(text) == Right(time), text)
   }
 
-  test("what is no duration is refused, overflow included") {
+  test("malformed, negative and overflowing durations are refused") {
     for (
       text <- Seq(
         "",
@@ -65,13 +65,13 @@ class OptionValueTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       assert(OptionValue.duration(text).isLeft, text)
   }
 
-  test("any number of any unit is that many of it") {
+  test("a whole number with a unit is parsed as that many units") {
     forAll(Gen.choose(0L, 100_000L), Gen.oneOf("ms" -> 1L, "s" -> 1000L, "min" -> 60_000L, "hours" -> 3_600_000L)) {
       case (n, (unit, millis)) => assert(OptionValue.duration(s"$n $unit").map(_.toMillis) == Right(n * millis))
     }
   }
 
-  test("endpoints are scheme, host and port") {
+  test("endpoints are accepted only as scheme, host and port") {
     val expected = Seq(
       "http://localhost:4567"                       -> "http://localhost:4567",
       "HTTPS://kinesis.eu-west-1.amazonaws.com/"    -> "https://kinesis.eu-west-1.amazonaws.com",
@@ -96,7 +96,7 @@ class OptionValueTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       assert(OptionValue.endpoint(text).isLeft, text)
   }
 
-  test("no refusal repeats the value") {
+  test("the reason of a refused value does not contain the value") {
     val parsers = KinesisOptions.opts.filterNot(_.definition.valueType == "list").map(_.parse)
     forAll(Gen.stringOfN(12, Gen.alphaNumChar)) { value =>
       for (parse <- parsers; why <- parse(s"~$value").left.toOption) assert(!why.contains(value))

@@ -16,7 +16,7 @@ class PositionValueTest extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   private def shards(positions: (String, ShardPosition)*) = StartingPosition.Shards(None, None, positions.toMap)
 
-  test("positions are words in any case, or a time with an offset, or epoch milliseconds") {
+  test("positions are parsed from keywords in any case, times with an offset and epoch milliseconds") {
     val expected = Seq(
       "LATEST"                                 -> StartingPosition.Latest,
       "latest"                                 -> StartingPosition.Latest,
@@ -30,14 +30,14 @@ class PositionValueTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     for ((text, position) <- expected) assert(PositionValue.parse(text) == Right(PositionValue.Same(position)), text)
   }
 
-  test("a time without an offset is refused, because driver and user may mean different ones") {
+  test("a timestamp without an offset, before 1970 or malformed is refused") {
     for (time <- Seq("2026-01-31T12:00:00", "2026-01-31", "12:00", "-1", "", "now", "1969-01-01T00:00:00Z")) {
       assert(PositionValue.parse(s"AT_TIMESTAMP:$time").isLeft, time)
       assert(PositionValue.parse(s"""{"orders":{"shardId-000000000000":"AT_TIMESTAMP:$time"}}""").isLeft, time)
     }
   }
 
-  test("JSON has a position for each stream, or for each of its shards") {
+  test("JSON positions are parsed per stream and per shard") {
     val json =
       """{"orders":"TRIM_HORIZON", "payments":{"shardId-000000000000":"42", "shardId-000000000001":"AT_SEQUENCE_NUMBER:7",
       "shardId-000000000002":"AT_TIMESTAMP:2026-01-31T12:00:00Z", "shardId-000000000003":"SHARD_END"}}"""
@@ -55,7 +55,7 @@ class PositionValueTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(PositionValue.parse(json) == Right(expected))
   }
 
-  test("every offset of a query is such a JSON, with the identity of its streams") {
+  test("the JSON of every offset is a valid position that keeps the ARN and creation time of each stream") {
     forAll(offsets) { offset =>
       val expected = offset.streams.map { case (arn, stream) =>
         val positions = stream.shards.iterator.map { case (id, progress) => id -> progress.position }.toMap
@@ -65,7 +65,7 @@ class PositionValueTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("what can't be right is refused where it stands") {
+  test("invalid positions are refused with the stream, shard or version at fault") {
     assert(refusal("""{"orders":{"shardId-000000000000":"LATEST"}}""").contains("'shardId-000000000000' of 'orders'"))
     assert(refusal("""{"orders":{"shardId-000000000000":7}}""").contains("must be a text"))
     assert(refusal("""{"orders":{}}""").contains("'orders' must be LATEST"))

@@ -15,7 +15,7 @@ class SecretsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
   private def assertHidden(text: String): Unit =
     planted.values.foreach(secret => assert(!text.contains(secret)))
 
-  test("no value of the options shows a secret") {
+  test("toString of parsed options hides all secrets") {
     val options =
       SourceOptions.parse(planted + ("streamName" -> "a,b") + ("roleArn" -> "arn:aws:iam::123456789012:role/r"))
     val keys = options.streams.head.client.credentials match {
@@ -30,7 +30,7 @@ class SecretsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(keys.toString == "StaticKeys(***,***,Some(***))")
   }
 
-  test("no error shows a secret, whatever else is wrong") {
+  test("errors hide all secrets, whatever other options are wrong") {
     val wrong = Gen.someOf(
       Seq(
         "profile"             -> "dev",
@@ -52,7 +52,7 @@ class SecretsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("an empty secret is refused without a word on what it is") {
+  test("an empty secret is refused without its value") {
     val e = intercept[OptionException](
       SourceOptions.parse(Map("streamName" -> "a", "accessKeyId" -> "k", "secretAccessKey" -> "  "))
     )
@@ -61,7 +61,7 @@ class SecretsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     )
   }
 
-  test("a password inside an endpoint is not repeated") {
+  test("an endpoint with a password is refused without the password") {
     val e =
       intercept[OptionException](SourceOptions.parse(Map("streamName" -> "a", "endpoint" -> "https://me:planted@host")))
     assert(!e.getMessage.contains("planted"))

@@ -13,12 +13,12 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
 
   private val client = ClientOptions(None, None, CredentialsOptions.DefaultChain)
 
-  test("everything has a default, the stream too, which rows may name") {
+  test("every sink option has a default, and no stream is required") {
     SinkOptions.parse(Map.empty) shouldBe
       SinkOptions(None, client, ordered = false, None, BadRecords.Fail, 15.minutes, 32L << 20, 8, 10.millis)
   }
 
-  test("every option reaches its value, whatever Spark adds") {
+  test("every sink option is parsed, and Spark's own options are ignored") {
     val options = Map(
       "streamName"         -> "events",
       "REGION"             -> "eu-west-1",
@@ -46,24 +46,24 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
     )
   }
 
-  test("how large an aggregated record may be is told with aggregation, within the service's limits") {
+  test("aggregateSize is refused without aggregate and outside 1k to 1m, and defaults to 50k") {
     problems("aggregateSize" -> "10k").loneElement should include("without 'aggregate'")
     for (size <- Seq("1000", "2m"))
       problems("aggregate" -> "true", "aggregateSize" -> size).loneElement should include("from 1k to 1m")
     SinkOptions.parse(Map("aggregate" -> "true")).aggregation shouldBe Some(AggregationOptions(50 << 10))
   }
 
-  test("rows that share records wait longer for each other, unless it is said how long") {
+  test("linger defaults to 100 ms with aggregation, can be set, and must not be 0") {
     SinkOptions.parse(Map("aggregate" -> "true")).linger shouldBe 100.millis
     SinkOptions.parse(Map("aggregate" -> "true", "linger" -> "5ms")).linger shouldBe 5.millis
     problems("linger" -> "0").loneElement should include("'linger'")
   }
 
-  test("several streams are for a column to name") {
+  test("several stream names are refused with a hint to the column streamName") {
     problems("streamName" -> "a,b").loneElement should include("a column streamName")
   }
 
-  test("options of the source and of single streams are refused, and told to be so") {
+  test("source options and per-stream options are refused in the sink, and sink options in the source") {
     problems("startingPosition" -> "LATEST").loneElement should include("an option of the source, not of the sink")
     problems("streamName" -> "a", "stream.a.region" -> "eu-west-1").loneElement should include("'stream.a.region'")
     intercept[OptionException](
@@ -72,11 +72,11 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
       include("an option of the sink, not of the source")
   }
 
-  test("a mistyped name is told what was meant, of the sink's options") {
+  test("an unknown sink option is refused with the nearest sink option") {
     problems("badRecord" -> "skip").loneElement should include("Did you mean 'badRecords'?")
   }
 
-  test("all problems are told at once") {
+  test("all invalid sink options are reported in one error") {
     problems(
       "streamName"       -> "a",
       "streamArn"        -> "arn:aws:kinesis:eu-west-1:123456789012:stream/a",

@@ -40,7 +40,7 @@ class SourceOptionsTest extends AnyFunSuite {
 
   private def assertTells(text: String, words: String*): Unit = words.foreach(word => assert(text.contains(word)))
 
-  test("a stream's name is all that is needed") {
+  test("streamName is the only required source option, and all others have their defaults") {
     assert(
       parse("streamName" -> "events") == SourceOptions(
         Seq(
@@ -64,7 +64,7 @@ class SourceOptionsTest extends AnyFunSuite {
     )
   }
 
-  test("every option reaches its value") {
+  test("every source option is parsed") {
     val options = parse(
       "streamName"             -> "events",
       "region"                 -> "eu-central-1",
@@ -106,20 +106,20 @@ class SourceOptionsTest extends AnyFunSuite {
     )
   }
 
-  test("shards keep together unless that is turned off") {
+  test("maxShardSkew is on by default, and off, 0 and 0s turn it off") {
     assert(events().admission.maxShardSkew.nonEmpty)
     for (word <- Seq("off", "OFF", "0", "0s")) assert(events("maxShardSkew" -> word).admission.maxShardSkew.isEmpty)
     assertTells(problem("maxShardSkew" -> "much"), "10 seconds", "off", "'much'")
   }
 
-  test("names match in any case, as Spark's own options do") {
+  test("option names are matched in any case") {
     val options =
       parse("STREAMNAME" -> "events", "startingposition" -> "trim_horizon", "Stream.Events.Region" -> "eu-west-1")
     assert(options.streams.head.startingPosition.contains(StartingPosition.TrimHorizon))
     assert(options.streams.head.client.region.contains("eu-west-1"))
   }
 
-  test("options known from another connector are taken by its names") {
+  test("aliases known from another connector are accepted") {
     val keys = credentials("awsAccessKey" -> "a", "awsSecretKey" -> "b")
     assert(keys == StaticKeys(new Secret("a"), new Secret("b"), None))
     assert(
@@ -127,23 +127,23 @@ class SourceOptionsTest extends AnyFunSuite {
     )
   }
 
-  test("spaces around values don't count, and a null is an option left out") {
+  test("spaces around values are trimmed, and a null value counts as not set") {
     assert(events("region" -> " eu-west-1 ").streams.head.client.region.contains("eu-west-1"))
     assert(events("region" -> null).streams.head.client.region.isEmpty)
   }
 
-  test("what Spark adds by itself is let through") {
+  test("options that Spark adds itself are ignored") {
     assert(events("path" -> "/warehouse/t", "paths" -> "[]", "__spark_internal" -> "x") == events())
   }
 
-  test("several streams keep the user's order") {
+  test("several streams keep their given order") {
     assert(parse("streamName" -> "b, a ,c").streams.map(_.stream.name) == Seq("b", "a", "c"))
     val arns = parse("streamArn" -> s"$ordersArn,$clicksArn").streams
     assert(arns.map(_.stream.arn) == Seq(StreamArn.parse(ordersArn), StreamArn.parse(clicksArn)))
     assert(arns.forall(_.client.region.isEmpty))
   }
 
-  test("a stream's own options hold for it alone and beat the general ones") {
+  test("a per-stream option applies to its stream only and overrides the general option") {
     val Seq(a, b) = parse(
       "streamName"                -> "a,b.c",
       "region"                    -> "eu-west-1",
@@ -161,7 +161,7 @@ class SourceOptionsTest extends AnyFunSuite {
     assert(b.startingPosition.contains(StartingPosition.TrimHorizon))
   }
 
-  test("streams of one name in two regions are told apart by their ARNs") {
+  test("options of two streams of one name in two regions are given by stream ARN") {
     val east    = "arn:aws:kinesis:us-east-1:123456789012:stream/events"
     val west    = "arn:aws:kinesis:us-west-2:123456789012:stream/events"
     val both    = "streamArn" -> s"$east,$west"
@@ -178,7 +178,7 @@ class SourceOptionsTest extends AnyFunSuite {
     assertTells(unconsumed.mkString, s"'efo.consumerArn.$east'", s"'efo.consumerArn.$west'")
   }
 
-  test("a stream that nothing is said of is reached by the general options") {
+  test("the general client options don't contain per-stream options") {
     val options = parse(
       "streamName"      -> "a",
       "region"          -> "eu-west-1",
@@ -196,7 +196,7 @@ class SourceOptionsTest extends AnyFunSuite {
     assert(options.streams.map(_.client) == Seq(general.copy(region = Some("us-east-1"))))
   }
 
-  test("streams that differ in case alone are told apart by it") {
+  test("stream names that differ only in case take separate options, and an ambiguous name is refused") {
     val options = parse(
       "streamName"           -> "Events,events",
       "stream.events.region" -> "eu-west-1",
@@ -206,7 +206,7 @@ class SourceOptionsTest extends AnyFunSuite {
     assert(problems("streamName" -> "Events,events", "stream.EVENTS.region" -> "eu-west-1").head.contains("may be"))
   }
 
-  test("credentials: profile, class, static keys with and without token") {
+  test("credentials are parsed as default chain, profile, provider class or static keys") {
     assert(credentials() == DefaultChain)
     assert(credentials("profile" -> "dev") == Profile("dev"))
     assert(credentials("credentialsProvider" -> "com.example.Mine$Inner") == ProviderClass("com.example.Mine$Inner"))
@@ -216,7 +216,7 @@ class SourceOptionsTest extends AnyFunSuite {
     )
   }
 
-  test("credentials: a role is assumed with any of the others as its base") {
+  test("a role is assumed on top of the default chain or a profile") {
     assert(credentials("roleArn" -> role) == AssumeRole(DefaultChain, role, None, "kinesis-spark"))
     assert(
       credentials("roleArn" -> role, "externalId" -> "x-1", "roleSessionName" -> "job", "profile" -> "dev") ==
@@ -224,16 +224,16 @@ class SourceOptionsTest extends AnyFunSuite {
     )
   }
 
-  test("no stream") {
+  test("options without a stream are refused, also if load() has a path") {
     assertTells(problems().head, "streamName", "streamArn")
     assertTells(problems("path" -> "events").head, "load()")
   }
 
-  test("both streamName and streamArn") {
+  test("streamName together with streamArn is refused") {
     assertTells(problems("streamName" -> "a", "streamArn" -> ordersArn).head, "both given", "one of them")
   }
 
-  test("empty items, duplicates, bad names and bad ARNs in the lists") {
+  test("stream lists are refused if they hold empty items, duplicates, bad names or bad ARNs") {
     assertTells(problems("streamName" -> "a,,b").head, "'streamName'", "without empty items")
     assertTells(problems("streamName" -> "").head, "'streamName'", "without empty items")
     assertTells(problems("streamName" -> "a,b,a").head, "duplicates", "'a'")
@@ -243,7 +243,7 @@ class SourceOptionsTest extends AnyFunSuite {
     assertTells(problems("streamArn" -> "arn:aws:s3:::bucket").head, "arn:aws:kinesis:<region>:<account>:stream/<name>")
   }
 
-  test("an unknown option is refused with the nearest name, its value unsaid") {
+  test("an unknown option is refused with the nearest name and without its value") {
     val told = problem("startPosition" -> "hidden-value")
     assertTells(told, "'startPosition'", "Did you mean 'startingPosition'?")
     assert(!told.contains("hidden-value"))
@@ -252,13 +252,13 @@ class SourceOptionsTest extends AnyFunSuite {
     assert(!problem("zzzzzzzz" -> "1").contains("Did you mean"))
   }
 
-  test("options of other places and of later releases are unknown, not ignored") {
+  test("options of writeStream and of later releases are refused as unknown") {
     assert(problem("checkpointLocation" -> "/tmp").contains("writeStream"))
     for (later <- Seq("efo.httpClient", "realTimeMode"))
       assert(problem(later -> "1").contains(s"'$later' is no option"), later)
   }
 
-  test("positions by stream are shared out, by name or ARN") {
+  test("JSON positions are assigned to streams by name or ARN") {
     val json    = """{"a":"TRIM_HORIZON","b":{"shardId-000000000000":"SHARD_END"}}"""
     val options = parse("streamName" -> "a,b", "startingPosition" -> json, "endingPosition" -> "LATEST")
     val ofB     = StartingPosition.Shards(None, None, Map("shardId-000000000000" -> ShardPosition.ShardEnd))
@@ -273,7 +273,7 @@ class SourceOptionsTest extends AnyFunSuite {
     )
   }
 
-  test("positions of another stream, or of too few or too many, are refused") {
+  test("JSON positions are refused if a stream is unknown, missing or given twice") {
     assertTells(
       problem("startingPosition" -> """{"events":"LATEST","orders":"LATEST"}"""),
       "stream 'orders'",
@@ -289,7 +289,7 @@ class SourceOptionsTest extends AnyFunSuite {
     )
   }
 
-  test("an end that nothing can come before is refused") {
+  test("endingPosition is refused if no record can precede it") {
     assertTells(problem("endingPosition" -> "TRIM_HORIZON"), "nothing comes before the oldest record")
     assertTells(
       problem("startingPosition" -> "AT_TIMESTAMP:2000", "endingPosition" -> "AT_TIMESTAMP:1000"),
@@ -297,13 +297,13 @@ class SourceOptionsTest extends AnyFunSuite {
     )
   }
 
-  test("one option under two names") {
+  test("one option under two names is refused") {
     assertTells(problem("region" -> "eu-west-1", "REGION" -> "eu-west-1"), "'REGION' and 'region'", "Give it once")
     assertTells(problem("startingPosition" -> "LATEST", "initialPosition" -> "LATEST"), "Give it once")
     assertTells(problem("stream.events.region" -> "eu-west-1", "stream.events.REGION" -> "eu-west-1"), "Give it once")
   }
 
-  test("a stream's own option for a stream that isn't read, or that isn't per stream, or is none") {
+  test("a per-stream option is refused if its stream is not read or it is not a per-stream option") {
     assertTells(problem("stream.evnets.region" -> "eu-west-1"), "'evnets' is not read here", "'stream.events.region'")
     assertTells(problem("stream.zzzzzzzzz.region" -> "eu-west-1"), "not read here", "The streams are events")
     assertTells(problem("stream.events.readerBufferSize" -> "64m"), "can't be set per stream")
@@ -311,7 +311,7 @@ class SourceOptionsTest extends AnyFunSuite {
     assertTells(problem("stream.events" -> "x"), "stream.<name>.<option>")
   }
 
-  test("bad values name the option, what it must be, and what it is") {
+  test("an invalid value is refused with the option, the accepted values and the given value") {
     assertTells(
       problem("startingPosition" -> "EARLIEST"),
       "'startingPosition' must be",
@@ -333,11 +333,11 @@ class SourceOptionsTest extends AnyFunSuite {
     assertTells(problem("stream.events.startingPosition" -> "x"), "'stream.events.startingPosition' must be")
   }
 
-  test("more records to wait for than a batch may take") {
+  test("minRecordsPerTrigger above maxRecordsPerTrigger is refused") {
     assertTells(problem("minRecordsPerTrigger" -> "10", "maxRecordsPerTrigger" -> "5"), "(10)", "(5)")
   }
 
-  test("credentials that contradict each other") {
+  test("contradictory and incomplete credentials are refused") {
     val keys = Seq("accessKeyId" -> "a", "secretAccessKey" -> "b")
     assertTells(problem((keys :+ ("profile" -> "dev"))*), "'profile' and 'accessKeyId' contradict")
     assertTells(
@@ -353,7 +353,7 @@ class SourceOptionsTest extends AnyFunSuite {
     assertTells(problem("stream.events.externalId" -> "x-1"), "'stream.events.externalId'", "no 'roleArn'")
   }
 
-  test("a region that isn't the ARN's") {
+  test("a region that differs from the region of the stream ARN is refused") {
     val told = problems("streamArn" -> s"$ordersArn,$clicksArn", "region" -> "eu-west-1")
     assert(told.size == 1)
     assertTells(told.head, "'region' is eu-west-1", clicksArn, "us-east-1", "Leave 'region' out")
@@ -364,21 +364,21 @@ class SourceOptionsTest extends AnyFunSuite {
     assert(parse("streamArn" -> ordersArn, "region" -> "eu-west-1").streams.size == 1)
   }
 
-  test("all problems are told at once") {
+  test("all invalid source options are reported in one error") {
     val told = problems("streamName" -> "a", "regoin" -> "x", "maxBytesPerTrigger" -> "x", "accessKeyId" -> "x")
     assert(told.size == 3)
     val text = intercept[OptionException](parse("regoin" -> "x")).getMessage
     assertTells(text, "2 problems", "\n  - ")
   }
 
-  test("options survive the way to an executor") {
+  test("parsed options are equal after Java serialization") {
     val options = events("accessKeyId" -> "a", "secretAccessKey" -> "b", "startingPosition" -> "AT_TIMESTAMP:5")
     val bytes   = new ByteArrayOutputStream
     new ObjectOutputStream(bytes).writeObject(options)
     assert(new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject() == options)
   }
 
-  test("equal options make equal clients, different credentials don't") {
+  test("client options are equal for equal keys and differ for different keys") {
     def client(secret: String) = events("accessKeyId" -> "a", "secretAccessKey" -> secret).streams.head.client
     assert(client("b") == client("b") && client("b").hashCode == client("b").hashCode)
     assert(client("b") != client("c"))

@@ -10,11 +10,11 @@ import io.github.kinesisspark.position.ShardPosition._
 class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
 
   describe("the offset's JSON") {
-    it("survives writing and reading") {
+    it("is equal after it was written and read") {
       forAll(offsets)(offset => OffsetJson.read(OffsetJson.write(offset)) shouldBe offset)
     }
 
-    it("is the documented text, which checkpoints hold for years") {
+    it("is exactly the documented text, which existing checkpoints hold") {
       val offset = KinesisOffset(
         Map(
           stream -> StreamOffset(
@@ -34,7 +34,7 @@ class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
         """"shardId-000000000002":"SHARD_END","shardId-000000000003":"AT_TIMESTAMP:1700000000000"}}}}"""
     }
 
-    it("says once where several shards begin, however many others begin elsewhere") {
+    it("holds the most frequent entry position once, and others beside their shards") {
       def begun(n: Int, at: ShardPosition) =
         shardId(n) -> ShardProgress(AfterSequenceNumber(SequenceNumber(s"496$n")), entered = Some(at))
       val shards = Seq(begun(0, TrimHorizon), begun(1, AtTimestamp(7)), begun(2, TrimHorizon))
@@ -47,7 +47,7 @@ class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       an[OffsetException] should be thrownBy OffsetJson.read(text.replace(""""from":"TRIM_HORIZON",""", ""))
     }
 
-    it("stays under 1 MB for 10,000 shards, in the first batch and in later ones") {
+    it("stays under 1 MB for 10,000 shards, with and without entry positions") {
       for (entered <- Seq(None, Some(TrimHorizon), Some(AtTimestamp(1700000000123L)))) {
         val shards = (0 until 10000).map { n =>
           shardId(n) -> ShardProgress(AfterSequenceNumber(number(n.toLong)), entered)
@@ -56,13 +56,13 @@ class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       }
     }
 
-    it("is refused when a later release wrote it") {
+    it("is refused if a later release wrote it, with what to do") {
       the[OffsetException] thrownBy OffsetJson.read("""{"version":2,"streams":{}}""") should have message
         "[KINESIS_OFFSET_REFUSED] The checkpoint's Kinesis offset has version 2, this connector reads versions up to 1. It was written by a later " +
         "release: run the query with that release, or start it with a new checkpoint."
     }
 
-    it("is refused when another source wrote it") {
+    it("is refused if another source wrote it") {
       for (
         json <- Seq("""{"topic":{"0":17}}""", "42", "no json", "", "[]", """{"shardId-0":{"iteratorType":"LATEST"}}""")
       ) {
@@ -71,14 +71,14 @@ class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       }
     }
 
-    it("is refused when it is damaged, naming what is wrong") {
+    it("is refused if it is damaged, with the shard and the text at fault") {
       val refusal = the[OffsetException] thrownBy OffsetJson.read(
         """{"version":1,"streams":{"arn:aws:kinesis:us-east-1:000000000000:stream/events":{"created":1,"shards":{"shardId-1":"x"}}}}"""
       )
       refusal.getMessage should include("shardId-1: 'x' is neither a sequence number nor a position")
     }
 
-    it("never passes damaged text off as another offset") {
+    it("is refused if it is cut off at any place") {
       forAll(offsets.suchThat(_.streams.nonEmpty), org.scalacheck.Gen.choose(0, 10000)) { (offset, at) =>
         val whole = OffsetJson.write(offset)
         val cut   = whole.take(at % whole.length)
@@ -92,24 +92,24 @@ class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       KinesisOffset(Map(stream -> StreamOffset(1L, shards.map { case (n, p) => shardId(n) -> p })))
     def after(n: Long) = AfterSequenceNumber(number(n))
 
-    it("reach from the start's position to the end's, for shards that moved") {
+    it("reach from start to end for shards that moved, and leave out the others") {
       val start = offset(0 -> ShardProgress(after(5)), 1 -> ShardProgress(after(5)))
       val end   = offset(0 -> ShardProgress(after(9)), 1 -> ShardProgress(after(5)))
       start.rangesTo(end) shouldBe Vector(ShardRange(shard(0), after(5), after(9)))
     }
 
-    it("begin where a shard entered, when the start has not heard of it") {
+    it("begin at a shard's entry position if the start offset doesn't hold the shard") {
       val end = offset(0 -> ShardProgress(after(9), entered = Some(AtTimestamp(7))))
       KinesisOffset.initial.rangesTo(end) shouldBe Vector(ShardRange(shard(0), AtTimestamp(7), after(9)))
     }
 
-    it("are none for a shard that entered and was not read, or left at its end") {
+    it("leave out shards that entered without being read, and shards that left at their end") {
       val start = offset(0 -> ShardProgress(ShardEnd))
       val end   = offset(1 -> ShardProgress(TrimHorizon, entered = Some(TrimHorizon)))
       start.rangesTo(end) shouldBe empty
     }
 
-    it("are none of a stream that the end has dropped as a whole, and untouched of the others") {
+    it("leave out a stream that the end offset no longer holds, and keep the other streams") {
       val other = StreamArn("arn:aws:kinesis:eu-west-1:000000000000:stream/events")
       val start = KinesisOffset(Map(other -> StreamOffset(1L, Seq(shardId(0) -> ShardProgress(after(5))))))
       val end   = offset(0 -> ShardProgress(after(9)))
@@ -117,7 +117,7 @@ class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
         Vector(ShardRange(shard(0), after(5), after(9)))
     }
 
-    it("are refused when the end forgets a shard that was not finished") {
+    it("are refused if the end offset lacks a shard that was not finished") {
       val refusal = the[OffsetException] thrownBy offset(0 -> ShardProgress(after(5))).rangesTo(offset())
       refusal.getMessage should include("shardId-000000000000")
     }

@@ -10,14 +10,14 @@ import io.github.kinesisspark.position.ShardPosition._
 class PositionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
 
   describe("a sequence number") {
-    it("compares as an unsigned integer, whatever its length") {
+    it("compares as an unsigned integer, regardless of its length") {
       forAll(sequenceNumbers, sequenceNumbers) { (a, b) =>
         a.compare(b).sign shouldBe BigInt(a.text).compare(BigInt(b.text)).sign
       }
       SequenceNumber("9") should be < SequenceNumber("10")
     }
 
-    it("is refused in any other form than the service's") {
+    it("is refused unless it is a canonical decimal number of at most 129 digits") {
       for (text <- Seq("", "-1", "01", "1 ", "1e5", "٣", "1" * 130)) SequenceNumber.parse(text) shouldBe None
       SequenceNumber.parse("0") should not be empty
       SequenceNumber.parse("1" * 129) should not be empty
@@ -25,23 +25,23 @@ class PositionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCheck
   }
 
   describe("a position") {
-    it("survives its text") {
+    it("is equal after encoding and decoding") {
       forAll(positions)(p => decode(encode(p)) shouldBe Right(p))
     }
 
-    it("is never LATEST, nor anything else that names another place at every call") {
+    it("is refused if it is LATEST, which has no fixed place, or malformed") {
       for (text <- Seq("LATEST", "", "AT_TIMESTAMP:soon", "AT_SEQUENCE_NUMBER:x", "shardId-0"))
         decode(text).isLeft shouldBe true
     }
   }
 
   describe("a stream's ARN") {
-    it("tells region, account and name") {
+    it("yields region, account and name") {
       val arn = StreamArn("arn:aws-cn:kinesis:cn-north-1:123456789012:stream/a.b-c_d")
       (arn.region, arn.account, arn.name) shouldBe ("cn-north-1", "123456789012", "a.b-c_d")
     }
 
-    it("is refused for anything but a stream") {
+    it("is refused for other resources and texts") {
       for (
         text <- Seq(
           "events",

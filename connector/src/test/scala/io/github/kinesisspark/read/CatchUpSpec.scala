@@ -16,14 +16,14 @@ import io.github.kinesisspark.read.CatchUpSpec._
 import io.github.kinesisspark.read.plan._
 import io.github.kinesisspark.read.shard.{KinesisRecord, ReadingTime, RecordBuffer}
 
-/** What planning makes of real buffers: whole catch-ups of uneven streams, with readers that read when they like, restarts,
-  * limits, and arrival times that are approximate.
+/** Runs planning on real buffers through whole catch-ups of uneven shards, with readers at random speeds, restarts,
+  * limits and approximate arrival times.
   */
 class CatchUpSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
 
-  describe("over a random catch-up") {
-    it("no record comes in a batch after records that are further ahead than the skew, and every one comes") {
+  describe("a random catch-up of uneven shards") {
+    it("reads every record, and none after records that are ahead of it by more than maxShardSkew") {
       forAll(seeds) { seed =>
         val catchUp = new CatchUp(new Random(seed))
         catchUp.run()
@@ -32,7 +32,7 @@ class CatchUpSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks
       }
     }
 
-    it("somebody moves whenever something is held, unless all of it waits for a shard that holds nothing") {
+    it("makes progress while any shard with buffered records may advance") {
       forAll(seeds) { seed =>
         val catchUp = new CatchUp(new Random(seed))
         catchUp.run()
@@ -40,7 +40,7 @@ class CatchUpSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks
       }
     }
 
-    it("a shard whose reads fail holds the others back no longer than the patience, and then they are all read") {
+    it("waits for a shard with failing reads no longer than the patience, and reads all other shards") {
       forAll(seeds) { seed =>
         val catchUp = new CatchUp(new Random(seed), failing = Set(0))
         catchUp.run()
@@ -50,7 +50,7 @@ class CatchUpSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks
       }
     }
 
-    it("records do come late without it, so that the other tests mean something") {
+    it("without alignment reads records late in most runs, which proves that the test can detect it") {
       val late = (0 until 20).map { seed =>
         val catchUp = new CatchUp(new Random(seed.toLong), aligned = false)
         catchUp.run()

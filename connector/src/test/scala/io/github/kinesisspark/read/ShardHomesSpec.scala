@@ -38,15 +38,15 @@ class ShardHomesSpec extends AnyFunSpec with Matchers {
 
   private def readers(homes: ShardHomes): Set[ExecutorId] = shards.flatMap(homes.of).toSet
 
-  describe("where executors stay") {
-    it("each reads, and one that is lost is not asked any more") {
+  describe("shard assignment with a fixed number of executors") {
+    it("gives shards to every executor, and stops asking an executor that is lost") {
       val homes = new ShardHomes(idleTimeout = None, Buffer)
       plan(homes, executors(1, 2, 3), at = 0.seconds) shouldBe executors(1, 2, 3)
       readers(homes) shouldBe executors(1, 2, 3)
       plan(homes, executors(1, 3), at = 1.second) shouldBe executors(1, 3)
     }
 
-    it("shards move for what they carry, but not for what is little") {
+    it("moves shards under a large load after two minutes, and not within a second") {
       val homes = new ShardHomes(idleTimeout = None, Buffer)
       plan(homes, executors(1, 2), at = 0.seconds)
       val before  = shards.map(homes.of)
@@ -62,17 +62,17 @@ class ShardHomesSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  describe("where idle executors are removed") {
+  describe("shard assignment with dynamic allocation") {
     def homes = new ShardHomes(idleTimeout = Some(1.minute), Buffer)
 
-    it("no more of them read than the load is worth, and the others are left alone") {
+    it("uses one executor while there is no load") {
       val idle = homes
       plan(idle, executors(1, 2, 3), at = 0.seconds) should have size 1
       plan(idle, executors(1, 2, 3), at = 1.second) should have size 1
     }
 
     it(
-      "more of them read as soon as it is worth more; who reads no more is asked till it has heard so, then never again"
+      "adds readers at once under load, and asks a removed reader until it has answered"
     ) {
       val busy = homes
       plan(busy, executors(1, 2), at = 0.seconds)

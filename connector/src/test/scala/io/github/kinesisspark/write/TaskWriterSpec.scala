@@ -16,7 +16,7 @@ import io.github.kinesisspark.position.{HashKeyRange, Shard}
 import io.github.kinesisspark.write.pack.Packing
 import io.github.kinesisspark.write.send._
 
-/** When rows go out while the task's thread waits for the next. */
+/** Tests when a task writer sends rows while the task's thread waits for the next row. */
 class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(30, Seconds), Span(5, Millis))
 
@@ -69,7 +69,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     def sizes: Vector[Int] = calls.asScala.map(_.size).toVector
   }
 
-  it("sends rows without waiting for more, where they must not linger") {
+  it("a task writer with linger sends its rows before further rows arrive") {
     val s = new Setting(Some(5.millis))
     s.writer.write(entry(0))
     eventually(s.writer.rows shouldBe 1)
@@ -80,7 +80,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     s.writer.close()
   }
 
-  it("waits for full calls where nothing is said, and for the end") {
+  it("a task writer without linger sends full calls only, and the rest at the flush") {
     val s = new Setting(linger = None)
     (0 until 600).foreach(i => s.writer.write(entry(i)))
     s.writer.flush()
@@ -88,7 +88,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     s.writer.rows shouldBe 600
   }
 
-  it("sends again what was refused, though no row comes any more") {
+  it("a task writer resends a refused row though no further row arrives") {
     val refused =
       RecordAnswer.Refused(RecordAnswer.Refused.Throttling, s"Rate exceeded for shard $shardId in stream events.")
     val s = new Setting(Some(5.millis), Seq(CallAnswer.PerRecord(Vector(refused))))
@@ -97,13 +97,13 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     s.writer.totals.retried shouldBe 1
   }
 
-  it("sends aggregated records that are not full") {
+  it("a task writer with linger sends aggregated records before they are full") {
     val s = new Setting(Some(50.millis), packing = aggregated())
     (0 until 3).foreach(i => s.writer.write(entry(i)))
     eventually(s.writer.rows shouldBe 3)
   }
 
-  it("tells with the next row what it has failed with meanwhile") {
+  it("a task writer whose timed call failed throws that error at the next row and at the flush") {
     val error = new IllegalStateException("no such stream")
     val s     = new Setting(Some(5.millis), Seq(CallAnswer.Failed(CallFailure.Hopeless, error)))
     s.writer.write(entry(0))
@@ -111,14 +111,14 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     the[IllegalStateException] thrownBy s.writer.flush() shouldBe error
   }
 
-  it("tells again, at the end, what a call has thrown") {
+  it("a task writer throws the error of a failed call at the row and again at the flush") {
     val error = new IllegalStateException("no such provider")
     val s     = new Setting(linger = None, before = throw error)
     the[IllegalStateException] thrownBy (0 until 500).foreach(i => s.writer.write(entry(i))) shouldBe error
     the[IllegalStateException] thrownBy s.writer.flush() shouldBe error
   }
 
-  it("holds up no other writer, and can be closed, while it lists shards for its timer") {
+  it("a task writer that lists shards on a timer thread blocks no other writer and can be closed") {
     val listing = new CountDownLatch(3)
     val ended   = new CountDownLatch(3)
     def list()  =
@@ -141,7 +141,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     ended.await(30, TimeUnit.SECONDS) shouldBe true
   }
 
-  it("does nothing more once it is closed") {
+  it("a task writer sends nothing after it is closed") {
     val s = new Setting(Some(20.millis))
     s.writer.write(entry(0))
     s.writer.close()

@@ -9,24 +9,24 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatest.time.{Minutes, Span}
 
-/** What fuzzing has found, and what it began with, holds; so does what comes of them by a little damage. */
+/** Runs every fuzzing target on its seeds, on inputs found by fuzzing, and on mutants of both. */
 final class CorpusSpec extends AnyFunSpec with Matchers with TimeLimits {
   implicit private val signaler: Signaler = ThreadSignaler
 
   private val Mutants = 40
 
-  for (target <- Target.all) describe(s"the corpus '${target.name}'") {
+  for (target <- Target.all) describe(s"the corpus of target '${target.name}'") {
     val seeds  = target.seeds.zipWithIndex.map { case (input, n) => s"seed-$n" -> input }
     val inputs = seeds ++ Corpus.inputs(target)
 
     // The limit is for what hangs; all of it takes seconds.
-    it("holds") {
+    it("passes the target's checks") {
       failAfter(Span(5, Minutes)) {
         for ((name, input) <- inputs) withClue(s"$name: ")(noException should be thrownBy target.check(input))
       }
     }
 
-    it("holds when its inputs are cut, changed, repeated and grown") {
+    it("passes the target's checks after its inputs are cut, changed, repeated or grown") {
       failAfter(Span(5, Minutes)) {
         for ((name, input) <- inputs; n <- 0 until Mutants) {
           val mutant = CorpusSpec.mutant(input).pureApply(Gen.Parameters.default, Seed(n.toLong))
@@ -38,11 +38,11 @@ final class CorpusSpec extends AnyFunSpec with Matchers with TimeLimits {
     }
   }
 
-  it("a property that doesn't hold is told") {
+  it("a violated property throws Broken with its description") {
     a[Broken] should be thrownBy Broken.unless(1 > 2)("one is not more than two")
   }
 
-  it("a campaign is told by what libFuzzer writes") {
+  it("a campaign's counts and findings are read from the log of libFuzzer") {
     val log = Vector(
       "#2	INITED cov: 10 ft: 10 corp: 1/1b exec/s: 0 rss: 100Mb",
       "== Java Exception: io.github.kinesisspark.fuzz.Broken: lost",

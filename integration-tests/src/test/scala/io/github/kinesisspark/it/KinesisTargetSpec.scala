@@ -7,30 +7,30 @@ import org.scalatest.matchers.should.Matchers
 
 class KinesisTargetSpec extends AnyFunSpec with Matchers {
   describe("KINESIS_TARGETS") {
-    it("chooses targets by name, each once, in the order given") {
+    it("selects targets by name, each once, in the given order") {
       KinesisTarget.parse("localstack, testkit,localstack") shouldBe Seq(
         KinesisTarget.LocalStack,
         KinesisTarget.Testkit
       )
     }
 
-    it("is refused when it names a target that there is not, and tells those that there are") {
+    it("with an unknown target is refused, and the error lists the known ones") {
       val error = the[IllegalArgumentException] thrownBy KinesisTarget.parse("testkit,kinesalite")
       error.getMessage should (include("'kinesalite'") and include("kinesis-local"))
     }
 
-    it("is refused when it names nothing, so that no run passes without a test") {
+    it("without a target is refused, so that no run passes without tests") {
       an[IllegalArgumentException] should be thrownBy KinesisTarget.parse(" , ")
     }
   }
 
   describe("A local server") {
-    it("that cannot start is a failure that says why") {
+    it("that fails to start throws an error with the reason") {
       val error = the[IllegalStateException] thrownBy LocalServer.start("no-such-server")
       error.getMessage should (include("'no-such-server'") and include("invalid choice"))
     }
 
-    it("leaves no process behind once it is closed") {
+    it("leaves no process after it is closed") {
       val server    = LocalServer.start("kinesis-local")
       val processes = server.processes
       processes.size should be >= 2

@@ -9,18 +9,18 @@ class ServersDocumentSpec extends AnyFunSpec with Matchers {
   if (sys.env.get("KINESIS_SPARK_WRITE_DOCS").contains("1")) ServersDocument.write()
 
   describe("SERVERS.md") {
-    it("says what the table of differences says") {
+    it("equals the text generated from the table of differences") {
       Files.readString(ServersDocument.file) shouldBe ServersDocument.text
     }
   }
 
   describe("The table of differences") {
-    it("names each once, and each is some server's") {
+    it("has unique IDs, and every difference belongs to a server") {
       Differences.all.map(_.id).distinct should have size Differences.all.size.toLong
       KinesisTarget.all.flatMap(_.differences).toSet shouldBe Differences.all.toSet
     }
 
-    it("claims none of this project's own server") {
+    it("is empty for the embedded server") {
       KinesisTarget.Testkit.differences shouldBe empty
     }
   }

@@ -1,8 +1,9 @@
 package io.github.kinesisspark.testkit
 
-import io.github.kinesisspark.testkit.http.{AdminHandler, HttpServer, KinesisHandler}
+import io.github.kinesisspark.testkit.http.{AdminHandler, HttpServer, KinesisHandler, ServerKeys}
 
 import java.net.URI
+import java.nio.file.Path
 import java.security.cert.Certificate
 
 /** An embedded Kinesis Data Streams: the service's protocol and semantics over real HTTP, with a clock that can be driven
@@ -40,11 +41,28 @@ final class KinesisServer private (config: KinesisServerConfig) extends AutoClos
   /** Where cleartext clients connect, with HTTP/1.1 or HTTP/2 with prior knowledge. */
   def endpoint: URI = http.endpoint
 
-  /** Where TLS clients connect, if the server was started with a TLS port. The certificate is self-signed. */
+  /** Where TLS clients connect that use ALPN or HTTP/1.1, if the server was started with a TLS port. */
   def tlsEndpoint: Option[URI] = http.tlsEndpoint
 
-  /** What a TLS client that verifies has to trust; it names `localhost` and 127.0.0.1. */
+  /** Where TLS clients connect that use no ALPN, with HTTP/1.1 or HTTP/2 with prior knowledge, if the server was started
+    * with such a port.
+    */
+  def priorKnowledgeTlsEndpoint: Option[URI] = http.priorKnowledgeTlsEndpoint
+
+  /** What a TLS client that verifies has to trust. The self-signed certificate names `localhost`, 127.0.0.1 and the hosts
+    * of [[TlsSettings.hostNames]].
+    */
   def tlsCertificate: Option[Certificate] = http.tlsCertificate
+
+  /** Writes [[tlsCertificate]] as PEM. */
+  def writeCertificate(file: Path): Unit = ServerKeys.writePem(servedCertificate, file)
+
+  /** Writes a PKCS12 trust store with [[tlsCertificate]], as `javax.net.ssl.trustStore` takes it. */
+  def writeTrustStore(file: Path, password: String): Unit =
+    ServerKeys.writeTrustStore(servedCertificate, file, password)
+
+  private def servedCertificate: Certificate =
+    tlsCertificate.getOrElse(throw new IllegalStateException("The server has no TLS port and so no certificate."))
 
   def clock: ServiceClock = config.clock
   def region: String      = config.region

@@ -7,7 +7,8 @@ import scala.concurrent.duration._
 /** Everything a server can be started with. The defaults are a service without limits, delays or TLS.
   *
   * @param port the cleartext port (HTTP/1.1 and HTTP/2 with prior knowledge); 0 takes a free one
-  * @param tlsPort the TLS port (ALPN, self-signed certificate), if there shall be one; 0 takes a free one
+  * @param tlsPort the TLS port with ALPN, if there shall be one; 0 takes a free one
+  * @param tls a TLS port without ALPN, and the certificate of both
   * @param enforceLimits whether calls are refused as the service's quotas have it
   * @param shardLimit open shards of all streams together, as the account's quota
   * @param seed of the gaps between sequence numbers
@@ -25,6 +26,7 @@ final case class KinesisServerConfig(
     port: Int = 0,
     host: String = "127.0.0.1",
     tlsPort: Option[Int] = None,
+    tls: TlsSettings = TlsSettings(),
     region: String = "us-east-1",
     accountId: String = "000000000000",
     enforceLimits: Boolean = false,

@@ -27,6 +27,39 @@ final class Main extends Callable[Integer] {
   @Flag(names = Array("--tls-port"), description = Array("TLS port; 0 takes a free one. No TLS if absent."))
   var tlsPort: Integer = _
 
+  @Flag(
+    names = Array("--tls-prior-knowledge-port"),
+    description = Array("TLS port without ALPN; 0 takes a free one. None if absent.")
+  )
+  var priorKnowledgeTlsPort: Integer = _
+
+  @Flag(
+    names = Array("--tls-host"),
+    description = Array("Host name or IP address in the self-signed certificate, beside localhost. Can be repeated.")
+  )
+  var tlsHosts: java.util.List[String] = new java.util.ArrayList[String]
+
+  @Flag(
+    names = Array("--tls-key-store"),
+    description = Array("PKCS12 or JKS file with the key and certificate to serve, in place of a self-signed one.")
+  )
+  var tlsKeyStore: Path = _
+
+  @Flag(names = Array("--tls-key-store-password"), description = Array("Its password, and its key's."))
+  var tlsKeyStorePassword: String = ""
+
+  @Flag(
+    names = Array("--tls-certificate-file"),
+    description = Array("File that gets the certificate to trust, as PEM.")
+  )
+  var tlsCertificateFile: Path = _
+
+  @Flag(
+    names = Array("--tls-trust-store"),
+    description = Array("PKCS12 file that gets the certificate to trust, with password 'testkit'.")
+  )
+  var tlsTrustStore: Path = _
+
   @Flag(names = Array("--region"), description = Array("Region in ARNs (default us-east-1)."))
   var region: String = "us-east-1"
 
@@ -81,6 +114,11 @@ final class Main extends Callable[Integer] {
         port = port,
         host = host,
         tlsPort = Option(tlsPort).map(_.intValue),
+        tls = TlsSettings(
+          Option(priorKnowledgeTlsPort).map(_.intValue),
+          tlsHosts.asScala.toSeq,
+          Option(tlsKeyStore).map(TlsKeyStore(_, tlsKeyStorePassword))
+        ),
         region = region,
         enforceLimits = limits || realistic,
         seed = seed,
@@ -92,6 +130,8 @@ final class Main extends Callable[Integer] {
     try {
       streams.asScala.map(Main.stream).foreach { case (name, shards) => server.streams.createStream(name, shards) }
       faults.asScala.map(Main.fault).foreach(server.faults.add)
+      Option(tlsCertificateFile).foreach(server.writeCertificate)
+      Option(tlsTrustStore).foreach(server.writeTrustStore(_, Main.TrustStorePassword))
       announce(server)
       awaitEnd()
     } finally server.close()
@@ -101,6 +141,7 @@ final class Main extends Callable[Integer] {
   private def announce(server: KinesisServer): Unit = {
     val facts = new ObjectMapper().createObjectNode().put("endpoint", server.endpoint.toString)
     server.tlsEndpoint.foreach(uri => facts.put("tlsEndpoint", uri.toString))
+    server.priorKnowledgeTlsEndpoint.foreach(uri => facts.put("priorKnowledgeTlsEndpoint", uri.toString))
     val line = facts.put("region", region).put("pid", ProcessHandle.current.pid).toString
     // Moved into place, so that whoever waits for the file never reads half of it.
     Option(portFile).foreach { file =>
@@ -129,6 +170,8 @@ final class Main extends Callable[Integer] {
 }
 
 object Main {
+  private val TrustStorePassword = "testkit"
+
   def main(args: Array[String]): Unit = System.exit(
     new CommandLine(new Main)
       .registerConverter(classOf[FiniteDuration], text => duration(text))

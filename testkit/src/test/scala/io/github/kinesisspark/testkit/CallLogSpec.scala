@@ -7,7 +7,7 @@ class CallLogSpec extends AnyFunSpec with Matchers {
 
   private def call(n: Int) = Call(n.toLong, "PutRecords", Some("s"), Set("a", "b"), None, 200, None, n, "HTTP/1.1")
 
-  it("counts for ever and remembers the latest") {
+  it("the call log counts all calls, and keeps the latest ones") {
     val log = new CallLog(remembered = 3)
     (1 to 10).foreach(n => log.add(call(n)))
     log.recent.map(_.records) shouldBe Vector(8, 9, 10)
@@ -17,7 +17,7 @@ class CallLogSpec extends AnyFunSpec with Matchers {
     log.count("GetRecords") shouldBe 0
   }
 
-  it("remembers nothing if told so") {
+  it("the call log keeps no calls if its limit is 0, and still counts them") {
     val log = new CallLog(remembered = 0)
     log.add(call(1))
     log.recent shouldBe empty

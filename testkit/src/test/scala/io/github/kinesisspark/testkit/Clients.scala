@@ -25,28 +25,35 @@ object Clients {
   /** A client that never retries, so that a test sees each answer.
     *
     * @param window the HTTP/2 window it grants, if not the SDK's own 1 MiB
+    * @param negotiation how HTTP/2 is agreed on over TLS
     */
   def client(
       endpoint: URI,
       protocol: Protocol = Protocol.HTTP1_1,
       retry: Boolean = false,
-      window: Option[Int] = None
+      window: Option[Int] = None,
+      negotiation: ProtocolNegotiation = ProtocolNegotiation.ALPN
   ): KinesisAsyncClient =
     KinesisAsyncClient.builder
       .endpointOverride(endpoint)
       .region(Region.US_EAST_1)
       .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("id", "secret")))
-      .httpClient(http(endpoint, protocol, window))
+      .httpClient(http(endpoint, protocol, window, negotiation))
       .overrideConfiguration { c =>
         if (retry) c.retryStrategy(RetryMode.STANDARD) else c.retryStrategy(DefaultRetryStrategy.doNotRetry())
         ()
       }
       .build()
 
-  private def http(endpoint: URI, protocol: Protocol, window: Option[Int]): SdkAsyncHttpClient = {
+  private def http(
+      endpoint: URI,
+      protocol: Protocol,
+      window: Option[Int],
+      negotiation: ProtocolNegotiation
+  ): SdkAsyncHttpClient = {
     val builder = NettyNioAsyncHttpClient.builder
     if (endpoint.getScheme == "https" && protocol == Protocol.HTTP2)
-      builder.protocolNegotiation(ProtocolNegotiation.ALPN)
+      builder.protocolNegotiation(negotiation)
     builder.http2Configuration { (b: Http2Configuration.Builder) =>
       b.healthCheckPingPeriod(Duration.ZERO)
       window.foreach(bytes => b.initialWindowSize(bytes))

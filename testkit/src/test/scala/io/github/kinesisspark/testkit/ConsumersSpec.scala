@@ -31,7 +31,7 @@ class ConsumersSpec extends ServerSpec {
       b.streamARN(arnOf(stream)).consumerName(name); ()
     }).consumerDescription
 
-  it("is CREATING, then ACTIVE, then DELETING, then gone, and has another ARN when it comes again") {
+  it("a consumer is CREATING, ACTIVE, DELETING and gone, and has a new ARN if registered again") {
     val stream = newStream(1)
     val first  = register(stream, "reader")
     first.consumerARN should startWith(s"${arnOf(stream)}/consumer/reader:")
@@ -47,14 +47,14 @@ class ConsumersSpec extends ServerSpec {
     register(stream, "reader").consumerARN should not be first.consumerARN
   }
 
-  it("has another ARN even when it comes again within the same second") {
+  it("a consumer that is registered again within a second has a new ARN") {
     val registry   = model.ConsumerRegistry.empty(ConsumerDelays(0.seconds, 0.seconds))
     val (one, a)   = registry.register("c", "stream", 1000).toOption.get
     val (_, again) = one.deregister(a, 1000).register("c", "stream", 1000).toOption.get
     again.arn should not be a.arn
   }
 
-  it("is refused under a taken name, beyond twenty of a stream, and beyond five in CREATING") {
+  it("a consumer is refused under a taken name, as the 21st of a stream, or as the sixth in CREATING") {
     val stream = newStream(1)
     register(stream, "c-0")
     a[ResourceInUseException] should be thrownBy register(stream, "c-0")
@@ -71,7 +71,7 @@ class ConsumersSpec extends ServerSpec {
     ).streamDescriptionSummary.consumerCount shouldBe 20
   }
 
-  it("is listed page by page") {
+  it("ListStreamConsumers returns consumers in pages and in order") {
     val stream = newStream(1)
     Seq("b", "c", "a").foreach(register(stream, _))
     val names = scala.collection.mutable.Buffer.empty[String]

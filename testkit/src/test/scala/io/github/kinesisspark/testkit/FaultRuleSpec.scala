@@ -19,7 +19,7 @@ class FaultRuleSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
       }
       ._2
 
-  it("matches by action, stream and shard, each of which may be left open") {
+  it("a fault rule matches by action, stream and shard, each of which is optional") {
     FaultRule.matches(FaultRule(effect), get) shouldBe true
     FaultRule.matches(FaultRule(effect, action = Some("GetRecords")), get) shouldBe true
     FaultRule.matches(FaultRule(effect, action = Some("PutRecords")), get) shouldBe false
@@ -29,21 +29,21 @@ class FaultRuleSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
     FaultRule.matches(FaultRule(effect, stream = Some("events")), get.copy(stream = None)) shouldBe false
   }
 
-  it("strikes the first n, every nth, or all after n of the calls that match") {
+  it("a fault rule applies to the first n, every nth, or all after n matching calls") {
     struck(FaultRule(effect, occurrence = Occurrence.Always), 3) shouldBe Vector(1, 2, 3)
     struck(FaultRule(effect, occurrence = Occurrence.First(2)), 5) shouldBe Vector(1, 2)
     struck(FaultRule(effect, occurrence = Occurrence.Every(2)), 5) shouldBe Vector(2, 4)
     struck(FaultRule(effect, occurrence = Occurrence.After(3)), 5) shouldBe Vector(4, 5)
   }
 
-  it("counts only the calls that match") {
+  it("a fault rule counts only matching calls") {
     val rule        = FaultRule(effect, action = Some("PutRecords"), occurrence = Occurrence.First(1))
     val (counts, _) = FaultRule.strike(Vector(FaultCount(rule)), get)
     counts shouldBe Vector(FaultCount(rule))
     FaultRule.strike(counts, get.copy(action = "PutRecords"))._2 shouldBe Vector(Strike(rule, 1))
   }
 
-  it("is taken back with its counts, and strikes no more") {
+  it("a removed fault rule returns its counts and applies no more") {
     val (rule, other) = (FaultRule(effect, seed = 1), FaultRule(effect, seed = 2))
     val plan          = new FaultPlan
     plan.remove(rule) shouldBe empty
@@ -53,7 +53,7 @@ class FaultRuleSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
     plan.strike(get).map(_.rule) shouldBe Vector(other)
   }
 
-  it("strikes a share of calls that the seed alone decides") {
+  it("a fault rule with a probability applies to calls by its seed alone") {
     forAll(Gen.choose(0L, 1000000L)) { seed =>
       val rule = FaultRule(effect, probability = 0.3, seed = seed)
       val hits = struck(rule, 1000)
@@ -65,7 +65,7 @@ class FaultRuleSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
       struck(FaultRule(effect, probability = 0.5, seed = 2), 50)
   }
 
-  it("refuses a share of a PutRecords' entries, of its own shard only") {
+  it("RefuseEntries refuses the given share of PutRecords entries of its shard only") {
     val shards = Vector.tabulate(1000)(i => s"shard-${i % 2}")
     val strike = Strike(FaultRule(effect, shard = Some("shard-1")), turn = 1)
     FaultRule.refused(1.0, strike, shards) shouldBe shards.map(_ == "shard-1")
@@ -77,26 +77,26 @@ class FaultRuleSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
     def event(number: Long, last: Boolean = false): FaultTarget =
       FaultTarget("SubscribeToShard", Some("events"), Set("shardId-000000000001"), FaultMoment.Event(number, last))
 
-    it("strikes events and not the call, and a rule about calls the other way round") {
+    it("applies to events only, and a rule about calls to calls only") {
       FaultRule.matches(FaultRule(FaultEffect.Silence), event(1)) shouldBe true
       FaultRule.matches(FaultRule(FaultEffect.Silence), get) shouldBe false
       FaultRule.matches(FaultRule(effect), event(1)) shouldBe false
       FaultRule.matches(FaultRule(FaultEffect.Silence, shard = Some("shardId-000000000002")), event(1)) shouldBe false
     }
 
-    it("spares the first events of each subscription") {
+    it("leaves out the first afterEvents events of each subscription") {
       val rule = FaultRule(FaultEffect.Silence, afterEvents = 2)
       (1L to 4L).map(n => FaultRule.matches(rule, event(n))) shouldBe Seq(false, false, true, true)
     }
 
-    it("about the end strikes the last event alone") {
+    it("applies to the last event only, if it is about the shard's end") {
       val rule = FaultRule(FaultEffect.EndWithheld)
       FaultRule.matches(rule, event(1)) shouldBe false
       FaultRule.matches(rule, event(1, last = true)) shouldBe true
       FaultRule.matches(rule.copy(afterEvents = 1), event(1, last = true)) shouldBe false
     }
 
-    it("about leaving strikes when a client leaves") {
+    it("applies when the client cancels, if it is about a held place") {
       val rule = FaultRule(FaultEffect.PlaceHeld(scala.concurrent.duration.Duration.Zero))
       FaultRule.matches(rule, event(1)) shouldBe false
       FaultRule.matches(rule, event(1).copy(moment = FaultMoment.Leaving)) shouldBe true

@@ -8,7 +8,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
-/** Faults as an SDK client meets them. */
+/** Tests the effect of fault rules on calls of an SDK client. */
 class FaultSpec extends ServerSpec with BeforeAndAfterEach {
   import Clients._
 
@@ -19,7 +19,7 @@ class FaultSpec extends ServerSpec with BeforeAndAfterEach {
   private def once(effect: FaultEffect, action: String): Unit =
     server.faults.add(FaultRule(effect, action = Some(action), occurrence = Occurrence.First(1)))
 
-  it("answers with an error of the service, once, and counts it") {
+  it("ServiceCode answers one call with that error, and is counted") {
     val stream = newStream(1)
     once(FaultEffect.ServiceCode("KMSThrottlingException", "slow down"), "PutRecord")
     val error = the[KmsThrottlingException] thrownBy kinesis.put(stream, "k", "d")
@@ -29,13 +29,13 @@ class FaultSpec extends ServerSpec with BeforeAndAfterEach {
     server.faults.list.map(c => (c.matched, c.struck)) shouldBe Vector((2, 1))
   }
 
-  it("answers with a bare HTTP status") {
+  it("HttpStatus answers with a bare status") {
     val stream = newStream(1)
     once(FaultEffect.HttpStatus(503), "PutRecord")
     (the[KinesisException] thrownBy kinesis.put(stream, "k", "d")).statusCode shouldBe 503
   }
 
-  it("delays a call") {
+  it("Delay delays the answer") {
     val stream = newStream(1)
     once(FaultEffect.Delay(120.millis), "PutRecord")
     val began = System.nanoTime
@@ -49,7 +49,7 @@ class FaultSpec extends ServerSpec with BeforeAndAfterEach {
       "TLS"       -> (() => server.tlsEndpoint.get)
     )
     protocol <- Seq(Protocol.HTTP1_1, Protocol.HTTP2)
-  } it(s"resets the connection before, after and inside a call over $name $protocol") {
+  } it(s"Reset breaks the connection before, after and inside a call over $name $protocol") {
     val sdk    = closing(client(endpoint(), protocol))
     val stream = newStream(1)
     once(FaultEffect.Reset(ResetPoint.BeforeCall), "PutRecord")
@@ -64,7 +64,7 @@ class FaultSpec extends ServerSpec with BeforeAndAfterEach {
     sdk.get(iterator).records.asScala.map(_.data.asUtf8String) shouldBe Vector("stored")
   }
 
-  it("stores twice what a client retries after a reset that came too late") {
+  it("a PutRecord retried after Reset(AfterCall) is stored twice") {
     val sdk    = closing(client(server.endpoint, retry = true))
     val stream = newStream(1)
     once(FaultEffect.Reset(ResetPoint.AfterCall), "PutRecord")
@@ -72,7 +72,7 @@ class FaultSpec extends ServerSpec with BeforeAndAfterEach {
     sdk.readAll(stream, shardId(0)) shouldBe Vector("twice", "twice")
   }
 
-  it("answers with half a body, or noise") {
+  it("TruncatedBody and GarbageBody fail a call, and the next one succeeds") {
     val stream = newStream(1)
     server.streams.put(stream, "k", "data")
     val iterator = kinesis.iterator(stream, shardId(0))
@@ -84,7 +84,7 @@ class FaultSpec extends ServerSpec with BeforeAndAfterEach {
     kinesis.get(iterator).records should have size 1
   }
 
-  it("refuses a share of PutRecords' entries, of one shard if asked to") {
+  it("RefuseEntries refuses a share of PutRecords entries, of one shard if given") {
     val stream = newStream(2)
     server.faults.add(FaultRule(FaultEffect.RefuseEntries(1.0), shard = Some(shardId(1)), action = Some("PutRecords")))
     val answer = kinesis.putAll(stream, Vector.tabulate(100)(i => s"$i" -> "d"))
@@ -100,7 +100,7 @@ class FaultSpec extends ServerSpec with BeforeAndAfterEach {
     half.records.asScala.flatMap(r => Option(r.errorCode)).distinct shouldBe Vector("InternalFailure")
   }
 
-  it("answers GetRecords with nothing, and goes on where it was") {
+  it("EmptyAnswer returns no records, and the next GetRecords returns them") {
     val stream = newStream(1)
     server.streams.put(stream, "k", "data")
     once(FaultEffect.EmptyAnswer(5000), "GetRecords")
@@ -110,7 +110,7 @@ class FaultSpec extends ServerSpec with BeforeAndAfterEach {
     kinesis.get(empty.nextShardIterator).records should have size 1
   }
 
-  it("strikes one shard's reads and leaves the others alone") {
+  it("a rule for one shard applies to its reads and leaves out other shards") {
     val stream = newStream(2)
     server.faults.add(
       FaultRule(

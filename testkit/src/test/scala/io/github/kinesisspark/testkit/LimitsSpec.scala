@@ -5,13 +5,13 @@ import software.amazon.awssdk.services.kinesis.model._
 import java.time.Duration
 import scala.jdk.CollectionConverters._
 
-/** The service's quotas, on a clock that stands still. */
+/** Tests the service's quotas on a manual clock. */
 class LimitsSpec extends ServerSpec {
   import Clients._
 
   override protected def config: KinesisServerConfig = KinesisServerConfig(enforceLimits = true)
 
-  it("answers five GetRecords a second and shard") {
+  it("a shard answers five GetRecords per second") {
     val stream    = newStream(2)
     val iterators = Vector(0, 1).map(i => kinesis.iterator(stream, shardId(i)))
     (1 to 5).foreach(_ => kinesis.get(iterators(0)))
@@ -23,7 +23,7 @@ class LimitsSpec extends ServerSpec {
     kinesis.get(iterators(0))
   }
 
-  it("refuses GetRecords for five seconds after a 10 MiB answer") {
+  it("a shard refuses GetRecords for five seconds after a 10 MiB answer") {
     val stream = newStream(1)
     (1 to 10).foreach(_ => server.streams.put(stream, "k", new Array[Byte](1024 * 1024 - 1)))
     val iterator = kinesis.iterator(stream, shardId(0))
@@ -34,13 +34,13 @@ class LimitsSpec extends ServerSpec {
     kinesis.get(iterator)
   }
 
-  it("answers five GetShardIterator a second and shard") {
+  it("a shard answers five GetShardIterator per second") {
     val stream = newStream(1)
     (1 to 5).foreach(_ => kinesis.iterator(stream, shardId(0)))
     a[ProvisionedThroughputExceededException] should be thrownBy kinesis.iterator(stream, shardId(0))
   }
 
-  it("stores 1,000 records a second and shard, and refuses the others one by one") {
+  it("a shard stores 1,000 records per second, and refuses the others one by one") {
     val stream  = newStream(1)
     val entries = Vector.tabulate(400)(i => s"$i" -> "")
     kinesis.putAll(stream, entries).failedRecordCount shouldBe 0
@@ -53,19 +53,19 @@ class LimitsSpec extends ServerSpec {
     kinesis.put(stream, "k", "d")
   }
 
-  it("stores 1 MiB a second and shard") {
+  it("a shard stores 1 MiB per second") {
     val stream = newStream(1)
     val half   = "x" * (512 * 1024 - 1)
     kinesis.putAll(stream, Vector.fill(3)("k" -> half)).failedRecordCount shouldBe 1
   }
 
-  it("lists a stream's shards 1,000 times a second") {
+  it("a stream answers 1,000 ListShards per second") {
     val stream = newStream(1)
     (1 to 1000).foreach(_ => kinesis.shards(stream))
     a[LimitExceededException] should be thrownBy kinesis.shards(stream)
   }
 
-  it("describes ten streams a second for the account") {
+  it("an account answers ten DescribeStream per second") {
     val stream     = newStream(1)
     def describe() = await(kinesis.describeStream { (b: DescribeStreamRequest.Builder) => b.streamName(stream); () })
     (1 to 10).foreach(_ => describe())

@@ -12,11 +12,11 @@ import scala.concurrent.duration._
 import scala.io.Source
 import scala.jdk.CollectionConverters._
 
-/** The server as a process of its own. */
+/** Runs the server in a separate process, and tests its command line. */
 class MainSpec extends AnyFunSpec with Matchers {
   import Clients._
 
-  it("says where it listens in one line, serves its streams, and ends with its standard input") {
+  it("the server process prints its address, serves its streams, and ends with its standard input") {
     val portFile = Files.createTempDirectory("testkit").resolve("port.json")
     val command  = Seq(
       s"${System.getProperty("java.home")}/bin/java",
@@ -56,13 +56,13 @@ class MainSpec extends AnyFunSpec with Matchers {
     } finally process.destroyForcibly()
   }
 
-  it("reads streams as name:shards") {
+  it("--stream is parsed as name:shards") {
     Main.stream("a:4") shouldBe (("a", 4))
     Main.stream("a") shouldBe (("a", 1))
     Seq("a:0", "a:b", "a:1:2").foreach(text => an[IllegalArgumentException] should be thrownBy Main.stream(text))
   }
 
-  it("reads times with their units, and fault rules in JSON") {
+  it("durations are parsed with units, and fault rules as JSON") {
     Main.duration("5s") shouldBe 5.seconds
     Main.duration("250ms") shouldBe 250.millis
     Seq("5", "soon", "Inf").foreach(text => an[IllegalArgumentException] should be thrownBy Main.duration(text))

@@ -5,7 +5,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import java.time.{Duration, Instant}
 import scala.jdk.CollectionConverters._
 
-/** Iterators and GetRecords. */
+/** Tests GetShardIterator and GetRecords. */
 class ReadSpec extends ServerSpec {
   import Clients._
 
@@ -19,7 +19,7 @@ class ReadSpec extends ServerSpec {
     kinesis.iterator(stream, shardId(0), ShardIteratorType.AT_TIMESTAMP, b => { b.timestamp(time); () })
 
   describe("A shard iterator") {
-    it("begins at, after, or before everything") {
+    it("starts at or after a sequence number, or at the oldest record") {
       val stream  = newStream(1)
       val numbers = Vector("a", "b", "c").map(server.streams.put(stream, "k", _).sequenceNumber)
       from(stream, ShardIteratorType.AT_SEQUENCE_NUMBER, numbers(1)) shouldBe Vector("b", "c")
@@ -29,7 +29,7 @@ class ReadSpec extends ServerSpec {
       kinesis.readAll(stream, shardId(0)) shouldBe Vector("a", "b", "c")
     }
 
-    it("begins with what comes next, if asked for LATEST") {
+    it("starts with the next record at LATEST") {
       val stream = newStream(1)
       server.streams.put(stream, "k", "before")
       val latest = kinesis.iterator(stream, shardId(0), ShardIteratorType.LATEST)
@@ -38,7 +38,7 @@ class ReadSpec extends ServerSpec {
       data(kinesis.get(latest)) shouldBe Vector("after")
     }
 
-    it("begins with the first record that arrived at a time, to the millisecond") {
+    it("starts with the first record that arrived at or after AT_TIMESTAMP, to the millisecond") {
       val stream = newStream(1)
       server.streams.put(stream, "k", "early")
       clock.advance(Duration.ofMillis(1))
@@ -49,7 +49,7 @@ class ReadSpec extends ServerSpec {
       data(kinesis.get(iteratorAt(stream, Instant.EPOCH))) shouldBe Vector("early", "late")
     }
 
-    it("waits for a time that is still to come") {
+    it("yields no records before a future AT_TIMESTAMP") {
       val stream = newStream(1)
       var answer = kinesis.get(iteratorAt(stream, clock.instant.plusMillis(10)))
       server.streams.put(stream, "k", "too early")
@@ -60,7 +60,7 @@ class ReadSpec extends ServerSpec {
       data(kinesis.get(answer.nextShardIterator)) shouldBe Vector("in time")
     }
 
-    it("expires after five minutes, each for itself") {
+    it("expires after five minutes, and its successor has its own five minutes") {
       val stream = newStream(1)
       val first  = kinesis.iterator(stream, shardId(0))
       clock.advance(Duration.ofMinutes(5))
@@ -71,7 +71,7 @@ class ReadSpec extends ServerSpec {
       kinesis.get(second)
     }
 
-    it("is refused for a shard, a stream or a number that is not there") {
+    it("is refused for an unknown shard, stream or sequence number, and without a timestamp") {
       val stream = newStream(2)
       val other  = server.streams.putInto(stream, shardId(1), "k", Array.empty[Byte]).sequenceNumber
       a[ResourceNotFoundException] should be thrownBy kinesis.iterator(stream, shardId(7))
@@ -88,7 +88,7 @@ class ReadSpec extends ServerSpec {
   }
 
   describe("GetRecords") {
-    it("gives records as they were put, with the time of their arrival") {
+    it("returns records as they were put, with their arrival time") {
       val stream = newStream(1)
       val put    = kinesis.put(stream, "schlüssel", "data")
       val record = kinesis.get(kinesis.iterator(stream, shardId(0))).records.get(0)
@@ -98,13 +98,13 @@ class ReadSpec extends ServerSpec {
       record.approximateArrivalTimestamp.toEpochMilli shouldBe clock.millis
     }
 
-    it("gives a record without a key where the stream distributes records itself") {
+    it("returns a record without a partition key from a stream of keyless records") {
       val stream = newStream(1)
       server.streams.putUnkeyed(stream, "data".getBytes)
       kinesis.get(kinesis.iterator(stream, shardId(0))).records.get(0).partitionKey shouldBe null
     }
 
-    it("says how far behind it is, and zero only at the tip") {
+    it("returns MillisBehindLatest, which is 0 only at the latest record") {
       val stream = newStream(1)
       server.streams.put(stream, "k", "a")
       clock.advance(Duration.ofSeconds(1))
@@ -118,7 +118,7 @@ class ReadSpec extends ServerSpec {
       kinesis.get(third.nextShardIterator).millisBehindLatest shouldBe 0
     }
 
-    it("gives at most 10,000 records and 10 MiB") {
+    it("returns at most 10,000 records and 10 MiB") {
       val stream = newStream(1)
       (1 to 10001).foreach(_ => server.streams.put(stream, "k", ""))
       kinesis.get(kinesis.iterator(stream, shardId(0))).records should have size 10000
@@ -128,7 +128,7 @@ class ReadSpec extends ServerSpec {
       an[InvalidArgumentException] should be thrownBy kinesis.get(kinesis.iterator(stream, shardId(0)), Some(10001))
     }
 
-    it("forgets records past retention, and reads on after them from an old position") {
+    it("leaves out records past retention, and continues after them from an old position") {
       val stream = newStream(1)
       val old    = server.streams.put(stream, "k", "old").sequenceNumber
       clock.advance(Duration.ofHours(23))
@@ -139,7 +139,7 @@ class ReadSpec extends ServerSpec {
       from(stream, ShardIteratorType.AFTER_SEQUENCE_NUMBER, old) shouldBe Vector("young")
     }
 
-    it("forgets records that a test trims") {
+    it("leaves out records that a test has trimmed") {
       val stream = newStream(1)
       server.streams.put(stream, "k", "gone")
       server.streams.trim(stream, shardId(0), server.streams.put(stream, "k", "kept").sequenceNumber)

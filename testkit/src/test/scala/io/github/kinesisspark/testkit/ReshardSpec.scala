@@ -6,7 +6,7 @@ import java.time.Duration
 import java.util.concurrent.CompletableFuture
 import scala.jdk.CollectionConverters._
 
-/** Splits, merges and rescaling, and what readers see of them. */
+/** Tests SplitShard, MergeShards and UpdateShardCount, and their results for readers. */
 class ReshardSpec extends ServerSpec {
   import Clients._
 
@@ -29,7 +29,7 @@ class ReshardSpec extends ServerSpec {
     ()
   }
 
-  it("ends a split shard's iterators with its children") {
+  it("iterators of a split shard end after its last record with its child shards") {
     val stream = newStream(1)
     server.streams.put(stream, "k", "a")
     server.streams.put(stream, "k", "b")
@@ -51,7 +51,7 @@ class ReshardSpec extends ServerSpec {
     kinesis.get(kinesis.iterator(stream, shardId(0), ShardIteratorType.LATEST)).nextShardIterator shouldBe null
   }
 
-  it("shows lineage and ending numbers, children above their parents") {
+  it("a merge's child lists its parents, and its sequence numbers are above theirs") {
     val stream = newStream(2)
     val put    = server.streams.putInto(stream, shardId(0), "k", Array.empty[Byte]).sequenceNumber
     merge(stream, shardId(1), shardId(0))
@@ -71,7 +71,7 @@ class ReshardSpec extends ServerSpec {
     }
   }
 
-  it("refuses what can not be split or merged") {
+  it("invalid splits and merges are refused") {
     val stream = newStream(3)
     an[InvalidArgumentException] should be thrownBy split(stream, shardId(0), "0")
     an[InvalidArgumentException] should be thrownBy merge(stream, shardId(0), shardId(2))
@@ -80,7 +80,7 @@ class ReshardSpec extends ServerSpec {
     an[InvalidArgumentException] should be thrownBy split(stream, shardId(0), "5")
   }
 
-  it("goes to any number of shards between half and double") {
+  it("UpdateShardCount accepts targets from half to double the number of shards") {
     val stream = newStream(4)
     val answer = updateCount(stream, 6)
     (answer.currentShardCount.intValue, answer.targetShardCount.intValue) shouldBe ((4, 6))
@@ -92,7 +92,7 @@ class ReshardSpec extends ServerSpec {
     a[LimitExceededException] should be thrownBy updateCount(stream, 1)
   }
 
-  it("loses and doubles nothing that is written during reshards") {
+  it("records written during reshards are stored exactly once") {
     val stream  = newStream(2)
     val writers = Vector.tabulate(4) { w =>
       val thread = new Thread(() => (1 to 500).foreach(i => server.streams.put(stream, s"$w-$i", s"$w-$i")))
@@ -105,7 +105,7 @@ class ReshardSpec extends ServerSpec {
     read should contain theSameElementsAs (for (w <- 0 until 4; i <- 1 to 500) yield s"$w-$i")
   }
 
-  it("never ends a shard without its children, however a read and a split meet") {
+  it("concurrent reads and splits never end a shard without its children") {
     (1 to 40).foreach { _ =>
       val stream = newStream(1)
       val last   = CompletableFuture.supplyAsync { () =>
@@ -119,7 +119,7 @@ class ReshardSpec extends ServerSpec {
     }
   }
 
-  it("forgets a closed shard when all it had is past retention") {
+  it("a closed shard is removed once all its records are past retention") {
     val stream = newStream(1)
     split(stream, shardId(0), "1000")
     val iterator = kinesis.iterator(stream, shardId(0))
@@ -132,7 +132,7 @@ class ReshardSpec extends ServerSpec {
   }
 
   describe("ListShards") {
-    it("pages with a token that excludes all else and lives 300 seconds") {
+    it("continues with a token that excludes other parameters and lives 300 seconds") {
       val stream                                        = newStream(5)
       def page(make: ListShardsRequest.Builder => Unit) =
         await(kinesis.listShards((b: ListShardsRequest.Builder) => make(b)))

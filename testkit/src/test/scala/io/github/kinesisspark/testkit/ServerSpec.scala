@@ -6,7 +6,7 @@ import org.scalatest.matchers.should.Matchers
 
 import scala.collection.mutable
 
-/** A suite with one server, whose clock stands still until a test moves it, and one client. */
+/** A suite with one server on a manual clock, and one client. */
 abstract class ServerSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll {
   import Clients._
 

@@ -6,7 +6,7 @@ import java.time.Duration
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
-/** Making, describing, listing, changing and deleting streams. */
+/** Tests the calls that create, describe, list, change and delete streams. */
 class StreamsSpec extends ServerSpec {
   import Clients._
 
@@ -30,7 +30,7 @@ class StreamsSpec extends ServerSpec {
     ()
   }
 
-  it("creates a stream that is CREATING for its time, and not there for readers and writers until then") {
+  it("a new stream is CREATING for the configured time, and refuses reads and writes until ACTIVE") {
     kinesis.create("new", 2)
     summary("new").streamStatus shouldBe StreamStatus.CREATING
     a[ResourceNotFoundException] should be thrownBy kinesis.put("new", "key", "data")
@@ -46,7 +46,7 @@ class StreamsSpec extends ServerSpec {
     made.streamCreationTimestamp.toEpochMilli shouldBe clock.millis - 5000
   }
 
-  it("refuses a name that is taken, malformed or missing, and shards beyond the account's limit") {
+  it("a stream with a taken or malformed name, no shards, or more than the account allows is refused") {
     val stream = activeStream(1)
     a[ResourceInUseException] should be thrownBy kinesis.create(stream, 1)
     (the[KinesisException] thrownBy kinesis.create(
@@ -58,7 +58,7 @@ class StreamsSpec extends ServerSpec {
     over.awsErrorDetails.errorMessage should include("Limit: 50")
   }
 
-  it("creates an on-demand stream with four shards") {
+  it("a new on-demand stream has four shards") {
     await(kinesis.createStream { (b: CreateStreamRequest.Builder) =>
       b.streamName("on-demand").streamModeDetails(StreamModeDetails.builder.streamMode(StreamMode.ON_DEMAND).build());
       ()
@@ -67,7 +67,7 @@ class StreamsSpec extends ServerSpec {
     summary("on-demand").streamModeDetails.streamMode shouldBe StreamMode.ON_DEMAND
   }
 
-  it("is found by name or by ARN, and by no other ARN") {
+  it("a stream is found by its name or ARN, and not by an ARN of another region") {
     val stream             = activeStream(1)
     val arn                = summary(stream).streamARN
     def byArn(arn: String) =
@@ -76,14 +76,14 @@ class StreamsSpec extends ServerSpec {
     a[ResourceNotFoundException] should be thrownBy byArn(arn.replace("us-east-1", "us-west-2"))
   }
 
-  it("says which stream of which account is not there") {
+  it("a missing stream is refused with its name and account") {
     val error = the[ResourceNotFoundException] thrownBy summary("nobody")
     error.awsErrorDetails.errorMessage shouldBe "Stream nobody under account 000000000000 not found."
     error.statusCode shouldBe 400
     error.requestId should not be null
   }
 
-  it("lists streams page by page, in order") {
+  it("ListStreams returns streams in pages and in order") {
     val mine  = Vector.fill(3)(activeStream(1))
     val pages = kinesis.listStreamsPaginator { (b: ListStreamsRequest.Builder) => b.limit(2); () }
     val names = scala.collection.mutable.Buffer.empty[String]
@@ -92,7 +92,7 @@ class StreamsSpec extends ServerSpec {
     names should contain allElementsOf mine
   }
 
-  it("pages the shards of DescribeStream") {
+  it("DescribeStream returns shards in pages") {
     val stream                      = activeStream(5)
     def page(after: Option[String]) = await(kinesis.describeStream { (b: DescribeStreamRequest.Builder) =>
       b.streamName(stream).limit(3)
@@ -106,7 +106,7 @@ class StreamsSpec extends ServerSpec {
     second.hasMoreShards shouldBe false
   }
 
-  it("changes the retention within bounds, and is UPDATING for its time") {
+  it("a change of retention is checked for its bounds, and sets the stream UPDATING for a time") {
     val stream = activeStream(1)
     retain(stream, 48)
     summary(stream).streamStatus shouldBe StreamStatus.UPDATING
@@ -121,7 +121,7 @@ class StreamsSpec extends ServerSpec {
     summary(stream).retentionPeriodHours shouldBe 24
   }
 
-  it("changes the largest record's size, and with it what is accepted") {
+  it("UpdateMaxRecordSize lets the stream accept larger records") {
     val stream = activeStream(1)
     val large  = "x" * (2 * 1024 * 1024)
     (the[KinesisException] thrownBy kinesis.put(stream, "k", large)).awsErrorDetails.errorCode shouldBe
@@ -133,7 +133,7 @@ class StreamsSpec extends ServerSpec {
     kinesis.readAll(stream, shardId(0)) shouldBe Vector(large)
   }
 
-  it("deletes a stream after its time, and knows one of the same name for another") {
+  it("a deleted stream is gone after a while, and a new one of its name refuses its iterators and positions") {
     val stream   = activeStream(1)
     val number   = kinesis.put(stream, "k", "old").sequenceNumber
     val iterator = kinesis.iterator(stream, shardId(0))

@@ -5,14 +5,14 @@ import software.amazon.awssdk.services.kinesis.model._
 
 import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 
-/** What a server refuses only if it is told to. */
+/** Tests refusals that a server makes only if its configuration asks for them. */
 class StrictSpec extends ServerSpec {
   import Clients._
 
   override protected def config: KinesisServerConfig =
     KinesisServerConfig(requireSignature = true, futureTimestamps = FutureTimestamps.Refuse)
 
-  it("refuses a call that is not signed, and takes any signature") {
+  it("a call without a signature is refused, and any signature is accepted") {
     val request = HttpRequest
       .newBuilder(server.endpoint)
       .header("X-Amz-Target", "Kinesis_20131202.ListStreams")
@@ -26,7 +26,7 @@ class StrictSpec extends ServerSpec {
     kinesis.shards("stream-1") should have size 1
   }
 
-  it("refuses an iterator and a shard filter of a time that is still to come") {
+  it("an iterator and a shard filter at a future time are refused") {
     val stream = newStream(1)
     val later  = clock.instant.plusMillis(1)
     an[InvalidArgumentException] should be thrownBy

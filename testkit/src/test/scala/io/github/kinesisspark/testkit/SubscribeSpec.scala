@@ -6,7 +6,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import java.time.Duration
 import scala.jdk.CollectionConverters._
 
-/** Subscriptions as an SDK client has them, over HTTP/2. */
+/** Tests SubscribeToShard with an SDK client over HTTP/2. */
 class SubscribeSpec extends SubscriptionSuite {
   import Clients._
   import Subscriber._
@@ -17,7 +17,7 @@ class SubscribeSpec extends SubscriptionSuite {
 
   describe("A subscription") {
     for ((name, sdk) <- Seq("cleartext with prior knowledge" -> (() => h2c), "TLS" -> (() => tls)))
-      it(s"pushes what is there and what comes, over $name") {
+      it(s"receives existing and new records over $name") {
         val stream = newStream(1)
         val arn    = consumer(stream)
         val first  = server.streams.put(stream, "key", "one")
@@ -40,7 +40,7 @@ class SubscribeSpec extends SubscriptionSuite {
         eventually(liveOf(arn) shouldBe empty)
       }
 
-    it("begins where it is told to") {
+    it("starts at each kind of starting position") {
       val stream  = newStream(1)
       val numbers = (1 to 3).map { n =>
         clock.advance(Duration.ofSeconds(1))
@@ -73,7 +73,7 @@ class SubscribeSpec extends SubscriptionSuite {
       server.calls.count("SubscribeToShard", stream, shardId(0)) shouldBe 5
     }
 
-    it("beats on an idle shard, and its position moves") {
+    it("receives a heartbeat every five seconds on an idle shard, with an advancing position") {
       val stream = newStream(1)
       val arn    = consumer(stream)
       val sub    = subscribe(arn, latest).opened()
@@ -94,7 +94,7 @@ class SubscribeSpec extends SubscriptionSuite {
       subscribe(arn, following(second.continuationSequenceNumber)).texts(1) shouldBe Vector("data")
     }
 
-    it("lives five minutes, and then ends as it should") {
+    it("completes after five minutes") {
       val stream = newStream(1)
       val arn    = consumer(stream)
       val sub    = subscribe(arn, latest).opened()
@@ -105,7 +105,7 @@ class SubscribeSpec extends SubscriptionSuite {
       eventually(liveOf(arn) shouldBe empty)
     }
 
-    it("tells the end of a closed shard after its last record, with the children, and ends") {
+    it("receives the end of a closed shard after its last record, with the child shards, and completes") {
       val stream = newStream(1)
       val arn    = consumer(stream)
       server.streams.put(stream, "k", "last")

@@ -6,7 +6,7 @@ import software.amazon.awssdk.services.kinesis.model.RegisterStreamConsumerReque
 import java.time.Duration
 import scala.concurrent.duration._
 
-/** Subscriptions on clocks that run. */
+/** Tests heartbeats and ends of subscriptions on clocks that advance by themselves. */
 class SubscriptionClockSpec extends ServerSpec {
   import Clients._
   import Subscriber._
@@ -21,14 +21,14 @@ class SubscriptionClockSpec extends ServerSpec {
     new Subscriber(sdk, arn, shardId(0), latest).opened()
   }
 
-  it("beat and end by themselves") {
+  it("subscriptions on the system clock receive heartbeats and complete by themselves") {
     val beating = subscribed(ServiceClock.system, SubscriptionSettings(heartbeat = 50.millis))
     (1 to 3).foreach(_ => beating.event().records shouldBe empty)
     // No beat is due before the end, for however long the machine stands still.
     subscribed(ServiceClock.system, SubscriptionSettings(life = 1.second, heartbeat = 1.hour)).completes()
   }
 
-  it("beat and end at once when the clock jumps") {
+  it("subscriptions on a shifted clock receive heartbeats and complete as soon as it is advanced") {
     val jumping = ServiceClock.shifted()
     // So long that nothing comes by itself.
     val sub = subscribed(jumping, SubscriptionSettings(life = 2.hours, heartbeat = 1.hour))

@@ -7,7 +7,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import java.time.Duration
 import scala.concurrent.duration._
 
-/** Faults of SubscribeToShard as an SDK client meets them: of the call, and inside the subscription. */
+/** Tests the effect of fault rules on SubscribeToShard of an SDK client: on the call, and inside the subscription. */
 class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
   import Subscriber._
 
@@ -41,16 +41,16 @@ class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
     ()
   }
 
-  describe("The call") {
+  describe("A SubscribeToShard call") {
     Seq[(String, FaultEffect)](
-      "an error of the service"         -> FaultEffect.ServiceCode("InternalFailure", status = 500),
-      "a bare status"                   -> FaultEffect.HttpStatus(503),
-      "a reset before the call"         -> FaultEffect.Reset(ResetPoint.BeforeCall),
-      "a reset after the call"          -> FaultEffect.Reset(ResetPoint.AfterCall),
-      "a reset inside the first frame"  -> FaultEffect.Reset(ResetPoint.InsideBody),
-      "noise in place of a first frame" -> FaultEffect.GarbageBody
+      "a service error"                -> FaultEffect.ServiceCode("InternalFailure", status = 500),
+      "an HTTP 503 without a body"     -> FaultEffect.HttpStatus(503),
+      "a reset before the call"        -> FaultEffect.Reset(ResetPoint.BeforeCall),
+      "a reset after the call"         -> FaultEffect.Reset(ResetPoint.AfterCall),
+      "a reset inside the first frame" -> FaultEffect.Reset(ResetPoint.InsideBody),
+      "noise instead of a first frame" -> FaultEffect.GarbageBody
     ).foreach { case (name, effect) =>
-      it(s"fails by $name") {
+      it(s"fails after $name, and the next call succeeds") {
         val (_, arn) = prepared()
         plan(effect)
         val sub = subscribe(arn)
@@ -60,7 +60,7 @@ class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
       }
     }
 
-    it("gives half a first frame, which no SDK finds fault with") {
+    it("completes without an answer after half of the first frame, and the next call succeeds") {
       val (_, arn) = prepared()
       plan(FaultEffect.TruncatedBody)
       val sub = subscribe(arn)
@@ -69,7 +69,7 @@ class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
       recovers(arn)
     }
 
-    it("comes later") {
+    it("is answered later by the given delay") {
       val (_, arn) = prepared()
       plan(FaultEffect.Delay(120.millis))
       val began = System.nanoTime
@@ -91,7 +91,7 @@ class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
       "ResourceNotFoundException" -> classOf[ResourceNotFoundException],
       "LimitExceededException"    -> classOf[KinesisException]
     ).foreach { case (code, error) =>
-      it(s"$code ends the subscription") {
+      it(s"$code ends the subscription with that error, and the next subscription succeeds") {
         val (stream, arn) = prepared()
         plan(FaultEffect.ErrorEvent(code, "the reason"), afterEvents = 1)
         val sub = subscribe(arn)
@@ -106,7 +106,7 @@ class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
   }
 
   describe("An event") {
-    it("is lost with its HTTP/2 stream, and other subscriptions of the connection live on") {
+    it("is lost if its HTTP/2 stream is reset, and other subscriptions of the connection live on") {
       val (_, other) = prepared()
       val neighbour  = subscribe(other, latest).opened()
       val (_, arn)   = prepared()
@@ -117,7 +117,7 @@ class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
       neighbour.pending shouldBe 0
     }
 
-    it("is lost with its connection, and so are all subscriptions of the connection") {
+    it("is lost if its connection is reset, as are all subscriptions of the connection") {
       val (_, other) = prepared()
       val neighbour  = subscribe(other, latest).opened()
       val (_, arn)   = prepared()
@@ -127,7 +127,7 @@ class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
       eventually(server.subscriptions.live shouldBe empty)
     }
 
-    it("never comes, nor anything after it, and nothing ends") {
+    it("and all later ones are withheld by Silence, while the subscription stays open") {
       val (stream, arn) = prepared()
       plan(FaultEffect.Silence, afterEvents = 1)
       val sub = subscribe(arn)
@@ -143,7 +143,7 @@ class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
       eventually(liveOf(arn) should have size 1)
     }
 
-    it("never comes, and the subscription completes") {
+    it("is withheld by AbruptEnd, and the subscription completes") {
       val (stream, arn) = prepared()
       plan(FaultEffect.AbruptEnd, afterEvents = 1)
       val sub = subscribe(arn)
@@ -153,7 +153,7 @@ class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
       recovers(arn)
     }
 
-    it("comes later, and those after it too, in order") {
+    it("and all later ones are delayed in order by DelayEvent") {
       val (stream, arn) = prepared()
       plan(FaultEffect.DelayEvent(3.seconds))
       val sub = subscribe(arn)
@@ -165,7 +165,7 @@ class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
       sub.texts(2) shouldBe Vector("1", "2")
     }
 
-    it("comes after one that is empty, from which a reader can go on as well") {
+    it("is preceded by an empty event with EmptyEvent, from which a reader can resume without loss") {
       val (stream, arn) = prepared()
       server.streams.put(stream, "k", "2")
       plan(FaultEffect.EmptyEvent(7000))
@@ -179,7 +179,7 @@ class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
       subscribe(arn, following(empty.continuationSequenceNumber)).texts(2) shouldBe Vector("1", "2")
     }
 
-    it("comes garbled, and the client notices") {
+    it("that is corrupted ends the subscription with an error at the client") {
       val (_, arn) = prepared()
       plan(FaultEffect.CorruptFrame)
       val sub = subscribe(arn)
@@ -188,7 +188,7 @@ class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
       recovers(arn)
     }
 
-    it("has no continuation, and is not the end") {
+    it("has no continuation with ContinuationMissing, and the subscription stays open") {
       val (stream, arn) = prepared()
       plan(FaultEffect.ContinuationMissing)
       val sub   = subscribe(arn)
@@ -210,7 +210,7 @@ class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
       (arn, sub)
     }
 
-    it("is told with a continuation, and again as it should be") {
+    it("is sent with a continuation first, and correctly after it") {
       plan(FaultEffect.EndWithContinuation)
       val (_, sub) = closed()
       val half     = sub.event()
@@ -223,7 +223,7 @@ class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
       sub.completes()
     }
 
-    it("is told without children, and again as it should be") {
+    it("is sent without children first, and correctly after it") {
       plan(FaultEffect.ContinuationMissing, afterEvents = 1)
       val (_, sub) = closed()
       val half     = sub.event()
@@ -234,7 +234,7 @@ class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
       sub.completes()
     }
 
-    it("is never told, while heartbeats come and the subscription lives on") {
+    it("is withheld by EndWithheld, while heartbeats arrive and the subscription stays open") {
       plan(FaultEffect.EndWithheld, Occurrence.Always)
       val (arn, sub) = closed()
       val numbers    = (1 to 3).map { _ =>
@@ -251,8 +251,8 @@ class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
     }
   }
 
-  describe("A subscription that its client left") {
-    it("keeps its place for a while") {
+  describe("A subscription cancelled by its client") {
+    it("blocks new subscriptions for the time of PlaceHeld") {
       val (_, arn) = prepared()
       plan(FaultEffect.PlaceHeld(30.seconds))
       val sub = subscribe(arn).opened()
@@ -266,8 +266,8 @@ class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
     }
   }
 
-  describe("A rule") {
-    it("strikes the events of one shard, and a share of them that the seed decides") {
+  describe("A rule about events") {
+    it("applies to one shard, and by its seed to a share of events") {
       val stream = newStream(2)
       val arn    = consumer(stream)
       val rule   = FaultRule(
@@ -289,7 +289,7 @@ class SubscriptionFaultSpec extends SubscriptionSuite with BeforeAndAfterEach {
       liveOf(arn).map(_.shardId) shouldBe Vector(shardId(0))
     }
 
-    it("meets subscriptions that were there before it") {
+    it("applies to subscriptions opened before it") {
       val (stream, arn) = prepared()
       val sub           = subscribe(arn)
       sub.texts(1) shouldBe Vector("1")

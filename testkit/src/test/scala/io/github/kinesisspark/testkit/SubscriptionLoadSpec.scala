@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.time.Duration
 import scala.jdk.CollectionConverters._
 
-/** What many subscriptions, fast ones and slow ones, cost the server. */
+/** Tests the server's memory and threads with slow subscribers and with a thousand subscriptions. */
 class SubscriptionLoadSpec extends SubscriptionSuite {
 
   override protected def config: KinesisServerConfig = KinesisServerConfig(tlsPort = Some(0))
@@ -16,7 +16,7 @@ class SubscriptionLoadSpec extends SubscriptionSuite {
     Thread.getAllStackTraces.keySet.asScala.count(_.getName.startsWith("kinesis-testkit"))
 
   describe("A subscriber that asks for nothing") {
-    it("has nothing read for it beyond its window and one event, and gets all when it asks") {
+    it("is sent nothing beyond its window and one event, and receives all events once it requests them") {
       val stream = newStream(2)
       val arn    = consumer(stream)
       (0 until 40).foreach(n => server.streams.putInto(stream, shardId(0), s"$n", new Array(Megabyte)))
@@ -36,7 +36,7 @@ class SubscriptionLoadSpec extends SubscriptionSuite {
   }
 
   describe("A thousand subscriptions") {
-    it("on one connection have no threads of their own, and all are told") {
+    it("on one connection all receive their events without threads of their own") {
       val shards = 1000
       val stream = newStream(shards)
       val arn    = consumer(stream)

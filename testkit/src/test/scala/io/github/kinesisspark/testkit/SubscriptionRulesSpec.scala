@@ -6,7 +6,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import java.time.Duration
 import scala.concurrent.duration._
 
-/** Who may subscribe, and what ends a subscription before its time. */
+/** Tests which subscriptions are refused, and what ends a subscription early. */
 class SubscriptionRulesSpec extends SubscriptionSuite {
   import Clients._
   import Subscriber._
@@ -21,7 +21,7 @@ class SubscriptionRulesSpec extends SubscriptionSuite {
   }
 
   describe("A second subscription") {
-    it("is refused within five seconds of a success, whether the first still lives or not") {
+    it("is refused within five seconds after the first, whether the first still lives or not") {
       val stream = newStream(1)
       val arn    = activeConsumer(stream)
       val first  = subscribe(arn, latest).opened()
@@ -35,7 +35,7 @@ class SubscriptionRulesSpec extends SubscriptionSuite {
       server.subscriptions.mostAtOnce(arn) shouldBe 1
     }
 
-    it("takes over after five seconds, and the first ends with an error") {
+    it("takes over after five seconds, and the first ends with ResourceInUse") {
       val stream = newStream(1)
       val arn    = activeConsumer(stream)
       val first  = subscribe(arn, latest).opened()
@@ -49,7 +49,7 @@ class SubscriptionRulesSpec extends SubscriptionSuite {
       second.texts(1) shouldBe Vector("data")
     }
 
-    it("of another consumer or another shard is none of the first's business") {
+    it("of another consumer or shard lives beside the first") {
       val stream = newStream(2)
       val arn    = activeConsumer(stream)
       val other  = activeConsumer(stream, "other")
@@ -73,7 +73,7 @@ class SubscriptionRulesSpec extends SubscriptionSuite {
       subscribe(arn).failure() shouldBe a[ResourceNotFoundException]
     }
 
-    it("is refused for a stream, a consumer or a shard that there is not") {
+    it("is refused for an unknown stream, consumer or shard") {
       val stream = newStream(1)
       val arn    = activeConsumer(stream)
       subscribe(arn.replace(stream, "nobody")).failure() shouldBe a[ResourceNotFoundException]
@@ -81,7 +81,7 @@ class SubscriptionRulesSpec extends SubscriptionSuite {
       subscribe(arn, shard = 7).failure() shouldBe a[ResourceNotFoundException]
     }
 
-    it("is refused for a closed shard that is past retention, and for the number of another shard") {
+    it("is refused for a closed shard past retention, and for a sequence number of another shard") {
       val stream = newStream(1)
       val arn    = activeConsumer(stream)
       val number = server.streams.put(stream, "k", "old").sequenceNumber
@@ -91,7 +91,7 @@ class SubscriptionRulesSpec extends SubscriptionSuite {
       subscribe(arn, at(number)).failure() shouldBe a[ResourceNotFoundException]
     }
 
-    it("from a trimmed position begins at the oldest record") {
+    it("at a trimmed position starts with the oldest record") {
       val stream = newStream(1)
       val arn    = activeConsumer(stream)
       val old    = server.streams.put(stream, "k", "old").sequenceNumber
@@ -102,7 +102,7 @@ class SubscriptionRulesSpec extends SubscriptionSuite {
   }
 
   describe("A live subscription") {
-    it("ends with an error when its consumer is deleted") {
+    it("ends with an error if its consumer is deleted") {
       val arn = activeConsumer(newStream(1))
       val sub = subscribe(arn, latest).opened()
       deregister(arn)
@@ -110,7 +110,7 @@ class SubscriptionRulesSpec extends SubscriptionSuite {
       eventually(liveOf(arn) shouldBe empty)
     }
 
-    it("ends with an error when its stream is deleted") {
+    it("ends with an error if its stream is deleted") {
       val stream = newStream(1)
       val arn    = activeConsumer(stream)
       val sub    = subscribe(arn, latest).opened()
@@ -135,7 +135,7 @@ class SubscriptionRulesSpec extends SubscriptionSuite {
       ).consumer.consumerARN
     }
 
-    it("are one call a second") {
+    it("allow one call per second") {
       val arn = prepared("calls")
       new Subscriber(sdk, arn, shardId(0), latest).opened()
       new Subscriber(sdk, arn, shardId(1), latest).opened()
@@ -144,7 +144,7 @@ class SubscriptionRulesSpec extends SubscriptionSuite {
       new Subscriber(sdk, arn, shardId(0), latest).failure() shouldBe a[ResourceInUseException]
     }
 
-    it("are two megabytes a second") {
+    it("allow two megabytes per second") {
       val arn = prepared("bytes")
       (1 to 8).foreach(n => limited.streams.putInto("bytes", shardId(0), s"$n", new Array(1000000)))
       val sub                  = new Subscriber(sdk, arn, shardId(0), trimHorizon)

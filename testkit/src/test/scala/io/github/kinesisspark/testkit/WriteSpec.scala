@@ -18,7 +18,7 @@ class WriteSpec extends ServerSpec {
 
   private def errorCode(call: => Any): String = (the[KinesisException] thrownBy call).awsErrorDetails.errorCode
 
-  it("sends a record to the shard that has the key's hash, or the explicit one") {
+  it("a record goes to the shard of its partition key's hash or of its explicit hash key") {
     val stream = newStream(4)
     Seq("a", "b", "c", "d", "e", "f").foreach { key =>
       val expected = server.streams.shards(stream).find(_.range.contains(model.HashKey.of(key))).get.id
@@ -30,7 +30,7 @@ class WriteSpec extends ServerSpec {
     }
   }
 
-  it("gives growing sequence numbers, with gaps") {
+  it("sequence numbers grow with gaps") {
     val stream  = newStream(1)
     val numbers = Vector.fill(50)(BigInt(put(stream, "k").sequenceNumber))
     numbers shouldBe numbers.sorted
@@ -38,7 +38,7 @@ class WriteSpec extends ServerSpec {
     numbers.zip(numbers.drop(1)).map { case (a, b) => b - a }.distinct.size should be > 1
   }
 
-  it("stores PutRecords in order within a shard, and answers entry by entry") {
+  it("PutRecords stores records in order per shard, and answers for each entry") {
     val stream  = newStream(2)
     val entries = Vector.tabulate(500)(i => s"key-$i" -> s"data-$i")
     val answer  = kinesis.putAll(stream, entries)
@@ -51,7 +51,7 @@ class WriteSpec extends ServerSpec {
     }
   }
 
-  it("refuses what is too much or too little") {
+  it("requests beyond a limit, with invalid keys or to a missing stream are refused and store nothing") {
     val stream = newStream(1)
     val half   = "x" * (512 * 1024)
     errorCode(kinesis.putAll(stream, Vector.fill(501)("k" -> "d"))) shouldBe "ValidationException"
@@ -65,7 +65,7 @@ class WriteSpec extends ServerSpec {
     server.streams.recordCount(stream) shouldBe 0
   }
 
-  it("takes a record of exactly the largest size, empty data, and a key of 256 characters beyond ASCII") {
+  it("records of the maximum size, with empty data or a key of 256 non-ASCII characters are stored") {
     val stream = newStream(1)
     kinesis.put(stream, "k", "x" * (1024 * 1024 - 1))
     kinesis.put(stream, "é" * 256, "")

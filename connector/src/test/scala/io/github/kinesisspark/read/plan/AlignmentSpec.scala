@@ -8,29 +8,29 @@ import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition._
 
 class AlignmentSpec extends AnyFunSpec with Matchers {
-  describe("the horizon") {
-    it("is nowhere when it is turned off, or nobody has anything old to come") {
+  describe("the alignment limit") {
+    it("is absent if alignment is off or no shard has pending records") {
       Alignment.off.horizon(Seq(5)) shouldBe None
       Alignment(Some(10)).horizon(Nil) shouldBe None
     }
 
-    it("is the skew after the earliest, without overflow") {
+    it("is the earliest pending arrival plus maxShardSkew, without overflow") {
       Alignment(Some(10)).horizon(Seq(100, 50)) shouldBe Some(60)
       Alignment(Some(10)).horizon(Seq(Long.MaxValue)) shouldBe Some(Long.MaxValue)
     }
   }
 
-  describe("the clocks") {
+  describe("shard clocks") {
     val Patience                       = 30000L
     val start                          = ShardClocks()
     def begun(position: ShardPosition) = start.begin(Map(shard(0) -> position), _ => Nil, _ => false, 0)
 
-    it("know nothing of a shard that begins at its horizon, and the time of one that begins at a time") {
+    it("start as unknown at TRIM_HORIZON and as the given time at AT_TIMESTAMP") {
       begun(TrimHorizon).toCome(shard(0), Some(Patience), 0) shouldBe Some(Alignment.Unknown)
       begun(AtTimestamp(7)).toCome(shard(0), Some(Patience), 0) shouldBe Some(7)
     }
 
-    it("begin a child where the later of its parents ended, though these have left the batch") {
+    it("start a child at the later end of its parents, also if these have left the batch") {
       val parents = start
         .begin(Map(shard(0) -> TrimHorizon, shard(1) -> TrimHorizon), _ => Nil, _ => true, 0)
         .admit(Seq(shard(0) -> 70L, shard(1) -> 50L))
@@ -38,13 +38,13 @@ class AlignmentSpec extends AnyFunSpec with Matchers {
       child.toCome(shard(2), Some(Patience), 0) shouldBe Some(70)
     }
 
-    it("go back to what is in batches when a reader is opened anew") {
+    it("return to the last admitted arrival if a reader is reopened") {
       val read = begun(AtTimestamp(7)).admit(Seq(shard(0) -> 50L)).hear(Seq(shard(0) -> Some(90L)), 0)
       read.toCome(shard(0), None, 0) shouldBe Some(90)
       read.hear(Seq(shard(0) -> None), 0).toCome(shard(0), Some(Patience), 0) shouldBe Some(50)
     }
 
-    it("give up a shard that has nothing and does not move, and take it back when it does") {
+    it("drop a shard that makes no progress for the patience, and restore it when it does") {
       val still = begun(AtTimestamp(7))
       still.toCome(shard(0), Some(Patience), Patience) shouldBe None
       still.toCome(shard(0), None, Patience) shouldBe Some(7)
@@ -53,7 +53,7 @@ class AlignmentSpec extends AnyFunSpec with Matchers {
       )
     }
 
-    it("forget shards that have left the offset") {
+    it("drop shards that have left the offset") {
       begun(AtTimestamp(7)).begin(Map.empty, _ => Nil, _ => false, 0).seen shouldBe empty
     }
   }

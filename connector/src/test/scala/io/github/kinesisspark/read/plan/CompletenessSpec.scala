@@ -22,8 +22,8 @@ class CompletenessSpec extends AnyFunSpec with Matchers {
 
   private def told(known: Completeness, end: KinesisOffset) = known.tellIn(end).streams(stream).completeTo
 
-  describe("a stream") {
-    it("is complete up to the earliest time of its shards, whenever they told it") {
+  describe("the time up to which a stream is complete") {
+    it("is the earliest time of its shards, whenever each was reported") {
       val end   = offset(None, 0, 1)
       val first = Completeness().after(Map(key(0) -> 500L), end)
       told(first, end) shouldBe None
@@ -32,7 +32,7 @@ class CompletenessSpec extends AnyFunSpec with Matchers {
       told(both.after(Map(key(1) -> 900L), end), end) shouldBe Some(500L)
     }
 
-    it("is never less complete than it was") {
+    it("never decreases") {
       val end = offset(Some(400L), 0, 1)
       told(Completeness(), end) shouldBe Some(400L)
       told(Completeness().after(Map(key(0) -> 500L), end), end) shouldBe Some(400L)
@@ -41,7 +41,7 @@ class CompletenessSpec extends AnyFunSpec with Matchers {
       told(later, end) shouldBe Some(500L)
     }
 
-    it("waits for the children of a shard that has ended, and forgets it with them in") {
+    it("stays until the children of an ended shard have reported, and then ignores the parent") {
       val before = Completeness().after(Map(key(0) -> 500L, key(1) -> 900L), offset(None, 0, 1))
       val during = offset(Some(500L), 0, 1, 2)
       told(before, during) shouldBe Some(500L)
@@ -49,18 +49,18 @@ class CompletenessSpec extends AnyFunSpec with Matchers {
       told(before.after(Map(key(2) -> 800L), after), after) shouldBe Some(800L)
     }
 
-    it("that has no shard knows what it knew")(told(Completeness(), offset(Some(7L))) shouldBe Some(7L))
+    it("is the checkpointed one for a stream without shards")(told(Completeness(), offset(Some(7L))) shouldBe Some(7L))
   }
 
   describe("retention") {
-    it("leaves a gap where it doesn't reach back to what is complete") {
+    it("leaves a gap if it does not reach back to the time of completeness") {
       Completeness.gap(completeTo = 1000L, now = 61000L, retention = 1.minute) shouldBe None
       Completeness.gap(completeTo = 1000L, now = 61001L, retention = 1.minute) shouldBe
         Some(Completeness.Gap(Instant.ofEpochMilli(1000L), Instant.ofEpochMilli(1001L)))
     }
 
     it(
-      "is likely to have cost records where one came right after the gap: within as much time as it took, and an hour at most"
+      "makes a loss likely if the oldest record follows within the gap's length, at most an hour"
     ) {
       def isLikely(gap: FiniteDuration, oldest: FiniteDuration) = Completeness
         .Gap(Instant.EPOCH, Instant.ofEpochMilli(gap.toMillis))
@@ -71,7 +71,7 @@ class CompletenessSpec extends AnyFunSpec with Matchers {
       isLikely(gap = 39.hours, oldest = 1.hour) shouldBe false
     }
 
-    it("makes a time old when half of it is gone") {
+    it("makes a time of completeness old after half of the retention period") {
       Completeness.isAging(completeTo = 0L, now = 30000L, retention = 1.minute) shouldBe false
       Completeness.isAging(completeTo = 0L, now = 30001L, retention = 1.minute) shouldBe true
     }

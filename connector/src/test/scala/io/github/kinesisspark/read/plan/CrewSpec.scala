@@ -9,7 +9,7 @@ class CrewSpec extends AnyFunSpec with Matchers {
   private val Cores  = 4
   private val Buffer = 256L << 20
 
-  it("needs an executor for what its cores have to do, for shards that its memory can hold, and always one") {
+  it("the number of reading executors follows from batch bytes per core and shards per buffer, and is never 0") {
     Crew.needed(shards = 1, batchBytes = 0, Cores, Buffer) shouldBe 1
     Crew.needed(shards = 1, batchBytes = 4L << 20, Cores, Buffer) shouldBe 1
     Crew.needed(shards = 1, batchBytes = (4L << 20) + 1, Cores, Buffer) shouldBe 2
@@ -17,7 +17,7 @@ class CrewSpec extends AnyFunSpec with Matchers {
     Crew.needed(shards = 10000, batchBytes = 0, Cores, Buffer) shouldBe 10
   }
 
-  it("grows at once, and shrinks when it was too many for a minute without a break") {
+  it("the number of reading executors grows at once, and shrinks after a minute with too many") {
     val grown = Crew.none.next(3, 0, 1.minute)
     grown.size shouldBe 3
     def after(time: FiniteDuration, crew: Crew, needed: Int) = crew.next(needed, time.toNanos, 1.minute)

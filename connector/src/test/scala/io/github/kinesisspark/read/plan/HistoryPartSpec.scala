@@ -20,8 +20,8 @@ class HistoryPartSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
   private def cut(at: (Int, ShardPosition)*) = at.map { case (id, position) => shardId(id) -> position }.toMap
   private def piece(id: Int, a: ShardPosition, b: ShardPosition) = HistoryPart.Piece(shardId(id), a, b)
 
-  describe("between two cuts") {
-    it("of any history are the records that came between, each once") {
+  describe("the range of history between two cuts") {
+    it("is every record in between once, in any history of reshards") {
       forAll(seeds, minSuccessful(500)) { seed =>
         val random       = new Random(seed)
         val stream       = new StreamModel(random, shards = 1 + random.nextInt(4))
@@ -61,25 +61,25 @@ class HistoryPartSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
       }
     }
 
-    it("is nothing where they are one") {
+    it("is empty for equal cuts") {
       val lineage = Lineage(Seq(listed(0), listed(1, 0), listed(2, 0)))
       val here    = cut(0 -> after(5))
       HistoryPart.between(lineage, here, here) shouldBe Right(HistoryPart.Found(Vector.empty, Vector.empty))
     }
 
-    it("are finished parents from where they were begun, and their children up to the end") {
+    it("is finished parents from their start, and children up to the end") {
       val lineage = Lineage(Seq(listed(0), listed(1, 0), listed(2, 0)))
       HistoryPart.between(lineage, cut(0 -> after(5)), cut(1 -> after(9), 2 -> TrimHorizon)) shouldBe
         Right(HistoryPart.Found(Vector(piece(0, after(5), ShardEnd), piece(1, TrimHorizon, after(9))), Vector.empty))
     }
 
-    it("are told those shards that the end is before the start in") {
+    it("is refused with the shards whose end precedes the start") {
       val lineage = Lineage(Seq(listed(0), listed(1, 0)))
       HistoryPart.between(lineage, cut(0 -> after(5)), cut(0 -> after(4))) shouldBe Left(Vector(shardId(0)))
       HistoryPart.between(lineage, cut(1 -> after(9)), cut(0 -> after(4))) shouldBe Left(Vector(shardId(0), shardId(1)))
     }
 
-    it("are told what is not listed any more") {
+    it("reports shards that are no longer listed as lost") {
       val lineage = Lineage(Seq(listed(1, 0)))
       HistoryPart.between(lineage, cut(0 -> after(5)), cut(1 -> after(9))).map(_.lost) shouldBe Right(
         Vector(shardId(0))
@@ -90,7 +90,7 @@ class HistoryPartSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
     }
   }
 
-  it("a cut that leaves shards out is found out, but need not name those before or after its own") {
+  it("a cut needs a position for each unrelated shard, and none for ancestors and descendants") {
     val lineage = Lineage(Seq(listed(0), listed(1, 0), listed(2, 1), listed(3)))
     HistoryPart.untold(lineage, cut(1 -> after(5))) shouldBe Vector(shardId(3))
     HistoryPart.untold(lineage, cut(1 -> after(5), 3 -> TrimHorizon)) shouldBe empty

@@ -12,13 +12,15 @@ import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition._
 
-/** Planning against a model of the service, over random histories of writes, reshards, listings, batches and restarts. */
+/** Runs planning against a model of the service, over random histories of writes, reshards, listings, batches and
+  * restarts.
+  */
 class LineageModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
 
-  describe("a reader of a stream that is resharded") {
+  describe("planning against a model of the service, with reshards, batches and restarts") {
     it(
-      "gets every record once, parents first, each key in its order, and its offset holds no shard beside an ancestor"
+      "reads every record once with parents first and keys in order, and keeps no ancestor of a read shard"
     ) {
       forAll(seeds, minSuccessful(1000)) { seed =>
         val history = new History(new Random(seed))
@@ -33,7 +35,7 @@ class LineageModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       }
     }
 
-    it("is told of every shard that went past retention with records it had not read, and gets all others once") {
+    it("reports loss if unread records pass retention, and reads all other records once") {
       forAll(seeds, minSuccessful(1000)) { seed =>
         val history = new History(new Random(seed), expiring = true)
         (0 until 60).foreach(_ => history.step())

@@ -14,46 +14,46 @@ class LineageSpec extends AnyFunSpec with Matchers {
     shards.map { case (n, p) => shardId(n) -> ShardProgress(p) }.toMap
   private val reading = AfterSequenceNumber(number(1))
 
-  describe("what enters next") {
+  describe("the shards that enter a batch") {
     val split = Lineage(Seq(shardOf(0, closed = true), shardOf(1, closed = false, 0), shardOf(2, closed = false, 0)))
 
-    it("is nothing while the parent is being read") {
+    it("are none while the parent is being read") {
       split.entering(known(0 -> reading)) shouldBe empty
     }
 
-    it("is both halves of a split when the parent is read") {
+    it("are both children of a split after the parent is finished") {
       split.entering(known(0 -> ShardEnd)) shouldBe Vector(shardId(1), shardId(2))
     }
 
-    it("is the other half, when only one has entered before") {
+    it("are the second child of a split if only the first has entered") {
       split.entering(known(0 -> ShardEnd, 1 -> reading)) shouldBe Vector(shardId(2))
       split.entering(known(1 -> reading)) shouldBe Vector(shardId(2))
     }
 
-    it("is a merge's child only after both parents") {
+    it("contain a merge's child only after both parents are finished") {
       val merge = Lineage(Seq(shardOf(0, closed = true), shardOf(1, closed = true), shardOf(2, closed = false, 0, 1)))
       merge.entering(known(0 -> ShardEnd, 1 -> reading)) shouldBe empty
       merge.entering(known(0 -> ShardEnd, 1 -> ShardEnd)) shouldBe Vector(shardId(2))
     }
 
-    it("is a child whose parent is past retention") {
+    it("contain a child whose parent has passed retention") {
       Lineage(Seq(shardOf(5, closed = false, 3), shardOf(6, closed = false)))
         .entering(known(6 -> reading)) shouldBe Vector(shardId(5))
     }
 
-    it("is never a shard whose descendants are being read") {
+    it("never contain a shard whose descendants are being read") {
       val chain = Lineage(Seq(shardOf(0, closed = true), shardOf(1, closed = true, 0), shardOf(2, closed = false, 1)))
       chain.entering(known(2 -> reading)) shouldBe empty
     }
 
-    it("is not a grandchild before its parent") {
+    it("contain no grandchild before its parent") {
       val chain = Lineage(Seq(shardOf(0, closed = true), shardOf(1, closed = true, 0), shardOf(2, closed = false, 1)))
       chain.entering(known(0 -> ShardEnd)) shouldBe Vector(shardId(1))
     }
   }
 
-  describe("what leaves") {
-    it("is a finished shard when all its children are in") {
+  describe("the shards that leave a batch") {
+    it("are finished shards after all their children have entered") {
       val split = Lineage(Seq(shardOf(0, closed = true), shardOf(1, closed = false, 0), shardOf(2, closed = false, 0)))
       split.retiring(known(0 -> ShardEnd, 1 -> reading)) shouldBe empty
       split.retiring(known(0 -> ShardEnd, 1 -> reading, 2 -> reading)) shouldBe Set(shardId(0))
@@ -61,14 +61,14 @@ class LineageSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  describe("what is lost") {
-    it("is an unfinished shard that is no longer listed") {
+  describe("the shards that are lost") {
+    it("are unfinished shards that are no longer listed") {
       Lineage(Seq(shardOf(1, closed = false))).lost(known(0 -> reading, 1 -> reading, 2 -> ShardEnd)) shouldBe Vector(
         shardId(0)
       )
     }
 
-    it("is a parent that came and went between two listings, seen by the child that enters without it") {
+    it("contain a parent that was never listed if its child enters without it") {
       val grown =
         Lineage(Seq(shardOf(2, closed = false, 0), shardOf(3, closed = false, 1), shardOf(4, closed = false, 1)))
       grown.lost(known(0 -> ShardEnd, 2 -> reading)) shouldBe Vector(shardId(1))
@@ -77,14 +77,14 @@ class LineageSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  describe("what the listing doesn't show yet") {
-    it("is the children of a finished shard that it still has, and not of one that it has forgotten") {
+  describe("shards that are not listed yet") {
+    it("are expected as children of a listed, finished shard without children, and not of an expired one") {
       Lineage(Seq(shardOf(0, closed = false))).awaitsChildrenOf(shardId(0)) shouldBe true
       Lineage(Seq(shardOf(0, closed = true), shardOf(1, closed = false, 0))).awaitsChildrenOf(shardId(0)) shouldBe false
       Lineage(Seq(shardOf(2, closed = false, 1))).awaitsChildrenOf(shardId(0)) shouldBe false
     }
 
-    it("is told by the parent's last answer, and stays though an older listing comes in") {
+    it("are known from the parent's last answer, also after an older listing") {
       val before = Vector(shardOf(0, closed = false))
       val told   =
         ShardKnowledge(before, asOf = 5).told(Seq(shardOf(1, closed = false, 0), shardOf(2, closed = false, 0)), at = 5)
@@ -104,14 +104,14 @@ class LineageSpec extends AnyFunSpec with Matchers {
       listed.listed(before, asOf = 6).lineage.entering(known(0 -> ShardEnd)) shouldBe Vector(shardId(1), shardId(2))
     }
 
-    it("is not told of a child with a parent that nobody has heard of: it would enter before it") {
+    it("are ignored if the answer names a parent that is unknown") {
       val told =
         ShardKnowledge(Vector(shardOf(0, closed = false)), asOf = 5).told(Seq(shardOf(2, closed = false, 0, 1)), at = 6)
       told.lineage.entering(known(0 -> ShardEnd)) shouldBe empty
       told.lineage.awaitsChildrenOf(shardId(0)) shouldBe true
     }
 
-    it("nor are hash keys forgotten of shards that it shows no more") {
+    it("keep the hash keys of shards that are no longer listed") {
       val before    = Vector(shardOf(0, closed = true), shardOf(1, closed = false, 0))
       val knowledge = ShardKnowledge(before, asOf = 5)
         .told(Seq(shardOf(2, closed = false, 1)), at = 6)

@@ -20,17 +20,17 @@ class PlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCheck
         Available(shard(n), records, records * size)
       })
 
-    it("lets all in where no limit binds") {
+    it("admits all records if there is no limit") {
       forAll(available)(a => divide(a, Limits.none, 0) shouldBe None)
     }
 
-    it("uses the limit up exactly, when records are all that counts") {
+    it("uses exactly the record limit if only records are limited") {
       forAll(available, Gen.choose(1L, 2000L), Gen.choose(0L, 100L)) { (a, limit, turn) =>
         divide(a, Limits(Some(limit), None), turn).foreach(_.map(_.maxRecords).sum shouldBe limit)
       }
     }
 
-    it("gives nobody more than it has, nor less than an equal share unless it has less") {
+    it("gives each shard at most its records, and at least an equal share or all it has") {
       forAll(available, Gen.choose(1L, 2000L)) { (a, limit) =>
         val has     = a.map(x => x.shard -> x.records).toMap
         val holding = a.count(_.records > 0)
@@ -43,7 +43,7 @@ class PlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCheck
       }
     }
 
-    it("keeps both limits at once") {
+    it("keeps within the record limit and the byte limit at once") {
       forAll(available, Gen.choose(1L, 2000L), Gen.choose(1L, 500000L)) { (a, records, bytes) =>
         divide(a, Limits(Some(records), Some(bytes)), 3).foreach { allotments =>
           allotments.map(_.maxRecords).sum should be <= records
@@ -52,7 +52,7 @@ class PlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCheck
       }
     }
 
-    it("takes turns when there is less than one record for each shard") {
+    it("alternates between shards if the limit is below one record per shard") {
       val three = Seq.tabulate(3)(n => Available(shard(n), 10, 10))
       val first = (0L until 3L).flatMap(turn => divide(three, Limits(Some(1), None), turn).get.map(_.shard))
       first.toSet shouldBe three.map(_.shard).toSet
@@ -62,7 +62,7 @@ class PlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCheck
   private def range(n: Int) = ShardRange(shard(n), TrimHorizon, AfterSequenceNumber(number(1)))
 
   describe("the number of parts of a range") {
-    it("is its share of the tasks, and together they are enough") {
+    it("is proportional to its size, and adds up to at least minPartitions") {
       forAll(Gen.listOf(Gen.choose(0L, 1000L)), Gen.choose(1, 100)) { (weights, least) =>
         val ranges = weights.indices.map(range)
         val parts  = RangeSplitting.parts(ranges, r => Some(weights(ranges.indexOf(r))), least)
@@ -73,7 +73,7 @@ class PlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCheck
       }
     }
 
-    it("is one of four for each of four equal ranges, all for the only one, and one where nothing is known") {
+    it("is one for each of four equal ranges, four for a single one, and one if the size is unknown") {
       RangeSplitting.parts((0 until 4).map(range), _ => Some(100), 4).map(_._2) shouldBe Vector(1, 1, 1, 1)
       RangeSplitting.parts(Seq(range(0)), _ => Some(100), 4).map(_._2) shouldBe Vector(4)
       RangeSplitting.parts(Seq(range(0)), _ => None, 4).map(_._2) shouldBe Vector(1)
@@ -82,7 +82,7 @@ class PlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCheck
 
   describe("the grouping of ranges into tasks") {
 
-    it("puts every range into one task, next to its buffer, and keeps to the cores") {
+    it("puts every range into one task on its buffer's executor, with at most one task per core") {
       forAll(Gen.choose(0, 100), Gen.choose(1, 5), Gen.choose(1, 8), Gen.choose(0L, 50L << 20)) {
         (ranges, executors, cores, size) =>
           val home   = (r: ShardRange) => Option(executor(r.shard.shardId.takeRight(3).toInt % executors))
@@ -93,13 +93,13 @@ class PlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCheck
       }
     }
 
-    it("makes one task of many quiet shards, and several of busy ones") {
+    it("makes one task of many small ranges and one task per core of large ones") {
       val ranges = (0 until 100).map(range)
       RangeGrouping.group(ranges, _ => Some(executor(0)), _ => 100, _ => 8).size shouldBe 1
       RangeGrouping.group(ranges, _ => Some(executor(0)), _ => 1 << 20, _ => 8).size shouldBe 8
     }
 
-    it("makes as many tasks as are asked for, if there are so many ranges, and keeps their order") {
+    it("makes at least minPartitions tasks, if there are so many ranges, and keeps shard order") {
       forAll(Gen.choose(0, 60), Gen.choose(1, 5), Gen.choose(1, 40)) { (ranges, executors, least) =>
         val home   = (r: ShardRange) => Option(executor(r.shard.shardId.takeRight(3).toInt % executors))
         val groups = RangeGrouping.group((0 until ranges).map(range), home, _ => 100, _ => 2, least)
@@ -110,7 +110,7 @@ class PlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCheck
       }
     }
 
-    it("spreads by size: one large range does not share with as many small ones as the others") {
+    it("balances by size and gives one large range a task of its own") {
       val groups =
         RangeGrouping.group((0 until 5).map(range), _ => None, r => if (r == range(0)) 40 << 20 else 10 << 20, _ => 2)
       groups.map(_.ranges.size).sorted shouldBe Vector(1, 4)

@@ -23,7 +23,7 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
       keys  <- Gen.listOfN(homes.size, Gen.choose(0, 1000))
     } yield homes.zip(keys).zipWithIndex.map { case ((home, key), n) => Placed(shard(n), key, Some(executor(home))) }
 
-    it("have each shard once, where its reader is, and are never more than an executor can run") {
+    it("hold each shard once on its reader's executor, with at most one task per slot") {
       forAll(placed, Gen.choose(1, 8)) { (shards, slots) =>
         val tasks = RealTimeTasks.plan(shards, slots)
         tasks.flatMap(t => t.shards.map(_ -> t.executor)).sortBy(_._1.shardId) shouldBe
@@ -33,7 +33,7 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
       }
     }
 
-    it("use the cores there are, evenly, with neighbours together") {
+    it("use all slots evenly, with shards in hash key order") {
       forAll(placed, Gen.choose(1, 8)) { (shards, slots) =>
         RealTimeTasks.plan(shards, slots).groupBy(_.executor).foreach { case (home, tasks) =>
           val mine = shards.filter(_.home == home).sortBy(s => (s.hashStart, s.shard.shardId)).map(_.shard)
@@ -45,14 +45,14 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
     }
   }
 
-  describe("a task goes on with") {
-    it("both children of a split") {
+  describe("the successors of a shard that ends in a real-time task") {
+    it("are both children of a split") {
       val (next, begun) = Succession(Set.empty).end(shard(0), Seq(shardOf(1, 0), shardOf(2, 0)))
       begun.map(_._1) shouldBe Vector(shard(1), shard(2))
       next.end(shard(1), Nil)._2 shouldBe empty
     }
 
-    it("a merge's child after the second parent, whichever that is, and once") {
+    it("are the child of a merge once, after its second parent in either order") {
       for (order <- Seq(Seq(0, 1), Seq(1, 0))) {
         val child          = shardOf(2, 0, 1)
         val (first, early) = Succession(Set.empty).end(shard(order.head), Seq(child))
@@ -63,17 +63,17 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
       }
     }
 
-    it("a merge's child if the other parent was read to its end before, or told of it alone") {
+    it("are the child of a merge if the other parent ended before or named it first") {
       Succession(Set(shard(0))).end(shard(1), Seq(shardOf(2, 0, 1)))._2.map(_._1) shouldBe Vector(shard(2))
       val (first, _) = Succession(Set.empty).end(shard(0), Seq(shardOf(2, 0, 1)))
       first.end(shard(1), Nil)._2.map(_._1) shouldBe Vector(shard(2))
     }
 
-    it("no child of a parent that another task reads, or of none") {
+    it("leave out children with a parent in another task and shards without parents") {
       Succession(Set.empty).end(shard(1), Seq(shardOf(2, 0, 1), shardOf(3)))._2 shouldBe empty
     }
 
-    it("grandchildren") {
+    it("include grandchildren") {
       val (next, _) = Succession(Set.empty).end(shard(0), Seq(shardOf(1, 0), shardOf(2, 0)))
       next.end(shard(1), Seq(shardOf(3, 1)))._2.map(_._1) shouldBe Vector(shard(3))
     }
@@ -86,7 +86,7 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
     def frontier(start: KinesisOffset, listed: Shard*) =
       Frontier(start, Map(stream -> Frontier.Stream(created, Lineage(listed), Vector.empty)))
 
-    it("has the children that were begun in it, with where they began, so that the batch can come again") {
+    it("holds started children with their start, so that the batch can be replayed") {
       val start = at(0 -> ShardProgress(after(5)))
       val end   = frontier(start, shardOf(0)).end(
         Map(shard(0) -> ShardEnd, shard(1) -> after(7), shard(2) -> TrimHorizon),
@@ -103,7 +103,7 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
       )
     }
 
-    it("is one that the next planning goes on from, without the parents") {
+    it("lets the next planning continue with the children and drop the parents") {
       val start = at(0 -> ShardProgress(after(5)))
       val end   =
         frontier(start, shardOf(0)).end(Map(shard(0) -> ShardEnd, shard(1) -> after(7)), Set(shard(1), shard(2)))
@@ -113,7 +113,7 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
       next.end(Map.empty) shouldBe at(1 -> ShardProgress(after(7)), 2 -> ShardProgress(TrimHorizon))
     }
 
-    it("leaves shards where they were of which no task tells anything") {
+    it("keeps the position of shards that no task reports on") {
       val start = at(0 -> ShardProgress(after(5)), 1 -> ShardProgress(TrimHorizon))
       frontier(start, shardOf(0), shardOf(1)).end(Map(shard(0) -> after(6))) shouldBe
         at(0 -> ShardProgress(after(6)), 1 -> ShardProgress(TrimHorizon))

@@ -24,8 +24,8 @@ class RetentionLagSpec extends AnyFunSpec with Matchers {
 
   private def gap(from: Long, until: Long) = Gap(Instant.ofEpochMilli(from), Instant.ofEpochMilli(until))
 
-  describe("a running query") {
-    it("has lost nothing while each planning finds within retention what the one before had come to") {
+  describe("the loss report of a running query") {
+    it("is empty if each planning finds the previous position within retention") {
       told(
         Map(one -> Some(100L)) -> 90L,
         Map(one -> Some(120L)) -> 100L,
@@ -33,7 +33,7 @@ class RetentionLagSpec extends AnyFunSpec with Matchers {
       ).flatten shouldBe empty
     }
 
-    it("may have lost what was between, where retention has overtaken it") {
+    it("names the gap if retention has passed the previous position") {
       told(
         Map(one -> Some(100L), two -> Some(200L)) -> 90L,
         Map(one -> Some(300L), two -> Some(300L)) -> 150L
@@ -41,7 +41,7 @@ class RetentionLagSpec extends AnyFunSpec with Matchers {
         Map(one -> gap(100, 150))
     }
 
-    it("is told once, and again after it has caught up") {
+    it("comes once per loss, and again after the query has caught up and fallen behind") {
       val behind = Map[ShardKey, Option[Long]](one -> Some(100L))
       told(
         behind                 -> 0L,
@@ -53,7 +53,7 @@ class RetentionLagSpec extends AnyFunSpec with Matchers {
       ).map(_.size) shouldBe Seq(0, 1, 0, 0, 0, 1)
     }
 
-    it("is not judged by shards of which nothing is known") {
+    it("leaves out shards without a known position") {
       told(Map(one -> None) -> 0L, Map(one -> None, two -> Some(1L)) -> 1000L).flatten shouldBe empty
     }
   }

@@ -41,7 +41,7 @@ class ShardAssignmentSpec extends AnyFunSpec with Matchers with ScalaCheckProper
   private val loads = Gen.choose(1, 300).flatMap(n => Gen.listOfN(n, Gen.choose(0.1, 10.0)))
   private val crews = Gen.choose(1, 12)
 
-  it("gives every shard one executor, the same whatever the order they are named in") {
+  it("the shard assignment gives every shard one executor, regardless of the order of shards") {
     forAll(loads, crews) { (loads, crew) =>
       val shards = placed(loads)
       val homes  = assign(shards, executors(0 until crew))
@@ -52,7 +52,7 @@ class ShardAssignmentSpec extends AnyFunSpec with Matchers with ScalaCheckProper
     assign(placed(Seq(1)), Set.empty) shouldBe empty
   }
 
-  it("loads nobody by more than the tolerance, or a shard") {
+  it("the shard assignment loads no executor by more than the tolerance or one shard above the mean") {
     forAll(loads, crews) { (loads, crew) =>
       val shards = placed(loads)
       val mean   = loads.sum / crew
@@ -61,14 +61,14 @@ class ShardAssignmentSpec extends AnyFunSpec with Matchers with ScalaCheckProper
     }
   }
 
-  it("moves nothing while nothing changes") {
+  it("the shard assignment is stable while shards, loads and executors stay the same") {
     forAll(loads, crews) { (loads, crew) =>
       val homes = assign(placed(loads), executors(0 until crew))
       assign(placed(loads, homes), executors(0 until crew)) shouldBe homes
     }
   }
 
-  it("moves to an executor that comes no more than its share, and nothing between the others") {
+  it("the shard assignment moves to a new executor at most its share, and nothing between the others") {
     forAll(loads, crews) { (loads, crew) =>
       val before = assign(placed(loads), executors(0 until crew))
       val shards = placed(loads, before)
@@ -80,7 +80,7 @@ class ShardAssignmentSpec extends AnyFunSpec with Matchers with ScalaCheckProper
     }
   }
 
-  it("moves of an executor that goes only its own shards") {
+  it("the shard assignment moves only the shards of a lost executor") {
     forAll(loads, crews) { (loads, crew) =>
       val everybody = executors(0 to crew)
       val before    = assign(placed(loads), everybody)
@@ -93,14 +93,14 @@ class ShardAssignmentSpec extends AnyFunSpec with Matchers with ScalaCheckProper
     }
   }
 
-  it("gives a hot shard an executor with little else") {
+  it("the shard assignment gives a hot shard an executor with few other shards") {
     val loads  = 40.0 +: Seq.fill(40)(1.0)
     val shards = placed(loads)
     val homes  = assign(shards, executors(0 until 4))
     shards.count(s => homes(s.shard) == homes(shard(0))) should be <= 4
   }
 
-  it("keeps neighbours together, and children where their parent was") {
+  it("the shard assignment keeps hash key neighbours together, and children on their parent's executor") {
     val shards = placed(Seq.fill(256)(1.0))
     val homes  = assign(shards, executors(0 until 4))
     shards.grouped(64).foreach(run => run.map(s => homes(s.shard)).distinct should have size 1)

@@ -11,7 +11,7 @@ import io.github.kinesisspark.position.KinesisOffset
 class StreamChangesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
 
   describe("the streams of a checkpoint") {
-    it("are kept, were removed or were created anew, whatever else is read by now") {
+    it("are found to be kept, removed or recreated by their creation time") {
       forAll(offsets, streamArns, Gen.infiniteLazyList(Gen.oneOf("same", "removed", "recreated"))) {
         (checkpoint, another, fates) =>
           val fate    = checkpoint.streams.keys.zip(fates).toMap

@@ -43,7 +43,7 @@ class TipSearchSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
       idle   <- Gen.oneOf(Gen.choose(0L, 1000L), Gen.choose(0L, 100000000L))
     } yield (gaps.toVector.scanLeft(0L)(_ + _), window, idle)
 
-  it("finds the newest record of any shard in a few looks, and reads on for no more than about a second's records") {
+  it("the search for the latest record finds it in at most 60 looks, and reads about a second's records") {
     forAll(shards, minSuccessful(500)) { case (arrivals, window, idle) =>
       val shard          = new Shard(arrivals, window)
       val (newest, read) = shard.search(arrivals.last + idle)
@@ -53,13 +53,13 @@ class TipSearchSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
     }
   }
 
-  it("takes one look more on a busy shard") {
+  it("the search for the latest record on a busy shard takes two looks") {
     val shard = new Shard(Vector.tabulate(100000)(_ * 10L), window = 1000)
     shard.search(999990)._1 shouldBe 999990
     shard.looks shouldBe 2
   }
 
-  it("comes back to a shard that has been idle for a year in few looks") {
+  it("the search for the latest record on a shard idle for a year takes at most 30 looks") {
     val shard = new Shard(Vector.tabulate(100000)(_ * 10L), window = 1000)
     shard.search(365L * 86400000)._1 shouldBe 999990
     shard.looks should be <= 30

@@ -12,19 +12,19 @@ class StarvationSpec extends AnyFunSpec with Matchers {
 
   private def times(n: Int)(batches: (Boolean, FiniteDuration)*) = Seq.fill(n)(batches).flatten
 
-  it("is lasting after three batches, if they have taken ten seconds") {
+  it("starvation lasts if three batches of at least ten seconds in all were starved") {
     after(times(3)(true -> 4.seconds): _*).isLasting shouldBe true
     after(times(2)(true -> 1.hour): _*).isLasting shouldBe false
     after(times(9)(true -> 1.second): _*).isLasting shouldBe false
     after(times(10)(true -> 1.second): _*).isLasting shouldBe true
   }
 
-  it("is lasting where some batches between them were not starved, but not if as many were not") {
+  it("starvation lasts if fewer batches were sufficient than starved, and not if equally many were") {
     after(times(15)(true -> 2.seconds, true -> 2.seconds, false -> 2.seconds): _*).isLasting shouldBe true
     after(times(1000)(true -> 2.seconds, false -> 2.seconds): _*).isLasting shouldBe false
   }
 
-  it("is forgotten") {
+  it("starvation is reset after as many sufficient batches as starved ones") {
     after(times(100)(true -> 1.second) ++ times(100)(false -> 1.second): _*) shouldBe Starvation.none
   }
 }

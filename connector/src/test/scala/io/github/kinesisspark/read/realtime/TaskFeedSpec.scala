@@ -69,7 +69,7 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
   }
 
   describe("a task of a real-time batch") {
-    it("hands on what any of its shards has, and says when it arrived") {
+    it("yields the next record of any of its shards with its arrival time") {
       val s = new Setting(0 -> after(0), 1 -> TrimHorizon)
       s.bring(1, after(5), record(5, "b"))
       s.texts(1) shouldBe Seq("b")
@@ -80,7 +80,7 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
       s.positions shouldBe Map(shard(0) -> after(1), shard(1) -> after(5))
     }
 
-    it("wakes up when a record comes while it waits") {
+    it("wakes up if a record arrives while it waits") {
       val s      = new Setting(0 -> after(0), 1 -> TrimHorizon)
       var heard  = Seq.empty[String]
       val waiter = new Thread(() => heard = s.texts(1))
@@ -105,7 +105,7 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
       ended shouldBe true
     }
 
-    it("gives every shard its turn, however much one of them has") {
+    it("gives each shard its turn if another one has many records") {
       val s    = new Setting(0 -> after(0), 1 -> after(0))
       val many = (1 to 2000).map(n => record(n.toLong, s"hot-$n"))
       s.bring(0, after(2000), many: _*)
@@ -115,7 +115,7 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
       heard.filterNot(_ == "cold") shouldBe many.map(r => new String(r.data))
     }
 
-    it("is where the last row was, if its time is over before its records are, and frees what it has handed on") {
+    it("reports the position of the last yielded row, and frees the memory of yielded records") {
       val s = new Setting(0 -> after(0))
       s.bring(0, after(3), record(1, "a"), record(2, "b"), record(3, "c"))
       s.texts(2) shouldBe Seq("a", "b")
@@ -126,14 +126,14 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
       s.readers(shard(0)).dropTo(after(3)) shouldBe true
     }
 
-    it("moves on without records where the reader does") {
+    it("advances its position with the reader if there are no records") {
       val s = new Setting(0 -> AtTimestamp(5))
       s.bring(0, after(9))
       s.none()
       s.positions(shard(0)) shouldBe after(9)
     }
 
-    it("may end within an aggregated record, and goes on with the rest of it") {
+    it("can end within an aggregated record, and the next task yields the rest") {
       def user(text: String) = UserRecord(text.getBytes, "key")
       val payload            = UserRecords.aggregated(Seq("a", "b", "c", "d").map(user))
       def bring(s: Setting)  = s.bring(0, after(8), record(7, "", Some(payload)), record(8, "e"))
@@ -151,7 +151,7 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
       next.positions(shard(0)) shouldBe after(8)
     }
 
-    it("reads on in the children when a shard ends, and tells of them") {
+    it("continues with the children if a shard ends, and reports them") {
       val s = new Setting(0 -> after(0))
       s.bring(0, after(1), record(1, "parent"))
       s.texts(1)
@@ -164,7 +164,7 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
         Vector(shard(0) -> None, shard(1) -> Some(shardId(1)), shard(2) -> Some(shardId(2)))
     }
 
-    it("begins the child of a merge after the last record of both parents") {
+    it("starts the child of a merge after the last record of both parents") {
       val s = new Setting(0 -> after(0), 1 -> after(0))
       s.end(0, shardOf(2, 0, 1))
       s.none()
@@ -176,7 +176,7 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
       s.publishers.keySet should contain(shard(2))
     }
 
-    it("leaves a shard to the next batch whose reader failed for what only planning can mend") {
+    it("leaves a shard to the next planning if its reader fails with NotFound or ConsumerInUse") {
       for (errorClass <- Seq(FaultClassifier.NotFound, ConsumerClaims.InUse)) {
         val s = new Setting(0 -> after(0), 1 -> after(0))
         s.publishers(shard(0)).last.fail(errorClass)
@@ -187,7 +187,7 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
       }
     }
 
-    it("fails at once with any other failure, after the records that came before it") {
+    it("fails with any other reader failure, after the records before it") {
       val s = new Setting(0 -> after(0))
       s.bring(0, after(1), record(1, "a"))
       s.publishers(shard(0)).last.fail("KINESIS_ACCESS_DENIED")
@@ -195,14 +195,14 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
       (the[KinesisException] thrownBy s.none()).errorClass shouldBe "KINESIS_ACCESS_DENIED"
     }
 
-    it("fails rather than leave anything out when its reader was taken over") {
+    it("fails if its reader has dropped records that it has not yielded") {
       val s = new Setting(0 -> after(0))
       s.bring(0, after(2), record(1, "a"), record(2, "b"))
       s.readers(shard(0)).dropTo(after(1))
       an[IllegalStateException] should be thrownBy s.none()
     }
 
-    it("closes all it has followed, children too") {
+    it("closes its readers and those of started children") {
       val s = new Setting(0 -> after(0))
       s.end(0, shardOf(1, 0))
       s.none()

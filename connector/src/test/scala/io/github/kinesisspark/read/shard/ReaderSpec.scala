@@ -37,7 +37,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       }
     }
 
-    it("asks for one delivery at a time, and for the next when one has come") {
+    it("requests one delivery at a time, and the next when one has arrived") {
       val s = new Setting
       s.reader.demand()
       s.reader.demand()
@@ -47,7 +47,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.news shouldBe 1
     }
 
-    it("asks for nothing beyond its share, and again when a batch has made room") {
+    it("requests nothing beyond its share of memory, and continues after a batch has freed some") {
       val s = new Setting(share = record(1).heapSize)
       s.reader.demand()
       s.bring(after(1), record(1))
@@ -58,7 +58,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.memory.used shouldBe 0
     }
 
-    it("is waited for until its first answer, its failure, or a while has passed") {
+    it("is opening until its first answer, a failure or a timeout") {
       val (answered, failed, silent) = (new Setting, new Setting, new Setting)
       Seq(answered, failed, silent).map(_.reader.isOpening) shouldBe Seq(true, true, true)
       answered.bring(after(0))
@@ -67,7 +67,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       eventually(silent.reader.isOpening shouldBe false)
     }
 
-    it("keeps what is planned and not yet committed") {
+    it("keeps planned records until they are committed") {
       val s = new Setting
       s.reader.demand()
       s.bring(after(2), record(1), record(2))
@@ -79,7 +79,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.reader.tip.records shouldBe 1
     }
 
-    it("asks for nothing after the shard's end or a failure, and tells both") {
+    it("requests nothing after the shard's end or a failure, and reports either") {
       val ended = new Setting
       ended.reader.demand()
       ended.bring(ShardEnd, record(1))
@@ -93,7 +93,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       failed.reader.tip.failure shouldBe Some(ReaderFailure("KINESIS_ACCESS_DENIED", "as planned"))
     }
 
-    it("gives all its memory back when it is closed, also for what comes too late") {
+    it("frees all memory when closed, also of records that arrive later") {
       val s = new Setting
       s.reader.demand()
       s.bring(after(1), record(1))
@@ -105,7 +105,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.reader.tip.records shouldBe 0
     }
 
-    it("asks for an answer only if it fits into its share, where that is large") {
+    it("requests an answer only if the largest one fits into its share, if the share is large") {
       val s = new Setting(share = 3 * PollingRecordPublisher.LargestAnswer)
       val r = new KinesisRecord(number(1), "key", new Array[Byte](5 << 20), 1000)
       s.reader.demand()
@@ -115,7 +115,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.publisher.requests shouldBe 4
     }
 
-    it("tells that it is starved when it has nothing and there is no memory") {
+    it("reports that it is starved if it has no records and memory is used up") {
       val s = new Setting
       s.reader.tip.starved shouldBe false
       s.memory.take(s.memory.capacity)(() => ())
@@ -125,7 +125,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
     for (stop <- Seq(after(2), AtSequenceNumber(number(2))))
       it(
-        s"at ${ShardPosition.encode(stop)} takes nothing beyond it, asks for nothing more and holds no memory for it"
+        s"that stops at ${ShardPosition.encode(stop)} buffers and requests nothing beyond it"
       ) {
         val within = if (stop == after(2)) Seq(record(1), record(2)) else Seq(record(1))
         val s      = new Setting(stop = Some(stop))
@@ -143,7 +143,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         s.reader.settledSince(System.nanoTime()) shouldBe true
       }
 
-    it("that is told to stop at a record has not settled because one answer has nothing") {
+    it("that stops at a record is not settled by an empty answer before that record") {
       val s = new Setting(stop = Some(after(2)))
       s.reader.demand()
       s.bring(after(0))
@@ -152,7 +152,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.reader.settledSince(System.nanoTime()) shouldBe true
     }
 
-    it("has settled only by an answer that was asked for after the question") {
+    it("is settled only by an answer requested after the question") {
       val s = new Setting
       s.reader.demand()
       s.bring(after(0))
@@ -163,15 +163,15 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
     }
   }
 
-  describe("the time that a reader has come to") {
+  describe("the arrival time that a reader has reached") {
     val start = ReadingTime.unknown
 
-    it("is unknown until a record comes, and then the latest arrival") {
+    it("is unknown before the first record, then the latest arrival") {
       start.after(Array.empty, 5000).reached shouldBe None
       start.after(Array(record(7), record(5)), 5000).reached shouldBe Some(1007)
     }
 
-    it("moves with answers that bring nothing and are less behind, and never back") {
+    it("advances with empty answers that are less behind, and never goes back") {
       val moved = start.after(Array(record(0)), 5000).after(Array.empty, 4000)
       moved.reached shouldBe Some(2000)
       moved.after(Array.empty, 4500).reached shouldBe Some(2000)
@@ -191,7 +191,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       def numbers: Seq[SequenceNumber] = reader.map(_.sequenceNumber).toSeq
     }
 
-    it("ends with the record that the range ends with, whatever has come since") {
+    it("ends with the last record of its range and ignores later records") {
       val s = new Setting(after(3))
       s.publishers.last.bring(after(1), 50, record(1))
       s.publishers.last.bring(after(9), 0, record(2), record(3), record(4), record(9))
@@ -199,7 +199,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.publishers.last.closed shouldBe true
     }
 
-    it("goes on through empty answers while there is more behind them") {
+    it("continues after empty answers while there is more to come") {
       val s = new Setting(after(1))
       s.publishers.last.bring(after(0), 1000)
       s.publishers.last.bring(after(1), 0, record(1))
@@ -213,7 +213,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.numbers shouldBe Seq(number(1), number(2))
     }
 
-    it("fails when the range's last record is gone, naming shard and range") {
+    it("fails with data loss, shard and range if the last record of its range is gone") {
       for (
         bring <- Seq[ScriptedPublishers#Scripted => Unit](
           _.bring(after(9), 0, record(9)),
@@ -230,7 +230,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       }
     }
 
-    it("ends before the record that the range ends at, and fails when that is gone") {
+    it("stops before an exclusive end, and fails with data loss if the record there is gone") {
       val s = new Setting(AtSequenceNumber(number(3)))
       s.publishers.last.bring(after(4), 0, record(1), record(2), record(3), record(4))
       s.numbers shouldBe Seq(number(1), number(2))
@@ -239,13 +239,13 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       (the[KinesisException] thrownBy gone.numbers).errorClass shouldBe "KINESIS_DATA_LOSS"
     }
 
-    it("fails when the record that the range begins with is gone") {
+    it("fails with data loss if the record at an inclusive start is gone") {
       val s = new Setting(after(3), start = AtSequenceNumber(number(1)))
       s.publishers.last.bring(after(3), 0, record(2), record(3))
       (the[KinesisException] thrownBy s.numbers).errorClass shouldBe "KINESIS_DATA_LOSS"
     }
 
-    it("goes on by polling from where it is when its consumer is gone, taken, or says nothing") {
+    it("continues by polling if its consumer is deleted, taken over or silent") {
       val silent: ScriptedPublishers#Scripted => Unit = s => (1 to 4).foreach(_ => s.bring(after(1), 0))
       for (
         trouble <- Seq[ScriptedPublishers#Scripted => Unit](
@@ -270,7 +270,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       }
     }
 
-    it("does not take the silence of a subscription for the end of the shard") {
+    it("waits through empty events of a subscription for the range's last record") {
       val fanOut = new ScriptedPublishers
       val s      = new Setting(after(1), preferably = Some(fanOut))
       fanOut.last.bring(after(0), 0)
@@ -278,13 +278,13 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.numbers shouldBe Seq(number(1))
     }
 
-    it("goes on without what is gone, when that is wanted") {
+    it("with failOnDataLoss=false skips records that are gone") {
       val s = new Setting(after(3), failOnDataLoss = false)
       s.publishers.last.bring(after(9), 0, record(2), record(9))
       s.numbers shouldBe Seq(number(2))
     }
 
-    it("fails with the cause of any other failure") {
+    it("fails with the cause of any other failure, also with failOnDataLoss=false") {
       val s = new Setting(after(3), failOnDataLoss = false)
       s.publishers.last.fail("KINESIS_ACCESS_DENIED")
       the[KinesisException] thrownBy s.numbers should have message "[KINESIS_ACCESS_DENIED] as planned"
@@ -292,7 +292,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
   }
 
   describe("the memory budget") {
-    it("never grants more than it has, and serves who waits in order") {
+    it("grants at most its capacity, and serves waiting requests in order") {
       val memory = new MemoryBudget(100)
       val served = mutable.Buffer.empty[Int]
       memory.take(60)(() => served += 1)
@@ -304,7 +304,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       memory.used shouldBe 70
     }
 
-    it("holds over any sequence of taking and giving back") {
+    it("stays within its capacity over any sequence of takes and returns") {
       forAll(Gen.listOf(Gen.choose(1L, 100L))) { wants =>
         val memory  = new MemoryBudget(100)
         val granted = mutable.Queue.empty[Long]
@@ -318,15 +318,15 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       }
     }
 
-    it("refuses at once what it could never grant") {
+    it("refuses a request larger than its capacity at once") {
       an[IllegalArgumentException] should be thrownBy new MemoryBudget(100).take(101)(() => ())
     }
   }
 
-  describe("the polling pace") {
+  describe("the polling interval") {
     val atFirst = PollingPace.of(5)
 
-    it("is at most what was asked for, and no slower than one a second without setbacks") {
+    it("stays between that of callsPerSecond and about one second if there are no failures") {
       forAll(Gen.choose(1, 5), Gen.listOf(Gen.oneOf(0, 1, 2))) { (most, steps) =>
         val pace = steps.foldLeft(PollingPace.of(most)) {
           case (p, 0) => p.afterRecords
@@ -337,7 +337,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       }
     }
 
-    it("slows down on an empty shard and is back at full speed with the first record") {
+    it("grows to one second on an empty shard, and returns to full speed with the first record") {
       val empty = Iterator.iterate(atFirst)(_.afterEmpty(behind = false, readers = 1)).take(20).toVector
       empty.foreach(pace => pace.interval should be <= (pace.quiet / 4).max(210.millis))
       empty.last.interval shouldBe 1.second
@@ -345,12 +345,12 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       empty.last.afterRecords.afterEmpty(behind = false, readers = 1).interval shouldBe 210.millis
     }
 
-    it("does not take an empty answer for an idle shard while the service says there is more") {
+    it("stays short after an empty answer while the service reports more records") {
       atFirst.afterEmpty(behind = true, readers = 1).interval shouldBe 210.millis
     }
 
     it(
-      "comes to 250 calls a second of an executor's idle shards, unless they would have to wait for over five seconds"
+      "adds up to 250 calls per second over an executor's idle shards, and is at most five seconds"
     ) {
       forAll(Gen.choose(250, 1250)) { readers =>
         val idle = Iterator.iterate(atFirst)(_.afterEmpty(behind = false, readers)).drop(40).next()
@@ -359,7 +359,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       Iterator.iterate(atFirst)(_.afterEmpty(behind = false, 10000)).drop(40).next().interval shouldBe 5.seconds
     }
 
-    it("backs off with jitter when throttled, never beyond five seconds, and never gives up") {
+    it("grows with jitter by at most five seconds if throttled, which never counts as a failure") {
       forAll(Gen.choose(1, 200), Gen.choose(0.0, 1.0)) { (times, random) =>
         val pace = (1 to times).foldLeft(atFirst)((p, _) => p.afterThrottling(random))
         pace.interval should (be >= 210.millis and be <= 210.millis + 5.seconds)
@@ -367,7 +367,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       }
     }
 
-    it("remembers how long failures other than throttling have lasted, until one call succeeds") {
+    it("records how long failures other than throttling last, until a call succeeds") {
       val failing = atFirst.afterFailure(0.5, 100).afterFailure(0.5, 5000)
       failing.failingFor(5100) shouldBe 5000.nanos
       failing.afterRecords.failingFor(9000) shouldBe Duration.Zero

@@ -28,8 +28,8 @@ class RecordBufferSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
   private val sizes = Gen.listOf(Gen.choose(0, 5))
   private val bases = Gen.oneOf[ShardPosition](TrimHorizon, AtTimestamp(5), after(0))
 
-  describe("a buffer") {
-    it("gives any range between two of its positions, and just that") {
+  describe("a record buffer") {
+    it("yields exactly the records of any range between two of its positions") {
       forAll(sizes, bases, Gen.choose(0, 30), Gen.choose(0, 30)) { (sizes, base, a, b) =>
         val buffer = filled(sizes, base)
         val total  = sizes.sum
@@ -41,7 +41,7 @@ class RecordBufferSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       }
     }
 
-    it("has nothing to say about ranges it does not hold all of") {
+    it("yields nothing for a range that it does not hold completely") {
       val buffer = filled(Seq(3, 2), after(0)).dropTo(after(4)).get
       buffer.slice(after(2), after(6)) shouldBe None
       buffer.slice(after(4), after(12)) shouldBe None
@@ -50,7 +50,7 @@ class RecordBufferSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       buffer.slice(after(8), after(6)) shouldBe None
     }
 
-    it("gives a record that a range begins or ends within, whole, to both sides") {
+    it("yields a record to both ranges if one ends and the other starts within it") {
       val buffer = filled(Seq(3, 2), after(0))
       val middle = Within(number(4), 7)
       numbers(buffer.slice(after(0), middle).get) shouldBe Vector(number(2), number(4))
@@ -72,14 +72,14 @@ class RecordBufferSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       numbers(buffer.slice(after(3), after(8)).get) shouldBe Vector(number(4), number(6), number(8))
     }
 
-    it("still gives what was sliced before a drop") {
+    it("keeps sliced records readable after they are dropped") {
       val buffer = filled(Seq(2, 2), after(0))
       val slice  = buffer.slice(after(0), after(8)).get
       buffer.dropTo(after(8)).get.records shouldBe 0
       numbers(slice).size shouldBe 4
     }
 
-    it("keeps counts of what is left, whatever was dropped") {
+    it("counts the remaining records and bytes after any drop") {
       forAll(sizes, Gen.choose(0, 30)) { (sizes, drop) =>
         val buffer = filled(sizes, after(0))
         whenever(drop <= sizes.sum) {
@@ -91,12 +91,12 @@ class RecordBufferSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       }
     }
 
-    it("refuses to drop to where it is not, so that its reader is opened anew") {
+    it("refuses to drop to a position that it does not hold") {
       filled(Seq(3), after(0)).dropTo(after(100)) shouldBe None
       filled(Seq(3), TrimHorizon).dropTo(AtTimestamp(3)) shouldBe None
     }
 
-    it("knows its shard's end as a position of its own, also behind no record at all") {
+    it("holds the shard's end as a position, also without records") {
       val ended = RecordBuffer.at(after(4)).append(Array.empty, ShardEnd)
       ended.ended shouldBe true
       ended.slice(after(4), ShardEnd).map(_.size) shouldBe Some(0)
@@ -104,8 +104,8 @@ class RecordBufferSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
   }
 
-  describe("a split") {
-    it("gives parts that are the range when put together, none of them empty, of about the same bytes") {
+  describe("a split of a buffered range") {
+    it("yields non-empty parts of similar size that make up the range") {
       forAll(sizes, Gen.choose(0, 10), Gen.choose(0, 10), Gen.choose(1, 6)) { (sizes, before, behind, parts) =>
         whenever(before + behind < sizes.sum) {
           val buffer = filled(sizes, after(0))
@@ -124,15 +124,15 @@ class RecordBufferSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       }
     }
 
-    it("keeps the shard's end in the last part, and says nothing of what it does not hold") {
+    it("keeps the shard's end in the last part, and is refused for a range that is not held") {
       val buffer = filled(Seq(2, 2), TrimHorizon).append(Array.empty, ShardEnd)
       buffer.split(TrimHorizon, ShardEnd, 2) shouldBe Some(Vector(after(4)))
       buffer.split(after(0), ShardEnd, 2) shouldBe None
     }
   }
 
-  describe("a cut") {
-    it("is the longest prefix within both limits") {
+  describe("a cut of a buffer") {
+    it("is the longest prefix within the record and byte limits") {
       forAll(sizes, Gen.choose(0L, 30L), Gen.choose(0L, 200L)) { (sizes, maxRecords, maxBytes) =>
         val buffer = filled(sizes, after(0))
         val all    = (1 to sizes.sum).map(i => record(2L * i))
@@ -144,7 +144,7 @@ class RecordBufferSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       }
     }
 
-    it("ends before the first record that arrived too late, and tells when that was") {
+    it("ends before the first record that arrived after the limit, and reports its arrival") {
       val late   = Array(1000L, 1005L, 1003L, 1004L, 1006L)
       val buffer = RecordBuffer
         .at(after(0))
@@ -162,7 +162,7 @@ class RecordBufferSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       buffer.newestArrival shouldBe Some(1006)
     }
 
-    it("takes the shard's end along when everything fits") {
+    it("includes the shard's end if all records fit") {
       val buffer = filled(Seq(2), after(0)).append(Array(record(6)), ShardEnd)
       buffer.cut(Allotment(shard(0), 3, 1000)).position shouldBe ShardEnd
       buffer.cut(Allotment(shard(0), 2, 1000)).position shouldBe after(4)

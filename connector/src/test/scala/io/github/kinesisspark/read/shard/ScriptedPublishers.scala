@@ -4,7 +4,7 @@ import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
 
-/** Publishers that bring what a test says, when it says so. */
+/** Record publishers that deliver the records given by the test at the moment it asks. */
 final class ScriptedPublishers extends RecordPublisher.Factory {
   @volatile var opened: Vector[Scripted] = Vector.empty
 

@@ -8,7 +8,7 @@ import org.scalatest.matchers.should.Matchers
 class StartScheduleSpec extends AnyFunSpec with Matchers {
   private val Now = System.nanoTime() + 1.hour.toNanos
 
-  it("lets ten thousand readers begin in fifty seconds, two hundred in each, in the order they came") {
+  it("the start schedule lets 10,000 readers start within 50 seconds, in order and at most 200 per second") {
     val schedule = StartSchedule.ofReaders
     val starts   = Vector.fill(10000)((schedule.next(Now) - Now).nanos)
     starts.head shouldBe Duration.Zero
@@ -17,7 +17,7 @@ class StartScheduleSpec extends AnyFunSpec with Matchers {
     all(starts.groupBy(_.toSeconds).values.map(_.size)) should be <= 200
   }
 
-  it("lets who comes later and alone begin at once, and saves nothing up") {
+  it("the start schedule lets a late single reader start at once, and saves no unused starts") {
     val schedule = StartSchedule.ofReaders
     schedule.next(Now): Unit
     val later = Now + 1.minute.toNanos

@@ -35,35 +35,35 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
   private val moved = live :+ (1L -> Event.Arrived(1, after(5)))
 
   describe("a subscription") {
-    it("is made when somebody asks, and asks for one event when it is opened") {
+    it("subscribes on the first demand and requests one event once open") {
       run(0L -> Event.Asked)._2 should contain(Command.Subscribe(1, after(0)))
       run(live: _*)._2 should contain(Command.RequestOne(1))
     }
 
-    it("goes on from the last event's continuation when its five minutes are over") {
+    it("resumes after the last event when its five minutes are over") {
       val (_, commands) = run(moved ++ Seq(2L -> Event.Asked, 300L -> Event.Completed(1)): _*)
       commands should contain(Command.Subscribe(2, after(5)))
     }
 
-    it("is not made again while nobody asks") {
+    it("is not renewed while there is no demand") {
       val (rested, commands) = run(moved :+ (300L -> Event.Completed(1)): _*)
       rested.state shouldBe State.Resting
       commands.collect { case c: Command.Subscribe => c } shouldBe empty
     }
 
-    it("ends with the shard, and never begins again") {
+    it("ends with its shard and is not opened again") {
       val (ended, commands) = run(live ++ Seq(1L -> Event.Arrived(1, ShardEnd)): _*)
       commands shouldBe Vector(Command.Deliver, Command.Cancel(1))
       step(ended, Event.Asked, policy, 400 * second, 0)._2 shouldBe empty
     }
 
-    it("is given up for another when an event that was asked for does not come") {
+    it("that receives no event for 35 s is cancelled and reopened") {
       val silent = live :+ (35L -> Event.Due)
       run(silent: _*)._2 shouldBe Vector(Command.Cancel(1))
       run(silent :+ (36L -> Event.Due): _*)._2 shouldBe Vector(Command.Subscribe(2, after(0)))
     }
 
-    it("is given up for good when nothing comes of it for longer than the policy's patience") {
+    it("fails the reader after it has stayed silent for longer than the policy's patience") {
       val silences = Seq.iterate(0L, 5)(_ + 100).flatMap { at =>
         Seq(at -> Event.Due, at -> Event.Opened(at / 100 + 1), at + 35 -> Event.Due)
       }
@@ -73,18 +73,18 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       commands shouldBe empty
     }
 
-    it("may be silent as long as it likes while nothing is asked of it") {
+    it("ignores silence while there is no demand") {
       run(moved :+ (4000L -> Event.Due): _*)._2 shouldBe empty
     }
 
-    it("is tried for ever while another one holds the shard") {
+    it("is retried without limit while another subscription holds the shard") {
       val busy =
         Seq.tabulate(50)(i => Seq(100L * i -> Event.Due, 100L * i + 1 -> Event.Failed(i + 1L, Setback.Busy))).flatten
       val (s, _) = run((0L -> Event.Asked) +: busy: _*)
       s.state shouldBe a[State.Waiting]
     }
 
-    it("is given up when what counts fails more often than the retries allow, and not before") {
+    it("fails the reader after more counted failures than the configured retries") {
       def failures(n: Int) = (0L -> Event.Asked) +:
         Seq
           .tabulate(n)(i => Seq(100L * i -> Event.Due, 100L * i + 1 -> Event.Failed(i + 1L, Setback.Counted)))
@@ -93,7 +93,7 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       run(failures(4): _*)._2 should contain(Command.GiveUp(Setback.Counted))
     }
 
-    it("forgets its failures with the first event, not with the call that was opened") {
+    it("clears its failures on the first event, and not on an opened call") {
       val failed =
         Seq(0L -> Event.Asked, 1L -> Event.Failed(1, Setback.Counted), 100L -> Event.Due, 101L -> Event.Opened(2))
       run(failed: _*)._1.troubles.counted shouldBe 1
@@ -114,12 +114,12 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       }
       .flatten
 
-    it("is left to whoever had the shard first, when it is lost again and again soon after it was won") {
+    it("yields the shard to the earlier consumer after repeated takeovers") {
       run(losses(first = 6, times = 2): _*)._1.state shouldBe a[State.Waiting]
       run(losses(first = 6, times = 3): _*)._2 should contain(Command.GiveUp(Setback.TakenOver))
     }
 
-    it("is fought for anew by a newcomer that has held it for a while") {
+    it("that has held the shard for a while is no longer the newcomer after a takeover") {
       val held = losses(first = 6, times = 2) ++ Seq(
         300L -> Event.Due,
         300L -> Event.Opened(3),
@@ -128,7 +128,7 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       run(held: _*)._1.rivalry shouldBe Rivalry(None, 1, newcomer = false)
     }
 
-    it("counts as held from one subscription to the next") {
+    it("holds the shard across renewals") {
       val renewed = live ++ Seq(
         1L  -> Event.Arrived(1, after(1)),
         14L -> Event.Asked,
@@ -139,11 +139,11 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       run(renewed: _*)._1.rivalry shouldBe Rivalry(None, 1, newcomer = false)
     }
 
-    it("is taken back for ever by who had the shard first") {
+    it("retakes the shard without limit if it held it first") {
       run(losses(first = 20, times = 30): _*)._1.state shouldBe a[State.Waiting]
     }
 
-    it("keeps a second between two calls") {
+    it("waits at least one second between two calls") {
       val (s, commands) = run(Seq(0L -> Event.Asked, 0L -> Event.Failed(1, Setback.Again)): _*)
       s.state shouldBe State.Waiting(second)
       s.dueAt shouldBe Some(second)
@@ -151,7 +151,7 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
   }
 
-  describe("over any sequence of events") {
+  describe("a subscription over random events") {
     // Calls of the past, the present and the future; the machine must know which is which.
     val anyCall  = Gen.choose(1L, 6L)
     val setbacks = Gen.oneOf(
@@ -177,7 +177,7 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     val histories                                      = Gen.listOfN(40, Gen.zip(Gen.choose(0L, 40L), events))
     implicit val noShrink: Shrink[List[(Long, Event)]] = Shrink.shrinkAny
 
-    it("there is at most one open call, no lost demand, no position but from the current call") {
+    it("keeps at most one open call, loses no demand, and takes positions from the current call only") {
       forAll(histories, minSuccessful(10000)) { history =>
         var s       = Subscription.at(after(0), 0)
         var now     = 0L

@@ -13,8 +13,8 @@ import io.github.kinesisspark.config.StreamRef
 import io.github.kinesisspark.position.{HashKey, HashKeyRange, Shard}
 import io.github.kinesisspark.write.send.{Entry, RowId}
 
-/** Rows packed for a stream that is split and merged all the time, over random sequences of rows, answers in any order, and answers that
-  * get lost. What readers see is held against what was written: this connector's source, and the KCL.
+/** Aggregates random rows for a stream with continuous splits and merges, answers in any order and lost answers.
+  * Compares the rows written with those that this connector's source and the KCL read.
   */
 class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
@@ -22,8 +22,8 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
   private def runs(tries: Int)(check: Random => Any) =
     forAll(seeds, minSuccessful(PosInt.ensuringValid(tries)))(seed => check(new Random(seed)): Unit)
 
-  describe("rows that are packed") {
-    it("are all seen by every reader, whatever happens to the stream, and each is counted once") {
+  describe("aggregated rows") {
+    it("are read at least once by the source and the KCL through reshards and lost answers, and counted once") {
       runs(150) { random =>
         val run = new Run(random, ordered = random.nextBoolean(), reshards = true)
         run.finish()
@@ -32,7 +32,7 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
       }
     }
 
-    it("are seen once where the stream stays as it is, in fewer records than rows") {
+    it("are read once on a stream without reshards or lost answers, from fewer records than rows") {
       runs(50) { random =>
         val run = new Run(random, ordered = random.nextBoolean(), reshards = false, losses = 0)
         run.finish()
@@ -42,7 +42,7 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
       }
     }
 
-    it("keep the order of each hash key, but for repeats, if asked to") {
+    it("keep their order per hash key apart from repeats, if ordered") {
       runs(150) { random =>
         val run = new Run(random, ordered = true, reshards = true)
         run.finish()
@@ -51,7 +51,7 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
       }
     }
 
-    it("are seen by every reader where the listing is out of date again and again") {
+    it("are all read by the source and the KCL though half of the shard listings are stale") {
       runs(100) { random =>
         val run = new Run(random, ordered = random.nextBoolean(), reshards = true, stale = 0.5)
         run.finish()
@@ -61,7 +61,7 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
     }
 
     it(
-      "are seen by every reader of a service that doesn't heed explicit hash keys; it is given no aggregates for long"
+      "are all read by the source and the KCL from a server that ignores explicit hash keys"
     ) {
       runs(50) { random =>
         val run = new Run(random, ordered = random.nextBoolean(), reshards = false, deaf = true)
@@ -71,7 +71,7 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
       }
     }
 
-    it("are given up where the service will never take their record, and the others go on") {
+    it("are reported as rejected if their record is refused for good, and all others are read") {
       runs(50) { random =>
         val run = new Run(random, ordered = random.nextBoolean(), reshards = true, rejections = 0.05)
         run.finish()
@@ -80,15 +80,15 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
     }
   }
 
-  describe("a packer") {
-    it("has one record of each shard under way, if order is to be kept") {
+  describe("a packer of aggregated records") {
+    it("has at most one record in flight per shard, if ordered") {
       val shards = UserRecords.shards.sample.get
       val last   = (0 until 500).map(entry(_, 50, None)).foldLeft(begin(shards, ordered = true))(_.add(_)._1)
       val sent   = last.flush._1.underWay.values.map(_.shard.get.id).toVector
       sent.distinct.size shouldBe sent.size
     }
 
-    it("packs by the shards as they are now, after a merge that made no row go again") {
+    it("packs by the current shards after a merge that repeated no row") {
       val left   = Shard("shardId-000000000000", Nil, HashKeyRange(0, HashKey.Last / 2), closed = false)
       val right  = Shard("shardId-000000000001", Nil, HashKeyRange(HashKey.Last / 2 + 1, HashKey.Last), closed = false)
       val merged = Shard("shardId-000000000002", Seq(left.id, right.id), HashKeyRange.all, closed = false)
@@ -99,7 +99,7 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
       waiting.flush._1.underWay.values.map(_.records.size).toVector shouldBe Vector(2)
     }
 
-    it("asks for the shards only when an answer names another one") {
+    it("needs a new listing only if an answer names an unknown shard") {
       val one             = Shard("shardId-000000000000", Nil, HashKeyRange.all, closed = false)
       val (packing, sent) = begin(Vector(one), ordered = false).add(entry(0, 1000, None))
       packing.knows(one.id) shouldBe true

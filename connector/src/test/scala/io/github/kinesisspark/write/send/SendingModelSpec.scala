@@ -9,12 +9,14 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.kinesisspark.config.StreamRef
 
-/** The writer against a model of the service, over random sequences of rows, calls, answers in any order, refusals and splits. */
+/** Runs the sink's sender against a model of the service, over random rows, calls, answers in any order, refusals
+  * and splits.
+  */
 class SendingModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
 
-  describe("a task's writer") {
-    it("has every record taken once, whatever is refused, within its bounds and the service's limits") {
+  describe("the sink's sender against a model of the service") {
+    it("has each record taken once despite refusals, within its buffer and the service's limits") {
       forAll(seeds, minSuccessful(150)) { seed =>
         val random = new Random(seed)
         val run    = new Run(random, ordered = random.nextBoolean(), losses = 0)
@@ -26,7 +28,7 @@ class SendingModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       }
     }
 
-    it("has every record taken at least once where answers get lost") {
+    it("has each record taken at least once if answers get lost") {
       forAll(seeds, minSuccessful(100)) { seed =>
         val run = new Run(new Random(seed), ordered = false, losses = 0.2)
         run.finish()
@@ -34,7 +36,7 @@ class SendingModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       }
     }
 
-    it("keeps the order of each key, but for repeats, if asked to") {
+    it("keeps the order of each key apart from repeats, if ordered") {
       forAll(seeds, minSuccessful(100)) { seed =>
         val run = new Run(new Random(seed), ordered = true, losses = 0.1)
         run.finish()

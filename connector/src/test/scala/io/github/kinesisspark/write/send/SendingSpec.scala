@@ -9,7 +9,7 @@ import io.github.kinesisspark.write.send.CallAnswer._
 import io.github.kinesisspark.write.send.RecordAnswer._
 import io.github.kinesisspark.write.send.Sending.Outgoing
 
-/** What the writer sends next, case by case. */
+/** Tests which calls the sink's sender makes next, case by case. */
 class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
   private val events   = StreamRef.ByName("events")
   private val settings = SendSettings(ordered = false, bufferSize = 64L << 20, maxCalls = 4, maxRetry = 60_000)
@@ -48,27 +48,27 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
 
   private def rows(call: Outgoing) = call.entries.map(_.row.row)
 
-  describe("calls") {
-    it("are cut when they are full, and the rest goes at the end") {
+  describe("PutRecords calls") {
+    it("are sent when full, and the rest at the flush") {
       val (some, full) = sent(holding(entries(1200)), flush = false)
       full.map(_.entries.size) shouldBe Vector(500, 500)
       sent(some)._2.map(_.entries.size) shouldBe Vector(200)
     }
 
-    it("have no more than 10 MiB, with keys") {
+    it("hold at most 10 MiB with keys") {
       val (_, calls) = sent(holding(entries(11, (1 << 20) - 10)))
       calls.map(_.entries.size) shouldBe Vector(10, 1)
       calls.head.entries.map(_.size).sum should be <= (10 << 20)
     }
 
-    it("have no more than 5 MiB after one with more was found invalid, and go on with all its records") {
+    it("hold at most 5 MiB after a larger one was refused as invalid, and repeat all of its records") {
       val (first, call) = sentOne(holding(entries(9, 1_000_000)))
       val (_, calls)    = sent(answered(first, call, Failed(CallFailure.Invalid, error)))
       calls.flatMap(rows) shouldBe (0 to 8)
       calls.foreach(_.entries.map(_.size.toLong).sum should be <= (5L << 20))
     }
 
-    it("hold a record by itself that is larger than any the stream was seen to take") {
+    it("hold a record alone if it is larger than any the stream has taken so far") {
       val large         = Vector(entry(0, "a"), entry(1, "b", 2 << 20), entry(2, "c"), entry(3, "d", 2 << 20))
       val (next, calls) = sent(holding(large))
       calls.map(rows) shouldBe Vector(Vector(0), Vector(1), Vector(2), Vector(3))
@@ -76,11 +76,11 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       sent(large.foldLeft(known)(_.add(_)))._2.map(rows) shouldBe Vector(Vector(0, 1, 2, 3))
     }
 
-    it("are no more at once than the settings allow") {
+    it("are limited to maxInFlightCalls at once") {
       sent(holding(entries(5000)))._2.size shouldBe settings.maxCalls
     }
 
-    it("of several streams take turns") {
+    it("of several streams alternate") {
       val streams = Vector("a", "b", "c").map(StreamRef.ByName(_))
       val mixed   = streams.flatMap(s => Vector.fill(1000)(new Entry(s, "k", None, Array[Byte](1), RowId("run", 0, 0))))
       sent(holding(mixed))._2.take(3).map(_.stream).toSet shouldBe streams.toSet
@@ -88,7 +88,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
   }
 
   describe("a refused record") {
-    it("goes again alone, after a wait") {
+    it("is resent alone after a wait") {
       val (first, call) = sentOne(holding(entries(3)))
       val answer        = PerRecord(Vector(Taken(shard), rateExceeded(other), Taken(shard)))
       val after         = answered(first, call, answer)
@@ -98,7 +98,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       sent(after, due)._2.map(rows) shouldBe Vector(Vector(1))
     }
 
-    it("holds up its shard, not the others") {
+    it("delays records of its shard and not those of other shards") {
       val all               = entries(400)
       val (first, call)     = sentOne(holding(all))
       def shardOf(e: Entry) = if (e.hashKey < (BigInt(1) << 127)) shard else other
@@ -111,7 +111,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       next.entries.size should be > 150
     }
 
-    it("ends the task once it has been refused for too long, naming shard, code and how often it was tried") {
+    it("fails the task after maxRetryDuration, with shard, error code and number of attempts") {
       val (first, call) = sentOne(holding(entries(1)))
       val after         = answered(first, call, PerRecord(Vector(rateExceeded(shard))))
       val (again, next) = sentOne(after, now = 59_000)
@@ -123,7 +123,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
   }
 
   describe("a call that fails as a whole") {
-    it("goes again with all its records after a wait, while it may pass") {
+    it("is repeated with all its records after a wait, if the failure is transient") {
       val (first, call) = sentOne(holding(entries(3)))
       val after         = answered(first, call, Failed(CallFailure.Passing(throttled = true), error))
       after.totals.throttled shouldBe 3
@@ -131,7 +131,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       sent(after, after.wakeAt(flush = true).value)._2.map(rows) shouldBe Vector(Vector(0, 1, 2))
     }
 
-    it("worries, once, when it has failed again and again") {
+    it("causes one warning after repeated failures") {
       val worries = Iterator
         .iterate((holding(entries(3)), 0)) { case (state, _) =>
           val now       = state.wakeAt(flush = true).fold(0L)(_.max(0))
@@ -146,12 +146,12 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       worries.sum shouldBe 1
     }
 
-    it("fails the task at once where no further try helps") {
+    it("fails the task at once if a retry cannot help") {
       val (first, call) = sentOne(holding(entries(3)))
       first.answered(call.call, Failed(CallFailure.Hopeless, error), 0, 0.5) shouldBe Left(End.Failed(error))
     }
 
-    it("fails the task after some tries where it looks like a mistake; calls that were under way together count once") {
+    it("fails the task after some attempts if it looks like a mistake, counting concurrent calls once") {
       val (first, calls) = sent(holding(entries(2000)))
       val together       = calls.foldLeft(first)((s, c) => answered(s, c, Failed(CallFailure.Doubtful, error)))
       val last           = (1 until Pause.MaxDoubtful).foldLeft(together) { (state, n) =>
@@ -167,7 +167,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       last.totals.records shouldBe 0
     }
 
-    it("for a record that is too large for the stream tells it, and goes on without") {
+    it("reports a single record as bad if it is too large for the stream, and sends the others") {
       val (first, calls) = sent(holding(Vector(entry(0, "a", 2 << 20), entry(1, "b"))))
       val step           = first.answered(calls.head.call, Failed(CallFailure.Invalid, error), 0, 0.5)
       val found          = step.toOption.value
@@ -175,16 +175,16 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       answered(found.next, calls(1), PerRecord(Vector(Taken(shard)))).isEmpty shouldBe true
     }
 
-    it("for no reason that could be known fails the task instead of trying for ever") {
+    it("fails the task if it is refused as invalid without a known reason") {
       val (first, call) = sentOne(holding(entries(3)))
       first.answered(call.call, Failed(CallFailure.Invalid, error), 0, 0.5) shouldBe Left(End.Failed(error))
     }
   }
 
-  describe("with order kept") {
+  describe("sending in order") {
     val ordered = settings.copy(ordered = true)
 
-    it("a call has one record of each key, and the next goes when it was taken") {
+    it("puts one record per key into a call, and the next after the first was taken") {
       val mine          = Vector(entry(0, "a"), entry(1, "b"), entry(2, "a"), entry(3, "b"), entry(4, "c"))
       val (first, call) = sentOne(holding(mine, ordered))
       rows(call) shouldBe Vector(0, 1, 4)
@@ -192,15 +192,15 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       sent(after)._2.map(rows) shouldBe Vector(Vector(2))
     }
 
-    it("rows of few keys don't wait for calls to be full") {
+    it("sends rows of few keys without waiting for full calls") {
       val few       = Vector.tabulate(1000)(n => entry(n, s"key-${n % 3}"))
       val (_, call) = sentOne(holding(few, ordered), flush = false)
       rows(call) shouldBe Vector(0, 1, 2)
     }
   }
 
-  describe("a shard that was throttled by others for a minute") {
-    it("is back at its quota within two seconds after, and at no limit after five") {
+  describe("a shard that was throttled by other writers for a minute") {
+    it("regains its quota within two seconds, and eight times that within five") {
       val entry1    = entry(0, "a")
       val throttled = (0 until 200).foldLeft(Lane(0))((lane, _) => lane.take(Waiting(entry1)).depart(0).returned(0, 1))
       throttled.share should be < 0.05
@@ -216,8 +216,8 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
     }
   }
 
-  describe("a task whose shards take less than it has") {
-    it("gets what they give, and wastes little on refusals") {
+  describe("a task whose rows exceed the shards' quota") {
+    it("writes at the shards' quota with few refused records") {
       val random  = new scala.util.Random(7)
       val service = new ServiceModel(random, shards = 2)
       val mine    = Vector.tabulate(40_000)(n => entry(n, s"key-$n"))

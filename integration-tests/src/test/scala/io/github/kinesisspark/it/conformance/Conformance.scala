@@ -14,7 +14,8 @@ import software.amazon.awssdk.services.kinesis.model.{KinesisException, Resource
 
 import io.github.kinesisspark.it._
 
-/** How a scenario is written: as a promise of the service, with what certain servers do instead.
+/** Base of all conformance scenarios. A scenario states a behaviour of the service, and what a server with a known
+  * difference does instead.
   *
   * A server that has a named difference must show it: its own expectation replaces the service's, and the report carries
   * the difference's id. So the table can't claim what isn't there, and a server that mends its ways fails a test.
@@ -78,7 +79,7 @@ abstract class Conformance(val target: KinesisTarget)
   /** Registered last: a difference that no scenario shows is hearsay. */
   protected def everyDifferenceIsShown(): Unit = {
     val known = shown.toSet
-    it("shows every difference that the table names for it") {
+    it("each difference listed for the server is shown by a scenario") {
       (target.differences -- known).map(_.id) shouldBe empty
     }
   }
@@ -131,7 +132,7 @@ abstract class Conformance(val target: KinesisTarget)
 
 }
 
-/** What a server with this difference does in place of what the scenario says. */
+/** The assertion that replaces a scenario's own on a server with this difference. */
 final case class Departure(difference: Difference, instead: () => Any)
 
 object Conformance {

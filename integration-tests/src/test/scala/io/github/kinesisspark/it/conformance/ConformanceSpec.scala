@@ -4,8 +4,9 @@ import org.scalatest.Suites
 
 import io.github.kinesisspark.it.KinesisTarget
 
-/** What this project takes the service to do, scenario by scenario, on every target of this run. The promises follow the
-  * API reference (https://docs.aws.amazon.com/kinesis/latest/APIReference/) and what the service is known to answer.
+/** Tests the service's behaviour that this project relies on, scenario by scenario, on every target of this run. The
+  * scenarios follow the API reference (https://docs.aws.amazon.com/kinesis/latest/APIReference/) and what the
+  * service is known to answer.
   */
 class ConformanceSpec extends Suites(KinesisTarget.selected.map(new TargetConformance(_)): _*)
 

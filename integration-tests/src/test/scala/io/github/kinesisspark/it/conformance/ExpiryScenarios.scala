@@ -8,11 +8,11 @@ import software.amazon.awssdk.services.kinesis.model._
 
 import io.github.kinesisspark.it.TestStream
 
-/** What time takes away: iterators after 5 minutes, tokens likewise, records and closed shards after the retention. */
+/** Expiry of iterators and tokens after 5 minutes, and of records and closed shards after the retention period. */
 trait ExpiryScenarios { this: Conformance with ListShardsScenarios =>
 
   protected def expiryScenarios(): Unit = describe("After a while") {
-    promiseOnClock("an iterator expires, five minutes after it was given") { clocked =>
+    promiseOnClock("an iterator expires five minutes after its creation") { clocked =>
       withStreamOn(clocked.service, 1) { stream =>
         val iterator = stream.trimHorizon(stream.onlyShard().shardId)
         clocked.advance(Duration.ofSeconds(240))
@@ -22,7 +22,7 @@ trait ExpiryScenarios { this: Conformance with ListShardsScenarios =>
       }
     }
 
-    promiseOnClock("a ListShards token expires, five minutes after it was given") { clocked =>
+    promiseOnClock("a ListShards token expires five minutes after its creation") { clocked =>
       withStreamOn(clocked.service, 3) { stream =>
         val token = clocked.service.call(_.listShards(r => r.streamName(stream.name).maxResults(1))).nextToken
         clocked.advance(Duration.ofSeconds(305))
@@ -30,7 +30,7 @@ trait ExpiryScenarios { this: Conformance with ListShardsScenarios =>
       }
     }
 
-    promiseOnClock("records are gone after the retention, and every old position means the oldest one left") { clocked =>
+    promiseOnClock("records pass retention, and older positions start at the oldest remaining record") { clocked =>
       withStreamOn(clocked.service, 1) { stream =>
         val shard = stream.onlyShard().shardId
         val old   = stream.put("old").sequenceNumber
@@ -54,7 +54,7 @@ trait ExpiryScenarios { this: Conformance with ListShardsScenarios =>
       }
     }
 
-    promiseOnClock("a closed shard is no longer listed once all its records are too old") { clocked =>
+    promiseOnClock("a closed shard whose records have all passed retention is no longer listed") { clocked =>
       withStreamOn(clocked.service, 1) { stream =>
         stream.put("old")
         splitInTwo(stream)

@@ -10,7 +10,7 @@ import software.amazon.awssdk.services.kinesis.model.{EncryptionType, GetRecords
 import io.github.kinesisspark.it.{Differences, TestStream}
 import io.github.kinesisspark.it.TestStream._
 
-/** GetRecords: what an answer holds, how much of it, and how far it is from the tip. */
+/** GetRecords: fields and limits of an answer, and its lag. */
 trait GetRecordsScenarios { this: Conformance =>
 
   /** Two records, some time ago, of which a reader has the first. */
@@ -26,7 +26,7 @@ trait GetRecordsScenarios { this: Conformance =>
   }
 
   protected def getRecordsScenarios(): Unit = describe("GetRecords") {
-    promise("gives each record as it was put") {
+    promise("returns each record as it was put") {
       withStream(1) { stream =>
         val data     = Array.tabulate[Byte](256)(_.toByte)
         val put      = stream.putBytes(data, "ключ")
@@ -39,7 +39,7 @@ trait GetRecordsScenarios { this: Conformance =>
       }
     }
 
-    promise("gives no more than the limit, and the rest in order by the next iterators") {
+    promise("returns at most the limit, and the rest in order through the next iterators") {
       withStream(1) { stream =>
         val sent = (1 to 10).map(n => s"$n")
         sent.foreach(stream.put(_))
@@ -51,7 +51,7 @@ trait GetRecordsScenarios { this: Conformance =>
       }
     }
 
-    promise("refuses a limit of 0 and one above 10,000") {
+    promise("refuses a limit of 0 or above 10,000") {
       withStream(1) { stream =>
         val iterator = stream.trimHorizon(stream.onlyShard().shardId)
         refusedArgument(service.callOnce(_.getRecords(r => r.shardIterator(iterator).limit(0))))
@@ -59,7 +59,7 @@ trait GetRecordsScenarios { this: Conformance =>
       }
     }
 
-    promise("gives no more than 10 MiB at once") {
+    promise("returns at most 10 MiB") {
       withStream(1) { stream =>
         val MiB   = 1024 * 1024
         val sizes = (1 to 11).map { _ =>
@@ -72,7 +72,7 @@ trait GetRecordsScenarios { this: Conformance =>
       }
     }
 
-    promise("answers an empty shard with no records, 0 ms behind, and an iterator to go on with") {
+    promise("returns no records, a lag of 0 ms and an iterator for an empty shard") {
       withStream(1) { stream =>
         val answer = stream.get(stream.trimHorizon(stream.onlyShard().shardId))
         answer.records shouldBe empty
@@ -83,7 +83,7 @@ trait GetRecordsScenarios { this: Conformance =>
     }
 
     promise(
-      "tells how far a reader is behind the present, and 0 at the tip",
+      "returns the lag behind the present, and 0 at the latest record",
       Differences.LagIsToTheLastRecord.instead(withLaggard { (stream, behind) =>
         val last = stream.drain(stream.trimHorizon(stream.onlyShard().shardId)).flatMap(_.records.asScala).last
         behind.millisBehindLatest.longValue shouldBe Duration
@@ -99,7 +99,7 @@ trait GetRecordsScenarios { this: Conformance =>
       }
     }
 
-    promise("gives 10,000 records at once, and no more without a limit") {
+    promise("returns at most 10,000 records without a limit") {
       withStream(1) { stream =>
         val batch =
           Seq.fill(500)(PutRecordsRequestEntry.builder().partitionKey("k").data(SdkBytes.fromUtf8String("x")).build())
@@ -116,7 +116,7 @@ trait GetRecordsScenarios { this: Conformance =>
       }
     }
 
-    promise("gives a record once to a reader that goes on", Differences.RepeatsTheFirstRecord.sometimes) {
+    promise("returns a record once to a reader that continues", Differences.RepeatsTheFirstRecord.sometimes) {
       withStream(1) { stream =>
         stream.put("once")
         val answers = Iterator
@@ -128,14 +128,14 @@ trait GetRecordsScenarios { this: Conformance =>
     }
 
     promise(
-      "refuses an iterator that is none",
+      "refuses a malformed iterator",
       Differences.CrashesOnBadText.instead(crash(service.callOnce(_.getRecords(r => r.shardIterator("garbage")))))
     ) {
       refusedArgument(service.callOnce(_.getRecords(r => r.shardIterator("garbage"))))
       refusedArgument(service.callOnce(_.getRecords(r => r.shardIterator("AAAA" * 40))))
     }
 
-    promise("reads the shards of a stream apart") {
+    promise("reads each shard of a stream separately") {
       withStream(2) { stream =>
         stream.openShards().foreach(shard => stream.putAt(startingHash(shard), shard.shardId))
         stream.openShards().foreach { shard =>

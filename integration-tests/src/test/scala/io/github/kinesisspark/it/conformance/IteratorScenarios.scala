@@ -7,7 +7,7 @@ import software.amazon.awssdk.services.kinesis.model._
 
 import io.github.kinesisspark.it.{Differences, TestStream}
 
-/** GetShardIterator: every kind, to the record. */
+/** GetShardIterator: the exact first record of every iterator type. */
 trait IteratorScenarios { this: Conformance =>
 
   private def withFive(body: (TestStream, String, Seq[String]) => Any): Unit = withStream(1) { stream =>
@@ -57,11 +57,11 @@ trait IteratorScenarios { this: Conformance =>
   })
 
   protected def iteratorScenarios(): Unit = describe("GetShardIterator") {
-    promise("TRIM_HORIZON starts at the first record") {
+    promise("at TRIM_HORIZON starts at the oldest record") {
       withFive((stream, shard, _) => stream.texts(stream.trimHorizon(shard)) shouldBe Seq("1", "2", "3", "4", "5"))
     }
 
-    promise("LATEST starts after the last record, at the time of the call") {
+    promise("at LATEST starts after the last record at the time of the call") {
       withFive { (stream, shard, _) =>
         val latest = stream.latest(shard)
         stream.put("6")
@@ -69,18 +69,18 @@ trait IteratorScenarios { this: Conformance =>
       }
     }
 
-    promise("AT_SEQUENCE_NUMBER starts with that record") {
+    promise("at AT_SEQUENCE_NUMBER starts with that record") {
       withFive((stream, shard, numbers) => stream.texts(stream.at(shard, numbers(2))) shouldBe Seq("3", "4", "5"))
     }
 
-    promise("AFTER_SEQUENCE_NUMBER starts with the record after it") {
+    promise("at AFTER_SEQUENCE_NUMBER starts with the next record") {
       withFive { (stream, shard, numbers) =>
         stream.texts(stream.after(shard, numbers(2))) shouldBe Seq("4", "5")
         stream.texts(stream.after(shard, numbers.last)) shouldBe empty
       }
     }
 
-    promise("a shard's own starting sequence number is its trim horizon") {
+    promise("at the shard's starting sequence number starts at the oldest record") {
       withFive { (stream, shard, _) =>
         val start = stream.onlyShard().sequenceNumberRange.startingSequenceNumber
         stream.texts(stream.at(shard, start)) shouldBe Seq("1", "2", "3", "4", "5")
@@ -88,7 +88,7 @@ trait IteratorScenarios { this: Conformance =>
       }
     }
 
-    promise("AT_TIMESTAMP starts with the first record of that time or later") {
+    promise("at AT_TIMESTAMP starts with the first record at or after that time") {
       withStream(1) { stream =>
         val shard = stream.onlyShard().shardId
         // Two, because a position after the very first record has a difference of its own (repeats-the-first-record).
@@ -106,7 +106,7 @@ trait IteratorScenarios { this: Conformance =>
     }
 
     promise(
-      "AT_TIMESTAMP tells times apart by the millisecond",
+      "at AT_TIMESTAMP distinguishes milliseconds",
       Differences.IteratorTimesInSeconds.instead(
         withinASecond((stream, shard, between) =>
           stream.texts(stream.atTimestamp(shard, between)) shouldBe Seq("old", "new")
@@ -116,7 +116,7 @@ trait IteratorScenarios { this: Conformance =>
       withinASecond((stream, shard, between) => stream.texts(stream.atTimestamp(shard, between)) shouldBe Seq("new"))
     }
 
-    promise("AT_TIMESTAMP in the future gives nothing that is there now") {
+    promise("at a future AT_TIMESTAMP returns no existing record, or is refused") {
       withFive { (stream, shard, _) =>
         // The service has been seen to refuse such a time, which its documentation does not say.
         val answer =
@@ -126,7 +126,7 @@ trait IteratorScenarios { this: Conformance =>
       }
     }
 
-    promise("refuses a sequence number or time that is not given") {
+    promise("refuses a type without its sequence number or timestamp") {
       withFive { (stream, shard, _) =>
         refusedArgument(ask(stream, shard, ShardIteratorType.AT_SEQUENCE_NUMBER)(identity))
         refusedArgument(ask(stream, shard, ShardIteratorType.AFTER_SEQUENCE_NUMBER)(identity))
@@ -134,7 +134,7 @@ trait IteratorScenarios { this: Conformance =>
       }
     }
 
-    promise("refuses what is no sequence number") {
+    promise("refuses a malformed sequence number") {
       withFive { (stream, shard, _) =>
         refusedArgument(stream.at(shard, "not-a-number"))
         refusedArgument(stream.after(shard, "not-a-number"))
@@ -149,7 +149,7 @@ trait IteratorScenarios { this: Conformance =>
     }
 
     promise(
-      "refuses a kind that does not exist",
+      "refuses an unknown iterator type",
       Differences.UnknownValueIsSerialization.instead(
         withFive((stream, shard, _) =>
           refusal(ask(stream, shard, null)(_.shardIteratorType("SOMEWHERE"))) shouldBe
@@ -160,13 +160,13 @@ trait IteratorScenarios { this: Conformance =>
       withFive((stream, shard, _) => refusedArgument(ask(stream, shard, null)(_.shardIteratorType("SOMEWHERE"))))
     }
 
-    promise("does not find a shard that the stream never had") {
+    promise("throws ResourceNotFoundException for an unknown shard") {
       withStream(1) { stream =>
         a[ResourceNotFoundException] should be thrownBy stream.trimHorizon("shardId-000000000007")
       }
     }
 
-    promise("gives an iterator that can be used again, for the same records") {
+    promise("returns an iterator that can be reused for the same records") {
       withFive { (stream, shard, _) =>
         val iterator = stream.trimHorizon(shard)
         TestStream.texts(stream.get(iterator)) shouldBe TestStream.texts(stream.get(iterator))

@@ -8,7 +8,7 @@ import software.amazon.awssdk.services.kinesis.model._
 
 import io.github.kinesisspark.it.{Differences, TestStream}
 
-/** The service's limits on rates: 5 GetRecords calls a second for a shard, 1 MB and 1,000 records a second into one. */
+/** The rate limits of a shard: 5 GetRecords calls, 1 MB and 1,000 records written per second. */
 trait LimitScenarios { this: Conformance =>
 
   private def withLimitedStream(body: TestStream => Any): Unit = {
@@ -33,7 +33,7 @@ trait LimitScenarios { this: Conformance =>
 
   protected def limitScenarios(): Unit = describe("A shard's limits") {
     promise(
-      "refuse the sixth GetRecords within a second",
+      "refuse some of 50 concurrent GetRecords calls",
       Differences.NoRateLimits.instead(withLimitedStream(readAtOnce(_, 50).foreach(_.isSuccess shouldBe true)))
     ) {
       withLimitedStream { stream =>
@@ -49,7 +49,7 @@ trait LimitScenarios { this: Conformance =>
     }
 
     promise(
-      "refuse single records of a PutRecords, and keep the others",
+      "refuse single records of a PutRecords call, and accept the others",
       Differences.NoRateLimits.instead(
         withLimitedStream(putOnce(_, records(500, 6000)).failedRecordCount.intValue shouldBe 0)
       )
@@ -75,7 +75,7 @@ trait LimitScenarios { this: Conformance =>
     }
 
     promise(
-      "refuse a record by PutRecord's own error",
+      "refuse a PutRecord call as throttled",
       Differences.NoRateLimits.instead(withLimitedStream { stream =>
         (1 to 4).foreach(_ => stream.putBytes(new Array(900000)))
       })

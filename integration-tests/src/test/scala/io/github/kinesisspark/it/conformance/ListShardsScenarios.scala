@@ -60,11 +60,11 @@ trait ListShardsScenarios { this: Conformance =>
   }
 
   protected def listShardsScenarios(): Unit = describe("ListShards") {
-    promise("gives every shard, closed ones too") {
+    promise("returns all shards, closed ones included") {
       withSplit(stream => stream.shards().map(_.shardId).sorted shouldBe parent +: children)
     }
 
-    promise("goes on where its token points, the stream's name left out") {
+    promise("continues by token without the stream's name") {
       withStream(5) { stream =>
         def pages(answer: ListShardsResponse): Seq[Seq[String]] = {
           val page = answer.shards.asScala.map(_.shardId).toSeq
@@ -77,14 +77,14 @@ trait ListShardsScenarios { this: Conformance =>
       }
     }
 
-    promise("refuses a token beside the stream's name") {
+    promise("refuses a token together with the stream's name") {
       withStream(3) { stream =>
         val token = service.call(_.listShards(r => r.streamName(stream.name).maxResults(1))).nextToken
         refusedArgument(service.callOnce(_.listShards(r => r.streamName(stream.name).nextToken(token))))
       }
     }
 
-    promise("refuses a token that it never gave") {
+    promise("refuses an unknown token") {
       refusal(service.callOnce(_.listShards(r => r.nextToken("never-given")))) should
         (be("InvalidArgumentException") or be("ExpiredNextTokenException") or be("ValidationException"))
     }
@@ -99,12 +99,12 @@ trait ListShardsScenarios { this: Conformance =>
       }
     }
 
-    promise("AT_LATEST gives the open shards") {
+    promise("with AT_LATEST returns the open shards") {
       withSplit(stream => listed(stream, _.`type`(ShardFilterType.AT_LATEST)) shouldBe children)
     }
 
     promise(
-      "AT_TRIM_HORIZON gives the shards that were open at the oldest record kept",
+      "with AT_TRIM_HORIZON returns the shards open at the oldest record",
       Differences.AtTrimHorizonGivesAll.instead(
         withSplit(stream => listed(stream, _.`type`(ShardFilterType.AT_TRIM_HORIZON)) shouldBe parent +: children)
       )
@@ -112,34 +112,34 @@ trait ListShardsScenarios { this: Conformance =>
       withSplit(stream => listed(stream, _.`type`(ShardFilterType.AT_TRIM_HORIZON)) shouldBe Seq(parent))
     }
 
-    promise("FROM_TRIM_HORIZON gives every shard") {
+    promise("with FROM_TRIM_HORIZON returns all shards") {
       withSplit { stream =>
         listed(stream, _.`type`(ShardFilterType.FROM_TRIM_HORIZON)) shouldBe parent +: children
       }
     }
 
-    promise("AFTER_SHARD_ID gives the shards with greater ids") {
+    promise("with AFTER_SHARD_ID returns the shards with higher IDs") {
       withSplit { stream =>
         listed(stream, _.`type`(ShardFilterType.AFTER_SHARD_ID).shardId(parent)) shouldBe children
         listed(stream, _.`type`(ShardFilterType.AFTER_SHARD_ID).shardId(children.head)) shouldBe children.tail
       }
     }
 
-    promise("AT_TIMESTAMP gives the shards that were open at that time") {
+    promise("with AT_TIMESTAMP returns the shards open at that time") {
       withSplitStream { (stream, before, after) =>
         listed(stream, _.`type`(ShardFilterType.AT_TIMESTAMP).timestamp(before)) shouldBe Seq(parent)
         listed(stream, _.`type`(ShardFilterType.AT_TIMESTAMP).timestamp(after)) shouldBe children
       }
     }
 
-    promise("FROM_TIMESTAMP gives the shards that were open at that time or later") {
+    promise("with FROM_TIMESTAMP returns the shards open at or after that time") {
       withSplitStream { (stream, before, after) =>
         listed(stream, _.`type`(ShardFilterType.FROM_TIMESTAMP).timestamp(before)) shouldBe parent +: children
         listed(stream, _.`type`(ShardFilterType.FROM_TIMESTAMP).timestamp(after)) shouldBe children
       }
     }
 
-    promise("refuses a filter without what it needs") {
+    promise("refuses a filter without its shard ID or timestamp") {
       withStream(1) { stream =>
         refusedArgument(listed(stream, _.`type`(ShardFilterType.AFTER_SHARD_ID)))
         refusedArgument(listed(stream, _.`type`(ShardFilterType.AT_TIMESTAMP)))
@@ -147,7 +147,7 @@ trait ListShardsScenarios { this: Conformance =>
       }
     }
 
-    promise("gives shards of their own to streams of their own") {
+    promise("returns only shards of the given stream") {
       withStream(1)(one =>
         withStream(2) { two =>
           one.shards() should have size 1

@@ -10,7 +10,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import io.github.kinesisspark.it.{Differences, TestStream}
 import io.github.kinesisspark.it.TestStream._
 
-/** PutRecord and PutRecords: where a record goes, the number it gets, and what is too much. */
+/** PutRecord and PutRecords: shard and sequence number of a record, and the limits of a call. */
 trait PutScenarios { this: Conformance =>
   private val MiB = 1024 * 1024
 
@@ -44,7 +44,7 @@ trait PutScenarios { this: Conformance =>
 
   protected def putScenarios(): Unit = {
     describe("PutRecord") {
-      promise("goes to the shard whose range holds the MD5 of the partition key") {
+      promise("routes a record by the MD5 of its partition key") {
         withStream(4) { stream =>
           val shards = shardById(stream)
           val keys   = (1 to 30).map(n => s"key-$n") ++ Seq("ключ", "鍵", "a" * 256)
@@ -57,7 +57,7 @@ trait PutScenarios { this: Conformance =>
         }
       }
 
-      promise("goes where the explicit hash key belongs, whatever the partition key") {
+      promise("routes a record by its explicit hash key, regardless of the partition key") {
         withStream(3) { stream =>
           stream.openShards().foreach { shard =>
             stream.putAt(startingHash(shard), "first").shardId shouldBe shard.shardId
@@ -66,7 +66,7 @@ trait PutScenarios { this: Conformance =>
         }
       }
 
-      promise("refuses an explicit hash key that is no number of 128 bits") {
+      promise("refuses an explicit hash key that is negative or exceeds 128 bits") {
         withStream(1) { stream =>
           Seq(MaxHashKey.add(BigInteger.ONE).toString, "-1").foreach { key =>
             withClue(key)(refusedArgument(putOne(stream)(_.explicitHashKey(key))))
@@ -75,7 +75,7 @@ trait PutScenarios { this: Conformance =>
       }
 
       promise(
-        "refuses an explicit hash key that is no number",
+        "refuses an explicit hash key that is not a number",
         Differences.CrashesOnBadText.instead(
           withStream(1)(stream => crash(putOne(stream)(_.explicitHashKey("abc"))))
         )
@@ -83,7 +83,7 @@ trait PutScenarios { this: Conformance =>
         withStream(1)(stream => refusedArgument(putOne(stream)(_.explicitHashKey("abc"))))
       }
 
-      promise("gives sequence numbers of 56 digits that grow within a shard", Differences.SameNumberTwice.sometimes) {
+      promise("returns growing sequence numbers of 56 digits", Differences.SameNumberTwice.sometimes) {
         withStream(1) { stream =>
           val numbers = (1 to 50).map(n => stream.put(s"$n").sequenceNumber)
           numbers.foreach(_ should fullyMatch regex "49[0-9]{54}")
@@ -91,14 +91,14 @@ trait PutScenarios { this: Conformance =>
         }
       }
 
-      promise("takes SequenceNumberForOrdering") {
+      promise("accepts SequenceNumberForOrdering") {
         withStream(1) { stream =>
           val first = stream.put("first").sequenceNumber
           grow(Seq(first, putOne(stream)(_.sequenceNumberForOrdering(first)).sequenceNumber))
         }
       }
 
-      promise("takes a record without data") {
+      promise("accepts a record with empty data") {
         withStream(1) { stream =>
           stream.putBytes(Array.emptyByteArray)
           stream.texts(stream.trimHorizon(stream.onlyShard().shardId)) shouldBe Seq("")
@@ -112,7 +112,7 @@ trait PutScenarios { this: Conformance =>
         }
       }
 
-      promise("takes a record of 1 MiB with its key, and none larger") {
+      promise("accepts a record of 1 MiB with its key, and refuses a larger one") {
         withStream(1) { stream =>
           putOne(stream)(_.data(big(MiB - 3))).sequenceNumber should not be empty
           refusedArgument(putOne(stream)(_.data(big(MiB + 1))))
@@ -145,7 +145,7 @@ trait PutScenarios { this: Conformance =>
         }
       }
 
-      promise("takes an explicit hash key for each record") {
+      promise("accepts an explicit hash key per record") {
         withStream(3) { stream =>
           val shards  = stream.openShards()
           val entries = shards.map { shard =>
@@ -161,7 +161,7 @@ trait PutScenarios { this: Conformance =>
       }
 
       promise(
-        "takes 500 records, and no more",
+        "accepts 500 records, and refuses more",
         Differences.NoRecordCountLimit.instead(
           withStream(1)(stream =>
             putAll(stream, Seq.fill(501)(entry("x", "key"))).failedRecordCount.intValue shouldBe 0
@@ -184,7 +184,7 @@ trait PutScenarios { this: Conformance =>
       }
 
       promise(
-        "refuses the whole request for one record that is too large",
+        "refuses the whole request if one record is too large",
         Differences.LargeRecordFailsAlone.instead(
           withStream(1) { stream =>
             val answers = putAll(stream, Seq(entry("small", "key"), tooLarge))
@@ -201,7 +201,7 @@ trait PutScenarios { this: Conformance =>
 
       // 5 MiB until 2025.
       promise(
-        "takes 10 MiB with all keys, and no more",
+        "accepts 10 MiB with all keys, and refuses more",
         Differences.NoRequestSizeLimit.instead(
           withStream(12)(stream => putAll(stream, oneLargeRecordEach(stream, 11)).failedRecordCount.intValue shouldBe 0)
         )

@@ -9,7 +9,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import io.github.kinesisspark.it.{Differences, TestStream}
 import io.github.kinesisspark.it.TestStream._
 
-/** SplitShard, MergeShards and UpdateShardCount, and how a reader learns of them. */
+/** SplitShard, MergeShards and UpdateShardCount, and their results for readers. */
 trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
 
   private def split(stream: TestStream, shard: Shard, at: BigInteger): Any = service.callOnce(
@@ -70,7 +70,7 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
 
   protected def reshardScenarios(): Unit = {
     describe("SplitShard") {
-      promise("makes the stream UPDATING, then ACTIVE again") {
+      promise("sets the stream UPDATING, then ACTIVE") {
         whileItLasts {
           withStream(1) { stream =>
             split(stream, stream.onlyShard(), BigInteger.TWO.pow(127))
@@ -80,7 +80,7 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
         }
       }
 
-      promise("closes the shard and opens two that share its range at the hash key asked for") {
+      promise("closes the shard and opens two that divide its range at the given hash key") {
         withStream(1) { stream =>
           val at = BigInteger.TWO.pow(100)
           split(stream, stream.onlyShard(), at)
@@ -118,7 +118,7 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
       }
 
       promise(
-        "refuses the hash key that the shard starts with, which would leave an empty child",
+        "refuses the shard's starting hash key, which would leave an empty child",
         Differences.SplitsOffNothing.instead(withStream(1) { stream =>
           split(stream, stream.onlyShard(), BigInteger.ZERO)
           eventually(stream.openShards().map(endingHash).map(_.signum) should contain(-1))
@@ -127,14 +127,14 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
         withStream(1)(stream => refusedArgument(split(stream, stream.onlyShard(), BigInteger.ZERO)))
       }
 
-      promise("does not find a shard that the stream never had") {
+      promise("throws ResourceNotFoundException for an unknown shard") {
         withStream(1) { stream =>
           a[ResourceNotFoundException] should be thrownBy
             split(stream, stream.onlyShard().toBuilder.shardId("shardId-000000000009").build(), BigInteger.TWO.pow(127))
         }
       }
 
-      promise("refuses a shard that is closed already") {
+      promise("refuses a closed shard") {
         withSplit { (stream, parent, _, _) =>
           refusal(split(stream, parent, BigInteger.TWO.pow(100))) should
             (be("InvalidArgumentException") or be("ResourceInUseException"))
@@ -153,7 +153,7 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
     }
 
     describe("MergeShards") {
-      promise("closes two shards and opens one with both as parents and their common range") {
+      promise("closes two shards and opens one with both as parents and their joint range") {
         withMerged { (stream, before, child) =>
           child.parentShardId shouldBe before.head.shardId
           child.adjacentParentShardId shouldBe before.last.shardId
@@ -162,7 +162,7 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
         }
       }
 
-      promise("tells a reader of either parent of the one child, at the parent's end") {
+      promise("reports the child at the end of either parent") {
         withMerged { (stream, before, child) =>
           before.foreach { parent =>
             val answers = stream.drain(stream.trimHorizon(parent.shardId))
@@ -175,14 +175,14 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
         }
       }
 
-      promise("refuses shards whose ranges do not meet") {
+      promise("refuses shards that are not adjacent") {
         withStream(3) { stream =>
           val shards = stream.openShards()
           refusedArgument(merge(stream, shards.head, shards.last))
         }
       }
 
-      promise("does not find a shard that the stream never had") {
+      promise("throws ResourceNotFoundException for an unknown shard") {
         withStream(1) { stream =>
           val shard = stream.onlyShard()
           a[ResourceNotFoundException] should be thrownBy
@@ -192,7 +192,7 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
     }
 
     describe("A closed shard") {
-      promise("keeps its records, then ends with a null iterator and its children") {
+      promise("returns its records, then a null iterator and its children") {
         withSplit { (stream, parent, children, _) =>
           val answers = stream.drain(stream.trimHorizon(parent.shardId))
           answers.flatMap(texts) shouldBe Seq("1", "2", "3")
@@ -226,7 +226,7 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
         }
       }
 
-      promise("can be asked for LATEST, which is its end") {
+      promise("ends at once for a reader at LATEST") {
         withSplit { (stream, parent, _, _) =>
           val answers = stream.drain(stream.latest(parent.shardId))
           answers.flatMap(_.records.asScala) shouldBe empty
@@ -234,7 +234,7 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
         }
       }
 
-      promise("takes no more records: they go to its children, which hold none of its own") {
+      promise("accepts no more records, which go to its children") {
         withSplit { (stream, _, children, _) =>
           children.foreach(child => stream.texts(stream.trimHorizon(child.shardId)) shouldBe Seq("4"))
           Seq("a", "b", "c", "d").foreach { key =>
@@ -244,7 +244,7 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
         }
       }
 
-      promise("never told of children while it was open") {
+      promise("returned no children while it was open") {
         withStream(1) { stream =>
           stream.put("1")
           stream.drain(stream.trimHorizon(stream.onlyShard().shardId)).foreach(_.childShards shouldBe empty)
@@ -253,7 +253,7 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
     }
 
     describe("UpdateShardCount") {
-      promise("tells the count before and the one to come") {
+      promise("returns the current and the target count") {
         withStream(2) { stream =>
           val answer = update(stream, 4)
           answer.streamName shouldBe stream.name
@@ -261,7 +261,7 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
         }
       }
 
-      promise("doubles the shards into equal ranges, each with a parent that is closed") {
+      promise("doubles the shards to equal ranges, each with a closed parent") {
         withStream(2) { stream =>
           update(stream, 4)
           eventually(stream.openShards() should have size 4)
@@ -271,7 +271,7 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
         }
       }
 
-      promise("halves the shards into equal ranges, each with two parents") {
+      promise("halves the shards to equal ranges, each with two parents") {
         withStream(4) { stream =>
           update(stream, 2)
           eventually(stream.openShards() should have size 2)
@@ -284,7 +284,7 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
       }
 
       promise(
-        "makes equal ranges by way of shards that live only for a moment",
+        "from two to three shards makes equal ranges through short-lived shards",
         Differences.UnequalRanges.instead(withThreeOfTwo { shards =>
           val widths = shards.map(s => endingHash(s).subtract(startingHash(s)))
           widths.max should be > widths.min.multiply(BigInteger.TWO).subtract(BigInteger.valueOf(100))
@@ -293,7 +293,7 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
         withThreeOfTwo(uniform)
       }
 
-      promise("refuses more than twice and less than half") {
+      promise("refuses more than double and less than half of the shards") {
         withStream(2) { stream =>
           refusal(update(stream, 5)) should (be("InvalidArgumentException") or be("LimitExceededException"))
         }
@@ -304,7 +304,7 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
     }
 
     describe("A chain of splits and merges") {
-      promise("keeps every key's records in order along parents and children") {
+      promise("keeps the order of each key's records from parents to children") {
         withStream(1) { stream =>
           val keys                = (1 to 8).map(n => s"key-$n")
           def putAll(n: Int): Any = keys.foreach(key => stream.put(s"$key:$n", key))

@@ -9,7 +9,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import io.github.kinesisspark.it.{Differences, TestStream}
 import io.github.kinesisspark.it.TestStream._
 
-/** Streams as such: made, described, listed, kept and deleted. */
+/** Calls that create, describe, list, change and delete streams. */
 trait StreamScenarios { this: Conformance =>
 
   private def threeStreams(): Seq[TestStream] = {
@@ -21,7 +21,7 @@ trait StreamScenarios { this: Conformance =>
 
   protected def streamScenarios(): Unit = {
     describe("CreateStream") {
-      promise("makes a stream that is CREATING first and ACTIVE later") {
+      promise("creates a stream that is CREATING, then ACTIVE") {
         // Now and then the stream is faster than the question.
         eventually {
           val stream = new TestStream(service, Conformance.freshName())
@@ -33,14 +33,14 @@ trait StreamScenarios { this: Conformance =>
         }
       }
 
-      promise("refuses a name that is taken") {
+      promise("refuses a taken name") {
         withStream(1) { stream =>
           a[ResourceInUseException] should be thrownBy
             service.callOnce(_.createStream(r => r.streamName(stream.name).shardCount(1)))
         }
       }
 
-      promise("refuses a name with other signs than letters, digits, hyphen, underscore and dot") {
+      promise("refuses a name with characters other than letters, digits, hyphen, underscore and dot") {
         refusedArgument(service.callOnce(_.createStream(r => r.streamName("no spaces!").shardCount(1))))
       }
 
@@ -54,7 +54,7 @@ trait StreamScenarios { this: Conformance =>
         refusedArgument(service.callOnce(_.createStream(r => r.streamName(Conformance.freshName()).shardCount(0))))
       }
 
-      promise("gives a stream on demand four shards") {
+      promise("creates four shards for an on-demand stream") {
         val stream = new TestStream(service, Conformance.freshName())
         service.call(
           _.createStream(r => r.streamName(stream.name).streamModeDetails(m => m.streamMode(StreamMode.ON_DEMAND)))
@@ -67,7 +67,7 @@ trait StreamScenarios { this: Conformance =>
     }
 
     describe("DescribeStreamSummary") {
-      promise("tells what the stream was made with") {
+      promise("returns the properties of the new stream") {
         withStream(3) { stream =>
           val summary = stream.summary()
           summary.streamName shouldBe stream.name
@@ -80,7 +80,7 @@ trait StreamScenarios { this: Conformance =>
         }
       }
 
-      promise("gives the ARN of partition, region, account and name") {
+      promise("returns an ARN with partition, region, account and name") {
         withStream(1) { stream =>
           stream.arn() should fullyMatch regex
             s"arn:aws[a-z-]*:kinesis:${service.region.id}:[0-9]{12}:stream/${stream.name}"
@@ -89,7 +89,7 @@ trait StreamScenarios { this: Conformance =>
     }
 
     describe("DescribeStream") {
-      promise("lists shards that cover all hash keys without gap or overlap, open and without parents") {
+      promise("lists open shards without parents that cover all hash keys without gap or overlap") {
         withStream(3) { stream =>
           val description = service.call(_.describeStream(r => r.streamName(stream.name))).streamDescription
           val shards      = description.shards.asScala.toSeq
@@ -109,7 +109,7 @@ trait StreamScenarios { this: Conformance =>
         }
       }
 
-      promise("lists shards page by page") {
+      promise("lists shards in pages") {
         withStream(3) { stream =>
           val first = service.call(_.describeStream(r => r.streamName(stream.name).limit(2))).streamDescription
           first.shards should have size 2
@@ -126,7 +126,7 @@ trait StreamScenarios { this: Conformance =>
     }
 
     describe("A stream's ARN") {
-      promise("stands for its name in every call") {
+      promise("can replace its name in every call") {
         withStream(1) { stream =>
           val arn   = stream.arn()
           val shard = stream.onlyShard().shardId
@@ -157,7 +157,7 @@ trait StreamScenarios { this: Conformance =>
     }
 
     describe("ListStreams") {
-      promise("gives names in order, page by page") {
+      promise("returns names in order and in pages") {
         val mine       = threeStreams()
         val everything = service.call(_.listStreams(r => r.limit(100)))
         val names      = everything.streamNames.asScala.toSeq
@@ -173,7 +173,7 @@ trait StreamScenarios { this: Conformance =>
       }
 
       promise(
-        "gives each stream's summary beside its name",
+        "returns a summary of each stream",
         Differences.NoStreamSummaries.instead {
           withStream(1)(_ => service.call(_.listStreams()).streamSummaries shouldBe empty)
         }
@@ -188,7 +188,7 @@ trait StreamScenarios { this: Conformance =>
       }
 
       promise(
-        "goes on where its token points",
+        "continues by token",
         Differences.NoListStreamsToken.instead {
           val mine  = threeStreams()
           val first = service.call(_.listStreams(r => r.limit(1)))
@@ -207,7 +207,7 @@ trait StreamScenarios { this: Conformance =>
     }
 
     describe("DeleteStream") {
-      promise("leaves the stream DELETING for a while, then it is gone") {
+      promise("sets the stream DELETING for a while, then it is gone") {
         val stream = whileItLasts {
           val stream = new TestStream(service, Conformance.freshName())
           service.call(_.createStream(r => r.streamName(stream.name).shardCount(1)))
@@ -221,7 +221,7 @@ trait StreamScenarios { this: Conformance =>
       }
     }
 
-    describe("A stream that does not exist") {
+    describe("A missing stream") {
       val missing = "conformance-no-such-stream"
       val shard   = "shardId-000000000000"
       val calls   = Seq[(String, () => Any)](
@@ -257,7 +257,7 @@ trait StreamScenarios { this: Conformance =>
         )
       )
       calls.foreach { case (name, call) =>
-        promise(s"is reported by $name as ResourceNotFoundException that names it") {
+        promise(s"makes $name throw ResourceNotFoundException with the stream's name") {
           val error = intercept[ResourceNotFoundException](call())
           error.awsErrorDetails.errorMessage should include(missing)
         }
@@ -287,7 +287,7 @@ trait StreamScenarios { this: Conformance =>
         }
       }
 
-      promise("is not raised by lowering it nor lowered by raising it") {
+      promise("is refused if an increase would lower it or a decrease would raise it") {
         withStream(1) { stream =>
           increase(stream, 48)
           awaitActive(stream)

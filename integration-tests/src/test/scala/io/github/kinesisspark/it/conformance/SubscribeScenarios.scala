@@ -14,7 +14,7 @@ import io.github.kinesisspark.it.{Differences, KinesisService, TestStream}
 import io.github.kinesisspark.testkit.Subscriber
 import io.github.kinesisspark.testkit.Subscriber.{Signal, _}
 
-/** SubscribeToShard: where it begins, what it tells, and how it ends. */
+/** SubscribeToShard: its starting positions, its events and its end. */
 trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
 
   /** A stream, and a client that can subscribe. */
@@ -158,19 +158,19 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
   private val MaxEvents = 15
 
   protected def subscribeScenarios(): Unit = describe("SubscribeToShard") {
-    promise("from TRIM_HORIZON tells every record") {
+    promise("from TRIM_HORIZON sends every record") {
       withFive((subscribed, shard, _) => subscribed.texts(shard, trimHorizon, 5) shouldBe All)
     }
 
-    promise("AT_SEQUENCE_NUMBER begins with that record") {
+    promise("at AT_SEQUENCE_NUMBER starts with that record") {
       withFive((subscribed, shard, numbers) => subscribed.texts(shard, at(numbers(2)), 3) shouldBe Seq("3", "4", "5"))
     }
 
-    promise("AFTER_SEQUENCE_NUMBER begins with the record after it") {
+    promise("at AFTER_SEQUENCE_NUMBER starts with the next record") {
       withFive((subscribed, shard, numbers) => subscribed.texts(shard, following(numbers(2)), 2) shouldBe Seq("4", "5"))
     }
 
-    promise("AT_TIMESTAMP begins with the first record of that time or later") {
+    promise("at AT_TIMESTAMP starts with the first record at or after that time") {
       withSubscribed(1) { subscribed =>
         val shard = subscribed.stream.onlyShard().shardId
         Seq("oldest", "older").foreach(subscribed.stream.put(_))
@@ -182,7 +182,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
       }
     }
 
-    promise("LATEST tells what comes, and nothing that was there") {
+    promise("at LATEST sends new records only") {
       withFive { (subscribed, shard, _) =>
         val subscriber = subscribed.subscribe(shard, latest).opened()
         subscribed.stream.put("6")
@@ -192,7 +192,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
       }
     }
 
-    promise("tells what GetRecords tells of a record") {
+    promise("sends the same record fields as GetRecords") {
       withFive { (subscribed, shard, numbers) =>
         val told = firstRecords(subscribed.subscribe(shard, following(numbers(3))))
         told.records shouldBe subscribed.stream.get(subscribed.stream.after(shard, numbers(3))).records
@@ -201,7 +201,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
     }
 
     promise(
-      "is answered before any event",
+      "sends an initial response before any event",
       Differences.NoInitialResponse.instead(withFive { (subscribed, shard, _) =>
         val subscriber = subscribed.subscribe(shard, trimHorizon)
         subscriber.texts(5)
@@ -216,7 +216,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
     }
 
     promise(
-      "tells with records where they end",
+      "sends a continuation at or after an event's last record",
       Differences.ContinuationLags.instead(withFive { (subscribed, shard, numbers) =>
         val told = firstRecords(subscribed.subscribe(shard, following(numbers(3))))
         BigInt(told.continuationSequenceNumber) should be < BigInt(numbers.last)
@@ -231,7 +231,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
     }
 
     promise(
-      "tells no children of an open shard",
+      "sends no child shards for an open shard",
       Differences.ChildrenInEveryEvent.instead(withFive { (subscribed, shard, _) =>
         val event = subscribed.subscribe(shard, trimHorizon).event()
         event.hasChildShards shouldBe true
@@ -241,7 +241,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
       withFive((subscribed, shard, _) => subscribed.subscribe(shard, trimHorizon).event().hasChildShards shouldBe false)
     }
 
-    promise("tells all shards' records to all consumers, in order") {
+    promise("sends all records of all shards to all consumers in order") {
       withSubscribed(2) { subscribed =>
         val shards      = subscribed.stream.openShards()
         val subscribers = for {
@@ -256,7 +256,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
     }
 
     promise(
-      "tells an idle shard's position, from which reading goes on",
+      "sends an idle shard's position, from which reading can continue",
       Differences.IdlePositionIsNone.instead(withFive { (subscribed, shard, _) =>
         val beat = subscribed.subscribe(shard, latest).event()
         beat.continuationSequenceNumber shouldBe "0"
@@ -276,7 +276,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
     }
 
     promise(
-      "tells the end of a closed shard with its children, after the last record, and completes",
+      "sends the end of a closed shard with its children after the last record, and completes",
       Differences.ShardEndNotTold.instead(withClosed { (subscribed, shard, _) =>
         staysOpen(subscribed.subscribe(shard, trimHorizon), "last")
       }),
@@ -298,7 +298,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
     }
 
     promise(
-      "tells the end to a subscription that was open when the shard was closed",
+      "sends the end to a subscription that was open when the shard was closed",
       Differences.ShardEndNotTold.instead(withSplitUnder(staysOpen(_))),
       Differences.ShardEndsUnsaid.instead(withSplitUnder(endsUnsaid))
     ) {
@@ -311,7 +311,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
     }
 
     promise(
-      "tells the end again to who comes back for it",
+      "sends the end again to a reader that subscribes after the last record",
       Differences.ShardEndNotTold.instead(withClosed { (subscribed, shard, number) =>
         staysOpen(subscribed.subscribe(shard, following(number)))
       }),
@@ -328,7 +328,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
     }
 
     promise(
-      "is refused within five seconds of the last success, for one consumer and shard",
+      "is refused within five seconds of the last success for one consumer and shard",
       Differences.NeverInUse.instead(withFive { (subscribed, shard, _) =>
         val consumer = subscribed.newConsumer()
         (1 to 2).foreach(_ => subscribed.subscribe(shard, trimHorizon, consumer).texts(5) shouldBe All)
@@ -368,7 +368,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
     }
 
     promise(
-      "does not find a consumer that was never registered, or is no longer",
+      "throws ResourceNotFoundException for an unknown or deregistered consumer",
       Differences.CrashesOnSubscribing.instead(withFive { (subscribed, shard, _) =>
         crash(throw subscribed.subscribe(shard, trimHorizon, nobody(subscribed)).failure())
       })
@@ -386,7 +386,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
     }
 
     promise(
-      "does not find a shard that the stream never had",
+      "throws ResourceNotFoundException for an unknown shard",
       Differences.SubscribesToNothing.instead(
         withFive((subscribed, _, _) => subscribed.subscribe(NoShard, trimHorizon).event().records shouldBe empty)
       ),
@@ -400,7 +400,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
     }
 
     promise(
-      "refuses what is no sequence number",
+      "refuses a malformed sequence number",
       Differences.SubscribesFromAnyText.instead(
         withFive((subscribed, shard, _) => subscribed.texts(shard, at("not-a-number"), 5) shouldBe All)
       ),
@@ -421,7 +421,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
     }
 
     promise(
-      "ends when its consumer is deregistered",
+      "ends if its consumer is deregistered",
       Differences.OutlivesItsConsumer.instead(withDeregistered { (stream, subscriber) =>
         stream.put("6")
         subscriber.texts(1) shouldBe Seq("6")
@@ -430,7 +430,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
       withDeregistered((_, subscriber) => toTheEnd(subscriber)._1.flatMap(_.records.asScala) shouldBe empty)
     }
 
-    promiseOnClock("a subscription is told something every five seconds, and completes after five minutes") { clocked =>
+    promiseOnClock("sends an event every five seconds on an idle shard, and completes after five minutes") { clocked =>
       onSubscribed(clocked.service, 1) { subscribed =>
         val subscriber = subscribed.subscribe(subscribed.stream.onlyShard().shardId, latest).opened()
         (1 to 3).foreach { _ =>

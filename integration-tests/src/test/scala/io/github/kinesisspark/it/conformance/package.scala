@@ -3,7 +3,7 @@ package io.github.kinesisspark.it
 import software.amazon.awssdk.core.SdkBytes
 import software.amazon.awssdk.services.kinesis.model.PutRecordsRequestEntry
 
-/** The small words that all scenarios share. */
+/** Short helpers that all scenarios share. */
 package object conformance {
   private[conformance] def bytes(text: String): SdkBytes = SdkBytes.fromUtf8String(text)
 

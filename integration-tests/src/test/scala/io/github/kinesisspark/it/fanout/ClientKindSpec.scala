@@ -7,7 +7,7 @@ import io.github.kinesisspark.aws.{ClientKind, KinesisClients}
 import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, Secret}
 import io.github.kinesisspark.testkit.KinesisServer
 
-/** What clients speak to a server that understands both. */
+/** Tests which HTTP version each kind of client uses with a server that supports both. */
 final class ClientKindSpec extends AnyFunSpec with Matchers {
   private val keys = CredentialsOptions.StaticKeys(new Secret("test"), new Secret("test"), None)
 
@@ -23,11 +23,11 @@ final class ClientKindSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  it("subscriptions are HTTP/2, in cleartext by prior knowledge") {
+  it("subscriptions use HTTP/2 by prior knowledge on a cleartext endpoint") {
     protocolOf(ClientKind.Subscriptions) shouldBe "HTTP/2.0"
   }
 
-  it("calls are HTTP/1.1") {
+  it("other calls use HTTP/1.1") {
     protocolOf(ClientKind.Calls) shouldBe "HTTP/1.1"
   }
 }

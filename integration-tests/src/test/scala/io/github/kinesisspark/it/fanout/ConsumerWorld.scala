@@ -12,8 +12,8 @@ import io.github.kinesisspark.testkit.model.ConsumerDelays
 import scala.collection.mutable.ListBuffer
 import scala.concurrent.duration._
 
-/** A server on which a consumer is CREATING for 4 s and DELETING for 2 s, of a time that passes only while somebody waits.
-  * Waits are half of their longest.
+/** A server on which a consumer is CREATING for 4 s and DELETING for 2 s, on a clock that advances only while the
+  * code under test waits. Each wait is half of its maximum.
   */
 final class ConsumerWorld(
     delays: ConsumerDelays = ConsumerDelays(create = 4.seconds, delete = 2.seconds),

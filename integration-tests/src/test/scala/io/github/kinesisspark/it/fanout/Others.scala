@@ -7,7 +7,7 @@ import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
 import scala.jdk.CollectionConverters._
 
-/** What other people do to the consumers of a stream, by the SDK alone. */
+/** Changes to a stream's consumers by another application, through the SDK alone. */
 final class Others(world: ConsumerWorld, stream: StreamArn) {
 
   def register(name: String): ConsumerArn = call(client =>

@@ -10,7 +10,7 @@ import io.github.kinesisspark.testkit.model.ConsumerDelays
 
 import scala.concurrent.duration._
 
-/** How a query comes by its consumers, whatever state they are in, and what becomes of them when it stops. */
+/** Tests how a query registers or finds its consumers in each state, and deregisters them when it stops. */
 final class RegistrationSpec extends AnyFunSpec with Matchers {
 
   private val app = "efo.consumerName" -> "app"
@@ -22,8 +22,8 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
   private def refuse(server: KinesisServer, action: String, code: String, message: String, when: Occurrence): Unit =
     server.faults.add(FaultRule(FaultEffect.ServiceCode(code, message), Some(action), occurrence = when))
 
-  describe("by name") {
-    it("registers a consumer that doesn't exist and waits until it is ACTIVE") {
+  describe("a consumer given by name") {
+    it("is registered if it does not exist, and awaited until ACTIVE") {
       in(new ConsumerWorld) { world =>
         val stream   = world.newStream()
         val resolved = world.resolve(stream)(app)
@@ -35,7 +35,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("takes one that is ACTIVE, as after a crash") {
+    it("is used as it is if it is ACTIVE, as after a crash") {
       in(new ConsumerWorld) { world =>
         val stream = world.newStream()
         val arn    = world.others(stream).register("app")
@@ -46,7 +46,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("waits for one that is CREATING") {
+    it("is awaited if it is CREATING") {
       in(new ConsumerWorld) { world =>
         val stream = world.newStream()
         val arn    = world.others(stream).register("app")
@@ -56,7 +56,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("waits for one that is DELETING to be gone, and registers another") {
+    it("is registered again after it is deleted if it is DELETING") {
       in(new ConsumerWorld) { world =>
         val stream = world.newStream()
         val old    = world.others(stream).register("app")
@@ -67,7 +67,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("registers again what is deleted while it is CREATING") {
+    it("is registered again if it is deleted while CREATING") {
       in(new ConsumerWorld) { world =>
         val stream = world.newStream()
         world.meanwhile = () => world.others(stream).deregister("app")
@@ -78,7 +78,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("takes what somebody else registers at the same moment") {
+    it("is used if another query registers it at the same moment") {
       in(new ConsumerWorld) { world =>
         val stream = world.newStream()
         refuse(world.server, "RegisterStreamConsumer", "ResourceInUseException", "exists", Occurrence.First(1))
@@ -91,7 +91,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("tells when a consumer doesn't become ACTIVE") {
+    it("fails the query if it does not become ACTIVE") {
       in(new ConsumerWorld(ConsumerDelays(create = 1.hour, delete = 2.seconds))) { world =>
         val stream  = world.newStream()
         val failure = intercept[KinesisException](world.resolve(stream)(app))
@@ -102,7 +102,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("asks as seldom, and as long, as the options say") {
+    it("is polled for its status as often and as long as the options say") {
       in(new ConsumerWorld(ConsumerDelays(create = 1.hour, delete = 2.seconds))) { world =>
         val retries =
           Seq("maxRetries" -> "3", "backoff.base" -> "100", "backoff.max" -> "1s", "backoff.expConst" -> "4.0")
@@ -113,8 +113,8 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  describe("limits") {
-    it("of calls are waited for, and counted") {
+  describe("a limit of stream consumers") {
+    it("on calls is retried after waits, which are counted in the metrics") {
       in(new ConsumerWorld) { world =>
         val stream = world.newStream()
         refuse(world.server, "RegisterStreamConsumer", "LimitExceededException", "Rate exceeded", Occurrence.First(3))
@@ -131,7 +131,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("of calls that stay are told after the retries") {
+    it("on calls fails the query after the configured retries") {
       in(new ConsumerWorld) { world =>
         val stream = world.newStream()
         refuse(world.server, "RegisterStreamConsumer", "LimitExceededException", "Rate exceeded", Occurrence.Always)
@@ -142,7 +142,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("of the account's 5 calls a second let a dozen streams through") {
+    it("of 5 calls per second and account delays the registration in 12 streams") {
       in(new ConsumerWorld(ConsumerDelays(Duration.Zero, Duration.Zero), enforceLimits = true)) { world =>
         val streams = Seq.fill(12)(world.newStream())
         world.resolve(streams*)(app).keySet shouldBe streams.toSet
@@ -150,7 +150,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("of 5 consumers CREATING at once is waited out") {
+    it("of 5 consumers in CREATING delays the registration") {
       in(new ConsumerWorld) { world =>
         val stream = world.newStream()
         (1 to 5).foreach(i => world.others(stream).register(s"other-$i"))
@@ -159,7 +159,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("of 20 consumers is told, with those that are there") {
+    it("of 20 consumers fails the query, and the error lists the registered consumers") {
       in(new ConsumerWorld) { world =>
         val stream = world.newStream()
         (1 to 20).foreach { i =>
@@ -175,7 +175,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("can be told apart without the permission to list consumers") {
+    it("is retried if listing consumers is denied") {
       in(new ConsumerWorld) { world =>
         val stream = world.newStream()
         refuse(world.server, "RegisterStreamConsumer", "LimitExceededException", "limit", Occurrence.First(1))
@@ -186,8 +186,8 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  describe("what can't be mended") {
-    it("names the permission that is missing, and the consumer") {
+  describe("a failed registration") {
+    it("without permission fails at once with the permission and the consumer") {
       in(new ConsumerWorld) { world =>
         val stream = world.newStream()
         refuse(world.server, "RegisterStreamConsumer", "AccessDeniedException", "not authorized", Occurrence.Always)
@@ -199,7 +199,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("names a stream that doesn't exist, by name and by ARN") {
+    it("in a missing stream fails with the stream's name or ARN") {
       in(new ConsumerWorld) { world =>
         val nowhere = world.newStream().text + "-not"
         val byArn   = world.options()(app) - "streamName" + ("streamArn" -> nowhere)
@@ -215,7 +215,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("is not the network's trouble, which passes") {
+    it("is retried after an internal failure of the service") {
       in(new ConsumerWorld) { world =>
         val stream = world.newStream()
         refuse(world.server, "RegisterStreamConsumer", "InternalFailure", "oops", Occurrence.First(2))
@@ -226,7 +226,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
   }
 
   describe("several queries") {
-    it("of different names read one stream") {
+    it("with different consumer names read one stream at once") {
       in(new ConsumerWorld) { world =>
         val stream       = world.newStream()
         val (one, other) = (world.open(stream)(app), world.open(stream)("efo.consumerName" -> "other"))
@@ -235,7 +235,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("of one name: the second is refused, the first keeps its consumer") {
+    it("with one consumer name: the second is refused, and the first keeps its consumer") {
       in(new ConsumerWorld) { world =>
         val stream         = world.newStream()
         val (first, again) = (world.open(stream)(app), world.open(stream)(app))
@@ -256,7 +256,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
   }
 
   describe("several streams") {
-    it("have each a consumer of that name, wherever they are") {
+    it("of two servers have one consumer each under the same name") {
       in(new ConsumerWorld) { here =>
         in(new ConsumerWorld(clock = here.clock)) { there =>
           val (a, b)  = (here.newStream(), there.newStream())
@@ -271,7 +271,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("may have a given consumer for the one and a registered one for the other") {
+    it("can mix a consumer given by ARN and a registered one") {
       in(new ConsumerWorld) { world =>
         val (a, b) = (world.newStream(), world.newStream())
         val mine   = world.others(b).register("mine")
@@ -281,10 +281,10 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  describe("with none") {
+  describe("efo.registration=none") {
     def none(arn: String, stream: String) = Seq("efo.registration" -> "none", s"efo.consumerArn.$stream" -> arn)
 
-    it("takes the consumer of the ARN, once it is ACTIVE, and registers nothing") {
+    it("uses the given consumer once it is ACTIVE, and registers none") {
       in(new ConsumerWorld) { world =>
         val stream = world.newStream()
         val arn    = world.others(stream).register("mine")
@@ -294,7 +294,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("refuses one that doesn't exist, was registered again since, or is being deleted") {
+    it("refuses a consumer that is missing, registered again or DELETING") {
       in(new ConsumerWorld) { world =>
         val stream = world.newStream()
         val old    = world.others(stream).register("mine")
@@ -315,7 +315,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("refuses one of the stream's namesake") {
+    it("refuses a consumer of another account's stream with the same name") {
       in(new ConsumerWorld) { world =>
         val stream  = world.newStream()
         val other   = s"${stream.text.replace("000000000000", "123456789012")}/consumer/mine:1"
@@ -326,8 +326,8 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  describe("eager") {
-    it("registers at load and waits for nothing; lazy doesn't register then") {
+  describe("efo.registration=eager") {
+    it("registers at load without waiting, where lazy does not register") {
       in(new ConsumerWorld) { world =>
         val stream              = world.newStream()
         def begin(when: String) = {
@@ -347,8 +347,8 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  describe("a consumer that is gone while it is read through") {
-    it("is registered again, and has another ARN; one that is there is the same") {
+  describe("a consumer that is deleted while a query uses it") {
+    it("is registered again under a new ARN, and an existing one is kept") {
       in(new ConsumerWorld) { world =>
         val stream    = world.newStream()
         val consumers = world.open(stream)(app)
@@ -365,7 +365,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("is told where it was given") {
+    it("fails the query if it was given by ARN") {
       in(new ConsumerWorld) { world =>
         val stream    = world.newStream()
         val arn       = world.others(stream).register("mine")
@@ -380,7 +380,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
   }
 
   describe("a query that stops") {
-    it("deregisters its consumer, unless told not to or it was given") {
+    it("deregisters its consumer, unless deregisterOnStop is false or the consumer was given by ARN") {
       in(new ConsumerWorld) { world =>
         def statusAfter(more: (String, String)*) = {
           val stream  = world.newStream()
@@ -401,7 +401,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("and starts again at once has a consumer again") {
+    it("and starts again at once registers a new consumer") {
       in(new ConsumerWorld) { world =>
         val stream = world.newStream()
         val arns   = Seq.fill(3) {
@@ -416,7 +416,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("deregisters nothing that isn't its own any more, and minds nothing that is gone") {
+    it("does not deregister a consumer that was registered by others since, and ignores a missing one") {
       in(new ConsumerWorld) { world =>
         val stream    = world.newStream()
         val consumers = world.open(stream)(app)
@@ -433,7 +433,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("tries again where the service is busy, and stops all the same where it won't") {
+    it("retries a busy deregistration, and stops even if it is denied") {
       in(new ConsumerWorld) { world =>
         val stream    = world.newStream()
         val consumers = world.open(stream)(app)

@@ -12,7 +12,7 @@ import io.github.kinesisspark.testkit.model.ConsumerDelays
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
-/** Consumers looked after by hand. */
+/** Tests StreamConsumers, the API to manage consumers outside of queries. */
 final class StreamConsumersSpec extends AnyFunSpec with Matchers {
   private val atOnce = ConsumerDelays(Duration.Zero, Duration.Zero)
 
@@ -26,7 +26,7 @@ final class StreamConsumersSpec extends AnyFunSpec with Matchers {
   private def consumers(world: ConsumerWorld, streams: StreamArn*)(more: (String, String)*) =
     new StreamConsumers(world.options(streams*)(more*))
 
-  it("registers, describes, lists and deregisters in all streams") {
+  it("StreamConsumers registers, describes, lists and deregisters a consumer in all streams") {
     in() { (world, a, b) =>
       val both       = consumers(world, a, b)()
       val registered = both.register("app")
@@ -42,7 +42,7 @@ final class StreamConsumersSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  it("doesn't wait for a consumer to be ACTIVE, unless it is asked to") {
+  it("StreamConsumers.register does not wait for ACTIVE, and awaitActive fails if it takes too long") {
     in(ConsumerDelays(1.hour, 1.hour)) { (world, a, _) =>
       val some = consumers(world, a)("efo.describeStreamConsumer.maxRetries" -> "0")
       some.register("app").map(_.status) shouldBe Seq(ConsumerStatus.Creating)
@@ -50,7 +50,7 @@ final class StreamConsumersSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  it("tells what isn't there, and what can't be a name") {
+  it("StreamConsumers reports missing consumers and streams, and refuses an invalid name") {
     in() { (world, a, _) =>
       val some = consumers(world, a)()
       some.describe("app") shouldBe empty
@@ -62,7 +62,7 @@ final class StreamConsumersSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  it("takes a query's options whatever they say of its own consumer, and refuses wrong ones") {
+  it("StreamConsumers accepts the options of any query, and refuses invalid ones") {
     in() { (world, a, _) =>
       consumers(world, a)("recordPublisher" -> "polling", "maxRecordsPerTrigger" -> "10").list() shouldBe empty
       consumers(world, a)("efo.registration" -> "none").list() shouldBe empty
@@ -72,7 +72,7 @@ final class StreamConsumersSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  it("speaks JSON to other languages") {
+  it("StreamConsumersJson returns consumers as JSON") {
     in() { (world, a, _) =>
       val options  = world.options(a)().asJava
       val Seq(app) = ujson.read(StreamConsumersJson.register(options, "app")).arr.toSeq: @unchecked

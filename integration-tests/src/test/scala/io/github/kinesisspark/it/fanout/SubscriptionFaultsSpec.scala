@@ -18,7 +18,7 @@ import io.github.kinesisspark.testkit.model.ConsumerDelays
 import scala.annotation.tailrec
 import scala.concurrent.duration._
 
-/** What becomes of a fault on its way through the network, Netty and the SDK, to the table. */
+/** Tests how faults of subscriptions are classified after they pass through the network, Netty and the SDK. */
 final class SubscriptionFaultsSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll {
   private val world  = new ConsumerWorld(ConsumerDelays(Duration.Zero, Duration.Zero))
   private val keys   = CredentialsOptions.StaticKeys(new Secret("test"), new Secret("test"), None)
@@ -77,26 +77,26 @@ final class SubscriptionFaultsSpec extends AnyFunSpec with Matchers with BeforeA
     "KMSOptInRequired"          -> ("Fatal", "KINESIS_KMS_DENIED")
   )
 
-  describe("inside a subscription") {
+  describe("a failure inside a subscription") {
     for ((code, end) <- events)
-      it(s"$code is ${end._1}")(endAfter(FaultEffect.ErrorEvent(code, "injected")) shouldBe end)
+      it(s"of $code is classified as ${end._1}")(endAfter(FaultEffect.ErrorEvent(code, "injected")) shouldBe end)
 
-    it("a connection that is reset is Dropped") {
+    it("by a reset connection is classified as Dropped") {
       endAfter(
         FaultEffect.ResetConnection
       )._1 shouldBe "Dropped" // Lost, or ending: it is seen in the one way or the other.
     }
 
-    it("an HTTP/2 stream that is reset is no failure to the SDK: the subscription completes, as after 5 minutes") {
+    it("by a reset HTTP/2 stream completes the subscription, as after five minutes") {
       endAfter(FaultEffect.ResetStream) shouldBe (("Completed", ""))
     }
 
-    it("an event that is damaged on the way is Unwell") {
+    it("by a corrupted event is classified as Unwell") {
       endAfter(FaultEffect.CorruptFrame) shouldBe (("Unwell", "KINESIS_CONNECTION_LOST"))
     }
   }
 
-  describe("a subscription that isn't opened") {
+  describe("a subscription that fails to open") {
     val refusals = Seq(
       "ResourceInUseException"      -> ("Busy", "KINESIS_RESOURCE_IN_USE"),
       "LimitExceededException"      -> ("Busy", "KINESIS_THROTTLED"),
@@ -108,18 +108,18 @@ final class SubscriptionFaultsSpec extends AnyFunSpec with Matchers with BeforeA
       "ExpiredTokenException"       -> ("Unwell", "KINESIS_CREDENTIALS_EXPIRED")
     )
     for ((code, end) <- refusals)
-      it(s"for $code is ${end._1}")(endAfter(FaultEffect.ServiceCode(code)) shouldBe end)
+      it(s"with $code is classified as ${end._1}")(endAfter(FaultEffect.ServiceCode(code)) shouldBe end)
 
-    it("for HTTP 500 and 503 is Unwell") {
+    it("with HTTP 500 or 503 is classified as Unwell") {
       for (status <- Seq(500, 503))
         endAfter(FaultEffect.HttpStatus(status)) shouldBe (("Unwell", "KINESIS_UNAVAILABLE"))
     }
 
-    it("for a connection that is reset is Dropped") {
+    it("with a reset connection is classified as Dropped") {
       endAfter(FaultEffect.Reset(ResetPoint.BeforeCall))._1 shouldBe "Dropped"
     }
 
-    it("for a consumer that was deregistered is Gone") {
+    it("with a deregistered consumer is classified as Gone") {
       val stream = world.newStream()
       val arn    = world.others(stream).register("app")
       world.others(stream).deregister("app")

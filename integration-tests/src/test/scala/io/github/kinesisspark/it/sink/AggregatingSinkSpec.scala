@@ -16,7 +16,7 @@ import io.github.kinesisspark.position.HashKeyRange
 import io.github.kinesisspark.testkit.{FaultRule, Occurrence, ResetPoint}
 import io.github.kinesisspark.testkit.FaultEffect._
 
-/** Rows written with `aggregate`, read back by this connector's source, and by what the KCL makes of the Kinesis records. */
+/** Writes rows with `aggregate`, and reads them back by this connector's source and by the KCL's deaggregation. */
 final class AggregatingSinkSpec extends TestkitSuite {
   import AggregatingSinkSpec._
 
@@ -108,8 +108,8 @@ final class AggregatingSinkSpec extends TestkitSuite {
   private def messages(failure: Throwable): String =
     Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).map(_.getMessage).mkString
 
-  describe("rows that share Kinesis records") {
-    it("come back with their data and keys, in few records, and the KCL has them as well") {
+  describe("aggregated rows") {
+    it("are read back with data and keys from few records, by the source and by the KCL") {
       val stream = newStream(shards = 4)
       save(rows(5000), stream)
       readBySource(stream).sortBy(_.text) shouldBe written(5000).sortBy(_.text)
@@ -117,7 +117,7 @@ final class AggregatingSinkSpec extends TestkitSuite {
       recordsIn(stream) should be < 50
     }
 
-    it("come back in the order of each key, if it is to be kept, although records are refused") {
+    it("are read back in order per key if ordered, although some records are refused") {
       val stream = newStream(shards = 2)
       underFault(FaultRule(RefuseEntries(0.2), Some("PutRecords"), Some(stream.name))) {
         save(rows(5000), stream, "ordered" -> "true", "aggregateSize" -> "2k")
@@ -127,7 +127,7 @@ final class AggregatingSinkSpec extends TestkitSuite {
       inOrder(read)
     }
 
-    it("are all there where answers get lost") {
+    it("are all read back if answers get lost") {
       val stream = newStream(shards = 2)
       underFault(
         FaultRule(Reset(ResetPoint.AfterCall), Some("PutRecords"), Some(stream.name), occurrence = Occurrence.First(2))
@@ -135,7 +135,7 @@ final class AggregatingSinkSpec extends TestkitSuite {
       readBySource(stream).distinct.sortBy(_.text) shouldBe written(5000).sortBy(_.text)
     }
 
-    it("go to the streams that they name") {
+    it("go to the streams named in their column") {
       val Seq(a, b) = Seq.fill(2)(newStream(shards = 1)): @unchecked
       val named     = when(col("partitionKey") === "key-3", a.name).otherwise(b.arn())
       save(rows(1000).withColumn("streamName", named), b)
@@ -143,7 +143,7 @@ final class AggregatingSinkSpec extends TestkitSuite {
       readBySource(b) should have size 990
     }
 
-    it("are counted as rows and as records") {
+    it("are counted as user records and as records") {
       val stream = newStream(shards = 2)
       val source = Files.createTempDirectory("rows-").toString
       rows(2000).write.mode("append").parquet(source)
@@ -164,9 +164,9 @@ final class AggregatingSinkSpec extends TestkitSuite {
     }
   }
 
-  describe("a split and a merge while rows are written") {
+  describe("a split and a merge during an aggregated write") {
     for (ordered <- Seq(false, true))
-      it(s"lose nothing, for this source and for the KCL${if (ordered) ", and keep order" else ""}") {
+      it(s"lose no row for the source and the KCL${if (ordered) ", and keep their order per key" else ""}") {
         val stream = newStream(shards = 2)
         at(
           Map(
@@ -191,8 +191,8 @@ final class AggregatingSinkSpec extends TestkitSuite {
       }
   }
 
-  describe("as without aggregation,") {
-    it("a row that can never be written fails its task, or is left out") {
+  describe("with aggregation") {
+    it("a row that cannot be written fails its task, or is skipped with badRecords=skip") {
       val stream = newStream(shards = 1)
       val bad    = rows(100).withColumn("data", when(col("data") =!= "row-7", col("data")))
       messages(intercept[SparkException](save(bad, stream))) should (
@@ -203,7 +203,7 @@ final class AggregatingSinkSpec extends TestkitSuite {
       readBySource(stream) should have size 99
     }
 
-    it("a row that is too large for the stream concerns no other") {
+    it("a row that is too large for the stream fails or is skipped alone") {
       val stream = newStream(shards = 1)
       val large  =
         rows(100).withColumn("data", when(col("data") === "row-7", rpad(lit(""), 2 << 20, "x")).otherwise(col("data")))
@@ -215,7 +215,7 @@ final class AggregatingSinkSpec extends TestkitSuite {
       readBySource(other).map(_.text) shouldBe written(100).map(_.text).filterNot(_ == "row-7")
     }
 
-    it("a record that is refused for too long fails its task, which tells how many rows are left") {
+    it("a record refused beyond maxRetryDuration fails its task with the number of unwritten rows") {
       val stream = newStream(shards = 1)
       underFault(FaultRule(RefuseEntries(1.0), Some("PutRecords"), Some(stream.name))) {
         messages(intercept[SparkException](save(rows(100), stream, "maxRetryDuration" -> "1s"))) should (
@@ -225,7 +225,7 @@ final class AggregatingSinkSpec extends TestkitSuite {
     }
   }
 
-  it("without permission to list shards fails, and says what is missing") {
+  it("a write without permission for ListShards fails with that permission") {
     val stream = newStream(shards = 1)
     underFault(
       FaultRule(ServiceCode("AccessDeniedException", "not authorized"), Some("ListShards"), Some(stream.name))

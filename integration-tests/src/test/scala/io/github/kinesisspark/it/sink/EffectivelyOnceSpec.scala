@@ -10,8 +10,8 @@ import io.github.kinesisspark.it.source.TestkitSuite
 import io.github.kinesisspark.testkit.{FaultRule, Occurrence, ResetPoint}
 import io.github.kinesisspark.testkit.FaultEffect.{RefuseEntries, Reset}
 
-/** The recipes of docs/sink.md: a pipeline from Kinesis to Kinesis repeats records, in calls that lose their answer and in batches that
-  * run again, and whoever reads by identity has each once.
+/** Runs the recipes of docs/sink.md: a pipeline from Kinesis to Kinesis repeats records after lost answers and
+  * replayed batches, and readers that drop repeats by identity get each record once.
   */
 final class EffectivelyOnceSpec extends TestkitSuite {
 
@@ -53,7 +53,7 @@ final class EffectivelyOnceSpec extends TestkitSuite {
     spark.table(name).collect().iterator.map(_.getString(0)).toSeq
   }
 
-  it("where keys don't matter, the place in the source is the partition key, and readers drop repeats by it") {
+  it("a source position as partition key lets readers drop repeats and read each row once") {
     val Seq(source, target) = Seq.fill(2)(newStream(shards = 2)): @unchecked
     val texts               = put(source, "x", 1500)
     copying(source, target)(
@@ -66,7 +66,7 @@ final class EffectivelyOnceSpec extends TestkitSuite {
     collected(once, "string(data)").sorted shouldBe texts.sorted
   }
 
-  it("where keys matter, the place in the source goes with the data") {
+  it("a source position in the data lets readers drop repeats and read each row once") {
     val Seq(source, target) = Seq.fill(2)(newStream(shards = 2)): @unchecked
     val texts               = put(source, "x", 1500)
     copying(source, target)(

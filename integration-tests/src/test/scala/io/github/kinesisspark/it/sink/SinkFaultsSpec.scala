@@ -15,7 +15,7 @@ import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, KinesisServerConf
 import io.github.kinesisspark.testkit.FaultEffect._
 import io.github.kinesisspark.testkit.Occurrence._
 
-/** What goes wrong while writing, provoked for real: nothing is lost, or the task says what is wrong. */
+/** Injects faults into writes: every row is written, or the task fails with the cause. */
 final class SinkFaultsSpec extends TestkitSuite {
 
   private def rows(count: Long): DataFrame =
@@ -47,17 +47,17 @@ final class SinkFaultsSpec extends TestkitSuite {
       .map(_.getMessage)
       .mkString
 
-  describe("every row is written, and once, when") {
-    it("some records of each call are refused, by limits or for no good reason") {
+  describe("every row is written exactly once if") {
+    it("some records of each call are refused") {
       everyRowUnder(RefuseEntries(0.3), Always)
       everyRowUnder(RefuseEntries(0.2, "InternalFailure"), Always)
     }
 
-    it("all records of a call are refused, again and again") {
+    it("all records of the first calls are refused") {
       everyRowUnder(RefuseEntries(1.0), First(12))
     }
 
-    it("calls fail as a whole before they are done") {
+    it("calls fail as a whole before they are processed") {
       everyRowUnder(ServiceCode("ProvisionedThroughputExceededException"), First(3))
       everyRowUnder(ServiceCode("KMSThrottlingException"), First(2))
       everyRowUnder(ServiceCode("InternalFailure", status = 500), First(3))
@@ -65,7 +65,7 @@ final class SinkFaultsSpec extends TestkitSuite {
       everyRowUnder(Reset(ResetPoint.BeforeCall), First(3))
     }
 
-    it("what looks like a mistake lasts, after calls have succeeded") {
+    it("credentials stay expired for several calls after earlier calls succeeded") {
       val stream = newStream(shards = 1)
       save(rows(10), stream)
       val expired = fault(stream, ServiceCode("ExpiredTokenException"), First(MoreThanAMistakeGets))
@@ -78,14 +78,14 @@ final class SinkFaultsSpec extends TestkitSuite {
     }
   }
 
-  describe("every row is written, but some again, when") {
-    it("answers get lost on their way") {
+  describe("every row is written at least once if") {
+    it("answers get lost") {
       everyRowUnder(Reset(ResetPoint.AfterCall), First(2), repeats = true)
       everyRowUnder(TruncatedBody, First(2), repeats = true)
       everyRowUnder(GarbageBody, First(2), repeats = true)
     }
 
-    it("a task fails and runs again; repeats have the partition key of their row then, if it is the default") {
+    it("a task fails and is retried, and repeated rows keep their default partition key") {
       val stream    = newStream(shards = 2)
       val before    = SinkFaultsSpec.failures.get
       val failsOnce = udf { (id: Long) =>
@@ -100,8 +100,8 @@ final class SinkFaultsSpec extends TestkitSuite {
     }
   }
 
-  describe("a task fails with a clear error when") {
-    it("a record is refused for longer than it is told to try") {
+  describe("a task fails with a clear error if") {
+    it("a record is refused for longer than maxRetryDuration") {
       val stream = newStream(shards = 1)
       underFault(fault(stream, RefuseEntries(1.0), Always)) {
         failureOf(save(rows(10), stream, "maxRetryDuration" -> "1s")) should (
@@ -111,7 +111,7 @@ final class SinkFaultsSpec extends TestkitSuite {
       }
     }
 
-    it("writing is not permitted, without trying again") {
+    it("writing is denied, without a retry of the call") {
       val stream = newStream(shards = 1)
       underFault(fault(stream, ServiceCode("AccessDeniedException", "not authorized"), Always)) {
         failureOf(save(rows(10).coalesce(1), stream)) should (
@@ -122,7 +122,7 @@ final class SinkFaultsSpec extends TestkitSuite {
       }
     }
 
-    it("the stream is encrypted with a key that may not be used") {
+    it("the stream's KMS key is denied") {
       val stream = newStream(shards = 1)
       underFault(fault(stream, ServiceCode("KMSAccessDeniedException"), Always))(
         failureOf(save(rows(10), stream)) should include("kms:GenerateDataKey")
@@ -130,10 +130,10 @@ final class SinkFaultsSpec extends TestkitSuite {
     }
   }
 
-  describe("records of more than 1 MiB") {
+  describe("records larger than 1 MiB") {
     lazy val large = spark.range(0, 6, 1, 1).select(rpad(col("id").cast("string"), 3 << 20, "x").as("data"))
 
-    it("are taken by a stream that is made for them") {
+    it("are written to a stream with a larger MaxRecordSize") {
       val stream = newStream(shards = 2)
       service.call(
         _.updateMaxRecordSize(UpdateMaxRecordSizeRequest.builder.streamARN(stream.arn()).maxRecordSizeInKiB(4096).build)
@@ -142,7 +142,7 @@ final class SinkFaultsSpec extends TestkitSuite {
       Written.texts(stream).map(_.head).sorted.mkString shouldBe "012345"
     }
 
-    it("are bad rows for another, which learns it only from the service") {
+    it("are bad rows on a stream that refuses them, and can be skipped") {
       val stream = newStream(shards = 2)
       failureOf(save(large, stream)) should (include("KINESIS_BAD_RECORD") and include("MaxRecordSizeInKiB"))
       save(large.union(rows(100)), stream, "badRecords" -> "skip")
@@ -156,9 +156,9 @@ object SinkFaultsSpec {
   private val failures = new AtomicInteger
 }
 
-/** A server of before 2025, whose calls have 5 MiB. */
+/** A server that accepts at most 5 MiB per PutRecords call, as the service did before 2025. */
 final class SmallCallsSpec extends TestkitSuite(KinesisServerConfig(putRecordsBytes = 5L << 20)) {
-  it("large records come into smaller calls once the service has refused one") {
+  it("large records are sent in smaller calls after a call above 5 MiB was refused") {
     val stream = newStream(shards = 2)
     val rows   = spark.range(0, 40, 1, 1).select(rpad(col("id").cast("string"), 900_000, "x").as("data"))
     rows.write.format("kinesis").options(options(stream)).mode("append").save()
@@ -166,9 +166,9 @@ final class SmallCallsSpec extends TestkitSuite(KinesisServerConfig(putRecordsBy
   }
 }
 
-/** The service's limits of shards: 1,000 records and 1 MiB a second. */
+/** A server that enforces the service's limits per shard: 1,000 records and 1 MiB per second. */
 final class ThrottledShardsSpec extends TestkitSuite(KinesisServerConfig(enforceLimits = true)) {
-  it("every row is written once although tasks are far faster than the shards, one of which has most of the rows") {
+  it("every row is written once if tasks are faster than the shards and one shard gets most rows") {
     val stream = newStream(shards = 4)
     val skewed = when(col("id") % 4 < 3, "the same").otherwise(col("id").cast("string"))
     val rows = spark.range(0, 12_000, 1, 2).select(concat(lit("row-"), col("id")).as("data"), skewed.as("partitionKey"))
@@ -176,7 +176,7 @@ final class ThrottledShardsSpec extends TestkitSuite(KinesisServerConfig(enforce
     Written.texts(stream).sorted shouldBe (0 until 12_000).map(n => s"row-$n").sorted
   }
 
-  it("a throttled shard is not asked again and again: few calls for what it takes") {
+  it("a throttled shard is retried with backoff, in fewer than 100 calls for 6,000 records") {
     val stream = newStream(shards = 1)
     spark
       .range(0, 6000, 1, 1)

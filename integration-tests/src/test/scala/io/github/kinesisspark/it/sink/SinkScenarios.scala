@@ -12,7 +12,9 @@ import software.amazon.awssdk.services.kinesis.model.StreamStatus
 import io.github.kinesisspark.it.{KinesisTarget, TestStream}
 import io.github.kinesisspark.it.source.SourceSuite
 
-/** Writes streams as users do, on every server; read by the SDK alone, so that no error of the source's can hide one of the sink's. */
+/** Writes streams through the public API on every server. Reads them by the SDK alone, so that no error of the
+  * source can hide one of the sink.
+  */
 final class SinkScenarios(target: KinesisTarget) extends SourceSuite(target.service) {
   override def suiteName: String = s"Writing on $target"
   override def suiteId: String   = s"${getClass.getName}-$target"
@@ -24,8 +26,8 @@ final class SinkScenarios(target: KinesisTarget) extends SourceSuite(target.serv
 
   private val text: Column = concat(lit("row-"), col("id")).as("data")
 
-  describe("a batch") {
-    it("is written, every row once, spread over all shards by default") {
+  describe("a batch write") {
+    it("writes every row once, spread over all shards by default") {
       val stream = newStream(shards = 4)
       save(numbered(3000).select(text), stream)
       val written = Written.records(stream)
@@ -35,7 +37,7 @@ final class SinkScenarios(target: KinesisTarget) extends SourceSuite(target.serv
       written.values.flatten.map(_.partitionKey).toSet should have size 3000
     }
 
-    it("takes partition and hash keys, binary data, and no data at all") {
+    it("writes partition keys, explicit hash keys, binary data and empty data") {
       val stream = newStream(shards = 2)
       val rows   = numbered(100).select(
         encode(when(col("id") === 0, "").otherwise(col("id").cast("string")), "UTF-8").as("data"),
@@ -52,7 +54,7 @@ final class SinkScenarios(target: KinesisTarget) extends SourceSuite(target.serv
       written.values.flatten.find(_.partitionKey == "ключ-0").get.data.asByteArray shouldBe empty
     }
 
-    it("goes to the streams that its rows name, by name or ARN; without, to the option's") {
+    it("writes rows to the streams named by their column, and others to the stream of the option") {
       val Seq(a, b, c) = Seq.fill(3)(newStream(shards = 1)): @unchecked
       val named        = when(col("id") % 3 === 0, a.name).when(col("id") % 3 === 1, b.arn())
       save(numbered(300).select(text, named.as("streamName")), c)
@@ -60,7 +62,7 @@ final class SinkScenarios(target: KinesisTarget) extends SourceSuite(target.serv
         Written.texts(stream).sorted shouldBe (n until 300 by 3).map(i => s"row-$i").sorted
     }
 
-    it("goes to a stream by its ARN") {
+    it("writes to a stream given by ARN") {
       val stream = newStream(shards = 1)
       numbered(10)
         .select(text)
@@ -72,14 +74,14 @@ final class SinkScenarios(target: KinesisTarget) extends SourceSuite(target.serv
       Written.texts(stream) should have size 10
     }
 
-    it("of large records is cut to what a call may have") {
+    it("splits large records over several PutRecords calls") {
       val stream = newStream(shards = 2)
       save(numbered(13, 1).select(rpad(col("id").cast("string"), 1000 * 1000, "x").as("data")), stream)
       // A slow server's answer may come too late, and then records come twice.
       Written.texts(stream).map(_.takeWhile(_ != 'x').toInt).distinct.sorted shouldBe (0 until 13)
     }
 
-    it("with a row that can never be written fails before its call, and names the row") {
+    it("fails on a row that cannot be written, before any call, and the error names the row") {
       val stream = newStream(shards = 1)
       val bad    = Seq[(Column, String)](
         when(col("id") =!= 7, "k").as("partitionKey")                            -> "partitionKey is null",
@@ -102,21 +104,21 @@ final class SinkScenarios(target: KinesisTarget) extends SourceSuite(target.serv
       Written.texts(stream) shouldBe empty
     }
 
-    it("leaves such rows out if it is told to") {
+    it("leaves out rows that cannot be written with badRecords=skip") {
       val stream = newStream(shards = 1)
       save(numbered(100).select(when(col("id") % 10 =!= 7, text).as("data")), stream, "badRecords" -> "skip")
       Written.texts(stream) should have size 90
     }
 
-    it("to a stream that does not exist fails, naming it") {
+    it("to a missing stream fails with the stream's name") {
       val absent  = new TestStream(service, "no-such-stream")
       val failure = intercept[SparkException](save(numbered(10).select(text), absent))
       causes(failure).map(_.getMessage).mkString should (include("KINESIS_NOT_FOUND") and include("no-such-stream"))
     }
   }
 
-  describe("order") {
-    it("of each key is that of its rows, if it is to be kept") {
+  describe("an ordered write") {
+    it("keeps the order of rows per partition key") {
       val stream = newStream(shards = 2)
       val rows   = numbered(2000, 2).select(
         col("id").cast("string").as("data"),
@@ -136,8 +138,8 @@ final class SinkScenarios(target: KinesisTarget) extends SourceSuite(target.serv
     }
   }
 
-  describe("a stream whose shards are split and merged meanwhile") {
-    it("gets every row") {
+  describe("a streaming write during a split and a merge") {
+    it("writes every row") {
       val stream = newStream(shards = 2)
       val source = Files.createTempDirectory("rows-").toString
       numbered(4000, 8).select(text).write.mode("append").parquet(source)
@@ -174,7 +176,7 @@ final class SinkScenarios(target: KinesisTarget) extends SourceSuite(target.serv
   }
 
   describe("a streaming query") {
-    it("writes every row, in append mode and in update mode, and counts what it did") {
+    it("writes every row in append and update mode, and reports metrics") {
       val source = Files.createTempDirectory("rows-").toString
       numbered(500).select(text).write.mode("append").parquet(source)
       val streamed = spark.readStream.schema("data string").parquet(source)

@@ -6,7 +6,7 @@ import software.amazon.awssdk.services.kinesis.model.Record
 
 import io.github.kinesisspark.it.TestStream
 
-/** What is in a stream, read without the connector, each shard in its order. */
+/** Reads the records of a stream without the connector, each shard in order. */
 object Written {
   def records(stream: TestStream): Map[String, Seq[Record]] = stream
     .shards()

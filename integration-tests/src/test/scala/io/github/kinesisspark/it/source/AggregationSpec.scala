@@ -14,7 +14,7 @@ import io.github.kinesisspark.aggregation.{AggregatedRecord, Aggregator, Kinesis
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.position.{HashKeyRange, Shard}
 
-/** Records that the KPL has aggregated, read by a query. */
+/** Reads records in the KPL's aggregated format by queries and batch reads. */
 final class Aggregation(override protected val mode: Mode) extends TestkitSuite {
   import Aggregation._
 
@@ -47,7 +47,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
   private def until(rows: Rows, count: Int): Any = eventually(rows.all.size shouldBe count)
 
   describe("an aggregated record") {
-    it("is a row for each user record, with its own keys and its place") {
+    it("is one row per user record, with the user record's keys and place") {
       val stream  = newStream(shards = 1)
       val records = Vector(
         UserRecord("one".getBytes, "key-1"),
@@ -67,7 +67,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
       rows.all.take(3).map(_.getAs[java.sql.Timestamp]("approximateArrivalTimestamp")).distinct should have size 1
     }
 
-    it("comes as it is, if it is not to be taken apart") {
+    it("is one row with its raw payload if deaggregate is false") {
       val stream  = newStream(shards = 1)
       val payload = aggregated(users("u", 10))
       val put     = putTo(stream, payload, 0)
@@ -78,7 +78,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
       rows.all.map(shown(_)._4) shouldBe Vector(put.sequenceNumber)
     }
 
-    it("counts as one record for the limits of a batch, and is never divided") {
+    it("counts as one record in batch limits, and is never split between batches") {
       val stream = newStream(shards = 1)
       (0 until 5).foreach(i => putTo(stream, aggregated(users(s"$i", 20)), 0))
       val rows = new Rows
@@ -87,7 +87,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
       rows.all.map(shown(_)._1) shouldBe (0 until 5).flatMap(i => users(s"$i", 20)).map(text)
     }
 
-    it("without user records is no row, and what comes after it is read") {
+    it("without user records yields no row, and the next record is read") {
       val stream = newStream(shards = 1)
       // Nothing but a key: the message's field 1, "k".
       val message = Array[Byte](0x0a, 1, 'k')
@@ -98,7 +98,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
       rows.all.map(shown(_)._1) shouldBe Vector("after")
     }
 
-    it("that is damaged comes as it is and is counted") {
+    it("that is damaged is one row with its raw payload, and is counted") {
       val stream  = newStream(shards = 1)
       val whole   = aggregated(users("u", 3))
       val damaged = Seq(whole.init, whole.updated(8, (whole(8) + 1).toByte), Magic, Magic ++ whole.drop(8))
@@ -116,7 +116,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
       rows.all.take(damaged.size).map(_.getAs[Array[Byte]]("data").toSeq) shouldBe damaged.map(_.toSeq)
     }
 
-    it("shows in the metrics with what it holds") {
+    it("is reported in the metrics with its number of user records") {
       val stream = newStream(shards = 1)
       val rows   = new Rows
       run(stream, rows) { query =>
@@ -132,7 +132,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
       }
     }
 
-    it("is the same rows when its batch comes again, also of a shard that was split since") {
+    it("yields the same rows if its batch runs again, also from a shard that was split since") {
       val stream = newStream(shards = 2)
       val at     = checkpoint()
       val log    = new BatchLog
@@ -149,8 +149,8 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
     }
   }
 
-  describe("in a stream that is resharded") {
-    it("user records are read once and in the order of their keys, if their producer plans anew for each") {
+  describe("aggregated records of a resharded stream") {
+    it("are read once and in key order if their producer plans anew after each reshard") {
       val stream     = newStream(shards = 1)
       val rows       = new Rows
       var aggregator = Aggregator[UserRecord](shardsOf(stream), Aggregator.Limits(maxBytes = 1000))
@@ -175,7 +175,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
       rows.all.map(shown(_)._6).distinct.size should be >= 4
     }
 
-    it("those of an aggregated record from before are all in the parent") {
+    it("from before a split are read from the parent") {
       val stream = newStream(shards = 1)
       val before = users("before", 40)
       putTo(stream, aggregated(before), 0)
@@ -188,7 +188,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
 
     // The KCL leaves out all three; AggregatedRecordSpec holds that against the KCL itself.
     it(
-      "of one that got to a child with records of its sibling, those of the sibling are left out, and come when they are put again"
+      "in a child with user records of its sibling yield only the child's, until the others are put again"
     ) {
       val stream = newStream(shards = 1)
       split(stream)
@@ -211,7 +211,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
       )
     }
 
-    it("a producer that learns of it too late puts again what readers leave out: nothing is lost") {
+    it("lose no user record if a producer repeats those that readers leave out") {
       val stream   = newStream(shards = 1)
       val outdated = users("u", 100).foldLeft(Aggregator[UserRecord](shardsOf(stream)))(_.add(_)._1)
       split(stream)
@@ -228,11 +228,11 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
     }
   }
 
-  describe("a batch read") {
+  describe("a batch read of aggregated records") {
     def backfill(stream: TestStream, more: (String, String)*) =
       spark.read.format("kinesis").options(options(stream) ++ mode.options ++ consumer ++ more).load()
 
-    it("takes them apart as a query does, of closed shards as well, and leaves out those of other shards") {
+    it("yields the same user records as a query, also from closed shards, without those of other shards") {
       val stream = newStream(shards = 1)
       val before = users("before", 300)
       putPacked(stream, before)
@@ -248,7 +248,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
       )
     }
 
-    it("has the rows that a filter lets through and the columns that are asked for, each of its user record") {
+    it("applies filters and column pruning to user records") {
       val stream = newStream(shards = 2)
       putPacked(stream, users("u", 400))
       val frame = backfill(stream)

@@ -14,7 +14,7 @@ import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
 import io.github.kinesisspark.testkit.model.{SequenceNumber => MadeNumber}
 
-/** Batch reads over days: what they skip, what they know before they read, and what they refuse. */
+/** Tests batch reads over days: the ranges they skip, their statistics, and the positions they refuse. */
 class BatchLimitsSpec extends TestkitSuite {
   private def time(): Instant = Instant.ofEpochMilli(serverClock.millis)
 
@@ -56,7 +56,7 @@ class BatchLimitsSpec extends TestkitSuite {
       .getOrElse(fail("another failure"))
 
   describe("a time filter") {
-    it("becomes start and end positions, so that what can't pass is not read") {
+    it("becomes start and end positions, so that records outside it are not read") {
       val stream              = newStream(shards = 1)
       def large(text: String) = (1 to 25).foreach(_ => stream.putBytes(Array.fill(1000000)(text.head.toByte)))
       large("old")
@@ -77,8 +77,8 @@ class BatchLimitsSpec extends TestkitSuite {
     }
   }
 
-  describe("the planner") {
-    it("knows the size of what it has seen all of, and else the most that the shards took in the time") {
+  describe("the query planner") {
+    it("gets exact statistics of a small backlog, and an upper estimate of a large one") {
       val stream = newStream(shards = 1)
       put(stream, "few", 50)
       // An aggregated record is one of these, and several rows.
@@ -94,7 +94,7 @@ class BatchLimitsSpec extends TestkitSuite {
       many.sizeInBytes should be < BigInt(4000L * 1000 * 1000)
     }
 
-    it("is not asked by streaming queries, which read nothing for it") {
+    it("gets no statistics for a streaming query, which causes no extra reads") {
       val stream = newStream(shards = 1)
       val log    = new BatchLog
       put(stream, "r", 20)
@@ -108,8 +108,8 @@ class BatchLimitsSpec extends TestkitSuite {
     }
   }
 
-  describe("an end at a time") {
-    it("is a record when it is planned, whatever arrives then with times before it") {
+  describe("an ending position at a future time") {
+    it("is fixed at the records present when the batch is planned") {
       val stream = newStream(shards = 1)
       put(stream, "a", 10)
       val end   = pass(hours = 1)
@@ -121,7 +121,7 @@ class BatchLimitsSpec extends TestkitSuite {
   }
 
   describe("past retention") {
-    it("a starting time is data loss, which may be allowed") {
+    it("a starting or ending time is data loss, and a starting time is accepted with failOnDataLoss=false") {
       val stream = newStream(shards = 1)
       put(stream, "a", 10)
       val start = time()
@@ -138,7 +138,7 @@ class BatchLimitsSpec extends TestkitSuite {
       )
     }
 
-    it("a time of one shard is data loss, unless nothing is to be read there") {
+    it("the position of one shard is data loss unless the range there is empty") {
       val stream             = newStream(shards = 2)
       val Seq(first, second) = stream.openShards().map(_.shardId): @unchecked
       put(stream, "a", 20)
@@ -154,7 +154,7 @@ class BatchLimitsSpec extends TestkitSuite {
       backfill(stream, "startingPosition" -> past, "endingPosition" -> past).count() shouldBe 0
     }
 
-    it("a record's number is data loss, for batches and for queries that begin there") {
+    it("a sequence number as position is data loss, for batch reads and for streaming queries") {
       val stream = newStream(shards = 1)
       put(stream, "a", 10)
       val old = now(stream)
@@ -172,7 +172,7 @@ class BatchLimitsSpec extends TestkitSuite {
       failureOf(query).getMessage should include("[KINESIS_DATA_LOSS] 'startingPosition' is past the retention")
     }
 
-    it("what goes there between two actions is missed by the second, which may be allowed") {
+    it("records that expire between two actions fail the second, or are left out with failOnDataLoss=false") {
       for (failOnDataLoss <- Seq(true, false)) {
         val stream = newStream(shards = 1)
         put(stream, "a", 10)
@@ -196,7 +196,7 @@ class BatchLimitsSpec extends TestkitSuite {
       def ran(stream: TestStream, at: Path, log: BatchLog): Unit =
         run(stream, at, log).awaitTermination(180000) shouldBe true: Unit
 
-      it(s"is nothing of a stream that stands still, if a query with $trigger looks at it now and then") {
+      it(s"an idle stream loses nothing if a query with $trigger runs now and then") {
         val stream = newStream(shards = 2)
         val at     = checkpoint()
         val log    = new BatchLog
@@ -211,7 +211,7 @@ class BatchLimitsSpec extends TestkitSuite {
         log.texts should have size 40
       }
 
-      it(s"may be what came after the last run of a query with $trigger") {
+      it(s"records after the last run of a query with $trigger are data loss") {
         val stream = newStream(shards = 2)
         val at     = checkpoint()
         val log    = new BatchLog
@@ -226,7 +226,7 @@ class BatchLimitsSpec extends TestkitSuite {
       }
     }
 
-    it("a shard that is gone is data loss") {
+    it("a shard that no longer exists is data loss") {
       val stream = newStream(shards = 1)
       put(stream, "a", 10)
       val old   = now(stream)
@@ -248,11 +248,11 @@ class BatchLimitsSpec extends TestkitSuite {
     }
   }
 
-  describe("refused with what to do are") {
+  describe("a read is refused with advice, given") {
     lazy val stream = newStream(shards = 2)
     def shards      = stream.openShards().map(_.shardId)
 
-    it("an end before the start") {
+    it("an ending position before the starting position") {
       val early = now(stream)
       put(stream, "a", 50)
       val late    = now(stream)
@@ -262,7 +262,7 @@ class BatchLimitsSpec extends TestkitSuite {
       ) and include(shards.head))
     }
 
-    it("an end at a time before a start that is exact, and not where nothing came since") {
+    it("an ending time before an exact start, unless no records lie in between") {
       val stream    = newStream(shards = 2)
       val Seq(a, b) = stream.openShards(): @unchecked
       put(stream, "old", 50)
@@ -284,7 +284,7 @@ class BatchLimitsSpec extends TestkitSuite {
       backfill(stream, "startingPosition" -> s"AT_TIMESTAMP:$noon", "endingPosition" -> old).count() shouldBe 0
     }
 
-    it("an end at a number that is no record's, which is believed in an offset alone") {
+    it("an ending sequence number without a record, unless it comes from an offset") {
       val stream        = newStream(shards = 2)
       val Seq(one, two) = stream.openShards(): @unchecked
       val here          = (1 to 30).map(i => stream.putAt(TestStream.startingHash(one), s"r$i").sequenceNumber)
@@ -314,14 +314,14 @@ class BatchLimitsSpec extends TestkitSuite {
       count(inAnOffset(beyond)) shouldBe 31
     }
 
-    it("a start at LATEST, or in the future") {
+    it("a start at LATEST or in the future") {
       refusal(backfill(stream, "startingPosition" -> "LATEST")).getMessage should include("nothing to read")
       refusal(
         backfill(stream, "startingPosition" -> s"AT_TIMESTAMP:${time().plusSeconds(3600)}")
       ).getMessage should include("still to come")
     }
 
-    it("a start of one shard that is still to come; as an end that is its newest record") {
+    it("a future start of one shard, where a future end means the newest record") {
       val toCome = s"AT_TIMESTAMP:${time().plusSeconds(3600)}"
       val start  = positions(stream, shards.head -> toCome, shards(1) -> "TRIM_HORIZON")
       refusal(backfill(stream, "startingPosition" -> start)).getMessage should (
@@ -332,7 +332,7 @@ class BatchLimitsSpec extends TestkitSuite {
       backfill(stream, "endingPosition" -> end).count() shouldBe backfill(stream).count()
     }
 
-    it("unknown shards, and positions that leave shards out") {
+    it("unknown shards, and positions that lack a shard") {
       val unknown = s"""{"${stream.name}":{"${shards.head}":"TRIM_HORIZON","${shards(
           1
         )}":"TRIM_HORIZON","shardId-000000000099":"TRIM_HORIZON"}}"""
@@ -349,7 +349,7 @@ class BatchLimitsSpec extends TestkitSuite {
       )
     }
 
-    it("positions of another stream, or of an earlier one of the same name") {
+    it("positions of another stream, or of a deleted stream of the same name") {
       val other = newStream(shards = 2)
       intercept[OptionException](backfill(stream, "startingPosition" -> now(other))).getMessage should include(
         other.name
@@ -363,12 +363,12 @@ class BatchLimitsSpec extends TestkitSuite {
       refusal(backfill(stream, "startingPosition" -> before)).getMessage should include("deleted and created again")
     }
 
-    it("an end of a streaming query") {
+    it("an ending position of a streaming query") {
       val query = start(stream, checkpoint(), new BatchLog, "endingPosition" -> "LATEST")
       failureOf(query).getMessage should include("'endingPosition' is of batch reads")
     }
 
-    it("checkpoints without the batch") {
+    it("a checkpoint without the batch") {
       val at = checkpoint()
       intercept[OffsetException](StreamPositions.afterBatch(spark, at.toString)).getMessage should include(
         "no directory 'offsets'"
@@ -381,7 +381,7 @@ class BatchLimitsSpec extends TestkitSuite {
       )
     }
 
-    it("the end of a checkpoint without a committed batch, unless one is named") {
+    it("a checkpoint without a committed batch, unless a batch is named") {
       val stream = newStream(shards = 1)
       val at     = checkpoint()
       val log    = new BatchLog
@@ -408,7 +408,7 @@ class BatchLimitsSpec extends TestkitSuite {
 
     def rows(sql: String): Seq[Row] = spark.sql(sql).collect().toSeq
 
-    it("creates a table, which each query reads as it is then") {
+    it("tables over a stream are read anew by each query, and hide secrets") {
       put(stream, "a", 20)
       spark.sql(s"CREATE TABLE orders USING kinesis OPTIONS ($clause)")
       try {
@@ -422,7 +422,7 @@ class BatchLimitsSpec extends TestkitSuite {
       } finally spark.sql("DROP TABLE orders"): Unit
     }
 
-    it("makes views over a backfill, of a table and of options alone") {
+    it("views over a table or over options alone can be queried") {
       spark.sql(s"CREATE TABLE orders USING kinesis OPTIONS ($clause)")
       spark.sql("CREATE VIEW texts AS SELECT cast(data AS string) AS text FROM orders WHERE streamName IS NOT NULL")
       spark.sql(s"CREATE TEMPORARY VIEW backfill USING kinesis OPTIONS ($clause, endingPosition 'LATEST')")
@@ -439,7 +439,7 @@ class BatchLimitsSpec extends TestkitSuite {
       }
     }
 
-    it("tables can be read as streams, too") {
+    it("tables can be read as streams") {
       spark.sql(s"CREATE TABLE orders USING kinesis OPTIONS ($clause, startingPosition 'TRIM_HORIZON')")
       val log = new BatchLog
       try

@@ -13,7 +13,9 @@ import io.github.kinesisspark.StreamPositions
 import io.github.kinesisspark.it.{KinesisTarget, TestStream}
 import io.github.kinesisspark.position.OffsetJson
 
-/** Reads parts of streams as batches, and to where they are when a query starts, on every server by polling and by fan-out. */
+/** Reads ranges of streams by batch reads, AvailableNow and Trigger.Once, on every server, by polling and by fan-
+  * out.
+  */
 final class BatchScenarios(target: KinesisTarget, override protected val mode: Mode)
     extends SourceSuite(target.service) {
   override def suiteName: String = s"Batches on $target by $mode"
@@ -56,7 +58,7 @@ final class BatchScenarios(target: KinesisTarget, override protected val mode: M
 
   describe("a batch read") {
 
-    it("reads what is in the stream when its DataFrame is first used, and the same in every action") {
+    it("reads the records present at the first use of its DataFrame, and the same in every action") {
       val stream = newStream(shards = 3)
       val first  = put(stream, "first", 700)
       val frame  = backfill(stream)
@@ -69,7 +71,7 @@ final class BatchScenarios(target: KinesisTarget, override protected val mode: M
     }
 
     byPolling(
-      "goes from one position to another, to the record, and what is between three of them is disjoint and all"
+      "between two positions reads exactly the records in between, and adjacent ranges are disjoint"
     ) {
       val stream = newStream(shards = 2)
       val first  = put(stream, "a", 300)
@@ -83,7 +85,7 @@ final class BatchScenarios(target: KinesisTarget, override protected val mode: M
       texts(backfill(stream, "startingPosition" -> end, "endingPosition" -> end)) shouldBe empty
     }
 
-    byPolling("goes from one time to another") {
+    byPolling("between two timestamps reads exactly the records in between") {
       val stream = newStream(shards = 2)
       val first  = put(stream, "a", 100)
       pause()
@@ -94,7 +96,7 @@ final class BatchScenarios(target: KinesisTarget, override protected val mode: M
       texts(backfill(stream, "startingPosition" -> s"AT_TIMESTAMP:$noon")).sorted shouldBe second.sorted
     }
 
-    it("reads through a history of reshards, up to any cut through it") {
+    it("reads across reshards up to any cut of positions") {
       val stream = newStream(shards = 2)
       val first  = put(stream, "a", 200)
       val early  = now(stream)
@@ -109,7 +111,7 @@ final class BatchScenarios(target: KinesisTarget, override protected val mode: M
       texts(backfill(stream, "endingPosition" -> early)).sorted shouldBe first.sorted
     }
 
-    byPolling("has a task for each shard, and parts of shards where more are asked for") {
+    byPolling("has at most one task per shard, and more with minPartitions") {
       val stream = newStream(shards = 2)
       val all    = (0 until 4).flatMap { i =>
         val texts = put(stream, s"p$i", 100)
@@ -123,14 +125,14 @@ final class BatchScenarios(target: KinesisTarget, override protected val mode: M
       texts(frame).sorted shouldBe all.sorted
     }
 
-    it("of an empty stream, and from its end, has no rows") {
+    it("of an empty stream, or from its current end, has no rows") {
       val stream = newStream(shards = 2)
       backfill(stream).count() shouldBe 0
       put(stream, "a", 10)
       backfill(stream, "startingPosition" -> now(stream)).count() shouldBe 0
     }
 
-    it("is followed by a stream at exactly the record") {
+    it("is continued exactly by a streaming query from its ending position") {
       val stream = newStream(shards = 2)
       val before = put(stream, "before", 300)
       split(stream)
@@ -142,7 +144,7 @@ final class BatchScenarios(target: KinesisTarget, override protected val mode: M
       log.texts.sorted shouldBe after.sorted
     }
 
-    byPolling("reads again what any batch of a query read") {
+    byPolling("between the offsets of any batch of a query returns the same rows") {
       val stream = newStream(shards = 2)
       put(stream, "r", 300)
       val log = new BatchLog
@@ -159,7 +161,7 @@ final class BatchScenarios(target: KinesisTarget, override protected val mode: M
       }
     }
 
-    byPolling("skips what a filter doesn't let through, and builds the columns that are asked for") {
+    byPolling("skips shards and records that a filter excludes, and builds only the selected columns") {
       val stream = newStream(shards = 3)
       put(stream, "f", 300)
       val frame = backfill(stream)
@@ -178,7 +180,7 @@ final class BatchScenarios(target: KinesisTarget, override protected val mode: M
   describe("a query with AvailableNow") {
 
     it(
-      "reads what is there when it starts, to the record, in batches of the limit, and ends; the next run goes on there"
+      "reads records present at its start in limited batches and ends, and the next run continues"
     ) {
       val stream = newStream(shards = 3)
       val at     = checkpoint()
@@ -198,7 +200,7 @@ final class BatchScenarios(target: KinesisTarget, override protected val mode: M
       log.texts.sorted shouldBe (first ++ second).sorted
     }
 
-    it("reads through shards that were split and merged, and leaves those that are opened meanwhile") {
+    it("reads split and merged shards, and leaves shards opened during the run to the next one") {
       val stream = newStream(shards = 2)
       val at     = checkpoint()
       val log    = new BatchLog
@@ -220,7 +222,7 @@ final class BatchScenarios(target: KinesisTarget, override protected val mode: M
       log.texts.size shouldBe 300
     }
 
-    it("ends at once on a stream without records, and where nothing has come since its last run") {
+    it("ends at once if the stream is empty or nothing has arrived since the last run") {
       val stream = newStream(shards = 2)
       val at     = checkpoint()
       val log    = new BatchLog
@@ -237,7 +239,7 @@ final class BatchScenarios(target: KinesisTarget, override protected val mode: M
     }
   }
 
-  it("a query with Trigger.Once reads all there is in one batch, whatever the limits, and the next run goes on there") {
+  it("a query with Trigger.Once reads all present records in one batch, and the next run continues") {
     val stream = newStream(shards = 2)
     val at     = checkpoint()
     val log    = new BatchLog

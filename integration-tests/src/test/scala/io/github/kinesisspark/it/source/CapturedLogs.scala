@@ -7,7 +7,7 @@ import org.apache.logging.log4j.core.LoggerContext
 import org.apache.logging.log4j.core.appender.WriterAppender
 import org.apache.logging.log4j.core.layout.PatternLayout
 
-/** Reads what this JVM logs meanwhile. */
+/** Captures the log output of this JVM during a test. */
 trait CapturedLogs {
 
   /** Each message with its level, logger and stack trace. */

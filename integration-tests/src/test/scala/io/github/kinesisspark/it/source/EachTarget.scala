@@ -5,7 +5,7 @@ import org.scalatest.funspec.AnyFunSpec
 
 import io.github.kinesisspark.it.KinesisTarget
 
-/** One suite for each server that the source is tried on, and for each way of reading. */
+/** One suite per server that the source is tested on, and per mode. */
 object EachTarget {
   def apply(suite: (KinesisTarget, Mode) => Suite): Seq[Suite] = {
     val (obstacle, targets) = KinesisTarget.selectedForSource
@@ -15,6 +15,6 @@ object EachTarget {
   /** So that the report says what was not tried. */
   private final class LeftOut(obstacle: String) extends AnyFunSpec {
     override def suiteName: String = "LocalStack"
-    it("is left out on this machine")(cancel(obstacle))
+    it("is canceled because it cannot run on this machine")(cancel(obstacle))
   }
 }

@@ -14,7 +14,7 @@ import org.scalatest.time.{Seconds, Span}
 
 import io.github.kinesisspark.it.KinesisTarget
 
-/** The one promise: a batch is the same records, whenever, wherever and however often it is read. */
+/** Tests that a batch holds the same records each time it is read, in any task and after any restart. */
 final class ExactnessScenarios(target: KinesisTarget, override protected val mode: Mode)
     extends SourceSuite(target.service) {
   override def suiteName: String = s"Exactness on $target by $mode"
@@ -22,7 +22,7 @@ final class ExactnessScenarios(target: KinesisTarget, override protected val mod
 
   describe("a batch") {
 
-    it("re-runs with identical rows when its commit is erased and more data has arrived") {
+    it("runs again with identical rows if its commit is erased and more records have arrived") {
       val stream = newStream(shards = 2)
       val at     = checkpoint()
       val log    = new BatchLog
@@ -37,7 +37,7 @@ final class ExactnessScenarios(target: KinesisTarget, override protected val mod
       log.texts.distinct.size shouldBe 600
     }
 
-    it("is shared by as many tasks as are asked for, and has the same rows in one task or when cut elsewhere") {
+    it("is divided into minPartitions tasks, and has the same rows in one task or divided otherwise") {
       val stream                                       = newStream(shards = 1)
       val at                                           = checkpoint()
       val log                                          = new BatchLog
@@ -61,7 +61,7 @@ final class ExactnessScenarios(target: KinesisTarget, override protected val mod
       log.texts.take(400) shouldBe first
     }
 
-    it("holds the same rows for two actions while data keeps arriving between them") {
+    it("has the same rows in two actions while records keep arriving") {
       val stream = newStream(shards = 2)
       put(stream, "first", 100)
       val pairs = new ConcurrentLinkedQueue[(Vector[Delivered], Vector[Delivered])]
@@ -86,7 +86,7 @@ final class ExactnessScenarios(target: KinesisTarget, override protected val mod
       log.asScala.foreach(batch => batch.groupBy(identity).values.map(_.size).toSet.diff(Set(2)) shouldBe empty)
     }
 
-    it("is the same for a task that is tried again after it read half of it") {
+    it("has the same rows in a task that is retried after reading half of it") {
       val stream   = newStream(shards = 1)
       val failures = new AtomicInteger
       val all      = put(stream, "t", 200)
@@ -108,7 +108,7 @@ final class ExactnessScenarios(target: KinesisTarget, override protected val mod
       failures.get should be > 0
     }
 
-    it("is in a parquet sink once, over 20 restarts at random moments") {
+    it("is written to a Parquet sink exactly once over 20 restarts at random moments") {
       val seed   = System.nanoTime()
       val random = new Random(seed)
       info(s"seed $seed")
@@ -145,7 +145,7 @@ final class ExactnessScenarios(target: KinesisTarget, override protected val mod
       rows.map(_.getString(0)).toSeq.sorted shouldBe written.sorted
     }
 
-    it("is read from Kinesis again, exactly, when its buffer is gone") {
+    it("is read from Kinesis again with the same rows if its buffer is gone") {
       val stream = newStream(shards = 2)
       val at     = checkpoint()
       val log    = new BatchLog

@@ -12,8 +12,8 @@ import io.github.kinesisspark.testkit._
 import io.github.kinesisspark.testkit.FaultEffect._
 import io.github.kinesisspark.testkit.Occurrence._
 
-/** What goes wrong with subscriptions, provoked for real: the query goes on with every record once, or it says what is
-  * wrong. Subscriptions live 3 s here, so that every test sees several of each shard.
+/** Injects faults into subscriptions: the query delivers every record once, or fails with the cause. Subscriptions
+  * live 3 s here, so that every test sees several of each shard.
   */
 final class FanOutFaultsSpec
     extends TestkitSuite(
@@ -55,8 +55,8 @@ final class FanOutFaultsSpec
     case (consumerArn, most) if consumerArn.contains(s"/${stream.name}/") => most
   }.max shouldBe 1
 
-  describe("every record is delivered once, in order, when") {
-    it("subscriptions end after their time, again and again") {
+  describe("every record is delivered once, in order, if") {
+    it("subscriptions end at the end of their life, several times") {
       val stream   = newStream(shards = 2)
       val log      = new BatchLog
       val before   = kinesis.subscriptions.opened
@@ -76,12 +76,12 @@ final class FanOutFaultsSpec
       neverTwoAtOnce(stream)
     }
 
-    it("another subscription still counts, at first and later") {
+    it("subscriptions are refused because an earlier one still counts, at the start and later") {
       everyRecordOnceUnder(ServiceCode("ResourceInUseException"), First(4))
       everyRecordOnceUnder(ServiceCode("LimitExceededException"), Every(3))
     }
 
-    it("the server does not give the place of a cancelled subscription back at once") {
+    it("the server frees the place of a cancelled subscription only after an hour") {
       val stream = newStream(shards = 1)
       val at     = checkpoint()
       val log    = new BatchLog
@@ -115,33 +115,33 @@ final class FanOutFaultsSpec
       everyRecordOnceUnder(HttpStatus(503), Every(2))
     }
 
-    it("streams or whole connections are reset") {
+    it("HTTP/2 streams or whole connections are reset") {
       everyRecordOnceUnder(ResetStream, Every(3))
       everyRecordOnceUnder(ResetConnection, Every(5))
       everyRecordOnceUnder(Reset(ResetPoint.BeforeCall), First(3))
     }
 
-    it("a subscription ends without a word") {
+    it("a subscription completes early without an error") {
       everyRecordOnceUnder(AbruptEnd, Every(3))
       // Before its first event.
       everyRecordOnceUnder(AbruptEnd, First(6))
     }
 
-    it("events are damaged, or late") {
+    it("events are corrupted or late") {
       everyRecordOnceUnder(CorruptFrame, Every(4))
       everyRecordOnceUnder(DelayEvent(2.seconds), Every(4))
     }
 
-    it("an event lacks its continuation, which alone is no end") {
+    it("an event lacks its continuation sequence number") {
       everyRecordOnceUnder(ContinuationMissing, Every(4))
     }
 
-    it("events are empty although there is more") {
+    it("events are empty although there are more records") {
       everyRecordOnceUnder(EmptyEvent(60000), First(8))
       everyRecordOnceUnder(EmptyEvent(60000), Every(2))
     }
 
-    it("a subscription goes silent, and nobody says so") {
+    it("a subscription becomes silent without an error") {
       val stream = newStream(shards = 2)
       val log    = new BatchLog
       underFault(FaultRule(Silence, stream = Some(stream.name), occurrence = First(1), afterEvents = 1)) {
@@ -155,7 +155,7 @@ final class FanOutFaultsSpec
       }
     }
 
-    it("the consumer is deregistered by somebody while the query runs") {
+    it("the consumer is deregistered by others while the query runs") {
       val stream = newStream(shards = 2)
       val log    = new BatchLog
       val first  = put(stream, "first", 100)
@@ -170,7 +170,7 @@ final class FanOutFaultsSpec
       inOrder(log)
     }
 
-    it("batches take longer than a subscription lives, with little memory for what comes meanwhile") {
+    it("batches take longer than a subscription lives, with a small buffer") {
       val stream  = newStream(shards = 2)
       val log     = new BatchLog
       val patient = new CountDownLatch(1)
@@ -187,7 +187,7 @@ final class FanOutFaultsSpec
     }
   }
 
-  describe("the end of a shard") {
+  describe("the end of a shard in a subscription") {
     def acrossSplit(rules: TestStream => Seq[FaultRule]): Unit = {
       val stream = newStream(shards = 1)
       val log    = new BatchLog
@@ -214,20 +214,20 @@ final class FanOutFaultsSpec
       }
     }
 
-    it("is followed by its children, and never subscribed to again")(acrossSplit(_ => Nil))
+    it("is followed by its children, and the parent is not subscribed to again")(acrossSplit(_ => Nil))
 
-    it("that comes without a word or not at all is found by polling, once the listing shows the shard closed") {
+    it("that is incomplete or missing is found by polling once the listing shows the shard closed") {
       acrossSplit(stream => Seq(FaultRule(EndWithheld, stream = Some(stream.name))))
       acrossSplit(stream => Seq(FaultRule(EndWithContinuation, stream = Some(stream.name))))
     }
 
-    it("is not taken for one where events before it are empty") {
+    it("is recognized correctly if events before it are empty") {
       acrossSplit(stream => Seq(FaultRule(EmptyEvent(60000), stream = Some(stream.name), occurrence = Every(2))))
     }
   }
 
-  describe("the position") {
-    it("moves while shards are idle, so that nothing is read from LATEST or a time again") {
+  describe("the position of idle shards") {
+    it("advances, so that nothing is read twice from LATEST or a timestamp") {
       val stream = newStream(shards = 2)
       val log    = new BatchLog
       running(load(stream, "startingPosition" -> "LATEST"), checkpoint())(log.add) { query =>
@@ -251,8 +251,8 @@ final class FanOutFaultsSpec
     }
   }
 
-  describe("the query fails with a clear error when") {
-    it("subscribing is not permitted, naming action and shard") {
+  describe("the query fails with a clear error if") {
+    it("subscribing is denied, naming the action and the stream") {
       val stream = newStream(shards = 1)
       underFault(FaultRule(ServiceCode("AccessDeniedException", "not authorized"), call, Some(stream.name))) {
         val failure = failureOf(start(stream, checkpoint()))
@@ -262,7 +262,7 @@ final class FanOutFaultsSpec
       }
     }
 
-    it("the stream's key is refused inside a subscription") {
+    it("the stream's KMS key is denied inside a subscription") {
       for (
         code <- Seq(
           "KMSAccessDeniedException",
@@ -281,7 +281,7 @@ final class FanOutFaultsSpec
       }
     }
 
-    it("more failures come in a row than efo.subscribeToShard.maxRetries allows") {
+    it("a subscription fails more often in a row than efo.subscribeToShard.maxRetries") {
       val stream = newStream(shards = 1)
       underFault(FaultRule(ServiceCode("InternalFailure", status = 500), call, Some(stream.name))) {
         val failure = failureOf(
@@ -298,7 +298,7 @@ final class FanOutFaultsSpec
       }
     }
 
-    it("another reader has the consumer; that one keeps its shard") {
+    it("another reader already uses the consumer, and that reader keeps its shard") {
       val stream = newStream(shards = 1)
       val arn    = service
         .call(_.registerStreamConsumer(r => r.streamARN(stream.arn()).consumerName("it")))
@@ -316,7 +316,7 @@ final class FanOutFaultsSpec
       } finally rival.close()
     }
 
-    it("the other way round, the query that was first keeps running") {
+    it("a query that subscribed first keeps running if another reader takes its consumer") {
       val stream = newStream(shards = 1)
       val log    = new BatchLog
       running(load(stream), checkpoint())(log.add) { query =>
@@ -336,8 +336,8 @@ final class FanOutFaultsSpec
     }
   }
 
-  describe("a consumer that is registered by the query") {
-    it("is there again after every restart, and gone after the last stop with no subscription left") {
+  describe("a consumer that the query registers") {
+    it("exists again after every restart, and is gone after a stop with deregisterOnStop") {
       val stream   = newStream(shards = 2)
       val at       = checkpoint()
       val log      = new BatchLog
@@ -357,7 +357,7 @@ final class FanOutFaultsSpec
   }
 
   describe("deregistration") {
-    it("comes when no subscription is left") {
+    it("starts after all subscriptions are cancelled") {
       val stream = newStream(shards = 8)
       val log    = new BatchLog
       val query  = start(stream, checkpoint(), log)

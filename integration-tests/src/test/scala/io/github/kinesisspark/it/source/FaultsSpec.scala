@@ -12,7 +12,7 @@ import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, Occurrence, Reset
 import io.github.kinesisspark.testkit.FaultEffect._
 import io.github.kinesisspark.testkit.Occurrence._
 
-/** What goes wrong while polling, provoked for real: the query goes on with every record once, or it says what is wrong. */
+/** Injects faults into polling: the query delivers every record once, or fails with the cause. */
 final class FaultsSpec extends TestkitSuite {
 
   private def everyRecordOnceUnder(effect: FaultEffect, action: String, occurrence: Occurrence): Unit = {
@@ -29,13 +29,13 @@ final class FaultsSpec extends TestkitSuite {
     inOrder(log)
   }
 
-  describe("every record is delivered once, in order, when") {
+  describe("every record is delivered once, in order, if") {
     it("an iterator expires, also twice in a row") {
       everyRecordOnceUnder(ServiceCode("ExpiredIteratorException"), "GetRecords", First(4))
       everyRecordOnceUnder(ServiceCode("ExpiredIteratorException"), "GetRecords", Every(2))
     }
 
-    it("an iterator expires while it is asked what there is now") {
+    it("an iterator expires while the latest positions are determined") {
       val stream = newStream(shards = 2)
       val log    = new BatchLog
       val all    = put(stream, "r", 200)
@@ -51,7 +51,7 @@ final class FaultsSpec extends TestkitSuite {
       log.texts.sorted shouldBe all.sorted
     }
 
-    it("reading is throttled by other pollers of the shard") {
+    it("reads are throttled by other consumers of the shard") {
       everyRecordOnceUnder(ServiceCode("ProvisionedThroughputExceededException"), "GetRecords", Every(2))
       everyRecordOnceUnder(ServiceCode("ProvisionedThroughputExceededException"), "GetShardIterator", First(3))
     }
@@ -61,17 +61,17 @@ final class FaultsSpec extends TestkitSuite {
       everyRecordOnceUnder(HttpStatus(503), "GetRecords", First(3))
     }
 
-    it("connections are reset, before the call or inside the answer") {
+    it("connections are reset before the call or inside the answer") {
       everyRecordOnceUnder(Reset(ResetPoint.BeforeCall), "GetRecords", Every(3))
       everyRecordOnceUnder(Reset(ResetPoint.InsideBody), "GetRecords", Every(3))
     }
 
-    it("answers come truncated or garbled") {
+    it("answers are truncated or garbled") {
       everyRecordOnceUnder(TruncatedBody, "GetRecords", First(3))
       everyRecordOnceUnder(GarbageBody, "GetRecords", First(3))
     }
 
-    it("answers are empty although there is more") {
+    it("answers are empty although there are more records") {
       everyRecordOnceUnder(EmptyAnswer(60000), "GetRecords", First(8))
     }
 
@@ -79,13 +79,13 @@ final class FaultsSpec extends TestkitSuite {
       everyRecordOnceUnder(Delay(700.millis), "GetRecords", Every(2))
     }
 
-    it("the shards cannot be listed for a while") {
+    it("ListShards fails for a while") {
       everyRecordOnceUnder(ServiceCode("LimitExceededException"), "ListShards", First(2))
       everyRecordOnceUnder(ServiceCode("ResourceInUseException"), "ListShards", First(2))
     }
   }
 
-  it("calls that were throttled, or failed, and were made again are counted") {
+  it("throttled and failed calls that were retried are counted in the metrics") {
     val calls =
       Seq("callsThrottled" -> ServiceCode("ProvisionedThroughputExceededException"), "callsFailed" -> HttpStatus(503))
     for ((counted, effect) <- calls) {
@@ -99,8 +99,8 @@ final class FaultsSpec extends TestkitSuite {
     }
   }
 
-  describe("the query fails with a clear error when") {
-    it("reading is not permitted, naming action and shard") {
+  describe("a query fails with a clear error if") {
+    it("reading is denied, naming the action and the stream") {
       val stream = newStream(shards = 1)
       val rule   =
         FaultRule(ServiceCode("AccessDeniedException", "not authorized"), Some("GetRecords"), Some(stream.name))
@@ -127,7 +127,7 @@ final class FaultsSpec extends TestkitSuite {
       failure.getMessage should (include("KINESIS_NOT_FOUND") and include(stream.name))
     }
 
-    it("the stream was deleted and created again since the checkpoint, instead of starting from the wrong place") {
+    it("the stream was deleted and created again since the checkpoint") {
       val stream = newStream(shards = 1)
       val at     = readSome(stream)
       kinesis.streams.deleteStream(stream.name)
@@ -143,7 +143,7 @@ final class FaultsSpec extends TestkitSuite {
       failureOf(start(other, at)).getMessage should (include("which this query does not read") and include(other.name))
     }
 
-    it("the checkpoint was written by a later release, or by another connector") {
+    it("the checkpoint was written by a later release or by another connector") {
       val stream = newStream(shards = 1)
       for (
         (edit, complaint) <- Seq[(String => String, String)](
@@ -157,7 +157,7 @@ final class FaultsSpec extends TestkitSuite {
       }
     }
 
-    it("nothing answers at the endpoint") {
+    it("nothing listens at the endpoint") {
       val stream  = newStream(shards = 1)
       val failure = failureOf(
         load(stream, "endpoint" -> "http://127.0.0.1:9").writeStream
@@ -170,7 +170,7 @@ final class FaultsSpec extends TestkitSuite {
   }
 
   describe("records past retention") {
-    it("of a batch that is to be read again fail the query, or are left out with failOnDataLoss=false") {
+    it("of a replayed batch fail the query, or are left out with failOnDataLoss=false") {
       val stream = newStream(shards = 1)
       val at     = checkpoint()
       val log    = new BatchLog
@@ -187,7 +187,7 @@ final class FaultsSpec extends TestkitSuite {
       next.stop()
     }
 
-    it("of a shard that expired while the query was down are told, and its children are read without it if wanted") {
+    it("of a shard that expired during downtime fail the query, or its children are read without it") {
       val stream = newStream(shards = 1)
       val at     = readSome(stream)
       val parent = stream.onlyShard()

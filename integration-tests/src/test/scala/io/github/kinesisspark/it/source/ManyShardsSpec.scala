@@ -8,9 +8,7 @@ import org.scalatest.time.{Seconds, Span}
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.testkit.{KinesisServerConfig, SubscriptionSettings}
 
-/** A subscription for each of a thousand shards in one executor. They live 20 s here, so that all of them are renewed while
-  * the test looks on.
-  */
+/** A thousand subscriptions in one executor. They live 20 s here, so that all of them are renewed during the test. */
 final class ManyShardsSpec
     extends TestkitSuite(KinesisServerConfig(subscriptions = SubscriptionSettings(life = 20.seconds)))
     with OneHotShard {
@@ -19,7 +17,7 @@ final class ManyShardsSpec
   override protected def mode: Mode = Mode.FanOut
 
   describe("a thousand shards in one executor") {
-    it("are subscribed to one by one and renewed, each delivers, and no thread comes with them") {
+    it("are each subscribed to, renewed and read, without additional threads") {
       val few  = newStream(shards = 4)
       val log  = new BatchLog
       val base = running(load(few), checkpoint())(log.add) { _ =>
@@ -65,10 +63,10 @@ object ManyShardsSpec {
   private val Spare = 24
 }
 
-/** The same by polling: each of them is asked about once a second. */
+/** A thousand polled shards in one executor, with about one call per second and shard. */
 final class ManyShardsPollingSpec extends TestkitSuite with OneHotShard {
-  describe("a thousand shards that are polled") {
-    it("are idle but for one, which is read all the same") {
+  describe("a thousand polled shards") {
+    it("are idle except for one, whose records are all read in order") {
       val stream = newStream(shards = ManyShardsSpec.Shards)
       val log    = new BatchLog
       running(load(stream), checkpoint())(log.add)(_ => oneHot(stream, log))
@@ -76,7 +74,7 @@ final class ManyShardsPollingSpec extends TestkitSuite with OneHotShard {
   }
 }
 
-/** One shard gets much, the others nothing. */
+/** Puts many records into one shard, and none into the others. */
 trait OneHotShard extends TestkitSuite {
   protected def oneHot(stream: TestStream, log: BatchLog): Unit = {
     val shards   = kinesis.streams.shards(stream.name)

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.it.source
 
-/** How the source is to read, as its options say it. */
+/** Polling or fan-out, with the options that select it. */
 sealed abstract class Mode(val name: String, val options: Map[String, String]) {
   override def toString: String = name
 }

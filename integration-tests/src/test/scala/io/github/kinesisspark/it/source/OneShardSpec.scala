@@ -6,15 +6,15 @@ import scala.jdk.CollectionConverters._
 
 import org.scalatest.Suites
 
-/** One shard, and more cores than it has tasks for by itself. */
+/** One shard on more cores than it has tasks by default. */
 final class OneShard(override protected val mode: Mode) extends TestkitSuite {
   override def suiteName: String = s"One shard by $mode"
   override def suiteId: String   = s"${getClass.getName}-$mode"
 
   override protected def master: String = "local[64,4]"
 
-  describe("one shard on 64 cores") {
-    it("gives work to all of them with minPartitions, in order, and to one without") {
+  describe("the records of one shard") {
+    it("are processed in order by 64 tasks with minPartitions=64 and by one task without") {
       val stream = newStream(shards = 1)
       val texts  = put(stream, "r", 2000)
       for (partitions <- Seq(1, 64)) {

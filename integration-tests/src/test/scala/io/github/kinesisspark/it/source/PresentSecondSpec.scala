@@ -7,11 +7,13 @@ import io.github.kinesisspark.StreamPositions
 import io.github.kinesisspark.position.OffsetJson
 import io.github.kinesisspark.testkit.{ManualClock, MovableClock}
 
-/** The service tells its time in whole seconds, and a record's in milliseconds: of the present second some is past. */
+/** Tests timestamps within the current second: the service's clock has whole seconds, arrival times have
+  * milliseconds.
+  */
 class PresentSecondSpec(clock: MovableClock) extends TestkitSuite(clock) {
   def this() = this(new ManualClock(Instant.now().truncatedTo(ChronoUnit.SECONDS).plusMillis(300)))
 
-  it("a time within it parts the records that came before it from those that came later") {
+  it("a timestamp within the current second separates earlier from later records") {
     val stream = newStream(shards = 2)
     val early  = put(stream, "early", 20)
     clock.advance(Duration.ofMillis(200))

@@ -6,7 +6,9 @@ import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.sink.Written
 import io.github.kinesisspark.write.SinkSchemaException
 
-/** Spark doesn't say whether a table is to be read or to be written: it is told from what it hands over. */
+/** Tests how the table provider distinguishes reads and writes. Spark doesn't say which it wants, but passes other
+  * arguments.
+  */
 class ReadOrWriteSpec extends TestkitSuite {
   private def clause(stream: TestStream) =
     options(stream).map { case (key, value) => s"$key '$value'" }.mkString(", ")
@@ -30,7 +32,7 @@ class ReadOrWriteSpec extends TestkitSuite {
     finally query.stop()
   }
 
-  it("read.load, readStream.load and both of a catalog's table read") {
+  it("read.load, readStream.load and both reads of a catalog table read the stream") {
     val stream                                  = newStream(shards = 1)
     val all                                     = put(stream, "r", 10)
     def streamed(frame: DataFrame): Seq[String] = {
@@ -47,7 +49,7 @@ class ReadOrWriteSpec extends TestkitSuite {
     }
   }
 
-  it("write.save and writeStream.start write, rows that were read as well") {
+  it("write.save and writeStream.start write to the stream, also rows read from Kinesis") {
     val Seq(from, a, b, c) = Seq.fill(4)(newStream(shards = 1)): @unchecked
     val all                = put(from, "r", 10)
     save(backfill(from).select("data", "partitionKey"), a)
@@ -56,7 +58,7 @@ class ReadOrWriteSpec extends TestkitSuite {
     for (to <- Seq(a, b, c)) Written.texts(to).sorted shouldBe all.sorted
   }
 
-  it("rows of the very columns that are read are told from a read, and refused") {
+  it("writing rows with all columns of the source is refused") {
     val stream = newStream(shards = 1)
     put(stream, "r", 10)
     intercept[SinkSchemaException](save(backfill(stream), stream)).getMessage should include("sequenceNumber")
@@ -64,7 +66,7 @@ class ReadOrWriteSpec extends TestkitSuite {
     Written.texts(stream) should have size 10
   }
 
-  it("a catalog's table has the columns of reading, and nothing is written into it") {
+  it("a catalog table has the source's columns, and refuses inserts and a given schema") {
     val stream = newStream(shards = 1)
     put(stream, "r", 10)
     def refused(sql: String) = intercept[AnalysisException](spark.sql(sql)).getMessage

@@ -11,7 +11,7 @@ import org.scalatest.time.{Seconds, Span}
 
 import io.github.kinesisspark.it.{KinesisTarget, TestStream}
 
-/** Reads streams as users do, on every server, by polling and by fan-out. */
+/** Reads streams through the public API on every server, by polling and by fan-out. */
 final class ReadingScenarios(target: KinesisTarget, override protected val mode: Mode)
     extends SourceSuite(target.service) {
   override def suiteName: String = s"Reading on $target by $mode"
@@ -32,7 +32,7 @@ final class ReadingScenarios(target: KinesisTarget, override protected val mode:
       inOrder(log)
     }
 
-    it("gives the columns of the documented schema, with the record's own values") {
+    it("returns the documented columns with the record's values") {
       val stream = newStream(shards = 1)
       val put    = stream.put("hello", "a key")
       val rows   = new ConcurrentLinkedQueue[org.apache.spark.sql.Row]
@@ -50,7 +50,7 @@ final class ReadingScenarios(target: KinesisTarget, override protected val mode:
       row.getAs[String]("shardId") shouldBe put.shardId
     }
 
-    it("goes on where it stopped, also with what came while it was down") {
+    it("resumes from its checkpoint, and reads records that arrived during downtime") {
       val stream = newStream(shards = 2)
       val at     = checkpoint()
       // Stopped before its commit, a batch comes again.
@@ -63,7 +63,7 @@ final class ReadingScenarios(target: KinesisTarget, override protected val mode:
       log.texts.sorted shouldBe (first ++ second).sorted
     }
 
-    it("starts at LATEST with what comes after its first batch, and never before it") {
+    it("at LATEST reads records after its first batch, and none before it") {
       val stream = newStream(shards = 2)
       val old    = put(stream, "old", 50)
       // LATEST is a whole second of the service's clock: the old records must be of an earlier one.
@@ -119,7 +119,7 @@ final class ReadingScenarios(target: KinesisTarget, override protected val mode:
       } order.lastIndexOf(parent) should be < order.indexOf(shard.shardId)
     }
 
-    it("keeps every batch within maxRecordsPerTrigger and fair to the shards") {
+    it("keeps every batch within maxRecordsPerTrigger, shared by all shards") {
       val stream = newStream(shards = 4)
       val all    = put(stream, "r", 400)
       val log    = new BatchLog
@@ -133,7 +133,7 @@ final class ReadingScenarios(target: KinesisTarget, override protected val mode:
       batches.filter(_.size == 30).map(_.map(_.shardId).distinct.size).max shouldBe 4
     }
 
-    it("keeps to maxBytesPerTrigger and maxRecordsPerTrigger at once, and passes a record beyond the limit alone") {
+    it("obeys maxBytesPerTrigger and maxRecordsPerTrigger at once, and admits a larger record alone") {
       val stream = newStream(shards = 2)
       val small  = put(stream, "b", 200)
       stream.putBytes(Array.fill(5000)('x'.toByte), "large")
@@ -148,7 +148,7 @@ final class ReadingScenarios(target: KinesisTarget, override protected val mode:
       }
     }
 
-    it("waits for minRecordsPerTrigger, but no longer than maxTriggerDelay") {
+    it("waits for minRecordsPerTrigger, at most for maxTriggerDelay") {
       val stream = newStream(shards = 2)
       val log    = new BatchLog
       running(load(stream, "minRecordsPerTrigger" -> "100", "maxTriggerDelay" -> "12s"), checkpoint())(log.add) {
@@ -165,7 +165,7 @@ final class ReadingScenarios(target: KinesisTarget, override protected val mode:
       log.all.map(_._2.size).filter(_ > 0).head shouldBe 30
     }
 
-    it("reads what is there with AvailableNow, in batches of the limit, and ends") {
+    it("with AvailableNow reads the present records in limited batches, and ends") {
       val stream = newStream(shards = 3)
       val at     = checkpoint()
       val log    = new BatchLog
@@ -191,7 +191,7 @@ final class ReadingScenarios(target: KinesisTarget, override protected val mode:
       log.texts.distinct.size shouldBe log.texts.size
     }
 
-    it("tells lag, records and bytes in the query's progress") {
+    it("reports lag, records and bytes in the query's progress") {
       val stream = newStream(shards = 2)
       put(stream, "m", 100)
       running(load(stream), checkpoint()) { (batch, _) => batch.count(); () } { query =>

@@ -18,7 +18,9 @@ import io.github.kinesisspark.read.SourceSchema
 import io.github.kinesisspark.read.realtime.KinesisRealTimeStream
 import io.github.kinesisspark.testkit.{KinesisServerConfig, MovableClock, ServiceClock}
 
-/** Queries with Spark's real-time trigger, by polling and by fan-out. Two cores; four tries for a task. */
+/** Tests queries with Spark's real-time trigger, by polling and by fan-out, on two cores and with four attempts per
+  * task.
+  */
 final class RealTime(clock: MovableClock, override protected val mode: Mode)
     extends TestkitSuite(clock, KinesisServerConfig()) {
   def this(mode: Mode) = this(ServiceClock.shifted(), mode)
@@ -72,7 +74,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
   }
 
   describe("a real-time query") {
-    it("hands on rows while its batch lasts") {
+    it("delivers rows before its batch ends") {
       val stream = newStream(shards = 2)
       val at     = checkpoint()
       val log    = new RealTimeLog
@@ -89,7 +91,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
       inOrder(log)
     }
 
-    it("reads all shards with no more tasks than there are cores, neighbours together") {
+    it("reads all shards with one task per core, each with neighbouring shards") {
       val stream = newStream(shards = 8)
       val log    = new RealTimeLog
       val texts  = put(stream, "r", 400)
@@ -101,7 +103,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
       inOrder(log)
     }
 
-    it("hands on each row once, batch after batch, start after start") {
+    it("delivers each row once across batches and restarts") {
       val stream = newStream(shards = 3)
       val at     = checkpoint()
       val log    = new RealTimeLog
@@ -121,7 +123,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
       inOrder(log)
     }
 
-    it("begins at LATEST where its first start was, also if it failed before it had read anything") {
+    it("at LATEST starts at its first start, also if that run ended before it read anything") {
       val stream = newStream(shards = 2)
       val at     = checkpoint()
       val log    = new RealTimeLog
@@ -136,7 +138,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
       inRealTime(latest, at, log, Endless)(_ => eventually(log.texts.sorted shouldBe missed.sorted))
     }
 
-    it("shares a checkpoint with micro-batches, in turn, and each row comes once") {
+    it("shares a checkpoint with micro-batches in turn, and delivers each row once") {
       val stream  = newStream(shards = 3)
       val at      = checkpoint()
       val batches = new BatchLog
@@ -163,7 +165,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
       (batches.texts ++ log.texts).sorted shouldBe texts.sorted
     }
 
-    it("goes on within an aggregated record that a batch has ended in, and micro-batches do as well") {
+    it("continues within an aggregated record after a batch that ended in it, as do micro-batches") {
       val stream = newStream(shards = 1)
       val at     = checkpoint()
       // Longer than a batch.
@@ -191,7 +193,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
   }
 
   describe("a reshard within a real-time batch") {
-    it("is followed in it where one task reads the parents: through splits, merges and both in a row") {
+    it("is followed at once if one task reads all parents, through splits, merges and chains of both") {
       val stream = newStream(shards = 4)
       val log    = new RealTimeLog
       inRealTime(load(stream, rarely), checkpoint(), log, Endless) { _ =>
@@ -214,7 +216,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
       parentsComeFirst(stream, log.rows.map(_.shardId))
     }
 
-    it("is followed with the next batch where two tasks read the parents") {
+    it("is followed in the next batch if two tasks read the parents") {
       val stream = newStream(shards = 4)
       val at     = checkpoint()
       val log    = new RealTimeLog
@@ -232,7 +234,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
       inOrder(log)
     }
 
-    it("leaves an offset that micro-batches and real-time batches go on from") {
+    it("leaves an offset from which micro-batches and real-time batches continue") {
       val stream  = newStream(shards = 2)
       val at      = checkpoint()
       val batches = new BatchLog
@@ -261,7 +263,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
   }
 
   describe("a failure within a real-time batch") {
-    it("of one task has it run again from the batch's start, and nothing is left out") {
+    it("of one task repeats that task from its start, and loses no record") {
       val stream   = newStream(shards = 2)
       val at       = checkpoint()
       val failures = new AtomicInteger
@@ -284,7 +286,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
       others.distinct shouldBe others
     }
 
-    it("that fails the query has its batch come again with the next start, from where the last batch ended") {
+    it("that ends the query repeats its batch at the next start") {
       val stream  = newStream(shards = 2)
       val at      = checkpoint()
       val refused = new RealTimeLog(row => if (row.text.startsWith("bad")) sys.error("as planned"))
@@ -299,14 +301,14 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
     }
   }
 
-  it("is told when other sources take the cores that its tasks need") {
+  it("a real-time query with too few cores for all sources fails with KINESIS_TOO_FEW_CORES") {
     val streams = Seq(newStream(shards = 2), newStream(shards = 2))
     val frame   = streams.map(load(_)).reduce(_ union _)
     val query   = startRealTime(frame, checkpoint(), new RealTimeLog, "1 second")
     failureOf(query).getMessage should include("KINESIS_TOO_FEW_CORES")
   }
 
-  it("writes to Kinesis while its batch lasts, if Spark's list of sinks is not asked") {
+  it("a real-time query writes to Kinesis during its batch if Spark's sink allowlist is off") {
     val source = newStream(shards = 2)
     val target = newStream(shards = 2)
     val query  = load(source)
@@ -334,7 +336,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
     }
   }
 
-  it("tells Spark with each row when its record arrived") {
+  it("a real-time query reports the arrival time of each row to Spark") {
     val stream = newStream(shards = 1)
     val source = new KinesisRealTimeStream(SourceOptions.parse(options(stream) ++ mode.options), spark.sparkContext)
     try {
@@ -357,7 +359,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
     } finally source.stop()
   }
 
-  it("reports the source's metrics, and how far it has read") {
+  it("a real-time query reports the source's metrics and its end offset") {
     val stream = newStream(shards = 2)
     val log    = new RealTimeLog
     inRealTime(load(stream), checkpoint(), log, "2 seconds") { query =>

@@ -15,7 +15,8 @@ import io.github.kinesisspark.position.OffsetJson
 import io.github.kinesisspark.testkit.{FaultRule, KinesisServerConfig, MovableClock, ServiceClock}
 import io.github.kinesisspark.testkit.FaultEffect.ServiceCode
 
-/** Streams that change their shards while they are read, and while they are not: by polling and by fan-out.
+/** Tests reads of streams that are resharded or expire, while the query runs and while it is stopped, by polling and
+  * by fan-out.
   *
   * The shards are listed every hour only, unless a test says otherwise: whatever is found earlier was told by the parents.
   */
@@ -87,7 +88,7 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
     log.texts.map(_.split(':')).groupMap(_(0))(_(1).toInt).values.foreach(numbers => numbers shouldBe numbers.sorted)
   }
 
-  describe("a stream is read on, each record once, each key in its order,") {
+  describe("a query reads each record once, in order per key,") {
     val steps = Seq[(String, TestStream => Unit)](
       "a split"              -> (split(_, 0)),
       "a merge"              -> (merge(_, 0)),
@@ -99,7 +100,7 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
       "up and down at once"  -> (s => { rescale(s, open(s).size * 2); rescale(s, open(s).size / 2) })
     )
 
-    it("through splits, merges, chains of both, doubling and halving, told by the last answers alone") {
+    it("through splits, merges and chains of both, which it learns from the parents' last answers") {
       val stream = newStream(shards = 2)
       val writer = new Writer(stream)
       val log    = new BatchLog
@@ -115,7 +116,7 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
       inOrder(stream, log)
     }
 
-    it("through the same and more in a row, faster than anybody lists or reads") {
+    it("through 30 random reshards in quick succession") {
       val stream = newStream(shards = 2)
       val writer = new Writer(stream)
       val log    = new BatchLog
@@ -130,7 +131,7 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
       inOrder(stream, log)
     }
 
-    it("through reshards while it is stopped, longer than the interval, again and again") {
+    it("through reshards during downtime, several times") {
       val stream = newStream(shards = 2)
       val writer = new Writer(stream)
       val at     = checkpoint()
@@ -146,7 +147,7 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
       inOrder(stream, log)
     }
 
-    it("within moments, and without a listing") {
+    it("across a reshard without another call of ListShards") {
       val stream = newStream(shards = 1)
       val writer = new Writer(stream)
       val log    = new BatchLog
@@ -168,8 +169,8 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
     }
   }
 
-  describe("shards that went past retention while the query was stopped") {
-    it("end it, named, unless failOnDataLoss is false: then their descendants are read") {
+  describe("shards that pass retention while the query is stopped") {
+    it("fail the query by name, or their descendants are read with failOnDataLoss=false") {
       val stream = newStream(shards = 1)
       val at     = checkpoint()
       val log    = new BatchLog
@@ -188,8 +189,8 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
     }
   }
 
-  describe("records that went past retention in an open shard while the query was stopped") {
-    it("end it if there likely were any, unless failOnDataLoss is false: then the rest is read, and it is told once") {
+  describe("records in open shards that pass retention while the query is stopped") {
+    it("fail the query if loss is likely, and are reported once with failOnDataLoss=false") {
       val stream = newStream(shards = 5)
       val at     = checkpoint()
       val log    = new BatchLog
@@ -209,7 +210,7 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
       running(load(stream), at)(log.add)(_ => eventually(log.texts.sorted shouldBe (first ++ late ++ more).sorted))
     }
 
-    it("are none if it was stopped for less, or stood by for longer and found nothing") {
+    it("are none if the query was stopped for less time, or ran for longer on an idle stream") {
       val stream = newStream(shards = 2)
       val at     = checkpoint()
       val log    = new BatchLog
@@ -230,7 +231,7 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
     }
 
     it(
-      "are only suspected if the oldest one left came some time after retention began, as on a stream that rests at weekends: it is told, and the query goes on"
+      "cause a warning only, if the oldest remaining record is much younger than retention"
     ) {
       val stream = newStream(shards = 2)
       val at     = checkpoint()
@@ -253,8 +254,8 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
     }
   }
 
-  describe("a query that runs and falls further behind than retention") {
-    it("reads on with what is left, and tells from when to when it may have lost records") {
+  describe("a running query that falls behind retention") {
+    it("reads the remaining records, and logs the range of time that it may have lost") {
       val stream    = newStream(shards = 1)
       val at        = checkpoint()
       val log       = new BatchLog
@@ -281,8 +282,8 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
     }
   }
 
-  describe("a shard that goes past retention while the query runs") {
-    it("unread, ends it, named, unless failOnDataLoss is false: then its children are read") {
+  describe("a shard that passes retention while the query runs") {
+    it("unread fails the query by name, or its children are read with failOnDataLoss=false") {
       val (call, refusal) =
         if (mode == Mode.Polling) ("GetRecords", "ProvisionedThroughputExceededException")
         else ("SubscribeToShard", "LimitExceededException")
@@ -308,7 +309,7 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
       }
     }
 
-    it("after its end was planned, is finished: nobody asks for it again, before or after a restart") {
+    it("after its end was planned is not read again, before or after a restart") {
       val stream = newStream(shards = 1)
       val parent = stream.onlyShard().shardId
       val at     = checkpoint()
@@ -336,7 +337,7 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
   }
 
   describe("a stream that is idle for hours") {
-    it("makes no batches meanwhile, and is read at once when something comes") {
+    it("causes no batches, and new records are read at once") {
       val stream = newStream(shards = 2)
       val log    = new BatchLog
       val first  = put(stream, "first", 20)
@@ -360,8 +361,8 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
     }
   }
 
-  describe("a stream that is gone") {
-    it("ends the query with an error that names it, also if another takes its name at once") {
+  describe("a deleted stream") {
+    it("fails the running query with its name, also if a new stream takes the name at once") {
       for (another <- Seq(false, true)) {
         val stream = newStream(shards = 1)
         val log    = new BatchLog
@@ -379,7 +380,7 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
       }
     }
 
-    it("is missed by a query that was stopped, also if another has its name, and nothing of that is read") {
+    it("fails the restarted query with its name, also if a new stream has it, which is not read") {
       for (another <- Seq(false, true)) {
         val stream = newStream(shards = 1)
         val at     = checkpoint()
@@ -402,8 +403,8 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
     }
   }
 
-  describe("records at the limits of size") {
-    it("are read: the largest, empty ones, and more than one answer can hold") {
+  describe("records of extreme sizes") {
+    it("are all read: the largest, empty ones, and more than one answer can hold") {
       val stream = newStream(shards = 1)
       val log    = new BatchLog
       val mega   = 1 << 20

@@ -12,8 +12,8 @@ import software.amazon.awssdk.services.kinesis.model._
 
 import io.github.kinesisspark.it.KinesisService
 
-/** Another application that reads a shard through the same consumer: it subscribes again whenever its subscription ends or
-  * is refused, as any does, a few times a second.
+/** Another application that reads a shard through the same consumer. It subscribes again a few times per second
+  * whenever its subscription ends or is refused.
   */
 final class RivalSubscriber(service: KinesisService, consumerArn: String, shardId: String) extends AutoCloseable {
   private val client: KinesisAsyncClient = service.newClient(Protocol.HTTP2, AwsRetryStrategy.doNotRetry())

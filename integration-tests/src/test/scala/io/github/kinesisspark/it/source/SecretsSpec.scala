@@ -14,8 +14,8 @@ import org.apache.spark.sql.streaming.StreamingQuery
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule}
 
-/** Plants credentials in queries from Kinesis to Kinesis, one that succeeds and one that fails, and in batches, and looks for them in all
-  * that they left behind.
+/** Runs succeeding and failing queries and batches with known credentials, and searches all of their output for
+  * these.
   */
 final class SecretsSpec extends TestkitSuite with CapturedLogs {
   private val planted = Map(
@@ -36,7 +36,7 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
 
   override protected def options(stream: TestStream): Map[String, String] = super.options(stream) ++ planted
 
-  it("credentials show nowhere: plans, logs, UI, event log, progress, errors, checkpoint") {
+  it("secrets appear in no plan, log, UI, event log, progress, error or checkpoint") {
     val (places, logs) = withLogs {
       val stream     = newStream(shards = 2)
       val succeeding = checkpoint()
@@ -71,7 +71,7 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
     logs should include("s-")
   }
 
-  it("an error about a credentials option names it and never its value") {
+  it("an error about a credentials option contains its name and not its value") {
     val failure = intercept[IllegalArgumentException](
       spark.readStream
         .format("kinesis")

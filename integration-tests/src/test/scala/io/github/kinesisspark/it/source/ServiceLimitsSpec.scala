@@ -4,14 +4,14 @@ import org.scalatest.Suites
 
 import io.github.kinesisspark.testkit.KinesisServerConfig
 
-/** Reading as fast as the service lets anybody: a server that enforces its quotas. */
+/** Reads from a server that enforces the service's quotas. */
 final class ServiceLimits(override protected val mode: Mode)
     extends TestkitSuite(KinesisServerConfig(enforceLimits = true)) {
   override def suiteName: String = s"Service limits by $mode"
   override def suiteId: String   = s"${getClass.getName}-$mode"
 
   describe("a backlog beyond the largest answer") {
-    it("is read at the service's pace, and whoever is refused meanwhile doesn't ask all the time") {
+    it("is read at the service's rate, with few refused calls after a 10 MiB answer") {
       val stream = newStream(shards = 1)
       val log    = new BatchLog
       val data   = Array.fill((1 << 20) - 1)('x'.toByte)

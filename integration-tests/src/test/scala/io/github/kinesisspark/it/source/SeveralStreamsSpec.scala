@@ -13,7 +13,9 @@ import io.github.kinesisspark.testkit._
 import io.github.kinesisspark.testkit.FaultEffect._
 import io.github.kinesisspark.it.source.SeveralStreams.Place
 
-/** Several streams in one query, by polling and by fan-out. Two embedded servers stand for two regions and accounts. */
+/** Reads several streams in one query, by polling and by fan-out. Two embedded servers stand for two regions and
+  * accounts.
+  */
 final class SeveralStreams(override protected val mode: Mode)
     extends TestkitSuite(KinesisServerConfig(region = "us-east-1", accountId = "111111111111"))
     with CapturedLogs {
@@ -74,7 +76,7 @@ final class SeveralStreams(override protected val mode: Mode)
   }
 
   describe("several streams") {
-    it("are read together from two regions and accounts, each from its own position, and tell their names") {
+    it("of two regions and accounts are read together, each from its own position") {
       val (here, there) = (near(), afar())
       val before        = here.put("before", 50)
       there.put("unwanted", 50)
@@ -91,7 +93,7 @@ final class SeveralStreams(override protected val mode: Mode)
         Map(here.name -> Set("before", "here"), there.name -> Set("there"))
     }
 
-    it("may share a name, if they are named by ARN") {
+    it("can share a name if they are given by ARN") {
       val name                                             = unique()
       val (here, there)                                    = (near(name), afar(name))
       val expected                                         = here.put("here", 40) ++ there.put("there", 40)
@@ -110,7 +112,7 @@ final class SeveralStreams(override protected val mode: Mode)
       running(loaded(options), at)(log.add)(_ => once(log, expected ++ more))
     }
 
-    it("have as many children of splits as they like, each its own") {
+    it("can each have child shards of the same IDs") {
       val (here, there) = (near(shards = 1), afar(shards = 1))
       val log           = new BatchLog
       val first         = here.put("a", 20) ++ there.put("b", 20)
@@ -125,11 +127,11 @@ final class SeveralStreams(override protected val mode: Mode)
     }
   }
 
-  describe("a stream in trouble") {
+  describe("a failing stream among several") {
     val read    = if (mode == Mode.Polling) "GetRecords" else "SubscribeToShard"
     val patient = "efo.subscribeToShard.maxRetries" -> "1000"
 
-    it("keeps no record from the others, and comes after when it is well again") {
+    it("does not delay the others, and is read after it recovers") {
       val (here, there) = (near(), afar())
       val log           = new BatchLog
       val mine          = here.put("here", 50)
@@ -158,7 +160,7 @@ final class SeveralStreams(override protected val mode: Mode)
       finally far.faults.clear()
     }
 
-    it("that is slow delays nobody's records but its own") {
+    it("that is slow loses and repeats no record of any stream") {
       val (here, there) = (near(), afar())
       val log           = new BatchLog
       far.faults.add(FaultRule(Delay(3.seconds), Some(read), Some(there.name)))
@@ -172,7 +174,7 @@ final class SeveralStreams(override protected val mode: Mode)
       log.texts.distinct should have size 100
     }
 
-    it("that can't be mended is named, with region and account, by the error that ends the query") {
+    it("that is denied fails the query with its ARN") {
       val (here, there) = (near(), afar())
       far.faults.add(FaultRule(ServiceCode("AccessDeniedException", "not authorized"), Some(read), Some(there.name)))
       try {
@@ -181,15 +183,15 @@ final class SeveralStreams(override protected val mode: Mode)
       } finally far.faults.clear()
     }
 
-    it("that doesn't exist is named, with its region") {
+    it("that does not exist fails the query with its name and region") {
       val (here, absent) = (near(), Place("absent", far, "222222222222"))
       val failure        = failureOf(started(reading(here, absent)()))
       failure.getMessage should (include("KINESIS_NOT_FOUND") and include("absent") and include("eu-west-1"))
     }
   }
 
-  describe("a list that has changed since the checkpoint") {
-    it("begins a stream that was added at its position, and goes on with the others") {
+  describe("a changed list of streams") {
+    it("starts an added stream at its position, and continues the others") {
       val (here, there) = (near(), afar())
       val at            = checkpoint()
       val log           = new BatchLog
@@ -201,7 +203,7 @@ final class SeveralStreams(override protected val mode: Mode)
       running(reading(there, here)(), at)(log.add)(_ => once(log, expected ++ more))
     }
 
-    it("goes on without a stream that was taken out only if that is allowed, says so, and forgets it") {
+    it("without a checkpointed stream is refused, or drops it with failOnDataLoss=false and a warning") {
       val (here, there) = (near(), afar())
       val at            = checkpoint()
       val log           = new BatchLog
@@ -230,7 +232,7 @@ final class SeveralStreams(override protected val mode: Mode)
       }
     }
 
-    it("reads an uncommitted batch again as it was, with the records of a stream that was taken out") {
+    it("replays an uncommitted batch with the records of a removed stream") {
       val (here, there) = (near(), afar())
       val at            = checkpoint()
       val log           = new BatchLog
@@ -244,7 +246,7 @@ final class SeveralStreams(override protected val mode: Mode)
       log.replays should contain(again)
     }
 
-    it("fails where it can't read such a batch again, and says what to do") {
+    it("fails if the removed stream of an uncommitted batch cannot be read, with what to do") {
       val (here, there) = (near(), afar())
       val at            = checkpoint()
       val log           = new BatchLog
@@ -259,7 +261,7 @@ final class SeveralStreams(override protected val mode: Mode)
       log.texts.sorted shouldBe first.sorted
     }
 
-    it("reads such a batch again without the stream if that was deleted") {
+    it("replays an uncommitted batch without the removed stream if that was deleted") {
       val (here, there) = (near(), near())
       val at            = checkpoint()
       val log           = new BatchLog

@@ -12,34 +12,36 @@ import org.scalatest.time.{Seconds, Span}
 
 import io.github.kinesisspark.it.TestStream
 
-/** A backlog of two shards, one with much and one with little in each minute, read by a query with windows and a watermark. */
+/** Reads a backlog of two shards, one with many and one with few records per minute, by a query with windows and a
+  * watermark.
+  */
 final class ShardSkewSpec extends TestkitSuite {
   import ShardSkewSpec._
 
-  describe("a catch-up on an uneven stream") {
+  describe("a catch-up on uneven shards") {
     // Room for one answer of 10 MB, so that it takes the shard with much several batches.
     val bySpeed = Seq("readerBufferSize" -> "16m")
     val byLimit = Seq("maxRecordsPerTrigger" -> "100")
 
-    it("loses late rows without alignment, when a limit lets the shard with little run ahead") {
+    it("drops late rows with maxShardSkew off if a record limit lets the smaller shard run ahead") {
       val result = counting(uneven(seconds = 1800, hotBytes = 10), byLimit :+ "maxShardSkew" -> "off")
       result.dropped should be > 0L
       result.counted should be < result.put
     }
 
-    it("loses none with it") {
+    it("drops no rows with maxShardSkew=30s and the same record limit") {
       val result = counting(uneven(seconds = 1800, hotBytes = 10), byLimit :+ "maxShardSkew" -> "30s")
       result.dropped shouldBe 0
       result.counted shouldBe result.put
     }
 
-    it("loses late rows without alignment, when one shard is read faster than the other") {
+    it("drops late rows with maxShardSkew off if one shard is read faster than the other") {
       val result = counting(uneven(seconds = 600, hotBytes = 100000), bySpeed :+ "maxShardSkew" -> "off")
       result.dropped should be > 0L
       result.counted should be < result.put
     }
 
-    it("loses none as it is by default") {
+    it("drops no rows with the default maxShardSkew and the same buffer") {
       val result = counting(uneven(seconds = 600, hotBytes = 100000), bySpeed)
       result.dropped shouldBe 0
       result.counted shouldBe result.put

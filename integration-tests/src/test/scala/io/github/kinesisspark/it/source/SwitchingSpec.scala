@@ -2,11 +2,11 @@ package io.github.kinesisspark.it.source
 
 import scala.util.Random
 
-/** Polling and fan-out on one checkpoint: what one has read, the other goes on from. */
+/** Alternates polling and fan-out on one checkpoint: each continues where the other stopped. */
 final class SwitchingSpec extends TestkitSuite {
 
   describe("a checkpoint") {
-    it("serves polling and fan-out in turn, also across splits and merges, and nothing is lost or doubled") {
+    it("serves polling and fan-out in turn across reshards, without loss or duplicates") {
       val stream   = newStream(shards = 2)
       val at       = checkpoint()
       val log      = new BatchLog
@@ -28,7 +28,7 @@ final class SwitchingSpec extends TestkitSuite {
       parentsComeFirst(stream, log.rows.map(_.shardId))
     }
 
-    it("holds the same positions either way: an uncommitted batch of one is read again by the other") {
+    it("of either mode is replayed by the other with the same rows") {
       val stream = newStream(shards = 2)
       val at     = checkpoint()
       val log    = new BatchLog

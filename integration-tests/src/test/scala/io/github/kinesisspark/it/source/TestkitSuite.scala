@@ -7,7 +7,7 @@ import software.amazon.awssdk.regions.Region
 import io.github.kinesisspark.it.{KinesisService, TestStream}
 import io.github.kinesisspark.testkit.{FaultRule, KinesisServer, KinesisServerConfig, MovableClock, ServiceClock}
 
-/** A suite with an embedded server of its own, whose faults and clock it commands. */
+/** A suite with its own embedded server, whose faults and clock it controls. */
 abstract class TestkitSuite(clock: MovableClock, server: KinesisServer)
     extends SourceSuite(TestkitSuite.serviceOf(server)) {
   def this(clock: MovableClock, config: KinesisServerConfig) =

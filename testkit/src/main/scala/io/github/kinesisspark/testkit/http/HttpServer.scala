@@ -8,10 +8,11 @@ import org.eclipse.jetty.util.ssl.SslContextFactory
 import org.eclipse.jetty.util.thread.QueuedThreadPool
 
 import java.net.URI
-import java.security.KeyStore
 import java.security.cert.Certificate
 
-/** The listening sockets: cleartext with HTTP/1.1 and HTTP/2 by prior knowledge, and TLS with either by ALPN. */
+/** The listening sockets: cleartext with HTTP/1.1 and HTTP/2 by prior knowledge, TLS with either by ALPN, and TLS with
+  * either by what the client sends first.
+  */
 final private[testkit] class HttpServer(config: KinesisServerConfig, handlers: Seq[Handler]) extends AutoCloseable {
   import HttpServer._
 
@@ -24,35 +25,58 @@ final private[testkit] class HttpServer(config: KinesisServerConfig, handlers: S
 
   private val plain =
     connector(config.port, new HttpConnectionFactory(http()), tuned(new HTTP2CServerConnectionFactory(http())))
-  private val keys = config.tlsPort.map(_ => SelfSignedCertificate.keyStore())
-  private val tls  = config.tlsPort.zip(keys).map { case (port, store) => tlsConnector(port, store) }
+  private val keys =
+    if (config.tlsPort.isEmpty && config.tls.priorKnowledgePort.isEmpty) None else Some(ServerKeys.of(config.tls))
+  private val alpn           = config.tlsPort.zip(keys).map { case (port, own) => alpnConnector(port, own) }
+  private val priorKnowledge =
+    config.tls.priorKnowledgePort.zip(keys).map { case (port, own) => priorKnowledgeConnector(port, own) }
 
-  (plain +: tls.toVector).foreach(server.addConnector)
+  (plain +: (alpn ++ priorKnowledge).toVector).foreach(server.addConnector)
   server.setHandler(new Handler.Sequence(handlers: _*))
   server.start()
 
-  val endpoint: URI            = URI.create(s"http://${config.host}:${plain.getLocalPort}")
-  val tlsEndpoint: Option[URI] = tls.map(c => URI.create(s"https://${config.host}:${c.getLocalPort}"))
+  val endpoint: URI                          = uri("http", plain)
+  val tlsEndpoint: Option[URI]               = alpn.map(uri("https", _))
+  val priorKnowledgeTlsEndpoint: Option[URI] = priorKnowledge.map(uri("https", _))
 
-  val tlsCertificate: Option[Certificate] = keys.map(SelfSignedCertificate.in(_))
+  val tlsCertificate: Option[Certificate] = keys.map(_.trusted)
 
   def close(): Unit = server.stop()
 
-  private def tlsConnector(port: Int, store: KeyStore): ServerConnector = {
-    val ssl = new SslContextFactory.Server
-    ssl.setKeyStore(store)
-    ssl.setKeyStorePassword(SelfSignedCertificate.Password)
-    ssl.setSniRequired(false)
+  private def uri(scheme: String, on: ServerConnector): URI =
+    URI.create(s"$scheme://${config.host}:${on.getLocalPort}")
+
+  private def alpnConnector(port: Int, keys: ServerKeys): ServerConnector = {
     val http1 = new HttpConnectionFactory(secure())
     val alpn  = new ALPNServerConnectionFactory()
     alpn.setDefaultProtocol(http1.getProtocol)
     connector(
       port,
-      new SslConnectionFactory(ssl, alpn.getProtocol),
+      new SslConnectionFactory(ssl(keys), alpn.getProtocol),
       alpn,
       tuned(new HTTP2ServerConnectionFactory(secure())),
       http1
     )
+  }
+
+  // Jetty's HTTP/1.1 parser knows the preface of HTTP/2 and hands the connection to the factory of cleartext HTTP/2,
+  // which does not care that TLS lies below it.
+  private def priorKnowledgeConnector(port: Int, keys: ServerKeys): ServerConnector = {
+    val http1 = new HttpConnectionFactory(secure())
+    connector(
+      port,
+      new SslConnectionFactory(ssl(keys), http1.getProtocol),
+      http1,
+      tuned(new HTTP2CServerConnectionFactory(secure()))
+    )
+  }
+
+  private def ssl(keys: ServerKeys): SslContextFactory.Server = {
+    val made = new SslContextFactory.Server
+    made.setKeyStore(keys.store)
+    made.setKeyStorePassword(keys.password)
+    made.setSniRequired(false)
+    made
   }
 
   private def connector(port: Int, factories: ConnectionFactory*): ServerConnector = {

@@ -2,6 +2,7 @@ package io.github.kinesisspark.testkit.http
 
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream}
 import java.math.BigInteger
+import java.net.InetAddress
 import java.nio.charset.StandardCharsets.US_ASCII
 import java.security.cert.{Certificate, CertificateFactory}
 import java.security.spec.ECGenParameterSpec
@@ -9,33 +10,34 @@ import java.security.{KeyPair, KeyPairGenerator, KeyStore, SecureRandom, Signatu
 import java.time.format.DateTimeFormatter
 import java.time.{Duration, Instant, ZoneOffset}
 
-/** A certificate for `localhost` and 127.0.0.1, made when the server starts. The JDK can make keys and sign but has no
+/** A certificate for `localhost`, 127.0.0.1 and further hosts, made when the server starts. The JDK can make keys and sign but has no
   * public way to write a certificate, so the few DER structures of one (RFC 5280, section 4.1) are written here.
   */
-private[http] object SelfSignedCertificate {
+private[testkit] object SelfSignedCertificate {
   val Password      = "testkit"
   private val Alias = "testkit"
 
-  /** The certificate in a store that [[keyStore]] made. */
-  def in(store: KeyStore): Certificate = store.getCertificate(Alias)
-
-  def keyStore(): KeyStore = {
+  /** A store with a new key and its certificate.
+    *
+    * @param hosts names and IP addresses that the certificate is valid for, beside the local ones
+    */
+  def keyStore(hosts: Seq[String]): KeyStore = {
     val generator = KeyPairGenerator.getInstance("EC")
     generator.initialize(new ECGenParameterSpec("secp256r1"))
     val keys  = generator.generateKeyPair()
     val store = KeyStore.getInstance("PKCS12")
     store.load(null, null)
-    store.setKeyEntry(Alias, keys.getPrivate, Password.toCharArray, Array(certificate(keys)))
+    store.setKeyEntry(Alias, keys.getPrivate, Password.toCharArray, Array(certificate(keys, Local ++ hosts)))
     store
   }
 
-  private def certificate(keys: KeyPair): Certificate = {
+  private def certificate(keys: KeyPair, hosts: Seq[String]): Certificate = {
     val algorithm = sequence(oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02)) // ecdsa-with-SHA256
     val name      = sequence(der(Set, sequence(oid(0x55, 0x04, 0x03) ++ der(Utf8, "localhost".getBytes(US_ASCII)))))
     val now       = Instant.now()
     val validity  = sequence(time(now.minus(Duration.ofDays(1))) ++ time(now.plus(Duration.ofDays(365))))
-    val hosts     = sequence(der(DnsName, "localhost".getBytes(US_ASCII)) ++ der(IpAddress, Array[Byte](127, 0, 0, 1)))
-    val extension = sequence(oid(0x55, 0x1d, 0x11) ++ der(Octets, hosts))         // subjectAltName
+    val names     = sequence(hosts.distinct.toArray.flatMap(alternativeName))
+    val extension = sequence(oid(0x55, 0x1d, 0x11) ++ der(Octets, names))         // subjectAltName
     val body      = sequence(
       der(Version, der(Integer, Array[Byte](2))) ++
         der(Integer, new BigInteger(63, new SecureRandom).toByteArray) ++
@@ -48,6 +50,15 @@ private[http] object SelfSignedCertificate {
     val signed = sequence(body ++ algorithm ++ der(Bits, 0.toByte +: signer.sign()))
     CertificateFactory.getInstance("X.509").generateCertificate(new ByteArrayInputStream(signed))
   }
+
+  private def alternativeName(host: String): Array[Byte] =
+    if (isAddress(host)) der(IpAddress, InetAddress.getByName(host).getAddress)
+    else der(DnsName, host.getBytes(US_ASCII))
+
+  // Only literals, so that no name is looked up.
+  private def isAddress(host: String): Boolean = host.contains(':') || host.matches("\\d{1,3}(\\.\\d{1,3}){3}")
+
+  private val Local = Seq("localhost", "127.0.0.1")
 
   // DER tags (X.690); the last four are context-specific.
   private val Integer    = 0x02

@@ -39,7 +39,7 @@ class FaultRuleJsonSpec extends AnyFunSpec with Matchers {
 
   private val occurrences = Seq(Occurrence.Always, Occurrence.First(1), Occurrence.Every(2), Occurrence.After(3))
 
-  it("writes and reads every effect and occurrence") {
+  it("every effect and occurrence of a fault rule is equal after writing and reading JSON") {
     for (effect <- effects; occurrence <- occurrences) {
       val rule = FaultRule(effect, Some("PutRecords"), Some("s"), Some("shardId-000000000000"), occurrence, 0.5, 9, 4)
       FaultRuleJson.read(FaultRuleJson.write(rule)) shouldBe Right(rule)
@@ -47,7 +47,7 @@ class FaultRuleJsonSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  it("says what it does not understand") {
+  it("an invalid fault rule is refused with the part at fault") {
     FaultRuleJson.read(mapper.readTree("""{"effect":{"type":"flood"}}""")) shouldBe Left("Unknown effect type 'flood'")
     FaultRuleJson.read(mapper.readTree("""{"acton":"X","effect":{"type":"garbageBody"}}""")) shouldBe
       Left("Unknown members: acton")

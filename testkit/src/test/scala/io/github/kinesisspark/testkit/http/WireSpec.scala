@@ -12,7 +12,7 @@ import java.time.ZonedDateTime
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
-/** What goes over the wire, byte formats and headers, without an SDK between; and the server's own controls. */
+/** Tests bytes and headers of requests and answers without an SDK, and the server's control API. */
 class WireSpec extends ServerSpec {
 
   private val http = HttpClient.newHttpClient
@@ -43,7 +43,7 @@ class WireSpec extends ServerSpec {
   }
 
   describe("JSON") {
-    it("has blobs in base64 and times in seconds with milliseconds") {
+    it("holds blobs in base64, and times in seconds with milliseconds") {
       val stream = newStream(1)
       read(call("PutRecord", s"""{"StreamName":"$stream","PartitionKey":"k","Data":"aGVsbG8="}"""))
       val iterator = read(
@@ -60,7 +60,7 @@ class WireSpec extends ServerSpec {
       BigDecimal(record.get("ApproximateArrivalTimestamp").decimalValue) shouldBe BigDecimal(clock.millis, 3)
     }
 
-    it("is what errors are written in, with type, message and status") {
+    it("is the format of error answers, with type, message and status") {
       val answer = call("DescribeStream", """{"StreamName":"nobody"}""")
       answer.statusCode shouldBe 400
       read(answer).get("__type").asText shouldBe "ResourceNotFoundException"
@@ -69,7 +69,7 @@ class WireSpec extends ServerSpec {
   }
 
   describe("CBOR") {
-    it("has blobs as bytes and times as tagged milliseconds") {
+    it("holds blobs as bytes, and times as tagged milliseconds") {
       val stream = newStream(1)
       server.streams.put(stream, "k", "hello")
       val iterator = read(
@@ -89,14 +89,14 @@ class WireSpec extends ServerSpec {
       record.get("ApproximateArrivalTimestamp").longValue shouldBe clock.millis
     }
 
-    it("is what errors are written in, if it is what was asked in") {
+    it("is the format of error answers to CBOR requests") {
       val answer = call("DescribeStream", """{"StreamName":"nobody"}""", WireFormat.Cbor)
       read(answer, WireFormat.Cbor).get("__type").asText shouldBe "ResourceNotFoundException"
     }
   }
 
   describe("Headers") {
-    it("give a request id, and the date by the service's clock") {
+    it("hold a request ID, and the date by the server's clock and its skew") {
       val answer = call("ListStreams", "{}")
       answer.headers.firstValue("x-amzn-RequestId") should not be empty
       dateOf(answer) shouldBe clock.millis / 1000
@@ -107,7 +107,7 @@ class WireSpec extends ServerSpec {
   }
 
   describe("A malformed request") {
-    it("is answered with what is wrong with it") {
+    it("is answered with the error code that fits it") {
       def code(answer: HttpResponse[Array[Byte]]) = read(answer).get("__type").asText
       code(call("Dance", "{}")) shouldBe "UnknownOperationException"
       code(call("PutRecord", """{"StreamName":7}""")) shouldBe "SerializationException"
@@ -148,7 +148,7 @@ class WireSpec extends ServerSpec {
       message.getHeaders.asScala.view.mapValues(_.getString).toMap
 
     Seq[WireFormat](WireFormat.Json, WireFormat.Cbor).foreach { format =>
-      it(s"is framed as an event stream, with members in $format as it was asked in") {
+      it(s"is an event stream with payloads in $format if the request is in $format") {
         val (_, live) = subscribe(format)
         val first     = live.next()
         headers(first) shouldBe Map(
@@ -169,7 +169,7 @@ class WireSpec extends ServerSpec {
       }
     }
 
-    it("ends with its error in a frame, and is told of under /_testkit while it lives") {
+    it("ends with an error frame if its consumer is deleted, and is listed under /_testkit while it lives") {
       val (consumer, live) = subscribe(WireFormat.Json)
       (1 to 2).foreach(_ => live.next())
       def view = admin("GET", "subscriptions")._2
@@ -190,20 +190,20 @@ class WireSpec extends ServerSpec {
     }
   }
 
-  describe("The controls under /_testkit") {
-    it("say that the server is well, and what time it is") {
+  describe("The control API under /_testkit") {
+    it("reports health and the current time") {
       val (status, body) = admin("GET", "health")
       (status, body.get("status").asText, body.get("nowMillis").asLong) shouldBe ((200, "ok", clock.millis))
     }
 
-    it("move the clock") {
+    it("moves the clock") {
       val now = clock.millis
       admin("POST", "clock", """{"advanceMillis":1500}""")._2.get("nowMillis").asLong shouldBe now + 1500
       admin("POST", "clock", s"""{"setMillis":$now}""")._2.get("nowMillis").asLong shouldBe now
       admin("POST", "clock", "{}")._1 shouldBe 400
     }
 
-    it("add, list and remove fault rules") {
+    it("adds, lists and removes fault rules") {
       admin("POST", "faults", """{"action":"ListStreams","first":1,"effect":{"type":"httpStatus","status":502}}""")
       call("ListStreams", "{}").statusCode shouldBe 502
       call("ListStreams", "{}").statusCode shouldBe 200
@@ -216,7 +216,7 @@ class WireSpec extends ServerSpec {
       }
     }
 
-    it("tell what was asked, and from which positions") {
+    it("reports calls with their start positions") {
       val stream = newStream(1)
       call(
         "GetShardIterator",
@@ -234,7 +234,7 @@ class WireSpec extends ServerSpec {
       server.calls.count("GetShardIterator") shouldBe 0
     }
 
-    it("answer 404 to anything else") {
+    it("answers 404 to an unknown path") {
       admin("GET", "nothing")._1 shouldBe 404
     }
   }

@@ -8,7 +8,7 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 class HashKeySpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
 
   describe("The hash key of a partition key") {
-    it("is the MD5 of its UTF-8 form as an unsigned number") {
+    it("is the unsigned MD5 of its UTF-8 bytes") {
       HashKey.of("") shouldBe BigInt("d41d8cd98f00b204e9800998ecf8427e", 16)
       HashKey.of("é") shouldBe BigInt("66ddcd97cfdeabb2f6fb8a999b4bc76f", 16)
     }
@@ -24,7 +24,7 @@ class HashKeySpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks
   }
 
   describe("Uniform ranges") {
-    it("cover the space without a gap or an overlap") {
+    it("cover the hash key space without gap or overlap") {
       forAll(Gen.choose(1, 2000)) { count =>
         val ranges = HashRange.uniform(count)
         ranges.head.start shouldBe HashKey.min
@@ -33,13 +33,13 @@ class HashKeySpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks
       }
     }
 
-    it("are the service's for two shards") {
+    it("equal those of the service for two shards") {
       HashRange.uniform(2).map(_.start.toString) shouldBe Vector("0", "170141183460469231731687303715884105728")
     }
   }
 
   describe("Splitting a range") {
-    it("leaves neither part empty") {
+    it("is refused if one part would be empty") {
       val range = HashRange(10, 20)
       range.splitAt(10) shouldBe None
       range.splitAt(21) shouldBe None

@@ -5,7 +5,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-/** The log against the plainest model of it: a vector of records. */
+/** Compares the log with a simple model, a vector of records. */
 class RecordLogSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
 
   import RecordLogSpec._
@@ -47,7 +47,7 @@ class RecordLogSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
 
   private def expected(entries: Vector[Entry]) = entries.map(e => (number(e), e.arrivedAt, e.key, e.data))
 
-  it("reads what was appended, from any ordinal, up to any limits, and always one record at least") {
+  it("a record log yields appended records from any ordinal within the limits, and at least one") {
     forAll(logs, Gen.choose(0L, 200L), Gen.choose(1, 70), Gen.choose(0, 100000)) { (entries, from, count, bytes) =>
       val rest    = entries.filter(_.ordinal >= from).take(count)
       val fitting = rest.indices.takeWhile(i => i == 0 || rest.take(i + 1).map(_.size).sum <= bytes).size
@@ -59,13 +59,13 @@ class RecordLogSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
     }
   }
 
-  it("finds the first record that arrived at a time or later") {
+  it("a record log finds the first record that arrived at or after a time") {
     forAll(logs, Gen.choose(90L, 300L)) { (entries, time) =>
       logOf(entries).firstArrivedFrom(time) shouldBe entries.find(_.arrivedAt >= time).map(_.ordinal)
     }
   }
 
-  it("forgets what is trimmed, by time or by ordinal, and reads on after it") {
+  it("a record log drops trimmed records by time and ordinal, and yields the rest") {
     forAll(logs, Gen.choose(90L, 300L), Gen.choose(0L, 200L)) { (entries, time, ordinal) =>
       val log = logOf(entries)
       log.trimArrivedBefore(time)
@@ -77,13 +77,13 @@ class RecordLogSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
     }
   }
 
-  it("keeps arrival times in order when the clock is set back") {
+  it("a record log keeps arrival times in order if the clock is set back") {
     val log = new RecordLog
     log.append(1, 1000, _ => "4" * 56, None, Array.empty)
     log.append(2, 900, _ => "4" * 56, None, Array.empty) shouldBe 1000
   }
 
-  it("leaves slices as they were when more is appended") {
+  it("a slice of a record log stays unchanged after further appends") {
     val entries = Vector.tabulate(200)(i => Entry(i + 1L, 100, Some(s"k$i"), Vector.fill(i)(i.toByte)))
     val log     = logOf(entries.take(3))
     val read    = log.read(0, 100, 100000)

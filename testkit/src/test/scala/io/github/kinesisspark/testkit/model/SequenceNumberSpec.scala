@@ -15,18 +15,18 @@ class SequenceNumberSpec extends AnyFunSpec with Matchers with ScalaCheckPropert
     arrived     <- Gen.choose(1500000000L, 2500000000L)
   } yield SequenceNumber(made, index, ordinal, incarnation, arrived)
 
-  it("has 56 digits that begin with 49, as the service's") {
+  it("a sequence number has 56 digits that start with 49, as the service's") {
     forAll(numbers) { number =>
       number.toString should have length SequenceNumber.Digits.toLong
       number.toString should startWith("49")
     }
   }
 
-  it("is read back as it was written") {
+  it("a sequence number is equal after printing and parsing") {
     forAll(numbers)(number => SequenceNumber.parse(number.toString) shouldBe Some(number))
   }
 
-  it("grows with the ordinal, whatever the time of arrival") {
+  it("a sequence number grows with the ordinal, regardless of arrival time and shard") {
     forAll(numbers, numbers) { (a, b) =>
       whenever(a.ordinal < b.ordinal) {
         a.value.compareTo(b.copy(shardMadeAt = a.shardMadeAt, shardIndex = a.shardIndex).value) should be < 0
@@ -34,19 +34,19 @@ class SequenceNumberSpec extends AnyFunSpec with Matchers with ScalaCheckPropert
     }
   }
 
-  it("is higher in every shard that was made later") {
+  it("a sequence number of a later shard is higher") {
     forAll(numbers, numbers) { (a, b) =>
       whenever(a.shardMadeAt < b.shardMadeAt)(a.value.compareTo(b.value) should be < 0)
     }
   }
 
-  it("differs between two shards of a stream") {
+  it("sequence numbers of two shards differ for the same ordinal") {
     forAll(numbers, Gen.choose(0, Int.MaxValue)) { (number, other) =>
       whenever(other != number.shardIndex)(number.copy(shardIndex = other).value should not be number.value)
     }
   }
 
-  it("is not read from numbers of another form") {
+  it("texts of another form are refused as sequence numbers") {
     Seq("", "0", "-1", "12", "49", "x", "9" * 60).foreach(SequenceNumber.parse(_) shouldBe None)
   }
 }

@@ -17,34 +17,34 @@ class ShardFilterSpec extends AnyFunSpec with Matchers {
   private def select(filter: ShardFilter, horizon: Long = 0): Vector[Int] =
     ShardFilter.select(map.shards, filter, horizon).map(_.index)
 
-  it("AT_LATEST names the open shards") {
+  it("AT_LATEST selects the open shards") {
     select(ShardFilter.AtLatest) shouldBe Vector(2, 4)
   }
 
-  it("FROM_TRIM_HORIZON names all that may have records") {
+  it("FROM_TRIM_HORIZON selects all shards within retention") {
     select(ShardFilter.FromTrimHorizon) shouldBe Vector(0, 1, 2, 3, 4)
     select(ShardFilter.FromTrimHorizon, horizon = 2500) shouldBe Vector(1, 2, 3, 4)
     select(ShardFilter.FromTrimHorizon, horizon = 3001) shouldBe Vector(2, 4)
   }
 
-  it("AT_TRIM_HORIZON names those that were open at the horizon, or at the stream's beginning") {
+  it("AT_TRIM_HORIZON selects the shards open at the horizon or at the stream's creation") {
     select(ShardFilter.AtTrimHorizon) shouldBe Vector(0, 1)
     select(ShardFilter.AtTrimHorizon, horizon = 2500) shouldBe Vector(1, 2, 3)
   }
 
-  it("AT_TIMESTAMP names those that were open then, parents or children but not both") {
+  it("AT_TIMESTAMP selects the shards open at that time, either parents or their children") {
     select(ShardFilter.AtTimestamp(1500)) shouldBe Vector(0, 1)
     select(ShardFilter.AtTimestamp(2000)) shouldBe Vector(1, 2, 3)
     select(ShardFilter.AtTimestamp(3000)) shouldBe Vector(2, 4)
     select(ShardFilter.AtTimestamp(5)) shouldBe Vector(0, 1)
   }
 
-  it("FROM_TIMESTAMP names those too that came later") {
+  it("FROM_TIMESTAMP selects the shards open at that time and all later ones") {
     select(ShardFilter.FromTimestamp(2000)) shouldBe Vector(1, 2, 3, 4)
     select(ShardFilter.FromTimestamp(3000)) shouldBe Vector(2, 4)
   }
 
-  it("AFTER_SHARD_ID names those of a higher id") {
+  it("AFTER_SHARD_ID selects shards with a higher ID") {
     select(ShardFilter.AfterShardId(id(2))) shouldBe Vector(3, 4)
   }
 }

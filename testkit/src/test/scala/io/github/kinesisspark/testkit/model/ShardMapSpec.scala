@@ -8,7 +8,7 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 class ShardMapSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   import ShardMapSpec._
 
-  it("covers the hash space with open shards after any splits and merges") {
+  it("open shards cover the hash key space after any splits and merges") {
     forAll(reshards) { case (count, steps) =>
       val map    = play(count, steps)
       val ranges = map.open.map(_.range)
@@ -18,14 +18,14 @@ class ShardMapSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCheck
     }
   }
 
-  it("routes a key to the open shard whose range has it") {
+  it("a key is routed to the open shard whose range contains its hash key") {
     forAll(reshards, Gen.alphaNumStr) { case ((count, steps), key) =>
       val hash = HashKey.of(key)
       play(count, steps).route(hash).range.contains(hash) shouldBe true
     }
   }
 
-  it("gives children higher sequence numbers than all their parents', even within one second") {
+  it("child shards have higher sequence numbers than all their parents, also within one second") {
     forAll(reshards) { case (count, steps) =>
       val map = play(count, steps)
       for (child <- map.shards; parent <- child.parents.flatMap(map.get)) {
@@ -35,7 +35,7 @@ class ShardMapSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCheck
     }
   }
 
-  it("knows the children of a split and of a merge") {
+  it("a shard map knows the children of a split and of a merge") {
     val map   = ShardMap.uniform(2, Now, 0)
     val split = resharded(map, map.split(id(0), map.get(id(0)).get.range.start + 1, Now))
     split.children(id(0)).map(_.id) shouldBe Vector(id(2), id(3))
@@ -45,7 +45,7 @@ class ShardMapSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCheck
     merged.get(id(4)).get.parents shouldBe Vector(id(3), id(1))
   }
 
-  it("refuses to split or merge what can not be") {
+  it("splits and merges of missing, closed or non-adjacent shards are refused with the reason") {
     val map    = ShardMap.uniform(3, Now, 0)
     val first  = map.get(id(0)).get
     val closed = resharded(map, map.split(id(0), first.range.start + 5, Now))
@@ -59,7 +59,7 @@ class ShardMapSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCheck
   }
 
   describe("Rescaling") {
-    it("goes from any shards to uniform ones") {
+    it("turns any shards into uniform ones") {
       forAll(reshards, Gen.choose(1, 12)) { case ((count, steps), target) =>
         val scaled = Rescale.plan(play(count, steps).open.map(_.range), target).foldLeft(play(count, steps)) {
           case (map, Rescale.SplitAt(key))     => resharded(map, map.split(map.route(key).id, key, Now))
@@ -71,11 +71,11 @@ class ShardMapSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCheck
       }
     }
 
-    it("does nothing where nothing is to do") {
+    it("needs no steps if the shards are already uniform") {
       Rescale.plan(HashRange.uniform(7), 7) shouldBe empty
     }
 
-    it("splits each shard once to double them, and merges each pair once to halve them") {
+    it("takes one split per shard to double, and one merge per pair to halve") {
       Rescale.plan(HashRange.uniform(4), 8) should have size 4
       Rescale.plan(HashRange.uniform(8), 4) should have size 4
     }

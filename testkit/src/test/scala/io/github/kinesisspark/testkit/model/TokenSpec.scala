@@ -30,18 +30,18 @@ class TokenSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
     Gen.choose(0, 1000).map(i => ShardFilter.AfterShardId(ShardInfo.id(i)))
   )
 
-  it("carries a shard iterator") {
+  it("a token encodes and decodes a shard iterator") {
     forAll(iterators)(it => ShardIterator.decode(it.encode) shouldBe Some(it))
   }
 
-  it("carries a page of ListShards with its filter") {
+  it("a token encodes and decodes a page of ListShards with its filter") {
     forAll(Gen.identifier, filters, Gen.choose(0L, Long.MaxValue)) { (stream, filter, at) =>
       val page = ShardPage(stream, filter, ShardInfo.id(3), at)
       ShardPage.decode(page.encode) shouldBe Some(page)
     }
   }
 
-  it("is refused when it was changed, cut or never ours") {
+  it("a token is refused if it was changed, cut off, of another kind or not from this server") {
     val token = ShardIterator("s", 1, 0, ShardInfo.id(0), ReadPosition.AtOrdinal(7), 1).encode
     val other = if (token(20) == 'A') 'B' else 'A'
     Seq(token.updated(20, other), token.dropRight(3), "", "AAAA", "no base64!").foreach { text =>
@@ -50,7 +50,7 @@ class TokenSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
     ShardPage.decode(token) shouldBe None
   }
 
-  it("lives five minutes") {
+  it("a shard iterator expires after five minutes") {
     val iterator = ShardIterator("s", 1, 0, ShardInfo.id(0), ReadPosition.AtOrdinal(0), 1000)
     iterator.isExpired(1000 + 300000) shouldBe false
     iterator.isExpired(1000 + 300001) shouldBe true

@@ -15,13 +15,13 @@ class EventFaultsSpec extends AnyFunSpec with Matchers {
 
   private def play(event: SubscriptionEvent, faults: EventFault*) = EventFaults.play(event, "7", faults.toVector)
 
-  it("leaves an event alone that nothing strikes") {
+  it("an event without a fault is unchanged") {
     play(event) shouldBe Turn.Say(event)
     play(end) shouldBe Turn.Say(end)
     end.isEnd shouldBe true
   }
 
-  it("takes half of the end away, and then it is not the end") {
+  it("a fault of the shard's end removes continuation, children or both, and it is no longer an end") {
     play(end, EndWithContinuation) shouldBe Turn.Say(end.copy(continuation = Some("7")))
     play(end, ContinuationMissing) shouldBe Turn.Say(end.copy(children = None))
     play(end, EndWithheld) shouldBe Turn.Say(event)
@@ -33,7 +33,7 @@ class EventFaultsSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  it("puts something else in an event's place") {
+  it("a fault of an event replaces it by silence, completion, reset or error") {
     play(event, FaultEffect.Silence) shouldBe Turn.Silence
     play(event, AbruptEnd) shouldBe Turn.Complete
     play(event, FaultEffect.ResetStream) shouldBe Turn.ResetStream
@@ -41,7 +41,7 @@ class EventFaultsSpec extends AnyFunSpec with Matchers {
     play(event, ErrorEvent("A", "b")) shouldBe Turn.Fail(ServiceError("A", "b"))
   }
 
-  it("adds faults up") {
+  it("several faults of an event are combined") {
     play(end, EndWithheld, CorruptFrame) shouldBe Turn.Garble(event)
     play(event, DelayEvent(1.second), AbruptEnd) shouldBe Turn.Complete
     EventFaults.delayMillis(Vector(DelayEvent(1.second), AbruptEnd, DelayEvent(2.seconds))) shouldBe 3000

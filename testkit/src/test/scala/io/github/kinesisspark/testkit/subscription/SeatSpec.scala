@@ -13,21 +13,21 @@ class SeatSpec extends AnyFunSpec with Matchers {
       .tail
       .map(_._2)
 
-  it("is given once in five seconds, counted from the last call that got it") {
+  it("a subscription's place is given once in five seconds, counted from the last successful call") {
     asked(Seat.free(0), limited = false)(0, 4999, 5000, 9999, 10000) shouldBe
       Seq(None, Some(InUse), None, Some(InUse), None)
   }
 
-  it("takes one call a second where limits count, and a call that is refused as too soon is one") {
+  it("a subscription's place takes one call per second if limits are enforced, refused calls included") {
     asked(Seat.free(0), limited = true)(0, 999, 1000, 1500, 2000) shouldBe
       Seq(None, Some(TooOften), Some(InUse), Some(TooOften), Some(InUse))
   }
 
-  it("is nobody's while it is held") {
+  it("a subscription's place is given to no caller while it is held") {
     asked(Seat.free(0).held(30000), limited = false)(0, 29999, 30000) shouldBe Seq(Some(InUse), Some(InUse), None)
   }
 
-  it("counts bytes over whoever has it") {
+  it("a subscription's place counts bytes across subscribers") {
     val spent = Seat.free(0).charged(3 * 1024 * 1024, 0)
     spent.bytes.freeFrom(0) shouldBe 1500
     spent.ask(5000, limited = true, 5000)._1.bytes shouldBe spent.bytes

@@ -26,7 +26,7 @@ class TimetableSpec extends AnyFunSpec with Matchers with Eventually with Before
     def run(): Unit = { rung.incrementAndGet(); () }
   }
 
-  it("rings when a clock that stands still is moved to the time, and once only") {
+  it("an alarm on a manual clock rings once when the clock reaches its time") {
     val clock          = ManualClock()
     val time           = on(clock)
     val (early, later) = (new Bell, new Bell)
@@ -42,7 +42,7 @@ class TimetableSpec extends AnyFunSpec with Matchers with Eventually with Before
     early.rung.get shouldBe 1
   }
 
-  it("rings by itself on a clock that runs, and at once when that is moved") {
+  it("an alarm on a shifted clock rings in time, and at once if the clock is advanced") {
     val clock       = ServiceClock.shifted()
     val time        = on(clock)
     val (soon, far) = (new Bell, new Bell)
@@ -54,7 +54,7 @@ class TimetableSpec extends AnyFunSpec with Matchers with Eventually with Before
     eventually(far.rung.get shouldBe 1)
   }
 
-  it("rings at once for a time that has passed, and never when canceled") {
+  it("an alarm for a past time rings at once, and a cancelled one never") {
     val clock     = ManualClock()
     val time      = on(clock)
     val (at, not) = (new Bell, new Bell)
