@@ -20,8 +20,8 @@ object NamedHostQueries {
     */
   def main(args: Array[String]): Unit = {
     val (endpoint, region) = (args(0), args(1))
-    val spark   = SparkSession.builder().master("local[2,4]").config(settings).getOrCreate()
-    val queries = for ((role, i) <- Role.all.zipWithIndex) yield {
+    val spark              = SparkSession.builder().master("local[2,4]").config(settings).getOrCreate()
+    val queries            = for ((role, i) <- Role.all.zipWithIndex) yield {
       val (stream, dir) = (args(2 + 2 * i), Path.of(args(3 + 2 * i)))
       dir -> role.start(spark, optionsOf(stream, endpoint, region), dir)
     }
