@@ -59,8 +59,18 @@ object ShardIterator {
     }
 }
 
-/** What a NextToken of ListShards says: the rest of the shards that were asked for, by a filter that is kept in it. */
-final case class ShardPage(stream: String, filter: ShardFilter, after: String, issuedAt: Long) {
+/** What a NextToken of ListShards says: the rest of the shards that were asked for, by a filter that is kept in it.
+  *
+  * @param asOf when the first page was asked for
+  */
+final case class ShardPage(
+    account: String,
+    stream: String,
+    filter: ShardFilter,
+    after: String,
+    asOf: Long,
+    issuedAt: Long
+) {
   def isExpired(now: Long): Boolean = now - issuedAt > Quota.NextTokenMillis
 
   def encode: String = {
@@ -72,13 +82,13 @@ final case class ShardPage(stream: String, filter: ShardFilter, after: String, i
       case ShardFilter.FromTimestamp(t) => ("FromTimestamp", t.toString)
       case ShardFilter.AfterShardId(id) => ("AfterShardId", id)
     }
-    Token.seal(Vector("shards", stream, kind, value, after, issuedAt.toString))
+    Token.seal(Vector("shards", account, stream, kind, value, after, asOf.toString, issuedAt.toString))
   }
 }
 
 object ShardPage {
   def decode(text: String): Option[ShardPage] = Token.open(text).flatMap {
-    case Vector("shards", stream, kind, value, after, issuedAt) =>
+    case Vector("shards", account, stream, kind, value, after, asOf, issuedAt) =>
       val filter = kind match {
         case "AtTrimHorizon"   => Some(ShardFilter.AtTrimHorizon)
         case "FromTrimHorizon" => Some(ShardFilter.FromTrimHorizon)
@@ -88,7 +98,7 @@ object ShardPage {
         case "AfterShardId"    => Some(ShardFilter.AfterShardId(value))
         case _                 => None
       }
-      filter.map(ShardPage(stream, _, after, issuedAt.toLong))
+      filter.map(ShardPage(account, stream, _, after, asOf.toLong, issuedAt.toLong))
     case _ => None
   }
 }
