@@ -7,7 +7,7 @@ MINUTES ?=
 SEED    ?=
 OLDER   ?= 4.0.2 4.1.2
 ONLY    ?=
-STARTS  ?= 500
+STARTS  ?=
 
 VERSION := $(shell $(PYTHON) python/tools/versions.py project)
 SPARK   := $(shell $(PYTHON) python/tools/versions.py spark)
@@ -27,10 +27,9 @@ SCALA_SOURCES  := build.sbt $(wildcard project/*.scala project/*.sbt project/bui
                   $(shell find connector/src/main testkit/src/main -type f)
 PYTHON_SOURCES := python/pyproject.toml python/hatch_build.py python/README.md $(shell find python/kinesis_spark -name '*.py' -o -name py.typed)
 # The chaos harness: a package of Python, and classes of the integration tests that kill a query's driver at a given point.
-CHAOS          := integration-tests/fire
-CHAOS_MODULE   := $(notdir $(CHAOS))
-CHAOS_JAR      := build/$(CHAOS_MODULE).jar
-CHAOS_SOURCES  := build.sbt $(wildcard integration-tests/src/test/scala/io/github/kinesisspark/it/$(CHAOS_MODULE)/*.scala)
+CHAOS          := integration-tests/chaos
+CHAOS_JAR      := build/chaos.jar
+CHAOS_SOURCES  := build.sbt $(wildcard integration-tests/src/test/scala/io/github/kinesisspark/it/chaos/*.scala)
 PYTHON_CODE    := python examples integration-tests/servers $(CHAOS)
 PYTHON_TESTS   := python/tests examples $(CHAOS)
 
@@ -49,7 +48,7 @@ PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup package check test test-all test-awaiting minutes soak soak-efo soak-starts fuzz test-spark-versions \
+.PHONY: help setup package check test test-all test-awaiting minutes chaos fuzz test-spark-versions test-aws test-aws-clean \
   lint format demo bench-latency readme clean \
   jars wheel classes scala ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow pytest-awaiting concurrency
 
@@ -117,10 +116,10 @@ test: ## 15 minutes at most: what CI runs; all of `check`, Spark queries, kinesi
 	@$(BEGIN)
 	@TEST_LOOP=test $(STEPS) $(TEST_STEPS) $(JUDGED)
 	@$(SUMMARY) run --due $(TEST_STEPS) --tests $(PYTHON_TESTS) \
-	  --left-out "LocalStack, and conformance of kinesis-local: make test-all" "soaks, long chaos, many shards: make test-all" \
+	  --left-out "LocalStack, and conformance of kinesis-local: make test-all" "long chaos, many shards: make test-all" \
 	  "other versions of Spark: make test-all" "concurrency suites in optimized code: make test-all"
 
-test-all: ## hours: all of `test`, every local server, slow tests, soaks, long chaos, other Sparks, optimized code
+test-all: ## hours: all of `test`, every local server, slow tests, long chaos, other Sparks, optimized code
 	@$(BEGIN)
 	@TEST_LOOP=all KINESIS_TARGETS=all $(STEPS) $(TEST_STEPS) $(JUDGED)
 	@$(MAKE) --no-print-directory --keep-going $(LONG_STEPS) $(JUDGED)
@@ -188,7 +187,7 @@ pytest-awaiting: wheel classes
 	@$(STEP) $@ $(SOME_OR_NONE) $(PYTEST) -m awaits_engine --junit-xml=build/$@.xml $(PYTHON_TESTS)
 
 # What `make test-all` has beside the tests, one after the other: each measures its processes or loads the machine.
-LONG_STEPS := pytest-slow concurrency long-soak-efo long-soak-starts long-chaos long-spark-versions
+LONG_STEPS := pytest-slow concurrency long-starts long-chaos long-spark-versions
 
 # Suites about threads, readers, subscriptions and buffers, in code that the optimizing compiler has made.
 concurrency: jars
@@ -197,20 +196,22 @@ concurrency: jars
 long-%:
 	@$(STEP) $@ sh -c '$(STEP_MAKE) $(LONG_$*) > build/logs/$*.log 2>&1'
 
-LONG_soak-efo       := soak-efo
-LONG_soak-starts    := soak-starts
-LONG_chaos          := soak
+LONG_starts         := chaos STARTS=500
+LONG_chaos          := chaos
 LONG_spark-versions := test-spark-versions
 
-# What goes wrong is decided by a seed, which is printed and can be given: SEED=... `make test` has a short form of both.
-soak: $(VENV)/.wheel $(CHAOS_JAR) ## a query killed, starved and misled for MINUTES=30; SEED=7 replays a run, 7.3 one trial
-	cd $(dir $(CHAOS)) && $(BIN)/python -m $(CHAOS_MODULE) --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED))
+# A seed decides all faults; it is printed and can be given: SEED=... `make test` plays one fixed seed.
+chaos: $(VENV)/.wheel $(CHAOS_JAR) ## kill and disturb a query for MINUTES=30; SEED=7 or 7.3 replays, STARTS=500 restarts it in one JVM, ONLY=polling|fan-out, STRICT=1
+	cd $(dir $(CHAOS)) && $(BIN)/python -m chaos --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED)) $(if $(STARTS),--starts $(STARTS)) $(if $(ONLY),--only $(ONLY)) $(if $(STRICT),--strict)
 
-soak-efo: ## enhanced fan-out under faults, reshards and restarts for MINUTES=20, as JSON lines
-	MINUTES=$(or $(MINUTES),20) SEED=$(SEED) ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.soak.SoakEfo"
+# SUITES=conformance,reading,batch,sink (default), exactness, smoke. ENDPOINT=https://... and TRUST_STORE=... name another server.
+test-aws: ## conformance, source and sink on AWS in REGION=...: prints the cost, refuses above BUDGET=3000 shard-minutes
+	@REGION=$(REGION) BUDGET=$(BUDGET) SUITES=$(SUITES) ENDPOINT=$(ENDPOINT) TRUST_STORE=$(TRUST_STORE) \
+	  ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.aws.TestAws"
 
-soak-starts: ## STARTS=500 starts and stops of a query in one session, which must leave nothing behind, as JSON lines
-	STARTS=$(STARTS) ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.soak.SoakStarts"
+test-aws-clean: ## list and delete streams of test-aws that a crash left in REGION=...; PREFIX=kst-... for those of one run
+	@REGION=$(REGION) PREFIX=$(PREFIX) ENDPOINT=$(ENDPOINT) TRUST_STORE=$(TRUST_STORE) \
+	  ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.aws.TestAwsClean"
 
 # Findings are left in fuzz/target/fuzz/<target>/findings; `make test` tries the inputs that are kept in fuzz/corpus.
 fuzz: ## coverage-guided fuzzing of all that is read from others, for MINUTES=20; ONLY=offset,polled,... for some

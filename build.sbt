@@ -218,6 +218,8 @@ lazy val integrationTests = (project in file("integration-tests"))
     Test / parallelExecution := true,
     testJvms                 := IntegrationSuites.groups,
     testJvmOptions += "-Dspark.hadoop.fs.AbstractFileSystem.file.impl=io.github.kinesisspark.it.LocalFiles",
+    // Not for programs that `runMain` starts: `make test-aws` must find AWS.
+    testJvmOptions ++= TestHosts.options(target.value),
     // The tests run in a JVM of their own, which knows sbt's environment but not its system properties.
     Test / javaOptions ++= sys.props.get("KINESIS_TARGETS").map(names => s"-DKINESIS_TARGETS=$names").toSeq,
     // The testkit's logger is for its own process; inside Spark's JVM, Spark's is used.

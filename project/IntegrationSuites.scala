@@ -6,11 +6,11 @@ object IntegrationSuites {
   /** No Spark query and no third-party server: pure logic, or the embedded server alone. */
   def isPure(suite: String): Boolean = {
     val name = suite.stripPrefix("io.github.kinesisspark.it.")
-    name.startsWith("fanout.") || !name.contains('.') || (name.startsWith("soak.") && !MeasuresItsJvm(simple(name)))
+    name.startsWith("fanout.") || !name.contains('.')
   }
 
   /** Suites that count threads or heap of their JVM, or fill it. */
-  private val MeasuresItsJvm = Set("SoakSpec", "SoakStartsSpec", "ManyShardsSpec")
+  private val MeasuresItsJvm = Set("ManyShardsSpec")
 
   val Conformance = "ConformanceSpec"
 
