@@ -122,7 +122,8 @@ lazy val connector = (project in file("connector"))
   .settings(forkedTests)
   .settings(
     thinJarAside,
-    name := "kinesis-spark",
+    testJvms := ConnectorSuites.groups,
+    name     := "kinesis-spark",
     libraryDependencies ++= Seq(
       spark % Provided,
       awsKinesis,

@@ -42,7 +42,7 @@ class Footprint:
         objects: instances of our own classes and of the SDK's clients and connections, by class.
         pools: pools of threads of the connector, the SDK and Spark's queries, by name without digits.
         threads: all threads, by name without digits.
-        sockets: connected to the Kinesis server; those of py4j, which come with Spark's threads, are among the open files.
+        sockets: connected to the Kinesis server; those of py4j, one for each thread of Spark's, count as open files.
         temporary_files: in Spark's local directory and the JVM's directory for temporary files.
         heap_bytes: reported, not judged.
     """
@@ -140,6 +140,8 @@ def take(spark: SparkSession, pid: int, port: int, temporary: Iterable[Path]) ->
     """The footprint of the session's JVM; `GC.class_histogram` collects all garbage first.
 
     Args:
+        spark: the session.
+        pid: of its JVM.
         port: of the Kinesis server.
         temporary: directories for temporary files.
     """
