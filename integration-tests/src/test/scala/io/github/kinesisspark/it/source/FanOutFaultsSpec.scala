@@ -307,7 +307,7 @@ final class FanOutFaultsSpec
     it("another reader already uses the consumer, and that reader keeps its shard") {
       val stream = newStream(shards = 1)
       val arn    = service
-        .call(_.registerStreamConsumer(r => r.streamARN(stream.arn()).consumerName("it")))
+        .call(_.registerStreamConsumer(r => r.streamARN(stream.arn()).consumerName(Mode.Consumer)))
         .consumer
         .consumerARN
       val rival = new RivalSubscriber(service, arn, stream.onlyShard().shardId)

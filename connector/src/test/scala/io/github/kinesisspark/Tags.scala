@@ -1,4 +1,4 @@
-package io.github.kinesisspark.it
+package io.github.kinesisspark
 
 import org.scalatest.Tag
 
