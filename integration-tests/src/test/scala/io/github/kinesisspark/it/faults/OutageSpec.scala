@@ -22,7 +22,7 @@ final class OutageSpec extends TestkitSuite(KinesisServerConfig(tlsPort = Some(0
 
   override protected def master: String = "local[4,4]"
 
-  private lazy val trust = Trust.in(kinesis.tlsCertificate.get)
+  private lazy val trust = Trust.in(kinesis)
 
   override protected def afterAll(): Unit = {
     super.afterAll()
