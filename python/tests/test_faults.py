@@ -25,8 +25,8 @@ def sources(suite: str) -> list[str]:
     """Of all tests in files of that name."""
     scala = ROOT.glob(f"*/src/test/**/{suite}.scala")
     python = (ROOT / "python" / "tests").glob(f"**/{suite}.py")
-    fire = (ROOT / "integration-tests").glob(f"**/{suite}.py")
-    return [path.read_text(encoding="utf-8") for path in (*scala, *python, *fire)]
+    chaos = (ROOT / "integration-tests").glob(f"**/{suite}.py")
+    return [path.read_text(encoding="utf-8") for path in (*scala, *python, *chaos)]
 
 
 def is_test(name: str, source: str) -> bool:

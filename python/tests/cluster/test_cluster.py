@@ -21,6 +21,8 @@ from kinesis_spark.local import Record
 from .standalone import SPARK_HOME, standalone_cluster
 from .waiting import wait_until
 
+pytestmark = pytest.mark.jvm
+
 
 class ClusterQuery:
     """The program `query.py`, running."""

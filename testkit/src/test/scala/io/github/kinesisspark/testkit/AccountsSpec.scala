@@ -7,7 +7,7 @@ import software.amazon.awssdk.services.kinesis.model._
 
 import scala.jdk.CollectionConverters._
 
-/** Several accounts: whose streams a call works on, and what policies allow. */
+/** Tests whose streams a call works on with several accounts, and what policies allow. */
 class AccountsSpec extends ServerSpec {
   import AccountsSpec._
   import Clients._

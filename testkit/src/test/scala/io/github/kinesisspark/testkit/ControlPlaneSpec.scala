@@ -6,7 +6,7 @@ import java.time.Duration
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
-/** Reshards that take time, listings that lag behind them, and what on-demand streams refuse. */
+/** Tests reshards that take time, listings that lag behind them, and what on-demand streams refuse. */
 class ControlPlaneSpec extends SubscriptionSuite {
   import Clients._
 

@@ -2,7 +2,7 @@ package io.github.kinesisspark.testkit
 
 import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, AwsCredentials, AwsSessionCredentials}
 import software.amazon.awssdk.core.SdkGlobalTime
-import software.amazon.awssdk.http.Protocol
+import software.amazon.awssdk.http.{Protocol, ProtocolNegotiation}
 import software.amazon.awssdk.regions.Region
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model._
@@ -11,9 +11,10 @@ import java.net.URI
 import java.time.Duration
 import scala.jdk.CollectionConverters._
 
-/** Calls that the AWS SDK signs, to a server that checks signatures. */
+/** Tests calls signed by the AWS SDK on a server that checks signatures. */
 class SignatureSpec extends SubscriptionSuite {
   import Clients._
+  import ProtocolNegotiation._
 
   private val ownId  = "111111111111"
   private val ownKey = AccessKey("AKIDOWN", "own/secret+key")
@@ -21,6 +22,7 @@ class SignatureSpec extends SubscriptionSuite {
 
   override protected def config: KinesisServerConfig = KinesisServerConfig(
     tlsPort = Some(0),
+    tls = TlsSettings(priorKnowledgePort = Some(0)),
     accountId = ownId,
     accounts = Seq(Account(ownId, Seq(Principal.root(ownId, ownKey), reader))),
     requireSignature = true
@@ -35,8 +37,10 @@ class SignatureSpec extends SubscriptionSuite {
       credentials: AwsCredentials,
       endpoint: URI = server.endpoint,
       protocol: Protocol = Protocol.HTTP1_1,
-      region: Region = Region.US_EAST_1
-  ): KinesisAsyncClient = closing(client(endpoint, protocol, credentials = credentials, region = region))
+      region: Region = Region.US_EAST_1,
+      negotiation: ProtocolNegotiation = ASSUME_PROTOCOL
+  ): KinesisAsyncClient =
+    closing(client(endpoint, protocol, negotiation = negotiation, credentials = credentials, region = region))
 
   private def refusal(client: KinesisAsyncClient): (String, String) = {
     val error = the[KinesisException] thrownBy await(client.listStreams())
@@ -48,17 +52,19 @@ class SignatureSpec extends SubscriptionSuite {
     "AWS Secret Access Key and signing method. Consult the service documentation for details."
 
   for (
-    (name, tls, protocol) <- Seq(
-      ("HTTP/1.1", false, Protocol.HTTP1_1),
-      ("HTTP/2 with prior knowledge", false, Protocol.HTTP2),
-      ("HTTP/1.1 over TLS", true, Protocol.HTTP1_1),
-      ("HTTP/2 over TLS", true, Protocol.HTTP2)
+    (name, endpoint, protocol, negotiation) <- Seq(
+      ("HTTP/1.1", server.endpoint, Protocol.HTTP1_1, ASSUME_PROTOCOL),
+      ("HTTP/2 with prior knowledge", server.endpoint, Protocol.HTTP2, ASSUME_PROTOCOL),
+      ("HTTP/1.1 over TLS", server.tlsEndpoint.get, Protocol.HTTP1_1, ASSUME_PROTOCOL),
+      ("HTTP/2 over TLS by ALPN", server.tlsEndpoint.get, Protocol.HTTP2, ALPN),
+      ("HTTP/2 over TLS without ALPN", server.priorKnowledgeTlsEndpoint.get, Protocol.HTTP2, ASSUME_PROTOCOL)
     )
   )
-    it(s"accepts calls and subscriptions signed by the SDK over $name") {
-      val endpoint = if (tls) server.tlsEndpoint.get else server.endpoint
-      val signed   = connect(own, endpoint, protocol)
-      val stream   = newStream(1)
+    it(
+      s"${if (protocol == Protocol.HTTP2) "signed calls and subscriptions" else "signed calls"} are accepted over $name"
+    ) {
+      val signed = connect(own, endpoint, protocol, negotiation = negotiation)
+      val stream = newStream(1)
       signed.put(stream, "key", "data ü")
       signed.readAll(stream, shardId(0)) shouldBe Vector("data ü")
       if (protocol == Protocol.HTTP2) {
@@ -71,7 +77,7 @@ class SignatureSpec extends SubscriptionSuite {
       }
     }
 
-  it("refuses a wrong secret, an unknown access key, another region and a token it didn't give") {
+  it("a call with a wrong secret, an unknown access key, another region or a wrong session token is refused") {
     refusal(connect(AwsBasicCredentials.create(ownKey.id, "wrong"))) shouldBe (("InvalidSignatureException", mismatch))
     val unrecognized = ("UnrecognizedClientException", "The security token included in the request is invalid.")
     refusal(connect(AwsBasicCredentials.create("AKIDNOBODY", "secret"))) shouldBe unrecognized
@@ -83,7 +89,7 @@ class SignatureSpec extends SubscriptionSuite {
   }
 
   it(
-    "refuses a signature more than 5 minutes off the service's clock, and accepts it from a client that corrects its clock"
+    "a signature more than 5 minutes off the service's clock is refused, and accepted once the client corrects its clock"
   ) {
     val now = clock.instant
     clock.advance(Duration.ofMinutes(6))

@@ -11,21 +11,22 @@ import io.github.kinesisspark.testkit.model.ServiceError
 final private[testkit] class Authentication(config: KinesisServerConfig, keys: AccessKeys) {
   import Authentication._
 
-  def caller(request: SignedRequest): Either[ServiceError, Caller] =
-    if (config.accounts.isEmpty) anybody(request)
-    else
-      for {
-        signature <- SignatureV4.of(request)
-        _     <- refuse(if (config.requireSignature) signature.misplaced(config.region, config.clock.instant) else None)
-        entry <- keys.get(signature.accessKeyId).toRight(unrecognized)
-        _     <- refuse(tokenRefusal(request.header("x-amz-security-token"), entry.key.session))
-        _     <- refuse(if (config.requireSignature) signature.mismatch(request, entry.key.secret) else None)
-      } yield entry.caller
+  private val owner = Caller.owner(config.accountId)
 
-  private def anybody(request: SignedRequest): Either[ServiceError, Caller] = {
-    val owner = Caller.owner(config.accountId)
-    if (config.requireSignature) SignatureV4.of(request).map(_ => owner) else Right(owner)
-  }
+  /** @param request made only if it is looked at */
+  def caller(request: => SignedRequest): Either[ServiceError, Caller] =
+    if (config.accounts.nonEmpty) principal(request)
+    else if (config.requireSignature) SignatureV4.of(request).map(_ => owner)
+    else Right(owner)
+
+  private def principal(request: SignedRequest): Either[ServiceError, Caller] =
+    for {
+      signature <- SignatureV4.of(request)
+      _     <- refuse(if (config.requireSignature) signature.misplaced(config.region, config.clock.instant) else None)
+      entry <- keys.get(signature.accessKeyId).toRight(unrecognized)
+      _     <- refuse(tokenRefusal(request.header("x-amz-security-token"), entry.key.session))
+      _     <- refuse(if (config.requireSignature) signature.mismatch(request, entry.key.secret) else None)
+    } yield entry.caller
 
   private def tokenRefusal(sent: Option[String], expected: Option[SessionToken]): Option[ServiceError] =
     if (sent != expected.map(_.token)) Some(unrecognized)

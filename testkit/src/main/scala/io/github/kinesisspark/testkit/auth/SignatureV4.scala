@@ -50,7 +50,7 @@ final private[testkit] case class SignatureV4(
     val problem          =
       if (region != inRegion) Some(s"Credential should be scoped to a valid region, not '$region'. ")
       else if (service != Service) Some(s"Credential should be scoped to correct service: '$Service'. ")
-      else if (date != amz(at).take(date.length.max(8)))
+      else if (date != amz(at).take(8))
         Some(
           s"Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: '$date' != '${amz(at).take(8)}', from '${amz(at)}'."
         )

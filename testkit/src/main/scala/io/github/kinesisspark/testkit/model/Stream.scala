@@ -34,6 +34,8 @@ final case class Placed(shardId: String, sequenceNumber: String)
 
 /** One stream: its shards, its settings, and the rules of changing them. Reshards take turns under the stream's lock;
   * readers and writers see the shard map as it is and never wait for it, except a writer that met a shard just closed.
+  * A reshard that takes effect later is carried out by whoever looks at the stream first after its time, or by the
+  * timetable.
   */
 final private[testkit] class Stream(
     val name: String,
