@@ -22,6 +22,8 @@ import scala.concurrent.duration._
   *   credentials do and are those of `accountId`
   * @param control how listings lag, when reshards take effect, what on-demand streams refuse
   * @param futureTimestamps what AT_TIMESTAMP later than now does
+  * @param reads how GetRecords and SubscribeToShard find records
+  * @param http how HTTP/2 connections live
   * @param subscriptions how SubscribeToShard's subscriptions live
   * @param putRecordsBytes what a PutRecords may have with its keys: 5 MiB until 2025
   * @param recentCalls how many requests the call log remembers one by one
@@ -45,6 +47,8 @@ final case class KinesisServerConfig(
     accounts: Seq[Account] = Nil,
     control: ControlPlane = ControlPlane(),
     futureTimestamps: FutureTimestamps = FutureTimestamps.Wait,
+    reads: ReadBehavior = ReadBehavior(),
+    http: HttpBehavior = HttpBehavior(),
     subscriptions: SubscriptionSettings = SubscriptionSettings(),
     putRecordsBytes: Long = Quota.PutRecordsMaxBytes,
     recentCalls: Int = 10000
@@ -68,7 +72,9 @@ object KinesisServerConfig {
     consumerDelays = ConsumerDelays(300.millis, 300.millis, shown = 100.millis, forgotten = 100.millis),
     requireSignature = true,
     control = ControlPlane.realistic,
-    futureTimestamps = FutureTimestamps.Refuse
+    futureTimestamps = FutureTimestamps.Refuse,
+    reads = ReadBehavior.realistic,
+    http = HttpBehavior.realistic
   )
 }
 

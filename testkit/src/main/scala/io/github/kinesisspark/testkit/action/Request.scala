@@ -100,5 +100,6 @@ private[testkit] object Operation {
   /** Every operation by its name on the wire. */
   val all: Map[String, Operation] =
     StreamOperations.all ++ ReshardOperations.all ++ ListShards.all ++ ReadOperations.all ++ WriteOperations.all ++
-      ConsumerOperations.all ++ SubscribeToShard.all ++ PolicyOperations.all ++ TagOperations.all
+      ConsumerOperations.all ++ SubscribeToShard.all ++ PolicyOperations.all ++ TagOperations.all ++
+      DistributionOperations.all
 }

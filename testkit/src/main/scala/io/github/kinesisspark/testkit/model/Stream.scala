@@ -4,6 +4,7 @@ import io.github.kinesisspark.testkit.KinesisServerConfig
 import io.github.kinesisspark.testkit.subscription.Timetable
 
 import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.AtomicInteger
 import scala.annotation.tailrec
 
 /** How a stream's capacity is set. */
@@ -23,7 +24,12 @@ object StreamStatus {
 }
 
 /** What a stream's owner can change. */
-final case class StreamSettings(retentionHours: Int, maxRecordKiB: Int, mode: StreamMode)
+final case class StreamSettings(
+    retentionHours: Int,
+    maxRecordKiB: Int,
+    mode: StreamMode,
+    distribution: RecordDistribution = RecordDistribution.UserPartitionKey
+)
 
 object StreamSettings {
   val default: StreamSettings = StreamSettings(Quota.MinRetentionHours, Quota.MinRecordKiB, StreamMode.Provisioned)
@@ -58,6 +64,7 @@ final private[testkit] class Stream(
   @volatile private var deletedAt: Option[Long] = None
   private val stores                            = new ConcurrentHashMap[String, ShardStore]
   private var listCalls                         = RateLimit.full(Quota.ListShardsCallsPerStream, createdAt)
+  private val distributed                       = new AtomicInteger
   shards.shards.foreach(addStore)
 
   @volatile private var registry = ConsumerRegistry.empty(config.consumerDelays, config.control.consumersPerStream)
@@ -183,6 +190,27 @@ final private[testkit] class Stream(
     }
   }
 
+  /** Changes who decides where records go, which takes effect at once. */
+  def distribute(distribution: RecordDistribution): Either[ServiceError, Unit] = whenActive {
+    if (distribution == RecordDistribution.Auto && current.mode != StreamMode.OnDemand)
+      Left(
+        ServiceError.invalidArgument(
+          s"RecordDistributionStrategy ${distribution.name} is not supported for stream $name under account " +
+            s"${config.accountId}, which is in ${current.mode.name} mode."
+        )
+      )
+    else {
+      current = current.copy(distribution = distribution)
+      Right(())
+    }
+  }
+
+  /** A hash key of the stream's own choice, so that its open shards get their records in turn. */
+  def nextHashKey(): BigInt = {
+    val open = shards.open
+    open(Math.floorMod(distributed.getAndIncrement(), open.size)).range.start
+  }
+
   def changeConsumers[E](change: ConsumerRegistry => Either[E, (ConsumerRegistry, Consumer)]): Either[E, Consumer] = {
     val changed = synchronized {
       change(registry).map { case (changed, consumer) =>
@@ -270,7 +298,7 @@ final private[testkit] class Stream(
   }
 
   private def addStore(info: ShardInfo): Unit = {
-    stores.put(info.id, new ShardStore(info, incarnation, config.seed, config.enforceLimits))
+    stores.put(info.id, new ShardStore(info, incarnation, config.seed, config.enforceLimits, config.reads))
     ()
   }
 }

@@ -6,11 +6,23 @@ import java.util.zip.CRC32
 import scala.util.Try
 
 /** Where a shard iterator stands. */
-sealed trait ReadPosition
+sealed trait ReadPosition {
+
+  /** The same place for a reader that waits there: it sees all that comes, however long it takes. */
+  def atTip: ReadPosition = this match {
+    case ReadPosition.AtOrdinal(ordinal, _) => ReadPosition.AtOrdinal(ordinal)
+    case later                              => later
+  }
+}
 object ReadPosition {
 
-  /** At the record of this ordinal, or the first after it. */
-  final case class AtOrdinal(ordinal: Long) extends ReadPosition
+  /** At the record of this ordinal, or the first after it.
+    *
+    * @param scannedTo until what time the shard was looked through; always to the tip if it is [[Tip]]
+    */
+  final case class AtOrdinal(ordinal: Long, scannedTo: Long = Tip) extends ReadPosition
+
+  val Tip: Long = Long.MaxValue
 
   /** At the first record that arrives at this time or later: only while that time is still to come. */
   final case class AtTime(millis: Long) extends ReadPosition
@@ -28,21 +40,22 @@ final case class ShardIterator(
   def isExpired(now: Long): Boolean = now - issuedAt > Quota.IteratorMillis
 
   def encode: String = {
-    val (kind, value) = position match {
-      case ReadPosition.AtOrdinal(o) => ("o", o)
-      case ReadPosition.AtTime(t)    => ("t", t)
+    val at = position match {
+      case ReadPosition.AtOrdinal(o, scannedTo) => Vector("o", s"$o", s"$scannedTo")
+      case ReadPosition.AtTime(t)               => Vector("t", s"$t", "")
     }
-    Token.seal(
-      Vector("iterator", stream, s"$streamCreatedAt", s"$incarnation", shard, kind, s"$value", s"$issuedAt")
-    )
+    Token.seal(Vector("iterator", stream, s"$streamCreatedAt", s"$incarnation", shard) ++ at :+ s"$issuedAt")
   }
 }
 
 object ShardIterator {
   def decode(text: String): Option[ShardIterator] =
-    Token.open(text).collect { case Vector("iterator", stream, created, incarnation, shard, kind, value, issued) =>
-      val position = if (kind == "t") ReadPosition.AtTime(value.toLong) else ReadPosition.AtOrdinal(value.toLong)
-      ShardIterator(stream, created.toLong, incarnation.toInt, shard, position, issued.toLong)
+    Token.open(text).collect {
+      case Vector("iterator", stream, created, incarnation, shard, kind, value, scannedTo, issued) =>
+        val position =
+          if (kind == "t") ReadPosition.AtTime(value.toLong)
+          else ReadPosition.AtOrdinal(value.toLong, scannedTo.toLong)
+        ShardIterator(stream, created.toLong, incarnation.toInt, shard, position, issued.toLong)
     }
 }
 

@@ -8,7 +8,7 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 class TokenSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
 
   private val positions: Gen[ReadPosition] = Gen.oneOf(
-    Gen.choose(0L, Long.MaxValue).map(ReadPosition.AtOrdinal(_)),
+    Gen.zip(Gen.choose(0L, Long.MaxValue), Gen.choose(0L, Long.MaxValue)).map((ReadPosition.AtOrdinal.apply _).tupled),
     Gen.choose(0L, Long.MaxValue).map(ReadPosition.AtTime(_))
   )
 
