@@ -7,7 +7,7 @@ MINUTES ?=
 SEED    ?=
 OLDER   ?= 4.0.2 4.1.2
 ONLY    ?=
-STARTS  ?= 500
+STARTS  ?=
 
 VERSION := $(shell $(PYTHON) python/tools/versions.py project)
 SPARK   := $(shell $(PYTHON) python/tools/versions.py spark)
@@ -26,17 +26,31 @@ WHEEL         := dist/kinesis_spark-$(VERSION)-py3-none-any.whl
 SCALA_SOURCES  := build.sbt $(wildcard project/*.scala project/*.sbt project/build.properties) \
                   $(shell find connector/src/main testkit/src/main -type f)
 PYTHON_SOURCES := python/pyproject.toml python/hatch_build.py python/README.md $(shell find python/kinesis_spark -name '*.py' -o -name py.typed)
-PYTHON_CODE    := python examples integration-tests/servers integration-tests/fire
-# What kills a query's driver where it is told to die; part of the integration tests.
-FIRE_JAR       := build/fire.jar
-FIRE_SOURCES   := build.sbt $(wildcard integration-tests/src/test/scala/io/github/kinesisspark/it/fire/*.scala)
+# The chaos harness: a package of Python, and classes of the integration tests that kill a query's driver at a given point.
+CHAOS          := integration-tests/chaos
+CHAOS_JAR      := build/chaos.jar
+CHAOS_SOURCES  := build.sbt $(wildcard integration-tests/src/test/scala/io/github/kinesisspark/it/chaos/*.scala)
+PYTHON_CODE    := python examples integration-tests/servers $(CHAOS)
+PYTHON_TESTS   := python/tests examples $(CHAOS)
 
 # Each is taken up by mypy as a program of its own.
-MYPY_ROOTS := python examples integration-tests/servers integration-tests/fire
+MYPY_ROOTS := python examples integration-tests/servers $(CHAOS)
+
+# Runs a step of a loop and records its time; the summary reads that, and what the tests report.
+STEP    := $(PYTHON) python/tools/step.py
+SUMMARY := $(PYTHON) python/tools/summary.py
+# As in build.sbt: these JVMs are gone before the optimizing compiler's work would pay. The archive of Spark's classes is
+# mapped where a JVM's class path is Spark's.
+CLASSES   := $(CURDIR)/$(VENV)/spark.jsa
+SHORT_JVM := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) -Xlog:cds=off -Xlog:cds+dynamic=off" \
+  $(BIN)/pytest -c python/pyproject.toml --no-header --no-summary -rN
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup package test soak soak-efo soak-starts fuzz test-spark-versions lint format demo bench-latency readme clean lint-python type-python scalatest pytest
+.PHONY: help setup package check test test-all test-awaiting minutes chaos fuzz test-spark-versions test-aws test-aws-clean \
+  lint format demo bench-latency readme clean \
+  jars wheel classes scala ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow pytest-awaiting concurrency
 
 help: ## list these commands
 	@echo "kinesis-spark $(VERSION), for Spark $(SPARK)"
@@ -50,28 +64,27 @@ $(VENV)/.installed: python/requirements-dev.txt examples/demo/requirements.txt p
 	$(PIP) install --no-deps -r examples/demo/requirements.txt
 	touch $@
 
+$(CLASSES): $(VENV)/.installed python/tools/class_archive.py
+	JAVA_TOOL_OPTIONS="$(SHORT_JVM)" $(BIN)/python python/tools/class_archive.py $@ > $@.log 2>&1
+	touch $@
+
 package: $(WHEEL) ## leave both JARs and the wheel, which carries them, in dist/
 	@ls -l dist/*.jar dist/*.whl
 
-# `make test` has sbt build the JARs in one start with other things, and then only collects them.
-define collect-jars
-mkdir -p dist
-cp connector/target/scala-2.13/$(CONNECTOR_JAR) testkit/target/scala-2.13/$(TESTKIT_JAR) dist/
-touch dist/.jars
-endef
-
+# WITH=integrationTests/Test/packageBin has the same start of sbt build the chaos harness's JAR.
+WITH ?=
 dist/.jars: $(SCALA_SOURCES)
-	./sbt connector/assembly testkit/assembly
-	$(collect-jars)
+	./sbt connector/assembly testkit/assembly $(WITH)
+	mkdir -p dist
+	cp connector/target/scala-2.13/$(CONNECTOR_JAR) testkit/target/scala-2.13/$(TESTKIT_JAR) dist/
+	$(if $(WITH),$(collect-chaos))
+	touch dist/.jars
 
-define collect-fire
-mkdir -p build
-cp integration-tests/target/scala-2.13/kinesis-spark-integration-tests_2.13-$(VERSION)-tests.jar $(FIRE_JAR)
-endef
-
-$(FIRE_JAR): $(FIRE_SOURCES)
+$(CHAOS_JAR): $(CHAOS_SOURCES)
 	./sbt integrationTests/Test/packageBin
-	$(collect-fire)
+	$(collect-chaos)
+
+collect-chaos = mkdir -p build && cp integration-tests/target/scala-2.13/kinesis-spark-integration-tests_2.13-$(VERSION)-tests.jar $(CHAOS_JAR)
 
 $(WHEEL): dist/.jars $(PYTHON_SOURCES) $(VENV)/.installed
 	rm -f dist/*.whl
@@ -83,27 +96,122 @@ $(VENV)/.wheel: $(WHEEL) $(VENV)/.installed
 	$(PIP) install --force-reinstall --no-deps $(WHEEL)
 	touch $@
 
-test: $(VENV)/.installed ## everything that CI checks: formats, package, and side by side all Scala and Python tests
-	$(MAKE) lint-python
-	./sbt scalafmtCheckAll connector/assembly testkit/assembly integrationTests/Test/packageBin
-	$(collect-jars)
-	$(collect-fire)
-	$(MAKE) package type-python
-	rm -f */target/test-reports/*.xml build/pytest.xml
-	$(MAKE) --jobs=2 scalatest pytest || $(PYTHON) python/tools/failures.py
+# Three loops. Each does all it can, prints a summary with what failed last, and fails if anything did. What a step
+# prints beyond a line for each suite is in build/logs.
+BEGIN = rm -rf build/logs build/steps.jsonl build/summary.txt build/pytest*.xml */target/test-reports*; mkdir -p build/logs
+STEPS = $(MAKE) --no-print-directory --keep-going --jobs=6
+# The summary judges the run: it knows each step that failed, and each that is due and has not run.
+JUDGED = || true
+QUICK_STEPS := ruff mypy pytest-check
+BUILD_STEPS := jars wheel classes
+TEST_STEPS  := $(QUICK_STEPS) $(BUILD_STEPS) scala pytest-chaos pytest-cluster pytest-session
 
-scalatest:
-	./sbt test
+check: ## under 2 minutes: formats, types, and all tests without Spark query and third-party server
+	@$(BEGIN)
+	@TEST_LOOP=check $(STEPS) scala $(QUICK_STEPS) $(JUDGED)
+	@$(SUMMARY) run --due scala $(QUICK_STEPS) --tests $(PYTHON_TESTS) \
+	  --left-out "tests with a Spark query, a JVM beside the tests or a third-party server: make test"
 
-# What goes wrong is decided by a seed, which is printed and can be given: SEED=... `make test` has a short form of both.
-soak: $(VENV)/.wheel $(FIRE_JAR) ## a query killed, starved and misled for MINUTES=30; SEED=7 replays a run, 7.3 one trial
-	cd integration-tests && $(BIN)/python -m fire --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED))
+test: ## 15 minutes at most: what CI runs; all of `check`, Spark queries, kinesis-local, one seed of chaos
+	@$(BEGIN)
+	@TEST_LOOP=test $(STEPS) $(TEST_STEPS) $(JUDGED)
+	@$(SUMMARY) run --due $(TEST_STEPS) --tests $(PYTHON_TESTS) \
+	  --left-out "LocalStack, and conformance of kinesis-local: make test-all" "long chaos, many shards: make test-all" \
+	  "other versions of Spark: make test-all" "concurrency suites in optimized code: make test-all"
 
-soak-efo: ## enhanced fan-out under faults, reshards and restarts for MINUTES=20, as JSON lines
-	MINUTES=$(or $(MINUTES),20) SEED=$(SEED) ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.soak.SoakEfo"
+test-all: ## hours: all of `test`, every local server, slow tests, long chaos, other Sparks, optimized code
+	@$(BEGIN)
+	@TEST_LOOP=all KINESIS_TARGETS=all $(STEPS) $(TEST_STEPS) $(JUDGED)
+	@$(MAKE) --no-print-directory --keep-going $(LONG_STEPS) $(JUDGED)
+	@$(SUMMARY) run --due $(TEST_STEPS) $(LONG_STEPS) --tests $(PYTHON_TESTS) --left-out "AWS itself: not run yet"
 
-soak-starts: ## STARTS=500 starts and stops of a query in one session, which must leave nothing behind, as JSON lines
-	STARTS=$(STARTS) ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.soak.SoakStarts"
+test-awaiting: ## the tests of promises that the present engine breaks, alone; they are expected to fail
+	@$(BEGIN)
+	@TEST_LOOP=awaiting $(STEPS) $(BUILD_STEPS) scala pytest-awaiting $(JUDGED)
+	@$(SUMMARY) run --due $(BUILD_STEPS) scala pytest-awaiting --tests $(PYTHON_TESTS)
+
+minutes: ## where the time of the last loop went: steps, modules, suites
+	@$(SUMMARY) minutes
+
+# Steps of the loops, which run side by side as far as what they need allows. MAKEFLAGS is for the make above a step.
+STEP_MAKE = MAKEFLAGS= $(MAKE) --no-print-directory
+
+jars:
+	@$(STEP) $@ sh -c '$(STEP_MAKE) dist/.jars WITH=integrationTests/Test/packageBin && $(STEP_MAKE) $(CHAOS_JAR)'
+
+wheel: jars $(VENV)/.installed
+	@$(STEP) $@ env $(STEP_MAKE) $(VENV)/.wheel
+
+classes: $(VENV)/.installed
+	@$(STEP) $@ env $(STEP_MAKE) $(CLASSES)
+
+# Two sbt can't work in one directory at a time.
+scala: $(if $(filter-out check,$(TEST_LOOP)),jars)
+	@$(STEP) $@ ./sbt scalafmtCheckAll test
+
+ruff: $(VENV)/.installed
+	@$(STEP) $@ sh -c '$(RUFF) format --config python/pyproject.toml --check $(PYTHON_CODE) && \
+	  $(RUFF) check --config python/pyproject.toml $(PYTHON_CODE)'
+
+# mypy and the quick tests take the source tree, so that nothing has to be built before.
+mypy: $(VENV)/.installed
+	@MYPYPATH=$(CURDIR)/python $(STEP) $@ sh -c 'for root in $(MYPY_ROOTS); do (cd $$root && $(STRICT) .) || exit 1; done'
+
+pytest-check: $(VENV)/.installed
+	@PYTHONPATH=$(CURDIR)/python $(STEP) $@ $(PYTEST) -m "not jvm and not slow and not awaits_engine" \
+	  --junit-xml=build/$@.xml $(PYTHON_TESTS)
+
+# Three groups side by side, the longest tests first: chaos and the examples, clusters and other programs, and the tests that
+# share a Spark session.
+CHAOS_GROUP   := $(CHAOS) python/tests/test_jar.py examples
+CLUSTER_GROUP := python/tests/cluster python/tests/test_local.py python/tests/test_session.py
+IN_TEST       := "jvm and not slow and not awaits_engine"
+
+pytest-chaos: wheel classes
+	@$(STEP) $@ $(PYTEST) -m $(IN_TEST) --junit-xml=build/$@.xml $(CHAOS_GROUP)
+
+pytest-cluster: wheel classes
+	@$(STEP) $@ $(PYTEST) -m $(IN_TEST) --junit-xml=build/$@.xml $(CLUSTER_GROUP)
+
+pytest-session: wheel classes
+	@$(STEP) $@ $(PYTEST) -m $(IN_TEST) --junit-xml=build/$@.xml python/tests \
+	  $(addprefix --ignore=,$(filter python/tests/%,$(CHAOS_GROUP) $(CLUSTER_GROUP)))
+
+# Status 5 of pytest: there is no such test, which is no failure.
+SOME_OR_NONE = sh -c '"$$@" || [ $$? -eq 5 ]' --
+
+pytest-slow: wheel classes
+	@$(STEP) $@ $(SOME_OR_NONE) $(PYTEST) -m "slow and not awaits_engine" --junit-xml=build/$@.xml $(PYTHON_TESTS)
+
+pytest-awaiting: wheel classes
+	@$(STEP) $@ $(SOME_OR_NONE) $(PYTEST) -m awaits_engine --junit-xml=build/$@.xml $(PYTHON_TESTS)
+
+# What `make test-all` has beside the tests, one after the other: each measures its processes or loads the machine.
+LONG_STEPS := pytest-slow concurrency long-starts long-chaos long-spark-versions
+
+# Suites about threads, readers, subscriptions and buffers, in code that the optimizing compiler has made.
+concurrency: jars
+	@TEST_LOOP=concurrency $(STEP) $@ ./sbt connector/test testkit/test
+
+long-%:
+	@$(STEP) $@ sh -c '$(STEP_MAKE) $(LONG_$*) > build/logs/$*.log 2>&1'
+
+LONG_starts         := chaos STARTS=500
+LONG_chaos          := chaos
+LONG_spark-versions := test-spark-versions
+
+# A seed decides all faults; it is printed and can be given: SEED=... `make test` plays one fixed seed.
+chaos: $(VENV)/.wheel $(CHAOS_JAR) ## kill and disturb a query for MINUTES=30; SEED=7 or 7.3 replays, STARTS=500 restarts it in one JVM, ONLY=polling|fan-out, STRICT=1
+	cd $(dir $(CHAOS)) && $(BIN)/python -m chaos --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED)) $(if $(STARTS),--starts $(STARTS)) $(if $(ONLY),--only $(ONLY)) $(if $(STRICT),--strict)
+
+# SUITES=conformance,reading,batch,sink (default), exactness, smoke. ENDPOINT=https://... and TRUST_STORE=... name another server.
+test-aws: ## conformance, source and sink on AWS in REGION=...: prints the cost, refuses above BUDGET=3000 shard-minutes
+	@REGION=$(REGION) BUDGET=$(BUDGET) SUITES=$(SUITES) ENDPOINT=$(ENDPOINT) TRUST_STORE=$(TRUST_STORE) \
+	  ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.aws.TestAws"
+
+test-aws-clean: ## list and delete streams of test-aws that a crash left in REGION=...; PREFIX=kst-... for those of one run
+	@REGION=$(REGION) PREFIX=$(PREFIX) ENDPOINT=$(ENDPOINT) TRUST_STORE=$(TRUST_STORE) \
+	  ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.aws.TestAwsClean"
 
 # Findings are left in fuzz/target/fuzz/<target>/findings; `make test` tries the inputs that are kept in fuzz/corpus.
 fuzz: ## coverage-guided fuzzing of all that is read from others, for MINUTES=20; ONLY=offset,polled,... for some
@@ -113,7 +221,7 @@ fuzz: ## coverage-guided fuzzing of all that is read from others, for MINUTES=20
 test-spark-versions: $(WHEEL) ## the same JAR on OLDER="4.0.2 4.1.2" as well
 	$(BIN)/python python/tools/spark_versions.py $(OLDER) $(SPARK)
 
-lint: lint-python type-python ## formats and types of Scala and Python, without tests
+lint: ruff mypy ## formats and types of Scala and Python, without tests
 	./sbt scalafmtCheckAll
 
 format: $(VENV)/.installed ## bring Scala and Python into form
@@ -136,14 +244,3 @@ readme: $(VENV)/.wheel ## write the options table into README.md anew
 clean: ## remove what was built, but not .venv and .cache, which only cost time to fetch again
 	rm -rf dist build target project/target project/project/target */target spark-warehouse metastore_db derby.log
 	rm -f $(VENV)/.wheel
-
-lint-python: $(VENV)/.installed
-	$(RUFF) format --config python/pyproject.toml --check $(PYTHON_CODE)
-	$(RUFF) check --config python/pyproject.toml $(PYTHON_CODE)
-
-type-python: $(VENV)/.wheel
-	for root in $(MYPY_ROOTS); do (cd $$root && $(STRICT) .) || exit 1; done
-
-# As in build.sbt: these JVMs are gone before the optimizing compiler's work would pay.
-pytest: $(VENV)/.wheel $(FIRE_JAR)
-	JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1 $(BIN)/pytest -c python/pyproject.toml --junit-xml=build/pytest.xml python/tests examples integration-tests/fire

@@ -67,40 +67,52 @@ val shadedPackage = "io.github.kinesisspark.shaded"
 val thinJarAside =
   Compile / packageBin / artifactPath := target.value / "thin" / s"${name.value}-${version.value}.jar"
 
-/** A test JVM of its own: Spark keeps state per JVM, and sbt's heap is not the suite's. What failed is told again at the end.
-  * None lives long enough for the optimizing compiler's work, on the tests' cores, to pay.
+// Which tests a run takes, and how much it prints (TestLoop.scala).
+val testLoop = TestLoop.of(sys.env)
+
+/** A test JVM of its own: Spark keeps state per JVM, and sbt's heap is not the suite's. What it prints goes to a file below
+  * build/logs. None lives long enough for the optimizing compiler's work, on the tests' cores, to pay; one loop is there to
+  * run optimized code all the same.
   */
 val forkedTests = Seq(
   Test / fork := true,
-  Test / javaOptions ++= sparkJvmOptions ++ Seq(
-    "-Xmx3g",
-    "-XX:TieredStopAtLevel=1",
-    "-XX:+UseSerialGC",
-    "-Dspark.ui.enabled=false"
-  ),
+  Test / javaOptions ++= sparkJvmOptions ++ Seq("-Xmx3g", "-XX:+UseSerialGC", "-Dspark.ui.enabled=false"),
+  Test / javaOptions ++= (if (testLoop.isOptimized) Nil else Seq("-XX:TieredStopAtLevel=1")),
   Test / parallelExecution := false,
-  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDFIK")
+  Test / testOptions ++= Seq(
+    Tests.Filter(testLoop.has(baseDirectory.value.getName, _)),
+    // Quiet: nothing of ScalaTest's own but what fails.
+    Tests.Argument(TestFrameworks.ScalaTest, if (testLoop.isQuiet) "-oNCXEHLOPQRMDF" else "-oDFIK"),
+    Tests.Argument(TestFrameworks.ScalaTest, testLoop.scalaTestArguments: _*)
+  ),
+  Test / testListeners := Seq(
+    new SuiteReports(baseDirectory.value.getName, target.value / testLoop.reports, testLoop.isQuiet)
+  ),
+  Test / testGrouping := {
+    val module = baseDirectory.value.getName
+    val logs   = (ThisBuild / baseDirectory).value / "build" / "logs"
+    val fork   = (Test / forkOptions).value
+    val more   = testJvmOptions.value
+    val suites = (Test / definedTests).value.filter(test => testLoop.has(module, test.name))
+    // The summary of a run misses those of which no report comes.
+    IO.writeLines(target.value / testLoop.reports / "suites.txt", suites.map(_.name).sorted)
+    testJvms.value(suites.map(_.name)).map { case (name, members) =>
+      val its = fork
+        .withOutputStrategy(OutputStrategy.LoggedOutput(new FileLog(logs / s"$module-$name.log")))
+        .withEnvVars(fork.envVars ++ testLoop.environment(name))
+        .withRunJVMOptions(fork.runJVMOptions ++ more)
+      Tests.Group(name, members.flatMap(member => suites.find(_.name == member)), Tests.SubProcess(its))
+    }
+  },
+  testJvms       := (suites => if (suites.isEmpty) Nil else Seq("jvm" -> suites)),
+  testJvmOptions := Nil
 )
 
-/** Suites that take minutes have a JVM of their own each, so that the last one to end isn't alone for long. */
-def suiteGroup(suite: String): String =
-  Seq(
-    "conformance",
-    "ReadingSpec",
-    "FanOutFaultsSpec",
-    "soak",
-    "sink",
-    "ExactnessSpec",
-    "ReshardingSpec",
-    "BatchSpec",
-    "AggregationSpec",
-    "RealTimeSpec"
-  )
-    .find(suite.contains(_))
-    .getOrElse("others")
+lazy val testJvms = settingKey[Seq[String] => Seq[(String, Seq[String])]]("The suites of each test JVM, by its name.")
+lazy val testJvmOptions = settingKey[Seq[String]]("Options of test JVMs alone, not of programs that runMain starts.")
 
 // In place of sbt's own restrictions, one of which is a single test JVM at a time.
-Global / concurrentRestrictions := Seq(Tags.limit(Tags.CPU, 2), Tags.limit(Tags.ForkedTestGroup, 3))
+Global / concurrentRestrictions := Seq(Tags.limit(Tags.CPU, 2), Tags.limit(Tags.ForkedTestGroup, 5))
 
 lazy val root = (project in file("."))
   .aggregate(connector, testkit, integrationTests, benchmarks, fuzz)
@@ -110,7 +122,8 @@ lazy val connector = (project in file("connector"))
   .settings(forkedTests)
   .settings(
     thinJarAside,
-    name := "kinesis-spark",
+    testJvms := ConnectorSuites.groups,
+    name     := "kinesis-spark",
     libraryDependencies ++= Seq(
       spark % Provided,
       awsKinesis,
@@ -204,12 +217,10 @@ lazy val integrationTests = (project in file("integration-tests"))
     Test / run / outputStrategy := Some(StdoutOutput),
     // Suites mostly wait for queries and servers, so a few JVMs share the work; within one, suite comes after suite.
     Test / parallelExecution := true,
-    Test / testGrouping      := {
-      val run = (Test / forkOptions).value
-      (Test / definedTests).value.groupBy(test => suiteGroup(test.name)).toSeq.sortBy(_._1).map { case (name, tests) =>
-        Tests.Group(name, tests, Tests.SubProcess(run))
-      }
-    },
+    testJvms                 := IntegrationSuites.groups,
+    testJvmOptions += "-Dspark.hadoop.fs.AbstractFileSystem.file.impl=io.github.kinesisspark.it.LocalFiles",
+    // Programs that runMain starts must find AWS.
+    testJvmOptions ++= TestHosts.options((ThisBuild / baseDirectory).value / "build"),
     // The tests run in a JVM of their own, which knows sbt's environment but not its system properties.
     Test / javaOptions ++= sys.props.get("KINESIS_TARGETS").map(names => s"-DKINESIS_TARGETS=$names").toSeq,
     // The testkit's logger is for its own process; inside Spark's JVM, Spark's is used.

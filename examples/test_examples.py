@@ -17,6 +17,8 @@ from orders import come, source
 from kinesis_spark import LocalKinesis, StartingPosition, session
 from kinesis_spark.local import Record
 
+pytestmark = pytest.mark.jvm
+
 EXAMPLES = Path(__file__).resolve().parent
 ORDERS = list(range(1, 21))
 MORE_ORDERS = [Record(f"customer-{n % 7}", json.dumps({"order": n}).encode()) for n in range(31, 131)]

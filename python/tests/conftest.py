@@ -1,4 +1,8 @@
-"""One Spark session for all tests (a JVM takes seconds), and a local Kinesis server for each that asks."""
+"""One Spark session for all tests (a JVM takes seconds), and a local Kinesis server for each that asks.
+
+A test that uses one of these fixtures has the marker `jvm`; one that starts a JVM in another way sets it itself.
+`make check` runs the others, on the source tree, which has no JARs: a test that lacks the marker fails there.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kinesis_spark import LocalKinesis, session
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if isinstance(item, pytest.Function) and {"spark", "kinesis", "server"} & set(item.fixturenames):
+            item.add_marker(pytest.mark.jvm)
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,8 @@ from pyspark.sql import Row, SparkSession
 
 from kinesis_spark import KinesisOptions, KinesisSinkOptions, LocalKinesis, read_batch, write_batch
 
+pytestmark = pytest.mark.jvm
+
 SCHEMA = "partitionKey string, explicitHashKey string, data binary"
 RECORD_SIZE = 20 * 1024
 

@@ -1,4 +1,4 @@
-"""The pages say what the code does: names exist, links lead somewhere, permissions and metrics are those of queries."""
+"""docs/polling-or-fan-out.md says what the code does: names exist, permissions and metrics are those of queries."""
 
 from __future__ import annotations
 
@@ -41,24 +41,6 @@ def first_cells(title: str) -> list[tuple[set[str], str]]:
     """The rows of a chapter's table: the names in the first cell, and the second cell."""
     rows = [line.split("|")[1:3] for line in chapter(title).splitlines() if line.startswith("| `")]
     return [(in_code_font(names), meaning.strip()) for names, meaning in rows]
-
-
-def anchors(page: Path) -> set[str]:
-    """The headings of a page as links name them."""
-    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
-
-
-@pytest.mark.parametrize(
-    "page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name
-)
-def test_links_within_the_project_lead_somewhere(page: Path) -> None:
-    links = [link for link in re.findall(r"\]\(([^)]+)\)", page.read_text()) if not link.startswith("https://")]
-    assert links
-    for path, _, anchor in (link.partition("#") for link in links):
-        target = page.parent / path if path else page
-        assert target.is_file(), path
-        assert not anchor or anchor in anchors(target), anchor
 
 
 def test_python_examples_of_the_fan_out_page_run(spark: SparkSession) -> None:

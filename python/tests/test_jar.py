@@ -8,10 +8,13 @@ import zipfile
 from pathlib import Path
 
 import pyspark
+import pytest
 
 from kinesis_spark import LocalKinesis
 from kinesis_spark.jars import connector_jar
 from kinesis_spark.local import Record
+
+pytestmark = pytest.mark.jvm
 
 OURS = ("io/github/kinesisspark/", "org/apache/spark/kinesisspark/")
 

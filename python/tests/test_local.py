@@ -17,6 +17,8 @@ import pytest
 from kinesis_spark import LocalKinesis, LocalKinesisError
 from kinesis_spark.local import KinesisClient, Record
 
+pytestmark = pytest.mark.jvm
+
 
 def alive(pid: int) -> bool:
     try:

@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 
 from kinesis_spark import JarMissingError, jars, require_jar
 
+pytestmark = pytest.mark.jvm
+
 
 def run_python(script: str) -> str:
     """Runs a script in a process of its own, because a JVM's class path is fixed once for all tests here."""

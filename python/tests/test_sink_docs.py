@@ -23,11 +23,6 @@ BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 RECORDS = [f"value-{i}" for i in range(600)]
 
 
-def test_links_lead_somewhere() -> None:
-    links = [link for link in re.findall(r"\]\(([^)]+)\)", TEXT) if not link.startswith(("https://", "#"))]
-    assert [link for link in links if not (ROOT / "docs" / link).is_file()] == []
-
-
 def test_errors_named_on_the_sink_page_exist_and_all_sink_options_are_on_it(spark: SparkSession) -> None:
     code = "".join(file.read_text() for file in (ROOT / "connector/src/main/scala").rglob("*.scala"))
     errors = set(re.findall(r"KINESIS_\w+", TEXT))

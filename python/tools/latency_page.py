@@ -22,7 +22,7 @@ Run = dict[str, Any]
 COLOURS = {"raw": "0.55", "micro-batch": "tab:blue", "real-time": "tab:red"}
 WAYS = {"raw": "the bare SDK", "micro-batch": "micro-batches", "real-time": "real-time mode"}
 NAMES = {"polling": "polling", "efo": "enhanced fan-out"}
-LOADS = {"steady": "200 records a second, one by one", "bursts": "200 records once a second"}
+LOADS = {"steady": "200 records a second, one by one", "bursts": "200 records at a random moment of each second"}
 
 
 def draw(measured: list[Run], to: Path) -> None:
@@ -78,7 +78,12 @@ def table(measured: list[Run], floor: Run) -> str:
         f"At least {fewest:,} records each. A batch of Spark's rate source took {floor['p50_ms']:.0f} ms "
         f"(median), {floor['p99_ms']:.0f} ms (99%)."
     )
-    return "\n".join([*lines, "", note])
+    return "\n".join([*lines, "", note, "", stamp(floor)])
+
+
+def stamp(run: Run) -> str:
+    """Where the figures are from."""
+    return f"Commit {run['commit']}, {run['date'][:10]}, seed {run['seed']:.0f}, `{run['command']}`, {run['machine']}."
 
 
 if __name__ == "__main__":

@@ -1,19 +1,22 @@
 """A query on a cluster, as a program of its own: a JVM has one Spark context, and the tests have theirs.
 
 Reads the stream `events` until its standard input closes: into JSON files, or in real-time mode into files without
-content, called like the records. Says what its application is called, first.
+content, called like the records. Says what its application is called, first. Each line of its input is a command, which
+it answers with a line of JSON.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from pathlib import Path
 
 from pyspark import TaskContext
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.functions import col, udf
+from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StringType
 
@@ -53,6 +56,11 @@ def into_json(rows: DataFrame, out: str) -> DataStreamWriter:
     return rows.writeStream.format("json").option("path", out)
 
 
+def once(rows: DataFrame, out: str) -> DataStreamWriter:
+    """Micro-batches up to what is there at the start."""
+    return into_json(rows, out).trigger(availableNow=True)
+
+
 def in_real_time(rows: DataFrame, out: str) -> DataStreamWriter:
     """One record as often as it comes."""
     Path(out).mkdir()
@@ -68,6 +76,73 @@ def say(message: dict[str, object]) -> None:
     """To the test, which reads lines of JSON."""
     sys.stdout.write(json.dumps(message) + "\n")
     sys.stdout.flush()
+
+
+def occupy(spark: SparkSession, while_exists: str) -> None:
+    """A job of another kind has one core, and keeps it as long as a file exists; comes back when it has it."""
+    began = Path(f"{while_exists}.began")
+
+    def work(_: int) -> None:
+        began.touch()
+        while Path(while_exists).exists():
+            time.sleep(0.1)
+
+    Path(while_exists).touch()
+    threading.Thread(target=lambda: spark.sparkContext.parallelize([0], 1).foreach(work), daemon=True).start()
+    while not began.exists():
+        time.sleep(0.1)
+
+
+def exclude_an_executor(spark: SparkSession) -> None:
+    """A task fails on one executor and succeeds on the other, after which Spark runs no task on the first."""
+
+    def work(_: int) -> None:
+        context = TaskContext.get()
+        if context is not None and context.attemptNumber() == 0:
+            raise RuntimeError("on purpose")
+
+    spark.sparkContext.parallelize([0], 1).foreach(work)
+
+
+def decommission_the_occupied(spark: SparkSession) -> None:
+    """The executor with the running task takes no further one, and lives as long as the task."""
+    scala_context = spark.sparkContext._jsc.sc()
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    infos = spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos()
+    busy = {(i.host(), i.port()) for i in infos if i.numRunningTasks() > 0}
+    backend = scala_context.schedulerBackend()
+    for manager in jvm.scala.jdk.javaapi.CollectionConverters.asJava(
+        scala_context.env().blockManager().master().getMemoryStatus().keys().toSeq()
+    ):
+        if (manager.host(), manager.port()) in busy and not manager.isDriver():
+            info = jvm.org.apache.spark.scheduler.ExecutorDecommissionInfo("by the test", jvm.scala.Option.empty())
+            backend.decommissionExecutor(manager.executorId(), info, False, False)  # noqa: FBT003  (of the JVM)
+
+
+def latest_progress(query: StreamingQuery) -> dict[str, object]:
+    """What the query tells of itself now."""
+    progress = query.recentProgress
+    failure = query.exception()
+    return {
+        "active": query.isActive,
+        "failure": str(failure) if failure else None,
+        "metrics": [dict(p.sources[0].metrics) for p in progress],
+    }
+
+
+def answer_commands(spark: SparkSession, query: StreamingQuery) -> None:
+    """Until the input closes."""
+    for line in sys.stdin:
+        command = json.loads(line)
+        match command["do"]:
+            case "occupy":
+                occupy(spark, command["while_exists"])
+            case "exclude":
+                exclude_an_executor(spark)
+            case "decommission":
+                decommission_the_occupied(spark)
+        say(latest_progress(query))
 
 
 def main(arguments: dict[str, str]) -> None:
@@ -87,10 +162,15 @@ def main(arguments: dict[str, str]) -> None:
     data = col("data").cast("string")
     text = {"plain": data, "attempt": with_attempt(data), "labour": laboured(data)}[arguments["text"]]
     rows = read_stream(spark, options).select(text.alias("text"), "shardId", "sequenceNumber")
-    write = {"micro-batch": into_json, "real-time": in_real_time}[arguments["trigger"]]
+    write = {"micro-batch": into_json, "real-time": in_real_time, "available-now": once}[arguments["trigger"]]
+    if arguments["occupied"]:
+        # Both executors are there before one of them is taken.
+        while spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 3:
+            time.sleep(0.1)
+        occupy(spark, arguments["occupied"])
     query = write(rows, arguments["out"]).option("checkpointLocation", arguments["checkpoint"]).start()
     say({"application": spark.sparkContext.applicationId})
-    sys.stdin.read()
+    answer_commands(spark, query)
     query.stop()
     failure = query.exception()
     progress = [dict(p.sources[0].metrics) for p in query.recentProgress]

@@ -12,7 +12,7 @@ import software.amazon.awssdk.core.SdkBytes
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.{PutRecordsRequest, PutRecordsRequestEntry}
 
-/** What memory a query takes that has far more to read than it may hold: `readerBufferSize` of 256 MB, eight shards without quotas full
+/** What memory a query takes that has far more to read than it may hold: the default `readerBufferSize` of 256 MB, eight shards without quotas full
   * of records of 1 MB, and nobody who waits for them. Driver and only executor share this JVM (`local[2]`); the embedded server has
   * another, which keeps all of the backlog in its memory.
   *
@@ -29,6 +29,7 @@ object Backlog {
 
   def main(args: Array[String]): Unit = {
     val (gigabytes, publishers) = (args.head.toInt, args.tail.toVector)
+    val report                  = new Report(this, args.toSeq)
     val records                 = gigabytes * 1000L
     val server                  = new ServerProcess(Map(Stream -> Shards), heap = s"${gigabytes + 4}g")
     val client                  = server.client()
@@ -36,7 +37,7 @@ object Backlog {
     spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "100000")
     try {
       fill(client, records)
-      publishers.foreach(publisher => println(ujson.write(drain(spark, server, publisher, records))))
+      publishers.foreach(publisher => report.print(drain(spark, server, publisher, records)))
     } finally {
       spark.stop()
       client.close()
@@ -56,7 +57,7 @@ object Backlog {
 
   private def drain(spark: SparkSession, server: ServerProcess, publisher: String, records: Long): ujson.Obj = {
     val began = System.nanoTime()
-    val query = BenchmarkSession.drain(spark, server.source(Stream, publisher) + ("readerBufferSize" -> "256m"))
+    val query = BenchmarkSession.drain(spark, server.source(Stream, publisher))
     val looks = mutable.ArrayBuffer.empty[Look]
     def read  = query.recentProgress.iterator.map(_.numInputRows).sum
     while (query.isActive && read < records) {

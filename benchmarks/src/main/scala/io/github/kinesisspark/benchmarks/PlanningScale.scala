@@ -31,10 +31,11 @@ object PlanningScale {
   private val Keys        = BigInt(1) << 128
 
   def main(args: Array[String]): Unit = {
+    val report  = new Report(this, args.toSeq)
     val results = Sizes.map(n => n -> measure(n))
-    results.foreach { case (n, m) => println(m.json(n)) }
+    results.foreach { case (n, m) => report.print(m.json(n)) }
     val ms = results.toMap.view.mapValues(_.totalMillis).toMap
-    println(f"""{"bench":"planning","ratio":"t(10000)/t(1000)","value":${ms(10000) / ms(1000)}%.2f,"goal":12}""")
+    report.print(f"""{"bench":"planning","ratio":"t(10000)/t(1000)","value":${ms(10000) / ms(1000)}%.2f,"goal":12}""")
   }
 
   private final case class Measured(

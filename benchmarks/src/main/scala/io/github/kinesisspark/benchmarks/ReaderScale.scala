@@ -23,12 +23,17 @@ object ReaderScale {
   private val Settling = 60.seconds
 
   def main(arguments: Array[String]): Unit = {
+    val report             = new Report(this, arguments.toSeq)
     val (publisher, sizes) = (arguments.head, arguments.tail.map(_.toInt).toVector)
     val streams            = (Warmup +: sizes).zipWithIndex.map { case (shards, n) => s"idle-$n" -> shards }
     val server             = new ServerProcess(streams.toMap)
     val spark              = BenchmarkSession.start()
     spark.conf.set("spark.sql.streaming.noDataProgressEventInterval", "1000")
-    try streams.map { case (name, shards) => measure(spark, server, publisher, name, shards) }.tail.foreach(println)
+    try
+      streams
+        .map { case (name, shards) => measure(spark, server, publisher, name, shards) }
+        .tail
+        .foreach(report.print(_: String))
     finally {
       spark.stop()
       server.close()

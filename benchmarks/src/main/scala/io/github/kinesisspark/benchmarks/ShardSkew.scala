@@ -20,12 +20,13 @@ object ShardSkew {
   private val Rounds      = 3
 
   def main(skews: Array[String]): Unit = {
+    val report = new Report(this, skews.toSeq)
     val clock  = ServiceClock.shifted()
     val server = KinesisServer.start(KinesisServerConfig(clock = clock))
     val spark  = BenchmarkSession.start()
     fill(server, clock)
     run(spark, server, "off", None): Unit
-    for (_ <- 1 to Rounds; limit <- Seq(None, Some(4000)); skew <- skews) println(run(spark, server, skew, limit))
+    for (_ <- 1 to Rounds; limit <- Seq(None, Some(4000)); skew <- skews) report.print(run(spark, server, skew, limit))
     spark.stop()
     server.close()
   }

@@ -18,6 +18,7 @@ object SinkOrder {
   private val Answer = 10.millis
 
   def main(keys: Array[String]): Unit = {
+    val report = new Report(this, keys.toSeq)
     val server = KinesisServer.start()
     server.faults.add(FaultRule(FaultEffect.Delay(Answer), action = Some("PutRecords")))
     val spark = BenchmarkSession.start()
@@ -27,7 +28,7 @@ object SinkOrder {
       count     <- keys.map(_.toLong)
       ordered   <- Seq(false, true)
       aggregate <- Seq(false, true)
-    } println(run(spark, server, s"sink-$round-$count-$ordered-$aggregate", count, ordered, aggregate))
+    } report.print(run(spark, server, s"sink-$round-$count-$ordered-$aggregate", count, ordered, aggregate))
     spark.stop()
     server.close()
   }

@@ -44,6 +44,7 @@ object SinkThroughput {
   }
 
   def main(args: Array[String]): Unit = {
+    val report = new Report(this, args.toSeq)
     val rows   = args.headOption.fold(1_000_000L)(_.toLong)
     val limits = args.drop(1).contains("limits")
     val server = new ServerProcess(Map.empty, if (limits) Seq("--limits") else Nil)
@@ -62,10 +63,10 @@ object SinkThroughput {
         case Aggregated => measured(way, rows)(sink(spark, server, stream, rows, aggregate = true))
       }
       client.deleteStream(r => r.streamName(stream): Unit).join(): Unit
-      if (round > 0) println(run.json)
+      if (round > 0) report.print(run.json)
       Option.when(round > 0)(run)
     }
-    println(summary(runs.flatten, limits))
+    report.print(summary(runs.flatten, limits))
     spark.stop()
     client.close()
     server.close()

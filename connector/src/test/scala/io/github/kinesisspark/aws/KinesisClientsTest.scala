@@ -1,6 +1,8 @@
 package io.github.kinesisspark.aws
 
-import java.net.{InetAddress, InetSocketAddress, Socket, URI}
+import java.io.{DataInputStream, IOException}
+import java.net.{InetAddress, InetSocketAddress, ServerSocket, Socket, URI}
+import java.nio.charset.StandardCharsets.US_ASCII
 import java.time.{Instant, ZoneOffset, ZonedDateTime}
 import java.time.format.DateTimeFormatter
 import java.util.concurrent.TimeUnit
@@ -10,7 +12,6 @@ import org.scalatest.funsuite.AnyFunSuite
 import software.amazon.awssdk.http.ProtocolNegotiation
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
-import scala.concurrent.duration._
 import scala.util.Using
 
 class KinesisClientsTest extends AnyFunSuite {
@@ -99,14 +100,43 @@ class KinesisClientsTest extends AnyFunSuite {
     finally nowhere.close()
   }
 
-  test("a TLS client on a cleartext server fails with a TLS or connection error") {
-    val server = new StubServer((_, _) => StubServer.Empty)
-    val lease = KinesisClients.lease(options(new URI(server.endpoint.toString.replace("http:", "https:"))), "eu-west-1")
-    try assert(Set("KINESIS_TLS_FAILED", "KINESIS_CONNECTION_LOST")(fault(lease.client).kind.errorClass))
-    finally {
-      lease.close()
-      server.close()
+  /** What a call fails with when a server does this to the first record of the TLS handshake, which it has read. */
+  private def tlsFault(answer: Socket => Unit): String =
+    Using.resource(new ServerSocket(0, 50, InetAddress.getLoopbackAddress)) { server =>
+      val thread = new Thread(() =>
+        while (!server.isClosed)
+          try
+            Using.resource(server.accept()) { connection =>
+              val in     = new DataInputStream(connection.getInputStream)
+              val header = in.readNBytes(5)
+              in.readNBytes((header(3) & 0xff) << 8 | header(4) & 0xff)
+              answer(connection)
+            }
+          catch { case _: IOException => () } // Of this connection, or the server's own end.
+      )
+      thread.setDaemon(true)
+      thread.start()
+      val lease = KinesisClients.lease(options(new URI(s"https://127.0.0.1:${server.getLocalPort}")), "eu-west-1")
+      try fault(lease.client).kind.errorClass
+      finally lease.close()
     }
+
+  test("a server that closes the connection during the TLS handshake is a lost connection") {
+    assert(tlsFault(_ => ()) == "KINESIS_CONNECTION_LOST")
+  }
+
+  test("a server that resets the connection during the TLS handshake is a lost connection") {
+    // A closed socket that lingers for 0 s sends RST.
+    assert(tlsFault(_.setSoLinger(true, 0)) == "KINESIS_CONNECTION_LOST")
+  }
+
+  test("a server that answers the TLS handshake in cleartext is a lost connection, as the SDK hides the cause") {
+    val refusal = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".getBytes(US_ASCII)
+    assert(tlsFault { connection =>
+      connection.getOutputStream.write(refusal)
+      // Until the client closes the connection.
+      connection.getInputStream.readAllBytes(): Unit
+    } == "KINESIS_CONNECTION_LOST")
   }
 
   test("leases of equal options and region share a client, others have clients of their own") {
@@ -162,10 +192,6 @@ class KinesisClientsTest extends AnyFunSuite {
     for (endpoint <- assumed) assert(negotiation(endpoint) == ProtocolNegotiation.ASSUME_PROTOCOL, endpoint)
     for (endpoint <- Seq("https://localhost:4568", "https://127.0.0.1:4568", "https://amazonaws.com.example.com"))
       assert(negotiation(endpoint) == ProtocolNegotiation.ALPN, endpoint)
-  }
-
-  test("the read timeout of subscriptions exceeds their lifetime of five minutes") {
-    assert(ClientKind.Subscriptions.ReadTimeout > 5.minutes)
   }
 
   private val AmzDate = DateTimeFormatter.ofPattern("yyyyMMdd'T'HHmmss'Z'").withZone(ZoneOffset.UTC)

@@ -2,24 +2,20 @@ package io.github.kinesisspark.it
 
 import scala.concurrent.duration._
 
-import software.amazon.awssdk.auth.credentials.{
-  AwsBasicCredentials,
-  AwsCredentialsProvider,
-  DefaultCredentialsProvider,
-  StaticCredentialsProvider
-}
+import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, AwsCredentialsProvider, StaticCredentialsProvider}
 import software.amazon.awssdk.regions.Region
 
+import io.github.kinesisspark.it.KnownDifferences.{Measured, NotRunYet}
+import io.github.kinesisspark.it.aws.AwsSettings
 import io.github.kinesisspark.testkit.{KinesisServer, KinesisServerConfig, ServiceClock}
 
-/** A Kinesis that the tests can run against, and which of them a run is about.
+/** A Kinesis that the tests can run against. [[Targets]] chooses the ones of a run.
   *
-  * `KINESIS_TARGETS` (system property or environment variable, a comma list of names) chooses; a target that is asked for
-  * and cannot start fails the run. Each starts once per JVM, when first used, and ends with the JVM.
+  * Each starts once per JVM, when first used, and ends with the JVM. One that cannot start fails every test that uses it.
   *
-  * @param differences what it does otherwise than the service
+  * @param differences how it differs from the service
   */
-sealed abstract class KinesisTarget(val name: String, val differences: Set[Difference]) {
+sealed abstract class KinesisTarget(val name: String, val differences: KnownDifferences) {
   protected def start(): KinesisService
 
   final lazy val service: KinesisService = KinesisTarget.endedWithJvm(start())
@@ -35,8 +31,10 @@ sealed abstract class KinesisTarget(val name: String, val differences: Set[Diffe
 
 object KinesisTarget {
 
-  /** This project's own embedded server. Limits and a clock of their own would slow or upset the other scenarios. */
-  case object Testkit extends KinesisTarget("testkit", Set.empty) {
+  /** The embedded server in its kind profile, in cleartext. Limits and a clock of their own would slow or upset the other
+    * scenarios.
+    */
+  case object Testkit extends KinesisTarget("testkit", Measured(Set.empty)) {
     // Long enough that a client can see the states in between.
     private val config =
       KinesisServerConfig(createDelay = 300.millis, updateDelay = 300.millis, deleteDelay = 300.millis)
@@ -54,61 +52,44 @@ object KinesisTarget {
     }
   }
 
+  /** The embedded server in its realistic profile, over TLS with HTTP/2 by ALPN. */
+  case object RealisticAlpn extends KinesisTarget("realistic-alpn", Measured(Set.empty)) {
+    protected def start(): KinesisService = RealisticServer.shared.alpn
+  }
+
+  /** The embedded server in its realistic profile, over TLS with HTTP/2 by prior knowledge and under a host name of
+    * AWS's, so that clients reach it as they reach the service.
+    */
+  case object RealisticTls extends KinesisTarget("realistic-tls", Measured(Set.empty)) {
+    protected def start(): KinesisService = RealisticServer.shared.priorKnowledge
+  }
+
   /** kinesis-mock, as npm has it. */
-  case object KinesisLocal extends KinesisTarget("kinesis-local", Differences.ofKinesisLocal) {
+  case object KinesisLocal extends KinesisTarget("kinesis-local", Measured(Differences.ofKinesisLocal)) {
     protected def start(): KinesisService = local(name)
   }
 
   /** LocalStack 4.4.0. All but SubscribeToShard is answered by the kinesis-mock 0.4.9 behind it. */
-  case object LocalStack extends KinesisTarget("localstack", Differences.ofLocalStack) {
+  case object LocalStack extends KinesisTarget("localstack", Measured(Differences.ofLocalStack)) {
     protected def start(): KinesisService = local(name)
   }
 
-  /** The service. It costs money and needs an account, so it takes a variable of its own as well. */
-  case object Aws extends KinesisTarget("aws", Set.empty) {
-    protected def start(): KinesisService = {
-      val region = setting("AWS_REGION").filter(_ => setting("KINESIS_SPARK_AWS_TESTS").contains("1")).getOrElse {
-        throw new IllegalStateException(
-          "The target 'aws' creates streams that cost money: set KINESIS_SPARK_AWS_TESTS=1 and AWS_REGION to allow it"
-        )
-      }
-      new KinesisService(None, Region.of(region), DefaultCredentialsProvider.builder().build(), () => ())
-    }
-  }
-
-  val all: Seq[KinesisTarget] = Seq(Testkit, KinesisLocal, LocalStack, Aws)
-
-  private val Setting     = "KINESIS_TARGETS"
-  private[it] val Default = "testkit,kinesis-local"
-
-  /** The targets of this run, in the order asked for. */
-  def selected: Seq[KinesisTarget] = parse(setting(Setting).getOrElse(Default))
-
-  /** Those that the source is tried on: the selected ones, and where the run names none also LocalStack, if it can run on
-    * this machine; what keeps it from that stands on the left.
+  /** The service, which costs money. Only `make test-aws` can start it, because that keeps to a budget and cleans up. Not run
+    * yet.
     */
-  def selectedForSource: (Option[String], Seq[KinesisTarget]) =
-    if (setting(Setting).isDefined) (None, selected)
-    else
-      LocalServer.obstacle(LocalStack.name) match {
-        case None     => (None, selected :+ LocalStack)
-        case obstacle => (obstacle, selected)
-      }
-
-  private[it] def parse(names: String): Seq[KinesisTarget] = {
-    val asked = names.split(',').map(_.trim).filter(_.nonEmpty).toSeq.distinct
-    require(asked.nonEmpty, "KINESIS_TARGETS names no target, so no test would run")
-    asked.map { name =>
-      all.find(_.name == name).getOrElse {
-        throw new IllegalArgumentException(
-          s"KINESIS_TARGETS names '$name'; there are ${all.map(_.name).mkString(", ")}"
+  case object Aws extends KinesisTarget("aws", NotRunYet) {
+    protected def start(): KinesisService = AwsSettings.ofThisJvm match {
+      case Right(settings) => settings.open()
+      case Left(missing)   =>
+        throw new IllegalStateException(
+          s"The target 'aws' creates streams that cost money, so only `make test-aws REGION=...` starts it: $missing"
         )
-      }
     }
   }
 
-  private def setting(name: String): Option[String] = sys.props.get(name).orElse(sys.env.get(name)).filter(_.nonEmpty)
+  val all: Seq[KinesisTarget] = Seq(Testkit, RealisticAlpn, RealisticTls, KinesisLocal, LocalStack, Aws)
 
+  /** Keys for servers that take any. */
   private val anyone: AwsCredentialsProvider =
     StaticCredentialsProvider.create(AwsBasicCredentials.create("test", "test"))
 

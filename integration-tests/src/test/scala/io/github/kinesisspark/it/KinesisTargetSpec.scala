@@ -6,24 +6,6 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 class KinesisTargetSpec extends AnyFunSpec with Matchers {
-  describe("KINESIS_TARGETS") {
-    it("selects targets by name, each once, in the given order") {
-      KinesisTarget.parse("localstack, testkit,localstack") shouldBe Seq(
-        KinesisTarget.LocalStack,
-        KinesisTarget.Testkit
-      )
-    }
-
-    it("with an unknown target is refused, and the error lists the known ones") {
-      val error = the[IllegalArgumentException] thrownBy KinesisTarget.parse("testkit,kinesalite")
-      error.getMessage should (include("'kinesalite'") and include("kinesis-local"))
-    }
-
-    it("without a target is refused, so that no run passes without tests") {
-      an[IllegalArgumentException] should be thrownBy KinesisTarget.parse(" , ")
-    }
-  }
-
   describe("A local server") {
     it("that fails to start throws an error with the reason") {
       val error = the[IllegalStateException] thrownBy LocalServer.start("no-such-server")

@@ -37,6 +37,12 @@ final class TestStream(val service: KinesisService, val name: String) {
   def putBytes(data: Array[Byte], partitionKey: String = "key"): PutRecordResponse =
     call(_.putRecord(r => r.streamName(name).partitionKey(partitionKey).data(SdkBytes.fromByteArray(data))))
 
+  /** Puts records in one call; returns those that the service refused, which can be put again. */
+  def putAll(records: Seq[PutRecordsRequestEntry]): Seq[PutRecordsRequestEntry] = {
+    val answer = call(_.putRecords(r => r.streamName(name).records(records.asJava)))
+    records.zip(answer.records.asScala).collect { case (record, result) if result.errorCode != null => record }
+  }
+
   /** Puts where that hash key belongs, whatever the partition key. */
   def putAt(hashKey: BigInteger, data: String): PutRecordResponse =
     call(

@@ -1,5 +1,6 @@
 package io.github.kinesisspark.testkit
 
+import io.github.kinesisspark.testkit.auth.{Authentication, Authorization}
 import io.github.kinesisspark.testkit.http.{AdminHandler, HttpServer, KinesisHandler, ServerKeys}
 
 import java.net.URI
@@ -24,17 +25,34 @@ final class KinesisServer private (config: KinesisServerConfig) extends AutoClos
   /** What was asked of this server. */
   val calls: CallLog = new CallLog(config.recentCalls)
 
-  /** The streams, without HTTP. */
-  val streams: Streams = new Streams(config)
-
   /** The subscriptions of SubscribeToShard. */
   val subscriptions: Subscriptions = new Subscriptions(config, faults)
+
+  private val accounts = new AccountStreams(config, subscriptions.time)
+
+  /** The streams of the server's own account, without HTTP. */
+  val streams: Streams = accounts.own
+
+  /** The streams of an account, without HTTP. */
+  def streamsOf(accountId: String): Streams =
+    accounts.of(accountId).getOrElse(sys.error(s"The server has no account $accountId"))
+
+  /** The access keys of the accounts that the server was started with. */
+  val accessKeys: AccessKeys = new AccessKeys(config)
 
   private val http = new HttpServer(
     config,
     Seq(
       new AdminHandler(config.clock, faults, calls, subscriptions),
-      new KinesisHandler(config, streams, subscriptions, faults, calls)
+      new KinesisHandler(
+        config,
+        streams,
+        subscriptions,
+        new Authentication(config, accessKeys),
+        new Authorization(config, accounts),
+        faults,
+        calls
+      )
     )
   )
 

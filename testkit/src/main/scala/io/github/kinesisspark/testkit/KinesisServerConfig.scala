@@ -15,9 +15,15 @@ import scala.concurrent.duration._
   * @param createDelay how long a stream is CREATING
   * @param updateDelay how long a stream is UPDATING after a reshard or a change of retention
   * @param deleteDelay how long a stream is DELETING before it is gone
-  * @param consumerDelays how long a registered consumer is CREATING and DELETING
-  * @param requireSignature whether a call without an Authorization header is refused; signatures are never checked
+  * @param consumerDelays how long a registered consumer is CREATING and DELETING, and how listings of it lag
+  * @param requireSignature whether a call without an Authorization header is refused, and with `accounts` one whose
+  *   signature is wrong
+  * @param accounts the accounts whose access keys are accepted, `accountId` among them; if there are none, any
+  *   credentials do and are those of `accountId`
+  * @param control how listings lag, when reshards take effect, what on-demand streams refuse
   * @param futureTimestamps what AT_TIMESTAMP later than now does
+  * @param reads how GetRecords and SubscribeToShard find records
+  * @param http how HTTP/2 connections live
   * @param subscriptions how SubscribeToShard's subscriptions live
   * @param putRecordsBytes what a PutRecords may have with its keys: 5 MiB until 2025
   * @param recentCalls how many requests the call log remembers one by one
@@ -38,11 +44,20 @@ final case class KinesisServerConfig(
     deleteDelay: FiniteDuration = Duration.Zero,
     consumerDelays: ConsumerDelays = ConsumerDelays(Duration.Zero, Duration.Zero),
     requireSignature: Boolean = false,
+    accounts: Seq[Account] = Nil,
+    control: ControlPlane = ControlPlane(),
     futureTimestamps: FutureTimestamps = FutureTimestamps.Wait,
+    reads: ReadBehavior = ReadBehavior(),
+    http: HttpBehavior = HttpBehavior(),
     subscriptions: SubscriptionSettings = SubscriptionSettings(),
     putRecordsBytes: Long = Quota.PutRecordsMaxBytes,
     recentCalls: Int = 10000
-)
+) {
+  require(
+    accounts.isEmpty || accounts.exists(_.id == accountId),
+    s"The server's own account $accountId is not among its accounts: ${accounts.map(_.id).mkString(", ")}"
+  )
+}
 
 object KinesisServerConfig {
 
@@ -54,8 +69,12 @@ object KinesisServerConfig {
     createDelay = 300.millis,
     updateDelay = 300.millis,
     deleteDelay = 300.millis,
-    consumerDelays = ConsumerDelays(300.millis, 300.millis),
-    futureTimestamps = FutureTimestamps.Refuse
+    consumerDelays = ConsumerDelays(300.millis, 300.millis, shown = 100.millis, forgotten = 100.millis),
+    requireSignature = true,
+    control = ControlPlane.realistic,
+    futureTimestamps = FutureTimestamps.Refuse,
+    reads = ReadBehavior.realistic,
+    http = HttpBehavior.realistic
   )
 }
 

@@ -66,6 +66,14 @@ final class Main extends Callable[Integer] {
   @Flag(names = Array("--stream"), description = Array("Stream to create, as name:shards. Can be repeated."))
   var streams: java.util.List[String] = new java.util.ArrayList[String]
 
+  @Flag(
+    names = Array("--account"),
+    description = Array(
+      "Account whose signatures are accepted, as id:accessKeyId:secret. The first is the server's own."
+    )
+  )
+  var accounts: java.util.List[String] = new java.util.ArrayList[String]
+
   @Flag(names = Array("--realistic"), description = Array("Behave as the service does: quotas, delays, refusals."))
   var realistic: Boolean = false
 
@@ -109,8 +117,10 @@ final class Main extends Callable[Integer] {
   var watchParent: Boolean = false
 
   override def call(): Integer = {
-    val server = KinesisServer.start(
-      (if (realistic) KinesisServerConfig.realistic else KinesisServerConfig()).copy(
+    val profile = if (realistic) KinesisServerConfig.realistic else KinesisServerConfig()
+    val known   = accounts.asScala.toSeq.map(Main.account)
+    val server  = KinesisServer.start(
+      profile.copy(
         port = port,
         host = host,
         tlsPort = Option(tlsPort).map(_.intValue),
@@ -120,6 +130,9 @@ final class Main extends Callable[Integer] {
           Option(tlsKeyStore).map(TlsKeyStore(_, tlsKeyStorePassword))
         ),
         region = region,
+        accountId = known.headOption.fold(profile.accountId)(_.id),
+        accounts = known,
+        requireSignature = profile.requireSignature || known.nonEmpty,
         enforceLimits = limits || realistic,
         seed = seed,
         subscriptions =
@@ -186,6 +199,12 @@ object Main {
 
   private[testkit] def fault(json: String): FaultRule =
     FaultRuleJson.parse(json).fold(error => throw new IllegalArgumentException(s"--fault $json: $error"), identity)
+
+  /** Reads `id:accessKeyId:secret`. */
+  private[testkit] def account(text: String): Account = text.split(":", 3) match {
+    case Array(id, key, secret) => Account.of(id, AccessKey(key, secret))
+    case _                      => throw new IllegalArgumentException("--account: id:accessKeyId:secret expected")
+  }
 
   /** Reads `name:shards`; one shard if only a name is given. */
   private[testkit] def stream(text: String): (String, Int) = text.split(':') match {

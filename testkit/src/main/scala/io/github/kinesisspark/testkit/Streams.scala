@@ -1,19 +1,23 @@
 package io.github.kinesisspark.testkit
 
 import io.github.kinesisspark.testkit.model._
+import io.github.kinesisspark.testkit.subscription.Timetable
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicInteger
 import scala.jdk.CollectionConverters._
 
-/** The streams of the account: what the service's calls work on, and a direct way in for tests that want to set up
+/** The streams of an account: what the service's calls work on, and a direct way in for tests that want to set up
   * streams and records without HTTP. Errors of the direct calls are [[model.ServiceException]]s.
   */
-final class Streams private[testkit] (config: KinesisServerConfig) {
-  private val byName       = new ConcurrentHashMap[String, Stream]
-  private val incarnations = new AtomicInteger
-  private val unkeyed      = new AtomicInteger
+final class Streams private[testkit] (
+    private[testkit] val config: KinesisServerConfig,
+    time: Timetable,
+    incarnations: AtomicInteger
+) {
+  private val byName  = new ConcurrentHashMap[String, Stream]
+  private val unkeyed = new AtomicInteger
 
   /** Makes a stream. */
   def createStream(name: String, shards: Int, settings: StreamSettings = StreamSettings.default): Unit =
@@ -47,6 +51,16 @@ final class Streams private[testkit] (config: KinesisServerConfig) {
 
   /** Goes to `count` uniform shards. */
   def updateShardCount(stream: String, count: Int): Unit = existing(stream).rescale(count).fold(_.raise(), identity)
+
+  /** Doubles an on-demand stream's shards, as the service does when its traffic grows.
+    *
+    * @see [[https://docs.aws.amazon.com/streams/latest/dev/how-do-i-size-a-stream.html Choose the capacity mode]]
+    */
+  def scaleUp(stream: String): Unit = {
+    val scaled = existing(stream)
+    require(scaled.settings.mode == StreamMode.OnDemand, s"Stream $stream is not in ON_DEMAND mode")
+    scaled.rescale(2 * scaled.map.open.size).fold(_.raise(), identity)
+  }
 
   /** Forgets a shard's records below a sequence number, as if they were past retention. */
   def trim(stream: String, shardId: String, belowSequenceNumber: String): Unit = existing(stream).trim(
@@ -84,7 +98,8 @@ final class Streams private[testkit] (config: KinesisServerConfig) {
         incarnations.getAndIncrement() & 0xff,
         shards,
         settings,
-        config
+        config,
+        time
       )
       get(name) // One whose deletion is over makes room.
       Either.cond(
@@ -109,11 +124,16 @@ final class Streams private[testkit] (config: KinesisServerConfig) {
   }
 
   private[testkit] def arnOf(name: String): String =
-    s"arn:aws:kinesis:${config.region}:${config.accountId}:stream/$name"
+    Streams.arn(config.region, config.accountId, name)
 
   private def append(stream: String, hashKey: BigInt, key: Option[String], data: Array[Byte]): Placed =
     existing(stream).put(hashKey, key, data, metered = false).fold(_.raise(), identity)
 
   private def notFound(shardId: String, stream: String): Nothing =
     ServiceError.shardNotFound(shardId, stream, config.accountId).raise()
+}
+
+private[testkit] object Streams {
+  def arn(region: String, accountId: String, name: String): String =
+    s"arn:aws:kinesis:$region:$accountId:stream/$name"
 }

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.testkit
 
-import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, StaticCredentialsProvider}
+import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, AwsCredentials, StaticCredentialsProvider}
 import software.amazon.awssdk.core.SdkBytes
 import software.amazon.awssdk.core.retry.RetryMode
 import software.amazon.awssdk.http.Protocol
@@ -32,12 +32,14 @@ object Clients {
       protocol: Protocol = Protocol.HTTP1_1,
       retry: Boolean = false,
       window: Option[Int] = None,
-      negotiation: ProtocolNegotiation = ProtocolNegotiation.ALPN
+      negotiation: ProtocolNegotiation = ProtocolNegotiation.ALPN,
+      credentials: AwsCredentials = AwsBasicCredentials.create("id", "secret"),
+      region: Region = Region.US_EAST_1
   ): KinesisAsyncClient =
     KinesisAsyncClient.builder
       .endpointOverride(endpoint)
-      .region(Region.US_EAST_1)
-      .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("id", "secret")))
+      .region(region)
+      .credentialsProvider(StaticCredentialsProvider.create(credentials))
       .httpClient(http(endpoint, protocol, window, negotiation))
       .overrideConfiguration { c =>
         if (retry) c.retryStrategy(RetryMode.STANDARD) else c.retryStrategy(DefaultRetryStrategy.doNotRetry())

@@ -84,4 +84,74 @@ class ConsumersSpec extends ServerSpec {
     )
     names shouldBe Seq("a", "b", "c")
   }
+
+  describe("A listing of consumers that lags") {
+    lazy val lagging = KinesisServer.start(
+      KinesisServerConfig(
+        clock = clock,
+        consumerDelays =
+          ConsumerDelays(create = 4.seconds, delete = 2.seconds, shown = 1.second, forgotten = 3.seconds),
+        control = ControlPlane(consumersPerStream = 3)
+      )
+    )
+    lazy val kinesis = closing(client(closing(lagging).endpoint))
+
+    def newStream(name: String): String                  = { lagging.streams.createStream(name, 1); arnOf(name) }
+    def register(arn: String): String                    = registerNamed(arn, "reader")
+    def registerNamed(arn: String, name: String): String =
+      await(kinesis.registerStreamConsumer { (b: RegisterStreamConsumerRequest.Builder) =>
+        b.streamARN(arn).consumerName(name); ()
+      }).consumer.consumerARN
+    def describe(arn: String): ConsumerStatus =
+      await(
+        kinesis.describeStreamConsumer { (b: DescribeStreamConsumerRequest.Builder) => b.consumerARN(arn); () }
+      ).consumerDescription.consumerStatus
+    def listed(arn: String): Vector[(String, ConsumerStatus)] =
+      await(
+        kinesis.listStreamConsumers { (b: ListStreamConsumersRequest.Builder) => b.streamARN(arn); () }
+      ).consumers.asScala
+        .map(c => c.consumerARN -> c.consumerStatus)
+        .toVector
+    def deregister(arn: String): Unit = {
+      await(kinesis.deregisterStreamConsumer { (b: DeregisterStreamConsumerRequest.Builder) => b.consumerARN(arn); () })
+      ()
+    }
+
+    it("does not show a new consumer at first, then as CREATING, then as ACTIVE") {
+      val stream   = newStream("new")
+      val consumer = register(stream)
+      a[ResourceNotFoundException] should be thrownBy describe(consumer)
+      listed(stream) shouldBe empty
+      a[ResourceInUseException] should be thrownBy register(stream)
+      clock.advance(Duration.ofSeconds(1))
+      describe(consumer) shouldBe ConsumerStatus.CREATING
+      listed(stream) shouldBe Vector(consumer -> ConsumerStatus.CREATING)
+      clock.advance(Duration.ofSeconds(3))
+      describe(consumer) shouldBe ConsumerStatus.ACTIVE
+    }
+
+    it("shows a deregistered consumer as DELETING for a while after it is gone, also beside its successor") {
+      val stream   = newStream("old")
+      val consumer = register(stream)
+      clock.advance(Duration.ofSeconds(4))
+      deregister(consumer)
+      describe(consumer) shouldBe ConsumerStatus.DELETING
+      clock.advance(Duration.ofSeconds(2))
+      a[ResourceNotFoundException] should be thrownBy describe(consumer)
+      listed(stream) shouldBe Vector(consumer -> ConsumerStatus.DELETING)
+      val next = register(stream)
+      clock.advance(Duration.ofSeconds(1))
+      listed(stream) shouldBe Vector(consumer -> ConsumerStatus.DELETING, next -> ConsumerStatus.CREATING)
+      clock.advance(Duration.ofSeconds(2))
+      listed(stream) shouldBe Vector(next -> ConsumerStatus.CREATING)
+    }
+
+    it("has as many consumers as the account's limit allows") {
+      val stream = newStream("full")
+      (1 to 3).foreach(i => registerNamed(stream, s"c-$i"))
+      (the[LimitExceededException] thrownBy registerNamed(stream, "c-4")).getMessage should include(
+        "limit of 3 consumers"
+      )
+    }
+  }
 }

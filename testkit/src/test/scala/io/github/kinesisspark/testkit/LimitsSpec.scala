@@ -2,6 +2,7 @@ package io.github.kinesisspark.testkit
 
 import software.amazon.awssdk.services.kinesis.model._
 
+import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.time.Duration
 import scala.jdk.CollectionConverters._
 
@@ -72,5 +73,39 @@ class LimitsSpec extends ServerSpec {
     a[LimitExceededException] should be thrownBy describe()
     clock.advance(Duration.ofMillis(100))
     describe()
+  }
+
+  it("an account answers each control-plane call as many times per second as its quota allows") {
+    val http                         = HttpClient.newHttpClient
+    def code(action: String): String = {
+      val request = HttpRequest
+        .newBuilder(server.endpoint)
+        .header("X-Amz-Target", s"Kinesis_20131202.$action")
+        .header("Content-Type", "application/x-amz-json-1.1")
+        .POST(HttpRequest.BodyPublishers.ofString("{}"))
+        .build()
+      http.send(request, HttpResponse.BodyHandlers.ofString).headers.firstValue("x-amzn-ErrorType").orElse("none")
+    }
+    clock.advance(Duration.ofSeconds(1))
+    // From the service's "Quotas and limits" and the API reference of each call.
+    val quotas = Map(
+      "CreateStream"             -> 5,
+      "DeleteStream"             -> 5,
+      "DescribeLimits"           -> 1,
+      "DescribeStream"           -> 10,
+      "DescribeStreamConsumer"   -> 20,
+      "DescribeStreamSummary"    -> 20,
+      "DeregisterStreamConsumer" -> 5,
+      "ListStreamConsumers"      -> 5,
+      "ListStreams"              -> 5,
+      "MergeShards"              -> 5,
+      "RegisterStreamConsumer"   -> 5,
+      "SplitShard"               -> 5,
+      "TagResource"              -> 5
+    )
+    quotas.map { case (action, _) =>
+      action -> Iterator.continually(code(action)).takeWhile(_ != "LimitExceededException").size
+    } shouldBe
+      quotas
   }
 }

@@ -70,4 +70,11 @@ class MainSpec extends AnyFunSpec with Matchers {
       FaultRule(FaultEffect.Silence, shard = Some("s"))
     an[IllegalArgumentException] should be thrownBy Main.fault("""{"effect":{"type":"flood"}}""")
   }
+
+  it("an account is read as id:accessKeyId:secret, with colons in the secret only") {
+    Main.account("111111111111:AKID:se:cret") shouldBe Account.of("111111111111", AccessKey("AKID", "se:cret"))
+    Seq("111111111111:AKID", "1:AKID:secret").foreach(text =>
+      an[IllegalArgumentException] should be thrownBy Main.account(text)
+    )
+  }
 }

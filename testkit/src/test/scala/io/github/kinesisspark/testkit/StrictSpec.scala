@@ -6,7 +6,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 
 /** Tests refusals that a server makes only if its configuration asks for them. */
-class StrictSpec extends ServerSpec {
+class StrictSpec extends SubscriptionSuite {
   import Clients._
 
   override protected def config: KinesisServerConfig =
@@ -26,17 +26,21 @@ class StrictSpec extends ServerSpec {
     kinesis.shards("stream-1") should have size 1
   }
 
-  it("an iterator and a shard filter at a future time are refused") {
+  it("an iterator, a subscription and shard filters at a future time are refused") {
     val stream = newStream(1)
     val later  = clock.instant.plusMillis(1)
     an[InvalidArgumentException] should be thrownBy
       kinesis.iterator(stream, shardId(0), ShardIteratorType.AT_TIMESTAMP, b => { b.timestamp(later); () })
-    an[InvalidArgumentException] should be thrownBy kinesis.shards(
-      stream,
-      b => {
-        b.shardFilter { (f: ShardFilter.Builder) => f.`type`(ShardFilterType.AT_TIMESTAMP).timestamp(later); () }
-        ()
-      }
-    )
+    Seq(ShardFilterType.AT_TIMESTAMP, ShardFilterType.FROM_TIMESTAMP).foreach { kind =>
+      an[InvalidArgumentException] should be thrownBy kinesis.shards(
+        stream,
+        b => {
+          b.shardFilter { (f: ShardFilter.Builder) => f.`type`(kind).timestamp(later); () }
+          ()
+        }
+      )
+    }
+    val refused = subscribe(consumer(stream), Subscriber.from(later)).failure()
+    refused shouldBe an[InvalidArgumentException]
   }
 }

@@ -10,9 +10,9 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
-import io.github.kinesisspark.benchmarks.{BenchmarkSession, ServerProcess}
+import io.github.kinesisspark.benchmarks.{BenchmarkSession, Report, ServerProcess}
 
-/** From the call that puts a record to the program that gets it: 200 records a second over four shards, steadily and in bursts, read by
+/** From the call that puts a record to the program that gets it: 200 records a second over four shards, steadily and in bursts at random moments, read by
   * polling and by fan-out, each by the bare SDK and by queries. The embedded server has a JVM of its own; producer, SDK readers and Spark
   * (`local[2]`) share one, and so one clock. Each reads a stream of its own, for a while to warm up and then for the while that counts.
   *
@@ -37,20 +37,22 @@ object Latency {
 
   def main(args: Array[String]): Unit = {
     val (time, file) = (args(0).toInt.seconds, Path.of(args(1)))
-    val ways         = Way.all.filter(way => args.drop(2).isEmpty || args.drop(2).contains(way.name))
-    val names        = for (load <- Load.both; way <- ways) yield streamOf(load, way)
-    val server       = new ServerProcess(names.map(_ -> Shards).toMap)
-    val client       = server.client()
-    val spark        = BenchmarkSession.start()
+    // Without the path of the file, which is of this machine alone.
+    val report = new Report(this, args(0) +: file.getFileName.toString +: args.drop(2).toSeq, Some(Load.Seed))
+    val ways   = Way.all.filter(way => args.drop(2).isEmpty || args.drop(2).contains(way.name))
+    val names  = for (load <- Load.both; way <- ways) yield streamOf(load, way)
+    val server = new ServerProcess(names.map(_ -> Shards).toMap)
+    val client = server.client()
+    val spark  = BenchmarkSession.start()
     try {
       val measured = for (load <- Load.both; way <- ways) yield {
         val line = measure(spark, server, client, load, way, time)
-        println(ujson.write(ujson.Obj.from(line.obj.filter(_._1 != "cdf_ms"))))
-        ujson.write(line)
+        report.print(ujson.Obj.from(line.obj.filter(_._1 != "cdf_ms")))
+        report.stamped(line).render()
       }
       val nothingRead = floor(spark, time)
-      println(nothingRead)
-      Files.write(file, (measured :+ nothingRead).asJava): Unit
+      report.print(nothingRead)
+      Files.write(file, (measured :+ report.stamped(nothingRead).render()).asJava): Unit
     } finally {
       spark.stop()
       client.close()
@@ -166,20 +168,18 @@ object Latency {
     }
   }
 
-  private def floor(spark: SparkSession, time: FiniteDuration): String = {
+  private def floor(spark: SparkSession, time: FiniteDuration): ujson.Obj = {
     val query: StreamingQuery = Queries.nothingToRead(spark)
     Thread.sleep(Warmup.toMillis + time.toMillis)
     query.stop()
     val batches = query.recentProgress.map(_.durationMs.get("triggerExecution").toDouble).sorted
     val of      = Quantiles(batches)
-    ujson.write(
-      ujson.Obj(
-        "benchmark" -> "latency",
-        "way"       -> "a batch of Spark's rate source",
-        "batches"   -> of.count,
-        "p50_ms"    -> of.at(0.5),
-        "p99_ms"    -> of.at(0.99)
-      )
+    ujson.Obj(
+      "benchmark" -> "latency",
+      "way"       -> "a batch of Spark's rate source",
+      "batches"   -> of.count,
+      "p50_ms"    -> of.at(0.5),
+      "p99_ms"    -> of.at(0.99)
     )
   }
 

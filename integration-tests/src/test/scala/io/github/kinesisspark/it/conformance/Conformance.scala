@@ -8,7 +8,6 @@ import org.scalatest.{Assertion, BeforeAndAfterAll}
 import org.scalatest.concurrent.Eventually
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
-import org.scalatest.time.{Millis, Seconds, Span}
 
 import software.amazon.awssdk.services.kinesis.model.{KinesisException, ResourceNotFoundException, StreamStatus}
 
@@ -26,11 +25,8 @@ abstract class Conformance(val target: KinesisTarget)
     with Eventually
     with BeforeAndAfterAll {
 
-  // The service takes half a minute to make a stream; the local servers a third of a second.
-  implicit override val patienceConfig: PatienceConfig = target match {
-    case KinesisTarget.Aws => PatienceConfig(Span(180, Seconds), Span(2, Seconds))
-    case _                 => PatienceConfig(Span(60, Seconds), Span(50, Millis))
-  }
+  implicit override def patienceConfig: PatienceConfig =
+    PatienceConfig(service.patience.atMost, service.patience.every)
 
   private val shown      = mutable.Set.empty[Difference]
   private val asService  = new AtomicInteger
@@ -56,7 +52,7 @@ abstract class Conformance(val target: KinesisTarget)
 
   /** One scenario. The name is a sentence about the server; `body` asserts it. */
   protected def promise(sentence: String, departures: Departure*)(body: => Any): Unit =
-    departures.find(d => target.differences(d.difference)) match {
+    departures.find(d => target.differences.has(d.difference)) match {
       case None =>
         it(sentence) {
           body
@@ -80,7 +76,7 @@ abstract class Conformance(val target: KinesisTarget)
   protected def everyDifferenceIsShown(): Unit = {
     val known = shown.toSet
     it("each difference listed for the server is shown by a scenario") {
-      (target.differences -- known).map(_.id) shouldBe empty
+      (target.differences.all -- known).map(_.id) shouldBe empty
     }
   }
 
@@ -136,8 +132,5 @@ abstract class Conformance(val target: KinesisTarget)
 final case class Departure(difference: Difference, instead: () => Any)
 
 object Conformance {
-  private val run     = java.lang.Long.toString(System.currentTimeMillis(), 36)
-  private val counter = new AtomicInteger
-
-  def freshName(): String = s"conformance-$run-${counter.incrementAndGet()}"
+  def freshName(): String = TestRun.freshName("conformance")
 }

@@ -2,13 +2,14 @@ package io.github.kinesisspark.it.conformance
 
 import org.scalatest.Suites
 
-import io.github.kinesisspark.it.KinesisTarget
+import io.github.kinesisspark.it.{KinesisTarget, Targets}
+import io.github.kinesisspark.it.source.Passes
 
 /** Tests the service's behaviour that this project relies on, scenario by scenario, on every target of this run. The
   * scenarios follow the API reference (https://docs.aws.amazon.com/kinesis/latest/APIReference/) and what the
   * service is known to answer.
   */
-class ConformanceSpec extends Suites(KinesisTarget.selected.map(new TargetConformance(_)): _*)
+class ConformanceSpec extends Suites(Passes.servers(Targets.forConformance.selected).map(new TargetConformance(_)): _*)
 
 final class TargetConformance(target: KinesisTarget)
     extends Conformance(target)

@@ -10,7 +10,7 @@ import software.amazon.awssdk.http.Protocol
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model._
 
-import io.github.kinesisspark.it.{Differences, KinesisService, TestStream}
+import io.github.kinesisspark.it.{Differences, KinesisService, TestRun, TestStream}
 import io.github.kinesisspark.testkit.Subscriber
 import io.github.kinesisspark.testkit.Subscriber.{Signal, _}
 
@@ -25,7 +25,9 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
     def newConsumer(): String = {
       consumers += 1
       val arn = stream.service
-        .call(_.registerStreamConsumer(r => r.streamARN(stream.arn()).consumerName(s"reader-$consumers")))
+        .call(
+          _.registerStreamConsumer(r => r.streamARN(stream.arn()).consumerName(TestRun.named(s"reader-$consumers")))
+        )
         .consumer
         .consumerARN
       eventually {
@@ -148,7 +150,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
   }
 
   /** The ARN of a consumer that was never registered. */
-  private def nobody(subscribed: Subscribed): String = subscribed.newConsumer().replace("/reader", "/nobody")
+  private def nobody(subscribed: Subscribed): String = subscribed.newConsumer().replace("reader-", "nobody-")
 
   private val All = Seq("1", "2", "3", "4", "5")
 

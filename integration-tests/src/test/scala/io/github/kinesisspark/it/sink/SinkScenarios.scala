@@ -9,8 +9,8 @@ import org.apache.spark.sql.streaming.Trigger
 import org.scalatest.Suites
 import software.amazon.awssdk.services.kinesis.model.StreamStatus
 
-import io.github.kinesisspark.it.{KinesisTarget, TestStream}
-import io.github.kinesisspark.it.source.SourceSuite
+import io.github.kinesisspark.it.{KinesisTarget, Targets, TestRun, TestStream}
+import io.github.kinesisspark.it.source.{Passes, SourceSuite}
 
 /** Writes streams through the public API on every server. Reads them by the SDK alone, so that no error of the
   * source can hide one of the sink.
@@ -111,7 +111,7 @@ final class SinkScenarios(target: KinesisTarget) extends SourceSuite(target.serv
     }
 
     it("to a missing stream fails with the stream's name") {
-      val absent  = new TestStream(service, "no-such-stream")
+      val absent  = new TestStream(service, TestRun.named("no-such-stream"))
       val failure = intercept[SparkException](save(numbered(10).select(text), absent))
       causes(failure).map(_.getMessage).mkString should (include("KINESIS_NOT_FOUND") and include("no-such-stream"))
     }
@@ -206,4 +206,4 @@ final class SinkScenarios(target: KinesisTarget) extends SourceSuite(target.serv
   private def causes(e: Throwable): Seq[Throwable] = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).toSeq
 }
 
-class SinkSpec extends Suites(KinesisTarget.selected.map(new SinkScenarios(_)): _*)
+class SinkSpec extends Suites(Passes.servers(Targets.forScenarios.selected).map(new SinkScenarios(_)): _*)

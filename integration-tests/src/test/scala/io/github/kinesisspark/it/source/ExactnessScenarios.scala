@@ -167,5 +167,4 @@ final class ExactnessScenarios(target: KinesisTarget, override protected val mod
   }
 }
 
-class ExactnessSpec
-    extends Suites(KinesisTarget.selected.flatMap(target => Mode.both.map(new ExactnessScenarios(target, _))): _*)
+class ExactnessSpec extends Suites(EachTarget(new ExactnessScenarios(_, _)): _*)

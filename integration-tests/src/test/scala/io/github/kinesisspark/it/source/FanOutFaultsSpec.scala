@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.TestStream
+import io.github.kinesisspark.it.{AwaitsEngine, TestStream}
 import io.github.kinesisspark.testkit._
 import io.github.kinesisspark.testkit.FaultEffect._
 import io.github.kinesisspark.testkit.Occurrence._
@@ -32,8 +32,7 @@ final class FanOutFaultsSpec
     val rule   = FaultRule(effect, call, Some(stream.name), occurrence = occurrence, afterEvents = afterEvents)
     underFault(rule) {
       val first = put(stream, "first", 200)
-      // The fault may always meet the same shard, and that often in a row is another test's.
-      running(load(stream, "efo.subscribeToShard.maxRetries" -> "1000"), checkpoint())(log.add) { _ =>
+      running(load(stream), checkpoint())(log.add) { _ =>
         eventually(log.rows.size shouldBe 200)
         val second = put(stream, "second", 200)
         eventually(log.texts.sorted shouldBe (first ++ second).sorted)
@@ -115,6 +114,11 @@ final class FanOutFaultsSpec
       everyRecordOnceUnder(HttpStatus(503), Every(2))
     }
 
+    // 30 calls of each shard, which take about half a minute at the default backoff.
+    it("SubscribeToShard answers HTTP 500 for half a minute", AwaitsEngine) {
+      everyRecordOnceUnder(HttpStatus(500), First(60))
+    }
+
     it("HTTP/2 streams or whole connections are reset") {
       everyRecordOnceUnder(ResetStream, Every(3))
       everyRecordOnceUnder(ResetConnection, Every(5))
@@ -171,15 +175,16 @@ final class FanOutFaultsSpec
     }
 
     it("batches take longer than a subscription lives, with a small buffer") {
+      // The smallest buffer and a limit: 40,000 records must fill the one and take several batches.
+      val small   = Seq("readerBufferSize" -> "16m", "maxRecordsPerTrigger" -> "10000")
       val stream  = newStream(shards = 2)
       val log     = new BatchLog
       val patient = new CountDownLatch(1)
       val padding = "x" * 200
       val all     = (1 to 80).flatMap(i => put(stream, s"$padding-$i", 500))
-      running(load(stream, "readerBufferSize" -> "16m", "maxRecordsPerTrigger" -> "10000"), checkpoint()) {
-        (batch, id) =>
-          log.add(batch, id)
-          if (id <= 1) patient.await(4, TimeUnit.SECONDS): Unit
+      running(load(stream, small: _*), checkpoint()) { (batch, id) =>
+        log.add(batch, id)
+        if (id <= 1) patient.await(4, TimeUnit.SECONDS): Unit
       }(_ => eventually(log.rows.size shouldBe all.size))
       log.texts.sorted shouldBe all.sorted
       inOrder(log)
@@ -194,7 +199,7 @@ final class FanOutFaultsSpec
       underFault(rules(stream): _*) {
         val parent = stream.onlyShard().shardId
         val first  = put(stream, "first", 100)
-        running(load(stream, "shardDiscoveryInterval" -> "1s"), checkpoint())(log.add) { _ =>
+        running(load(stream), checkpoint())(log.add) { _ =>
           eventually(log.rows.size shouldBe 100)
           val late = put(stream, "late", 50)
           kinesis.streams.split(stream.name, parent)
@@ -282,6 +287,7 @@ final class FanOutFaultsSpec
     }
 
     it("a subscription fails more often in a row than efo.subscribeToShard.maxRetries") {
+      // Other values than the defaults, because the options themselves are tested.
       val stream = newStream(shards = 1)
       underFault(FaultRule(ServiceCode("InternalFailure", status = 500), call, Some(stream.name))) {
         val failure = failureOf(
@@ -301,7 +307,7 @@ final class FanOutFaultsSpec
     it("another reader already uses the consumer, and that reader keeps its shard") {
       val stream = newStream(shards = 1)
       val arn    = service
-        .call(_.registerStreamConsumer(r => r.streamARN(stream.arn()).consumerName("it")))
+        .call(_.registerStreamConsumer(r => r.streamARN(stream.arn()).consumerName(Mode.Consumer)))
         .consumer
         .consumerARN
       val rival = new RivalSubscriber(service, arn, stream.onlyShard().shardId)

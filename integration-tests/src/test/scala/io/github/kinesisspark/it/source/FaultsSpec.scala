@@ -16,11 +16,13 @@ import io.github.kinesisspark.testkit.Occurrence._
 final class FaultsSpec extends TestkitSuite {
 
   private def everyRecordOnceUnder(effect: FaultEffect, action: String, occurrence: Occurrence): Unit = {
+    // Listed often, so that faults of the listing occur while the query runs.
+    val often  = "shardDiscoveryInterval" -> "500ms"
     val stream = newStream(shards = 2)
     val log    = new BatchLog
     underFault(FaultRule(effect, action = Some(action), stream = Some(stream.name), occurrence = occurrence)) {
       val first = put(stream, "first", 200)
-      running(load(stream, "shardDiscoveryInterval" -> "500ms"), checkpoint())(log.add) { _ =>
+      running(load(stream, often), checkpoint())(log.add) { _ =>
         eventually(log.rows.size shouldBe 200)
         val second = put(stream, "second", 200)
         eventually(log.texts.sorted shouldBe (first ++ second).sorted)

@@ -1,13 +1,19 @@
 package io.github.kinesisspark.it.source
 
+import io.github.kinesisspark.it.TestRun
+
 /** Polling or fan-out, with the options that select it. */
 sealed abstract class Mode(val name: String, val options: Map[String, String]) {
   override def toString: String = name
 }
 
 object Mode {
+
+  /** The stream consumer of queries that read by fan-out. */
+  val Consumer: String = TestRun.named("it")
+
   case object Polling extends Mode("polling", Map.empty)
-  case object FanOut  extends Mode("fan-out", Map("recordPublisher" -> "efo", "efo.consumerName" -> "it"))
+  case object FanOut  extends Mode("fan-out", Map("recordPublisher" -> "efo", "efo.consumerName" -> Consumer))
 
   val both: Seq[Mode] = Seq(Polling, FanOut)
 }

@@ -88,7 +88,7 @@ final class ReadingScenarios(target: KinesisTarget, override protected val mode:
     it("reads parents before children through a split and a merge") {
       val stream = newStream(shards = 2)
       val log    = new BatchLog
-      running(load(stream, "shardDiscoveryInterval" -> "1s"), checkpoint())(log.add) { _ =>
+      running(load(stream), checkpoint())(log.add) { _ =>
         val first            = put(stream, "a", 200)
         val Seq(left, right) = stream.openShards(): @unchecked
         service.call(

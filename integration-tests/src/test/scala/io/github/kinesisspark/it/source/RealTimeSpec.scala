@@ -31,6 +31,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
   override protected def settings: Map[String, String] =
     super.settings + ("spark.sql.streaming.realTimeMode.minBatchDuration" -> "500")
 
+  /** Not the default, so that no listing finds what the parents must report. */
   private val rarely = "shardDiscoveryInterval" -> "1h"
 
   /** Longer than any test. */

@@ -1,7 +1,7 @@
 package io.github.kinesisspark.it.source
 
 import java.nio.file.{Files, Path}
-import java.util.UUID
+import java.util.concurrent.ConcurrentLinkedQueue
 
 import scala.jdk.CollectionConverters._
 
@@ -11,13 +11,12 @@ import org.scalatest.{BeforeAndAfterAll, Outcome}
 import org.scalatest.concurrent.{Eventually, TimeLimits}
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
-import org.scalatest.time.{Millis, Seconds, Span}
 import software.amazon.awssdk.services.kinesis.model._
 import software.amazon.awssdk.core.SdkBytes
 
-import io.github.kinesisspark.it.{KinesisService, TestStream}
+import io.github.kinesisspark.it.{KinesisService, TestRun, TestStream}
 
-/** What tests of the source share: a Spark session, streams of their own, and checkpoints that outlive a query. */
+/** What tests of the source share: a Spark session, streams that are deleted again, and checkpoints that outlive a query. */
 abstract class SourceSuite(start: => KinesisService)
     extends AnyFunSpec
     with Matchers
@@ -25,11 +24,12 @@ abstract class SourceSuite(start: => KinesisService)
     with TimeLimits
     with BeforeAndAfterAll {
 
-  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(120, Seconds), Span(50, Millis))
+  implicit override def patienceConfig: PatienceConfig =
+    PatienceConfig(service.patience.atMost, service.patience.every)
 
   protected lazy val service: KinesisService = start
 
-  /** How [[load]] reads unless it is told otherwise. */
+  /** How [[load]] reads by default. */
   protected def mode: Mode = Mode.Polling
 
   /** Four tries for a task, as on a cluster: plain `local[2]` gives it one. */
@@ -45,44 +45,63 @@ abstract class SourceSuite(start: => KinesisService)
   protected lazy val spark: SparkSession =
     SparkSession.builder().master(master).appName(suiteName).config(settings).getOrCreate()
 
-  /** A test that fails leaves no query to the next one. */
+  /** A test leaves no query and no stream to the next one, even if it fails. */
   override protected def withFixture(test: NoArgTest): Outcome =
     try super.withFixture(test)
-    finally spark.streams.active.foreach(_.stop())
+    finally {
+      spark.streams.active.foreach(_.stop())
+      deleteStreams()
+    }
 
   override protected def afterAll(): Unit = {
     spark.streams.active.foreach(_.stop())
+    deleteStreams()
     spark.stop()
     super.afterAll()
   }
 
+  /** Whether the server ends with the suite, and so do its streams, which tests may share. Otherwise each test's streams are
+    * deleted after it.
+    */
+  protected def ownsServer: Boolean = false
+
+  private val created = new ConcurrentLinkedQueue[TestStream]
+
   protected def newStream(shards: Int): TestStream = {
-    val name = s"s-${UUID.randomUUID().toString.take(13)}"
-    service.call(_.createStream(r => r.streamName(name).shardCount(shards)))
-    val stream = new TestStream(service, name)
+    val stream = new TestStream(service, TestRun.freshName("s"))
+    service.call(_.createStream(r => r.streamName(stream.name).shardCount(shards)))
+    created.add(stream)
     eventually(stream.status() shouldBe StreamStatus.ACTIVE)
     stream
   }
+
+  private def deleteStreams(): Unit = if (!ownsServer)
+    Iterator.continually(created.poll()).takeWhile(_ != null).foreach { stream =>
+      eventually {
+        // Only ACTIVE streams can be deleted, and a test may have deleted its own.
+        try {
+          stream.status() shouldBe StreamStatus.ACTIVE
+          service.call(_.deleteStream(r => r.streamName(stream.name).enforceConsumerDeletion(true))): Unit
+        } catch { case _: ResourceNotFoundException => () }
+      }
+    }
 
   /** Puts `count` records named `prefix-i`, spread over the shards by their keys; they are in when this returns. */
   protected def put(stream: TestStream, prefix: String, count: Int): Seq[String] = {
     val texts = (0 until count).map(i => s"$prefix-$i")
     texts.grouped(500).foreach { group =>
-      val entries = group.map { t =>
-        PutRecordsRequestEntry.builder.partitionKey(t).data(SdkBytes.fromUtf8String(t)).build
+      var rest: Seq[PutRecordsRequestEntry] =
+        group.map(t => PutRecordsRequestEntry.builder.partitionKey(t).data(SdkBytes.fromUtf8String(t)).build)
+      // A shard takes 1,000 records a second; those it refuses are put again.
+      eventually {
+        rest = stream.putAll(rest)
+        rest shouldBe empty
       }
-      val answer = service.call(_.putRecords(r => r.streamName(stream.name).records(entries.asJava)))
-      answer.failedRecordCount shouldBe 0
     }
     texts
   }
 
-  protected def options(stream: TestStream): Map[String, String] = Map(
-    "streamName"      -> stream.name,
-    "region"          -> service.region.id,
-    "accessKeyId"     -> "test",
-    "secretAccessKey" -> "test"
-  ) ++ service.endpoint.map(e => "endpoint" -> e.toString)
+  protected def options(stream: TestStream): Map[String, String] = service.options + ("streamName" -> stream.name)
 
   protected def load(stream: TestStream, more: (String, String)*): DataFrame =
     spark.readStream

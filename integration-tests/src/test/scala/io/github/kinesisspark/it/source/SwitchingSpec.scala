@@ -17,7 +17,7 @@ final class SwitchingSpec extends TestkitSuite {
         expected ++= put(stream, s"down-$round", 100)
         // A reshard while the query is down, one while it runs.
         reshard(stream.name, random)
-        running(load(stream, ("shardDiscoveryInterval" -> "500ms") +: mode.options.toSeq: _*), at)(log.add) { _ =>
+        running(load(stream, mode.options.toSeq: _*), at)(log.add) { _ =>
           expected ++= put(stream, s"up-$round", 100)
           reshard(stream.name, random)
           expected ++= put(stream, s"late-$round", 100)

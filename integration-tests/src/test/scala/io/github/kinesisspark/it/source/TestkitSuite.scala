@@ -16,6 +16,8 @@ abstract class TestkitSuite(clock: MovableClock, server: KinesisServer)
   def this(config: KinesisServerConfig) = this(ServiceClock.shifted(), config)
   def this() = this(ServiceClock.shifted())
 
+  override protected def ownsServer: Boolean = true
+
   protected def kinesis: KinesisServer    = server
   protected def serverClock: MovableClock = clock
 

@@ -17,10 +17,12 @@ private[testkit] object ConsumerOperations {
   private def register(request: Request): Outcome = {
     val stream = request.readyStream
     val name   = request.fields.requiredText("ConsumerName")
+    val tags   = TagOperations.of(request.fields)
     Request.checkName(name, "consumerName")
     val consumer = stream
       .changeConsumers(_.register(name, stream.arn, request.now))
       .fold(refusal => refused(refusal, name, stream, request).raise(), identity)
+    TagOperations.attach(stream, consumer.arn, tags)
     Outcome(Reply.Members(_.structure("Consumer")(write(stream, request)(_, consumer))))
   }
 
@@ -32,6 +34,8 @@ private[testkit] object ConsumerOperations {
 
   private def describe(request: Request): Outcome = {
     val (stream, consumer) = consumerOf(request)
+    if (!stream.consumers.isShown(consumer, request.now))
+      notFound(consumer.name, stream, request)
     Outcome(Reply.Members(_.structure("ConsumerDescription") { out =>
       write(stream, request)(out, consumer)
       out.text("StreamARN", stream.arn)
@@ -42,12 +46,18 @@ private[testkit] object ConsumerOperations {
     val limit  = request.fields.int("MaxResults").fold(Quota.ListConsumersMaxResults)(maxResults(request, _))
     val stream = request.stream
     val after  = request.fields.text("NextToken").flatMap(Token.open).map(_.last)
-    val rest   = stream.consumers.known(request.now).sortBy(_.name).filter(c => after.forall(c.name > _))
+    val rest   = stream.consumers.listed(request.now).sortBy(c => placeOf(c)).filter(c => after.forall(placeOf(c) > _))
     Outcome(Reply.Members { out =>
       out.array("Consumers")(rest.take(limit))(write(stream, request))
-      out.optional("NextToken", Option.when(rest.size > limit)(Token.seal(Vector("consumers", rest(limit - 1).name))))
+      out.optional(
+        "NextToken",
+        Option.when(rest.size > limit)(Token.seal(Vector("consumers", placeOf(rest(limit - 1)))))
+      )
     })
   }
+
+  // One that is gone may still be listed beside its namesake. '/' is below all that names have.
+  private def placeOf(consumer: Consumer): String = s"${consumer.name}/${consumer.arn}"
 
   private def maxResults(request: Request, count: Int): Int =
     request.bounded("maxResults", count, 1, Quota.ListShardsMaxResults)
@@ -63,15 +73,12 @@ private[testkit] object ConsumerOperations {
       case Some(a) => stream.consumers.findArn(a, request.now)
       case None    => name.flatMap(stream.consumers.find(_, request.now))
     }
-    val consumer = found.getOrElse {
-      ServiceError
-        .notFound(
-          s"Consumer ${arn.orElse(name).mkString} in stream ${stream.name} under account ${request.config.accountId} not found."
-        )
-        .raise()
-    }
-    (stream, consumer)
+    (stream, found.getOrElse(notFound(arn.orElse(name).mkString, stream, request)))
   }
+
+  private def notFound(consumer: String, stream: Stream, request: Request): Nothing = ServiceError
+    .notFound(s"Consumer $consumer in stream ${stream.name} under account ${request.config.accountId} not found.")
+    .raise()
 
   private def write(stream: Stream, request: Request)(out: Writer, consumer: Consumer): Unit = {
     out.text("ConsumerName", consumer.name)
@@ -90,7 +97,9 @@ private[testkit] object ConsumerOperations {
     refusal match {
       case ConsumerRegistry.Refusal.NameTaken => ServiceError.inUse(s"Consumer $name in $where already exists.")
       case ConsumerRegistry.Refusal.TooMany   =>
-        ServiceError.limitExceeded(s"The $where has reached the limit of ${Quota.ConsumersPerStream} consumers.")
+        ServiceError.limitExceeded(
+          s"The $where has reached the limit of ${request.config.control.consumersPerStream} consumers."
+        )
       case ConsumerRegistry.Refusal.TooManyCreating =>
         ServiceError.limitExceeded(
           s"The $where has reached the limit of ${Quota.ConsumersCreating} consumers in CREATING at a time."

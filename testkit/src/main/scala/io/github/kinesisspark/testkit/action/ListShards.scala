@@ -4,7 +4,9 @@ import io.github.kinesisspark.testkit.FutureTimestamps
 import io.github.kinesisspark.testkit.model._
 import io.github.kinesisspark.testkit.wire.{Fields, Reply, Writer}
 
-/** ListShards: filters and paging. A token carries the filter with it, so that nothing else may be said beside it. */
+/** ListShards: filters and paging. A token carries the filter with it, so that nothing else may be said beside it,
+  * and the time of the first page, so that all pages show the shards of one time.
+  */
 private[testkit] object ListShards {
   import Operation.Operation
 
@@ -14,13 +16,13 @@ private[testkit] object ListShards {
     val limit = request.fields
       .int("MaxResults")
       .fold(Quota.ListShardsDefaultResults)(request.bounded("maxResults", _, 1, Quota.ListShardsMaxResults))
-    val (stream, filter, after) = request.fields.text("NextToken") match {
+    val (stream, filter, after, asOf) = request.fields.text("NextToken") match {
       case Some(token) =>
         val page = continued(request, token)
-        (request.streams.existing(page.stream), page.filter, Some(page.after))
+        (request.streams.existing(page.stream), page.filter, Some(page.after), page.asOf)
       case None =>
         val stream = request.stream
-        (stream, filterOf(request, stream), request.fields.text("ExclusiveStartShardId"))
+        (stream, filterOf(request, stream), request.fields.text("ExclusiveStartShardId"), request.now)
     }
     if (stream.status == StreamStatus.Creating)
       ServiceError
@@ -30,13 +32,16 @@ private[testkit] object ListShards {
       ServiceError
         .limitExceeded(s"Rate exceeded for stream ${stream.name} under account ${request.config.accountId}.")
         .raise()
-    val rest = ShardFilter.select(stream.map.shards, filter, stream.horizon).filter(s => after.forall(s.id > _))
+    val rest =
+      ShardFilter.select(stream.listed(asOf).shards, filter, stream.horizon).filter(s => after.forall(s.id > _))
     val page = rest.take(limit)
     Outcome(Reply.Members { out =>
       out.array("Shards")(page)(write)
       out.optional(
         "NextToken",
-        Option.when(rest.size > limit)(ShardPage(stream.name, filter, page.last.id, request.now).encode)
+        Option.when(rest.size > limit)(
+          ShardPage(request.config.accountId, stream.name, filter, page.last.id, asOf, request.now).encode
+        )
       )
     })
   }

@@ -1,6 +1,7 @@
 package io.github.kinesisspark.testkit.action
 
 import io.github.kinesisspark.testkit.{FaultEffect, KinesisServerConfig, Streams, Strike, Subscriptions}
+import io.github.kinesisspark.testkit.auth.Resource
 import io.github.kinesisspark.testkit.model._
 import io.github.kinesisspark.testkit.wire.{Fields, Reply}
 
@@ -35,6 +36,18 @@ final private[testkit] class Request(
     stream
   }
 
+  /** The stream or consumer that a ResourceARN names: its stream and its ARN. */
+  def resource: (Stream, String) = {
+    val arn    = fields.requiredText("ResourceARN")
+    val stream = Resource.of(arn).flatMap(_.stream).flatMap(streams.get).filter { s =>
+      arn == s.arn || s.consumers.findArn(arn, now).nonEmpty
+    }
+    (
+      stream.getOrElse(ServiceError.notFound(s"Resource $arn under account ${config.accountId} not found.").raise()),
+      arn
+    )
+  }
+
   /** The stream, for calls that need it to have been made. */
   def readyStream: Stream = ready(stream)
 
@@ -57,7 +70,9 @@ private[testkit] object Request {
   /** The stream a call names, if any: itself, or in the ARN of one of its consumers. */
   def streamName(fields: Fields): Option[String] = fields
     .text("StreamName")
-    .orElse(fields.text("StreamARN").orElse(fields.text("ConsumerARN")).map(_.split('/').lift(1).getOrElse("")))
+    .orElse(Arns.flatMap(fields.text(_)).headOption.map(_.split('/').lift(1).getOrElse("")))
+
+  private val Arns = Vector("StreamARN", "ConsumerARN", "ResourceARN")
 
   def checkName(name: String, member: String): Unit =
     if (!name.matches("[a-zA-Z0-9_.-]{1,128}"))
@@ -85,5 +100,6 @@ private[testkit] object Operation {
   /** Every operation by its name on the wire. */
   val all: Map[String, Operation] =
     StreamOperations.all ++ ReshardOperations.all ++ ListShards.all ++ ReadOperations.all ++ WriteOperations.all ++
-      ConsumerOperations.all ++ SubscribeToShard.all
+      ConsumerOperations.all ++ SubscribeToShard.all ++ PolicyOperations.all ++ TagOperations.all ++
+      DistributionOperations.all
 }

@@ -14,14 +14,15 @@ private[testkit] object ReshardOperations {
   )
 
   private def split(request: Request): Outcome = {
-    val shard = request.fields.requiredText("ShardToSplit")
-    val text  = request.fields.requiredText("NewStartingHashKey")
-    val key   = HashKey.parse(text).getOrElse(wrongHashKey(text))
-    request.streams.checkShardLimit(1).flatMap(_ => request.stream.split(shard, key)).fold(_.raise(), _ => Outcome.done)
+    val shard  = request.fields.requiredText("ShardToSplit")
+    val text   = request.fields.requiredText("NewStartingHashKey")
+    val key    = HashKey.parse(text).getOrElse(wrongHashKey(text))
+    val stream = provisioned(request)
+    request.streams.checkShardLimit(1).flatMap(_ => stream.split(shard, key)).fold(_.raise(), _ => Outcome.done)
   }
 
   private def merge(request: Request): Outcome =
-    request.stream
+    provisioned(request)
       .merge(request.fields.requiredText("ShardToMerge"), request.fields.requiredText("AdjacentShardToMerge"))
       .fold(_.raise(), _ => Outcome.done)
 
@@ -35,7 +36,7 @@ private[testkit] object ReshardOperations {
           "Member must satisfy enum value set: [UNIFORM_SCALING]"
         )
         .raise()
-    val stream  = request.stream
+    val stream  = provisioned(request)
     val current = stream.map.open.size
     val change  = for {
       _ <- allowed(current, target)
@@ -61,6 +62,21 @@ private[testkit] object ReshardOperations {
     if (target > 2 * current) refuse("up over double")
     else if (target * 2 < current) refuse("down below half")
     else Right(())
+  }
+
+  /** The stream; one in ON_DEMAND mode is refused, where on-demand rules are strict.
+    *
+    * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_UpdateShardCount.html UpdateShardCount]]
+    */
+  private def provisioned(request: Request): Stream = {
+    val stream = request.stream
+    if (request.config.control.strictOnDemand && stream.settings.mode == StreamMode.OnDemand)
+      ServiceError(
+        "ValidationException",
+        s"Stream ${stream.name} under account ${request.config.accountId} is in ON_DEMAND mode. This operation is only " +
+          "supported for data streams with the provisioned capacity mode."
+      ).raise()
+    stream
   }
 
   private def wrongHashKey(text: String): Nothing = ServiceError

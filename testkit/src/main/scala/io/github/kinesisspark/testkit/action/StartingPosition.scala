@@ -34,9 +34,11 @@ private[testkit] object StartingPosition {
               .invalidArgument(s"Must specify ${names.number} parameter for iterator of type $kind.")
               .raise()
           )
-        ordinalOf(request, stream, shard, names, text) match {
-          case None          => StartingPoint.TrimHorizon
-          case Some(ordinal) => StartingPoint.AtOrdinal(if (kind == "AT_SEQUENCE_NUMBER") ordinal else ordinal + 1)
+        numberOf(request, stream, shard, names, text) match {
+          case None         => StartingPoint.TrimHorizon
+          case Some(number) =>
+            val ordinal = if (kind == "AT_SEQUENCE_NUMBER") number.ordinal else number.ordinal + 1
+            StartingPoint.AtOrdinal(ordinal, number.arrivedAt * 1000)
         }
       case other =>
         ServiceError
@@ -55,13 +57,13 @@ private[testkit] object StartingPosition {
   }
 
   // None for 0, which is below every number. A number of another shard is refused; one that is trimmed is not.
-  private def ordinalOf(
+  private def numberOf(
       request: Request,
       stream: Stream,
       shard: ShardStore,
       names: Names,
       text: String
-  ): Option[Long] = {
+  ): Option[SequenceNumber] = {
     if (!SequenceNumber.isWellFormed(text))
       ServiceError
         .validation(
@@ -82,7 +84,6 @@ private[testkit] object StartingPosition {
             )
             .raise()
         }
-        .ordinal
     }
   }
 }

@@ -27,7 +27,10 @@ private[testkit] object StreamOperations {
     val name = request.fields.requiredText("StreamName")
     Request.checkName(name, "streamName")
     val mode   = modeOf(request).getOrElse(StreamMode.Provisioned)
+    val tags   = TagOperations.of(request.fields)
     val shards = (mode, request.fields.int("ShardCount")) match {
+      case (StreamMode.OnDemand, Some(_)) if request.config.control.strictOnDemand =>
+        ServiceError("ValidationException", "ShardCount must not be specified for a stream in ON_DEMAND mode.").raise()
       case (_, Some(count))               => request.bounded("shardCount", count, 1, 100000)
       case (StreamMode.OnDemand, None)    => OnDemandShards
       case (StreamMode.Provisioned, None) => ServiceError.missing("shardCount").raise()
@@ -35,7 +38,8 @@ private[testkit] object StreamOperations {
     val size = request.fields.int("MaxRecordSizeInKiB").fold(Quota.MinRecordKiB)(recordSize(request, _))
     request.streams
       .create(name, shards, StreamSettings.default.copy(maxRecordKiB = size, mode = mode))
-      .fold(_.raise(), _ => Outcome.done)
+      .fold(_.raise(), stream => TagOperations.attach(stream, stream.arn, tags))
+    Outcome.done
   }
 
   private def delete(request: Request): Outcome = {
@@ -51,7 +55,7 @@ private[testkit] object StreamOperations {
     val after = request.fields.text("ExclusiveStartShardId")
     val known =
       if (stream.status == StreamStatus.Creating) Vector.empty
-      else ShardFilter.select(stream.map.shards, ShardFilter.FromTrimHorizon, stream.horizon)
+      else ShardFilter.select(stream.listed(request.now).shards, ShardFilter.FromTrimHorizon, stream.horizon)
     val rest = known.filter(s => after.forall(s.id > _))
     Outcome(Reply.Members(_.structure("StreamDescription") { out =>
       common(out, stream)
@@ -64,7 +68,7 @@ private[testkit] object StreamOperations {
     val stream = request.stream
     Outcome(Reply.Members(_.structure("StreamDescriptionSummary") { out =>
       common(out, stream)
-      out.number("OpenShardCount", stream.map.open.size)
+      out.number("OpenShardCount", stream.listed(request.now).open.size)
       out.number("ConsumerCount", stream.consumers.known(request.now).size)
       out.number("MaxRecordSizeInKiB", stream.settings.maxRecordKiB)
     }))
@@ -137,7 +141,7 @@ private[testkit] object StreamOperations {
 
   private def updateMode(request: Request): Outcome = {
     val mode = request.fields.required("StreamModeDetails")(modeOf(request))
-    change(request.stream)(settings => Right(settings.copy(mode = mode)))
+    request.stream.changeMode(mode).fold(_.raise(), _ => Outcome.done)
   }
 
   private def change(stream: Stream)(to: StreamSettings => Either[ServiceError, StreamSettings]): Outcome =

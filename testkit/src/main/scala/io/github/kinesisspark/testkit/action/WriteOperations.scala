@@ -13,13 +13,19 @@ private[testkit] object WriteOperations {
   val all: Map[String, Operation] = Map("PutRecord" -> putOne _, "PutRecords" -> putMany _)
 
   /** A record to put, checked, with the hash key that decides its shard. */
-  final private case class Entry(key: String, hashKey: BigInt, data: Array[Byte], size: Int)
+  final private case class Entry(key: Option[String], hashKey: BigInt, data: Array[Byte], size: Int)
 
   private def putOne(request: Request): Outcome = {
     val stream = request.readyStream
     request.fields.text("SequenceNumberForOrdering").filterNot(SequenceNumber.isWellFormed).foreach { number =>
       ServiceError.invalidArgument(s"ExclusiveMinimumSequenceNumber $number used in PutRecord is invalid.").raise()
     }
+    if (isAuto(stream) && request.fields.text("SequenceNumberForOrdering").nonEmpty)
+      ServiceError
+        .invalidArgument(
+          s"SequenceNumberForOrdering is not supported for stream ${stream.name}, which distributes records itself."
+        )
+        .raise()
     val entry  = entryOf(request.fields, stream, "")
     val placed = put(stream, entry).fold(_.raise(), identity)
     Outcome(
@@ -71,7 +77,10 @@ private[testkit] object WriteOperations {
     fields.list("Records").getOrElse(Vector(fields)).flatMap(hashKeyOf(_).toOption).map(stream.map.route(_).id).toSet
 
   private def put(stream: Stream, entry: Entry): Either[ServiceError, Placed] =
-    stream.put(entry.hashKey, Some(entry.key), entry.data, metered = true)
+    stream.put(entry.hashKey, entry.key, entry.data, metered = true)
+
+  // Who distributes records: the stream, or their keys.
+  private def isAuto(stream: Stream): Boolean = stream.settings.distribution == RecordDistribution.Auto
 
   private def refusals(request: Request, stream: Stream, entries: Vector[Entry]): Vector[Option[ServiceError]] = {
     val rules = request.effects { case e: FaultEffect.RefuseEntries => e }
@@ -91,18 +100,11 @@ private[testkit] object WriteOperations {
   }
 
   private def entryOf(fields: Fields, stream: Stream, path: String): Entry = {
-    val key  = fields.text("PartitionKey").getOrElse(ServiceError.missing(s"${path}partitionKey").raise())
+    val key = fields.text("PartitionKey")
+    if (key.isEmpty && !isAuto(stream)) ServiceError.missing(s"${path}partitionKey").raise()
     val data = fields.blob("Data").getOrElse(ServiceError.missing(s"${path}data").raise())
-    if (key.isEmpty || key.codePointCount(0, key.length) > MaxKeyLength)
-      ServiceError
-        .validation(
-          key,
-          s"${path}partitionKey",
-          if (key.isEmpty) "Member must have length greater than or equal to 1"
-          else s"Member must have length less than or equal to $MaxKeyLength"
-        )
-        .raise()
-    val size = data.length + key.getBytes(UTF_8).length
+    key.foreach(checkKey(_, path))
+    val size = data.length + key.fold(0)(_.getBytes(UTF_8).length)
     val max  = stream.settings.maxRecordKiB * 1024
     if (size > max)
       ServiceError
@@ -112,8 +114,20 @@ private[testkit] object WriteOperations {
           s"Member must have length less than or equal to $max"
         )
         .raise()
-    Entry(key, hashKeyOf(fields).fold(_.raise(), identity), data, size)
+    val hashKey = if (isAuto(stream)) stream.nextHashKey() else hashKeyOf(fields).fold(_.raise(), identity)
+    Entry(key, hashKey, data, size)
   }
+
+  private def checkKey(key: String, path: String): Unit =
+    if (key.isEmpty || key.codePointCount(0, key.length) > MaxKeyLength)
+      ServiceError
+        .validation(
+          key,
+          s"${path}partitionKey",
+          if (key.isEmpty) "Member must have length greater than or equal to 1"
+          else s"Member must have length less than or equal to $MaxKeyLength"
+        )
+        .raise()
 
   private def hashKeyOf(fields: Fields): Either[ServiceError, BigInt] = fields.text("ExplicitHashKey") match {
     case None       => fields.text("PartitionKey").map(HashKey.of).toRight(ServiceError.missing("partitionKey"))

@@ -31,8 +31,13 @@ final private[testkit] class HttpServer(config: KinesisServerConfig, handlers: S
   private val priorKnowledge =
     config.tls.priorKnowledgePort.zip(keys).map { case (port, own) => priorKnowledgeConnector(port, own) }
 
-  (plain +: (alpn ++ priorKnowledge).toVector).foreach(server.addConnector)
-  server.setHandler(new Handler.Sequence(handlers: _*))
+  private val connectors = plain +: (alpn ++ priorKnowledge).toVector
+  private val ends       = new ConnectionEnds(config.http, new Handler.Sequence(handlers: _*))
+  connectors.foreach { connector =>
+    connector.addEventListener(ends)
+    server.addConnector(connector)
+  }
+  server.setHandler(ends)
   server.start()
 
   val endpoint: URI                          = uri("http", plain)
@@ -90,7 +95,7 @@ final private[testkit] class HttpServer(config: KinesisServerConfig, handlers: S
   private def tuned[F <: org.eclipse.jetty.http2.server.AbstractHTTP2ServerConnectionFactory](factory: F): F = {
     factory.setInitialSessionRecvWindow(RecvWindow)
     factory.setInitialStreamRecvWindow(RecvWindow)
-    factory.setMaxConcurrentStreams(MaxConcurrentStreams)
+    factory.setMaxConcurrentStreams(config.http.maxConcurrentStreams)
     factory
   }
 
@@ -119,6 +124,5 @@ private[testkit] object HttpServer {
   private val IdleMillis = 10 * 60 * 1000L
 
   // A PutRecords of 10 MiB must not wait for window updates.
-  private val RecvWindow           = 16 * 1024 * 1024
-  private val MaxConcurrentStreams = 10000
+  private val RecvWindow = 16 * 1024 * 1024
 }

@@ -2,6 +2,7 @@ package io.github.kinesisspark.testkit.http
 
 import io.github.kinesisspark.testkit._
 import io.github.kinesisspark.testkit.action.{Operation, Outcome, Request, StartingPosition, WriteOperations}
+import io.github.kinesisspark.testkit.auth.{Authentication, Authorization, SignedRequest}
 import io.github.kinesisspark.testkit.model.{AccountQuota, ServiceError, ServiceException, ShardIterator, ShardPage}
 import io.github.kinesisspark.testkit.subscription.Subscription
 import io.github.kinesisspark.testkit.wire.{EventFrame, Fields, Reply, WireFormat}
@@ -14,8 +15,9 @@ import org.slf4j.LoggerFactory
 import java.nio.ByteBuffer
 import java.time.format.DateTimeFormatter
 import java.time.{Instant, ZoneOffset}
-import java.util.UUID
+import java.util.{Locale, UUID}
 import java.util.concurrent.TimeUnit
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 /** The service's endpoint: from an HTTP request to an operation and back, with the faults that strike on the way. */
@@ -23,6 +25,8 @@ final private[testkit] class KinesisHandler(
     config: KinesisServerConfig,
     streams: Streams,
     subscriptions: Subscriptions,
+    authentication: Authentication,
+    authorization: Authorization,
     faults: FaultPlan,
     calls: CallLog
 ) extends Handler.Abstract {
@@ -37,7 +41,7 @@ final private[testkit] class KinesisHandler(
     val parsed = Fields.parse(format.getOrElse(WireFormat.Json), body, body.length)
     val target = targetOf(action, parsed.getOrElse(Fields.empty))
     val struck = if (faults.isEmpty) Vector.empty else faults.strike(target)
-    val call   = new Exchange(http, response, callback, action, format, parsed, target, struck)
+    val call   = new Exchange(http, response, callback, action, format, body, parsed, target, struck)
     val delay  = struck.iterator.map(_.rule.effect).collect { case FaultEffect.Delay(by) => by.toMillis }.sum
     if (delay == 0) call.run()
     else
@@ -56,6 +60,7 @@ final private[testkit] class KinesisHandler(
       callback: Callback,
       action: String,
       format: Option[WireFormat],
+      body: Array[Byte],
       parsed: Either[ServiceError, Fields],
       target: FaultTarget,
       struck: Vector[Strike]
@@ -81,12 +86,13 @@ final private[testkit] class KinesisHandler(
 
     private def answer(): Unit = {
       if (format.isEmpty) ServiceError.serialization("Content type is neither JSON nor CBOR of version 1.1").raise()
-      if (config.requireSignature && http.getHeaders.get(HttpHeader.AUTHORIZATION) == null)
-        ServiceError("MissingAuthenticationTokenException", "Missing Authentication Token").raise()
+      val caller    = authentication.caller(signedRequest(http, body)).fold(_.raise(), identity)
       val operation = Operation.all.getOrElse(action, ServiceError.unknownOperation(action).raise())
-      if (config.enforceLimits && !quota.take(action, at))
-        ServiceError.limitExceeded(s"Rate exceeded for $action under account ${config.accountId}.").raise()
-      val outcome = operation(new Request(parsed.fold(_.raise(), identity), streams, subscriptions, config, struck))
+      if (config.enforceLimits && !quota.take(caller.accountId, action, at))
+        ServiceError.limitExceeded(s"Rate exceeded for $action under account ${caller.accountId}.").raise()
+      val fields  = parsed.fold(_.raise(), identity)
+      val owners  = authorization.streamsFor(caller, action, fields).fold(_.raise(), identity)
+      val outcome = operation(new Request(fields, owners, subscriptions, owners.config, struck))
       outcome.reply match {
         case whole: Reply.Whole         => send(200, Reply.encode(whole, wire), None, outcome)
         case Reply.Events(subscription) => stream(subscription, outcome)
@@ -229,6 +235,20 @@ private[testkit] object KinesisHandler {
       left -= take
       part.duplicate.limit(part.position() + take)
     }
+  }
+
+  private def signedRequest(http: HttpRequest, body: Array[Byte]): SignedRequest = {
+    val uri     = http.getHttpURI
+    val headers = http.getHeaders.asScala.groupMap(_.getName.toLowerCase(Locale.ROOT))(_.getValue)
+    // HTTP/2 has the authority in place of the Host header.
+    val host = "host" -> Vector(uri.getAuthority)
+    SignedRequest(
+      http.getMethod,
+      uri.getPath,
+      Option(uri.getQuery),
+      Map(host) ++ headers.view.mapValues(_.toVector),
+      body
+    )
   }
 
   private def bytesOf(buffer: ByteBuffer): Array[Byte] = {

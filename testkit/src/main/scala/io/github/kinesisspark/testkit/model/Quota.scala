@@ -31,20 +31,34 @@ object Quota {
   val ListConsumersMaxResults: Int        = 100
   val ConsumersPerStream: Int             = 20
   val ConsumersCreating: Int              = 5
+  val TagsPerResource: Int                = 50
+  val ModeChangesPerDay: Int              = 2
 
   /** Calls a second of the account as a whole, for the calls that have such a quota. */
   val AccountCalls: Map[String, Long] = Map(
-    "CreateStream"             -> 5L,
-    "DeleteStream"             -> 5L,
-    "DescribeStream"           -> 10L,
-    "DescribeStreamSummary"    -> 20L,
-    "ListStreams"              -> 5L,
-    "SplitShard"               -> 5L,
-    "MergeShards"              -> 5L,
-    "UpdateShardCount"         -> 10L,
-    "RegisterStreamConsumer"   -> 5L,
-    "DeregisterStreamConsumer" -> 5L,
-    "DescribeStreamConsumer"   -> 20L,
-    "ListStreamConsumers"      -> 5L
+    "CreateStream"                  -> 5L,
+    "DeleteStream"                  -> 5L,
+    "DescribeStream"                -> 10L,
+    "DescribeStreamSummary"         -> 20L,
+    "ListStreams"                   -> 5L,
+    "SplitShard"                    -> 5L,
+    "MergeShards"                   -> 5L,
+    "UpdateShardCount"              -> 10L,
+    "RegisterStreamConsumer"        -> 5L,
+    "DeregisterStreamConsumer"      -> 5L,
+    "DescribeStreamConsumer"        -> 20L,
+    "ListStreamConsumers"           -> 5L,
+    "DescribeLimits"                -> 1L,
+    "IncreaseStreamRetentionPeriod" -> 5L,
+    "DecreaseStreamRetentionPeriod" -> 5L,
+    "AddTagsToStream"               -> 5L,
+    "RemoveTagsFromStream"          -> 5L,
+    "ListTagsForStream"             -> 5L,
+    "TagResource"                   -> 5L,
+    "UntagResource"                 -> 5L,
+    "ListTagsForResource"           -> 5L,
+    "PutResourcePolicy"             -> 5L,
+    "GetResourcePolicy"             -> 5L,
+    "DeleteResourcePolicy"          -> 5L
   )
 }

@@ -15,24 +15,21 @@ final case class StoredRecord(
 /** The records of one shard, kept as the CBOR that GetRecords answers with, so that an answer is a copy of whole runs of
   * bytes and no record is encoded twice.
   *
-  * Records lie in segments that only grow at their end; ordinals and arrival times grow with them and are searched by
-  * halves. Not safe for several threads: the shard's lock guards it. A slice that was read stays valid without the
+  * Records lie in segments that only grow at their end. Ordinals grow with them; arrival times may go back, so each record
+  * also has the highest arrival time up to it, which grows. Both are searched by halves. Not safe for several threads: the shard's lock guards it. A slice that was read stays valid without the
   * lock, because bytes once written never change.
   */
 final class RecordLog {
   import RecordLog._
 
   private val segments     = new util.ArrayList[Segment]
-  private var first        = 0 // records of the first segment that are trimmed
-  private var lastArrival  = Long.MinValue
+  private var first        = 0             // records of the first segment that are trimmed
+  private var highest      = Long.MinValue // arrival time so far
   private var nextCapacity = FirstSegmentBytes
 
-  /** Appends one record. Ordinals grow; an arrival time before the last one's is moved up to it.
-    *
-    * @return the arrival time stored
-    */
-  def append(ordinal: Long, arrivedAt: Long, sequence: Long => String, key: Option[String], data: Array[Byte]): Long = {
-    lastArrival = math.max(lastArrival, arrivedAt)
+  /** Appends one record, whose ordinal is above all before. */
+  def append(ordinal: Long, arrivedAt: Long, sequence: String, key: Option[String], data: Array[Byte]): Unit = {
+    highest = math.max(highest, arrivedAt)
     val keyBytes = key.map(_.getBytes(UTF_8))
     val needed   = recordSize(keyBytes, data.length)
     val last     = if (segments.isEmpty) null else segments.get(segments.size - 1)
@@ -44,12 +41,14 @@ final class RecordLog {
         segments.add(added)
         added
       }
-    segment.append(ordinal, lastArrival, sequence(lastArrival), keyBytes, data, needed)
-    lastArrival
+    segment.append(ordinal, arrivedAt, highest, sequence, keyBytes, data, needed)
   }
 
-  /** Up to `maxRecords` and `maxBytes` (data and keys) of the records from `ordinal` on; one record at least, if any. */
-  def read(ordinal: Long, maxRecords: Int, maxBytes: Int): Slices = {
+  /** Up to `maxRecords` and `maxBytes` (data and keys) of the records from `ordinal` on; one record at least, if any.
+    *
+    * @param until no record from the first on that arrived after this time
+    */
+  def read(ordinal: Long, maxRecords: Int, maxBytes: Int, until: Long = Long.MaxValue): Slices = {
     var segment = segmentOf(_.lastOrdinal >= ordinal)
     val slices  = Vector.newBuilder[Slice]
     var records = 0
@@ -61,7 +60,7 @@ final class RecordLog {
       var to   = from
       while (to < s.count && records < maxRecords && !full) {
         val size = s.payload(to)
-        if (records > 0 && bytes + size > maxBytes) full = true
+        if (s.highest(to) > until || (records > 0 && bytes + size > maxBytes)) full = true
         else { bytes += size; records += 1; to += 1 }
       }
       if (to > from) slices += s.slice(from, to)
@@ -70,17 +69,26 @@ final class RecordLog {
     Slices(slices.result(), records, bytes)
   }
 
-  /** The ordinal of the first record that arrived at `time` or later. */
+  /** The ordinal of the first record that arrived at `time` or later; some after it may have arrived earlier. */
   def firstArrivedFrom(time: Long): Option[Long] = {
-    val segment = segmentOf(_.lastArrival >= time)
+    val segment = segmentOf(_.lastHighest >= time)
     Option.when(segment < segments.size) {
       val s = segments.get(segment)
       s.ordinals(math.max(lowest(segment), s.indexOfArrival(time)))
     }
   }
 
-  /** Forgets the records that arrived before `time`. */
-  def trimArrivedBefore(time: Long): Unit = trim(_.lastArrival < time, _.indexOfArrival(time))
+  /** The highest arrival time up to the first record from `ordinal` on, with it; none if there is no such record. */
+  def highestArrivalAt(ordinal: Long): Option[Long] = {
+    val segment = segmentOf(_.lastOrdinal >= ordinal)
+    Option.when(segment < segments.size) {
+      val s = segments.get(segment)
+      s.highest(math.max(lowest(segment), s.indexOfOrdinal(ordinal)))
+    }
+  }
+
+  /** Forgets the records before the first one that arrived at `time` or later. */
+  def trimArrivedBefore(time: Long): Unit = trim(_.lastHighest < time, _.indexOfArrival(time))
 
   /** Forgets the records below `ordinal`. */
   def trimBelow(ordinal: Long): Unit = trim(_.lastOrdinal < ordinal, _.indexOfOrdinal(ordinal))
@@ -180,17 +188,18 @@ object RecordLog {
     var count                 = 0
     var ordinals: Array[Long] = new Array[Long](8)
     var arrivals: Array[Long] = new Array[Long](8)
+    var highest: Array[Long]  = new Array[Long](8)
     private var ends          = new Array[Int](8)
     private var keyLengths    = new Array[Int](8)
     private var dataLengths   = new Array[Int](8)
 
     def hasRoom(needed: Int): Boolean = capacity - used >= needed
     def lastOrdinal: Long             = ordinals(count - 1)
-    def lastArrival: Long             = arrivals(count - 1)
+    def lastHighest: Long             = highest(count - 1)
     def payload(i: Int): Int          = dataLengths(i) + math.max(0, keyLengths(i))
 
     def indexOfOrdinal(ordinal: Long): Int = search(0, count)(ordinals(_) >= ordinal)
-    def indexOfArrival(time: Long): Int    = search(0, count)(arrivals(_) >= time)
+    def indexOfArrival(time: Long): Int    = search(0, count)(highest(_) >= time)
 
     def slice(from: Int, to: Int): Slice = new Slice(
       bytes,
@@ -199,7 +208,15 @@ object RecordLog {
       Index(from, to, ordinals, arrivals, ends, keyLengths, dataLengths)
     )
 
-    def append(ordinal: Long, arrivedAt: Long, seq: String, key: Option[Array[Byte]], data: Array[Byte], size: Int) = {
+    def append(
+        ordinal: Long,
+        arrivedAt: Long,
+        highestArrival: Long,
+        seq: String,
+        key: Option[Array[Byte]],
+        data: Array[Byte],
+        size: Int
+    ): Unit = {
       if (count == ordinals.length) grow()
       val out = ByteBuffer.wrap(bytes, used, size)
       out.put(if (key.isEmpty) MapOf3 else MapOf4)
@@ -216,6 +233,7 @@ object RecordLog {
       used += size
       ordinals(count) = ordinal
       arrivals(count) = arrivedAt
+      highest(count) = highestArrival
       ends(count) = used
       keyLengths(count) = key.fold(NoKey)(_.length)
       dataLengths(count) = data.length
@@ -226,6 +244,7 @@ object RecordLog {
       val length = count * 2
       ordinals = util.Arrays.copyOf(ordinals, length)
       arrivals = util.Arrays.copyOf(arrivals, length)
+      highest = util.Arrays.copyOf(highest, length)
       ends = util.Arrays.copyOf(ends, length)
       keyLengths = util.Arrays.copyOf(keyLengths, length)
       dataLengths = util.Arrays.copyOf(dataLengths, length)

@@ -1,24 +1,34 @@
 package io.github.kinesisspark.testkit.model
 
+import io.github.kinesisspark.testkit.ReadBehavior
+
 import java.util.SplittableRandom
 import java.util.concurrent.CopyOnWriteArrayList
 
 /** One shard's records, the numbers it gives out, and what is left of its quotas. Its lock is the only one that reading
   * and writing take; nothing slow happens under it.
   */
-final private[testkit] class ShardStore(val info: ShardInfo, incarnation: Int, seed: Long, limited: Boolean) {
+final private[testkit] class ShardStore(
+    val info: ShardInfo,
+    incarnation: Int,
+    seed: Long,
+    limited: Boolean,
+    behavior: ReadBehavior = ReadBehavior()
+) {
   import ShardStore._
 
   private val log          = new RecordLog
   private val gaps         = new SplittableRandom(seed * 31 + info.index)
   private var nextOrdinal  = 1L
-  private var closed       = false
+  private var closedAt     = Option.empty[Long]
   private var reads        = RateLimit.full(Quota.GetRecordsCallsPerShard, info.madeAtMillis)
   private var readBytes    = RateLimit.full(Quota.GetRecordsBytesPerShard, info.madeAtMillis)
   private var iterators    = RateLimit.full(Quota.GetShardIteratorCallsPerShard, info.madeAtMillis)
   private var writes       = RateLimit.full(Quota.WriteRecordsPerShard, info.madeAtMillis)
   private var writtenBytes = RateLimit.full(Quota.WriteBytesPerShard, info.madeAtMillis)
   private val watchers     = new CopyOnWriteArrayList[Runnable]
+  private val arrivals = new ArrivalTimes(info.madeAtMillis, behavior.arrivalsBackBy.toMillis, seed * 31 + info.index)
+  private val scan     = Scan(behavior.scanSpan.map(_.toMillis), behavior.scanRecords)
 
   /** Appends a record.
     *
@@ -31,12 +41,13 @@ final private[testkit] class ShardStore(val info: ShardInfo, incarnation: Int, s
   }
 
   private def appendAlone(key: Option[String], data: Array[Byte], now: Long, metered: Boolean): Append = synchronized {
-    if (closed) Append.Closed
+    if (closedAt.nonEmpty) Append.Closed
     else if (metered && !takeWrite(key.fold(0)(_.length) + data.length, now)) Append.Throttled
     else {
       val ordinal  = takeOrdinal()
-      var sequence = ""
-      log.append(ordinal, now, arrived => { sequence = number(ordinal, arrived); sequence }, key, data)
+      val arrived  = arrivals.next(now)
+      val sequence = number(ordinal, arrived)
+      log.append(ordinal, arrived, sequence, key, data)
       Append.Stored(sequence)
     }
   }
@@ -47,7 +58,7 @@ final private[testkit] class ShardStore(val info: ShardInfo, incarnation: Int, s
     */
   def close(now: Long): String = {
     val ending = synchronized {
-      closed = true
+      closedAt = Some(now)
       number(takeOrdinal(), now)
     }
     wake()
@@ -69,29 +80,41 @@ final private[testkit] class ShardStore(val info: ShardInfo, incarnation: Int, s
     else if (!takeRead(now)) Read.Throttled
     else
       resolve(position, now) match {
-        case None          => Read.Records(RecordLog.Slices.empty, Option.when(!closed)(position), 0)
-        case Some(ordinal) =>
-          val read = cut(ordinal, maxRecords, Quota.GetRecordsMaxBytes, now)
-          if (limited) readBytes = readBytes.charge(read.slices.bytes, now)
-          read
+        case None     => Read.Records(RecordLog.Slices.empty, Option.when(closedAt.isEmpty)(position), 0)
+        case Some(at) =>
+          val cut = cutFrom(at, math.min(maxRecords, scan.records), Quota.GetRecordsMaxBytes, now, horizon)
+          if (limited) readBytes = readBytes.charge(cut.slices.bytes, now)
+          Read.Records(cut.slices, Option.unless(cut.isEnd)(cut.next), cut.millisBehind)
       }
   }
 
-  private def cut(ordinal: Long, maxRecords: Int, maxBytes: Int, now: Long): Read.Records = {
-    val slices = log.read(ordinal, maxRecords, maxBytes)
-    val next   = slices.lastOrdinal.fold(ordinal)(_ + 1)
-    val more   = log.lastOrdinal.exists(_ >= next)
+  private def cutFrom(at: ReadPosition.AtOrdinal, maxRecords: Int, maxBytes: Int, now: Long, horizon: Long): Cut = {
+    val from     = math.max(at.scannedTo, horizon)
+    val end      = scan.end(from, now)
+    val slices   = log.read(at.ordinal, maxRecords, maxBytes, end)
+    val ordinal  = slices.lastOrdinal.fold(at.ordinal)(_ + 1)
+    val upcoming = log.highestArrivalAt(ordinal)
+    // Full before the end of what it may scan, or scanned to that end.
+    val scannedTo =
+      if (upcoming.exists(_ <= end)) slices.lastArrival.fold(from)(arrived => math.min(now, math.max(from, arrived)))
+      else math.min(now, end)
+    val more = upcoming.nonEmpty
     // More than zero while there is more, even if it arrived this very millisecond: zero means caught up.
-    val behind = if (more) slices.lastArrival.fold(1L)(at => math.max(1L, now - at)) else 0L
-    Read.Records(slices, Option.when(more || !closed)(ReadPosition.AtOrdinal(next)), behind)
+    val behind =
+      if (!more) now - scannedTo
+      else math.max(1L, now - slices.lastArrival.filter(_ => upcoming.exists(_ <= end)).getOrElse(scannedTo))
+    val isEnd = !more && closedAt.exists(_ <= end)
+    Cut(slices, ReadPosition.AtOrdinal(ordinal, scannedTo), if (isEnd) 0 else behind, isEnd)
   }
 
   /** What a subscription would find at a position. */
   def ahead(position: ReadPosition, now: Long): Ahead = synchronized {
-    val ordinal = resolve(position, now)
-    if (ordinal.exists(o => log.lastOrdinal.exists(_ >= o))) Ahead.Records
-    else if (closed) Ahead.End
-    else Ahead.Nothing
+    resolve(position, now) match {
+      case Some(at) if log.lastOrdinal.exists(_ >= at.ordinal)               => Ahead.Records
+      case Some(at) if scan.end(at.scannedTo, now) < closedAt.getOrElse(now) => Ahead.Gap
+      case _ if closedAt.nonEmpty                                            => Ahead.End
+      case _                                                                 => Ahead.Nothing
+    }
   }
 
   /** What a subscription is told next. Subscriptions have a quota of their own: no limit on reads applies.
@@ -101,22 +124,27 @@ final private[testkit] class ShardStore(val info: ShardInfo, incarnation: Int, s
     */
   def event(position: ReadPosition, maxRecords: Int, maxBytes: Int, now: Long, horizon: Long): Event = synchronized {
     log.trimArrivedBefore(horizon)
-    val read = resolve(position, now).fold(Read.Records(RecordLog.Slices.empty, None, 0))(
-      cut(_, maxRecords, maxBytes, now)
-    )
-    read.slices.lastSequence match {
-      case Some(sequence) => Event(read.slices, sequence, read.slices.lastOrdinal, read.millisBehind, last = false)
-      case None           => Event(read.slices, number(takeOrdinal(), now), None, 0, last = closed)
+    resolve(position, now).map(cutFrom(_, maxRecords, maxBytes, now, horizon)) match {
+      case Some(cut) if cut.slices.count > 0 || cut.millisBehind > 0 =>
+        val continuation = cut.slices.lastSequence.getOrElse(insideGap(cut.next))
+        Event(cut.slices, continuation, cut.next, cut.millisBehind, last = false)
+      case _ =>
+        Event(RecordLog.Slices.empty, number(takeOrdinal(), now), position.atTip, 0, last = closedAt.nonEmpty)
     }
   }
+
+  // Above the numbers of the records before the gap and below the next one's. It carries the time that was scanned to, so that
+  // a subscription that begins there scans on from it.
+  private def insideGap(at: ReadPosition.AtOrdinal): String =
+    number(math.max(0, at.ordinal - 1), math.max(info.madeAtMillis, at.scannedTo))
 
   /** An event without records that moves nothing, though there is more to come.
     *
     * @param behind what it says of that, in ms
     */
   def emptyEvent(position: ReadPosition, behind: Long, now: Long): Event = synchronized {
-    val before = resolve(position, now).getOrElse(nextOrdinal) - 1
-    Event(RecordLog.Slices.empty, number(math.max(0, before), now), None, behind, last = false)
+    val before = resolve(position, now).fold(nextOrdinal)(_.ordinal) - 1
+    Event(RecordLog.Slices.empty, number(math.max(0, before), now), position, behind, last = false)
   }
 
   /** Where an iterator that is asked for now begins; none if its quota is used up. */
@@ -127,13 +155,17 @@ final private[testkit] class ShardStore(val info: ShardInfo, incarnation: Int, s
   /** Where a subscription that is asked for now begins. */
   def begin(start: StartingPoint, now: Long): ReadPosition = synchronized {
     start match {
-      case StartingPoint.TrimHorizon  => ReadPosition.AtOrdinal(0)
-      case StartingPoint.Latest       => ReadPosition.AtOrdinal(nextOrdinal)
-      case StartingPoint.AtOrdinal(o) => ReadPosition.AtOrdinal(o)
-      case StartingPoint.AtTime(t)    =>
-        resolve(ReadPosition.AtTime(t), now).fold[ReadPosition](ReadPosition.AtTime(t))(ReadPosition.AtOrdinal(_))
+      case StartingPoint.TrimHorizon           => ReadPosition.AtOrdinal(0, historyBefore(info.madeAtMillis))
+      case StartingPoint.Latest                => ReadPosition.AtOrdinal(nextOrdinal)
+      case StartingPoint.AtOrdinal(o, arrived) => ReadPosition.AtOrdinal(o, historyBefore(arrived))
+      case StartingPoint.AtTime(t)             =>
+        resolve(ReadPosition.AtTime(t), now).fold[ReadPosition](ReadPosition.AtTime(t))(
+          _.copy(scannedTo = historyBefore(math.max(info.madeAtMillis, t)))
+        )
     }
   }
+
+  private def historyBefore(time: Long): Long = time - behavior.emptyHistory.toMillis
 
   /** Whether a sequence number was given out by this shard, and by this stream rather than a deleted namesake. */
   def owns(number: SequenceNumber): Boolean =
@@ -143,9 +175,10 @@ final private[testkit] class ShardStore(val info: ShardInfo, incarnation: Int, s
 
   def recordCount: Long = synchronized(log.size)
 
-  private def resolve(position: ReadPosition, now: Long): Option[Long] = position match {
-    case ReadPosition.AtOrdinal(o) => Some(o)
-    case ReadPosition.AtTime(t)    => log.firstArrivedFrom(t).orElse(Option.when(t <= now)(nextOrdinal))
+  private def resolve(position: ReadPosition, now: Long): Option[ReadPosition.AtOrdinal] = position match {
+    case at: ReadPosition.AtOrdinal => Some(at)
+    case ReadPosition.AtTime(t)     =>
+      log.firstArrivedFrom(t).orElse(Option.when(t <= now)(nextOrdinal)).map(ReadPosition.AtOrdinal(_))
   }
 
   private def number(ordinal: Long, arrived: Long): String =
@@ -195,11 +228,25 @@ private[testkit] object ShardStore {
     case object Throttled                                                                              extends Read
   }
 
+  /** What one call finds in a shard.
+    *
+    * @param isEnd the shard is closed, and nothing more is in it
+    */
+  final private case class Cut(
+      slices: RecordLog.Slices,
+      next: ReadPosition.AtOrdinal,
+      millisBehind: Long,
+      isEnd: Boolean
+  )
+
   /** What lies ahead of a subscription. */
   sealed trait Ahead
   object Ahead {
     case object Records extends Ahead
     case object Nothing extends Ahead
+
+    /** No records, but more time than one call scans. */
+    case object Gap extends Ahead
 
     /** The shard is closed, and there is nothing more in it. */
     case object End extends Ahead
@@ -208,13 +255,13 @@ private[testkit] object ShardStore {
   /** One event of a subscription.
     *
     * @param continuation where to subscribe again after it
-    * @param lastOrdinal of its records
+    * @param next where this subscription goes on
     * @param last the shard is closed, and all of its records have been told before
     */
   final case class Event(
       slices: RecordLog.Slices,
       continuation: String,
-      lastOrdinal: Option[Long],
+      next: ReadPosition,
       millisBehind: Long,
       last: Boolean
   )
@@ -222,9 +269,11 @@ private[testkit] object ShardStore {
   /** The five iterator types, with sequence numbers already turned into ordinals. */
   sealed trait StartingPoint
   object StartingPoint {
-    case object TrimHorizon                   extends StartingPoint
-    case object Latest                        extends StartingPoint
-    final case class AtOrdinal(ordinal: Long) extends StartingPoint
-    final case class AtTime(millis: Long)     extends StartingPoint
+    case object TrimHorizon               extends StartingPoint
+    case object Latest                    extends StartingPoint
+    final case class AtTime(millis: Long) extends StartingPoint
+
+    /** @param arrived when the record of that number came, in ms */
+    final case class AtOrdinal(ordinal: Long, arrived: Long) extends StartingPoint
   }
 }

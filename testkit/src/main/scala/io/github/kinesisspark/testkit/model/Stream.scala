@@ -1,8 +1,10 @@
 package io.github.kinesisspark.testkit.model
 
 import io.github.kinesisspark.testkit.KinesisServerConfig
+import io.github.kinesisspark.testkit.subscription.Timetable
 
 import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.AtomicInteger
 import scala.annotation.tailrec
 
 /** How a stream's capacity is set. */
@@ -22,7 +24,12 @@ object StreamStatus {
 }
 
 /** What a stream's owner can change. */
-final case class StreamSettings(retentionHours: Int, maxRecordKiB: Int, mode: StreamMode)
+final case class StreamSettings(
+    retentionHours: Int,
+    maxRecordKiB: Int,
+    mode: StreamMode,
+    distribution: RecordDistribution = RecordDistribution.UserPartitionKey
+)
 
 object StreamSettings {
   val default: StreamSettings = StreamSettings(Quota.MinRetentionHours, Quota.MinRecordKiB, StreamMode.Provisioned)
@@ -33,6 +40,8 @@ final case class Placed(shardId: String, sequenceNumber: String)
 
 /** One stream: its shards, its settings, and the rules of changing them. Reshards take turns under the stream's lock;
   * readers and writers see the shard map as it is and never wait for it, except a writer that met a shard just closed.
+  * A reshard that takes effect later is carried out by whoever looks at the stream first after its time, or by the
+  * timetable.
   */
 final private[testkit] class Stream(
     val name: String,
@@ -41,23 +50,37 @@ final private[testkit] class Stream(
     val incarnation: Int,
     shardCount: Int,
     initial: StreamSettings,
-    config: KinesisServerConfig
+    config: KinesisServerConfig,
+    time: Timetable
 ) {
-  @volatile private var shards                  = ShardMap.uniform(shardCount, createdAt, incarnation)
-  @volatile private var current                 = initial
-  @volatile private var busyUntil               = createdAt
+  import Stream._
+
+  @volatile private var shards                   = ShardMap.uniform(shardCount, createdAt, incarnation)
+  @volatile private var current                  = initial
+  @volatile private var busyUntil                = createdAt
+  @volatile private var pending: Option[Pending] = None
+  @volatile private var listings = ShardListings.of(shards, createdAt, config.control.listingLag.toMillis)
+  private var modeChanges        = Vector.empty[Long]
   @volatile private var deletedAt: Option[Long] = None
   private val stores                            = new ConcurrentHashMap[String, ShardStore]
   private var listCalls                         = RateLimit.full(Quota.ListShardsCallsPerStream, createdAt)
+  private val distributed                       = new AtomicInteger
   shards.shards.foreach(addStore)
 
-  @volatile private var registry = ConsumerRegistry.empty(config.consumerDelays)
+  @volatile private var registry = ConsumerRegistry.empty(config.consumerDelays, config.control.consumersPerStream)
+
+  val policies: ResourcePolicies = new ResourcePolicies
+  val tags: ResourceTags         = new ResourceTags
 
   def settings: StreamSettings    = current
   def consumers: ConsumerRegistry = registry
-  def map: ShardMap               = shards
+  def map: ShardMap               = { settle(); shards }
+
+  /** The shards as a listing shows them that began at a time: as they were a while before. */
+  def listed(asOf: Long): ShardMap = { settle(); listings.at(asOf) }
 
   def status: StreamStatus = {
+    settle()
     val now = config.clock.millis
     if (deletedAt.nonEmpty) StreamStatus.Deleting
     else if (now < createdAt + config.createDelay.toMillis) StreamStatus.Creating
@@ -79,7 +102,7 @@ final private[testkit] class Stream(
   def wakeReaders(): Unit = stores.values.forEach(_.wake())
 
   /** The shard, unless it is closed and all it held is past retention. */
-  def shard(id: String): Either[ServiceError, ShardStore] = shards
+  def shard(id: String): Either[ServiceError, ShardStore] = map
     .get(id)
     .filterNot(_.isExpired(horizon))
     .map(s => stores.get(s.id))
@@ -105,7 +128,7 @@ final private[testkit] class Stream(
       data: Array[Byte],
       metered: Boolean
   ): Either[ServiceError, Placed] = {
-    val shard = shards.route(hashKey)
+    val shard = map.route(hashKey)
     stores.get(shard.id).append(key, data, config.clock.millis, metered) match {
       case ShardStore.Append.Stored(sequence) => Right(Placed(shard.id, sequence))
       case ShardStore.Append.Throttled        => Left(rateExceeded(shard.id))
@@ -120,25 +143,44 @@ final private[testkit] class Stream(
     ServiceError.throttled(s"Rate exceeded for shard $shardId in stream $name under account ${config.accountId}.")
 
   def split(id: String, at: BigInt): Either[ServiceError, Unit] =
-    whenActive(reshard(shards.split(id, at, config.clock.millis)))
+    reshardBy(shards.split(id, at, config.clock.millis))
 
   def merge(id: String, adjacent: String): Either[ServiceError, Unit] =
-    whenActive(reshard(shards.merge(id, adjacent, config.clock.millis)))
+    reshardBy(shards.merge(id, adjacent, config.clock.millis))
 
   /** Goes to `target` uniform shards by splits and merges. */
   def rescale(target: Int): Either[ServiceError, Unit] = whenActive {
-    val open = shards.open.map(_.range)
-    Rescale.plan(open, target).foreach { step =>
-      val now  = config.clock.millis
-      val next = step match {
-        case Rescale.SplitAt(key)     => shards.split(shards.route(key).id, key, now)
-        case Rescale.MergeNext(start) =>
-          val first = shards.route(start)
-          shards.merge(first.id, shards.route(first.range.end + 1).id, now)
+    begin {
+      val open = shards.open.map(_.range)
+      Rescale.plan(open, target).foreach { step =>
+        val now = config.clock.millis
+        carryOut(step match {
+          case Rescale.SplitAt(key)     => shards.split(shards.route(key).id, key, now)
+          case Rescale.MergeNext(start) =>
+            val first = shards.route(start)
+            shards.merge(first.id, shards.route(first.range.end + 1).id, now)
+        })
       }
-      reshard(next).left.foreach(e => throw new IllegalStateException(s"Rescaling $name: $e"))
     }
     Right(())
+  }
+
+  /** Changes the mode. Where on-demand rules are strict, a stream changes it twice in 24 hours at most. */
+  def changeMode(to: StreamMode): Either[ServiceError, Unit] = synchronized {
+    val now    = config.clock.millis
+    val recent = modeChanges.filter(_ > now - DayMillis)
+    if (config.control.strictOnDemand && recent.size >= Quota.ModeChangesPerDay)
+      Left(
+        ServiceError.limitExceeded(
+          s"Stream $name under account ${config.accountId} has changed its mode ${recent.size} times within 24 hours. " +
+            s"Limit: ${Quota.ModeChangesPerDay}."
+        )
+      )
+    else {
+      val changed = update(settings => Right(settings.copy(mode = to)))
+      if (changed.isRight) modeChanges = recent :+ now
+      changed
+    }
   }
 
   def update(change: StreamSettings => Either[ServiceError, StreamSettings]): Either[ServiceError, Unit] = whenActive {
@@ -146,6 +188,27 @@ final private[testkit] class Stream(
       current = changed
       busyUntil = config.clock.millis + config.updateDelay.toMillis
     }
+  }
+
+  /** Changes who decides where records go, which takes effect at once. */
+  def distribute(distribution: RecordDistribution): Either[ServiceError, Unit] = whenActive {
+    if (distribution == RecordDistribution.Auto && current.mode != StreamMode.OnDemand)
+      Left(
+        ServiceError.invalidArgument(
+          s"RecordDistributionStrategy ${distribution.name} is not supported for stream $name under account " +
+            s"${config.accountId}, which is in ${current.mode.name} mode."
+        )
+      )
+    else {
+      current = current.copy(distribution = distribution)
+      Right(())
+    }
+  }
+
+  /** A hash key of the stream's own choice, so that its open shards get their records in turn. */
+  def nextHashKey(): BigInt = {
+    val open = shards.open
+    open(Math.floorMod(distributed.getAndIncrement(), open.size)).range.start
   }
 
   def changeConsumers[E](change: ConsumerRegistry => Either[E, (ConsumerRegistry, Consumer)]): Either[E, Consumer] = {
@@ -169,6 +232,33 @@ final private[testkit] class Stream(
 
   def recordCount: Long = shards.shards.iterator.map(s => stores.get(s.id).recordCount).sum
 
+  private def reshardBy(decide: => Either[ShardMap.Refusal, ShardMap.Resharding]): Either[ServiceError, Unit] =
+    whenActive(decide.left.map(refused).map(_ => begin(carryOut(decide))))
+
+  // The stream is UPDATING until updateDelay is over; the work is done at its begin or at its end.
+  private def begin(work: => Unit): Unit = {
+    val ends = config.clock.millis + config.updateDelay.toMillis
+    if (config.control.reshardsAtEnd && config.updateDelay.toMillis > 0) {
+      pending = Some(new Pending(ends, () => work))
+      time.at(ends)(() => settle())
+      ()
+    } else {
+      work
+      listings = listings.after(shards, config.clock.millis)
+    }
+    busyUntil = ends
+  }
+
+  // Does what is due, so that whoever looks at the stream sees it done; the timetable wakes those who only wait.
+  private def settle(): Unit = if (pending.exists(_.at <= config.clock.millis)) synchronized {
+    val due = pending.filter(_.at <= config.clock.millis)
+    if (due.nonEmpty) pending = None
+    due.foreach { reshard =>
+      reshard.work()
+      listings = listings.after(shards, config.clock.millis)
+    }
+  }
+
   private def whenActive(change: => Either[ServiceError, Unit]): Either[ServiceError, Unit] = synchronized {
     if (status == StreamStatus.Active) change
     else
@@ -181,12 +271,11 @@ final private[testkit] class Stream(
 
   // Children get their stores first, then the parents close, then the map names the children: whoever sees a closed
   // parent waits for this lock and finds the children after it.
-  private def reshard(decided: Either[ShardMap.Refusal, ShardMap.Resharding]): Either[ServiceError, Unit] =
-    decided.left.map(refused).map { resharding =>
-      resharding.opened.foreach(addStore)
-      shards = shards.after(resharding, id => stores.get(id).close(resharding.at))
-      busyUntil = resharding.at + config.updateDelay.toMillis
-    }
+  private def carryOut(decided: Either[ShardMap.Refusal, ShardMap.Resharding]): Unit = {
+    val resharding = decided.fold(r => throw new IllegalStateException(s"Resharding $name: $r"), identity)
+    resharding.opened.foreach(addStore)
+    shards = shards.after(resharding, id => stores.get(id).close(resharding.at))
+  }
 
   private def refused(refusal: ShardMap.Refusal): ServiceError = {
     val where = s"in stream $name under account ${config.accountId}"
@@ -209,7 +298,14 @@ final private[testkit] class Stream(
   }
 
   private def addStore(info: ShardInfo): Unit = {
-    stores.put(info.id, new ShardStore(info, incarnation, config.seed, config.enforceLimits))
+    stores.put(info.id, new ShardStore(info, incarnation, config.seed, config.enforceLimits, config.reads))
     ()
   }
+}
+
+private[testkit] object Stream {
+  private val DayMillis = 24 * 60 * 60 * 1000L
+
+  /** A reshard that takes effect at a time of the service's clock. */
+  final private class Pending(val at: Long, val work: () => Unit)
 }

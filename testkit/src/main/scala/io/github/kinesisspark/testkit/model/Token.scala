@@ -6,11 +6,23 @@ import java.util.zip.CRC32
 import scala.util.Try
 
 /** Where a shard iterator stands. */
-sealed trait ReadPosition
+sealed trait ReadPosition {
+
+  /** The same place for a reader that waits there: it sees all that comes, however long it takes. */
+  def atTip: ReadPosition = this match {
+    case ReadPosition.AtOrdinal(ordinal, _) => ReadPosition.AtOrdinal(ordinal)
+    case later                              => later
+  }
+}
 object ReadPosition {
 
-  /** At the record of this ordinal, or the first after it. */
-  final case class AtOrdinal(ordinal: Long) extends ReadPosition
+  /** At the record of this ordinal, or the first after it.
+    *
+    * @param scannedTo until what time the shard was looked through; always to the tip if it is [[Tip]]
+    */
+  final case class AtOrdinal(ordinal: Long, scannedTo: Long = Tip) extends ReadPosition
+
+  val Tip: Long = Long.MaxValue
 
   /** At the first record that arrives at this time or later: only while that time is still to come. */
   final case class AtTime(millis: Long) extends ReadPosition
@@ -28,26 +40,37 @@ final case class ShardIterator(
   def isExpired(now: Long): Boolean = now - issuedAt > Quota.IteratorMillis
 
   def encode: String = {
-    val (kind, value) = position match {
-      case ReadPosition.AtOrdinal(o) => ("o", o)
-      case ReadPosition.AtTime(t)    => ("t", t)
+    val at = position match {
+      case ReadPosition.AtOrdinal(o, scannedTo) => Vector("o", s"$o", s"$scannedTo")
+      case ReadPosition.AtTime(t)               => Vector("t", s"$t", "")
     }
-    Token.seal(
-      Vector("iterator", stream, s"$streamCreatedAt", s"$incarnation", shard, kind, s"$value", s"$issuedAt")
-    )
+    Token.seal(Vector("iterator", stream, s"$streamCreatedAt", s"$incarnation", shard) ++ at :+ s"$issuedAt")
   }
 }
 
 object ShardIterator {
   def decode(text: String): Option[ShardIterator] =
-    Token.open(text).collect { case Vector("iterator", stream, created, incarnation, shard, kind, value, issued) =>
-      val position = if (kind == "t") ReadPosition.AtTime(value.toLong) else ReadPosition.AtOrdinal(value.toLong)
-      ShardIterator(stream, created.toLong, incarnation.toInt, shard, position, issued.toLong)
+    Token.open(text).collect {
+      case Vector("iterator", stream, created, incarnation, shard, kind, value, scannedTo, issued) =>
+        val position =
+          if (kind == "t") ReadPosition.AtTime(value.toLong)
+          else ReadPosition.AtOrdinal(value.toLong, scannedTo.toLong)
+        ShardIterator(stream, created.toLong, incarnation.toInt, shard, position, issued.toLong)
     }
 }
 
-/** What a NextToken of ListShards says: the rest of the shards that were asked for, by a filter that is kept in it. */
-final case class ShardPage(stream: String, filter: ShardFilter, after: String, issuedAt: Long) {
+/** What a NextToken of ListShards says: the rest of the shards that were asked for, by a filter that is kept in it.
+  *
+  * @param asOf when the first page was asked for
+  */
+final case class ShardPage(
+    account: String,
+    stream: String,
+    filter: ShardFilter,
+    after: String,
+    asOf: Long,
+    issuedAt: Long
+) {
   def isExpired(now: Long): Boolean = now - issuedAt > Quota.NextTokenMillis
 
   def encode: String = {
@@ -59,13 +82,13 @@ final case class ShardPage(stream: String, filter: ShardFilter, after: String, i
       case ShardFilter.FromTimestamp(t) => ("FromTimestamp", t.toString)
       case ShardFilter.AfterShardId(id) => ("AfterShardId", id)
     }
-    Token.seal(Vector("shards", stream, kind, value, after, issuedAt.toString))
+    Token.seal(Vector("shards", account, stream, kind, value, after, asOf.toString, issuedAt.toString))
   }
 }
 
 object ShardPage {
   def decode(text: String): Option[ShardPage] = Token.open(text).flatMap {
-    case Vector("shards", stream, kind, value, after, issuedAt) =>
+    case Vector("shards", account, stream, kind, value, after, asOf, issuedAt) =>
       val filter = kind match {
         case "AtTrimHorizon"   => Some(ShardFilter.AtTrimHorizon)
         case "FromTrimHorizon" => Some(ShardFilter.FromTrimHorizon)
@@ -75,7 +98,7 @@ object ShardPage {
         case "AfterShardId"    => Some(ShardFilter.AfterShardId(value))
         case _                 => None
       }
-      filter.map(ShardPage(stream, _, after, issuedAt.toLong))
+      filter.map(ShardPage(account, stream, _, after, asOf.toLong, issuedAt.toLong))
     case _ => None
   }
 }

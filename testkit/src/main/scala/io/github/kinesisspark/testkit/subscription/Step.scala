@@ -22,6 +22,7 @@ object Step {
   def next(now: Long, ahead: Ahead, due: Due): Step = {
     val at = ahead match {
       case Ahead.Records => due.free
+      case Ahead.Gap     => now
       case Ahead.End     => now
       case Ahead.Nothing => due.beat
     }

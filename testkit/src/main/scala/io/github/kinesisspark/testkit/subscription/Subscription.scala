@@ -104,7 +104,10 @@ final private[testkit] class Subscription(
     case _                =>
       store.ahead(position, now) match {
         case Ahead.End if endWasDue => Ahead.Nothing
-        case other                  => other
+        case Ahead.Nothing          =>
+          position = position.atTip
+          Ahead.Nothing
+        case other => other
       }
   }
 
@@ -125,7 +128,7 @@ final private[testkit] class Subscription(
       val event  = EventFaults.emptyFor(faults).fold(next)(store.emptyEvent(position, _, now))
       val turn   = EventFaults.play(written(event), event.continuation, faults)
       val delay  = EventFaults.delayMillis(faults)
-      event.lastOrdinal.foreach(ordinal => position = ReadPosition.AtOrdinal(ordinal + 1))
+      position = event.next
       if (config.enforceLimits) place.charge(event.slices.bytes, now)
       endWasDue = event.last
       if (delay == 0) turn

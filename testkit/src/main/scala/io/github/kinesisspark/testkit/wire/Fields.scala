@@ -26,6 +26,16 @@ final class Fields(node: JsonNode, format: WireFormat) {
   def list(name: String): Option[Vector[Fields]] =
     read(name, "LIST")(n => Option.when(n.isArray)(n.elements.asScala.map(new Fields(_, format)).toVector))
 
+  def texts(name: String): Option[Vector[String]] = read(name, "LIST") { n =>
+    Option.when(n.isArray && n.elements.asScala.forall(_.isTextual))(n.elements.asScala.map(_.textValue).toVector)
+  }
+
+  def textMap(name: String): Option[Map[String, String]] = read(name, "MAP") { n =>
+    Option.when(n.isObject && n.elements.asScala.forall(_.isTextual))(
+      n.properties.asScala.map(e => e.getKey -> e.getValue.textValue).toMap
+    )
+  }
+
   def requiredText(name: String): String = required(name)(text(name))
   def requiredInt(name: String): Int     = required(name)(int(name))
 

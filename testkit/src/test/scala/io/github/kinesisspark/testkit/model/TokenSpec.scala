@@ -8,7 +8,7 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 class TokenSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
 
   private val positions: Gen[ReadPosition] = Gen.oneOf(
-    Gen.choose(0L, Long.MaxValue).map(ReadPosition.AtOrdinal(_)),
+    Gen.zip(Gen.choose(0L, Long.MaxValue), Gen.choose(0L, Long.MaxValue)).map((ReadPosition.AtOrdinal.apply _).tupled),
     Gen.choose(0L, Long.MaxValue).map(ReadPosition.AtTime(_))
   )
 
@@ -36,7 +36,7 @@ class TokenSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
 
   it("a token encodes and decodes a page of ListShards with its filter") {
     forAll(Gen.identifier, filters, Gen.choose(0L, Long.MaxValue)) { (stream, filter, at) =>
-      val page = ShardPage(stream, filter, ShardInfo.id(3), at)
+      val page = ShardPage("000000000000", stream, filter, ShardInfo.id(3), at, at)
       ShardPage.decode(page.encode) shouldBe Some(page)
     }
   }

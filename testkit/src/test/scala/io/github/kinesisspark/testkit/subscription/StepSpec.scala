@@ -13,8 +13,9 @@ class StepSpec extends AnyFunSpec with Matchers {
     Step.next(100, Ahead.Records, due) shouldBe Step.Tell
   }
 
-  it("the end of a shard is sent at once") {
+  it("the end of a shard and a gap in it are sent at once") {
     Step.next(0, Ahead.End, due) shouldBe Step.Tell
+    Step.next(0, Ahead.Gap, due) shouldBe Step.Tell
   }
 
   it("an event without records waits for the heartbeat") {
@@ -22,8 +23,7 @@ class StepSpec extends AnyFunSpec with Matchers {
     Step.next(200, Ahead.Nothing, due) shouldBe Step.Tell
   }
 
-  it("a subscription completes at the end of its life whatever is pending, and waits no longer") {
-    Seq(Ahead.Records, Ahead.Nothing, Ahead.End).foreach(Step.next(1000, _, due) shouldBe Step.Complete)
+  it("the end of a shard and a gap in it are sent at once") {
     Step.next(999, Ahead.Nothing, due.copy(beat = 2000)) shouldBe Step.Wait(1000)
     Step.next(999, Ahead.Records, due.copy(free = 2000)) shouldBe Step.Wait(1000)
   }

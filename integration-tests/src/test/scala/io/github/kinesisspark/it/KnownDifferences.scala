@@ -1,0 +1,25 @@
+package io.github.kinesisspark.it
+
+/** What is known of how a target differs from the service. */
+sealed trait KnownDifferences {
+
+  /** Whether the target is known to have this difference. */
+  def has(difference: Difference): Boolean
+
+  /** Those that a scenario of the conformance suite must show. */
+  def all: Set[Difference]
+}
+
+object KnownDifferences {
+
+  /** The conformance suite has run on the target and shows these, and no others. */
+  final case class Measured(all: Set[Difference]) extends KnownDifferences {
+    override def has(difference: Difference): Boolean = all(difference)
+  }
+
+  /** The conformance suite has not run on the target yet, so nothing is known. A run holds it to the service's promises. */
+  case object NotRunYet extends KnownDifferences {
+    override def has(difference: Difference): Boolean = false
+    override def all: Set[Difference]                 = Set.empty
+  }
+}

@@ -1,0 +1,133 @@
+package io.github.kinesisspark.it.faults
+
+import java.util.concurrent.{ConcurrentLinkedQueue, CountDownLatch, TimeUnit}
+
+import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.streaming.StreamingQuery
+import org.scalatest.Suites
+import org.scalatest.time.{Seconds, Span}
+
+import io.github.kinesisspark.it.{Slow, TestStream}
+import io.github.kinesisspark.it.source.{CapturedLogs, Mode, TestkitSuite}
+
+/** A batch that takes minutes while the stream holds more than the readers' memory: 420 records of 1 MB against the default
+  * `readerBufferSize` of 256 MB. The service's clock is moved, so that a subscription's five minutes and an iterator's are
+  * over meanwhile; the slow form lets the machine's own clock run, by which the client's read timeout counts.
+  */
+final class Backpressure(override protected val mode: Mode) extends TestkitSuite with CapturedLogs {
+  import Backpressure._
+
+  override def suiteName: String = s"Backpressure by $mode"
+  override def suiteId: String   = s"${getClass.getName}-$mode"
+
+  private val reading = if (mode == Mode.Polling) "GetRecords" else "SubscribeToShard"
+
+  private def sent(stream: TestStream): Sent = {
+    val live = kinesis.subscriptions.live.filter(_.stream == stream.name)
+    val read = kinesis.calls.recent.filter(c => c.action == "GetRecords" && c.stream.contains(stream.name))
+    Sent(
+      kinesis.calls.count(reading, stream.name),
+      live.map(_.events).sum,
+      live.map(_.records).sum + read.map(_.records.toLong).sum
+    )
+  }
+
+  /** Until three seconds in a row have brought nothing, although there is more. */
+  private def awaitStandstill(stream: TestStream): Sent = {
+    var last  = sent(stream)
+    var since = System.nanoTime()
+    eventually {
+      val now = sent(stream)
+      if (now != last || now.records == 0) {
+        last = now
+        since = System.nanoTime()
+      }
+      (System.nanoTime() - since) should be >= 3.seconds.toNanos
+    }
+    last
+  }
+
+  /** Fills the readers, holds the first batch back during `meanwhile`, and awaits all records. */
+  private def heldBack(meanwhile: (StreamingQuery, TestStream, Sent) => Unit): Unit = {
+    val stream  = newStream(shards = 1)
+    val data    = Array.fill(RecordBytes)('x'.toByte)
+    val keys    = (1 to Records).map(n => f"key-$n%05d")
+    val release = new CountDownLatch(1)
+    val read    = new ConcurrentLinkedQueue[String]
+    keys.foreach(kinesis.streams.put(stream.name, _, data))
+    val (_, logs) = withLogs {
+      running(load(stream), checkpoint()) { (batch: DataFrame, _: Long) =>
+        val rows = batch.selectExpr("partitionKey", "length(data)").collect()
+        rows.foreach(row => row.getInt(1) shouldBe RecordBytes)
+        read.addAll(rows.map(_.getString(0)).toSeq.asJava)
+        if (rows.nonEmpty) release.await(20, TimeUnit.MINUTES): Unit
+      } { query =>
+        try {
+          val full = awaitStandstill(stream)
+          // The buffer and what is on its way; not all that the stream holds.
+          withClue(s"$full: ") {
+            full.records * RecordBytes should be <= BufferBytes + MostAhead
+            full.records * RecordBytes should be >= BufferBytes / 2
+          }
+          meanwhile(query, stream, full)
+        } finally release.countDown()
+        eventually(read.size should be >= Records)
+        query.exception shouldBe empty
+        if (mode == Mode.FanOut) metric(query, "subscriptionsFailed") shouldBe 0L
+        else metric(query, "callsFailed") shouldBe 0L
+      }
+    }
+    read.asScala.toSeq shouldBe keys
+    logs.linesIterator
+      .filter(l => l.startsWith("WARN io.github.kinesisspark") || l.contains("TIMED_OUT"))
+      .toSeq shouldBe empty
+  }
+
+  describe("a batch that holds the query back while the stream goes on") {
+    it("for 6 minutes of the service's clock costs no record, no call and no failure") {
+      heldBack { (query, stream, full) =>
+        for (_ <- 1 to 72) serverClock.advance(java.time.Duration.ofSeconds(5))
+        // Whoever would ask at the end of a subscription or iterator has had the time to.
+        val moved = System.nanoTime()
+        eventually((System.nanoTime() - moved) should be >= 5.seconds.toNanos)
+        sent(stream) shouldBe full
+        query.isActive shouldBe true
+      }
+    }
+
+    it(
+      "for 7 minutes of the machine's clock, longer than the client's read timeout, costs no record and no failure",
+      Slow
+    ) {
+      heldBack { (query, stream, full) =>
+        val began = System.nanoTime()
+        eventually(timeout(Span(600, Seconds)), interval(Span(5, Seconds))) {
+          query.isActive shouldBe true
+          sent(stream).records should be <= full.records
+          (System.nanoTime() - began) should be >= 7.minutes.toNanos
+        }
+        sent(stream).calls shouldBe full.calls
+      }
+    }
+  }
+}
+
+object Backpressure {
+
+  /** What has left the server for the stream's only shard, and how often it was asked. */
+  private final case class Sent(calls: Long, events: Long, records: Long)
+
+  private val Records     = 420
+  private val RecordBytes = 1000000
+
+  /** The default. */
+  private val BufferBytes = 256L << 20
+
+  /** An answer of 10 MiB, or an event of 1 MB and the connection's window. */
+  private val MostAhead = 12L << 20
+}
+
+class BackpressureSpec extends Suites(Mode.both.map(new Backpressure(_)): _*)

@@ -1,0 +1,163 @@
+package io.github.kinesisspark.it.faults
+
+import java.time.Instant
+import java.util.concurrent.atomic.AtomicInteger
+
+import scala.collection.mutable
+import scala.concurrent.duration._
+
+import org.apache.spark.SparkEnv
+import org.apache.spark.sql.DataFrame
+import org.scalatest.time.{Seconds, Span}
+
+import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, Secret}
+import io.github.kinesisspark.it.{AwaitsEngine, TestStream}
+import io.github.kinesisspark.it.source.{BatchLog, TestkitSuite}
+import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
+import io.github.kinesisspark.read.shard._
+import io.github.kinesisspark.testkit.{FaultRule, FutureTimestamps, KinesisServerConfig}
+import io.github.kinesisspark.testkit.FaultEffect._
+
+/** Promises of the documentation that the present readers break in corners. */
+final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTimestamps = FutureTimestamps.Refuse)) {
+  import ReaderPromisesSpec._
+
+  describe("a reader without records") {
+    it("is not reported as starved while another reader waits for memory and it does not", AwaitsEngine) {
+      val memory     = new MemoryBudget(1 << 20)
+      val publishers = new ScriptedPublishers
+      val reader     =
+        new ShardReader(Shard, ShardPosition.TrimHorizon, None, publishers, memory, () => 1L << 20, _ => (), () => ())
+      // Its own request is under way, as one that is throttled is; another reader waits for the whole budget.
+      memory.take(1 << 10)(() => ())
+      reader.demand()
+      publishers.last.requests shouldBe 1
+      memory.take(1 << 20)(() => ())
+      memory.isShort shouldBe true
+      reader.tip.starved shouldBe false
+    }
+  }
+
+  describe("two sources of one query") {
+    it("hold no more than one readerBufferSize together in an executor", AwaitsEngine) {
+      // The smallest instead of the default, so that two of them fit this JVM easily.
+      val buffer  = 16L << 20
+      val streams = Seq.fill(2)(newStream(shards = 1))
+      val data    = Array.fill(1000000)('x'.toByte)
+      for (stream <- streams; n <- 1 to 60) kinesis.streams.put(stream.name, n.toString, data)
+      val one  = streams.map(load(_, "readerBufferSize" -> "16m").selectExpr("length(data)"))
+      val most = new AtomicInteger
+      running(one.head.union(one.last), checkpoint()) { (batch: DataFrame, _: Long) =>
+        most.addAndGet(batch.count().toInt): Unit
+      } { query =>
+        eventually(most.get shouldBe 120)
+        val held = query.recentProgress.toSeq.map(_.sources.toSeq.map(_.metrics.get("bufferedBytes").toLong).sum)
+        withClue(s"bufferedBytes of both, batch by batch: $held; ")(held.max should be <= buffer + SlackBytes)
+      }
+    }
+  }
+
+  describe("minRecordsPerTrigger") {
+    it("holds small batches back although calls under way have reserved the buffer", AwaitsEngine) {
+      // Half of the buffer is reserved for each call; with the default, that takes 25 shards.
+      val stream = newStream(shards = 2)
+      val log    = new BatchLog
+      val limits =
+        Seq(
+          "readerBufferSize"     -> "16m",
+          "minRecordsPerTrigger" -> "1000",
+          "maxTriggerDelay"      -> "10m",
+          "startingPosition"     -> "TRIM_HORIZON"
+        )
+      underFault(FaultRule(Delay(1.second), Some("GetRecords"), Some(stream.name))) {
+        running(load(stream, limits: _*), checkpoint())(log.add) { query =>
+          eventually(query.lastProgress should not be null)
+          val few = put(stream, "few", 10)
+          // All of them are read, and some calls have been under way since.
+          eventually(timeout(Span(60, Seconds)))(
+            kinesis.calls.recent.filter(_.stream.contains(stream.name)).map(_.records).sum shouldBe few.size
+          )
+          val asked = kinesis.calls.count("GetRecords", stream.name)
+          eventually(kinesis.calls.count("GetRecords", stream.name) should be >= asked + 6)
+          log.rows.size shouldBe 0
+          val many = put(stream, "many", 1000)
+          eventually(log.texts.sorted shouldBe (few ++ many).sorted)
+        }
+      }
+    }
+  }
+
+  describe("a streaming query that starts AT_TIMESTAMP in the future") {
+    it("is refused at its start with an error that names option and time, as a batch read is", AwaitsEngine) {
+      val stream  = newStream(shards = 1)
+      val toCome  = Instant.ofEpochMilli(serverClock.millis).plusSeconds(3600)
+      val start   = "startingPosition" -> s"AT_TIMESTAMP:$toCome"
+      val batch   = intercept[Exception](backfill(stream, start).count())
+      val failure = failureOf(this.start(stream, checkpoint(), new BatchLog, start))
+      batch.getMessage should include("future")
+      failure.getMessage should (include("startingPosition") and include("future") and include(stream.name))
+    }
+  }
+
+  describe("readers whose query is not heard of any more") {
+    it("are closed at the end of their lease though another look for such readers has failed before", AwaitsEngine) {
+      val stream = newStream(shards = 1)
+      val config = ReaderConfig("forgotten", Map(arnOf(stream) -> accessTo), 16L << 20, 5, failOnDataLoss = true)
+      val shard  = ShardKey(arnOf(stream), stream.onlyShard().shardId)
+      val probe  = ProbeRequest(
+        SparkEnv.get.executorId,
+        config,
+        Publication.Polling,
+        Vector(shard -> ShardPosition.TrimHorizon),
+        Set.empty,
+        Map.empty,
+        sinceMillis = 0,
+        waitMillis = 0,
+        leaseMillis = 1
+      )
+      def calls = kinesis.calls.count("GetRecords", stream.name)
+      failNextLook()
+      try {
+        ShardReaderPools.answer(probe) should not be empty
+        eventually(calls should be >= 3L)
+        // It is looked for every 30 s; an idle reader asks once a second.
+        eventually(timeout(Span(75, Seconds)), interval(Span(5, Seconds))) {
+          val before = calls
+          val began  = System.nanoTime()
+          while ((System.nanoTime() - began).nanos < 4.seconds) Thread.onSpinWait()
+          calls shouldBe before
+        }
+      } finally ShardReaderPools.close(config.source)
+    }
+  }
+
+  private def arnOf(stream: TestStream) = StreamArn(stream.arn())
+
+  private def accessTo = StreamAccess(
+    ClientOptions(None, service.endpoint, CredentialsOptions.StaticKeys(new Secret("test"), new Secret("test"), None)),
+    service.region.id
+  )
+
+  /** Puts in among the pools one that throws when it is looked at, and waits until that has happened. */
+  private def failNextLook(): Unit = {
+    val field = ShardReaderPools.getClass.getDeclaredField("pools")
+    field.setAccessible(true)
+    val pools = field.get(ShardReaderPools).asInstanceOf[mutable.HashMap[String, ShardReaderPool]]
+    // Only what is made first starts the looking.
+    ShardReaderPools.of(ReaderConfig("first", Map.empty, 16L << 20, 5, failOnDataLoss = true))
+    val since = System.nanoTime()
+    ShardReaderPools.synchronized(pools.put("broken", null))
+    // The look itself can't be seen from outside; it comes every 30 s.
+    eventually(timeout(Span(60, Seconds)))((System.nanoTime() - since).nanos should be >= 32.seconds)
+    ShardReaderPools.synchronized(pools.remove("broken"))
+    ShardReaderPools.close("first")
+  }
+}
+
+object ReaderPromisesSpec {
+  private val Shard =
+    ShardKey(StreamArn("arn:aws:kinesis:us-east-1:000000000000:stream/promises"), "shardId-000000000000")
+
+  /** A record that overdraws the budget by its overhead. */
+  private val SlackBytes = 1L << 20
+}

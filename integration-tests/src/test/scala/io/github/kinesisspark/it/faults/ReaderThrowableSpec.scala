@@ -1,0 +1,51 @@
+package io.github.kinesisspark.it.faults
+
+import scala.concurrent.duration._
+
+import org.apache.spark.sql.streaming.StreamingQueryException
+import org.scalatest.Suites
+
+import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
+import io.github.kinesisspark.testkit.{KinesisServerConfig, SubscriptionSettings}
+
+/** A class of the user's throws an Error into a reader. Subscriptions live 3 s, so that they ask for credentials often. */
+final class ReaderThrowable(override protected val mode: Mode)
+    extends TestkitSuite(
+      KinesisServerConfig(subscriptions =
+        SubscriptionSettings(life = 3.seconds, heartbeat = 500.millis, takeoverAfter = 1.second)
+      )
+    ) {
+  override def suiteName: String = s"Throwables by $mode"
+  override def suiteId: String   = s"${getClass.getName}-$mode"
+
+  private def failsWith(error: => Error): Unit = {
+    val stream = newStream(shards = 2)
+    val log    = new BatchLog
+    put(stream, "before", 20)
+    val frame = spark.readStream
+      .format("kinesis")
+      .options(options(stream) -- Seq("accessKeyId", "secretAccessKey"))
+      .option("credentialsProvider", ScriptedCredentials.className)
+      .option("startingPosition", "TRIM_HORIZON")
+      .options(mode.options)
+      .load()
+    running(frame, checkpoint())(log.add) { query =>
+      eventually(log.rows.size shouldBe 20)
+      ScriptedCredentials.during(throw error) {
+        val failure = intercept[StreamingQueryException](
+          withClue("the query is alive and reads nothing: ")(query.awaitTermination(60000) shouldBe true)
+        )
+        failure.getMessage should include("as planned")
+      }
+    }
+  }
+
+  describe("a query fails with the error, and does not stand still, when a class of the user's throws") {
+    it("an OutOfMemoryError")(failsWith(new OutOfMemoryError("as planned")))
+    it("a StackOverflowError")(failsWith(new StackOverflowError("as planned")))
+    it("a NoClassDefFoundError")(failsWith(new NoClassDefFoundError("as planned")))
+    it("an AssertionError")(failsWith(new AssertionError("as planned")))
+  }
+}
+
+class ReaderThrowableSpec extends Suites(Mode.both.map(new ReaderThrowable(_)): _*)

@@ -1,0 +1,120 @@
+"""An executor that lives and runs no task of ours: its shards are read elsewhere."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kinesis_spark import LocalKinesis
+
+from .cluster_query import ClusterQuery, put, running
+from .waiting import wait_until
+
+pytestmark = pytest.mark.jvm
+
+CLUSTER = "local-cluster[2,1,1024]"
+SHARDS = 4
+
+# The readers move within 10 s; the batch that carries what they read then has one core for its tasks.
+READ_WITHIN_S = 15
+
+# Long enough to see that what is late comes at all, or doesn't.
+WATCHED_S = 60
+
+# One failed task is enough for Spark to leave an executor alone.
+EXCLUDES = {
+    "spark.excludeOnFailure.enabled": "true",
+    "spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor": "1",
+    "spark.excludeOnFailure.application.maxFailedTasksPerExecutor": "1",
+}
+
+
+@pytest.fixture
+def stream(tmp_path: Path) -> Iterator[LocalKinesis]:
+    with LocalKinesis({"events": SHARDS}, log=tmp_path / "local-kinesis.log") as server:
+        yield server
+
+
+def occupied(query: ClusterQuery, directory: Path) -> None:
+    query.do("occupy", while_exists=str(directory / "occupied"))
+
+
+def excluded(query: ClusterQuery, _: Path) -> None:
+    query.do("exclude")
+
+
+def decommissioned(query: ClusterQuery, directory: Path) -> None:
+    occupied(query, directory)
+    query.do("decommission")
+
+
+SILENCED: dict[str, tuple[Callable[[ClusterQuery, Path], None], dict[str, str]]] = {
+    "occupied": (occupied, {}),
+    "excluded": (excluded, EXCLUDES),
+    "decommissioned": (decommissioned, {"spark.decommission.enabled": "true"}),
+}
+
+
+@pytest.mark.awaits_engine
+@pytest.mark.parametrize("publisher", ["polling", "efo"])
+@pytest.mark.parametrize("silenced", SILENCED)
+def test_shards_of_an_executor_that_runs_no_task_of_ours_are_read_elsewhere_within_10_s(
+    stream: LocalKinesis, tmp_path: Path, silenced: str, publisher: str
+) -> None:
+    silence, settings = SILENCED[silenced]
+    query = ClusterQuery(tmp_path, stream, CLUSTER, publisher=publisher, settings=json.dumps(settings))
+    with running(query):
+        texts = put(stream, "before", 200)
+        wait_until(lambda: len(query.written()) == len(texts), "the first records")
+        query.two_executors()
+        silence(query, tmp_path)
+        looks = len(query.do("progress")["metrics"])
+        began = time.monotonic()
+        texts += put(stream, "after", 200)
+        took: float | None = None
+        while took is None and time.monotonic() - began < WATCHED_S:
+            if len(query.written()) == len(texts):
+                took = time.monotonic() - began
+            time.sleep(0.1)
+        shown = [int(metrics["shardsOpen"]) for metrics in query.do("progress")["metrics"][looks:]]
+        missing = len(texts) - len(query.written())
+        (tmp_path / "occupied").unlink(missing_ok=True)
+        if took is not None:
+            outcome = query.stop()
+            assert outcome["failure"] is None
+            assert Counter(query.written()) == Counter(texts)
+        else:
+            query.kill()
+    assert took is not None, f"{missing} of 200 records are not read after {WATCHED_S} s"
+    assert took <= READ_WITHIN_S, f"the records were read after {took:.0f} s"
+    # Whoever reads them, no shard is missing in the metrics meanwhile.
+    assert set(shown) <= {SHARDS}, f"shards that progress showed, batch by batch: {shown}"
+
+
+@pytest.mark.awaits_engine
+@pytest.mark.parametrize("publisher", ["polling", "efo"])
+def test_available_now_ends_though_an_executor_runs_no_task_of_ours(
+    stream: LocalKinesis, tmp_path: Path, publisher: str
+) -> None:
+    texts = put(stream, "before", 200)
+    held = tmp_path / "occupied"
+    query = ClusterQuery(tmp_path, stream, CLUSTER, publisher=publisher, trigger="available-now", occupied=str(held))
+    with running(query):
+        deadline = time.monotonic() + WATCHED_S
+        while (progress := query.do("progress"))["active"] and time.monotonic() < deadline:
+            time.sleep(0.5)
+        held.unlink()
+        if progress["active"]:
+            query.kill()
+        else:
+            query.stop()
+    assert not progress["active"], (
+        f"the query still runs after {WATCHED_S} s, and has read {len(query.written())} of 200"
+    )
+    assert progress["failure"] is None
+    assert Counter(query.written()) == Counter(texts)
