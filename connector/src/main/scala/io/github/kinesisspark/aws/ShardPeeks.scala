@@ -51,24 +51,41 @@ final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry = Direc
     last.next.fold(last.copy(records = Vector.empty))(read(shard, position, _, most))
   }
 
-  /** An answer without records tells nothing while it is behind: the service looks through a part of the shard for each. */
+  /** An empty answer says nothing while it is behind: the service scans a part of the shard for each. One that says that nothing is there
+    * is confirmed by a second one.
+    */
   private def read(shard: ShardKey, position: ShardPosition, iterator: String, most: Int): Peek = {
-    @tailrec def look(iterator: String, renewals: Int): Peek = ask(shard, iterator, most, renewals) match {
-      case None                 => look(iteratorAt(shard, position), renewals - 1)
+    val deadline = retry.deadline()
+
+    @tailrec def look(iterator: String, renewals: Int, confirmed: Boolean): Peek = ask(
+      shard,
+      iterator,
+      most,
+      renewals
+    ) match {
+      case None                 => look(iteratorAt(shard, position), renewals - 1, confirmed)
       case Some((answer, seen)) =>
         val next    = Option(answer.nextShardIterator)
         val behind  = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
         val records = seen.filter(isPast(position))
         // A full answer may have been cut within one millisecond, so that nothing seems to be left.
         val isTip = next.isEmpty || (behind == 0 && answer.records.size < most)
-        if (records.nonEmpty || isTip) Peek(records, isTip, next.isEmpty, position, next)
+        if (records.nonEmpty || next.isEmpty || (isTip && confirmed)) Peek(records, isTip, next.isEmpty, position, next)
+        else if (deadline.left.length == 0) throw endless(shard, behind)
         else {
           retry.waiting.sleep(BetweenEmptyAnswers)
-          look(next.get, renewals)
+          look(next.get, renewals, confirmed = isTip)
         }
     }
-    look(iterator, Renewals)
+    look(iterator, Renewals, confirmed = false)
   }
+
+  private def endless(shard: ShardKey, behind: Long) = new KinesisException(
+    "KINESIS_TIMED_OUT",
+    s"GetRecords of $shard has answered without records for ${retry.maxDuration.toSeconds} s, while it reports to be $behind ms behind. " +
+      "Is the endpoint Amazon Kinesis? Raise maxRetryDuration if the shard has gaps of months.",
+    reason = FailureReason.Outage
+  )
 
   private def iteratorAt(shard: ShardKey, position: ShardPosition) = {
     val request = ShardIterators.at(shard, position).overrideConfiguration(attempt).build

@@ -1,5 +1,6 @@
 package io.github.kinesisspark.read
 
+import java.time.Instant
 import java.util.concurrent.atomic.AtomicReference
 
 import scala.concurrent.{blocking, ExecutionContext, Future}
@@ -9,7 +10,7 @@ import scala.util.control.NonFatal
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws._
-import io.github.kinesisspark.config.{StartingPosition, StreamOptions}
+import io.github.kinesisspark.config.{OptionException, StartingPosition, StreamOptions}
 import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.plan.{Lineage, ShardKnowledge}
 import io.github.kinesisspark.read.shard.StreamAccess
@@ -96,6 +97,7 @@ final class ListedStream private (
 
   /** Where a query without a checkpoint begins: LATEST is turned into the service's time here and nowhere else.
     *
+    * @throws OptionException  where the time is in the future
     * @throws OffsetException  where positions are given that aren't this stream's
     * @throws KinesisException `KINESIS_DATA_LOSS` where they are past its retention, and `failOnDataLoss` is true
     */
@@ -106,10 +108,22 @@ final class ListedStream private (
         val latest = listing()
         Lineage(latest.shards).open.map(_ -> ShardPosition.AtTimestamp(latest.serviceTimeMillis))
       case StartingPosition.AtTimestamp(t) =>
+        val now = serviceTime()
+        if (ShardEnds.isToCome(t.toEpochMilli, now)) throw inTheFuture(t.toString, now)
         openAt(t.toEpochMilli).map(_ -> ShardPosition.AtTimestamp(t.toEpochMilli))
       case asked: StartingPosition.Shards =>
         new GivenPositions("startingPosition", this, Lineage(list()), failOnDataLoss).begin(asked)
     }
+
+  /** The service refuses a starting time that it has not reached.
+    *
+    * @param now in ms by the service's clock
+    */
+  def inTheFuture(times: String, now: Long): OptionException = new OptionException(
+    Seq(
+      s"'startingPosition' ($times) is in the future: it is ${Instant.ofEpochMilli(now)} by the clock of $arn. Give an earlier time, or LATEST."
+    )
+  )
 
   override def close(): Unit = lease.close()
 

@@ -48,7 +48,7 @@ final class ShardEnds(peeks: StreamArn => ShardPeeks) {
         val peek = looks.at(shard, AtTimestamp(time), MostRecords)
         if (peek.records.isEmpty) search(state.foundNothing(time), last)
         else if (isDone(peek)) done(peek)
-        else search(state.foundMore(peek.records.last.arrivalMillis), peek)
+        else search(state.foundMore(time, peek.records.last.arrivalMillis), peek)
     }
 
     val first = looks.at(shard, from, MostRecords)

@@ -136,13 +136,7 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
 
   private def checkStart(times: Vector[GivenTime]): Unit = {
     val toCome = times.filter(time => ShardEnds.isToCome(time.millis, now))
-    if (toCome.nonEmpty)
-      throw new OptionException(
-        Seq(
-          s"'startingPosition' (${toCome.mkString(", ")}) is still to come: it is ${Instant.ofEpochMilli(now)} by the clock of " +
-            s"${stream.arn}. Give an earlier time."
-        )
-      )
+    if (toCome.nonEmpty) throw stream.inTheFuture(toCome.mkString(", "), now)
     checkKept("startingPosition", times)
   }
 

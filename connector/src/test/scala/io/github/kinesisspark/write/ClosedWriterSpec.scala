@@ -9,13 +9,12 @@ import org.scalatest.matchers.should.Matchers
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.{PutRecordsRequest, PutRecordsResponse}
 
-import io.github.kinesisspark.AwaitsEngine
 import io.github.kinesisspark.config.StreamRef
 import io.github.kinesisspark.write.pack.Packing
 import io.github.kinesisspark.write.send.{Entry, RowId, SendSettings, Sending}
 
 class ClosedWriterSpec extends AnyFunSpec with Matchers {
-  it("a writer that is closed cancels the calls that are under way", AwaitsEngine) {
+  it("a writer that is closed cancels the calls that are under way") {
     val sent   = new ConcurrentLinkedQueue[CompletableFuture[PutRecordsResponse]]
     val client = new KinesisAsyncClient {
       override def serviceName: String = "kinesis"

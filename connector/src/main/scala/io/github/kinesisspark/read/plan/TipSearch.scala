@@ -26,8 +26,12 @@ final case class TipSearch private (none: Long, some: Long, steps: Int, isNear: 
 
   def foundNothing(at: Long): TipSearch = copy(none = none.min(at), steps = steps + 1)
 
-  /** @param newest the arrival of the last record found: more comes after it */
-  def foundMore(newest: Long): TipSearch = copy(some = some.max(newest), isNear = true)
+  /** Arrival times may go back from record to record, so what was found may have arrived before the time of the look.
+    *
+    * @param at     the time of the look: the tip is not before it
+    * @param newest the arrival of the last record found: more comes after it
+    */
+  def foundMore(at: Long, newest: Long): TipSearch = copy(some = some.max(at).max(newest), isNear = true)
 
   private def step = FirstStep << (4 * steps).min(MostDoublings)
 }

@@ -56,6 +56,9 @@ final class PollingRecordPublisher(
   private var iterator = Option.empty[String]
   private var pace     = atFirst
   private var history  = RetryHistory.none
+
+  /** Bytes of the memory budget that the step under way holds. */
+  private var reserved = 0L
   private var lastCall = Option.empty[Long]
 
   override def request(): Unit = if (!closed) {
@@ -68,10 +71,23 @@ final class PollingRecordPublisher(
   private def closed = over.get
 
   private def takeMemory(): Unit =
-    if (!closed) memory.take(LargestAnswer)(() => worker.execute(() => guarded(call())))
+    if (!closed)
+      memory.take(LargestAnswer)(() =>
+        worker.execute(() =>
+          guarded {
+            reserved = LargestAnswer
+            call()
+          }
+        )
+      )
+
+  private def release(): Unit = {
+    memory.giveBack(reserved)
+    reserved = 0
+  }
 
   private def call(): Unit =
-    if (closed) memory.giveBack(LargestAnswer)
+    if (closed) release()
     else {
       val asked = System.nanoTime()
       iterator match {
@@ -92,6 +108,7 @@ final class PollingRecordPublisher(
     catch {
       case unexpected: Throwable =>
         close()
+        release()
         sink.fail(KinesisFault.exception("GetRecords", shard.toString, FaultClassifier.classify(unexpected)))
     }
 
@@ -112,7 +129,8 @@ final class PollingRecordPublisher(
     val heap = records.iterator.map(_.heapSize).sum
     // An answer of small records may weigh more on the heap than on the wire; then the budget is overdrawn by the
     // records' overhead until they are dropped, and nothing is read meanwhile.
-    memory.giveBack(LargestAnswer - heap)
+    memory.giveBack(reserved - heap)
+    reserved = 0
     sink.deliver(Delivery(records, position, behind, heap, asked, children))
   }
 
@@ -126,10 +144,10 @@ final class PollingRecordPublisher(
       .whenCompleteAsync(
         (answer, failure) =>
           guarded {
-            if (closed) memory.giveBack(LargestAnswer)
+            if (closed) release()
             else
               Option(failure).orElse(unlessRead(next(answer))).foreach { e =>
-                memory.giveBack(LargestAnswer)
+                release()
                 retry(action, e)
               }
           },

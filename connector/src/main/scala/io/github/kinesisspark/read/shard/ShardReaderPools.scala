@@ -3,8 +3,10 @@ package io.github.kinesisspark.read.shard
 import java.util.concurrent.{ScheduledExecutorService, ScheduledThreadPoolExecutor, TimeUnit}
 
 import scala.collection.mutable
+import scala.util.control.NonFatal
 
 import org.apache.spark.SparkEnv
+import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.DaemonThreads
 
@@ -13,6 +15,7 @@ import io.github.kinesisspark.aws.DaemonThreads
   * Two threads serve all readers of all queries: none of their work blocks.
   */
 object ShardReaderPools {
+  private val log      = LoggerFactory.getLogger(getClass)
   private val pools    = mutable.HashMap.empty[String, ShardReaderPool]
   private val released = mutable.LinkedHashSet.empty[String]
 
@@ -60,12 +63,14 @@ object ShardReaderPools {
 
   private def isHere(executorId: String) = SparkEnv.get.executorId == executorId
 
-  private def closeExpired(): Unit = {
-    val expired = synchronized {
-      val old = pools.filter(_._2.isExpired).toVector
-      pools --= old.map(_._1)
-      old
-    }
-    expired.foreach(_._2.close())
-  }
+  /** A look that fails must not be the last one: what a periodic task throws ends it for good. */
+  private def closeExpired(): Unit =
+    try {
+      val expired = synchronized {
+        val old = pools.filter(_._2.isExpired).toVector
+        pools --= old.map(_._1)
+        old
+      }
+      expired.foreach(_._2.close())
+    } catch { case NonFatal(e) => log.warn("Closing readers whose query is gone failed.", e) }
 }

@@ -27,7 +27,7 @@ class TipSearchSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
           val seen = from(time)
           if (seen.isEmpty) go(state.foundNothing(time), last)
           else if (isTip(seen)) (seen.last, 0)
-          else go(state.foundMore(seen.last), seen)
+          else go(state.foundMore(time, seen.last), seen)
       }
       val first = from(0)
       if (isTip(first)) (first.last, 0) else go(TipSearch(now, first.last), first)

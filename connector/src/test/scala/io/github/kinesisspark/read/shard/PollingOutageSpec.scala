@@ -13,7 +13,6 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import software.amazon.awssdk.core.exception.SdkClientException
 import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetRecordsResponse}
 
-import io.github.kinesisspark.AwaitsEngine
 
 /** A polling reader whose endpoint has worked and is gone for a while. */
 class PollingOutageSpec extends AnyFunSpec with Matchers with Eventually {
@@ -45,11 +44,11 @@ class PollingOutageSpec extends AnyFunSpec with Matchers with Eventually {
         scene.failures.map(_.getMessage) shouldBe empty
       }
 
-    it("reads on after ten failures to find the host in a row", AwaitsEngine)(
+    it("reads on after ten failures to find the host in a row")(
       survives(() => new UnknownHostException("kinesis.test"))
     )
 
-    it("reads on after ten refused connections in a row", AwaitsEngine)(
+    it("reads on after ten refused connections in a row")(
       survives(() => new ConnectException("Connection refused"))
     )
   }

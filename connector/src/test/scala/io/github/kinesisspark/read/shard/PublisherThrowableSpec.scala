@@ -11,7 +11,6 @@ import org.scalatest.matchers.should.Matchers
 import org.scalatest.time.{Millis, Seconds, Span}
 import software.amazon.awssdk.services.kinesis.model._
 
-import io.github.kinesisspark.AwaitsEngine
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.{ShardPosition, ShardRange}
 
@@ -53,7 +52,7 @@ class PublisherThrowableSpec extends AnyFunSpec with Matchers with Eventually {
     kinds.foreach(kind => withClue(s"${kind._1}: ")(body(new Once(kind))))
 
   describe("a polling reader reports a failure or reads on, and frees its memory, after") {
-    it("any Throwable when GetShardIterator is called", AwaitsEngine)(each(errors ++ others) { once =>
+    it("any Throwable when GetShardIterator is called")(each(errors ++ others) { once =>
       val client = new StubKinesis {
         override def getShardIterator(r: GetShardIteratorRequest): CompletableFuture[GetShardIteratorResponse] = {
           once()
@@ -63,7 +62,7 @@ class PublisherThrowableSpec extends AnyFunSpec with Matchers with Eventually {
       reportsOrReadsOn(new PublisherScene(client))(_.polling())
     })
 
-    it("any Throwable when GetRecords is called", AwaitsEngine)(each(errors ++ others) { once =>
+    it("any Throwable when GetRecords is called")(each(errors ++ others) { once =>
       val client = new StubKinesis {
         override def getRecords(r: GetRecordsRequest): CompletableFuture[GetRecordsResponse] = {
           once()
@@ -84,7 +83,7 @@ class PublisherThrowableSpec extends AnyFunSpec with Matchers with Eventually {
       reportsOrReadsOn(new PublisherScene(client))(_.polling())
     })
 
-    it("any Throwable when an answer is delivered", AwaitsEngine)(each(errors ++ others) { once =>
+    it("any Throwable when an answer is delivered")(each(errors ++ others) { once =>
       reportsOrReadsOn(new PublisherScene(new StubKinesis, () => once()))(_.polling())
     })
   }
@@ -102,16 +101,16 @@ class PublisherThrowableSpec extends AnyFunSpec with Matchers with Eventually {
       }
       reportsOrReadsOn(new PublisherScene(client))(_.fanOut())
     }
-    it("a fatal Error when SubscribeToShard is called", AwaitsEngine)(each(errors)(subscribing))
+    it("a fatal Error when SubscribeToShard is called")(each(errors)(subscribing))
     it("an exception when SubscribeToShard is called")(each(others)(subscribing))
 
     def delivering(once: Once): Unit = reportsOrReadsOn(new PublisherScene(new StubKinesis, () => once()))(_.fanOut())
-    it("a fatal Error when an event is delivered", AwaitsEngine)(each(errors)(delivering))
+    it("a fatal Error when an event is delivered")(each(errors)(delivering))
     it("an exception when an event is delivered")(each(others)(delivering))
   }
 
   describe("a task that reads a range fails, and does not wait forever, after") {
-    it("any Throwable when the range is polled", AwaitsEngine)(each(errors ++ others) { once =>
+    it("any Throwable when the range is polled")(each(errors ++ others) { once =>
       val client = new StubKinesis {
         override def getRecords(r: GetRecordsRequest): CompletableFuture[GetRecordsResponse] = {
           once()

@@ -39,7 +39,7 @@ final class AwkwardArrivalsSpec extends AwkwardSuite(AwkwardArrivalsSpec.GoingBa
 
     // The search for the newest record looks at the same time again and again, if what it finds there arrived no later
     // than what it found before.
-    byEach("leave a batch read of a burst with every record once, and it ends", awaiting(Mode.both: _*)) { mode =>
+    byEach("leave a batch read of a burst with every record once, and it ends") { mode =>
       val source = newStream(shards = 3)
       serverClock.advance(Duration.ofSeconds(10))
       val all = put(source, "burst", 400)

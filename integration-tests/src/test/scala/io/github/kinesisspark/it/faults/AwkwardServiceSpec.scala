@@ -15,7 +15,7 @@ import io.github.kinesisspark.testkit.FaultEffect.{EmptyAnswer, EmptyEvent}
 import io.github.kinesisspark.testkit.Occurrence._
 
 /** Reads from a server that answers awkwardly, and more so than the service: calls scan 10 s of a shard and 20 records,
-  * connections carry two streams at once and end after a second or ten streams, times in the future are refused, a reshard
+  * connections carry two streams at once and end after a second or ten streams, a reshard
   * is listed three seconds late. Every record comes once and in order, as if nothing had been.
   */
 final class AwkwardServiceSpec extends AwkwardSuite(AwkwardServiceSpec.Harsh) {
@@ -98,8 +98,7 @@ final class AwkwardServiceSpec extends AwkwardSuite(AwkwardServiceSpec.Harsh) {
       once(log, all)
     }
 
-    // Planning takes the false tip for the end, and the batch is empty.
-    byEach("does not make a batch read miss them or declare them lost", awaiting(Mode.Polling)) { mode =>
+    byEach("does not make a batch read miss them or declare them lost") { mode =>
       val source = newStream(shards = 1)
       val all    = put(source, "data", 60)
       underFault(falseTips(source, mode, Every(2)): _*) {
@@ -107,8 +106,8 @@ final class AwkwardServiceSpec extends AwkwardSuite(AwkwardServiceSpec.Harsh) {
       }
     }
 
-    // The query fails with KINESIS_DATA_LOSS. The repeat is read by polling in both modes.
-    byEach("does not make the repeat of a batch declare them lost", awaiting(Mode.both: _*)) { mode =>
+    // The repeat is read by polling in both modes.
+    byEach("does not make the repeat of a batch declare them lost") { mode =>
       val source = newStream(shards = 1)
       val at     = checkpoint()
       val log    = new BatchLog
@@ -126,23 +125,6 @@ final class AwkwardServiceSpec extends AwkwardSuite(AwkwardServiceSpec.Harsh) {
         }
       }
       once(log, all)
-    }
-  }
-
-  describe("a time in the future that the service refuses") {
-    // ListShards refuses the time, and the query fails with KINESIS_INVALID_ARGUMENT.
-    byEach("starts a query with what arrives from then on", awaiting(Mode.both: _*)) { mode =>
-      val source = newStream(shards = 2)
-      put(source, "early", 20)
-      val time = serverClock.instant.plus(Duration.ofSeconds(60))
-      val log  = new BatchLog
-      running(stream(source, mode, "startingPosition" -> s"AT_TIMESTAMP:$time"), checkpoint())(log.add) { query =>
-        eventually((query.recentProgress.nonEmpty || !query.isActive) shouldBe true)
-        query.exception shouldBe None
-        serverClock.advance(Duration.ofSeconds(90))
-        val late = put(source, "late", 20)
-        eventually(log.texts.sorted shouldBe late.sorted)
-      }
     }
   }
 

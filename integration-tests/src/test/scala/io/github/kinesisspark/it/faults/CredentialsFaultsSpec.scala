@@ -75,7 +75,9 @@ final class CredentialsFaults(override protected val mode: Mode)
       )
       try {
         val stream  = newStream(shards = 1)
-        val failure = failureOf(start(stream, checkpoint(), new BatchLog, "endpoint" -> proxy.endpoint.toString))
+        // Nobody waits here for the default of 15 minutes.
+        val options = Seq("endpoint" -> proxy.endpoint.toString, "maxRetryDuration" -> "10s")
+        val failure = failureOf(start(stream, checkpoint(), new BatchLog, options: _*))
         failure.getMessage should (include("KINESIS_CREDENTIALS_EXPIRED") and include(reading) and include(stream.name))
         failure.getMessage should (include("roleArn") and include("credentialsProvider"))
       } finally proxy.close()

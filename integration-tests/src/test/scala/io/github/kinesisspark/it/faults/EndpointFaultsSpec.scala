@@ -53,7 +53,9 @@ final class EndpointFaults(override protected val mode: Mode)
       val skewed =
         ServiceCode("InvalidSignatureException", "Signature expired: 20260101T000000Z is now earlier than ...")
       underFault(FaultRule(skewed, Some(reading), Some(stream.name))) {
-        val message = failureOf(start(stream, checkpoint())).getMessage
+        // Nobody waits here for the default of 15 minutes.
+        val query   = start(stream, checkpoint(), new BatchLog, "maxRetryDuration" -> "10s")
+        val message = failureOf(query).getMessage
         message should (include("KINESIS_CLOCK_SKEW") and include("clock") and include("NTP"))
         message should (include(reading) and include(stream.onlyShard().shardId))
       }
@@ -125,7 +127,9 @@ final class DnsFaultsSpec extends TestkitSuite {
         val query = ForkedQuery.start(
           options(stream) ++ mode.options ++ Map(
             "endpoint"         -> s"http://$Name:${kinesis.endpoint.getPort}",
-            "startingPosition" -> "TRIM_HORIZON"
+            "startingPosition" -> "TRIM_HORIZON",
+            // Nobody waits here for the default of 15 minutes.
+            "maxRetryDuration" -> "15s"
           ),
           jvm = Seq(s"-Djdk.net.hosts.file=$hosts", "-Dsun.net.inetaddr.ttl=0", "-Dsun.net.inetaddr.negative.ttl=0")
         )

@@ -122,8 +122,7 @@ final class OutageSpec extends TestkitSuite(KinesisServerConfig(tlsPort = Some(0
   describe("after 5 seconds of") {
     lazy val outcomes = outage(5.seconds)
     for (way <- Ways; role <- Role.all.map(_.name)) {
-      val tags = Option.when(BrokenBySeconds(Case(way, role)))(AwaitsEngine).toSeq
-      it(s"$way, the $role is alive and continues within seconds", tags: _*)(survives(outcomes(Case(way, role))))
+      it(s"$way, the $role is alive and continues within seconds")(survives(outcomes(Case(way, role))))
     }
   }
 
@@ -131,8 +130,7 @@ final class OutageSpec extends TestkitSuite(KinesisServerConfig(tlsPort = Some(0
     lazy val outcomes = outage(time)
     describe(s"after $span of") {
       for (way <- Ways; role <- Role.all.map(_.name)) {
-        val tags = Slow +: Option.when(BrokenByMinutes(Case(way, role)))(AwaitsEngine).toSeq
-        it(s"$way, the $role is alive, has warned, and continues within seconds", tags: _*) {
+        it(s"$way, the $role is alive, has warned, and continues within seconds", Slow) {
           val outcome = outcomes(Case(way, role))
           survives(outcome)
           withClue("nothing was logged at WARN that names the stream: ")(outcome.warned shouldBe true)
@@ -176,13 +174,4 @@ object OutageSpec {
   private final case class Outcome(failure: Option[String], isLate: Boolean, warned: Boolean)
 
   private val Ways = Seq("HTTP 500", "refused connections", "failed TLS handshakes", "a host name that is not found")
-
-  /** What the present engine doesn't survive. A fan-out source's tries last for about 5 s. */
-  private val BrokenBySeconds: Case => Boolean = {
-    case Case(_, "sink")                    => false
-    case Case("HTTP 500", "polling source") => false
-    case _                                  => true
-  }
-
-  private val BrokenByMinutes: Case => Boolean = _ => true
 }

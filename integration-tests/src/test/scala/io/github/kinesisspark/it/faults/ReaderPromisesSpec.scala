@@ -88,7 +88,7 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
   }
 
   describe("a streaming query that starts AT_TIMESTAMP in the future") {
-    it("is refused at its start with an error that names option and time, as a batch read is", AwaitsEngine) {
+    it("is refused at its start with an error that names option and time, as a batch read is") {
       val stream  = newStream(shards = 1)
       val toCome  = Instant.ofEpochMilli(serverClock.millis).plusSeconds(3600)
       val start   = "startingPosition" -> s"AT_TIMESTAMP:$toCome"
@@ -100,7 +100,7 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
   }
 
   describe("readers whose query is not heard of any more") {
-    it("are closed at the end of their lease though another look for such readers has failed before", AwaitsEngine) {
+    it("are closed at the end of their lease though another look for such readers has failed before") {
       val stream = newStream(shards = 1)
       val config = ReaderConfig("forgotten", Map(arnOf(stream) -> accessTo), 16L << 20, 5, failOnDataLoss = true)
       val shard  = ShardKey(arnOf(stream), stream.onlyShard().shardId)
@@ -113,7 +113,8 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
         Map.empty,
         sinceMillis = 0,
         waitMillis = 0,
-        leaseMillis = 1
+        leaseMillis = 1,
+        hasRead = false
       )
       def calls = kinesis.calls.count("GetRecords", stream.name)
       failNextLook()
@@ -135,7 +136,8 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
 
   private def accessTo = StreamAccess(
     ClientOptions(None, service.endpoint, CredentialsOptions.StaticKeys(new Secret("test"), new Secret("test"), None)),
-    service.region.id
+    service.region.id,
+    15.minutes
   )
 
   /** Puts in among the pools one that throws when it is looked at, and waits until that has happened. */

@@ -6,7 +6,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
 import software.amazon.awssdk.services.kinesis.model.UpdateMaxRecordSizeRequest
 
-import io.github.kinesisspark.it.{AwaitsEngine, TestStream}
+import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.sink.Written
 import io.github.kinesisspark.it.source.{CapturedLogs, TestkitSuite}
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, Occurrence, ResetPoint}
@@ -19,7 +19,7 @@ final class SinkCallsSpec extends TestkitSuite with CapturedLogs {
   private def once(effect: FaultEffect, stream: TestStream) =
     FaultRule(effect, Some("PutRecords"), Some(stream.name), occurrence = Occurrence.First(1))
 
-  it("a PutRecords call that is sent again as a whole is logged with its stream", AwaitsEngine) {
+  it("a PutRecords call that is sent again as a whole is logged with its stream") {
     val stream    = newStream(shards = 1)
     val rows      = spark.range(0, 100, 1, 1).select(col("id").cast("string").as("data"))
     val lost      = once(FaultEffect.Reset(ResetPoint.AfterCall), stream)
@@ -43,7 +43,7 @@ final class SinkCallsSpec extends TestkitSuite with CapturedLogs {
       if (saved.isSuccess) Written.texts(stream).map(_.head).toSet shouldBe Set('0', '1', '2')
     }
 
-    it("HTTP 408", AwaitsEngine)(skipsNone(408))
-    it("HTTP 413", AwaitsEngine)(skipsNone(413))
+    it("HTTP 408")(skipsNone(408))
+    it("HTTP 413")(skipsNone(413))
   }
 }

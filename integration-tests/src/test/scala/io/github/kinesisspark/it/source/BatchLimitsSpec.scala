@@ -318,14 +318,14 @@ class BatchLimitsSpec extends TestkitSuite {
       refusal(backfill(stream, "startingPosition" -> "LATEST")).getMessage should include("nothing to read")
       refusal(
         backfill(stream, "startingPosition" -> s"AT_TIMESTAMP:${time().plusSeconds(3600)}")
-      ).getMessage should include("still to come")
+      ).getMessage should include("in the future")
     }
 
     it("a future start of one shard, where a future end means the newest record") {
       val toCome = s"AT_TIMESTAMP:${time().plusSeconds(3600)}"
       val start  = positions(stream, shards.head -> toCome, shards(1) -> "TRIM_HORIZON")
       refusal(backfill(stream, "startingPosition" -> start)).getMessage should (
-        startWith("[KINESIS_INVALID_OPTION]") and include(s"(${shards.head} at ") and include("still to come")
+        startWith("[KINESIS_INVALID_OPTION]") and include(s"(${shards.head} at ") and include("in the future")
       )
       val end = positions(stream, shards.map(_ -> toCome): _*)
       put(stream, "c", 10)

@@ -115,7 +115,7 @@ final class FanOutFaultsSpec
     }
 
     // 30 calls of each shard, which take about half a minute at the default backoff.
-    it("SubscribeToShard answers HTTP 500 for half a minute", AwaitsEngine) {
+    it("SubscribeToShard answers HTTP 500 for half a minute") {
       everyRecordOnceUnder(HttpStatus(500), First(60))
     }
 
