@@ -13,7 +13,6 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import software.amazon.awssdk.core.exception.SdkClientException
 import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetRecordsResponse}
 
-
 /** A polling reader whose endpoint has worked and is gone for a while. */
 class PollingOutageSpec extends AnyFunSpec with Matchers with Eventually {
   // Ten pauses with jitter, of at most 5 s each.

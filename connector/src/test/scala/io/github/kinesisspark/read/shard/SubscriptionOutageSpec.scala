@@ -24,7 +24,8 @@ class SubscriptionOutageSpec extends AnyFunSpec with Matchers {
 
   private def after(n: Long) = AfterSequenceNumber(number(n))
 
-  private def next(s: Subscription, event: Event, now: Long): Subscription = step(s, event, policy, Moment(now, 0.5, hasWorked = true))._1
+  private def next(s: Subscription, event: Event, now: Long): Subscription =
+    step(s, event, policy, Moment(now, 0.5, hasWorked = true))._1
 
   /** After events, each at its second, from a fresh subscription on. */
   private def at(events: (Long, Event)*): Subscription =

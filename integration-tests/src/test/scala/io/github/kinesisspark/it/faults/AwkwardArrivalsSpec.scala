@@ -6,7 +6,7 @@ import scala.concurrent.duration.DurationInt
 import scala.jdk.CollectionConverters._
 
 import io.github.kinesisspark.it.TestStream
-import io.github.kinesisspark.it.source.{BatchLog, Mode}
+import io.github.kinesisspark.it.source.BatchLog
 import io.github.kinesisspark.testkit._
 
 /** Reads records whose arrival times go back by up to 5 s. Every record comes once and in order, as if they grew. */

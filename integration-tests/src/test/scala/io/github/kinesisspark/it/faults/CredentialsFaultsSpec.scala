@@ -74,7 +74,7 @@ final class CredentialsFaults(override protected val mode: Mode)
         refuse = call => Option.when(call.action == reading)("ExpiredTokenException")
       )
       try {
-        val stream  = newStream(shards = 1)
+        val stream = newStream(shards = 1)
         // Nobody waits here for the default of 15 minutes.
         val options = Seq("endpoint" -> proxy.endpoint.toString, "maxRetryDuration" -> "10s")
         val failure = failureOf(start(stream, checkpoint(), new BatchLog, options: _*))

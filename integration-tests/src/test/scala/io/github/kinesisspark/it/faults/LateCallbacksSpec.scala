@@ -2,6 +2,8 @@ package io.github.kinesisspark.it.faults
 
 import java.util.concurrent.{LinkedBlockingQueue, ScheduledThreadPoolExecutor, TimeUnit}
 
+import scala.concurrent.duration._
+
 import org.scalatest.concurrent.Eventually
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers

@@ -121,21 +121,19 @@ final class OutageSpec extends TestkitSuite(KinesisServerConfig(tlsPort = Some(0
 
   describe("after 5 seconds of") {
     lazy val outcomes = outage(5.seconds)
-    for (way <- Ways; role <- Role.all.map(_.name)) {
+    for (way <- Ways; role <- Role.all.map(_.name))
       it(s"$way, the $role is alive and continues within seconds")(survives(outcomes(Case(way, role))))
-    }
   }
 
   for ((time, span) <- Seq(1.minute -> "1 minute", 10.minutes -> "10 minutes")) {
     lazy val outcomes = outage(time)
     describe(s"after $span of") {
-      for (way <- Ways; role <- Role.all.map(_.name)) {
+      for (way <- Ways; role <- Role.all.map(_.name))
         it(s"$way, the $role is alive, has warned, and continues within seconds", Slow) {
           val outcome = outcomes(Case(way, role))
           survives(outcome)
           withClue("nothing was logged at WARN that names the stream: ")(outcome.warned shouldBe true)
         }
-      }
     }
   }
 
@@ -148,7 +146,7 @@ final class OutageSpec extends TestkitSuite(KinesisServerConfig(tlsPort = Some(0
         eventually(log.rows.size shouldBe 10)
         val refused = FaultRule(FaultEffect.HttpStatus(500), stream = Some(stream.name))
         // A subscription that is open would outlive the outage.
-        val ended   = FaultRule(FaultEffect.ResetStream, stream = Some(stream.name))
+        val ended = FaultRule(FaultEffect.ResetStream, stream = Some(stream.name))
         underFault(refused +: Option.when(mode == Mode.FanOut)(ended).toSeq: _*) {
           kinesis.streams.put(stream.name, "key", "meanwhile")
           eventually(timeout(Span(40, Seconds))) {
