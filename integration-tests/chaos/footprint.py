@@ -42,7 +42,8 @@ class Footprint:
         objects: instances of our own classes and of the SDK's clients and connections, by class.
         pools: pools of threads of the connector, the SDK and Spark's queries, by name without digits.
         threads: all threads, by name without digits.
-        sockets: connected to the Kinesis server; those of py4j, one for each thread of Spark's, count as open files.
+        sockets: connected to the Kinesis server.
+        open_files: all others, and other sockets, such as those that py4j has for each of Spark's threads.
         temporary_files: in Spark's local directory and the JVM's directory for temporary files.
         heap_bytes: reported, not judged.
     """
@@ -137,14 +138,7 @@ def read_sockets(table: str, port: int) -> set[str]:
 
 
 def take(spark: SparkSession, pid: int, port: int, temporary: Iterable[Path]) -> Footprint:
-    """The footprint of the session's JVM; `GC.class_histogram` collects all garbage first.
-
-    Args:
-        spark: the session.
-        pid: of its JVM.
-        port: of the Kinesis server.
-        temporary: directories for temporary files.
-    """
+    """The footprint of the session's JVM, which reads from a server at that port; collects all garbage first."""
     objects, heap = read_histogram(_diagnose(spark, "gcClassHistogram"))
     pools, threads = read_threads(_diagnose(spark, "threadPrint"))
     targets = [_target(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]  # noqa: PTH208

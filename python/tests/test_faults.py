@@ -46,12 +46,11 @@ def title_pattern(name: str, title: str) -> bool:
 
 @cache
 def titles_in(source: str) -> list[tuple[str, str]]:
-    """The title of each `it("...")`, `test("...")` and `each(...)(kind => "...")` of ScalaTest with its tags, of each
-    function of pytest with its decorators."""
+    """The title of each `it("...")` and `test("...")` of ScalaTest with its tags, and of each function of pytest with
+    its decorators."""
     scala = re.findall(r'\b(?:it|test|byEach)\(\s*s?"((?:[^"\\]|\\.)*)"([^)]*)', source)
-    each = [(title, tags) for tags, title in re.findall(r'\beach\(([^)]*)\)\(kind => s"([^"]*)"', source)]
     python = re.findall(r"((?:^@.*\n)*)^def (\w+)\(", source, re.MULTILINE)
-    return scala + each + [(name, decorators) for decorators, name in python]
+    return scala + [(name, decorators) for decorators, name in python]
 
 
 def found(name: str, source: str) -> list[str]:

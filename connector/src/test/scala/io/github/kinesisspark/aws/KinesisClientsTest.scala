@@ -130,13 +130,13 @@ class KinesisClientsTest extends AnyFunSuite {
     assert(tlsFault(_.setSoLinger(true, 0)) == "KINESIS_CONNECTION_LOST")
   }
 
-  test("a server that answers the TLS handshake in cleartext is a TLS failure") {
+  test("a server that answers the TLS handshake in cleartext is a lost connection, as the SDK hides the cause") {
     val refusal = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".getBytes(US_ASCII)
     assert(tlsFault { connection =>
       connection.getOutputStream.write(refusal)
       // Until the client closes the connection.
       connection.getInputStream.readAllBytes(): Unit
-    } == "KINESIS_TLS_FAILED")
+    } == "KINESIS_CONNECTION_LOST")
   }
 
   test("leases of equal options and region share a client, others have clients of their own") {
