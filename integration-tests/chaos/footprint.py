@@ -78,7 +78,7 @@ def growth(before: Footprint, now: Footprint, starts: int) -> list[str]:
     """What a number of starts left behind.
 
     No reader, subscription, client, connection or pool of threads may be. Other objects of ours may be made at first
-    use or kept in caches: they may vary by a hundred, which leaves a leak for each start to runs of some hundred starts.
+    use or kept in caches: they may vary by a hundred, so that a leak for each start is found in some hundred starts.
     Threads of Spark and py4j follow the work, and files of JARs are opened as they are used: these may vary, but not by
     one for each start.
     """

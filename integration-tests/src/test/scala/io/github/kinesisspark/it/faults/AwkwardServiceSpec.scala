@@ -21,13 +21,12 @@ import io.github.kinesisspark.testkit.Occurrence._
 final class AwkwardServiceSpec extends AwkwardSuite(AwkwardServiceSpec.Harsh) {
 
   /** Puts records with gaps of time between them and after them, which take the server several answers each. */
-  private def putWithGaps(stream: TestStream): Seq[String] = {
+  private def putWithGaps(stream: TestStream): Seq[String] =
     (1 to 2).flatMap { i =>
       val texts = put(stream, s"part-$i", 30)
       serverClock.advance(Duration.ofSeconds(25))
       texts
     }
-  }
 
   private def runAvailable(frame: DataFrame, at: Path): BatchLog = {
     val log   = new BatchLog
