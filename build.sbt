@@ -122,7 +122,8 @@ lazy val connector = (project in file("connector"))
   .settings(forkedTests)
   .settings(
     thinJarAside,
-    name := "kinesis-spark",
+    testJvms := ConnectorSuites.groups,
+    name     := "kinesis-spark",
     libraryDependencies ++= Seq(
       spark % Provided,
       awsKinesis,
@@ -218,8 +219,8 @@ lazy val integrationTests = (project in file("integration-tests"))
     Test / parallelExecution := true,
     testJvms                 := IntegrationSuites.groups,
     testJvmOptions += "-Dspark.hadoop.fs.AbstractFileSystem.file.impl=io.github.kinesisspark.it.LocalFiles",
-    // Not for programs that `runMain` starts: `make test-aws` must find AWS.
-    testJvmOptions ++= TestHosts.options(target.value),
+    // Programs that runMain starts must find AWS.
+    testJvmOptions ++= TestHosts.options((ThisBuild / baseDirectory).value / "build"),
     // The tests run in a JVM of their own, which knows sbt's environment but not its system properties.
     Test / javaOptions ++= sys.props.get("KINESIS_TARGETS").map(names => s"-DKINESIS_TARGETS=$names").toSeq,
     // The testkit's logger is for its own process; inside Spark's JVM, Spark's is used.

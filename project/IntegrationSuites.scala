@@ -6,8 +6,11 @@ object IntegrationSuites {
   /** No Spark query and no third-party server: pure logic, or the embedded server alone. */
   def isPure(suite: String): Boolean = {
     val name = suite.stripPrefix("io.github.kinesisspark.it.")
-    name.startsWith("fanout.") || !name.contains('.')
+    (Seq("fanout.", "aws.").exists(name.startsWith(_)) || !name.contains('.')) && !StartsAServer(name)
   }
+
+  // kinesis-local, and a JVM that runs suites.
+  private val StartsAServer = Set("KinesisTargetSpec", "aws.TestAwsSpec")
 
   /** Suites that count threads or heap of their JVM, or fill it. */
   private val MeasuresItsJvm = Set("ManyShardsSpec")

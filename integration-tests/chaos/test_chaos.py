@@ -13,6 +13,8 @@ from .outcome import TrialOutcome
 from .plan import CrashPoint, Restarts, Trial, restarts, trial
 from .run import Java, Limits
 
+pytestmark = pytest.mark.jvm
+
 # A machine that is busy with other tests may take its time: nothing here is about speed.
 PATIENT = Limits(idle=300.0, drain=600.0, late=3600.0)
 

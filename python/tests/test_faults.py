@@ -46,12 +46,11 @@ def title_pattern(name: str, title: str) -> bool:
 
 @cache
 def titles_in(source: str) -> list[tuple[str, str]]:
-    """The title of each `it("...")`, `test("...")` and `each(...)(kind => "...")` of ScalaTest with its tags, of each
-    function of pytest with its decorators."""
-    scala = re.findall(r'\b(?:it|test)\(\s*s?"((?:[^"\\]|\\.)*)"([^)]*)', source)
-    each = [(title, tags) for tags, title in re.findall(r'\beach\(([^)]*)\)\(kind => s"([^"]*)"', source)]
+    """The title of each `it("...")` and `test("...")` of ScalaTest with its tags, and of each function of pytest with
+    its decorators."""
+    scala = re.findall(r'\b(?:it|test|byEach)\(\s*s?"((?:[^"\\]|\\.)*)"([^)]*)', source)
     python = re.findall(r"((?:^@.*\n)*)^def (\w+)\(", source, re.MULTILINE)
-    return scala + each + [(name, decorators) for decorators, name in python]
+    return scala + [(name, decorators) for decorators, name in python]
 
 
 def found(name: str, source: str) -> list[str]:
@@ -75,7 +74,7 @@ def test_each_named_test_exists(suite: str, name: str) -> None:
 @pytest.mark.parametrize(("suite", "name"), NAMED)
 def test_each_test_that_fails_today_is_marked(suite: str, name: str) -> None:
     tags = [tag for source in sources(suite) for tag in found(name.removesuffix(AWAITS), source)]
-    tagged = any(re.search("awaits", tag, re.IGNORECASE) for tag in tags)
+    tagged = any(re.search("await(s|ing)", tag, re.IGNORECASE) for tag in tags)
     # Tags that the source computes say nothing of one of its tests.
     computed = any(tag.rstrip().endswith("_*") for tag in tags)
     assert name.endswith(AWAITS) == tagged or computed

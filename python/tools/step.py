@@ -43,7 +43,13 @@ def steps(root: Path) -> list[Step]:
 def run(name: str, command: list[str], root: Path) -> Step:
     """Run and record it."""
     started, clock = time.time(), time.monotonic()
-    status = subprocess.run(command, check=False).returncode
+    # Line by line, because other steps print at the same time.
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    ) as running:
+        for line in running.stdout or ():
+            print(line, end="", flush=True)
+    status = running.returncode
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     step = Step(name, started, time.monotonic() - clock, used.ru_utime + used.ru_stime, status)
     recorded = root / "build" / "steps.jsonl"

@@ -71,10 +71,27 @@ final class TestStream(val service: KinesisService, val name: String) {
   def atTimestamp(shardId: String, time: Instant): String =
     iterator(shardId, ShardIteratorType.AT_TIMESTAMP)(_.timestamp(time))
 
-  def get(iterator: String): GetRecordsResponse = call(_.getRecords(r => r.shardIterator(iterator)))
+  /** The first answer with records, or the one at the tip or at the shard's end. The service may answer without records
+    * before.
+    *
+    * @see [[https://docs.aws.amazon.com/streams/latest/dev/troubleshooting-consumers.html Empty answers of GetRecords]]
+    */
+  def get(iterator: String): GetRecordsResponse = firstRecords(iterator, identity)
 
-  def get(iterator: String, limit: Int): GetRecordsResponse =
-    call(_.getRecords(r => r.shardIterator(iterator).limit(limit)))
+  def get(iterator: String, limit: Int): GetRecordsResponse = firstRecords(iterator, _.limit(limit))
+
+  private def firstRecords(
+      iterator: String,
+      more: GetRecordsRequest.Builder => GetRecordsRequest.Builder
+  ): GetRecordsResponse = {
+    @tailrec def ask(iterator: String, left: Int): GetRecordsResponse = {
+      val answer = call(_.getRecords { r => more(r.shardIterator(iterator)); () })
+      if (!answer.records.isEmpty || answer.nextShardIterator == null || answer.millisBehindLatest == 0L) answer
+      else if (left > 0) ask(answer.nextShardIterator, left - 1)
+      else throw new AssertionError(s"$name: only empty answers before the tip; the last was $answer")
+    }
+    ask(iterator, TestStream.MaxAnswers)
+  }
 
   /** Reads on from the iterator until the shard ends or an answer says that nothing is behind it. Like any reader that
     * knows its position it drops what it has had, because one of the servers repeats itself.

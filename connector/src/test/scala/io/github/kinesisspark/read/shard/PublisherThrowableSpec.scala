@@ -5,7 +5,6 @@ import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.util.{Try, Using}
 
-import org.scalatest.Tag
 import org.scalatest.concurrent.Eventually
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
@@ -50,11 +49,11 @@ class PublisherThrowableSpec extends AnyFunSpec with Matchers with Eventually {
       }
     }
 
-  private def each(kinds: Seq[Kind], tags: Tag*)(title: String => String)(body: Once => Unit): Unit =
-    kinds.foreach(kind => it(title(kind._1), tags: _*)(body(new Once(kind))))
+  private def each(kinds: Seq[Kind])(body: Once => Unit): Unit =
+    kinds.foreach(kind => withClue(s"${kind._1}: ")(body(new Once(kind))))
 
   describe("a polling reader reports a failure or reads on, and frees its memory, after") {
-    each(errors ++ others, AwaitsEngine)(kind => s"$kind when GetShardIterator is called") { once =>
+    it("any Throwable when GetShardIterator is called", AwaitsEngine)(each(errors ++ others) { once =>
       val client = new StubKinesis {
         override def getShardIterator(r: GetShardIteratorRequest): CompletableFuture[GetShardIteratorResponse] = {
           once()
@@ -62,9 +61,9 @@ class PublisherThrowableSpec extends AnyFunSpec with Matchers with Eventually {
         }
       }
       reportsOrReadsOn(new PublisherScene(client))(_.polling())
-    }
+    })
 
-    each(errors ++ others, AwaitsEngine)(kind => s"$kind when GetRecords is called") { once =>
+    it("any Throwable when GetRecords is called", AwaitsEngine)(each(errors ++ others) { once =>
       val client = new StubKinesis {
         override def getRecords(r: GetRecordsRequest): CompletableFuture[GetRecordsResponse] = {
           once()
@@ -72,9 +71,9 @@ class PublisherThrowableSpec extends AnyFunSpec with Matchers with Eventually {
         }
       }
       reportsOrReadsOn(new PublisherScene(client))(_.polling())
-    }
+    })
 
-    each(errors ++ others)(kind => s"$kind as the result of GetRecords") { once =>
+    it("any Throwable as the result of GetRecords")(each(errors ++ others) { once =>
       val client = new StubKinesis {
         override def getRecords(r: GetRecordsRequest): CompletableFuture[GetRecordsResponse] =
           try {
@@ -83,11 +82,11 @@ class PublisherThrowableSpec extends AnyFunSpec with Matchers with Eventually {
           } catch { case planned: Throwable => CompletableFuture.failedFuture(planned) }
       }
       reportsOrReadsOn(new PublisherScene(client))(_.polling())
-    }
+    })
 
-    each(errors ++ others, AwaitsEngine)(kind => s"$kind when an answer is delivered") { once =>
+    it("any Throwable when an answer is delivered", AwaitsEngine)(each(errors ++ others) { once =>
       reportsOrReadsOn(new PublisherScene(new StubKinesis, () => once()))(_.polling())
-    }
+    })
   }
 
   describe("a fan-out reader reports a failure or reads on, and frees its memory, after") {
@@ -103,16 +102,16 @@ class PublisherThrowableSpec extends AnyFunSpec with Matchers with Eventually {
       }
       reportsOrReadsOn(new PublisherScene(client))(_.fanOut())
     }
-    each(errors, AwaitsEngine)(kind => s"$kind when SubscribeToShard is called")(subscribing)
-    each(others)(kind => s"$kind when SubscribeToShard is called")(subscribing)
+    it("a fatal Error when SubscribeToShard is called", AwaitsEngine)(each(errors)(subscribing))
+    it("an exception when SubscribeToShard is called")(each(others)(subscribing))
 
     def delivering(once: Once): Unit = reportsOrReadsOn(new PublisherScene(new StubKinesis, () => once()))(_.fanOut())
-    each(errors, AwaitsEngine)(kind => s"$kind when an event is delivered")(delivering)
-    each(others)(kind => s"$kind when an event is delivered")(delivering)
+    it("a fatal Error when an event is delivered", AwaitsEngine)(each(errors)(delivering))
+    it("an exception when an event is delivered")(each(others)(delivering))
   }
 
   describe("a task that reads a range fails, and does not wait forever, after") {
-    each(errors ++ others, AwaitsEngine)(kind => s"$kind when GetRecords is called") { once =>
+    it("any Throwable when the range is polled", AwaitsEngine)(each(errors ++ others) { once =>
       val client = new StubKinesis {
         override def getRecords(r: GetRecordsRequest): CompletableFuture[GetRecordsResponse] = {
           once()
@@ -130,6 +129,6 @@ class PublisherThrowableSpec extends AnyFunSpec with Matchers with Eventually {
         reader.start()
         withClue("the task still waits after 3 s: ")(ended.await(3, TimeUnit.SECONDS) shouldBe true)
       }
-    }
+    })
   }
 }

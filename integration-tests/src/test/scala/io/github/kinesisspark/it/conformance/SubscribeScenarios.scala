@@ -177,7 +177,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
         val shard = subscribed.stream.onlyShard().shardId
         Seq("oldest", "older").foreach(subscribed.stream.put(_))
         val middle = Instant.now
-        eventually(Instant.now.isAfter(middle.plusMillis(2100)) shouldBe true)
+        eventually(Instant.now.isAfter(middle.plusMillis(4100)) shouldBe true)
         subscribed.stream.put("new")
         subscribed.texts(shard, from(middle.plusMillis(1050)), 1) shouldBe Seq("new")
         subscribed.texts(shard, from(middle.minusSeconds(3600)), 3) shouldBe Seq("oldest", "older", "new")

@@ -15,8 +15,8 @@ import io.github.kinesisspark.testkit.FaultEffect.{EmptyAnswer, EmptyEvent}
 import io.github.kinesisspark.testkit.Occurrence._
 
 /** Reads from a server that answers awkwardly, and more so than the service: calls scan 10 s of a shard and 20 records,
-  * connections carry two streams at once and end after a second or ten streams, times in the future are refused. Every
-  * record comes once and in order, as if nothing had been.
+  * connections carry two streams at once and end after a second or ten streams, times in the future are refused, a reshard
+  * is listed three seconds late. Every record comes once and in order, as if nothing had been.
   */
 final class AwkwardServiceSpec extends AwkwardSuite(AwkwardServiceSpec.Harsh) {
 
@@ -161,6 +161,37 @@ final class AwkwardServiceSpec extends AwkwardSuite(AwkwardServiceSpec.Harsh) {
     }
   }
 
+  describe("a listing that lags behind a reshard") {
+    byEach("leaves a query with every record once, parents before children") { mode =>
+      val source = newStream(shards = 1)
+      val parent = source.onlyShard().shardId
+      val before = put(source, "before", 40)
+      val log    = new BatchLog
+      running(stream(source, mode, "shardDiscoveryInterval" -> "500ms"), checkpoint())(log.add) { _ =>
+        eventually(log.rows.size shouldBe before.size)
+        kinesis.streams.split(source.name, parent)
+        // The reshard takes effect after a while, and then the parent takes no more records.
+        val after = putUntilSplit(source, parent)
+        eventually(log.rows.size shouldBe before.size + after.size)
+        once(log, before ++ after)
+        parentsComeFirst(source, log.rows.map(_.shardId))
+      }
+    }
+  }
+
+  /** Puts records until some went to both children, while the listing does not show these. */
+  private def putUntilSplit(source: TestStream, parent: String): Seq[String] = {
+    def putOne(i: Int): (String, String) = s"after-$i" -> source.put(s"after-$i", s"key-$i").shardId
+    val placed                           = Iterator
+      .from(1)
+      .map(putOne)
+      .scanLeft(Vector.empty[(String, String)])(_ :+ _)
+      .dropWhile(_.map(_._2).filter(_ != parent).distinct.size < 2)
+      .next()
+    withClue("a listing that did not lag, so nothing was tested: ")(source.shards().map(_.shardId) shouldBe Seq(parent))
+    placed.map(_._1)
+  }
+
   /** Answers or events without records, of which the second or each so many says 0 behind. */
   private def falseTips(source: TestStream, mode: Mode, occurrence: Occurrence): Seq[FaultRule] = {
     val polling = FaultRule(EmptyAnswer(0), Some("GetRecords"), Some(source.name), occurrence = occurrence)
@@ -183,6 +214,7 @@ final class AwkwardServiceSpec extends AwkwardSuite(AwkwardServiceSpec.Harsh) {
 object AwkwardServiceSpec {
   private val Harsh = KinesisServerConfig.realistic.copy(
     reads = ReadBehavior(scanSpan = Some(10.seconds), emptyHistory = 15.seconds, scanRecords = 20),
+    control = ControlPlane.realistic.copy(listingLag = 3.seconds),
     http = HttpBehavior(maxConcurrentStreams = 2, goAwayAfterStreams = Some(10), goAwayAfter = Some(1.second))
   )
 }

@@ -22,7 +22,7 @@ final class OutageSpec extends TestkitSuite(KinesisServerConfig(tlsPort = Some(0
 
   override protected def master: String = "local[4,4]"
 
-  private lazy val trust = Trust.in(kinesis.tlsCertificate.get)
+  private lazy val trust = Trust.in(kinesis)
 
   override protected def afterAll(): Unit = {
     super.afterAll()
@@ -148,7 +148,10 @@ final class OutageSpec extends TestkitSuite(KinesisServerConfig(tlsPort = Some(0
       put(stream, "before", 10)
       running(load(stream, mode.options.toSeq: _*), checkpoint())(log.add) { query =>
         eventually(log.rows.size shouldBe 10)
-        underFault(FaultRule(FaultEffect.HttpStatus(500), stream = Some(stream.name))) {
+        val refused = FaultRule(FaultEffect.HttpStatus(500), stream = Some(stream.name))
+        // A subscription that is open would outlive the outage.
+        val ended   = FaultRule(FaultEffect.ResetStream, stream = Some(stream.name))
+        underFault(refused +: Option.when(mode == Mode.FanOut)(ended).toSeq: _*) {
           kinesis.streams.put(stream.name, "key", "meanwhile")
           eventually(timeout(Span(40, Seconds))) {
             query.exception shouldBe None
