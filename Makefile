@@ -147,7 +147,7 @@ classes: $(VENV)/.installed
 
 # Two sbt can't work in one directory at a time.
 scala: $(if $(filter-out check,$(TEST_LOOP)),jars)
-	@$(STEP) $@ ./sbt scalafmtCheckAll test
+	@$(STEP) $@ ./sbt "all scalafmtCheckAll test"
 
 ruff: $(VENV)/.installed
 	@$(STEP) $@ sh -c '$(RUFF) format --config python/pyproject.toml --check $(PYTHON_CODE) && \

@@ -79,7 +79,7 @@ def test_objects_that_are_made_once_are_no_growth() -> None:
     [
         replace(BEFORE, objects={"io.github.kinesisspark.read.shard.ShardReader": 4}),
         replace(BEFORE, objects={**BEFORE.objects, "io.github.kinesisspark.read.shard.Mailbox": 1}),
-        replace(BEFORE, objects={"io.github.kinesisspark.position.ShardPosition": 100}),
+        replace(BEFORE, objects={"io.github.kinesisspark.position.ShardPosition": 101}),
         replace(BEFORE, pools={"aws-java-sdk-NettyEventLoop-#": 3}),
         replace(BEFORE, threads={**BEFORE.threads, "Thread-#": 100}),
         replace(BEFORE, sockets=11),

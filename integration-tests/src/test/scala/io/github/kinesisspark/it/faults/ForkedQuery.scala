@@ -1,6 +1,6 @@
 package io.github.kinesisspark.it.faults
 
-import java.io.{BufferedReader, InputStreamReader}
+import java.io.{BufferedReader, IOException, InputStreamReader}
 import java.lang.management.ManagementFactory
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.Files
@@ -33,7 +33,8 @@ final class ForkedQuery private (process: Process, log: java.nio.file.Path) exte
   def release(): Unit = ask("release"): Unit
 
   override def close(): Unit = {
-    to.close()
+    try to.close()
+    catch { case _: IOException => () } // It has ended before.
     if (!process.waitFor(60, TimeUnit.SECONDS)) process.destroyForcibly().waitFor()
     Files.deleteIfExists(log): Unit
   }
@@ -42,7 +43,7 @@ final class ForkedQuery private (process: Process, log: java.nio.file.Path) exte
     try {
       to.write(question + "\n")
       to.flush()
-    } catch { case e: java.io.IOException => ended(e) }
+    } catch { case e: IOException => ended(e) }
     Iterator
       .continually(said.readLine())
       .find(l => l == null || l.startsWith("{"))

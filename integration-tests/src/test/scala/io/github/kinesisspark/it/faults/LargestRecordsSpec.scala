@@ -3,7 +3,7 @@ package io.github.kinesisspark.it.faults
 import org.scalatest.Suites
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.AwaitsEngine
+import io.github.kinesisspark.it.{AwaitsEngine, Slow}
 import io.github.kinesisspark.it.source.{Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.model.{StreamMode, StreamSettings}
 
@@ -70,14 +70,24 @@ final class LargestRecords(override protected val mode: Mode) extends TestkitSui
   }
 
   describe("records of 10 MiB in 200 shards that have caught up, with readerBufferSize=16m") {
-    it("are read, 60 of them among 3,000, and the heap stays within the buffer and three records", AwaitsEngine)(
-      testOf(large = 60)
-    )
+    mode match {
+      case Mode.Polling =>
+        it("are read by polling, 4 of them among 200, with the buffer and three records of heap at most")(
+          testOf(large = 4)
+        )
 
-    if (mode == Mode.Polling)
-      it("are read by polling, 4 of them among 200, and the heap stays within the buffer and three records")(
-        testOf(large = 4)
-      )
+        it("are read by polling, 60 of them among 3,000, with the buffer and three records of heap at most", Slow)(
+          testOf(large = 60)
+        )
+
+      case Mode.FanOut =>
+        it(
+          "are read by fan-out, 60 of them among 3,000, with the buffer and three records of heap at most",
+          AwaitsEngine
+        )(
+          testOf(large = 60)
+        )
+    }
   }
 }
 

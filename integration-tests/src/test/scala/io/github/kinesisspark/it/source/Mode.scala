@@ -15,5 +15,6 @@ object Mode {
   case object Polling extends Mode("polling", Map.empty)
   case object FanOut  extends Mode("fan-out", Map("recordPublisher" -> "efo", "efo.consumerName" -> Consumer))
 
-  val both: Seq[Mode] = Seq(Polling, FanOut)
+  /** A method, because `FanOut` may be the first that is used, and its initializer then runs that of this object. */
+  def both: Seq[Mode] = Seq(Polling, FanOut)
 }
