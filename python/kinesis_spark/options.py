@@ -126,8 +126,8 @@ class KinesisOptions:
             with more than 1, what a shard brings is cut into parts for several tasks where there are fewer shards.
         reader_buffer_size: bytes that the shard readers of one executor may hold ahead of the query, in all; 16 MiB at
             least.
-        max_retry_duration: how long calls are retried, from the first failure in a row, before the query fails. What cannot
-            pass, such as a missing permission, fails at once; throttled reads are retried without end.
+        max_retry_duration: how long calls are retried, from the first failure in a row, before the query fails. What
+            cannot pass, such as a missing permission, fails at once; throttled reads are retried without end.
         credentials: whose name to call AWS in; see `kinesis_spark.credentials`.
         role: a role to assume with those credentials; None to call AWS with them as they are.
         per_stream: what differs for single streams.

@@ -74,6 +74,7 @@ def test_every_source_option_is_passed_to_spark() -> None:
         "shardDiscoveryInterval": "30s",
         "minPartitions": "8",
         "readerBufferSize": "33554432",
+        "maxRetryDuration": "3600s",
         "profile": "production",
         "roleArn": ROLE,
         "externalId": "abc",
