@@ -150,7 +150,7 @@ final class OutageSpec extends TestkitSuite(KinesisServerConfig(tlsPort = Some(0
         eventually(log.rows.size shouldBe 10)
         val refused = FaultRule(FaultEffect.HttpStatus(500), stream = Some(stream.name))
         // A subscription that is open would outlive the outage.
-        val ended   = FaultRule(FaultEffect.ResetStream, stream = Some(stream.name))
+        val ended = FaultRule(FaultEffect.ResetStream, stream = Some(stream.name))
         underFault(refused +: Option.when(mode == Mode.FanOut)(ended).toSeq: _*) {
           kinesis.streams.put(stream.name, "key", "meanwhile")
           eventually(timeout(Span(40, Seconds))) {
