@@ -23,7 +23,7 @@ class StepSpec extends AnyFunSpec with Matchers {
     Step.next(200, Ahead.Nothing, due) shouldBe Step.Tell
   }
 
-  it("the end of a shard and a gap in it are sent at once") {
+  it("no wait goes beyond the end of the subscription") {
     Step.next(999, Ahead.Nothing, due.copy(beat = 2000)) shouldBe Step.Wait(1000)
     Step.next(999, Ahead.Records, due.copy(free = 2000)) shouldBe Step.Wait(1000)
   }
