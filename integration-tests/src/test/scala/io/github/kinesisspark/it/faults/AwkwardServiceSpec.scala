@@ -187,7 +187,8 @@ final class AwkwardServiceSpec extends AwkwardSuite(AwkwardServiceSpec.Harsh) {
       val empty = kinesis.calls.recent.count { call =>
         call.action == "GetRecords" && call.stream.contains(source.name) && call.records == 0
       }
-      empty should be > 8
+      // Two gaps in each of two shards; how many answers a gap takes depends on when it is read.
+      empty should be >= 4
     case Mode.FanOut =>
       kinesis.subscriptions.live.filter(_.stream == source.name).map(_.events).sum should be > 8L
   }
