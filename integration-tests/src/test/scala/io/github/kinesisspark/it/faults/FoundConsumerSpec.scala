@@ -11,7 +11,7 @@ final class FoundConsumerSpec extends TestkitSuite {
   override protected def mode: Mode = Mode.FanOut
 
   private def register(stream: TestStream): String = service
-    .call(_.registerStreamConsumer(r => r.streamARN(stream.arn()).consumerName("it")))
+    .call(_.registerStreamConsumer(r => r.streamARN(stream.arn()).consumerName(mode.options("efo.consumerName"))))
     .consumer
     .consumerARN
 
