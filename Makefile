@@ -205,7 +205,7 @@ chaos: $(VENV)/.wheel $(CHAOS_JAR) ## kill and disturb a query for MINUTES=30; S
 	cd $(dir $(CHAOS)) && $(BIN)/python -m chaos --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED)) $(if $(STARTS),--starts $(STARTS)) $(if $(ONLY),--only $(ONLY)) $(if $(STRICT),--strict)
 
 # SUITES=conformance,reading,batch,sink (default), exactness, smoke. ENDPOINT=https://... and TRUST_STORE=... name another server.
-test-aws: ## conformance, source and sink on AWS in REGION=...: prints the cost, refuses above BUDGET=3000 shard-minutes
+test-aws: ## conformance, source and sink on AWS in REGION=...: prints the cost, refuses above BUDGET=4000 shard-minutes
 	@REGION=$(REGION) BUDGET=$(BUDGET) SUITES=$(SUITES) ENDPOINT=$(ENDPOINT) TRUST_STORE=$(TRUST_STORE) \
 	  ./sbt "integrationTests/Test/runMain io.github.kinesisspark.it.aws.TestAws"
 
