@@ -26,7 +26,7 @@ _CLIENTS = re.compile(
     r"|NioEventLoop|SingleThreadIoEventLoop|NioSocketChannel|NioIoHandler|Http2MultiplexedChannelPool"
     r"|MultiplexedChannelRecord|DefaultHttp2Connection|SslHandler|DefaultStsClient)$"
 )
-# Spark keeps the last stopped query, which refers to its client. Where clients were closed meanwhile and made anew, that
+# Spark keeps the last stopped query, which refers to its client. Where clients were closed and made anew meanwhile, that
 # one's event loops are there as well; their threads are judged by themselves.
 _EVENT_LOOPS = re.compile(r"\.NioEventLoop(Group)?$")
 # None of these may be left behind at all: readers, publishers, buffers, subscriptions, clients and their connections.
