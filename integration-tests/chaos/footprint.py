@@ -26,8 +26,8 @@ _CLIENTS = re.compile(
     r"|NioEventLoop|SingleThreadIoEventLoop|NioSocketChannel|NioIoHandler|Http2MultiplexedChannelPool"
     r"|MultiplexedChannelRecord|DefaultHttp2Connection|SslHandler|DefaultStsClient)$"
 )
-# Spark keeps the last stopped query, which refers to its client. Where clients were closed meanwhile and made anew, that
-# one's event loops are there as well; their threads are judged by themselves.
+# Spark keeps the last stopped query, which refers to its client. Where clients were made anew meanwhile, the event
+# loops of that one are there as well; their threads are judged by themselves.
 _EVENT_LOOPS = re.compile(r"\.NioEventLoop(Group)?$")
 # None of these may be left behind at all: readers, publishers, buffers, subscriptions, clients and their connections.
 _WATCHED = re.compile(
