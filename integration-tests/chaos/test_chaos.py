@@ -52,6 +52,7 @@ def nothing_is_left_behind(outcome: TrialOutcome, starts: int) -> None:
     assert all(footprint.objects for footprint in restarted.footprints.values())
 
 
+@pytest.mark.slow
 def test_a_query_that_starts_and_stops_in_one_jvm_leaves_nothing_behind(tmp_path: Path) -> None:
     nothing_is_left_behind(conducted(restarts("1.0", 12, disturbed=False), tmp_path), 12)
 

@@ -4,7 +4,6 @@ import io.github.kinesisspark.config.CredentialsOptions
 import io.github.kinesisspark.config.CredentialsOptions._
 import software.amazon.awssdk.auth.credentials._
 import software.amazon.awssdk.http.urlconnection.UrlConnectionHttpClient
-import software.amazon.awssdk.identity.spi.{AwsCredentialsIdentity, IdentityProvider}
 import software.amazon.awssdk.regions.Region
 import software.amazon.awssdk.services.sts.StsClient
 import software.amazon.awssdk.services.sts.auth.StsAssumeRoleCredentialsProvider
@@ -16,12 +15,6 @@ import java.net.URI
   */
 private[aws] final class Credentials private (val provider: AwsCredentialsProvider, held: Seq[AutoCloseable])
     extends AutoCloseable {
-
-  /** The same for clients whose callers must not block. */
-  def identities: IdentityProvider[AwsCredentialsIdentity] = provider match {
-    case fixed: StaticCredentialsProvider => fixed
-    case other                            => new CredentialsOffThread(other)
-  }
 
   /** Closes the outermost first. */
   override def close(): Unit = held.foreach(_.close())

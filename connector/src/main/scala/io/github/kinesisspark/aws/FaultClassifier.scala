@@ -94,6 +94,13 @@ object FaultClassifier {
     ),
     // -- credentials and permissions
     Row(
+      FaultKind("KINESIS_CREDENTIALS_PROVIDER", "The class that credentialsProvider names has failed; see its error."),
+      suspect,
+      "What it asks may be down for a while.",
+      classes = Seq(classOf[KinesisException]),
+      saying = Some("KINESIS_CREDENTIALS_PROVIDER".r)
+    ),
+    Row(
       FaultKind(
         "KINESIS_ROLE_REFUSED",
         "The role can't be assumed: its trust policy must allow this caller (and name the external ID, if it asks for one), " +

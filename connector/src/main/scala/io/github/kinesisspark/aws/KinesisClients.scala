@@ -67,7 +67,7 @@ object KinesisClients {
     val builder     = KinesisAsyncClient
       .builder()
       .region(Region.of(region))
-      .credentialsProvider(credentials.identities)
+      .credentialsProvider(credentials.provider)
       .httpClientBuilder(kind.http(options.endpoint))
       // No limit on the time of a whole call here: it would end subscriptions.
       .overrideConfiguration { o =>

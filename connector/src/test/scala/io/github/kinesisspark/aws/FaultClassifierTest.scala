@@ -57,6 +57,11 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     (new InterruptedException, "Cancelled", "KINESIS_CALL_CANCELLED"),
     (new CancellationException, "Cancelled", "KINESIS_CALL_CANCELLED"),
     (AbortedException.builder().message("Thread was interrupted").build(), "Cancelled", "KINESIS_CALL_CANCELLED"),
+    (
+      client("failed", new KinesisException("KINESIS_CREDENTIALS_PROVIDER", "resolveCredentials() failed")),
+      "Suspect",
+      "KINESIS_CREDENTIALS_PROVIDER"
+    ),
     (answer("AccessDenied", 403, service = "Sts"), "Fatal", "KINESIS_ROLE_REFUSED"),
     (answer("ValidationError", 400, service = "Sts"), "Fatal", "KINESIS_ROLE_REFUSED"),
     (answer("RequestExpired"), "Suspect", "KINESIS_CLOCK_SKEW"),

@@ -9,7 +9,7 @@ import org.apache.spark.sql.DataFrame
 import org.scalatest.Suites
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.TestStream
+import io.github.kinesisspark.it.{AwaitsEngine, TestStream}
 import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, KinesisServerConfig, Occurrence, SubscriptionSettings}
 
@@ -33,7 +33,7 @@ final class SlowCredentials(override protected val mode: Mode)
 
   private def isFanOut = mode == Mode.FanOut
 
-  it("other shards are read within 5 seconds while credentials take 20 seconds each time") {
+  it("other shards are read within 5 seconds while credentials take 20 seconds each time", AwaitsEngine) {
     val (slow, quick)       = (newStream(shards = 4), newStream(shards = 1))
     val (slowLog, quickLog) = (new BatchLog, new BatchLog)
     val slowly              = put(slow, "before", 40)

@@ -68,7 +68,7 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
     }
     // What the search would find if it were there: the same places do name the stream.
     places("error") should include("AccessDenied")
-    logs should include(copy.name)
+    logs should include("no-such-stream")
   }
 
   it("an error about a credentials option contains its name and not its value") {
