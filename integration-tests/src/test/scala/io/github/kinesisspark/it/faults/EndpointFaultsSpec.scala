@@ -30,7 +30,7 @@ final class EndpointFaults(override protected val mode: Mode)
       val tls     = kinesis.tlsEndpoint.get
       val message = failureAt(tls.toString)
       message should (include("KINESIS_TLS_FAILED") and include("certificate") and include(tls.toString))
-      message should (include("DescribeStreamSummary") and include("unable to find valid certification path"))
+      message should (include("DescribeStreamSummary") and include("SSLHandshakeException"))
     }
 
     // It says that a connection was lost, and nothing of TLS.
