@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 import urllib.request
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 from kinesis_spark import LocalKinesis
@@ -15,6 +19,28 @@ from .waiting import wait_until
 # A reader asks an idle shard once a second; two would ask twice as often.
 _IDLE_WINDOW_S = 10
 _CALLS_OF_ONE_READER = 13
+
+_LOOK_EVERY_S = 0.2
+
+
+class Readings:
+    """When each shard was read, from now on until the end."""
+
+    def __init__(self, shards: set[str]) -> None:
+        self._began = self._ended = time.time()
+        self._times: dict[str, list[float]] = {shard: [] for shard in shards}
+
+    def add(self, shard: str, at: float) -> None:
+        if at >= self._began:
+            self._times[shard].append(at)
+
+    def end(self) -> None:
+        self._ended = time.time()
+
+    def longest_pause_s(self) -> float:
+        """The longest time that any of the shards was not read."""
+        moments = [sorted([self._began, *times, self._ended]) for times in self._times.values()]
+        return max(after - before for times in moments for before, after in pairwise(times))
 
 
 class ServerLog:
@@ -26,22 +52,31 @@ class ServerLog:
         self._is_fan_out = publisher == "efo"
         self._action = "SubscribeToShard" if self._is_fan_out else "GetRecords"
 
-    def longest_pause_s(self, since: float) -> float:
-        """The longest time that a shard was read by nobody, from a time of this machine's clock until now.
+    @contextmanager
+    def watching(self) -> Iterator[Readings]:
+        """Looks meanwhile when each shard is read: by a call, or by a subscription that lives."""
+        readings = Readings(self._shards)
+        over = threading.Event()
 
-        A subscription that lives is reading; a shard that is polled is read from call to call.
-        """
-        now = time.time()
+        def look() -> None:
+            while not over.wait(_LOOK_EVERY_S):
+                for subscription in self._subscriptions()["live"]:
+                    readings.add(subscription["shardId"], time.time())
+
+        watch = threading.Thread(target=look, daemon=True)
         if self._is_fan_out:
-            # Subscriptions live for five minutes: those of the lost executor's shards are younger than its end.
-            wait_until(self._is_subscribed_once, "one subscription for each shard", timeout_s=60)
-            began = [float(s["sinceMillis"]) / 1000 for s in self._subscriptions()["live"]]
-            return max(max(0.0, start - since) for start in began)
-        pauses = []
-        for shard in self._shards:
-            times = [at for at in self._times(shard) if at >= since]
-            pauses += [after - before for before, after in zip([since, *times], [*times, now], strict=True)]
-        return max(pauses)
+            watch.start()
+        try:
+            yield readings
+        finally:
+            over.set()
+        if self._is_fan_out:
+            watch.join()
+        else:
+            for shard in self._shards:
+                for at in self._times(shard):
+                    readings.add(shard, at)
+        readings.end()
 
     def await_one_reader_for_each_shard(self) -> None:
         """Waits until each shard has one reader, and asserts that it stays so for a while."""
