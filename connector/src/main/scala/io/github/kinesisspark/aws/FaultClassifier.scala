@@ -96,9 +96,9 @@ object FaultClassifier {
     Row(
       FaultKind("KINESIS_CREDENTIALS_PROVIDER", "The class that credentialsProvider names has failed; see its error."),
       suspect,
-      "What it asks may be down for a while.",
+      "What it asks may be down for a while. An Error in it, such as a missing class, doesn't pass.",
       classes = Seq(classOf[KinesisException]),
-      saying = Some("KINESIS_CREDENTIALS_PROVIDER".r)
+      saying = Some("KINESIS_CREDENTIALS_PROVIDER.* failed: \\S+Exception\\b".r)
     ),
     Row(
       FaultKind(

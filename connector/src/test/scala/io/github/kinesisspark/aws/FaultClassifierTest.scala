@@ -58,9 +58,20 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     (new CancellationException, "Cancelled", "KINESIS_CALL_CANCELLED"),
     (AbortedException.builder().message("Thread was interrupted").build(), "Cancelled", "KINESIS_CALL_CANCELLED"),
     (
-      client("failed", new KinesisException("KINESIS_CREDENTIALS_PROVIDER", "resolveCredentials() failed")),
+      client(
+        "failed",
+        new KinesisException("KINESIS_CREDENTIALS_PROVIDER", "get() failed: java.lang.IllegalStateException: sealed")
+      ),
       "Suspect",
       "KINESIS_CREDENTIALS_PROVIDER"
+    ),
+    (
+      client(
+        "failed",
+        new KinesisException("KINESIS_CREDENTIALS_PROVIDER", "get() failed: java.lang.LinkageError: no such class")
+      ),
+      "Fatal",
+      "KINESIS_CALL_FAILED"
     ),
     (answer("AccessDenied", 403, service = "Sts"), "Fatal", "KINESIS_ROLE_REFUSED"),
     (answer("ValidationError", 400, service = "Sts"), "Fatal", "KINESIS_ROLE_REFUSED"),

@@ -161,7 +161,11 @@ final class SinkScenarios(target: KinesisTarget) extends SourceSuite(target.serv
               .newStartingHashKey(TestStream.middleHash(first).toString)
           )
         )
-        eventually(stream.status() shouldBe StreamStatus.ACTIVE)
+        // A listing may lag behind the split.
+        eventually {
+          stream.status() shouldBe StreamStatus.ACTIVE
+          stream.openShards() should have size 3
+        }
         service.call(
           _.mergeShards(r =>
             r.streamName(stream.name)
