@@ -94,8 +94,9 @@ val forkedTests = Seq(
     val fork   = (Test / forkOptions).value
     val more   = testJvmOptions.value
     val suites = (Test / definedTests).value.filter(test => testLoop.has(module, test.name))
-    // The summary of a run misses those of which no report comes.
-    IO.writeLines(target.value / testLoop.reports / "suites.txt", suites.map(_.name).sorted)
+    // The summary of a run misses those of which no report comes. Others are parts of suites, or started by a suite.
+    val reporting = suites.map(_.name).filter(name => name.endsWith("Spec") || name.endsWith("Test"))
+    IO.writeLines(target.value / testLoop.reports / "suites.txt", reporting.sorted)
     testJvms.value(suites.map(_.name)).map { case (name, members) =>
       val its = fork
         .withOutputStrategy(OutputStrategy.LoggedOutput(new FileLog(logs / s"$module-$name.log")))

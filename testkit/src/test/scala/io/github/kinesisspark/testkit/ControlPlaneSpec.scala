@@ -1,5 +1,8 @@
 package io.github.kinesisspark.testkit
 
+import org.scalatest.concurrent.Eventually
+import org.scalatest.concurrent.PatienceConfiguration.Timeout
+import org.scalatest.time.{Seconds, Span}
 import software.amazon.awssdk.services.kinesis.model._
 
 import java.time.Duration
@@ -152,7 +155,10 @@ class ControlPlaneSpec extends SubscriptionSuite {
       create("growing")
       server.streams.scaleUp("growing")
       clock.advance(Duration.ofSeconds(30))
-      server.streams.shards("growing").count(_.isOpen) shouldBe 8
+      // The server's timetable may be carrying the reshard out at this moment.
+      Eventually.eventually(Timeout(Span(30, Seconds))) {
+        server.streams.shards("growing").count(_.isOpen) shouldBe 8
+      }
       an[IllegalArgumentException] should be thrownBy server.streams.scaleUp(newStream(1))
     }
 
