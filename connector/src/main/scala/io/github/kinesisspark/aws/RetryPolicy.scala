@@ -39,8 +39,14 @@ final case class RetryPolicy(
     * @param now       by a clock that never goes back, in ns
     * @param chance    uniform in [0, 1)
     */
-  def decide(fault: Fault, history: RetryHistory, hasWorked: Boolean, now: Long, chance: Double): RetryDecision = {
-    val treatment = treatmentOf(fault, hasWorked)
+  def decide(fault: Fault, history: RetryHistory, hasWorked: Boolean, now: Long, chance: Double): RetryDecision =
+    decide(treatmentOf(fault, hasWorked), history, now, chance)
+
+  /** Whether and when to look again at something that is on its way, such as a consumer that is CREATING. */
+  def awaitChange(history: RetryHistory, now: Long, chance: Double): RetryDecision =
+    decide(Treatment.Counted, history, now, chance)
+
+  private def decide(treatment: Treatment, history: RetryHistory, now: Long, chance: Double): RetryDecision = {
     val failed    = history.failed(treatment, now)
     val mayRepeat = treatment match {
       case Treatment.Endless      => true
@@ -50,14 +56,6 @@ final case class RetryPolicy(
       case Treatment.Never        => false
     }
     if (mayRepeat) RetryDecision.Again(backoff.delay(failed.failures, chance), failed) else RetryDecision.GiveUp(failed)
-  }
-
-  /** Whether and when to look again at something that is on its way, such as a consumer that is CREATING. */
-  def awaitChange(history: RetryHistory, now: Long, chance: Double): RetryDecision = {
-    val more = history.failed(Treatment.Counted, now)
-    if (!more.isLongerThan(maxDuration, now) && maxRetries.forall(more.counted <= _))
-      RetryDecision.Again(backoff.delay(more.failures, chance), more)
-    else RetryDecision.GiveUp(history)
   }
 
   private def treatmentOf(fault: Fault, hasWorked: Boolean): Treatment = fault match {
