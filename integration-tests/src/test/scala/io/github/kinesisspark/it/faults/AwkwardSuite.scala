@@ -1,11 +1,10 @@
 package io.github.kinesisspark.it.faults
 
 import org.apache.spark.sql.DataFrame
-import org.scalatest.Tag
 import org.scalatest.concurrent.{Signaler, ThreadSignaler}
 import org.scalatest.time.{Millis, Seconds, Span}
 
-import io.github.kinesisspark.it.{AwaitsEngine, TestStream}
+import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.KinesisServerConfig
 
@@ -16,14 +15,9 @@ abstract class AwkwardSuite(config: KinesisServerConfig) extends TestkitSuite(co
   implicit private val signaler: Signaler              = ThreadSignaler
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(AwkwardSuite.Patience, Span(50, Millis))
 
-  /** What keeps a test out of `make test` by one way of reading. */
-  protected def awaiting(modes: Mode*)(mode: Mode): Seq[Tag] = if (modes.contains(mode)) Seq(AwaitsEngine) else Nil
-
-  private val neither = awaiting() _
-
   /** Registers one test for polling and one for fan-out. */
-  protected def byEach(title: String, tags: Mode => Seq[Tag] = neither)(body: Mode => Unit): Unit =
-    Mode.both.foreach(mode => it(s"$title, by $mode", tags(mode): _*)(failAfter(AwkwardSuite.Patience)(body(mode))))
+  protected def byEach(title: String)(body: Mode => Unit): Unit =
+    Mode.both.foreach(mode => it(s"$title, by $mode")(failAfter(AwkwardSuite.Patience)(body(mode))))
 
   protected def stream(source: TestStream, mode: Mode, more: (String, String)*): DataFrame =
     load(source, mode.options.toSeq ++ more: _*)
