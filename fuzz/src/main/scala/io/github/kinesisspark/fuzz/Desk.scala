@@ -7,6 +7,7 @@ import scala.collection.mutable
 
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.position.{SequenceNumber, ShardKey, ShardPosition, StreamArn}
+import io.github.kinesisspark.read.shard.MemoryBudget
 import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
 
 /** Where a publisher works: all that it does runs here, one piece after the other, and what it puts off is only noted. When nothing
@@ -18,6 +19,10 @@ final class Desk extends AbstractExecutorService with ScheduledExecutorService w
   var delivered: Vector[Delivery]       = Vector.empty
   var failed: Vector[KinesisException]  = Vector.empty
   var putOff: Vector[(Long, NotYetDue)] = Vector.empty
+
+  val budget = new MemoryBudget
+
+  override val memory: MemoryBudget.Account = budget.join(64L << 20).account()
 
   override def deliver(delivery: Delivery): Unit   = delivered :+= delivery
   override def fail(cause: KinesisException): Unit = failed :+= cause

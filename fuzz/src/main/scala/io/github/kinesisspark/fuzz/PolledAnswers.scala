@@ -3,7 +3,7 @@ package io.github.kinesisspark.fuzz
 import scala.concurrent.duration._
 
 import io.github.kinesisspark.position.ShardPosition
-import io.github.kinesisspark.read.shard.{MemoryBudget, PollingPublishers, PollingTelemetry, ReadingClient}
+import io.github.kinesisspark.read.shard.{PollingPublishers, PollingTelemetry, ReadingClient}
 
 /** Answers of GetRecords. One that is asked for brings a delivery or a failure, or is asked for again later; the records it holds
   * are in the delivery; the end of a shard isn't made up.
@@ -19,25 +19,24 @@ object PolledAnswers extends Target {
   override def check(input: Array[Byte]): Unit = if (input.length >= 2) {
     val answer = Answer.of(input)
     val desk   = new Desk
-    val memory = new MemoryBudget(64L << 20)
     http.answer = {
       case "GetShardIterator" => Answer.ok(Cbor.write(Map("ShardIterator" -> "first")))
       case _                  => answer
     }
     val polling =
-      new PollingPublishers(_ => access, desk, memory, new PollingTelemetry, starts = None, callsPerSecond = 5)
+      new PollingPublishers(_ => access, desk, new PollingTelemetry, starts = None, callsPerSecond = 5)
     polling.open(Desk.shard, from, desk).request()
     desk.run()
-    checkOutcome(desk, answer, memory)
+    checkOutcome(desk, answer)
     desk.checkDeliveries(from)
   }
 
-  private def checkOutcome(desk: Desk, answer: Answer, memory: MemoryBudget): Unit = {
+  private def checkOutcome(desk: Desk, answer: Answer): Unit = {
     val outcomes = desk.delivered.size + desk.failed.size + desk.putOff.size
     Broken.unless(outcomes == 1)(
       s"${desk.delivered.size} deliveries, ${desk.failed.size} failures, ${desk.putOff.size} times to come"
     )
-    Broken.unless(memory.used == desk.delivered.map(_.heap).sum)(s"${memory.used} bytes are never given back")
+    Broken.unless(desk.budget.used == desk.delivered.map(_.heap).sum)(s"${desk.budget.used} bytes are never given back")
     for (delivery <- desk.delivered) {
       val body = answer.parts.flatten.toArray
       for (sent <- Cbor.size(body, "Records"))

@@ -8,13 +8,7 @@ import software.amazon.eventstream.{Message, MessageDecoder}
 
 import io.github.kinesisspark.config.RetryOptions
 import io.github.kinesisspark.position.{ConsumerArn, ShardPosition}
-import io.github.kinesisspark.read.shard.{
-  FanOutPublishers,
-  FanOutRecordPublisher,
-  FanOutTelemetry,
-  MemoryBudget,
-  RecordPublisher
-}
+import io.github.kinesisspark.read.shard.{FanOutPublishers, FanOutRecordPublisher, FanOutTelemetry, RecordPublisher}
 
 /** Answers of SubscribeToShard: the records of the events before the first damage are delivered, the damage makes a failure or
   * another call, later.
@@ -33,7 +27,6 @@ object PushedEvents extends Target {
     val body   = Frames.sealing(input.drop(2))
     val answer = Answer.of(input.take(2) ++ body, "application/vnd.amazon.eventstream")
     val desk   = new Desk
-    val memory = new MemoryBudget(64L << 20)
     http.answer = _ => answer
     val pushed = new FanOutRecordPublisher(
       Desk.shard,
@@ -44,7 +37,6 @@ object PushedEvents extends Target {
       FanOutRecordPublisher.Experience(() => false, () => ()),
       policy,
       desk,
-      memory,
       new FanOutTelemetry,
       (_, _) => throw new Broken("nobody said that the shard is closed"),
       desk
@@ -54,7 +46,7 @@ object PushedEvents extends Target {
     desk.checkDeliveries(from)
     pushed.close()
     desk.run()
-    Broken.unless(memory.used == desk.delivered.map(_.heap).sum)("memory is not given back")
+    Broken.unless(desk.budget.used == desk.delivered.map(_.heap).sum)("memory is not given back")
   }
 
   /** Asks for one delivery after the other, as a reader with room does. */

@@ -8,7 +8,7 @@ import io.github.kinesisspark.aws.RetryPolicy
 import io.github.kinesisspark.config.RetryOptions
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
 
-/** Opens fan-out publishers that share a memory budget. As each subscription lasts five minutes, those that are opened apart stay
+/** Opens fan-out publishers. As each subscription lasts five minutes, those that are opened apart stay
   * apart.
   *
   * @param pollers finish closed shards whose subscriptions don't
@@ -17,7 +17,6 @@ final class FanOutPublishers(
     publication: Publication.FanOut,
     access: StreamArn => ReadingClient,
     worker: ScheduledExecutorService,
-    memory: MemoryBudget,
     telemetry: FanOutTelemetry,
     starts: StartSchedule,
     pollers: RecordPublisher.Factory
@@ -35,7 +34,6 @@ final class FanOutPublishers(
       FanOutRecordPublisher.Experience(reach.hasWorked, reach.succeeded),
       policyOf(publication.retry, reach.maxRetryDuration),
       worker,
-      memory,
       telemetry,
       pollers.open(shard, _, _),
       sink

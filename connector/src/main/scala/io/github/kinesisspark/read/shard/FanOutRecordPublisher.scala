@@ -39,7 +39,6 @@ final class FanOutRecordPublisher(
     worked: FanOutRecordPublisher.Experience,
     policy: Subscription.Policy,
     worker: ScheduledExecutorService,
-    memory: MemoryBudget,
     telemetry: FanOutTelemetry,
     finisher: (ShardPosition, Sink) => RecordPublisher,
     sink: Sink
@@ -63,8 +62,8 @@ final class FanOutRecordPublisher(
   private var successor    = Option.empty[RecordPublisher]
 
   override def request(): Unit = if (!closed) {
-    val bytes = need.bytes(System.nanoTime()).min(memory.capacity)
-    memory.take(bytes)(() => messages.put(Message.Asked(bytes)))
+    val bytes = need.bytes(System.nanoTime()).min(sink.memory.capacity)
+    sink.memory.take(bytes)(() => messages.put(Message.Asked(bytes)))
   }
 
   override def shardIsClosed(): Unit = messages.put(Message.ShardClosed)
@@ -155,7 +154,7 @@ final class FanOutRecordPublisher(
       if (subscription.resume == ShardEnd) ShardEnd
       else records.lastOption.fold(position)(r => AfterSequenceNumber(r.sequenceNumber))
     gauge.heard(now)
-    reserved.foreach(bytes => memory.giveBack(bytes - heap))
+    reserved.foreach(bytes => sink.memory.giveBack(bytes - heap))
     reserved = None
     sink.deliver(Delivery(records, position, behind, heap, freshness.asOf, event.children))
   }
@@ -213,14 +212,14 @@ final class FanOutRecordPublisher(
 
   private def passOn(message: Message): Unit = message match {
     case Message.Asked(bytes) =>
-      memory.giveBack(bytes)
+      sink.memory.giveBack(bytes)
       successor.foreach(_.request())
     case _ => ()
   }
 
   private def end(message: Message): Unit = {
     message match {
-      case Message.Asked(bytes) => memory.giveBack(bytes)
+      case Message.Asked(bytes) => sink.memory.giveBack(bytes)
       case _                    => ()
     }
     release()
@@ -229,7 +228,7 @@ final class FanOutRecordPublisher(
   /** Gives back all that it holds; nothing happens if it holds nothing. */
   private def release(): Unit = {
     cancel()
-    reserved.foreach(memory.giveBack)
+    reserved.foreach(sink.memory.giveBack)
     reserved = None
     timer.foreach(_._2.cancel(false))
     timer = None

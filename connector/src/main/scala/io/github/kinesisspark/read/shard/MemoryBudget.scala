@@ -1,51 +1,173 @@
 package io.github.kinesisspark.read.shard
 
+import java.util.concurrent.atomic.AtomicInteger
+
 import scala.collection.mutable
 
-/** The bytes that one query's readers may hold in one executor, whatever the backlog.
+import io.github.kinesisspark.read.shard.MemoryBudget._
+import io.github.kinesisspark.read.shard.PollingRecordPublisher.LargestAnswer
+
+/** The bytes that the readers of one executor may hold together, whatever the backlog and however many queries read there.
   *
-  * Memory is taken before a request is sent, for the largest answer there can be, and given back as far as the answer was
-  * smaller; so the bound holds at every moment. Those who must wait are served in the order they came.
+  * Sources join it, and it is as large as the largest of them asks for. Memory is taken before a request is sent, for the
+  * largest answer there can be, and given back as far as the answer was smaller. The requests of one source are served in the order they
+  * came. A query with a long trigger holds what it has for as long: where there is room, one largest answer is kept free for each
+  * source that holds less than that.
   *
-  * @param capacity bytes
+  * A reader that a task waits for is served at once, beyond the capacity: the others may hold all of it, and give it back only
+  * when that task goes on. So the bound is the capacity and one answer for each running task.
   */
-final class MemoryBudget(val capacity: Long) {
+final class MemoryBudget {
+  // All below is guarded by `this`.
+  private var members = Vector.empty[Member]
   private var taken   = 0L
-  private val waiting = mutable.Queue.empty[(Long, () => Unit)]
+  private var tickets = 0L
+
+  @volatile private var most = 0L
+  private val readers        = new AtomicInteger
+
+  /** @param bytes the readers of the new member may hold, if no other member asks for more */
+  def join(bytes: Long): Member = synchronized {
+    val member = new Member(this, bytes)
+    members :+= member
+    most = most.max(bytes)
+    member
+  }
+
+  def capacity: Long = most
 
   def used: Long = synchronized(taken)
 
-  /** Somebody waits for more. */
-  def isShort: Boolean = synchronized(waiting.nonEmpty)
+  /** What one reader may hold: an even share. */
+  private def share: Long = most / readers.get.max(1).toLong
 
-  /** Calls `granted` once `bytes` are taken: now, or later from whoever gives back; never with a lock held. */
-  def take(bytes: Long)(granted: () => Unit): Unit = {
+  private def leave(member: Member): Unit = {
+    val served = synchronized {
+      members = members.filterNot(_ eq member)
+      if (members.nonEmpty) most = members.map(_.bytes).max
+      serve()
+    }
+    served.foreach(_.granted())
+  }
+
+  private def take(account: Account, bytes: Long, granted: () => Unit): Unit = {
     require(bytes <= capacity, s"$bytes bytes can never be granted out of $capacity")
     val now = synchronized {
-      val free = waiting.isEmpty && taken + bytes <= capacity
-      if (free) taken += bytes else waiting.enqueue(bytes -> granted)
+      val free = account.isUrgent || (account.member.waiting.isEmpty && fits(account.member, bytes))
+      tickets += 1
+      if (free) grant(account, bytes)
+      else {
+        account.requests += 1
+        account.member.waiting.enqueue(Request(account, bytes, granted, tickets))
+      }
       free
     }
     if (now) granted()
   }
 
-  def giveBack(bytes: Long): Unit = {
+  private def giveBack(account: Account, bytes: Long): Unit = {
     val served = synchronized {
-      taken -= bytes
-      val ready = mutable.ListBuffer.empty[() => Unit]
-      while (waiting.headOption.exists { case (wanted, _) => taken + wanted <= capacity }) {
-        val (wanted, granted) = waiting.dequeue()
-        taken += wanted
-        ready += granted
-      }
-      ready.toList
+      grant(account, -bytes)
+      serve()
     }
-    served.foreach(_())
+    served.foreach(_.granted())
+  }
+
+  private def hurry(account: Account): Unit = {
+    val served = synchronized {
+      account.isUrgent = true
+      val mine = account.member.waiting.dequeueAll(_.account eq account)
+      mine.foreach(serve)
+      mine
+    }
+    served.foreach(_.granted())
+  }
+
+  private def calm(account: Account): Unit = synchronized { account.isUrgent = false }
+
+  private def serve(): Vector[Request] = {
+    val ready  = Vector.newBuilder[Request]
+    def next() = members.flatMap(_.waiting.headOption).filter(fits).minByOption(_.ticket)
+    var one    = next()
+    while (one.nonEmpty) {
+      one.foreach { request =>
+        request.account.member.waiting.dequeue()
+        serve(request)
+        ready += request
+      }
+      one = next()
+    }
+    ready.result()
+  }
+
+  private def serve(request: Request): Unit = {
+    request.account.requests -= 1
+    grant(request.account, request.bytes)
+  }
+
+  private def grant(account: Account, bytes: Long): Unit = {
+    taken += bytes
+    account.member.taken += bytes
+  }
+
+  private def fits(request: Request): Boolean = fits(request.account.member, request.bytes)
+
+  private def fits(member: Member, bytes: Long): Boolean = {
+    val kept =
+      if (capacity < (members.size + 1) * LargestAnswer) 0L
+      else members.iterator.filterNot(_ eq member).map(m => (LargestAnswer - m.taken).max(0L)).sum
+    taken + bytes <= capacity - kept
   }
 }
 
 object MemoryBudget {
 
-  /** For whoever holds one answer at a time and is bounded by that. */
-  def unbounded: MemoryBudget = new MemoryBudget(Long.MaxValue / 2)
+  /** The readers of one source, or of one task. */
+  final class Member private[MemoryBudget] (budget: MemoryBudget, private[MemoryBudget] val bytes: Long)
+      extends AutoCloseable {
+    // Guarded by the budget.
+    private[MemoryBudget] var taken   = 0L
+    private[MemoryBudget] val waiting = mutable.Queue.empty[Request]
+
+    def capacity: Long = budget.capacity
+
+    /** What one reader may hold. */
+    def share: Long = budget.share
+
+    def account(): Account = {
+      budget.readers.incrementAndGet()
+      new Account(budget, this)
+    }
+
+    /** What its readers still hold is given back as they let go of it. */
+    override def close(): Unit = budget.leave(this)
+  }
+
+  /** What one reader holds, and waits for. */
+  final class Account private[MemoryBudget] (budget: MemoryBudget, private[MemoryBudget] val member: Member)
+      extends AutoCloseable {
+    // Guarded by the budget.
+    private[MemoryBudget] var requests = 0
+    private[MemoryBudget] var isUrgent = false
+
+    def capacity: Long = budget.capacity
+
+    /** It has asked for more than there is. */
+    def isWaiting: Boolean = budget.synchronized(requests > 0)
+
+    /** Calls `granted` once `bytes` are taken: now, or later from whoever gives back; never with a lock held. */
+    def take(bytes: Long)(granted: () => Unit): Unit = budget.take(this, bytes, granted)
+
+    def giveBack(bytes: Long): Unit = budget.giveBack(this, bytes)
+
+    /** A task waits for this reader, and gives nothing back before it has got something. */
+    def hurry(): Unit = budget.hurry(this)
+
+    def calm(): Unit = budget.calm(this)
+
+    /** Its reader doesn't count for the shares of the others any more. Called once. */
+    override def close(): Unit = budget.readers.decrementAndGet(): Unit
+  }
+
+  private final case class Request(account: Account, bytes: Long, granted: () => Unit, ticket: Long)
 }

@@ -10,7 +10,7 @@ import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import io.github.kinesisspark.aws.ClientLease
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
 
-/** Opens polling publishers that share a memory budget.
+/** Opens polling publishers.
   *
   * @param starts         none for what is to be read at once
   * @param callsPerSecond of each shard, at most
@@ -18,7 +18,6 @@ import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
 final class PollingPublishers(
     access: StreamArn => ReadingClient,
     worker: ScheduledExecutorService,
-    memory: MemoryBudget,
     telemetry: PollingTelemetry,
     starts: Option[StartSchedule],
     callsPerSecond: Int
@@ -41,7 +40,6 @@ final class PollingPublishers(
       PollingRecordPublisher.policy(reach.maxRetryDuration),
       reach.hasWorked,
       worker,
-      memory,
       telemetry,
       sink
     )

@@ -45,7 +45,6 @@ final class PollingRecordPublisher(
     policy: RetryPolicy,
     hasWorked: () => Boolean,
     worker: ScheduledExecutorService,
-    memory: MemoryBudget,
     telemetry: PollingTelemetry,
     sink: Sink
 ) extends RecordPublisher {
@@ -72,7 +71,7 @@ final class PollingRecordPublisher(
 
   private def takeMemory(): Unit =
     if (!closed)
-      memory.take(LargestAnswer)(() =>
+      sink.memory.take(LargestAnswer)(() =>
         worker.execute(() =>
           guarded {
             reserved = LargestAnswer
@@ -82,7 +81,7 @@ final class PollingRecordPublisher(
       )
 
   private def release(): Unit = {
-    memory.giveBack(reserved)
+    sink.memory.giveBack(reserved)
     reserved = 0
   }
 
@@ -129,7 +128,7 @@ final class PollingRecordPublisher(
     val heap = records.iterator.map(_.heapSize).sum
     // An answer of small records may weigh more on the heap than on the wire; then the budget is overdrawn by the
     // records' overhead until they are dropped, and nothing is read meanwhile.
-    memory.giveBack(reserved - heap)
+    sink.memory.giveBack(reserved - heap)
     reserved = 0
     sink.deliver(Delivery(records, position, behind, heap, asked, children))
   }

@@ -1,7 +1,7 @@
 package io.github.kinesisspark.read.shard
 
 import io.github.kinesisspark.position.{SequenceNumber, ShardPosition}
-import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, ShardEnd, Within}
+import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtSequenceNumber, ShardEnd, Within}
 import io.github.kinesisspark.read.plan.Admission.Allotment
 import io.github.kinesisspark.read.plan.BatchEnds
 
@@ -35,6 +35,12 @@ final class RecordBuffer private (
   /** Without what comes before `position`, if this buffer reaches there. */
   def dropTo(position: ShardPosition): Option[RecordBuffer] = indexFrom(position).map { index =>
     new RecordBuffer(position, tip, slice(index, records))
+  }
+
+  /** What one answer brought, the first that is held. */
+  def head: Head = chunks match {
+    case first +: rest if rest.nonEmpty => Head(first.iterator, AfterSequenceNumber(first.last.sequenceNumber))
+    case _                              => Head(chunks.iterator.flatMap(_.iterator), tip)
   }
 
   /** The records of a range, in order, or nothing where the buffer does not hold all of it. */
@@ -98,6 +104,7 @@ final class RecordBuffer private (
     case `base`                 => Some(0)
     case `tip`                  => Some(records)
     case AfterSequenceNumber(n) => Option.when(covers(n))(countWhile(_ <= n))
+    case AtSequenceNumber(n)    => Option.when(covers(n))(countWhile(_ < n))
     case Within(n, _)           => Option.when(covers(n))(countWhile(_ <= n))
     case _                      => None
   }
@@ -133,6 +140,9 @@ object RecordBuffer {
 
   def at(position: ShardPosition): RecordBuffer = new RecordBuffer(position, position, Vector.empty)
 
+  /** @param until where it ends: with its last record, or further */
+  final case class Head(records: Iterator[KinesisRecord], until: ShardPosition)
+
   /** @param position    where it ends
     * @param nextArrival never before `newestArrival`, though the next record's own arrival may be
     */
@@ -158,7 +168,8 @@ object RecordBuffer {
     def iterator: Iterator[KinesisRecord] = all.iterator.slice(from, until)
 
     def slice(start: Int, end: Int): Chunk =
-      Chunk(all, from + math.min(length, math.max(0, start)), from + math.max(0, math.min(length, end)))
+      if (start <= 0 && end >= length) this
+      else Chunk(all, from + math.min(length, math.max(0, start)), from + math.max(0, math.min(length, end)))
 
     def countWhile(isBefore: SequenceNumber => Boolean): Int = {
       var low  = from

@@ -48,6 +48,9 @@ object RecordPublisher {
     /** The service has begun to serve the shard, though there may be nothing to deliver yet. */
     def begun(): Unit = ()
 
+    /** Where the publisher takes memory before it asks the service for records. */
+    def memory: MemoryBudget.Account
+
     def deliver(delivery: Delivery): Unit
 
     /** The end of this publisher: what it can't mend. */

@@ -4,14 +4,16 @@ import scala.concurrent.duration._
 
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.position.{SequenceNumber, Shard, ShardKey, ShardPosition}
-import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtSequenceNumber}
+import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtSequenceNumber, Within}
 import io.github.kinesisspark.read.plan.Admission.Allotment
 import io.github.kinesisspark.read.shard.PollingRecordPublisher.LargestAnswer
 import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
 
 /** Reads one shard ahead of the batches, as far as its share of the memory allows.
   *
-  * Owns the buffer and the publisher's demand: a delivery is asked for whenever there is room and none is on its way.
+  * Owns the buffer and the publisher's demand: a delivery is asked for whenever there is room and none is on its way. The driver plans what it
+  * holds; tasks take it out, which makes room, or leave it to the next planning to drop it. Publishers call it on their worker threads, tasks
+  * and probes on theirs.
   *
   * @param stop    where to stop, if anywhere before the shard's end
   * @param share   bytes this reader may hold; above it, it asks for nothing more
@@ -23,12 +25,14 @@ final class ShardReader(
     start: ShardPosition,
     stop: Option[ShardPosition],
     publishers: RecordPublisher.Factory,
-    memory: MemoryBudget,
+    budget: MemoryBudget.Member,
     share: () => Long,
     onRead: Array[KinesisRecord] => Unit,
     onNews: () => Unit
 ) extends Sink
     with AutoCloseable {
+
+  override val memory: MemoryBudget.Account = budget.account()
 
   private var buffer     = RecordBuffer.at(start)
   private var heap       = 0L
@@ -39,7 +43,8 @@ final class ShardReader(
   private var lastAnswer = Option.empty[ShardReader.Answer]
   private var time       = ReadingTime.unknown
   private var emptySince = Option.empty[Long]
-  private var failure    = Option.empty[ReaderFailure]
+  private var failure    = Option.empty[KinesisException]
+  private var isPast     = false
   private var children   = Vector.empty[Shard]
   private val publisher  = publishers.open(shard, start, this)
 
@@ -48,6 +53,7 @@ final class ShardReader(
     val unwanted            = delivery.records.iterator.drop(records.length).map(_.heapSize).sum
     val wanted              = synchronized {
       requested = false
+      notifyAll()
       if (!closed) {
         buffer = buffer.append(records, position)
         heap += delivery.heap - unwanted
@@ -66,11 +72,13 @@ final class ShardReader(
 
   private def untilStop(delivery: Delivery): (Array[KinesisRecord], ShardPosition) = {
     def cut(number: SequenceNumber)(isWithin: SequenceNumber => Boolean) =
-      if (delivery.records.lastOption.exists(_.sequenceNumber >= number))
+      if (delivery.records.lastOption.exists(_.sequenceNumber >= number)) {
+        synchronized { isPast = !delivery.records.exists(_.sequenceNumber == number) }
         (delivery.records.takeWhile(r => isWithin(r.sequenceNumber)), stop.get)
-      else (delivery.records, delivery.position)
+      } else (delivery.records, delivery.position)
     stop match {
       case Some(AfterSequenceNumber(last)) => cut(last)(_ <= last)
+      case Some(Within(last, _))           => cut(last)(_ <= last)
       case Some(AtSequenceNumber(next))    => cut(next)(_ < next)
       case _                               => (delivery.records, delivery.position)
     }
@@ -89,7 +97,10 @@ final class ShardReader(
   }
 
   override def fail(cause: KinesisException): Unit = {
-    synchronized { failure = Some(ReaderFailure(cause)) }
+    synchronized {
+      failure = Some(cause)
+      notifyAll()
+    }
     onNews()
   }
 
@@ -127,6 +138,39 @@ final class ShardReader(
     freed.isDefined
   }
 
+  /** For a task that has taken what comes before `position`: the next answer's records, which stay in the buffer until the task comes again. None
+    * where this reader is somewhere else by now: another task has taken more, or it is closed.
+    */
+  def advance(position: ShardPosition): Option[RecordBuffer.Head] = {
+    val head = if (synchronized(!closed) && dropTo(position)) headAt(position) else None
+    demand()
+    head
+  }
+
+  private def headAt(position: ShardPosition) = synchronized(Option.when(buffer.base == position)(buffer.head))
+
+  /** What keeps a task waiting that has taken what comes before `position`; nothing once there is more. */
+  def standstill(position: ShardPosition): Option[ShardReader.Standstill] = synchronized {
+    Option.when(closed || buffer.tip == position)(
+      ShardReader.Standstill(
+        failure,
+        closed,
+        nothingMore = lastAnswer.exists(_.millisBehind == 0),
+        emptySince.map(since => (System.nanoTime() - since).nanos)
+      )
+    )
+  }
+
+  /** Waits for what a task has asked for, which comes before whatever else is read in this executor. */
+  def await(position: ShardPosition, most: FiniteDuration): Unit = {
+    memory.hurry()
+    try synchronized(if (!closed && failure.isEmpty && buffer.tip == position) wait(most.toMillis))
+    finally memory.calm()
+  }
+
+  /** It has come to where it stops, and the record there is gone. */
+  def missesStop: Boolean = synchronized(isPast)
+
   def slice(start: ShardPosition, end: ShardPosition): Option[Iterator[KinesisRecord]] =
     synchronized(buffer).slice(start, end)
 
@@ -144,11 +188,11 @@ final class ShardReader(
       oldestArrival = buffer.oldestArrival,
       newestArrival = buffer.newestArrival,
       reached = time.reached,
-      starved = buffer.records == 0 && memory.isShort,
+      starved = buffer.records == 0 && memory.isWaiting,
       isComplete = isComplete,
       millisBehind = lastAnswer.map(_.millisBehind),
       millisSinceAnswer = lastAnswer.map(a => (System.nanoTime() - a.asOfNanos) / 1000000),
-      failure = failure,
+      failure = failure.map(ReaderFailure(_)),
       children = children
     )
   }
@@ -176,16 +220,22 @@ final class ShardReader(
   def isOpening: Boolean = synchronized(!hasBegun && lastAnswer.isEmpty && failure.isEmpty) &&
     System.nanoTime() - opened < ShardReader.OpeningPatience.toNanos
 
+  /** Bytes of heap in records. */
+  def held: Long = synchronized(heap)
+
   override def close(): Unit = {
-    val held = synchronized {
+    val (held, isFirst) = synchronized {
+      val isFirst = !closed
       closed = true
+      notifyAll()
       val all = heap
       buffer = RecordBuffer.at(buffer.base)
       heap = 0
-      all
+      (all, isFirst)
     }
     publisher.close()
     memory.giveBack(held)
+    if (isFirst) memory.close()
   }
 }
 
@@ -196,6 +246,18 @@ object ShardReader {
 
   /** How long the first answer of one may hold up what others have already. */
   private val OpeningPatience = 2.seconds
+
+  /** Why nothing more has come.
+    *
+    * @param nothingMore by the last answer
+    * @param emptyFor    how long answers have had no records, if the last one had none
+    */
+  final case class Standstill(
+      failure: Option[KinesisException],
+      isClosed: Boolean,
+      nothingMore: Boolean,
+      emptyFor: Option[FiniteDuration]
+  )
 
   private final case class Answer(asOfNanos: Long, millisBehind: Long)
 }

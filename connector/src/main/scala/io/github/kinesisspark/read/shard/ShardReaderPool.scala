@@ -18,30 +18,27 @@ import io.github.kinesisspark.read.plan.Admission.Allotment
   * Holds what they share: memory, clients, and the moment somebody has news. The driver says which shards are read here;
   * when it has not said anything for the length of its lease, the pool may be closed.
   */
-final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorService) extends AutoCloseable {
+final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorService, budget: MemoryBudget)
+    extends AutoCloseable {
   import ShardReaderPool._
 
   private val log           = LoggerFactory.getLogger(classOf[ShardReaderPool])
-  private val memory        = new MemoryBudget(config.bufferBytes)
+  private val memory        = budget.join(config.bufferBytes)
   private val rereadBytes   = new AtomicLong
   private val rereadRecords = new AtomicLong
   private val reads         = new AtomicReference(ReadCount.none)
   private val delivered     = new AtomicReference(UserRecordCount.none)
   private val telemetry     = new FanOutTelemetry
-  private val polled        = new PollingTelemetry
+  val polled                = new PollingTelemetry
   private val starts        = StartSchedule.ofReaders
   private val pollers       =
     new PollingPublishers(
       reach(_, ClientKind.Calls),
       worker,
-      memory,
       polled,
       Some(starts),
       config.callsPerSecond
     )
-
-  /** What one reader may hold, in bytes: an even share. */
-  @volatile private var share = config.bufferBytes
 
   /** Whether some executor has read for this query before: then a host that can't be found here is an outage, and no mistake. */
   @volatile private var hasRead = false
@@ -77,7 +74,7 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
       tips = mine.map(_.tip),
       settled = mine.forall(_.settledSince(since)),
       opened = !mine.exists(_.isOpening),
-      bufferedBytes = memory.used,
+      bufferedBytes = mine.map(_.held).sum,
       rereadBytes = rereadBytes.get,
       rereadRecords = rereadRecords.get,
       reads = reads.get,
@@ -105,12 +102,13 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
     } yield range -> ends
   )
 
-  /** The range's records: from the buffer if it holds all of them, else from Kinesis. */
-  def read(range: ShardRange): RangeRecords =
-    readerOf(range.shard).flatMap(_.slice(range.start, range.end)) match {
-      case Some(buffered) => RangeRecords(buffered, () => ())
-      case None           => fromKinesis(range)
-    }
+  /** The range's records, if the shard's reader holds all of them. */
+  def slice(range: ShardRange): Option[Iterator[KinesisRecord]] =
+    readerOf(range.shard).flatMap(_.slice(range.start, range.end))
+
+  /** The shard's reader, if it has not gone past a position. */
+  def at(shard: ShardKey, position: ShardPosition): Option[ShardReader] =
+    readerOf(shard).filter(_.advance(position).isDefined)
 
   /** The reader of a shard from a position on, for a task of a real-time batch, which drops from it what it has taken. One that has
     * failed begins anew.
@@ -138,6 +136,15 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
     synchronized { leasedUntil = leasedUntil.max(System.nanoTime() + BetweenBatches.toNanos) }
   }
 
+  /** Whether some executor has read for this query before. */
+  def hasEverRead: Boolean = hasRead
+
+  /** Told by tasks, of what they have read from Kinesis again. */
+  def countAgain(records: Array[KinesisRecord]): Unit = {
+    rereadBytes.addAndGet(records.iterator.map(_.size).sum)
+    rereadRecords.addAndGet(records.length.toLong): Unit
+  }
+
   /** Told by tasks, of what they have read here. */
   def count(records: UserRecordCount): Unit = delivered.updateAndGet(_.and(records)): Unit
 
@@ -153,57 +160,10 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
     // Whoever deregisters the consumers next must not do it under a subscription.
     if (!telemetry.awaitClosed(LeavingTime)) log.warn("{}: subscriptions are still open", config.source)
     leases.foreach(_.close())
+    memory.close()
   }
 
   def isExpired: Boolean = followers.isEmpty && synchronized(System.nanoTime() - leasedUntil > 0)
-
-  /** Clients of its own, because a task may outlive this pool. */
-  private def fromKinesis(range: ShardRange): RangeRecords = {
-    log.info(
-      "reading {} from {} to {}",
-      range.shard,
-      ShardPosition.encode(range.start),
-      ShardPosition.encode(range.end)
-    )
-    val calls   = newLease(range.shard.stream, ClientKind.Calls)
-    val polling =
-      new PollingPublishers(
-        stream => ReadingClient.of(calls, config.streams(stream).maxRetryDuration, () => hasRead),
-        worker,
-        MemoryBudget.unbounded,
-        polled,
-        starts = None,
-        config.callsPerSecond
-      )
-    val subscriptions = config.batch.collect { case fanOut: Publication.FanOut =>
-      fanOut -> newLease(range.shard.stream, ClientKind.Subscriptions)
-    }
-    val fanningOut = subscriptions.map { case (fanOut, lease) =>
-      new FanOutPublishers(
-        fanOut,
-        stream => ReadingClient.of(lease, config.streams(stream).maxRetryDuration, () => hasRead),
-        worker,
-        MemoryBudget.unbounded,
-        telemetry,
-        starts,
-        polling
-      )
-    }
-    val reader  = new RangeReader(range, polling, config.failOnDataLoss, fanningOut)
-    val counted = reader.map { record =>
-      rereadBytes.addAndGet(record.size)
-      rereadRecords.incrementAndGet()
-      record
-    }
-    RangeRecords(
-      counted,
-      () => {
-        reader.close()
-        calls.close()
-        subscriptions.foreach(_._2.close())
-      }
-    )
-  }
 
   private def readerOf(shard: ShardKey): Option[ShardReader] = synchronized(readers.get(shard))
 
@@ -217,7 +177,6 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
           fanOut,
           reach(_, ClientKind.Subscriptions),
           worker,
-          memory,
           telemetry,
           starts,
           pollers
@@ -229,7 +188,6 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
     require(!closed, s"the readers of ${config.source} are closed")
     val wanted = shards.iterator.map(_._1).toSet
     readers.keys.filterNot(wanted).toVector.foreach(drop)
-    share = config.bufferBytes / shards.size.max(1)
     shards.foreach { case (shard, position) =>
       if (!readers.get(shard).exists(_.dropTo(position))) {
         drop(shard)
@@ -241,7 +199,7 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
   private def open(shard: ShardKey, position: ShardPosition, stop: Option[ShardPosition]): ShardReader = {
     log.debug("reading {} from {}", shard, ShardPosition.encode(position))
     val reader =
-      new ShardReader(shard, position, stop, publishers, memory, () => share, count, () => tellNews(shard))
+      new ShardReader(shard, position, stop, publishers, memory, () => memory.share, count, () => tellNews(shard))
     readers(shard) = reader
     reader
   }
@@ -290,6 +248,3 @@ object ShardReaderPool {
   /** How long readers go on after a real-time batch if the next doesn't come. */
   private val BetweenBatches = 1.minute
 }
-
-/** A range's records, and what to do when the task has no more use for them. */
-final case class RangeRecords(records: Iterator[KinesisRecord], close: () => Unit)

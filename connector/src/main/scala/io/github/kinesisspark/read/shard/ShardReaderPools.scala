@@ -19,6 +19,9 @@ object ShardReaderPools {
   private val pools    = mutable.HashMap.empty[String, ShardReaderPool]
   private val released = mutable.LinkedHashSet.empty[String]
 
+  /** Of all readers of this JVM. */
+  private val memory = new MemoryBudget
+
   private lazy val worker: ScheduledExecutorService = {
     val threads = new ScheduledThreadPoolExecutor(2, new DaemonThreads("kinesis-shard-readers"))
     // Timers of subscriptions are mostly cancelled, long before they are due.
@@ -27,16 +30,19 @@ object ShardReaderPools {
     threads
   }
 
-  /** The readers of a source; of one that is stopped, and of a batch read, nobody's, through which a task reads from Kinesis. */
-  def of(config: ReaderConfig): ShardReaderPool =
-    Option.when(config.batch.isEmpty)(config).flatMap(running).getOrElse(new ShardReaderPool(config, worker))
+  /** What a task reads its ranges by: of a source that is stopped, and of a batch read, without live readers. To be closed by the task.
+    *
+    * @param alive throws once the task is to end
+    */
+  def task(config: ReaderConfig, alive: () => Unit): TaskReaders =
+    new TaskReaders(config, if (config.batch.isEmpty) running(config) else None, worker, memory, alive)
 
   /** The readers that a task of a real-time batch was placed with; nothing where Spark has run it elsewhere. */
   def placedOn(executor: String, config: ReaderConfig): Option[ShardReaderPool] =
     if (isHere(executor)) running(config) else None
 
   /** Readers for one task alone, which closes them. They poll: a subscription would end that of the reader it was placed with. */
-  def ofTask(config: ReaderConfig): ShardReaderPool = new ShardReaderPool(config, worker)
+  def ofTask(config: ReaderConfig): ShardReaderPool = new ShardReaderPool(config, worker, memory)
 
   def close(source: String): Unit = synchronized {
     // A probe that was on its way when its query stopped must not bring the readers back.
@@ -56,7 +62,9 @@ object ShardReaderPools {
     if (isHere(request.executorId)) synchronized(pools.get(request.source)).map(_.split(request.ranges)) else None
 
   private def running(config: ReaderConfig): Option[ShardReaderPool] = synchronized {
-    Option.unless(released(config.source))(pools.getOrElseUpdate(config.source, new ShardReaderPool(config, worker)))
+    Option.unless(released(config.source))(
+      pools.getOrElseUpdate(config.source, new ShardReaderPool(config, worker, memory))
+    )
   }
 
   private val RememberedSources = 1000

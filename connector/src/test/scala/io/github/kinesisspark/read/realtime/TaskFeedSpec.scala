@@ -29,10 +29,11 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
 
   /** A task over readers whose publishers bring what a test says. */
   private final class Setting(shards: (Int, ShardPosition)*) {
-    val memory     = new MemoryBudget(1 << 20)
-    val publishers = mutable.Map.empty[ShardKey, ScriptedPublishers]
-    val readers    = mutable.Map.empty[ShardKey, ShardReader]
-    val closed     = mutable.Set.empty[ShardKey]
+    val memory       = new MemoryBudget
+    private val mine = memory.join(1 << 20)
+    val publishers   = mutable.Map.empty[ShardKey, ScriptedPublishers]
+    val readers      = mutable.Map.empty[ShardKey, ShardReader]
+    val closed       = mutable.Set.empty[ShardKey]
 
     val feed = new TaskFeed(
       shards.map { case (n, from) => shard(n) -> from }.toVector,
@@ -41,9 +42,9 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
     )
 
     private def follow(key: ShardKey, from: ShardPosition, onNews: () => Unit): TaskFeed.Followed = {
-      val mine   = new ScriptedPublishers
-      val reader = new ShardReader(key, from, None, mine, memory, () => 1 << 20, _ => (), onNews)
-      publishers(key) = mine
+      val by     = new ScriptedPublishers
+      val reader = new ShardReader(key, from, None, by, mine, () => 1 << 20, _ => (), onNews)
+      publishers(key) = by
       readers(key) = reader
       reader.demand()
       val rows = new RecordRows(ShardRange(key, from, ShardEnd), columns, Some(HashKeyRange.all))
@@ -54,7 +55,7 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
     }
 
     def bring(n: Int, position: ShardPosition, records: KinesisRecord*): Unit = {
-      memory.take(records.map(_.heapSize).sum)(() => ())
+      readers(shard(n)).memory.take(records.map(_.heapSize).sum)(() => ())
       publishers(shard(n)).last.bring(position, 0, records: _*)
     }
 

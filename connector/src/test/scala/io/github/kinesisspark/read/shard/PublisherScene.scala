@@ -9,7 +9,7 @@ import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.aws.{DaemonThreads, KinesisException}
 import io.github.kinesisspark.config.RetryOptions
-import io.github.kinesisspark.position.{ConsumerArn, ShardPosition}
+import io.github.kinesisspark.position.{ConsumerArn, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
 
 /** A publisher between a stub of the service and a sink that remembers what it is given.
@@ -17,7 +17,8 @@ import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
   * @param onDelivery runs in the sink, once it has given the memory of the records back
   */
 final class PublisherScene(client: KinesisAsyncClient, onDelivery: () => Unit = () => ()) extends AutoCloseable {
-  val memory                                        = new MemoryBudget(64L << 20)
+  val memory                                        = new MemoryBudget
+  private val account                               = memory.join(64L << 20).account()
   @volatile var deliveries: Vector[Delivery]        = Vector.empty
   @volatile var failures: Vector[KinesisException]  = Vector.empty
   private lazy val worker: ScheduledExecutorService =
@@ -25,15 +26,27 @@ final class PublisherScene(client: KinesisAsyncClient, onDelivery: () => Unit = 
   private def access             = ReadingClient(client, 15.minutes, () => deliveries.nonEmpty, () => ())
   private val starts             = new StartSchedule(1.nano)
   val pollers: PollingPublishers =
-    new PollingPublishers(_ => access, worker, memory, new PollingTelemetry, starts = None, callsPerSecond = 5)
+    new PollingPublishers(_ => access, worker, new PollingTelemetry, starts = None, callsPerSecond = 5)
 
   object sink extends Sink {
+    override def memory: MemoryBudget.Account      = account
     override def deliver(delivery: Delivery): Unit = {
-      memory.giveBack(delivery.heap)
+      account.giveBack(delivery.heap)
       onDelivery()
       deliveries :+= delivery
     }
     override def fail(cause: KinesisException): Unit = failures :+= cause
+  }
+
+  object sources extends ShardConsumer.Sources {
+    private val mine                                              = memory.join(64L << 20)
+    override def first(range: ShardRange): ShardConsumer.Source   = polling(range)
+    override def polling(range: ShardRange): ShardConsumer.Source = ShardConsumer.Source(
+      new ShardReader(range.shard, range.start, Some(range.end), pollers, mine, () => mine.share, _ => (), () => ()),
+      isPolling = true,
+      isOwn = true
+    )
+    override def readAgain(records: Array[KinesisRecord]): Unit = ()
   }
 
   def polling(): RecordPublisher = pollers.open(shard(0), ShardPosition.TrimHorizon, sink)
@@ -45,7 +58,6 @@ final class PublisherScene(client: KinesisAsyncClient, onDelivery: () => Unit = 
       Publication.FanOut(Map(stream -> consumer), retry),
       _ => access,
       worker,
-      memory,
       new FanOutTelemetry,
       starts,
       pollers

@@ -1,6 +1,5 @@
 package io.github.kinesisspark.read.shard
 
-import scala.collection.mutable
 import scala.concurrent.duration._
 
 import org.scalacheck.Gen
@@ -24,15 +23,16 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
   describe("a shard reader") {
     final class Setting(share: Long = 10000, stop: Option[ShardPosition] = None) {
-      val memory     = new MemoryBudget(1 << 20)
-      val publishers = new ScriptedPublishers
-      var news       = 0
-      val reader = new ShardReader(shard(0), after(0), stop, publishers, memory, () => share, _ => (), () => news += 1)
+      val memory       = new MemoryBudget
+      private val mine = memory.join(1 << 20)
+      val publishers   = new ScriptedPublishers
+      var news         = 0
+      val reader = new ShardReader(shard(0), after(0), stop, publishers, mine, () => share, _ => (), () => news += 1)
       def publisher: ScriptedPublishers#Scripted = publishers.last
 
       /** As the publisher does it: the memory is taken before the records come. */
       def bring(position: ShardPosition, records: KinesisRecord*): Unit = {
-        memory.take(records.map(_.heapSize).sum)(() => ())
+        reader.memory.take(records.map(_.heapSize).sum)(() => ())
         publisher.bring(position, 0, records: _*)
       }
     }
@@ -115,12 +115,23 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.publisher.requests shouldBe 4
     }
 
-    it("reports that it is starved if it has no records and memory is used up") {
-      val s = new Setting
+    it("reports that it is starved if it has no records and waits for memory") {
+      val s     = new Setting
+      val other = s.memory.join(0).account()
+      other.take(s.memory.capacity)(() => ())
       s.reader.tip.starved shouldBe false
-      s.memory.take(s.memory.capacity)(() => ())
-      s.memory.take(1)(() => ())
+      s.reader.memory.take(1)(() => ())
       s.reader.tip.starved shouldBe true
+    }
+
+    it("is not starved while another reader waits for memory and it does not") {
+      val s     = new Setting
+      val other = s.memory.join(0).account()
+      s.reader.memory.take(1 << 10)(() => ())
+      s.reader.demand()
+      other.take(1 << 20)(() => ())
+      other.isWaiting shouldBe true
+      s.reader.tip.starved shouldBe false
     }
 
     for (stop <- Seq(after(2), AtSequenceNumber(number(2))))
@@ -179,17 +190,33 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
     }
   }
 
-  describe("a range reader") {
+  describe("the consumer of a range") {
     final class Setting(
         end: ShardPosition,
         failOnDataLoss: Boolean = true,
         start: ShardPosition = after(0),
         preferably: Option[ScriptedPublishers] = None,
+        live: Option[ShardReader] = None,
         doubtAfter: FiniteDuration = ShardReader.DoubtAfter
     ) {
-      val publishers = new ScriptedPublishers
-      val reader = new RangeReader(ShardRange(shard(0), start, end), publishers, failOnDataLoss, preferably, doubtAfter)
-      def numbers: Seq[SequenceNumber] = reader.map(_.sequenceNumber).toSeq
+      val budget       = new MemoryBudget
+      private val mine = budget.join(1 << 20)
+      val publishers   = new ScriptedPublishers
+      var again        = 0
+
+      private object sources extends ShardConsumer.Sources {
+        private def open(range: ShardRange, by: ScriptedPublishers) =
+          new ShardReader(range.shard, range.start, Some(range.end), by, mine, () => mine.share, _ => (), () => ())
+        override def first(range: ShardRange) = live
+          .map(ShardConsumer.Source(_, isPolling = false, isOwn = false))
+          .orElse(preferably.map(by => ShardConsumer.Source(open(range, by), isPolling = false, isOwn = true)))
+          .getOrElse(polling(range))
+        override def polling(range: ShardRange) =
+          ShardConsumer.Source(open(range, publishers), isPolling = true, isOwn = true)
+        override def readAgain(records: Array[KinesisRecord]): Unit = again += records.length
+      }
+      val consumer = new ShardConsumer(ShardRange(shard(0), start, end), sources, failOnDataLoss, doubtAfter)
+      def numbers: Seq[SequenceNumber] = consumer.map(_.sequenceNumber).toSeq
     }
 
     it("ends with the last record of its range and ignores later records") {
@@ -255,7 +282,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
     }
 
     it("continues by polling if its consumer is deleted, taken over or silent") {
-      val silent: ScriptedPublishers#Scripted => Unit = s => (1 to 4).foreach(_ => s.bring(after(1), 0))
+      val silent: ScriptedPublishers#Scripted => Unit = s => s.bring(after(1), 0)
       for (
         trouble <- Seq[ScriptedPublishers#Scripted => Unit](
           _.failNotFound(),
@@ -264,12 +291,12 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         )
       ) {
         val fanOut = new ScriptedPublishers
-        val s      = new Setting(after(2), preferably = Some(fanOut))
+        val s      = new Setting(after(2), preferably = Some(fanOut), doubtAfter = Duration.Zero)
         s.publishers.opened shouldBe empty
         fanOut.last.bring(after(1), 10, record(1))
         trouble(fanOut.last)
-        s.reader.next().sequenceNumber shouldBe number(1)
-        val brought = scala.concurrent.Future(s.reader.hasNext)(scala.concurrent.ExecutionContext.global)
+        s.consumer.next().sequenceNumber shouldBe number(1)
+        val brought = scala.concurrent.Future(s.consumer.hasNext)(scala.concurrent.ExecutionContext.global)
         while (s.publishers.opened.isEmpty && !brought.isCompleted) Thread.onSpinWait()
         s.publishers.last.position shouldBe after(1)
         s.publishers.last.bring(after(2), 0, record(2))
@@ -298,37 +325,84 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.publishers.last.fail("KINESIS_ACCESS_DENIED")
       the[KinesisException] thrownBy s.numbers should have message "[KINESIS_ACCESS_DENIED] as planned"
     }
-  }
 
-  describe("the memory budget") {
-    it("grants at most its capacity, and serves waiting requests in order") {
-      val memory = new MemoryBudget(100)
-      val served = mutable.Buffer.empty[Int]
-      memory.take(60)(() => served += 1)
-      memory.take(60)(() => served += 2)
-      memory.take(10)(() => served += 3)
-      served shouldBe Seq(1)
-      memory.giveBack(60)
-      served shouldBe Seq(1, 2, 3)
-      memory.used shouldBe 70
-    }
-
-    it("stays within its capacity over any sequence of takes and returns") {
-      forAll(Gen.listOf(Gen.choose(1L, 100L))) { wants =>
-        val memory  = new MemoryBudget(100)
-        val granted = mutable.Queue.empty[Long]
-        wants.foreach { bytes =>
-          memory.take(bytes)(() => granted += bytes)
-          memory.used should be <= 100L
-          if (granted.size > 1) memory.giveBack(granted.dequeue())
-        }
-        while (granted.nonEmpty) memory.giveBack(granted.dequeue())
-        memory.used shouldBe 0
+    describe("from a live reader") {
+      def live(memory: MemoryBudget, by: ScriptedPublishers) = {
+        val mine = memory.join(1 << 20)
+        new ShardReader(shard(0), after(0), None, by, mine, () => mine.share, _ => (), () => ())
       }
-    }
 
-    it("refuses a request larger than its capacity at once") {
-      an[IllegalArgumentException] should be thrownBy new MemoryBudget(100).take(101)(() => ())
+      it("takes what it holds and reads on through it beyond the buffer, up to the end") {
+        val by     = new ScriptedPublishers
+        val reader = live(new MemoryBudget, by)
+        reader.demand()
+        by.last.bring(after(1), 50, record(1))
+        val s = new Setting(after(3), live = Some(reader))
+        s.consumer.next().sequenceNumber shouldBe number(1)
+        by.last.bring(after(4), 0, record(2), record(3), record(4))
+        s.numbers shouldBe Seq(number(2), number(3))
+        s.publishers.opened shouldBe empty
+        s.again shouldBe 0
+        by.last.closed shouldBe false
+        reader.dropTo(after(3)) shouldBe true
+        reader.tip.records shouldBe 1
+      }
+
+      it("stops before an exclusive end, where the reader goes on with the next batch") {
+        val by     = new ScriptedPublishers
+        val reader = live(new MemoryBudget, by)
+        val end    = AtSequenceNumber(number(3))
+        val s      = new Setting(end, live = Some(reader))
+        by.last.bring(after(4), 0, record(1), record(2), record(3), record(4))
+        s.numbers shouldBe Seq(number(1), number(2))
+        reader.dropTo(end) shouldBe true
+        reader.tip.records shouldBe 2
+      }
+
+      it("reads the rest by polling if another task has taken it further") {
+        val by     = new ScriptedPublishers
+        val reader = live(new MemoryBudget, by)
+        val s      = new Setting(after(3), live = Some(reader))
+        by.last.bring(after(1), 0, record(1))
+        s.consumer.next().sequenceNumber shouldBe number(1)
+        by.last.bring(after(3), 0, record(2), record(3))
+        reader.dropTo(after(2))
+        val rest = scala.concurrent.Future(s.numbers)(scala.concurrent.ExecutionContext.global)
+        eventually(s.publishers.opened should not be empty)
+        s.publishers.last.position shouldBe after(1)
+        s.publishers.last.bring(after(3), 0, record(2), record(3))
+        scala.concurrent.Await.result(rest, 1.minute) shouldBe Seq(number(2), number(3))
+        s.again shouldBe 2
+      }
+
+      it("reads the rest by polling if the reader is closed while it waits") {
+        val by     = new ScriptedPublishers
+        val reader = live(new MemoryBudget, by)
+        val s      = new Setting(after(1), live = Some(reader))
+        val rest   = scala.concurrent.Future(s.numbers)(scala.concurrent.ExecutionContext.global)
+        reader.close()
+        eventually(s.publishers.opened should not be empty)
+        s.publishers.last.bring(after(1), 0, record(1))
+        scala.concurrent.Await.result(rest, 1.minute) shouldBe Seq(number(1))
+      }
+
+      it("gets memory beyond the budget while it waits for a reader, and no other reader does") {
+        val by     = new ScriptedPublishers
+        val memory = new MemoryBudget
+        val reader = live(memory, by)
+        val other  = memory.join(0).account()
+        other.take(memory.capacity)(() => ())
+        var asked, others = 0
+        reader.memory.take(100)(() => asked += 1)
+        other.take(100)(() => others += 1)
+        asked shouldBe 0
+        val s    = new Setting(after(1), live = Some(reader))
+        val rest = scala.concurrent.Future(s.numbers)(scala.concurrent.ExecutionContext.global)
+        eventually(asked shouldBe 1)
+        others shouldBe 0
+        by.last.bring(after(1), 0, record(1))
+        scala.concurrent.Await.result(rest, 1.minute) shouldBe Seq(number(1))
+      }
     }
   }
 

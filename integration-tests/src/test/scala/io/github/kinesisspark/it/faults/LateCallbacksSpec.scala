@@ -26,10 +26,11 @@ final class LateCallbacksSpec extends AnyFunSpec with Matchers with Eventually {
 
   /** A reader that asks for the next delivery whenever one has come. */
   private final class Reader extends Sink {
-    val client    = new ScriptedSubscriptions
-    val worker    = new ScheduledThreadPoolExecutor(2, new DaemonThreads("late-callbacks"))
-    val memory    = new MemoryBudget(16L << 20)
-    val telemetry = new FanOutTelemetry
+    val client                                = new ScriptedSubscriptions
+    val worker                                = new ScheduledThreadPoolExecutor(2, new DaemonThreads("late-callbacks"))
+    val budget                                = new MemoryBudget
+    val telemetry                             = new FanOutTelemetry
+    override val memory: MemoryBudget.Account = budget.join(16L << 20).account()
     worker.setRemoveOnCancelPolicy(true)
     val delivered                        = new LinkedBlockingQueue[Delivery]
     @volatile var failure                = Option.empty[KinesisException]
@@ -42,7 +43,6 @@ final class LateCallbacksSpec extends AnyFunSpec with Matchers with Eventually {
       FanOutRecordPublisher.Experience(() => true, () => ()),
       FanOutPublishers.policyOf(DefaultRetries, 15.minutes),
       worker,
-      memory,
       telemetry,
       (_, _) => throw new AssertionError("the shard is not closed"),
       this
@@ -63,7 +63,7 @@ final class LateCallbacksSpec extends AnyFunSpec with Matchers with Eventually {
 
     def stop(): Unit = {
       publisher.close()
-      eventually(memory.used shouldBe 0L)
+      eventually(budget.used shouldBe 0L)
       worker.shutdownNow(): Unit
     }
   }
@@ -133,7 +133,7 @@ final class LateCallbacksSpec extends AnyFunSpec with Matchers with Eventually {
       eventually(call.cancelled shouldBe true)
       signals.foreach(_._2(call))
       eventually {
-        reader.memory.used shouldBe 0L
+        reader.budget.used shouldBe 0L
         reader.worker.getQueue.size shouldBe 0
         reader.worker.getActiveCount shouldBe 0
       }

@@ -2,7 +2,6 @@ package io.github.kinesisspark.it.faults
 
 import scala.concurrent.duration._
 
-import io.github.kinesisspark.it.AwaitsEngine
 import io.github.kinesisspark.it.source.TestkitSuite
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule}
 
@@ -20,7 +19,7 @@ final class OpenRangesSpec extends TestkitSuite {
     begun.map(at => begun.count(other => other <= at && at - other < AnswerTime.toMillis)).max
   }
 
-  it("a batch read of 16 shards by 2 tasks reads from at least 8 shards at once", AwaitsEngine) {
+  it("a batch read of 16 shards by 2 tasks reads from at least 8 shards at once") {
     val stream = newStream(shards = 16)
     for (shard <- kinesis.streams.shards(stream.name); i <- 0 until InAShard)
       kinesis.streams.putInto(stream.name, shard.id, "k", Array[Byte](i.toByte))

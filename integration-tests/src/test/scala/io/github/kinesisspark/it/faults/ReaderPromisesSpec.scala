@@ -11,7 +11,7 @@ import org.apache.spark.sql.DataFrame
 import org.scalatest.time.{Seconds, Span}
 
 import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, Secret}
-import io.github.kinesisspark.it.{AwaitsEngine, TestStream}
+import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.source.{BatchLog, TestkitSuite}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.shard._
@@ -22,24 +22,8 @@ import io.github.kinesisspark.testkit.FaultEffect._
 final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTimestamps = FutureTimestamps.Refuse)) {
   import ReaderPromisesSpec._
 
-  describe("a reader without records") {
-    it("is not reported as starved while another reader waits for memory and it does not", AwaitsEngine) {
-      val memory     = new MemoryBudget(1 << 20)
-      val publishers = new ScriptedPublishers
-      val reader     =
-        new ShardReader(Shard, ShardPosition.TrimHorizon, None, publishers, memory, () => 1L << 20, _ => (), () => ())
-      // Its own request is under way, as one that is throttled is; another reader waits for the whole budget.
-      memory.take(1 << 10)(() => ())
-      reader.demand()
-      publishers.last.requests shouldBe 1
-      memory.take(1 << 20)(() => ())
-      memory.isShort shouldBe true
-      reader.tip.starved shouldBe false
-    }
-  }
-
   describe("two sources of one query") {
-    it("hold no more than one readerBufferSize together in an executor", AwaitsEngine) {
+    it("hold no more than one readerBufferSize together in an executor") {
       // The smallest instead of the default, so that two of them fit this JVM easily.
       val buffer  = 16L << 20
       val streams = Seq.fill(2)(newStream(shards = 1))
@@ -58,7 +42,7 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
   }
 
   describe("minRecordsPerTrigger") {
-    it("holds small batches back although calls under way have reserved the buffer", AwaitsEngine) {
+    it("holds small batches back although calls under way have reserved the buffer") {
       // Half of the buffer is reserved for each call; with the default, that takes 25 shards.
       val stream = newStream(shards = 2)
       val log    = new BatchLog
@@ -146,7 +130,7 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
     field.setAccessible(true)
     val pools = field.get(ShardReaderPools).asInstanceOf[mutable.HashMap[String, ShardReaderPool]]
     // Only what is made first starts the looking.
-    ShardReaderPools.of(ReaderConfig("first", Map.empty, 16L << 20, 5, failOnDataLoss = true))
+    ShardReaderPools.task(ReaderConfig("first", Map.empty, 16L << 20, 5, failOnDataLoss = true), () => ()).close()
     val since = System.nanoTime()
     ShardReaderPools.synchronized(pools.put("broken", null))
     // The look itself can't be seen from outside; it comes every 30 s.
@@ -157,8 +141,6 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
 }
 
 object ReaderPromisesSpec {
-  private val Shard =
-    ShardKey(StreamArn("arn:aws:kinesis:us-east-1:000000000000:stream/promises"), "shardId-000000000000")
 
   /** A record that overdraws the budget by its overhead. */
   private val SlackBytes = 1L << 20
