@@ -215,4 +215,4 @@ final class ReadingScenarios(target: KinesisTarget, override protected val mode:
   }
 }
 
-class ReadingSpec extends Suites(EachTarget(new ReadingScenarios(_, _)): _*)
+class ReadingSpec extends Suites(Passes.suites(new ReadingScenarios(_, _)): _*)
