@@ -76,10 +76,9 @@ private[realtime] final class FollowedShard(
   private def takeOut(): Boolean = {
     record = None
     begin = until
-    if (!reader.dropTo(begin)) throw new IllegalStateException(displaced)
-    reader.demand()
-    until = reader.tip.position
-    records = reader.slice(begin, until).getOrElse(throw new IllegalStateException(displaced))
+    val head = reader.advance(begin).getOrElse(throw new IllegalStateException(displaced))
+    until = head.until
+    records = head.records
     until != begin
   }
 

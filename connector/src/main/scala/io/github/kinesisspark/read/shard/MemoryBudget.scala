@@ -30,7 +30,7 @@ final class MemoryBudget {
   def join(bytes: Long): Member = synchronized {
     val member = new Member(this, bytes)
     members :+= member
-    most = most.max(bytes)
+    most = members.map(_.bytes).max
     member
   }
 

@@ -57,6 +57,9 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       s.budget.capacity shouldBe 100
       s.members.head.close()
       s.budget.capacity shouldBe 50
+      s.members.last.close()
+      s.budget.join(20)
+      s.budget.capacity shouldBe 20
     }
 
     it("gives each reader an even share of it, whoever the reader is of") {
