@@ -71,6 +71,8 @@ object PlanningScale {
         at(s, 100),
         100,
         100 * RecordBytes,
+        room = 1L << 20,
+        isFull = false,
         Some(Created),
         Some(Created),
         Some(Created),
@@ -127,7 +129,7 @@ object PlanningScale {
     val told = timed("tips_ms")(fleet.readers.awaitTips(frontier, _ => false, Map.empty, Duration.Inf))
     timed("seen_ms")(frontier.end(told.view.mapValues(_.position).toMap))
     val half  = Admission.Limits(Some(50L * tips.size), None)
-    val cuts  = timed("admission_ms")(fleet.readers.admit(told, half, turn))
+    val cuts  = timed("admission_ms")(fleet.readers.admit(told, half, turn, (_, _, _) => Map.empty))
     val moved = timed("end_ms")(frontier.end(cuts.view.mapValues(_.position).toMap))
     timed("metrics_ms")(SourceMetrics.none.next(told, cuts, fleet.readers.totals, None).toJava)
     timed("retention_ms") {

@@ -14,7 +14,7 @@ import io.github.kinesisspark.aws.{Closing, FailureReason, KinesisException}
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan._
-import io.github.kinesisspark.read.shard.{DataLoss, ReaderConfig, ShardTip}
+import io.github.kinesisspark.read.shard.{DataLoss, ReaderConfig, RecordBuffer, ShardTip}
 
 /** Spark's face of a [[KinesisOffset]]. */
 final case class KinesisSourceOffset(offset: KinesisOffset) extends Offset {
@@ -52,6 +52,12 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   )
   private val beginnings      = scala.collection.mutable.HashMap.empty[StreamArn, Vector[(String, ShardPosition)]]
   private[read] val retention = new RetentionWatch(catalog)
+  private lazy val beyond     = new BeyondBuffers(
+    catalog.streams.map(s => s.arn -> s.access).toMap,
+    Alignment(options.admission.maxShardSkew.map(_.toMillis)),
+    catalog.now
+  )
+  private var triggers        = TriggerClock()
   private val minimum         = new BatchMinimum(System.nanoTime())
   private[read] var metrics   = SourceMetrics.none
   private var endsNow         = false
@@ -75,6 +81,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) is called instead")
 
   override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
+    triggers = triggers.planning(System.nanoTime())
     val from = catalog.accept(offsetOf(start))
     catalog.refreshIfDue()
     val frontier = frontierAt(from)
@@ -114,14 +121,15 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     failIfAny(tips, from)
     catalog.learn(tips.values)
     warnIfOvertaken(tips)
-    seen = frontier.end(tips.view.mapValues(_.position).toMap)
     if (isTooLittle(tips, limits) && !frontier.hasNewStreams) {
+      seen = frontier.end(tips.view.mapValues(_.position).toMap)
       readers.pause()
       start
     } else {
       turn += 1
-      val cuts  = readers.admit(tips, limits.most, turn)
+      val cuts  = readers.admit(tips, limits.most, turn, goBeyond(tips, limits.most))
       val moved = cuts.view.mapValues(_.position).toMap ++ lost.map(_ -> ShardPosition.ShardEnd)
+      seen = frontier.end(furthest(tips, moved))
       metrics = metrics.next(tips, cuts, readers.totals, publishing.calls)
       endOf(start, from, frontier, moved) { (shard, at) =>
         val read = for {
@@ -133,6 +141,21 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       }
     }
   }
+
+  /** A batch may end later than its readers stand. */
+  private def furthest(tips: Map[ShardKey, ShardTip], moved: Map[ShardKey, ShardPosition]) =
+    tips.map { case (shard, tip) =>
+      shard -> moved.get(shard).filter(HistoryPart.isBefore(tip.position, _)).getOrElse(tip.position)
+    }
+
+  /** Where readers stand still for lack of room, the batch ends later than they stand: as far as the shards give it until the next trigger. A
+    * limit needs ends that are known to the record, and AvailableNow has its own.
+    */
+  private def goBeyond(tips: Map[ShardKey, ShardTip], limits: Admission.Limits): ReaderFleet.Beyond =
+    (cuts, toCome, unheard) =>
+      triggers.interval
+        .filter(_ => bounds.isEmpty && limits == Admission.Limits.none)
+        .fold(Map.empty[ShardKey, RecordBuffer.Cut])(beyond.ends(_, tips, cuts, toCome, unheard))
 
   /** The batch's end, or its start if it is not worth planning.
     *
@@ -177,7 +200,11 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     readers.config.copy(streams = readers.config.streams ++ former.access)
   )
 
-  override def metrics(latestConsumedOffset: Optional[Offset]): util.Map[String, String] = metrics.toJava
+  /** Spark asks for them when a trigger is over. */
+  override def metrics(latestConsumedOffset: Optional[Offset]): util.Map[String, String] = {
+    triggers = triggers.batchEnded(System.nanoTime())
+    metrics.toJava
+  }
 
   /** The next probe tells the readers what they may drop; nothing is to be written anywhere. */
   override def commit(end: Offset): Unit = ()

@@ -98,18 +98,22 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
 
   /** Where each shard's part of the batch ends.
     *
-    * @param turn grows from batch to batch
+    * @param turn   grows from batch to batch
+    * @param beyond the parts that end later than their readers stand, given what they hold of the batch and the earliest arrivals to come
     */
   def admit(
       tips: Map[ShardKey, ShardTip],
       limits: Admission.Limits,
-      turn: Long
+      turn: Long,
+      beyond: Beyond
   ): Map[ShardKey, RecordBuffer.Cut] = {
     if (order.size != tips.size || !order.forall(tips.contains))
       order = tips.keys.toVector.sortBy(shard => (shard.stream.text, shard.shardId))
     val held    = order.map(tips).map(t => BatchEnds.Held(t.shard, t.all, ahead(t.shard, Some(t))))
     val unheard = homes.shards.filterNot(tips.contains).flatMap(ahead(_, None).toCome).toVector
-    val cuts    = BatchEnds(limits, alignment, turn, unheard).of(held)(resolve)
+    val within  = BatchEnds(limits, alignment, turn, unheard).of(held)(resolve)
+    val toCome  = held.flatMap(h => h.ahead.toCome.map(h.shard -> _))
+    val cuts    = within ++ beyond(within, toCome, unheard)
     weights = cuts.view.mapValues(_.bytes).toMap
     homes.weigh(weights, System.nanoTime())
     clocks = clocks.admit(for ((shard, cut) <- cuts; newest <- cut.newestArrival) yield shard -> newest)
@@ -239,6 +243,8 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
 }
 
 object ReaderFleet {
+  type Beyond =
+    (Map[ShardKey, RecordBuffer.Cut], Vector[(ShardKey, Long)], Vector[Long]) => Map[ShardKey, RecordBuffer.Cut]
 
   /** Over all executors: bytes of heap held, and what tasks had to read from Kinesis again. */
   final case class Totals(

@@ -185,6 +185,8 @@ final class ShardReader(
       position = buffer.tip,
       records = buffer.records,
       bytes = buffer.bytes,
+      room = share(),
+      isFull = !requested && !isComplete && !hasRoom,
       oldestArrival = buffer.oldestArrival,
       newestArrival = buffer.newestArrival,
       reached = time.reached,
@@ -266,6 +268,8 @@ object ShardReader {
   *
   * @param records       after the start, up to `position`
   * @param bytes         of data and keys
+  * @param room          bytes that its reader may hold
+  * @param isFull        its reader stands still for lack of room
   * @param oldestArrival of the first record, in ms by the service's clock
   * @param newestArrival the latest of all records, in ms by the service's clock
   * @param reached       what arrived before it is read; in ms by the service's clock, nothing before the first record
@@ -280,6 +284,8 @@ final case class ShardTip(
     position: ShardPosition,
     records: Long,
     bytes: Long,
+    room: Long,
+    isFull: Boolean,
     oldestArrival: Option[Long],
     newestArrival: Option[Long],
     reached: Option[Long],
@@ -290,6 +296,9 @@ final case class ShardTip(
     failure: Option[ReaderFailure],
     children: Vector[Shard]
 ) {
+
+  /** There is more than it has read, as far as is known. */
+  def isBehind: Boolean = failure.isEmpty && !isComplete && (isFull || starved || millisBehind.exists(_ > 0))
 
   /** All of it as a batch's part. */
   def all: RecordBuffer.Cut = RecordBuffer.Cut(position, records, bytes, newestArrival, nextArrival = None)

@@ -1,0 +1,69 @@
+package io.github.kinesisspark.read.plan
+
+import scala.concurrent.duration._
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+import io.github.kinesisspark.Generators._
+
+class LongTriggerSpec extends AnyFunSpec with Matchers {
+
+  describe("the trigger interval") {
+
+    /** After triggers at these times that took so long, in ms. */
+    def after(triggers: (Int, Int)*): TriggerClock = triggers.foldLeft(TriggerClock()) { case (clock, (at, lasting)) =>
+      clock.planning(at.millis.toNanos).batchEnded((at + lasting).millis.toNanos)
+    }
+
+    it("is unknown before the query has waited for its triggers twice") {
+      after(0 -> 100, 7000 -> 100).interval shouldBe None
+      after(0 -> 100, 7000 -> 100, 17000 -> 100).interval shouldBe Some(10.seconds)
+    }
+
+    it("is unknown for a query that plans as soon as a batch is over") {
+      after(0 -> 3000, 3010 -> 5000, 8020 -> 100, 8130 -> 10).interval shouldBe None
+    }
+
+    it("is kept while batches outlast it") {
+      after(0 -> 100, 7000 -> 100, 17000 -> 25000, 42010 -> 9000, 51020 -> 10).interval shouldBe Some(10.seconds)
+    }
+
+    it("is not taken from one pause of the machine") {
+      after(0 -> 3000, 3010 -> 3000, 7000 -> 3000, 10010 -> 5).interval shouldBe None
+    }
+  }
+
+  describe("a batch of shards that are behind") {
+    val MB                                              = 1L << 20
+    def behind(n: Int, bytes: Long, room: Long = 4 * MB) = LongTrigger.Behind(shard(n), bytes, room, 1000, 2000)
+    def times(shards: LongTrigger.Behind*)               =
+      LongTrigger.times(10.seconds, shards.toVector, Nil, Alignment.off)
+
+    it("goes so far beyond their buffers that the shards give it within a trigger's interval") {
+      // 20 MiB at 4 MiB a second of arrivals.
+      times(behind(0, 4 * MB)) shouldBe Map(shard(0) -> 6000)
+    }
+
+    it("ends with the buffers if those hold what the shards give within the interval") {
+      times(behind(0, 4 * MB, room = 20 * MB), behind(1, 30 * MB)) shouldBe Map.empty
+    }
+
+    it("ends with the buffer of a shard that holds nothing") {
+      times(behind(0, 0)) shouldBe Map.empty
+    }
+
+    it("goes no further than maxShardSkew beyond the shard that ends first") {
+      def aligned(toCome: Long*) = LongTrigger.times(
+        10.seconds,
+        Vector(behind(0, 4 * MB), behind(1, 10 * MB)),
+        toCome,
+        Alignment(Some(500))
+      )
+      aligned() shouldBe Map(shard(0) -> 3500, shard(1) -> 3000)
+      aligned(2100) shouldBe Map(shard(0) -> 2600, shard(1) -> 2600)
+      aligned(1000) shouldBe Map.empty
+      aligned(Alignment.Unknown) shouldBe Map.empty
+    }
+  }
+}
