@@ -203,4 +203,4 @@ final class ReadingScenarios(target: KinesisTarget, override protected val mode:
   }
 }
 
-class ReadingSpec extends Suites(EachTarget(new ReadingScenarios(_, _)): _*)
+class ReadingSpec extends Suites(Passes.suites(new ReadingScenarios(_, _)): _*)
