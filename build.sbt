@@ -82,7 +82,7 @@ val forkedTests = Seq(
   Test / testOptions ++= Seq(
     Tests.Filter(testLoop.has(baseDirectory.value.getName, _)),
     // Quiet: SuiteReports prints a line for each suite, and the summary what failed.
-    Tests.Argument(TestFrameworks.ScalaTest, (if (testLoop.isQuiet) Seq("-fW", "/dev/null") else Seq("-oDFIK")): _*),
+    Tests.Argument(TestFrameworks.ScalaTest, if (testLoop.isQuiet) "-oNCXEHLOPQRM" else "-oDFIK"),
     Tests.Argument(TestFrameworks.ScalaTest, testLoop.scalaTestArguments: _*)
   ),
   Test / testListeners := Seq(

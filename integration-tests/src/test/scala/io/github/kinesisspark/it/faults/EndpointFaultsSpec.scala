@@ -6,7 +6,7 @@ import java.nio.file.{Files, Path}
 import org.scalatest.Suites
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.{AwaitsEngine, TestStream}
+import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.{FaultRule, KinesisServerConfig, Occurrence, ResetPoint}
 import io.github.kinesisspark.testkit.FaultEffect._
@@ -35,8 +35,7 @@ final class EndpointFaults(override protected val mode: Mode)
       message should (include("unable to find valid certification path") or include("Signature does not match"))
     }
 
-    // It says that a connection was lost, and nothing of TLS.
-    it("the endpoint does not speak TLS", AwaitsEngine) {
+    it("the endpoint does not speak TLS") {
       val plain   = s"https://127.0.0.1:${kinesis.endpoint.getPort}"
       val message = failureAt(plain)
       message should (include("KINESIS_TLS_FAILED") and include("scheme and port") and include(plain))
