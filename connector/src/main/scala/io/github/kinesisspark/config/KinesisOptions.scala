@@ -185,10 +185,10 @@ object KinesisOptions {
     "readerBufferSize",
     "size",
     OptionValue.sizeAtLeast(16L << 20, "16m"),
-    default = Some("256m"),
     doc =
-      "Memory for records that are read but not yet in a batch, per executor and query, at least `16m`. Full buffers " +
-        "stop reading until batches catch up."
+      "Memory for records that are read but not yet in a batch, in one executor, at least `16m`; by default a quarter of its heap. " +
+        "All sources and queries of an executor share the largest that one of them asks for. Full buffers stop reading until batches " +
+        "catch up."
   )
 
   val profile: Opt[String] = option(

@@ -17,7 +17,7 @@ import scala.concurrent.duration.FiniteDuration
   * @param shardDiscoveryInterval how often each stream's shards are listed
   * @param minPartitions          tasks of a batch to aim at, even if shards must be shared by several
   * @param callsPerSecond         GetRecords calls of a shard, at most
-  * @param readerBufferSize       bytes that readers of one executor and query may hold
+  * @param readerBufferSize       bytes that the readers of one executor may hold; by default a part of its heap
   * @param maxRetryDuration       for failures in a row of one call, shard or stream
   */
 final case class SourceOptions(
@@ -30,7 +30,7 @@ final case class SourceOptions(
     shardDiscoveryInterval: FiniteDuration,
     minPartitions: Int,
     callsPerSecond: Int,
-    readerBufferSize: Long,
+    readerBufferSize: Option[Long],
     maxRetryDuration: FiniteDuration
 ) extends Serializable
 

@@ -62,9 +62,8 @@ private[config] object SourceOptionsParser {
         d <- discovery
         t <- tasks
         n <- calls
-        b <- buffer
         r <- retry
-      } yield SourceOptions(perStream, c, p, l, u, a, d, t, n, b, r)
+      } yield SourceOptions(perStream, c, p, l, u, a, d, t, n, buffer, r)
     }
 
     def consumerOptions(): Option[ConsumerOptions] = {

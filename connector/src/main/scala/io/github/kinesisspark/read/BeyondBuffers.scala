@@ -48,7 +48,7 @@ final class BeyondBuffers(streams: Map[StreamArn, StreamAccess], alignment: Alig
     val isBehind = behind.iterator.map(_.shard).toSet
     val others   = unheard ++ toCome.collect { case (shard, time) if !isBehind(shard) => time } ++
       cuts.collect { case (shard, cut) if !isBehind(shard) => cut.nextArrival }.flatten
-    val times    = LongTrigger.times(interval, behind, others, alignment)
+    val times = LongTrigger.times(interval, behind, others, alignment)
     if (times.isEmpty) Map.empty
     else
       PeekingClients.using(streams.view.mapValues(_.copy(maxRetryDuration = Patience)).toMap) { looks =>

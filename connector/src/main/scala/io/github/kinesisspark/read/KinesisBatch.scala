@@ -2,6 +2,7 @@ package io.github.kinesisspark.read
 
 import java.util.UUID
 
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory}
 import org.apache.spark.sql.types.StructType
 
@@ -44,7 +45,7 @@ final class KinesisBatch(options: SourceOptions, columns: StructType, filter: Ro
     ReaderConfig(
       source = UUID.randomUUID().toString,
       streams = snapshot.streams,
-      bufferBytes = options.readerBufferSize,
+      bufferBytes = ReaderMemory.of(options, SparkSession.active.sparkContext),
       callsPerSecond = options.callsPerSecond,
       failOnDataLoss = options.failOnDataLoss,
       batch = Some(if (parts.isEmpty) Publication.Polling else Publishing.ofBatch(options))

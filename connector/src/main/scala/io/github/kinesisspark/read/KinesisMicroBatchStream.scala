@@ -43,7 +43,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     ReaderConfig(
       source = UUID.randomUUID().toString,
       streams = catalog.streams.map(s => s.arn -> s.access).toMap,
-      bufferBytes = options.readerBufferSize,
+      bufferBytes = ReaderMemory.of(options, sc),
       callsPerSecond = options.callsPerSecond,
       failOnDataLoss = options.failOnDataLoss
     ),
@@ -57,14 +57,14 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     Alignment(options.admission.maxShardSkew.map(_.toMillis)),
     catalog.now
   )
-  private var triggers        = TriggerClock()
-  private val minimum         = new BatchMinimum(System.nanoTime())
-  private[read] var metrics   = SourceMetrics.none
-  private var endsNow         = false
-  private var bounds          = Option.empty[AvailableNow]
-  private[read] var seen      = KinesisOffset.initial
-  private var turn            = 0L
-  private var recent          = Vector.empty[KinesisSourceOffset]
+  private var triggers      = TriggerClock()
+  private val minimum       = new BatchMinimum(System.nanoTime())
+  private[read] var metrics = SourceMetrics.none
+  private var endsNow       = false
+  private var bounds        = Option.empty[AvailableNow]
+  private[read] var seen    = KinesisOffset.initial
+  private var turn          = 0L
+  private var recent        = Vector.empty[KinesisSourceOffset]
 
   override def initialOffset(): Offset = KinesisSourceOffset(KinesisOffset.initial)
 

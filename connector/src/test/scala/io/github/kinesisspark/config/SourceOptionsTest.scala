@@ -59,7 +59,7 @@ class SourceOptionsTest extends AnyFunSuite {
         shardDiscoveryInterval = 10.seconds,
         minPartitions = 1,
         callsPerSecond = 5,
-        readerBufferSize = 256L << 20,
+        readerBufferSize = None,
         maxRetryDuration = 15.minutes
       )
     )

@@ -28,10 +28,10 @@ object LongTrigger {
       toCome: Iterable[Long],
       alignment: Alignment
   ): Map[ShardKey, Long] = {
-    val wanted        = BytesPerSecond * interval.toMillis / 1000
-    val (more, rest)  = behind.partition(b => b.bytes > 0 && wanted > b.room && wanted > b.bytes)
-    val each          = more.map(b => b -> (b.oldest + (b.newest - b.oldest).max(1L) * (wanted / b.bytes.toDouble)).toLong)
-    val latest        = alignment.horizon(each.map(_._2) ++ rest.map(_.newest) ++ toCome)
+    val wanted       = BytesPerSecond * interval.toMillis / 1000
+    val (more, rest) = behind.partition(b => b.bytes > 0 && wanted > b.room && wanted > b.bytes)
+    val each   = more.map(b => b -> (b.oldest + (b.newest - b.oldest).max(1L) * (wanted / b.bytes.toDouble)).toLong)
+    val latest = alignment.horizon(each.map(_._2) ++ rest.map(_.newest) ++ toCome)
     each.collect {
       case (b, time) if latest.forall(_ > b.newest) => b.shard -> latest.fold(time)(_.min(time))
     }.toMap

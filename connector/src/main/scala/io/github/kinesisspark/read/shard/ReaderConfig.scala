@@ -9,7 +9,7 @@ import io.github.kinesisspark.position.StreamArn
   * own `toString` hides them.
   *
   * @param source         one source of one query run; a restarted query is another
-  * @param bufferBytes    memory for records in one executor
+  * @param bufferBytes    memory for records in one executor, which shares the largest of those of its sources
   * @param callsPerSecond GetRecords of a shard, at most
   * @param failOnDataLoss whether records that are gone before they were read fail the query
   * @param batch          of a batch read, how its tasks read: it has no readers that live longer

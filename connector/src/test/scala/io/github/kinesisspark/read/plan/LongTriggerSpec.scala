@@ -35,7 +35,7 @@ class LongTriggerSpec extends AnyFunSpec with Matchers {
   }
 
   describe("a batch of shards that are behind") {
-    val MB                                              = 1L << 20
+    val MB                                               = 1L << 20
     def behind(n: Int, bytes: Long, room: Long = 4 * MB) = LongTrigger.Behind(shard(n), bytes, room, 1000, 2000)
     def times(shards: LongTrigger.Behind*)               =
       LongTrigger.times(10.seconds, shards.toVector, Nil, Alignment.off)

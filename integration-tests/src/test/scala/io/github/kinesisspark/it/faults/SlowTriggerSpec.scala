@@ -10,7 +10,7 @@ import org.apache.spark.sql.streaming.Trigger
 import org.scalatest.Suites
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.{Slow}
+import io.github.kinesisspark.it.Slow
 import io.github.kinesisspark.it.source.{Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.KinesisServerConfig
 
