@@ -7,7 +7,7 @@ import scala.util.control.NonFatal
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.Peek
-import io.github.kinesisspark.position.{ShardKey, StreamArn}
+import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtTimestamp}
 import io.github.kinesisspark.read.plan.{Alignment, HistoryPart, LongTrigger}
 import io.github.kinesisspark.read.shard.{RecordBuffer, ShardTip, StreamAccess}
@@ -18,9 +18,9 @@ import io.github.kinesisspark.read.shard.{RecordBuffer, ShardTip, StreamAccess}
   * Each look takes one GetShardIterator and one or two GetRecords of one record, of the calls that all pollers of the shard share. A shard whose looks
   * fail ends where its reader stands.
   *
-  * @param now by the service's clock
+  * @param serviceNow by the service's clock, in ms
   */
-final class BeyondBuffers(streams: Map[StreamArn, StreamAccess], alignment: Alignment, now: StreamArn => Long) {
+final class BeyondBuffers(streams: Map[StreamArn, StreamAccess], alignment: Alignment, serviceNow: StreamArn => Long) {
   import BeyondBuffers._
 
   private val log = LoggerFactory.getLogger(classOf[BeyondBuffers])
@@ -45,36 +45,51 @@ final class BeyondBuffers(streams: Map[StreamArn, StreamAccess], alignment: Alig
       oldest <- tip.oldestArrival
       newest <- tip.newestArrival
     } yield LongTrigger.Behind(shard, tip.bytes, tip.room, oldest, newest)
-    val isBehind = behind.iterator.map(_.shard).toSet
-    val others   = unheard ++ toCome.collect { case (shard, time) if !isBehind(shard) => time } ++
-      cuts.collect { case (shard, cut) if !isBehind(shard) => cut.nextArrival }.flatten
-    val times = LongTrigger.times(interval, behind, others, alignment)
+    val starved = tips.valuesIterator.filter(t => t.starved && t.isBehind && t.records == 0).map(_.shard).toVector
+    val known   = behind.iterator.map(_.shard).toSet ++ starved
+    val others  = unheard ++ toCome.collect { case (shard, time) if !known(shard) => time } ++
+      cuts.collect { case (shard, cut) if !known(shard) => cut.nextArrival }.flatten
+    val times  = LongTrigger.times(interval, behind, starved, others, alignment)
+    val oldest = behind.map(_.oldest).minOption
     if (times.isEmpty) Map.empty
     else
       PeekingClients.using(streams.view.mapValues(_.copy(maxRetryDuration = Patience)).toMap) { looks =>
-        SideBySide.map(times.toVector) { case (shard, time) => end(tips(shard), time, looks) }.flatten.toMap
+        SideBySide.map(times.toVector) { case (shard, time) => end(tips(shard), time, oldest, looks) }.flatten.toMap
       }
   }
 
-  private def end(tip: ShardTip, time: Long, looks: ShardEnds): Option[(ShardKey, RecordBuffer.Cut)] =
+  private def end(
+      tip: ShardTip,
+      time: Long,
+      oldest: Option[Long],
+      looks: ShardEnds
+  ): Option[(ShardKey, RecordBuffer.Cut)] =
     try
-      search(tip, time, looks).flatMap { last =>
-        val position = AfterSequenceNumber(last.number)
-        val newest   = tip.newestArrival.fold(last.arrivalMillis)(_.max(last.arrivalMillis))
-        Option.when(HistoryPart.isBefore(tip.position, position))(
-          tip.shard -> tip.all.copy(position = position, newestArrival = Some(newest))
-        )
+      search(tip, time, oldest, looks).filter(found => isPast(tip.position, found.end)).map { found =>
+        tip.shard -> tip.all.copy(position = found.end, newestArrival = (tip.newestArrival ++ found.newest).maxOption)
       }
     catch {
       case NonFatal(e) =>
-        log.info("{}: the batch ends where its reader stands, as no later end was found: {}", tip.shard, e.getMessage)
+        log.info(s"${tip.shard}: the batch ends where its reader stands, as no later end was found: ${e.getMessage}")
         None
     }
 
-  /** What arrived first at the time or after it; where that is nothing, something before it. */
-  private def search(tip: ShardTip, time: Long, looks: ShardEnds): Option[Peek.Seen] = {
-    val low = tip.newestArrival.getOrElse(time)
+  /** A time in a position is from before anything was read. */
+  private def isPast(before: ShardPosition, end: ShardPosition) = before match {
+    case _: AtTimestamp => true
+    case _              => HistoryPart.isBefore(before, end)
+  }
 
+  /** What arrived first at the time or after it; where nothing has, the newest record. */
+  private def search(tip: ShardTip, time: Long, oldest: Option[Long], looks: ShardEnds): Option[ShardEnds.Extent] = {
+    val now = serviceNow(tip.shard.stream)
+    val low = (tip.newestArrival ++ tip.reached).maxOption.orElse(oldest).getOrElse(time)
+
+    def look(at: Long)                = looks.first(tip.shard, AtTimestamp(at))
+    def newestAfter(found: Peek.Seen) = {
+      val newest = looks.tip(tip.shard, AfterSequenceNumber(found.number), now)
+      newest.copy(newest = newest.newest.orElse(Some(found.arrivalMillis)))
+    }
     @tailrec def between(some: Long, none: Long, found: Option[Peek.Seen], left: Int): Option[Peek.Seen] =
       if (left == 0 || none - some <= (none - low) / 8) found
       else {
@@ -84,11 +99,13 @@ final class BeyondBuffers(streams: Map[StreamArn, StreamAccess], alignment: Alig
           case None         => between(some, middle, found, left - 1)
         }
       }
-    def look(at: Long) = looks.first(tip.shard, AtTimestamp(at))
     // The service refuses times in the future, and tells its own in whole seconds.
-    val latest = time.min(now(tip.shard.stream) - 1000)
+    val latest = time.min(now - 1000)
     if (latest <= low) None
-    else look(latest).orElse(between(low, latest, None, MostLooks))
+    else
+      look(latest)
+        .map(record => ShardEnds.Extent(AfterSequenceNumber(record.number), Some(record.arrivalMillis)))
+        .orElse(between(low, latest, None, MostLooks).map(record => newestAfter(record)))
   }
 }
 

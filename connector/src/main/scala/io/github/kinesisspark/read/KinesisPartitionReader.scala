@@ -44,18 +44,19 @@ final class KinesisPartitionReaderFactory(config: ReaderConfig, columns: StructT
 }
 
 /** Reads the ranges of a task, as many at once as there are shards among them, so that a task has the read limits of all its shards
-  * together. They take turns of about the same bytes, in their order: so each shard's records come in their order, and another attempt
-  * gives the same rows in the same order.
+  * together. It stays with a shard as long as there is something to take, and goes on with the next then that has: so what readers hold already
+  * comes shard by shard, and what they have to read comes from all of them. Each shard's records come in their order.
   */
 private final class KinesisPartitionReader(config: ReaderConfig, partition: KinesisInputPartition, columns: StructType)
     extends PartitionReader[InternalRow] {
   import KinesisPartitionReader._
 
   private val task             = Option(TaskContext.get())
-  private val readers          = ShardReaderPools.task(config, () => failIfKilled())
+  private val readers          = ShardReaderPools.task(config)
   private val waiting          = lanes(partition.ranges).iterator
-  private val open             = mutable.Queue.empty[Lane]
-  private var turn             = 0L
+  private val open             = mutable.ArrayBuffer.empty[Lane]
+  private var current          = Option.empty[Lane]
+  private var hurried          = Option.empty[Lane]
   private var rows             = Iterator.empty[InternalRow]
   private var row: InternalRow = _
 
@@ -70,27 +71,35 @@ private final class KinesisPartitionReader(config: ReaderConfig, partition: Kine
   override def get(): InternalRow = row
 
   override def close(): Unit =
-    try open.removeAll().foreach(_.close())
+    try open.foreach(_.close())
     finally readers.close()
 
-  /** Whether there was one. */
-  private def nextRecord(): Boolean = {
-    while (open.size < MostOpen && waiting.hasNext) open.enqueue(new Lane(waiting.next()))
-    if (turn >= BytesInTurn && open.size > 1) {
-      turn = 0
-      open.enqueue(open.dequeue())
-    }
-    open.headOption.exists { lane =>
+  /** Whether there may be more. */
+  private def nextRecord(): Boolean = current match {
+    case Some(lane) if lane.isReady =>
       lane.next() match {
-        case Some((mine, size)) =>
-          turn += size
-          rows = mine
-        case None =>
-          turn = 0
-          open.dequeue(): Unit
+        case Some(mine) => rows = mine
+        case None       =>
+          open -= lane
+          current = None
       }
       true
+    case _ =>
+      while (open.size < MostOpen && waiting.hasNext) open += new Lane(waiting.next())
+      current = open.find(_.isReady)
+      hurried = hurried.filterNot(lane => current.exists(_ eq lane))
+      if (current.isEmpty && open.nonEmpty) await()
+      open.nonEmpty
+  }
+
+  /** One shard gets memory beyond the budget, till it has brought something. */
+  private def await(): Unit = {
+    if (hurried.forall(lane => lane.isStarved || !open.contains(lane))) {
+      hurried = open.find(_.isStarved)
+      hurried.foreach(_.hurry())
     }
+    readers.bell.await()
+    failIfKilled()
   }
 
   private def failIfKilled(): Unit =
@@ -102,17 +111,22 @@ private final class KinesisPartitionReader(config: ReaderConfig, partition: Kine
     private var current   = Option.empty[Opened]
     begin()
 
-    /** The rows of the next record and its bytes. */
-    @tailrec def next(): Option[(Iterator[InternalRow], Long)] = current match {
-      case Some(range) if range.records.hasNext =>
-        val record = range.records.next()
-        Some(range.rows.of(record) -> record.size)
-      case Some(_) =>
-        close()
-        begin()
-        next()
+    /** The rows of the next record; nothing where all ranges are read. */
+    @tailrec def next(): Option[Iterator[InternalRow]] = current match {
+      case Some(range) =>
+        range.records.next() match {
+          case Some(record) => Some(range.rows.of(record))
+          case None         =>
+            close()
+            begin()
+            next()
+        }
       case None => None
     }
+
+    def isReady: Boolean   = current.forall(_.records.isReady)
+    def isStarved: Boolean = current.exists(_.records.isStarved)
+    def hurry(): Unit      = current.foreach(_.records.hurry())
 
     def close(): Unit = {
       current.foreach { range =>
@@ -138,9 +152,6 @@ private object KinesisPartitionReader {
     val byShard = ranges.groupBy(_.shard)
     ranges.map(_.shard).distinct.map(byShard)
   }
-
-  /** Of data and keys. A shard gives as much in half a second. */
-  private val BytesInTurn = 1L << 20
 
   /** Shards that a task reads at once: more than it has the time to take rows of. */
   private val MostOpen = 64

@@ -103,7 +103,7 @@ class SourceOptionsTest extends AnyFunSuite {
         1.second,
         8,
         2,
-        16L << 20,
+        Some(16L << 20),
         1.hour
       )
     )

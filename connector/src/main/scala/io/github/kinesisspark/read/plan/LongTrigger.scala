@@ -20,11 +20,13 @@ object LongTrigger {
 
   /** When the last record arrived, about, that each shard is to bring; only of those that are to bring more than they hold.
     *
+    * @param starved shards that hold nothing, because others hold all memory: they go as far as the one that ends first
     * @param toCome of the other shards, the earliest arrivals that others must not run ahead of
     */
   def times(
       interval: FiniteDuration,
       behind: Vector[Behind],
+      starved: Vector[ShardKey],
       toCome: Iterable[Long],
       alignment: Alignment
   ): Map[ShardKey, Long] = {
@@ -32,9 +34,10 @@ object LongTrigger {
     val (more, rest) = behind.partition(b => b.bytes > 0 && wanted > b.room && wanted > b.bytes)
     val each   = more.map(b => b -> (b.oldest + (b.newest - b.oldest).max(1L) * (wanted / b.bytes.toDouble)).toLong)
     val latest = alignment.horizon(each.map(_._2) ++ rest.map(_.newest) ++ toCome)
-    each.collect {
+    val times  = each.collect {
       case (b, time) if latest.forall(_ > b.newest) => b.shard -> latest.fold(time)(_.min(time))
     }.toMap
+    times ++ times.values.minOption.fold(Map.empty[ShardKey, Long])(first => starved.map(_ -> first).toMap)
   }
 
   /** @see [[https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html Kinesis: quotas and limits]] */

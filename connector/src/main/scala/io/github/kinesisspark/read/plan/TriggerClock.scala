@@ -2,19 +2,17 @@ package io.github.kinesisspark.read.plan
 
 import scala.concurrent.duration._
 
-/** How far a query's triggers lie apart, as its source sees it: from one planning to the next, where the query has waited in between. A query
-  * without a trigger interval plans again as soon as a batch is over; one whose batches outlast its triggers does so, too, and keeps what
-  * was seen before.
+/** How far a query's triggers lie apart, as its source sees it: from one planning to the next, if the query has waited in between. The
+  * first trigger comes at once and the second by the clock, so that what is seen may be too short, and the longest counts. A query whose
+  * batches outlast its triggers doesn't wait, nor does one without an interval, which plans at any time.
   *
   * @param planned when a batch was planned last, by `System.nanoTime`
   * @param ended   when it was over, if it is
-  * @param waits   in a row
   */
 final case class TriggerClock(
     interval: Option[FiniteDuration] = None,
     planned: Option[Long] = None,
-    ended: Option[Long] = None,
-    waits: Int = 0
+    ended: Option[Long] = None
 ) {
   import TriggerClock._
 
@@ -22,13 +20,16 @@ final case class TriggerClock(
 
   def planning(now: Long): TriggerClock = {
     val apart  = planned.map(before => (now - before).nanos)
-    val waited = ended.map(end => (now - end).nanos).filter(wait => wait > Pause && apart.exists(wait * 20 > _))
-    val row    = if (waited.isDefined) waits + 1 else 0
-    // The first trigger comes at once, and the second by the clock: any part of the interval later. A pause of the machine looks like a wait, once.
-    TriggerClock(if (row >= 2) apart else interval, Some(now), None, row)
+    val waited = ended.map(end => (now - end).nanos).exists(wait => wait > Pause && apart.exists(wait * 20 > _))
+    val seen   =
+      if (waited) (interval ++ apart).maxOption
+      else interval.filterNot(known => apart.exists(_ * 2 < known))
+    TriggerClock(seen, Some(now), None)
   }
 }
 
 object TriggerClock {
+
+  /** Shorter ones are those of the machine. */
   private val Pause = 100.millis
 }

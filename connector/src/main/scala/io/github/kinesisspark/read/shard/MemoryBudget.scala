@@ -14,8 +14,8 @@ import io.github.kinesisspark.read.shard.PollingRecordPublisher.LargestAnswer
   * came. A query with a long trigger holds what it has for as long: where there is room, one largest answer is kept free for each
   * source that holds less than that.
   *
-  * A reader that a task waits for is served at once, beyond the capacity: the others may hold all of it, and give it back only
-  * when that task goes on. So the bound is the capacity and one answer for each running task.
+  * A task that has nothing to do gets one request of its readers served at once, beyond the capacity: the others may hold all of it, and
+  * give it back only when that task goes on. So the bound is the capacity and one answer for each running task.
   */
 final class MemoryBudget {
   // All below is guarded by `this`.
@@ -53,7 +53,7 @@ final class MemoryBudget {
   private def take(account: Account, bytes: Long, granted: () => Unit): Unit = {
     require(bytes <= capacity, s"$bytes bytes can never be granted out of $capacity")
     val now = synchronized {
-      val free = account.isUrgent || (account.member.waiting.isEmpty && fits(account.member, bytes))
+      val free = account.member.waiting.isEmpty && fits(account.member, bytes)
       tickets += 1
       if (free) grant(account, bytes)
       else {
@@ -62,7 +62,7 @@ final class MemoryBudget {
       }
       free
     }
-    if (now) granted()
+    if (now) granted() else account.whenWaiting()
   }
 
   private def giveBack(account: Account, bytes: Long): Unit = {
@@ -73,17 +73,15 @@ final class MemoryBudget {
     served.foreach(_.granted())
   }
 
-  private def hurry(account: Account): Unit = {
+  private def hurry(account: Account): Boolean = {
     val served = synchronized {
-      account.isUrgent = true
       val mine = account.member.waiting.dequeueAll(_.account eq account)
       mine.foreach(serve)
       mine
     }
     served.foreach(_.granted())
+    served.nonEmpty
   }
-
-  private def calm(account: Account): Unit = synchronized { account.isUrgent = false }
 
   private def serve(): Vector[Request] = {
     val ready  = Vector.newBuilder[Request]
@@ -134,9 +132,10 @@ object MemoryBudget {
     /** What one reader may hold. */
     def share: Long = budget.share
 
-    def account(): Account = {
+    /** @param whenWaiting is called when a request has to wait, with no lock held */
+    def account(whenWaiting: () => Unit = () => ()): Account = {
       budget.readers.incrementAndGet()
-      new Account(budget, this)
+      new Account(budget, this, whenWaiting)
     }
 
     /** What its readers still hold is given back as they let go of it. */
@@ -144,11 +143,13 @@ object MemoryBudget {
   }
 
   /** What one reader holds, and waits for. */
-  final class Account private[MemoryBudget] (budget: MemoryBudget, private[MemoryBudget] val member: Member)
-      extends AutoCloseable {
+  final class Account private[MemoryBudget] (
+      budget: MemoryBudget,
+      private[MemoryBudget] val member: Member,
+      private[MemoryBudget] val whenWaiting: () => Unit
+  ) extends AutoCloseable {
     // Guarded by the budget.
     private[MemoryBudget] var requests = 0
-    private[MemoryBudget] var isUrgent = false
 
     def capacity: Long = budget.capacity
 
@@ -160,10 +161,8 @@ object MemoryBudget {
 
     def giveBack(bytes: Long): Unit = budget.giveBack(this, bytes)
 
-    /** A task waits for this reader, and gives nothing back before it has got something. */
-    def hurry(): Unit = budget.hurry(this)
-
-    def calm(): Unit = budget.calm(this)
+    /** Has a request that waits served now. Whether there was one. */
+    def hurry(): Boolean = budget.hurry(this)
 
     /** Its reader doesn't count for the shares of the others any more. Called once. */
     override def close(): Unit = budget.readers.decrementAndGet(): Unit

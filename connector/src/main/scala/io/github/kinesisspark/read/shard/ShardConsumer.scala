@@ -1,5 +1,7 @@
 package io.github.kinesisspark.read.shard
 
+import java.util.concurrent.{Semaphore, TimeUnit}
+
 import scala.concurrent.duration._
 
 import org.slf4j.LoggerFactory
@@ -11,7 +13,7 @@ import io.github.kinesisspark.read.shard.ShardConsumer._
 
 /** The records of one range for one task, exactly those, whatever has been added to the stream since.
   *
-  * It takes them out of readers, answer by answer, and blocks the task's own thread while there is nothing:
+  * It takes them out of readers, answer by answer, on the task's own thread, which the bell wakes:
   * {{{
   * source        the records come from            if it can't bring the next one
   * Live          the reader that the query keeps  Polling from there on: another task has taken it further, it is closed, or it is silent
@@ -22,14 +24,14 @@ import io.github.kinesisspark.read.shard.ShardConsumer._
   *
   * @param sources    to be closed by whoever gave them
   * @param doubtAfter how long a shard must have nothing more before records that were planned count as gone
-  * @param alive      is called from time to time while nothing comes; what it throws ends the task
+  * @param bell       rung with news of the readers
   */
 final class ShardConsumer(
     range: ShardRange,
     sources: Sources,
     failOnDataLoss: Boolean,
-    doubtAfter: FiniteDuration = ShardReader.DoubtAfter,
-    alive: () => Unit = () => ()
+    bell: Bell,
+    doubtAfter: FiniteDuration = ShardReader.DoubtAfter
 ) extends Iterator[KinesisRecord]
     with AutoCloseable {
   private val log      = LoggerFactory.getLogger(classOf[ShardConsumer])
@@ -38,13 +40,29 @@ final class ShardConsumer(
   private var read     = 0L
   private var begun    = false
   private var finished = range.start == range.end
-  private var source   = Option.unless(finished)(sources.first(range))
+  private var source   = Option.empty[Source]
+  private val news     = () => bell.ring()
 
-  // Reading ahead begins before anybody asks for a record.
-  source.foreach(_.reader.demand())
+  if (!finished) begin(sources.first(range))
 
+  /** Takes what there is and doesn't wait. Whether there is a record, or none will come. */
+  def isReady: Boolean = {
+    while (!current.hasNext && !finished && advance()) ()
+    current.hasNext || finished
+  }
+
+  /** Waits for memory that others hold. */
+  def isStarved: Boolean = source.exists(_.reader.memory.isWaiting)
+
+  /** Gets what it waits for beyond the budget. */
+  def hurry(): Unit = source.foreach(_.reader.memory.hurry())
+
+  /** Waits. */
   override def hasNext: Boolean = {
-    while (!current.hasNext && !finished) advance()
+    while (!isReady) {
+      hurry()
+      bell.await()
+    }
     current.hasNext
   }
 
@@ -55,16 +73,33 @@ final class ShardConsumer(
     } else throw new NoSuchElementException(s"the range of ${range.shard} is read")
 
   override def close(): Unit = {
-    source.foreach(_.close())
-    source = None
+    end()
     finished = true
   }
 
-  private def advance(): Unit = source.foreach { from =>
+  /** Reading ahead begins before anybody asks for a record. */
+  private def begin(by: Source): Unit = {
+    source = Some(by)
+    by.reader.listen(news)
+    by.reader.demand()
+  }
+
+  private def end(): Unit = {
+    source.foreach { by =>
+      by.reader.unlisten(news)
+      by.close()
+    }
+    source = None
+  }
+
+  /** Whether that changed anything. */
+  private def advance(): Boolean = source.exists { from =>
     from.reader.advance(position) match {
-      case Some(head) if head.until != position => accept(from, head)
-      case Some(_)                              => from.reader.standstill(position).foreach(wait(from, _))
-      case None                                 => poll("its reader has gone on without this task")
+      case Some(head) if head.until != position =>
+        accept(from, head)
+        true
+      case Some(_) => from.reader.standstill(position).forall(isOver(from, _))
+      case None    => poll("its reader has gone on without this task")
     }
   }
 
@@ -82,8 +117,8 @@ final class ShardConsumer(
     current = within.iterator
     standing(from, all) match {
       case Before => ()
-      case AtEnd  => finish()
-      case Passed => lose(None)
+      case AtEnd  => close()
+      case Passed => lose(None): Unit
     }
   }
 
@@ -110,16 +145,15 @@ final class ShardConsumer(
     else if (position == ShardEnd) Passed
     else Before
 
-  private def wait(from: Source, why: ShardReader.Standstill): Unit = why.failure match {
+  /** Whether nothing more is to be waited for, from this source. */
+  private def isOver(from: Source, why: ShardReader.Standstill): Boolean = why.failure match {
     case Some(cause) if !from.isPolling && MayBeGone(cause.reason) => poll(cause.getMessage)
     case Some(gone) if gone.reason == FailureReason.NotFound       => lose(Some(gone))
     case Some(cause)                                               => throw cause
     case None if why.isClosed                                      => poll("its reader was closed")
     case None if isSilent(why) && !from.isPolling                  => poll("it brings no records")
     case None if isSilent(why) && isGone(why)                      => lose(None)
-    case None                                                      =>
-      alive()
-      from.reader.await(position, LongestWait)
+    case None                                                      => false
   }
 
   /** One answer without records is no reason to doubt that the range has any; several are. */
@@ -127,17 +161,17 @@ final class ShardConsumer(
 
   private def isGone(why: ShardReader.Standstill) = why.nothingMore && range.end != ShardEnd
 
-  private def poll(why: String): Unit = {
+  private def poll(why: String): Boolean = {
     log.warn("{} is read on by polling: {}", range.shard, why)
-    source.foreach(_.close())
-    val polling = sources.polling(range.copy(start = position))
-    source = Some(polling)
-    polling.reader.demand()
+    end()
+    begin(sources.polling(range.copy(start = position)))
+    true
   }
 
-  private def lose(cause: Option[KinesisException]): Unit = {
+  private def lose(cause: Option[KinesisException]): Boolean = {
     report(cause)
-    finish()
+    close()
+    true
   }
 
   private def report(cause: Option[KinesisException]): Unit = {
@@ -153,7 +187,6 @@ final class ShardConsumer(
     log.warn("{}; going on, as failOnDataLoss is false. {} records of the range were read.", what, read)
   }
 
-  private def finish(): Unit = close()
 }
 
 object ShardConsumer {
@@ -182,8 +215,6 @@ object ShardConsumer {
   /** What may be about the consumer, and not the shard: it is gone, or somebody else reads through it. */
   private val MayBeGone = Set[FailureReason](FailureReason.NotFound, FailureReason.ConsumerTaken)
 
-  private val LongestWait = 500.millis
-
   /** Where what was taken ends, seen from the range's end. */
   private sealed trait Standing
   private case object Before extends Standing
@@ -191,4 +222,24 @@ object ShardConsumer {
 
   /** Beyond it, without the record that the range ends with. */
   private case object Passed extends Standing
+}
+
+/** Where a task waits for any of its readers. */
+final class Bell {
+  private val rings = new Semaphore(0)
+
+  /** From any thread. */
+  def ring(): Unit = rings.release()
+
+  /** Until it has rung since the last time, or for so long that it is time to look whether the task still runs and a silent reader is
+    * to be doubted.
+    */
+  def await(): Unit = {
+    val _ = rings.tryAcquire(Bell.Longest.toMillis, TimeUnit.MILLISECONDS)
+    rings.drainPermits(): Unit
+  }
+}
+
+object Bell {
+  private val Longest = 500.millis
 }

@@ -1,5 +1,7 @@
 package io.github.kinesisspark.read.shard
 
+import java.util.concurrent.CopyOnWriteArrayList
+
 import scala.concurrent.duration._
 
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
@@ -32,7 +34,8 @@ final class ShardReader(
 ) extends Sink
     with AutoCloseable {
 
-  override val memory: MemoryBudget.Account = budget.account()
+  override val memory: MemoryBudget.Account = budget.account(() => tellTasks())
+  private val tasks                         = new CopyOnWriteArrayList[() => Unit]
 
   private var buffer     = RecordBuffer.at(start)
   private var heap       = 0L
@@ -53,7 +56,6 @@ final class ShardReader(
     val unwanted            = delivery.records.iterator.drop(records.length).map(_.heapSize).sum
     val wanted              = synchronized {
       requested = false
-      notifyAll()
       if (!closed) {
         buffer = buffer.append(records, position)
         heap += delivery.heap - unwanted
@@ -68,6 +70,7 @@ final class ShardReader(
     memory.giveBack(if (wanted) unwanted else delivery.heap)
     if (wanted) demand()
     onNews()
+    tellTasks()
   }
 
   private def untilStop(delivery: Delivery): (Array[KinesisRecord], ShardPosition) = {
@@ -99,9 +102,9 @@ final class ShardReader(
   override def fail(cause: KinesisException): Unit = {
     synchronized {
       failure = Some(cause)
-      notifyAll()
     }
     onNews()
+    tellTasks()
   }
 
   /** Asks for more if there is room for it. Called after whatever may have made room. */
@@ -161,12 +164,12 @@ final class ShardReader(
     )
   }
 
-  /** Waits for what a task has asked for, which comes before whatever else is read in this executor. */
-  def await(position: ShardPosition, most: FiniteDuration): Unit = {
-    memory.hurry()
-    try synchronized(if (!closed && failure.isEmpty && buffer.tip == position) wait(most.toMillis))
-    finally memory.calm()
-  }
+  /** Has a task told of news, or that this reader waits for memory; from any thread. */
+  def listen(task: () => Unit): Unit = tasks.add(task): Unit
+
+  def unlisten(task: () => Unit): Unit = tasks.remove(task): Unit
+
+  private def tellTasks(): Unit = tasks.forEach(_())
 
   /** It has come to where it stops, and the record there is gone. */
   def missesStop: Boolean = synchronized(isPast)
@@ -229,7 +232,6 @@ final class ShardReader(
     val (held, isFirst) = synchronized {
       val isFirst = !closed
       closed = true
-      notifyAll()
       val all = heap
       buffer = RecordBuffer.at(buffer.base)
       heap = 0
@@ -238,6 +240,7 @@ final class ShardReader(
     publisher.close()
     memory.giveBack(held)
     if (isFirst) memory.close()
+    tellTasks()
   }
 }
 

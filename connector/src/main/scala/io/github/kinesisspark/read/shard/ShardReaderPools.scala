@@ -30,12 +30,9 @@ object ShardReaderPools {
     threads
   }
 
-  /** What a task reads its ranges by: of a source that is stopped, and of a batch read, without live readers. To be closed by the task.
-    *
-    * @param alive throws once the task is to end
-    */
-  def task(config: ReaderConfig, alive: () => Unit): TaskReaders =
-    new TaskReaders(config, if (config.batch.isEmpty) running(config) else None, worker, memory, alive)
+  /** What a task reads its ranges by: of a source that is stopped, and of a batch read, without live readers. To be closed by the task. */
+  def task(config: ReaderConfig): TaskReaders =
+    new TaskReaders(config, if (config.batch.isEmpty) running(config) else None, worker, memory)
 
   /** The readers that a task of a real-time batch was placed with; nothing where Spark has run it elsewhere. */
   def placedOn(executor: String, config: ReaderConfig): Option[ShardReaderPool] =

@@ -9,6 +9,7 @@ import org.slf4j.LoggerFactory
 import io.github.kinesisspark.aws.{ClientKind, ClientLease, KinesisClients}
 import io.github.kinesisspark.position.{ShardPosition, ShardRange, StreamArn}
 import io.github.kinesisspark.read.shard.ShardConsumer.{Source, Sources}
+import io.github.kinesisspark.read.shard.TaskReaders._
 
 /** What one task reads its ranges by: the live readers of its executor as far as they stand where a range begins, and readers of its own
   * else: after a restart, on another executor, for what another task has taken out already, and in a batch read.
@@ -21,8 +22,7 @@ final class TaskReaders(
     config: ReaderConfig,
     live: Option[ShardReaderPool],
     worker: ScheduledExecutorService,
-    budget: MemoryBudget,
-    alive: () => Unit
+    budget: MemoryBudget
 ) extends AutoCloseable {
   private val log      = LoggerFactory.getLogger(classOf[TaskReaders])
   private val clients  = mutable.HashMap.empty[(StreamArn, ClientKind), ClientLease]
@@ -64,14 +64,14 @@ final class TaskReaders(
     override def readAgain(records: Array[KinesisRecord]): Unit = live.foreach(_.countAgain(records))
   }
 
+  /** Rung with news of the readers. */
+  val bell: Bell = new Bell
+
   /** The range's records: those that a live reader holds as a whole stay there for the next to ask. To be closed. */
-  def read(range: ShardRange): TaskReaders.Records =
-    live.flatMap(_.slice(range)) match {
-      case Some(held) => new TaskReaders.Records(held, () => ())
-      case None       =>
-        val consumer = new ShardConsumer(range, sources, config.failOnDataLoss, alive = alive)
-        new TaskReaders.Records(consumer, () => consumer.close())
-    }
+  def read(range: ShardRange): Records =
+    live
+      .flatMap(_.slice(range))
+      .fold[Records](new Consumed(new ShardConsumer(range, sources, config.failOnDataLoss, bell)))(new Held(_))
 
   /** What was made of records that were read. */
   def count(records: UserRecordCount): Unit = live.foreach(_.count(records))
@@ -113,11 +113,34 @@ final class TaskReaders(
 object TaskReaders {
 
   /** A range's records, till they are closed. */
-  final class Records(records: Iterator[KinesisRecord], whenClosed: () => Unit)
-      extends Iterator[KinesisRecord]
-      with AutoCloseable {
-    override def hasNext: Boolean      = records.hasNext
-    override def next(): KinesisRecord = records.next()
-    override def close(): Unit         = whenClosed()
+  sealed trait Records extends AutoCloseable {
+
+    /** The next one; waits. */
+    def next(): Option[KinesisRecord]
+
+    /** Whether `next` needn't wait. */
+    def isReady: Boolean
+
+    /** Waits for memory that others hold. */
+    def isStarved: Boolean
+
+    /** Gets what it waits for beyond the budget. */
+    def hurry(): Unit
+  }
+
+  private final class Held(records: Iterator[KinesisRecord]) extends Records {
+    override def next(): Option[KinesisRecord] = records.nextOption()
+    override def isReady: Boolean              = true
+    override def isStarved: Boolean            = false
+    override def hurry(): Unit                 = ()
+    override def close(): Unit                 = ()
+  }
+
+  private final class Consumed(consumer: ShardConsumer) extends Records {
+    override def next(): Option[KinesisRecord] = consumer.nextOption()
+    override def isReady: Boolean              = consumer.isReady
+    override def isStarved: Boolean            = consumer.isStarved
+    override def hurry(): Unit                 = consumer.hurry()
+    override def close(): Unit                 = consumer.close()
   }
 }

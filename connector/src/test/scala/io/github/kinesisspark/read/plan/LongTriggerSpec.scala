@@ -16,9 +16,10 @@ class LongTriggerSpec extends AnyFunSpec with Matchers {
       clock.planning(at.millis.toNanos).batchEnded((at + lasting).millis.toNanos)
     }
 
-    it("is unknown before the query has waited for its triggers twice") {
-      after(0 -> 100, 7000 -> 100).interval shouldBe None
+    it("is what lies between two plannings if the query has waited in between, and never less than before") {
+      after(0 -> 100, 7000 -> 100).interval shouldBe Some(7.seconds)
       after(0 -> 100, 7000 -> 100, 17000 -> 100).interval shouldBe Some(10.seconds)
+      after(0 -> 100, 7000 -> 100, 17000 -> 12000, 29000 -> 100, 37000 -> 10).interval shouldBe Some(10.seconds)
     }
 
     it("is unknown for a query that plans as soon as a batch is over") {
@@ -26,11 +27,11 @@ class LongTriggerSpec extends AnyFunSpec with Matchers {
     }
 
     it("is kept while batches outlast it") {
-      after(0 -> 100, 7000 -> 100, 17000 -> 25000, 42010 -> 9000, 51020 -> 10).interval shouldBe Some(10.seconds)
+      after(0 -> 100, 10000 -> 25000, 35010 -> 9000, 44020 -> 10).interval shouldBe Some(10.seconds)
     }
 
-    it("is not taken from one pause of the machine") {
-      after(0 -> 3000, 3010 -> 3000, 7000 -> 3000, 10010 -> 5).interval shouldBe None
+    it("is forgotten if a batch is planned early without a wait, which a trigger would not do") {
+      after(0 -> 3000, 4000 -> 1000, 5010 -> 10).interval shouldBe None
     }
   }
 
@@ -38,7 +39,7 @@ class LongTriggerSpec extends AnyFunSpec with Matchers {
     val MB                                               = 1L << 20
     def behind(n: Int, bytes: Long, room: Long = 4 * MB) = LongTrigger.Behind(shard(n), bytes, room, 1000, 2000)
     def times(shards: LongTrigger.Behind*)               =
-      LongTrigger.times(10.seconds, shards.toVector, Nil, Alignment.off)
+      LongTrigger.times(10.seconds, shards.toVector, Vector.empty, Nil, Alignment.off)
 
     it("goes so far beyond their buffers that the shards give it within a trigger's interval") {
       // 20 MiB at 4 MiB a second of arrivals.
@@ -53,10 +54,23 @@ class LongTriggerSpec extends AnyFunSpec with Matchers {
       times(behind(0, 0)) shouldBe Map.empty
     }
 
+    it("goes as far in shards that hold nothing for want of memory as in the one that ends first") {
+      val all = LongTrigger.times(
+        10.seconds,
+        Vector(behind(0, 4 * MB), behind(1, 10 * MB)),
+        Vector(shard(2)),
+        Nil,
+        Alignment.off
+      )
+      all shouldBe Map(shard(0) -> 6000, shard(1) -> 3000, shard(2) -> 3000)
+      LongTrigger.times(10.seconds, Vector.empty, Vector(shard(2)), Nil, Alignment.off) shouldBe empty
+    }
+
     it("goes no further than maxShardSkew beyond the shard that ends first") {
       def aligned(toCome: Long*) = LongTrigger.times(
         10.seconds,
         Vector(behind(0, 4 * MB), behind(1, 10 * MB)),
+        Vector.empty,
         toCome,
         Alignment(Some(500))
       )

@@ -121,7 +121,7 @@ class PublisherThrowableSpec extends AnyFunSpec with Matchers with Eventually {
         val range  = ShardRange(shard(0), ShardPosition.TrimHorizon, ShardPosition.AfterSequenceNumber(number(1)))
         val ended  = new CountDownLatch(1)
         val reader = new Thread(() => {
-          Try(new ShardConsumer(range, scene.sources, failOnDataLoss = true).hasNext): Unit
+          Try(new ShardConsumer(range, scene.sources, failOnDataLoss = true, new Bell).hasNext): Unit
           ended.countDown()
         })
         reader.setDaemon(true)

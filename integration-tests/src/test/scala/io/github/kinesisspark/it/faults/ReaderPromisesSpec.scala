@@ -130,7 +130,7 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
     field.setAccessible(true)
     val pools = field.get(ShardReaderPools).asInstanceOf[mutable.HashMap[String, ShardReaderPool]]
     // Only what is made first starts the looking.
-    ShardReaderPools.task(ReaderConfig("first", Map.empty, 16L << 20, 5, failOnDataLoss = true), () => ()).close()
+    ShardReaderPools.task(ReaderConfig("first", Map.empty, 16L << 20, 5, failOnDataLoss = true)).close()
     val since = System.nanoTime()
     ShardReaderPools.synchronized(pools.put("broken", null))
     // The look itself can't be seen from outside; it comes every 30 s.
