@@ -42,7 +42,7 @@ SUMMARY := $(PYTHON) python/tools/summary.py
 # As in build.sbt: these JVMs are gone before the optimizing compiler's work would pay. The archive of Spark's classes is
 # mapped where a JVM's class path is Spark's.
 CLASSES   := $(CURDIR)/$(VENV)/spark.jsa
-SHORT_JVM := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+SHORT_JVM := -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC
 PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) -Xlog:cds=off -Xlog:cds+dynamic=off" \
   $(BIN)/pytest -c python/pyproject.toml --no-header --no-summary -rN
 

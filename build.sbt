@@ -72,17 +72,17 @@ val testLoop = TestLoop.of(sys.env)
 
 /** A test JVM of its own: Spark keeps state per JVM, and sbt's heap is not the suite's. What it prints goes to a file below
   * build/logs. None lives long enough for the optimizing compiler's work, on the tests' cores, to pay; one loop is there to
-  * run optimized code all the same.
+  * run optimized code all the same. Without that compiler the JVM reserves too little room for the code of a Spark.
   */
 val forkedTests = Seq(
   Test / fork := true,
   Test / javaOptions ++= sparkJvmOptions ++ Seq("-Xmx3g", "-XX:+UseSerialGC", "-Dspark.ui.enabled=false"),
-  Test / javaOptions ++= (if (testLoop.isOptimized) Nil else Seq("-XX:TieredStopAtLevel=1")),
+  Test / javaOptions ++= (if (testLoop.isOptimized) Nil else Seq("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m")),
   Test / parallelExecution := false,
   Test / testOptions ++= Seq(
     Tests.Filter(testLoop.has(baseDirectory.value.getName, _)),
-    // Quiet: nothing of ScalaTest's own but what fails.
-    Tests.Argument(TestFrameworks.ScalaTest, if (testLoop.isQuiet) "-oNCXEHLOPQRMDF" else "-oDFIK"),
+    // Quiet: SuiteReports prints a line for each suite, and the summary what failed.
+    Tests.Argument(TestFrameworks.ScalaTest, if (testLoop.isQuiet) "-oNCXEHLOPQRM" else "-oDFIK"),
     Tests.Argument(TestFrameworks.ScalaTest, testLoop.scalaTestArguments: _*)
   ),
   Test / testListeners := Seq(

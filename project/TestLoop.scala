@@ -36,10 +36,12 @@ object TestLoop {
       module != "integration-tests" || IntegrationSuites.isPure(suite)
   }
 
-  /** `make test`. Conformance of third-party servers changes with their versions only, and is left to [[All]]. */
+  /** `make test`. What it leaves to [[All]]: conformance of third-party servers, which changes with their versions only, and batch and
+    * exactness scenarios by both ways of reading on each server.
+    */
   case object Test extends TestLoop("test", Seq(AwaitsEngine, Slow)) {
     override def environment(jvm: String): Map[String, String] =
-      if (jvm == IntegrationSuites.Conformance) Map("KINESIS_TARGETS" -> "testkit") else Map.empty
+      if (jvm == IntegrationSuites.Conformance) Map("KINESIS_TARGETS" -> "testkit") else Map("SCENARIO_PASSES" -> "once")
   }
 
   /** The tests of `make test-all`. */

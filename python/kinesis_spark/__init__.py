@@ -23,7 +23,7 @@ from kinesis_spark.errors import (
     ShardListError,
     StreamConsumerError,
 )
-from kinesis_spark.fan_out import EnhancedFanOut, Polling, RecordPublisher, Registration, Retries
+from kinesis_spark.fan_out import Deregistration, EnhancedFanOut, Polling, RecordPublisher, Registration, Retries
 from kinesis_spark.jars import require_jar
 from kinesis_spark.local import LocalKinesis
 from kinesis_spark.options import KinesisOptions, SparkOptions, StreamOptions
@@ -38,6 +38,7 @@ __all__ = [
     "BadRecords",
     "Credentials",
     "DefaultCredentials",
+    "Deregistration",
     "EnhancedFanOut",
     "InvalidOptionError",
     "JarMissingError",

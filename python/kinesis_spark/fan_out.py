@@ -16,13 +16,13 @@ from kinesis_spark._declare import (
     group,
     option,
     require,
-    require_boolean,
     require_count,
     require_duration,
 )
 from kinesis_spark.errors import InvalidOptionError
 
 Registration = Literal["lazy", "eager", "none"]
+Deregistration: TypeAlias = bool | Literal["registered"]
 
 # GetRecords of a shard in a second, from all who poll it.
 _MOST_CALLS = 5
@@ -91,6 +91,10 @@ class Retries:
             require(fits, "backoff_base", self.backoff_base, f"at most backoff_max, which is {self.backoff_max}")
 
 
+def _deregistration(value: Deregistration) -> str:
+    return boolean(value) if isinstance(value, bool) else value
+
+
 @dataclass(frozen=True, slots=True)
 class EnhancedFanOut:
     """SubscribeToShard: 2 MB/s of each shard for this query alone, through a stream consumer that AWS charges for.
@@ -102,8 +106,8 @@ class EnhancedFanOut:
             already when the stream is loaded, `none` never (then each stream needs one of `consumer_arns`).
         consumer_arns: consumers that are registered already, one for each stream that is to be read through such a
             one. The query never deregisters them.
-        deregister_on_stop: whether a query that stops, ends or fails deregisters the consumer that it found or
-            registered by name.
+        deregister_on_stop: which consumers given by name a query deregisters when it stops, ends or fails:
+            "registered" those that it has registered itself, True also those that it found, False none.
         register_stream_consumer: how RegisterStreamConsumer is retried.
         deregister_stream_consumer: how DeregisterStreamConsumer is retried.
         list_stream_consumers: how ListStreamConsumers is retried.
@@ -122,7 +126,7 @@ class EnhancedFanOut:
     consumer_arns: tuple[str, ...] = option(
         "efo.consumerArn.<stream>", default=(), write=lambda _, arns: _by_stream(arns)
     )
-    deregister_on_stop: bool = option("efo.deregisterOnStop", default=True, encode=boolean)
+    deregister_on_stop: Deregistration = option("efo.deregisterOnStop", default="registered", encode=_deregistration)
     register_stream_consumer: Retries = group("efo.registerStreamConsumer", default=Retries())
     deregister_stream_consumer: Retries = group("efo.deregisterStreamConsumer", default=Retries())
     list_stream_consumers: Retries = group("efo.listStreamConsumers", default=Retries())
@@ -134,7 +138,9 @@ class EnhancedFanOut:
             require_consumer_name("consumer_name", self.consumer_name)
         known = get_args(Registration)
         require(self.registration in known, "registration", self.registration, f"one of {', '.join(known)}")
-        require_boolean("deregister_on_stop", self.deregister_on_stop)
+        choice = self.deregister_on_stop
+        valid = isinstance(choice, bool) or choice == "registered"
+        require(valid, "deregister_on_stop", choice, '"registered", True or False')
         require(isinstance(self.consumer_arns, tuple), "consumer_arns", self.consumer_arns, "a tuple of ARNs")
         for arn in self.consumer_arns:
             valid = isinstance(arn, str) and _CONSUMER_ARN.fullmatch(arn) is not None
@@ -183,4 +189,4 @@ def _by_stream(arns: tuple[str, ...]) -> dict[str, str]:
     }
 
 
-__all__ = ["EnhancedFanOut", "Polling", "RecordPublisher", "Registration", "Retries"]
+__all__ = ["Deregistration", "EnhancedFanOut", "Polling", "RecordPublisher", "Registration", "Retries"]

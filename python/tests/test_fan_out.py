@@ -89,7 +89,7 @@ def test_consumer_arns_are_passed_by_stream_arn_if_stream_names_are_equal() -> N
         (lambda: EnhancedFanOut("my app"), "a consumer's name"),
         (lambda: EnhancedFanOut("app", registration="later"), "lazy, eager, none"),  # type: ignore[arg-type]
         (lambda: EnhancedFanOut("app", registration="none"), "consumer_arns"),
-        (lambda: EnhancedFanOut("app", deregister_on_stop="no"), "True or False"),  # type: ignore[arg-type]
+        (lambda: EnhancedFanOut("app", deregister_on_stop="no"), "registered"),  # type: ignore[arg-type]
         (lambda: EnhancedFanOut(consumer_arns=(STREAM,)), "a consumer's ARN"),
         (lambda: EnhancedFanOut(consumer_arns=ORDERS), "a tuple of ARNs"),  # type: ignore[arg-type]
         (lambda: EnhancedFanOut(consumer_arns=(ORDERS, f"{STREAM}/consumer/b:1")), "one consumer for each stream"),

@@ -48,7 +48,7 @@ def test_a_query_loses_and_doubles_no_record_when_one_or_all_executors_are_kille
     texts = put(stream, "before", 2000)
     cluster = "local-cluster[2,1,1024]"
     log = ServerLog(stream, shards=4, publisher=publisher)
-    with running(ClusterQuery(tmp_path, stream, cluster, max_records="250", publisher=publisher)) as query:
+    with running(ClusterQuery(tmp_path, stream, cluster, max_records="500", publisher=publisher)) as query:
         wait_until(lambda: len(query.written()) >= 500, "the first batches")
         executors = query.two_executors()
         with log.watching() as readings:

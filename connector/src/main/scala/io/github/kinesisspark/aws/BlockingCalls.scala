@@ -32,7 +32,7 @@ private[aws] final class BlockingCalls(
     observer.called(action)
     try {
       answer = send
-      // The SDK's own limit on the attempt ends it earlier; this one is for the time before the call is under way (credentials).
+      // The SDK limits the attempt; this limit adds the time in which credentials are resolved.
       Right(answer.get(attemptTime.toMillis * 2, TimeUnit.MILLISECONDS))
     } catch {
       case e: InterruptedException =>
@@ -40,11 +40,7 @@ private[aws] final class BlockingCalls(
         throw e
       case NonFatal(e) =>
         if (answer != null) answer.cancel(true)
-        FaultClassifier.classify(e) match {
-          // Inside the SDK's own waits, for credentials, an interrupt becomes an exception of its own.
-          case _: Fault.Cancelled if Thread.interrupted() => throw new InterruptedException(e.getMessage)
-          case fault                                      => Left(fault)
-        }
+        Left(FaultClassifier.classify(e))
     }
   }
 

@@ -29,7 +29,7 @@ object ClientKind {
       */
     val MaxConcurrency = 512
 
-    override private[aws] def http(endpoint: Option[URI]): NettyNioAsyncHttpClient.Builder = common
+    override private[aws] def http(endpoint: Option[URI]): NettyNioAsyncHttpClient.Builder = common(endpoint)
       // Faster than HTTP/2 for answers of 1 MB.
       .protocol(Protocol.HTTP1_1)
       .maxConcurrency(MaxConcurrency)
@@ -61,7 +61,7 @@ object ClientKind {
       */
     val PingPeriod: FiniteDuration = 30.seconds
 
-    override private[aws] def http(endpoint: Option[URI]): NettyNioAsyncHttpClient.Builder = common
+    override private[aws] def http(endpoint: Option[URI]): NettyNioAsyncHttpClient.Builder = common(endpoint)
       .protocol(Protocol.HTTP2)
       .protocolNegotiation(negotiation(endpoint))
       .maxConcurrency(MaxConcurrency)
@@ -74,21 +74,25 @@ object ClientKind {
       * negotiated. Other servers behind TLS speak HTTP/2 only where ALPN asks for it.
       */
     private[aws] def negotiation(endpoint: Option[URI]): ProtocolNegotiation = endpoint match {
-      case Some(other) if other.getScheme == "https" && !isAws(other) => ProtocolNegotiation.ALPN
-      case _                                                          => ProtocolNegotiation.ASSUME_PROTOCOL
+      case Some(other) if isOtherTls(other) => ProtocolNegotiation.ALPN
+      case _                                => ProtocolNegotiation.ASSUME_PROTOCOL
     }
-
-    private def isAws(endpoint: URI) = AwsHost.matches(endpoint.getHost)
-
-    private val AwsHost = """(?i).+\.(amazonaws\.com(\.cn)?|api\.aws)""".r
   }
 
-  private def common: NettyNioAsyncHttpClient.Builder = NettyNioAsyncHttpClient
-    .builder()
-    // Many shards begin at once; none is refused for that, each waits for its turn.
-    .maxPendingConnectionAcquires(100_000)
-    .connectionAcquisitionTimeout(AcquisitionTimeout.toJava)
-    .connectionTimeout(Duration.ofSeconds(10))
-    // Firewalls and NAT forget connections on which nothing moves.
-    .tcpKeepAlive(true)
+  private val AwsHost = """(?i).+\.(amazonaws\.com(\.cn)?|api\.aws)""".r
+
+  /** A server behind TLS that isn't AWS's. */
+  private def isOtherTls(endpoint: URI) = endpoint.getScheme == "https" && !AwsHost.matches(endpoint.getHost)
+
+  private def common(endpoint: Option[URI]): NettyNioAsyncHttpClient.Builder = {
+    val builder = NettyNioAsyncHttpClient.builder()
+    if (endpoint.exists(isOtherTls)) builder.eventLoopGroupBuilder(HandshakeWatch.connections)
+    builder
+      // Many shards begin at once; none is refused for that, each waits for its turn.
+      .maxPendingConnectionAcquires(100_000)
+      .connectionAcquisitionTimeout(AcquisitionTimeout.toJava)
+      .connectionTimeout(Duration.ofSeconds(10))
+      // Firewalls and NAT forget connections on which nothing moves.
+      .tcpKeepAlive(true)
+  }
 }

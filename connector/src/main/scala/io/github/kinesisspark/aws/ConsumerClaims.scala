@@ -3,18 +3,22 @@ package io.github.kinesisspark.aws
 import java.net.URI
 import java.util.concurrent.ConcurrentHashMap
 
-import io.github.kinesisspark.position.StreamArn
+import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 
-/** The consumers that queries of this JVM read through. Two queries on one consumer would take each shard from one another
-  * again and again; those of one driver are told apart here, before it comes to that.
+/** The consumers that queries of this JVM read through, and those that they have registered.
+  *
+  * Two queries on one consumer would take each shard from one another again and again; those of one driver are told apart here, before
+  * it comes to that. Thread-safe.
   */
 private[kinesisspark] final class ConsumerClaims {
   import ConsumerClaims._
 
   private val claimed = ConcurrentHashMap.newKeySet[Claim]
 
-  /** @throws KinesisException `KINESIS_CONSUMER_IN_USE`
-    */
+  /** By `load()` or by a query that reads through them still. */
+  private val registered = ConcurrentHashMap.newKeySet[ConsumerArn]
+
+  /** @throws KinesisException `KINESIS_CONSUMER_IN_USE` */
   def take(claim: Claim): Unit = if (!claimed.add(claim))
     throw new KinesisException(
       InUse,
@@ -24,6 +28,10 @@ private[kinesisspark] final class ConsumerClaims {
     )
 
   def giveBack(claim: Claim): Unit = claimed.remove(claim): Unit
+
+  def register(arn: ConsumerArn): Unit        = registered.add(arn): Unit
+  def isRegistered(arn: ConsumerArn): Boolean = registered.contains(arn)
+  def forget(arn: ConsumerArn): Unit          = registered.remove(arn): Unit
 }
 
 private[kinesisspark] object ConsumerClaims {

@@ -22,6 +22,7 @@ import scala.jdk.CollectionConverters._
   *
   * All throw [[KinesisException]] of the fault's class for what can't be mended or not in time, and InterruptedException.
   *
+  * @param registered is called for each consumer that is registered from here
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_RegisterStreamConsumer.html RegisterStreamConsumer]] (5 calls/s per account),
   *      [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_DescribeStreamConsumer.html DescribeStreamConsumer]] (20/s per stream),
   *      [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_ListStreamConsumers.html ListStreamConsumers]] and
@@ -32,7 +33,8 @@ private[kinesisspark] final class ConsumerDirectory(
     retries: FanOutRetries,
     hasWorked: () => Boolean = () => false,
     waiting: Waiting = Waiting.real,
-    observer: CallObserver = CallObserver.silent
+    observer: CallObserver = CallObserver.silent,
+    registered: ConsumerArn => Unit = _ => ()
 ) {
   import ConsumerDirectory._
   import Registration.{Command, Event, Goal}
@@ -152,6 +154,7 @@ private[kinesisspark] final class ConsumerDirectory(
       case Right(answer) =>
         val consumer = StreamConsumer.of(answer.consumer)
         log.info("consumer {} is registered and {}", consumer.arn, consumer.status)
+        registered(consumer.arn)
         Event.Seen(Some(consumer))
     }
   }

@@ -10,9 +10,7 @@ import software.amazon.awssdk.services.sts.auth.StsAssumeRoleCredentialsProvider
 
 import java.net.URI
 
-/** Makes the SDK's credentials provider that the options ask for, and owns what it holds open. Providers cache and refresh by
-  * themselves, on the calls that need them; nothing here runs in the background.
-  */
+/** Makes the SDK's credentials provider that the options ask for, and owns what it holds open. [[CredentialsCache]] calls it. */
 private[aws] final class Credentials private (val provider: AwsCredentialsProvider, held: Seq[AutoCloseable])
     extends AutoCloseable {
 

@@ -1,6 +1,13 @@
 package io.github.kinesisspark.aws
 
-import io.github.kinesisspark.config.{ConsumerChoice, FanOutOptions, RegistrationTime, StreamOptions, StreamRef}
+import io.github.kinesisspark.config.{
+  ConsumerChoice,
+  Deregistration,
+  FanOutOptions,
+  RegistrationTime,
+  StreamOptions,
+  StreamRef
+}
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 import org.slf4j.LoggerFactory
 
@@ -52,33 +59,53 @@ final class FanOutConsumers private (
       .getOrElse(throw new NoSuchElementException(s"$stream is not read here"))
     val before = resolved.get(stream)
     val now    = consumerOf(known)
-    if (before.exists(_ != now))
-      log.warn("consumer {} was deregistered by somebody; {} takes its place", before.get, now: Any)
+    before.filter(_ != now).foreach { gone =>
+      log.warn("consumer {} was deregistered by somebody; {} takes its place", gone, now: Any)
+      claims.forget(gone)
+    }
     resolved += stream -> now
     now
   }
 
-  /** Deregisters the consumers that the options want to be deregistered: those found or registered by name. One that can't be is
-    * logged, and stays; so does one that somebody registered anew since, for its ARN is another.
-    */
-  def release(): Unit = for (
-    stream <- opened.streams; arn <- resolved.get(stream.arn) if isReleased(choiceOf(stream))
-  ) {
-    try stream.consumers.deregister(arn)
-    catch {
-      case NonFatal(e) => log.warn(s"consumer $arn could not be deregistered and is still charged for: ${e.getMessage}")
+  /** The consumers that are to be deregistered at the query's end, by their streams. */
+  def toDeregister: Map[StreamArn, ConsumerArn] = {
+    val choiceOfStream = opened.streams.map(s => s.arn -> choiceOf(s)).toMap
+    resolved.filter { case (stream, arn) =>
+      choiceOfStream(stream) match {
+        case ConsumerChoice.Registered(_, _, Deregistration.OfAll)        => true
+        case ConsumerChoice.Registered(_, _, Deregistration.OfRegistered) => claims.isRegistered(arn)
+        case ConsumerChoice.Registered(_, _, Deregistration.OfNone)       => false
+        case ConsumerChoice.Given(_)                                      => false
+      }
     }
-    resolved -= stream.arn
+  }
+
+  /** Deregisters the consumers that are to be deregistered. One that can't be is logged, and stays; so does one that somebody
+    * registered anew since, for its ARN is another.
+    */
+  def release(): Unit = {
+    val ended = toDeregister
+    for (stream <- opened.streams; arn <- ended.get(stream.arn))
+      try stream.consumers.deregister(arn)
+      catch {
+        case NonFatal(e) =>
+          log.warn(s"consumer $arn could not be deregistered and is still charged for: ${e.getMessage}")
+      }
+    resolved.keys.foreach(leave)
   }
 
   /** Leaves the stream's consumer to whoever else reads through it: it won't be deregistered from here. */
-  def leave(stream: StreamArn): Unit = resolved -= stream
+  def leave(stream: StreamArn): Unit = {
+    resolved.get(stream).foreach(claims.forget)
+    resolved -= stream
+  }
 
   /** What it took so far. */
   def calls: ConsumerCalls = meter.calls
 
   /** Gives back what it holds, but deregisters nothing. */
   override def close(): Unit = {
+    resolved.keys.foreach(leave)
     claimed.foreach(claims.giveBack)
     claimed = Vector.empty
     opened.close()
@@ -119,9 +146,17 @@ object FanOutConsumers {
     *
     * @throws KinesisException as [[KnownStreams.open]] and [[ConsumerDirectory.register]]
     */
-  def begin(streams: Seq[StreamOptions], options: FanOutOptions): Unit = {
+  def begin(
+      streams: Seq[StreamOptions],
+      options: FanOutOptions,
+      claims: ConsumerClaims = ConsumerClaims.shared
+  ): Unit = {
     val names  = streams.flatMap(s => eagerName(options.consumers(s.stream)).map(s.stream -> _)).toMap
-    val opened = KnownStreams.open(streams.filter(s => names.contains(s.stream)), options.retries)
+    val opened = KnownStreams.open(
+      streams.filter(s => names.contains(s.stream)),
+      options.retries,
+      registered = claims.register
+    )
     try opened.streams.foreach(stream => stream.consumers.register(stream.arn, names(stream.ref)))
     finally opened.close()
   }
@@ -133,17 +168,13 @@ object FanOutConsumers {
       claims: ConsumerClaims
   ): FanOutConsumers = {
     val meter = new ConsumerMeter
-    new FanOutConsumers(KnownStreams.open(streams, options.retries, waiting, meter), options.consumers, meter, claims)
+    val known = KnownStreams.open(streams, options.retries, waiting, meter, claims.register)
+    new FanOutConsumers(known, options.consumers, meter, claims)
   }
 
   private def eagerName(choice: ConsumerChoice): Option[String] = choice match {
     case ConsumerChoice.Registered(name, RegistrationTime.Eager, _) => Some(name)
     case _                                                          => None
-  }
-
-  private def isReleased(choice: ConsumerChoice): Boolean = choice match {
-    case ConsumerChoice.Registered(_, _, deregisterOnStop) => deregisterOnStop
-    case ConsumerChoice.Given(_)                           => false
   }
 
   private def nameOf(choice: ConsumerChoice): String = choice match {

@@ -1,5 +1,8 @@
 package io.github.kinesisspark.aws
 
+import java.lang.reflect.{InvocationHandler, InvocationTargetException, Proxy}
+import java.util.concurrent.CompletableFuture
+
 import io.github.kinesisspark.config.ClientOptions
 import software.amazon.awssdk.awscore.retry.AwsRetryStrategy
 import software.amazon.awssdk.core.interceptor.{Context, ExecutionAttributes, ExecutionInterceptor}
@@ -63,18 +66,32 @@ object KinesisClients {
 
   private[aws] def make(options: ClientOptions, region: String, kind: ClientKind): Held = {
     val credentials = Credentials(options.credentials, region)
+    val cache       = new CredentialsCache(credentials.provider)
     val success     = new Success
     val builder     = KinesisAsyncClient
       .builder()
       .region(Region.of(region))
-      .credentialsProvider(credentials.provider)
+      .credentialsProvider(cache)
       .httpClientBuilder(kind.http(options.endpoint))
       // No limit on the time of a whole call here: it would end subscriptions.
       .overrideConfiguration { o =>
         o.retryStrategy(AwsRetryStrategy.doNotRetry()).addExecutionInterceptor(success); ()
       }
     options.endpoint.foreach(builder.endpointOverride(_))
-    new Held(builder.build(), success, credentials)
+    new Held(withCredentials(builder.build(), cache), success, credentials)
+  }
+
+  /** The client, with each call made once there are credentials for it. The SDK has no class that wraps this client. */
+  private def withCredentials(client: KinesisAsyncClient, credentials: CredentialsCache): KinesisAsyncClient = {
+    val handler: InvocationHandler = (_, method, arguments) => {
+      def call(): AnyRef =
+        try method.invoke(client, Option(arguments).toSeq.flatten: _*)
+        catch { case e: InvocationTargetException => throw e.getCause }
+      if (method.getReturnType != classOf[CompletableFuture[_]]) call()
+      else credentials.before(() => call().asInstanceOf[CompletableFuture[AnyRef]])
+    }
+    val kind = classOf[KinesisAsyncClient]
+    kind.cast(Proxy.newProxyInstance(kind.getClassLoader, Array[Class[_]](kind), handler))
   }
 
   /** Waits for the first call to succeed. */

@@ -3,7 +3,7 @@ package io.github.kinesisspark.aws
 import java.net.URI
 
 import io.github.kinesisspark.config.{FanOutRetries, StreamOptions, StreamRef}
-import io.github.kinesisspark.position.StreamArn
+import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 
 /** Streams whose ARNs are known, each with what it takes to deal with its consumers. */
 private[kinesisspark] final class KnownStreams private (
@@ -28,7 +28,8 @@ private[kinesisspark] object KnownStreams {
       streams: Seq[StreamOptions],
       retries: FanOutRetries,
       waiting: Waiting = Waiting.real,
-      observer: CallObserver = new ConsumerMeter
+      observer: CallObserver = new ConsumerMeter,
+      registered: ConsumerArn => Unit = _ => ()
   ): KnownStreams = {
     val leases = Seq.newBuilder[ClientLease]
     Closing.unlessMade(leases.result().foreach(_.close())) {
@@ -40,7 +41,8 @@ private[kinesisspark] object KnownStreams {
             .describe(stream.stream)
             .arn
         )
-        val consumers = new ConsumerDirectory(lease.client, retries, () => lease.hasWorked, waiting, observer)
+        val consumers =
+          new ConsumerDirectory(lease.client, retries, () => lease.hasWorked, waiting, observer, registered)
         Stream(stream.stream, arn, stream.client.endpoint, consumers)
       }
       new KnownStreams(known, leases.result())

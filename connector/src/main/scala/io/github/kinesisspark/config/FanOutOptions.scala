@@ -18,9 +18,10 @@ object ConsumerChoice {
 
   /** The consumer of that name, registered where it doesn't exist.
     *
-    * @param deregisterOnStop whether it is deregistered when the query stops in good order
+    * @param deregistration when the query stops in good order, or fails
     */
-  final case class Registered(name: String, when: RegistrationTime, deregisterOnStop: Boolean) extends ConsumerChoice
+  final case class Registered(name: String, when: RegistrationTime, deregistration: Deregistration)
+      extends ConsumerChoice
 
   /** A consumer that somebody else registers and deregisters. */
   final case class Given(arn: ConsumerArn) extends ConsumerChoice
@@ -36,6 +37,19 @@ object RegistrationTime {
 
   /** Already at `load()`, so that it is ready when the query starts. */
   case object Eager extends RegistrationTime
+}
+
+/** Which consumers a query deregisters at its end. */
+sealed trait Deregistration extends Product with Serializable
+
+object Deregistration {
+
+  /** Those that it has registered itself. */
+  case object OfRegistered extends Deregistration
+
+  /** Also those that it found. */
+  case object OfAll  extends Deregistration
+  case object OfNone extends Deregistration
 }
 
 /** How often and after which waits each call of enhanced fan-out is repeated.

@@ -50,7 +50,7 @@ private[config] final class FanOutParser(
           problems += s"'${registration.name}' is none, but stream $ref has no consumer: set 'efo.consumerArn.$stream' to the ARN of a consumer " +
             "that is registered for it."
         }
-        if (general.has(deregisterOnStop) && read.deregister)
+        if (read.deregistration == Deregistration.OfAll)
           problems += s"'${general.key(deregisterOnStop)}' is true, but with '${registration.name}' none the query registers no consumer, " +
             "and deregisters none. Leave it out."
         None
@@ -64,7 +64,7 @@ private[config] final class FanOutParser(
     if (read.name.isEmpty && without.nonEmpty && !general.has(consumerName))
       problems += s"'${consumerName.name}' is missing: '${recordPublisher.name}' efo reads through a stream consumer, to be registered under a name of " +
         "your own (one for each query). Or set 'efo.consumerArn.<stream>' for every stream."
-    read.name.map(ConsumerChoice.Registered(_, when, read.deregister))
+    read.name.map(ConsumerChoice.Registered(_, when, read.deregistration))
   }
 
   def retries(): Option[FanOutRetries] = {
@@ -97,7 +97,7 @@ private object FanOutParser {
   final case class Read(
       name: Option[String],
       registration: Option[RegistrationTime],
-      deregister: Boolean,
+      deregistration: Deregistration,
       arns: Map[StreamRef, ConsumerChoice],
       retries: FanOutRetries
   )

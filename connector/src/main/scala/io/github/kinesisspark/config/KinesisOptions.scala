@@ -308,15 +308,20 @@ object KinesisOptions {
         "deregistered by the query."
   )
 
-  val deregisterOnStop: Opt[Boolean] = option(
+  val deregisterOnStop: Opt[Deregistration] = option(
     "efo.deregisterOnStop",
-    "boolean",
-    OptionValue.boolean,
-    default = Some("true"),
+    "enum",
+    OptionValue.oneOf(
+      "registered" -> Deregistration.OfRegistered,
+      "true"       -> Deregistration.OfAll,
+      "false"      -> Deregistration.OfNone
+    ),
+    default = Some("registered"),
     doc =
-      "Whether a query that stops, ends or fails deregisters the consumer that it found or registered by name. After a crash the " +
-        "consumer stays, is charged for, and is found again. Not with `none`.",
-    values = Seq("true", "false")
+      "Which consumers given by name a query deregisters when it stops, ends or fails: `registered` those that it has registered " +
+        "itself, `true` also those that it found, `false` none. A consumer stays after a crash; the next start finds it, and it is " +
+        "charged for. Not `true` with `none`.",
+    values = Seq("registered", "true", "false")
   )
 
   val registerRetry: RetryOpts = retry(

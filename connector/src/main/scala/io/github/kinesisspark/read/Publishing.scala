@@ -3,7 +3,7 @@ package io.github.kinesisspark.read
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.{ConsumerCalls, FanOutConsumers}
-import io.github.kinesisspark.config.{ConsumerChoice, RecordPublisherKind, RetryOptions, SourceOptions}
+import io.github.kinesisspark.config.{RecordPublisherKind, RetryOptions, SourceOptions}
 import io.github.kinesisspark.position.StreamArn
 import io.github.kinesisspark.read.shard.Publication
 
@@ -43,21 +43,21 @@ object Publishing {
     case RecordPublisherKind.FanOut(fanOut) => FanOutConsumers.begin(options.streams, fanOut)
   }
 
-  /** How the tasks of a batch read get their records. A batch ends without telling anybody: a consumer that it found or registered
-    * by name stays.
-    */
+  /** How the tasks of a batch read get their records. Nobody reports the end of a batch read, so the consumer stays. */
   def ofBatch(options: SourceOptions): Publication = options.recordPublisher match {
     case RecordPublisherKind.Polling        => Publication.Polling
     case RecordPublisherKind.FanOut(fanOut) =>
-      val staying = fanOut.consumers.values.collect { case ConsumerChoice.Registered(name, _, true) => name }.toSet
-      if (staying.nonEmpty)
-        log.warn(
-          "a batch read does not know when it is over: consumer {} stays registered and is charged for until it is deregistered by hand",
-          staying.mkString(", ")
-        )
       val consumers = FanOutConsumers.open(options.streams, fanOut)
-      try Publication.FanOut(consumers.resolve(), fanOut.retries.subscribe)
-      finally consumers.close()
+      try {
+        val resolved = consumers.resolve()
+        consumers.toDeregister.values.foreach(arn =>
+          log.warn(
+            s"Stream consumer ${arn.name} stays registered after a batch read and is charged for: $arn. " +
+              s"Remove it with StreamConsumers.deregister(\"${arn.name}\")."
+          )
+        )
+        Publication.FanOut(resolved, fanOut.retries.subscribe)
+      } finally consumers.close()
   }
 
   private[kinesisspark] case object Polling extends Publishing {

@@ -100,8 +100,8 @@ class KinesisClientsTest extends AnyFunSuite {
     finally nowhere.close()
   }
 
-  /** What a call fails with when a server does this to the first record of the TLS handshake, which it has read. */
-  private def tlsFault(answer: Socket => Unit): String =
+  /** What calls of both kinds fail with when a server does this to the first record of the TLS handshake, which it has read. */
+  private def tlsFaults(answer: Socket => Unit): Set[String] =
     Using.resource(new ServerSocket(0, 50, InetAddress.getLoopbackAddress)) { server =>
       val thread = new Thread(() =>
         while (!server.isClosed)
@@ -116,27 +116,37 @@ class KinesisClientsTest extends AnyFunSuite {
       )
       thread.setDaemon(true)
       thread.start()
-      val lease = KinesisClients.lease(options(new URI(s"https://127.0.0.1:${server.getLocalPort}")), "eu-west-1")
-      try fault(lease.client).kind.errorClass
-      finally lease.close()
+      val endpoint = new URI(s"https://127.0.0.1:${server.getLocalPort}")
+      Set[ClientKind](ClientKind.Calls, ClientKind.Subscriptions).map { kind =>
+        val lease = KinesisClients.lease(options(endpoint), "eu-west-1", kind)
+        // Well before any time limit of the client's.
+        try
+          FaultClassifier
+            .classify(intercept[Exception](lease.client.describeLimits().get(20, TimeUnit.SECONDS)))
+            .kind
+            .errorClass
+        finally lease.close()
+      }
     }
 
-  test("a server that closes the connection during the TLS handshake is a lost connection") {
-    assert(tlsFault(_ => ()) == "KINESIS_CONNECTION_LOST")
+  test("a server that closes the connection during the TLS handshake fails calls with KINESIS_TLS_FAILED") {
+    assert(tlsFaults(_ => ()) == Set("KINESIS_TLS_FAILED"))
   }
 
-  test("a server that resets the connection during the TLS handshake is a lost connection") {
+  test("a server that resets the connection during the TLS handshake fails calls at once") {
     // A closed socket that lingers for 0 s sends RST.
-    assert(tlsFault(_.setSoLinger(true, 0)) == "KINESIS_CONNECTION_LOST")
+    val faults = tlsFaults(_.setSoLinger(true, 0))
+    assert(faults.subsetOf(Set("KINESIS_CONNECTION_LOST", "KINESIS_TLS_FAILED")))
   }
 
-  test("a server that answers the TLS handshake in cleartext is a lost connection, as the SDK hides the cause") {
+  test("a server that answers the TLS handshake in cleartext fails calls with KINESIS_TLS_FAILED") {
     val refusal = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".getBytes(US_ASCII)
-    assert(tlsFault { connection =>
+    val faults  = tlsFaults { connection =>
       connection.getOutputStream.write(refusal)
       // Until the client closes the connection.
       connection.getInputStream.readAllBytes(): Unit
-    } == "KINESIS_CONNECTION_LOST")
+    }
+    assert(faults == Set("KINESIS_TLS_FAILED"))
   }
 
   test("leases of equal options and region share a client, others have clients of their own") {

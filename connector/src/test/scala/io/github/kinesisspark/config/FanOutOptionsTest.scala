@@ -38,7 +38,7 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     val flip128 = RetryOptions(None, 200.millis, 1.second, 1.5)
     assert(
       fanOut("efo.consumerName" -> "app") == FanOutOptions(
-        Map(orders -> Registered("app", RegistrationTime.Lazy, deregisterOnStop = true)),
+        Map(orders -> Registered("app", RegistrationTime.Lazy, Deregistration.OfRegistered)),
         FanOutRetries(
           register = flip128,
           deregister = flip128,
@@ -53,8 +53,8 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("registration, deregisterOnStop and consumerName are parsed in any case") {
     assert(
-      fanOut("efo.consumername" -> "app", "EFO.registration" -> "EAGER", "efo.deregisterOnStop" -> "false").consumers ==
-        Map(orders -> Registered("app", RegistrationTime.Eager, deregisterOnStop = false))
+      fanOut("efo.consumername" -> "app", "EFO.registration" -> "EAGER", "efo.deregisterOnStop" -> "FALSE").consumers ==
+        Map(orders -> Registered("app", RegistrationTime.Eager, Deregistration.OfNone))
     )
   }
 
@@ -77,7 +77,7 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       "efo.consumerArn.refunds" -> ofRefunds
     )
     assert(some.consumers(refunds) == Given(ConsumerArn(ofRefunds)))
-    assert(some.consumers(orders) == Registered("app", RegistrationTime.Lazy, deregisterOnStop = true))
+    assert(some.consumers(orders) == Registered("app", RegistrationTime.Lazy, Deregistration.OfRegistered))
     assert(fanOut("efo.consumerArn.orders" -> ofOrders).consumers == Map(orders -> Given(ConsumerArn(ofOrders))))
   }
 

@@ -32,6 +32,18 @@ final class TestStream(val service: KinesisService, val name: String) {
     case several    => throw new AssertionError(s"$name has ${several.size} open shards, not one")
   }
 
+  /** Splits a shard in the middle. Listings may lag behind it. */
+  def split(shard: Shard): Unit = call(
+    _.splitShard(r =>
+      r.streamName(name).shardToSplit(shard.shardId).newStartingHashKey(TestStream.middleHash(shard).toString)
+    )
+  ): Unit
+
+  /** Merges two neighbours. Listings may lag behind it. */
+  def merge(one: Shard, other: Shard): Unit = call(
+    _.mergeShards(r => r.streamName(name).shardToMerge(one.shardId).adjacentShardToMerge(other.shardId))
+  ): Unit
+
   def put(data: String, partitionKey: String = "key"): PutRecordResponse = putBytes(data.getBytes(UTF_8), partitionKey)
 
   def putBytes(data: Array[Byte], partitionKey: String = "key"): PutRecordResponse =

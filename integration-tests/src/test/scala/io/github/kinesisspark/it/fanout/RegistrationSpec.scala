@@ -327,13 +327,13 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
   }
 
   describe("efo.registration=eager") {
-    it("registers at load without waiting, where lazy does not register") {
+    it("registers at load without waiting, and deregisters at the end, where lazy does not register") {
       in(new ConsumerWorld) { world =>
         val stream              = world.newStream()
         def begin(when: String) = {
           val parsed = SourceOptions.parse(world.options(stream)(app, "efo.registration" -> when))
           parsed.recordPublisher match {
-            case RecordPublisherKind.FanOut(fanOut) => FanOutConsumers.begin(parsed.streams, fanOut)
+            case RecordPublisherKind.FanOut(fanOut) => FanOutConsumers.begin(parsed.streams, fanOut, world.claims)
             case RecordPublisherKind.Polling        => fail("polling")
           }
         }
@@ -341,8 +341,13 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
         world.others(stream).list() shouldBe empty
         begin("eager")
         world.others(stream).list() shouldBe Map("app" -> "CREATING")
-        world.resolve(stream)(app, "efo.registration" -> "eager")
-        world.calls("RegisterStreamConsumer") shouldBe 1
+        val consumers = world.open(stream)(app, "efo.registration" -> "eager")
+        try {
+          consumers.resolve()
+          world.calls("RegisterStreamConsumer") shouldBe 1
+          consumers.release()
+          world.others(stream).list() shouldBe Map("app" -> "DELETING")
+        } finally consumers.close()
       }
     }
   }
@@ -380,7 +385,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
   }
 
   describe("a query that stops") {
-    it("deregisters its consumer, unless deregisterOnStop is false or the consumer was given by ARN") {
+    it("deregisters a consumer that it found if deregisterOnStop is true, and otherwise keeps it") {
       in(new ConsumerWorld) { world =>
         def statusAfter(more: (String, String)*) = {
           val stream  = world.newStream()
@@ -395,9 +400,25 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
           } finally consumers.close()
           world.others(stream).list()("app")
         }
-        statusAfter(app) shouldBe "DELETING"
+        statusAfter(app, "efo.deregisterOnStop" -> "true") shouldBe "DELETING"
+        statusAfter(app) shouldBe "ACTIVE"
+        statusAfter(app, "efo.deregisterOnStop" -> "registered") shouldBe "ACTIVE"
         statusAfter(app, "efo.deregisterOnStop" -> "false") shouldBe "ACTIVE"
         statusAfter("efo.consumerArn.<stream>" -> "<arn>") shouldBe "ACTIVE"
+      }
+    }
+
+    it("keeps a consumer that another query of the application registered and kept") {
+      in(new ConsumerWorld) { world =>
+        val stream = world.newStream()
+        for (kept <- Seq(Seq("efo.deregisterOnStop" -> "false"), Nil)) {
+          val consumers = world.open(stream)((app +: kept)*)
+          try {
+            consumers.resolve()
+            consumers.release()
+          } finally consumers.close()
+        }
+        world.others(stream).list() shouldBe Map("app" -> "ACTIVE")
       }
     }
 

@@ -6,7 +6,7 @@ import java.nio.file.{Files, Path}
 import org.scalatest.Suites
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.{AwaitsEngine, TestStream}
+import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.{FaultRule, KinesisServerConfig, Occurrence, ResetPoint}
 import io.github.kinesisspark.testkit.FaultEffect._
@@ -35,8 +35,7 @@ final class EndpointFaults(override protected val mode: Mode)
       message should (include("unable to find valid certification path") or include("Signature does not match"))
     }
 
-    // It says that a connection was lost, and nothing of TLS.
-    it("the endpoint does not speak TLS", AwaitsEngine) {
+    it("the endpoint does not speak TLS") {
       val plain   = s"https://127.0.0.1:${kinesis.endpoint.getPort}"
       val message = failureAt(plain)
       message should (include("KINESIS_TLS_FAILED") and include("scheme and port") and include(plain))
@@ -124,8 +123,15 @@ final class DnsFaultsSpec extends TestkitSuite {
 
   for (mode <- Mode.both)
     describe(s"a running query by $mode whose endpoint's name is not found any more") {
-      it("reads on when the name is found again after seconds") {
-        withoutName(mode) { (stream, query, hosts) =>
+      it("reads on when the name is found again after seconds, and fails with what to check when it stays unknown") {
+        val stream = newStream(shards = 1)
+        val hosts  = Files.createTempFile("hosts-", "")
+        known(hosts)
+        val query = start(stream, mode, hosts)
+        try {
+          put(stream, "first", 50)
+          eventually(query.look().rows shouldBe 50)
+          loseName(stream, mode, hosts)
           eventually(query.logged should include("UnknownHostException"))
           known(hosts)
           kinesis.faults.clear()
@@ -136,47 +142,37 @@ final class DnsFaultsSpec extends TestkitSuite {
             (now.rows >= rows + 50 || now.failure.isDefined) shouldBe true
           }
           query.look().failure shouldBe empty
-        }
-      }
-
-      it("fails with an error that names the host and what to check when the name stays unknown") {
-        withoutName(mode) { (_, query, _) =>
+          loseName(stream, mode, hosts)
           val failure = eventually(query.look().failure.getOrElse(fail("the query runs")))
           failure should (include("KINESIS_UNKNOWN_HOST") and include(Name) and include("region, endpoint and DNS"))
+        } finally {
+          kinesis.faults.clear()
+          query.close()
+          Files.delete(hosts)
         }
       }
     }
 
-  /** Starts a query, lets it read, and then breaks its connections while the name can't be found. */
-  private def withoutName(mode: Mode)(body: (TestStream, ForkedQuery, Path) => Unit): Unit = {
-    val stream = newStream(shards = 1)
-    val hosts  = Files.createTempFile("hosts-", "")
-    known(hosts)
-    val query = ForkedQuery.start(
-      options(stream) ++ mode.options ++ Map(
-        "endpoint"         -> s"http://$Name:${kinesis.endpoint.getPort}",
-        "startingPosition" -> "TRIM_HORIZON",
-        // Longer than Java remembers an unknown name; nobody waits here for the default of 15 minutes.
-        "maxRetryDuration" -> "30s"
-      ),
-      jvm = Seq(s"-Djdk.net.hosts.file=$hosts", "-Dsun.net.inetaddr.ttl=0")
-    )
-    try {
-      put(stream, "first", 50)
-      eventually(query.look().rows shouldBe 50)
-      unknown(hosts)
-      kinesis.faults.add(mode match {
-        case Mode.Polling => FaultRule(Reset(ResetPoint.BeforeCall), Some("GetRecords"), Some(stream.name))
-        case Mode.FanOut  => FaultRule(ResetConnection, stream = Some(stream.name))
-      })
-      put(stream, "reset", 1)
-      eventually(kinesis.faults.hits should be >= 1L)
-      body(stream, query, hosts)
-    } finally {
-      kinesis.faults.clear()
-      query.close()
-      Files.delete(hosts)
-    }
+  private def start(stream: TestStream, mode: Mode, hosts: Path): ForkedQuery = ForkedQuery.start(
+    options(stream) ++ mode.options ++ Map(
+      "endpoint"         -> s"http://$Name:${kinesis.endpoint.getPort}",
+      "startingPosition" -> "TRIM_HORIZON",
+      // Longer than Java remembers an unknown name; nobody waits here for the default of 15 minutes.
+      "maxRetryDuration" -> "30s"
+    ),
+    jvm = Seq(s"-Djdk.net.hosts.file=$hosts", "-Dsun.net.inetaddr.ttl=0")
+  )
+
+  /** Breaks the query's connections while the name can't be found. */
+  private def loseName(stream: TestStream, mode: Mode, hosts: Path): Unit = {
+    unknown(hosts)
+    val before = kinesis.faults.hits
+    kinesis.faults.add(mode match {
+      case Mode.Polling => FaultRule(Reset(ResetPoint.BeforeCall), Some("GetRecords"), Some(stream.name))
+      case Mode.FanOut  => FaultRule(ResetConnection, stream = Some(stream.name))
+    })
+    put(stream, "reset", 1)
+    eventually(kinesis.faults.hits should be > before)
   }
 
   private val Name = "kinesis.test"

@@ -2,7 +2,7 @@ package io.github.kinesisspark.it.faults
 
 import scala.jdk.CollectionConverters._
 
-import io.github.kinesisspark.it.{AwaitsEngine, TestStream}
+import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule}
 
@@ -25,14 +25,14 @@ final class FoundConsumerSpec extends TestkitSuite {
   }
 
   describe("a consumer that a query finds is still there") {
-    it("after the query stops", AwaitsEngine) {
+    it("after the query stops") {
       val stream = newStream(shards = 1)
       val arn    = register(stream)
       readOnce(stream)
       consumers(stream) shouldBe Seq(arn)
     }
 
-    it("after the query fails", AwaitsEngine) {
+    it("after the query fails") {
       val stream = newStream(shards = 1)
       val arn    = register(stream)
       val denied = FaultEffect.ServiceCode("AccessDeniedException", "not authorized")

@@ -66,7 +66,10 @@ final class ManyShardsFigures(override protected val mode: Mode) extends Testkit
   }
 
   describe("shards of which one has records") {
-    it("take at most 12 KiB of heap each by polling and 32 KiB by fan-out, and batches are planned in 500 ms: 300") {
+    it(
+      "take at most 12 KiB of heap each by polling and 32 KiB by fan-out, and batches are planned in 500 ms: 300",
+      Slow
+    ) {
       bounded(300)
     }
 

@@ -121,23 +121,19 @@ final class OutageSpec extends TestkitSuite(KinesisServerConfig(tlsPort = Some(0
 
   describe("after 5 seconds of") {
     lazy val outcomes = outage(5.seconds)
-    for (way <- Ways; role <- Role.all.map(_.name)) {
-      val tags = Option.when(HangsInHandshake(Case(way, role)))(AwaitsEngine).toSeq
-      it(s"$way, the $role is alive and continues within seconds", tags: _*)(survives(outcomes(Case(way, role))))
-    }
+    for (way <- Ways; role <- Role.all.map(_.name))
+      it(s"$way, the $role is alive and continues within seconds")(survives(outcomes(Case(way, role))))
   }
 
   for ((time, span) <- Seq(1.minute -> "1 minute", 10.minutes -> "10 minutes")) {
     lazy val outcomes = outage(time)
     describe(s"after $span of") {
-      for (way <- Ways; role <- Role.all.map(_.name)) {
-        val tags = Slow +: Option.when(HangsInHandshake(Case(way, role)))(AwaitsEngine).toSeq
-        it(s"$way, the $role is alive, has warned, and continues within seconds", tags: _*) {
+      for (way <- Ways; role <- Role.all.map(_.name))
+        it(s"$way, the $role is alive, has warned, and continues within seconds", Slow) {
           val outcome = outcomes(Case(way, role))
           survives(outcome)
           withClue("nothing was logged at WARN that names the stream: ")(outcome.warned shouldBe true)
         }
-      }
     }
   }
 
@@ -174,9 +170,6 @@ object OutageSpec {
   private final case class Case(way: String, role: String)
 
   private final case class Outcome(failure: Option[String], isLate: Boolean, warned: Boolean)
-
-  /** The HTTP/2 client leaves a call waiting whose handshake fails, and the subscription is opened anew only after 60 s. */
-  private val HangsInHandshake = Set(Case("failed TLS handshakes", "fan-out source"))
 
   private val Ways = Seq("HTTP 500", "refused connections", "failed TLS handshakes", "a host name that is not found")
 }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.DataFrame
 import org.scalatest.Suites
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.{AwaitsEngine, TestStream}
+import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, KinesisServerConfig, Occurrence, SubscriptionSettings}
 
@@ -33,31 +33,36 @@ final class SlowCredentials(override protected val mode: Mode)
 
   private def isFanOut = mode == Mode.FanOut
 
-  it("other shards are read within 5 seconds while credentials take 20 seconds each time", AwaitsEngine) {
+  it("other shards are read within 5 seconds while credentials take 20 seconds each time") {
     val (slow, quick)       = (newStream(shards = 4), newStream(shards = 1))
     val (slowLog, quickLog) = (new BatchLog, new BatchLog)
-    val slowly              = put(slow, "before", 40)
+    var slowly              = put(slow, "before", 40)
     var quickly             = put(quick, "before", 10)
-    val over                = new CountDownLatch(1)
+    val asked, over         = new CountDownLatch(1)
     running(loadWithProvider(slow), checkpoint())(slowLog.add) { slowQuery =>
       running(load(quick), checkpoint())(quickLog.add) { quickQuery =>
         eventually(slowLog.rows.size shouldBe 40)
         eventually(quickLog.rows.size shouldBe 10)
-        val late = ScriptedCredentials.during(over.await(20, TimeUnit.SECONDS): Unit) {
-          val late = put(slow, "late", 40)
+        def slowProvider(): Unit = {
+          asked.countDown()
+          over.await(20, TimeUnit.SECONDS): Unit
+        }
+        ScriptedCredentials.during(slowProvider()) {
           try {
-            val end = 45.seconds.fromNow
+            asked.await(10, TimeUnit.SECONDS) shouldBe true
+            val end = 8.seconds.fromNow
             Iterator.from(1).takeWhile(_ => end.hasTimeLeft()).foreach { round =>
+              slowly ++= put(slow, s"round-$round", 20)
               quickly ++= put(quick, s"round-$round", 5)
               withClue("the shard of the other query stands still: ")(
                 eventually(timeout(Span(5, Seconds)))(quickLog.texts.size shouldBe quickly.size)
               )
-              TimeUnit.MILLISECONDS.sleep(500)
+              // By the credentials it has, for a minute.
+              eventually(slowLog.texts.size shouldBe slowly.size)
             }
           } finally over.countDown()
-          late
         }
-        eventually(slowLog.texts.sorted shouldBe (slowly ++ late).sorted)
+        slowLog.texts.sorted shouldBe slowly.sorted
         quickLog.texts.sorted shouldBe quickly.sorted
         if (isFanOut) {
           withClue("a watchdog of the other query fired: ")(metric(quickQuery, "subscriptionsFailed") shouldBe 0)

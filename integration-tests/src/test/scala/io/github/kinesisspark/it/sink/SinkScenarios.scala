@@ -7,7 +7,6 @@ import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.Trigger
 import org.scalatest.Suites
-import software.amazon.awssdk.services.kinesis.model.StreamStatus
 
 import io.github.kinesisspark.it.{KinesisTarget, Targets, TestRun, TestStream}
 import io.github.kinesisspark.it.source.{Passes, SourceSuite}
@@ -154,27 +153,11 @@ final class SinkScenarios(target: KinesisTarget) extends SourceSuite(target.serv
         .start()
       try {
         val Seq(first, second) = stream.openShards(): @unchecked
-        service.call(
-          _.splitShard(r =>
-            r.streamName(stream.name)
-              .shardToSplit(first.shardId)
-              .newStartingHashKey(TestStream.middleHash(first).toString)
-          )
-        )
-        // A listing may lag behind the split.
-        eventually {
-          stream.status() shouldBe StreamStatus.ACTIVE
-          stream.openShards() should have size 3
-        }
-        service.call(
-          _.mergeShards(r =>
-            r.streamName(stream.name)
-              .shardToMerge(stream.openShards()(1).shardId)
-              .adjacentShardToMerge(second.shardId)
-          )
-        )
+        stream.split(first)
+        stream.merge(awaitOpen(stream, 3)(1), second)
         query.processAllAvailable()
       } finally query.stop()
+      awaitOpen(stream, 2)
       Written.texts(stream).sorted shouldBe (0 until 4000).map(n => s"row-$n").sorted
     }
   }

@@ -231,14 +231,8 @@ class BatchLimitsSpec extends TestkitSuite {
       put(stream, "a", 10)
       val old   = now(stream)
       val shard = stream.onlyShard()
-      service.call(
-        _.splitShard(r =>
-          r.streamName(stream.name)
-            .shardToSplit(shard.shardId)
-            .newStartingHashKey(TestStream.middleHash(shard).toString)
-        )
-      )
-      eventually(stream.openShards() should have size 2)
+      stream.split(shard)
+      awaitOpen(stream, 2)
       pass(hours = 30)
       put(stream, "b", 10)
       refusal(backfill(stream, "startingPosition" -> old)).getMessage should (startWith(

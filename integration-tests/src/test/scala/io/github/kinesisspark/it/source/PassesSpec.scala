@@ -22,5 +22,10 @@ class PassesSpec extends AnyFunSpec with Matchers {
       Passes.reading(Seq(RealisticAlpn)) shouldBe Seq(RealisticAlpn -> Mode.Polling, RealisticAlpn -> Mode.FanOut)
       Passes.servers(Seq(RealisticAlpn)) shouldBe Seq(RealisticAlpn)
     }
+
+    it("take each target once, by polling or by fan-out, where a run is to be short") {
+      Passes.once(Seq(RealisticAlpn, RealisticTls, KinesisLocal)) shouldBe
+        Seq(RealisticAlpn -> Mode.FanOut, RealisticTls -> Mode.Polling, KinesisLocal -> Mode.FanOut)
+    }
   }
 }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.streaming.Trigger
 import org.scalatest.Suites
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.{KinesisTarget, TestStream}
+import io.github.kinesisspark.it.KinesisTarget
 
 /** Reads streams through the public API on every server, by polling and by fan-out. */
 final class ReadingScenarios(target: KinesisTarget, override protected val mode: Mode)
@@ -91,23 +91,11 @@ final class ReadingScenarios(target: KinesisTarget, override protected val mode:
       running(load(stream), checkpoint())(log.add) { _ =>
         val first            = put(stream, "a", 200)
         val Seq(left, right) = stream.openShards(): @unchecked
-        service.call(
-          _.splitShard(r =>
-            r.streamName(stream.name)
-              .shardToSplit(left.shardId)
-              .newStartingHashKey(TestStream.middleHash(left).toString)
-          )
-        )
-        eventually(stream.openShards().size shouldBe 3)
+        stream.split(left)
+        val halves = awaitOpen(stream, 3).filter(_.parentShardId == left.shardId)
         val second = put(stream, "b", 200)
-        val halves = stream.openShards().filter(_.parentShardId == left.shardId)
-        eventually(stream.status().toString shouldBe "ACTIVE")
-        service.call(
-          _.mergeShards(r =>
-            r.streamName(stream.name).shardToMerge(halves(1).shardId).adjacentShardToMerge(right.shardId)
-          )
-        )
-        eventually(stream.openShards().size shouldBe 2)
+        stream.merge(halves(1), right)
+        awaitOpen(stream, 2)
         val third = put(stream, "c", 200)
         eventually(log.texts.sorted shouldBe (first ++ second ++ third).sorted)
       }
@@ -215,4 +203,4 @@ final class ReadingScenarios(target: KinesisTarget, override protected val mode:
   }
 }
 
-class ReadingSpec extends Suites(EachTarget(new ReadingScenarios(_, _)): _*)
+class ReadingSpec extends Suites(Passes.suites(new ReadingScenarios(_, _)): _*)

@@ -86,6 +86,14 @@ abstract class SourceSuite(start: => KinesisService)
       }
     }
 
+  /** The open shards, once so many are listed and the next reshard is allowed: a listing may lag behind a reshard. */
+  protected def awaitOpen(stream: TestStream, count: Int): Seq[Shard] = eventually {
+    val open = stream.openShards()
+    open should have size count.toLong
+    stream.status() shouldBe StreamStatus.ACTIVE
+    open
+  }
+
   /** Puts `count` records named `prefix-i`, spread over the shards by their keys; they are in when this returns. */
   protected def put(stream: TestStream, prefix: String, count: Int): Seq[String] = {
     val texts = (0 until count).map(i => s"$prefix-$i")

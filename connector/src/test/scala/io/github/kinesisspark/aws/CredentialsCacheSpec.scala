@@ -1,0 +1,144 @@
+package io.github.kinesisspark.aws
+
+import java.time.Instant
+import java.util.concurrent.CompletableFuture
+
+import scala.collection.mutable
+import scala.concurrent.duration._
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import software.amazon.awssdk.auth.credentials.{AwsCredentials, AwsCredentialsProvider, AwsSessionCredentials}
+import software.amazon.awssdk.identity.spi.ResolveIdentityRequest
+
+/** Credentials that are resolved when the test says so, on a clock of the test's own. */
+class CredentialsCacheSpec extends AnyFunSpec with Matchers {
+  import CredentialsCacheSpec._
+
+  private final class World {
+    private var now         = 0L
+    private val resolutions = mutable.Queue.empty[Runnable]
+    private var resolved    = 0
+
+    /** What the provider does besides, at each resolution. */
+    var script: () => Unit         = () => ()
+    var expires: Option[Instant]   = None
+    val made: mutable.Buffer[Call] = mutable.Buffer.empty
+
+    private val provider: AwsCredentialsProvider = () => {
+      resolved += 1
+      script()
+      val keys = AwsSessionCredentials.builder().accessKeyId(s"key-$resolved").secretAccessKey("s").sessionToken("t")
+      expires.foreach(keys.expirationTime(_))
+      keys.build(): AwsCredentials
+    }
+
+    val cache = new CredentialsCache(provider, resolutions.enqueue(_): Unit, () => now)
+
+    def pass(time: FiniteDuration): Unit = now += time.toNanos
+    def resolutionsUnderWay: Int         = resolutions.size
+    def resolve(): Unit                  = resolutions.dequeue().run()
+
+    /** A call through the cache; it is in `made` once it is made. */
+    def call(): CompletableFuture[String] = cache.before { () =>
+      val call = Call(cache.resolveIdentity(ResolveIdentityRequest.builder().build()).join().accessKeyId)
+      made += call
+      call.answer
+    }
+
+    def keys: Seq[String] = made.map(_.key).toSeq
+  }
+
+  describe("a call") {
+    it("waits for the first credentials without its thread, and shares their resolution with other calls") {
+      val world = new World
+      val calls = Seq.fill(3)(world.call())
+      world.resolutionsUnderWay shouldBe 1
+      world.made shouldBe empty
+      world.resolve()
+      world.keys shouldBe Seq.fill(3)("key-1")
+      calls.exists(_.isDone) shouldBe false
+      world.made.foreach(_.answer.complete("done"))
+      calls.map(_.join()) shouldBe Seq.fill(3)("done")
+    }
+
+    it("uses credentials of the last second as they are, and older ones while others are resolved") {
+      val world = new World
+      world.call()
+      world.resolve()
+      world.pass(999.millis)
+      world.call()
+      world.resolutionsUnderWay shouldBe 0
+      world.pass(1.milli)
+      Seq.fill(2)(world.call())
+      world.resolutionsUnderWay shouldBe 1
+      world.keys shouldBe Seq.fill(4)("key-1")
+      world.resolve()
+      world.call()
+      world.keys.last shouldBe "key-2"
+    }
+
+    it("waits for new credentials when the old ones are a minute old, counted from the question for them") {
+      val world = new World
+      world.script = () => world.pass(20.seconds)
+      world.call()
+      world.resolve()
+      world.pass(40.seconds)
+      world.call()
+      world.keys shouldBe Seq("key-1")
+      world.resolve()
+      world.keys shouldBe Seq("key-1", "key-2")
+    }
+
+    it("never uses credentials past their expiry") {
+      val world = new World
+      world.expires = Some(Instant.now.plusSeconds(30))
+      world.call()
+      world.resolve()
+      world.pass(29.seconds)
+      world.call()
+      world.pass(2.seconds)
+      world.call()
+      world.keys shouldBe Seq("key-1", "key-1")
+      world.resolve()
+      world.keys.last shouldBe "key-2"
+    }
+
+    it("fails with the provider's failure, of any kind, and the next call resolves again") {
+      for (failure <- Seq(new IllegalStateException("down"), new NoClassDefFoundError("gone"))) {
+        val world = new World
+        world.script = () => throw failure
+        val first = world.call()
+        world.resolve()
+        the[Throwable] thrownBy first.join() should have(Symbol("cause")(failure))
+        world.script = () => ()
+        world.call()
+        world.resolve()
+        world.keys shouldBe Seq("key-2")
+      }
+    }
+
+    it("is not made if it is cancelled while it waits, and is cancelled itself later") {
+      val world         = new World
+      val Seq(one, two) = Seq.fill(2)(world.call()): @unchecked
+      one.cancel(true)
+      world.resolve()
+      world.made should have size 1
+      two.cancel(true)
+      world.made.head.answer.isCompletedExceptionally shouldBe true
+    }
+
+    it("fails if it throws after it has waited") {
+      val world  = new World
+      val failed = world.cache.before[String](() => throw new IllegalArgumentException("no"))
+      world.resolve()
+      failed.isCompletedExceptionally shouldBe true
+    }
+  }
+}
+
+object CredentialsCacheSpec {
+
+  /** @param key it was signed with */
+  private final case class Call(key: String, answer: CompletableFuture[String] = new CompletableFuture)
+}
