@@ -35,7 +35,9 @@ def stream(tmp_path: Path) -> Iterator[LocalKinesis]:
         yield server
 
 
-@pytest.mark.parametrize("settings", [{}, SECURED], ids=["plain", "secured"])
+@pytest.mark.parametrize(
+    "settings", [pytest.param({}, id="plain"), pytest.param(SECURED, id="secured", marks=pytest.mark.slow)]
+)
 def test_an_idle_query_starts_no_spark_job_and_a_batch_starts_only_its_own(
     stream: LocalKinesis, tmp_path: Path, settings: dict[str, str]
 ) -> None:
@@ -61,6 +63,7 @@ def jobs_of_an_idle_query(query: ClusterQuery) -> int:
     return int(query.do("progress")["jobs"] - before)
 
 
+@pytest.mark.slow
 def test_spark_jobs_ask_the_readers_where_rpc_can_not_be_had(stream: LocalKinesis, tmp_path: Path) -> None:
     settings = {"spark.kinesis.internal.jobsAlone": "true"}
     with running(ClusterQuery(tmp_path, stream, CLUSTER, settings=json.dumps(settings))) as query:

@@ -63,8 +63,18 @@ SILENCED: dict[str, tuple[Callable[[ClusterQuery, Path], None], dict[str, str]]]
 }
 
 
-@pytest.mark.parametrize("publisher", ["polling", "efo"])
-@pytest.mark.parametrize("silenced", SILENCED)
+@pytest.mark.parametrize(
+    ("silenced", "publisher"),
+    [
+        ("occupied", "polling"),
+        *(
+            pytest.param(silenced, publisher, marks=pytest.mark.slow)
+            for silenced in SILENCED
+            for publisher in ("polling", "efo")
+            if (silenced, publisher) != ("occupied", "polling")
+        ),
+    ],
+)
 def test_shards_of_an_executor_that_runs_no_task_of_ours_are_read_elsewhere_within_10_s(
     stream: LocalKinesis, tmp_path: Path, silenced: str, publisher: str
 ) -> None:
@@ -98,7 +108,7 @@ def test_shards_of_an_executor_that_runs_no_task_of_ours_are_read_elsewhere_with
     assert set(shown) <= {SHARDS}, f"shards that progress showed, batch by batch: {shown}"
 
 
-@pytest.mark.parametrize("publisher", ["polling", "efo"])
+@pytest.mark.parametrize("publisher", ["polling", pytest.param("efo", marks=pytest.mark.slow)])
 def test_available_now_ends_though_an_executor_runs_no_task_of_ours(
     stream: LocalKinesis, tmp_path: Path, publisher: str
 ) -> None:

@@ -1,11 +1,13 @@
 package io.github.kinesisspark.aws
 
 import java.time.{Duration => JavaDuration}
-import java.util.concurrent.{CompletableFuture, TimeUnit}
+import java.util.concurrent.{CompletableFuture, ThreadLocalRandom, TimeUnit}
 
 import scala.annotation.tailrec
 import scala.concurrent.duration.{Duration, FiniteDuration}
 import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
 
 /** Calls that a thread of the driver or of a task waits for. An interrupt ends them at once; [[RetryPolicy]] decides which failures are
   * retried.
@@ -16,7 +18,7 @@ import scala.util.control.NonFatal
 private[aws] final class BlockingCalls(
     attemptTime: FiniteDuration,
     hasWorked: () => Boolean,
-    waiting: Waiting,
+    waiting: BlockingTime,
     observer: CallObserver = CallObserver.silent
 ) {
   import BlockingCalls._
@@ -105,4 +107,49 @@ private[aws] object BlockingCalls {
   /** Not an error of the question: its pages have to be read again from the first. */
   final class PagingExpired(val failure: KinesisException)
       extends KinesisException(failure.errorClass, failure.bareMessage, failure)
+}
+
+/** Sees blocking calls and their waits, to log and to count them. */
+private[kinesisspark] trait CallObserver {
+
+  /** @param action the API's name of the call */
+  def called(action: String): Unit
+
+  /** @param why one sentence: what came back, or what is waited for */
+  def waits(why: => String, wait: FiniteDuration): Unit
+}
+
+private[kinesisspark] object CallObserver {
+  private val log = LoggerFactory.getLogger(classOf[CallObserver])
+
+  /** Warns of each wait, because the query stands still meanwhile. */
+  val warning: CallObserver = new CallObserver {
+    override def called(action: String): Unit                      = ()
+    override def waits(why: => String, wait: FiniteDuration): Unit =
+      log.warn(s"$why Next attempt in ${wait.toMillis} ms.")
+  }
+
+  val silent: CallObserver = new CallObserver {
+    override def called(action: String): Unit                      = ()
+    override def waits(why: => String, wait: FiniteDuration): Unit = ()
+  }
+}
+
+/** Time and chance as blocking callers have them, and the only place that sleeps. Tests have time of their own.
+  *
+  * @param now    in ms since 1970
+  * @param chance uniform in [0, 1)
+  */
+final case class BlockingTime(now: () => Long, chance: () => Double, sleep: FiniteDuration => Unit) {
+
+  /** The same time in ns. */
+  private[aws] def nanos: Long = TimeUnit.MILLISECONDS.toNanos(now())
+}
+
+object BlockingTime {
+  val real: BlockingTime = BlockingTime(
+    now = () => System.currentTimeMillis(),
+    chance = () => ThreadLocalRandom.current().nextDouble(),
+    sleep = d => Thread.sleep(d.toMillis)
+  )
 }

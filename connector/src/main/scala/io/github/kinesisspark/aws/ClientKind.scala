@@ -45,7 +45,7 @@ object ClientKind {
       */
     val MaxConcurrency = 10_000
 
-    /** Longer than the 5 minutes of a subscription: one that nobody asks for events meanwhile (backpressure) is no error. Not
+    /** Longer than the 5 minutes of a subscription: one without demand for events (backpressure) is no error. Not
       * for ever, so that a subscription that is held but never read again gives its stream back. Dead connections are found
       * sooner, by the pings and by whoever waits for the events.
       */

@@ -7,8 +7,8 @@ import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 
 /** The consumers that queries of this JVM read through, and those that they have registered.
   *
-  * Two queries on one consumer would take each shard from one another again and again; those of one driver are told apart here, before
-  * it comes to that. Thread-safe.
+  * Two queries on one consumer would take each shard from one another again and again; those of one driver are kept apart here, before
+  * that happens. Thread-safe.
   */
 private[kinesisspark] final class ConsumerClaims {
   import ConsumerClaims._

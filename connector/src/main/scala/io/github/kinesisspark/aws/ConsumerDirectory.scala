@@ -17,10 +17,10 @@ import scala.annotation.tailrec
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
-/** The driver's dealings with the consumers of streams: finds, registers, lists and deregisters them. Each call blocks and is
-  * repeated as the options say, with full jitter; an interrupt ends it at once. What follows what is decided by [[Registration]].
+/** Finds, registers, lists and deregisters the consumers of streams, on the driver. Each call blocks and is retried as the options
+  * say, with full jitter; an interrupt ends it at once. [[Registration]] decides each next step.
   *
-  * All throw [[KinesisException]] of the fault's class for what can't be mended or not in time, and InterruptedException.
+  * All throw [[KinesisException]] of the fault's class, once retrying has ended, and InterruptedException.
   *
   * @param registered is called for each consumer that is registered from here
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_RegisterStreamConsumer.html RegisterStreamConsumer]] (5 calls/s per account),
@@ -32,7 +32,7 @@ private[kinesisspark] final class ConsumerDirectory(
     client: KinesisAsyncClient,
     retries: FanOutRetries,
     hasWorked: () => Boolean = () => false,
-    waiting: Waiting = Waiting.real,
+    waiting: BlockingTime = BlockingTime.real,
     observer: CallObserver = CallObserver.silent,
     registered: ConsumerArn => Unit = _ => ()
 ) {
@@ -159,7 +159,7 @@ private[kinesisspark] final class ConsumerDirectory(
     }
   }
 
-  /** To list them only tells limits apart; who may register need not be allowed to. */
+  /** The listing only distinguishes the limits. A caller who may register need not be allowed to list. */
   private def consumersIfAllowed(stream: StreamArn): Seq[StreamConsumer] =
     try list(stream)
     catch {
@@ -174,7 +174,7 @@ private[kinesisspark] final class ConsumerDirectory(
 
   private def consumerOf(stream: StreamArn, name: String): String = resource(s"consumer $name of stream $stream")
 
-  /** An ARN alone doesn't tell a forgotten endpoint. */
+  /** With the endpoint: an ARN alone doesn't show that the option was forgotten. */
   private def resource(what: String): String =
     client.serviceClientConfiguration.endpointOverride.map[String](e => s"$what (endpoint $e)").orElse(what)
 }

@@ -17,7 +17,7 @@ final case class DirectoryRetry(
     attemptTime: FiniteDuration = 20.seconds,
     backoff: Backoff = Backoff(300.millis, 5.seconds),
     observer: CallObserver = CallObserver.silent,
-    waiting: Waiting = Waiting.real
+    waiting: BlockingTime = BlockingTime.real
 ) {
   import DirectoryRetry._
 

@@ -1,5 +1,12 @@
 package io.github.kinesisspark.aws
 
+import java.util.concurrent.atomic.AtomicReference
+
+import scala.concurrent.duration.FiniteDuration
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+
 import io.github.kinesisspark.config.{
   ConsumerChoice,
   Deregistration,
@@ -9,9 +16,6 @@ import io.github.kinesisspark.config.{
   StreamRef
 }
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
-import org.slf4j.LoggerFactory
-
-import scala.util.control.NonFatal
 
 /** The consumers that one query reads through: found or registered when it starts, deregistered when it stops, if that is
   * wanted. Lives on the driver; its calls block, and are to be made from one thread.
@@ -49,7 +53,7 @@ final class FanOutConsumers private (
   }
 
   /** After SubscribeToShard found something gone: the stream's consumer as it is now. The same ARN as before means that it
-    * isn't the consumer that is gone; another means that it was deregistered by somebody, and is registered again.
+    * isn't the consumer that is gone; another means that it was deregistered by others, and is registered again.
     *
     * @throws KinesisException as [[resolve]]
     */
@@ -60,7 +64,7 @@ final class FanOutConsumers private (
     val before = resolved.get(stream)
     val now    = consumerOf(known)
     before.filter(_ != now).foreach { gone =>
-      log.warn("consumer {} was deregistered by somebody; {} takes its place", gone, now: Any)
+      log.warn("Stream consumer {} was deregistered by others; registered {} in its place", gone, now: Any)
       claims.forget(gone)
     }
     resolved += stream -> now
@@ -80,8 +84,8 @@ final class FanOutConsumers private (
     }
   }
 
-  /** Deregisters the consumers that are to be deregistered. One that can't be is logged, and stays; so does one that somebody
-    * registered anew since, for its ARN is another.
+  /** Deregisters the consumers that are to be deregistered. One that can't be is logged, and stays; so does one that others have
+    * registered anew since, because its ARN is another.
     */
   def release(): Unit = {
     val ended = toDeregister
@@ -89,18 +93,18 @@ final class FanOutConsumers private (
       try stream.consumers.deregister(arn)
       catch {
         case NonFatal(e) =>
-          log.warn(s"consumer $arn could not be deregistered and is still charged for: ${e.getMessage}")
+          log.warn(s"Stream consumer $arn could not be deregistered and is still charged for: ${e.getMessage}")
       }
     resolved.keys.foreach(leave)
   }
 
-  /** Leaves the stream's consumer to whoever else reads through it: it won't be deregistered from here. */
+  /** Leaves the stream's consumer to its other reader: it won't be deregistered from here. */
   def leave(stream: StreamArn): Unit = {
     resolved.get(stream).foreach(claims.forget)
     resolved -= stream
   }
 
-  /** What it took so far. */
+  /** The calls so far, for metrics. */
   def calls: ConsumerCalls = meter.calls
 
   /** Gives back what it holds, but deregisters nothing. */
@@ -140,7 +144,7 @@ object FanOutConsumers {
     * @throws KinesisException as [[KnownStreams.open]]
     */
   def open(streams: Seq[StreamOptions], options: FanOutOptions): FanOutConsumers =
-    open(streams, options, Waiting.real, ConsumerClaims.shared)
+    open(streams, options, BlockingTime.real, ConsumerClaims.shared)
 
   /** Registers the consumers that are wanted already at `load()`, and doesn't wait until they are ACTIVE.
     *
@@ -164,7 +168,7 @@ object FanOutConsumers {
   private[kinesisspark] def open(
       streams: Seq[StreamOptions],
       options: FanOutOptions,
-      waiting: Waiting,
+      waiting: BlockingTime,
       claims: ConsumerClaims
   ): FanOutConsumers = {
     val meter = new ConsumerMeter
@@ -180,5 +184,41 @@ object FanOutConsumers {
   private def nameOf(choice: ConsumerChoice): String = choice match {
     case ConsumerChoice.Registered(name, _, _) => name
     case ConsumerChoice.Given(arn)             => arn.name
+  }
+}
+
+/** Calls and waits to find, register and deregister consumers.
+  *
+  * @param calls        attempts by the API's name of the call
+  * @param waits        pauses before another attempt, or another look
+  * @param waitedMillis all of them together
+  */
+final case class ConsumerCalls(calls: Map[String, Long], waits: Long, waitedMillis: Long) {
+  private[aws] def called(action: String): ConsumerCalls =
+    copy(calls = calls.updated(action, calls.getOrElse(action, 0L) + 1))
+
+  private[aws] def waited(wait: FiniteDuration): ConsumerCalls =
+    copy(waits = waits + 1, waitedMillis = waitedMillis + wait.toMillis)
+}
+
+object ConsumerCalls {
+  val none: ConsumerCalls = ConsumerCalls(Map.empty, 0, 0)
+}
+
+/** Logs and counts the calls. */
+private[aws] final class ConsumerMeter extends CallObserver {
+  private val log   = LoggerFactory.getLogger(classOf[ConsumerMeter])
+  private val count = new AtomicReference(ConsumerCalls.none)
+
+  def calls: ConsumerCalls = count.get
+
+  override def called(action: String): Unit = {
+    log.debug("{}", action)
+    count.updateAndGet(_.called(action)): Unit
+  }
+
+  override def waits(why: => String, wait: FiniteDuration): Unit = {
+    if (log.isInfoEnabled) log.info(s"$why Next try in ${wait.toMillis} ms.")
+    count.updateAndGet(_.waited(wait)): Unit
   }
 }

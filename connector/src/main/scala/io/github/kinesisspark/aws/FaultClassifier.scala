@@ -48,8 +48,8 @@ object FaultClassifier {
   /** Of a request that the service can't use. */
   val RequestRefused = "KINESIS_REQUEST_REFUSED"
 
-  /** One line of the table. A failure is told by one of its codes, classes or names, and all else that is said must hold; what
-    * isn't said holds always.
+  /** One line of the table. It matches a failure of one of its codes, classes or names that meets all other conditions given; a condition
+    * left out always holds.
     *
     * @param fault    what it means
     * @param reason   why this row says what it says
@@ -73,14 +73,14 @@ object FaultClassifier {
   )
 
   private val disconnected: (FaultKind, Throwable) => Fault = Fault.Disconnected(_, _)
-  private val passing: (FaultKind, Throwable) => Fault      = Fault.Transient(_, _)
+  private val transient: (FaultKind, Throwable) => Fault    = Fault.Transient(_, _)
   private val suspect: (FaultKind, Throwable) => Fault      = Fault.Suspect(_, _)
   private val invalid: (FaultKind, Throwable) => Fault      = Fault.InvalidArgument(_, _)
   private val fatal: (FaultKind, Throwable) => Fault        = Fault.Fatal(_, _)
   private val throttled: (FaultKind, Throwable) => Fault    = Fault.Throttled(_, _)
 
   val table: Seq[Row] = Seq(
-    // -- somebody wants it to end
+    // -- the query is being stopped
     Row(
       FaultKind("KINESIS_CALL_CANCELLED", "The query is being stopped."),
       Fault.Cancelled(_, _),
@@ -134,7 +134,7 @@ object FaultClassifier {
         showsRequest = true
       ),
       suspect,
-      "Kinesis tells skew under the code of a wrong signature; only the text differs.",
+      "Kinesis reports skew under the code of a wrong signature; only the text differs.",
       codes = Set("InvalidSignatureException", "SignatureDoesNotMatch", "AuthFailure"),
       saying = Some("(?i)signature (expired|not yet current)".r)
     ),
@@ -187,7 +187,7 @@ object FaultClassifier {
     ),
     Row(
       FaultKind("KINESIS_KMS_THROTTLED", "The stream's KMS key gets more requests than its quota."),
-      passing,
+      transient,
       "It passes with less traffic on the key. Unlike the shard's own limits it is an outage: it is warned of, and ends the query if it lasts.",
       codes = Set("KMSThrottlingException", "KmsThrottlingException"),
       classes = Seq(classOf[KmsThrottlingException])
@@ -302,7 +302,7 @@ object FaultClassifier {
     ),
     Row(
       FaultKind("KINESIS_UNAVAILABLE", "The service has trouble of its own; see the AWS Health Dashboard if it stays."),
-      passing,
+      transient,
       "Said by code, or by an event inside a subscription.",
       codes = Set(
         "InternalFailure",
@@ -326,13 +326,13 @@ object FaultClassifier {
     ),
     Row(
       FaultKind("KINESIS_UNAVAILABLE", "The service, or a proxy before it, has trouble of its own."),
-      passing,
+      transient,
       "Whatever the code: 5xx is the server's side.",
       statuses = 500 to 599
     ),
     Row(
       FaultKind("KINESIS_TIMED_OUT", "The service, or a proxy before it, waited too long for the request."),
-      passing,
+      transient,
       "A slow network passes.",
       statuses = 408 to 408
     ),
@@ -363,7 +363,7 @@ object FaultClassifier {
         "KINESIS_CONNECTIONS_EXHAUSTED",
         "All connections of this client are busy, or none can be made in time."
       ),
-      passing,
+      transient,
       "More shards at once than the client has connections; calls wait for a while and fail only then.",
       saying = Some("Acquire operation took longer|Maximum pending connection acquisitions exceeded".r)
     ),
@@ -409,14 +409,14 @@ object FaultClassifier {
     ),
     Row(
       FaultKind("KINESIS_CONNECTION_LOST", "The answer was incomplete or damaged."),
-      passing,
+      transient,
       "A body that was cut off parses as nothing.",
       classes = Seq(classOf[SdkClientException]),
       saying = Some("(?i)unable to (unmarshall|parse)|crc|content.?length|checksum".r)
     ),
     Row(
       FaultKind("KINESIS_CONNECTION_LOST", "An event was damaged on the way."),
-      passing,
+      transient,
       "The SDK's decoder of event streams has no exception of its own for frames that don't add up.",
       classes = Seq(classOf[IllegalArgumentException]),
       saying = Some("(?i)checksum failure|illegal (headers|payload size)".r)

@@ -17,7 +17,7 @@ import scala.util.control.NonFatal
   *
   * The connector's JAR carries the SDK under names of its own, while the user's class implements the interface of the SDK
   * that is on their class path, version 2's `AwsCredentialsProvider` or version 1's `AWSCredentialsProvider`. So the two
-  * meet by shape, not by type: methods are found by name. Caching and refreshing are the user's class's own matter.
+  * meet by shape, not by type: methods are found by name. [[CredentialsCache]] decides when it is asked; refreshing is its own matter.
   */
 private[aws] final class ForeignCredentials private (
     className: String,

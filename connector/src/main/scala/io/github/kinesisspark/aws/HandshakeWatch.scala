@@ -12,8 +12,8 @@ import software.amazon.awssdk.http.nio.netty.internal.ChannelAttributeKey
 /** Fails the calls of a connection whose TLS handshake fails, with that failure. Runs on the connection's event loop.
   *
   * The SDK leaves two gaps, with servers other than AWS's. A call that waits for ALPN waits until its own time limit, because only a
-  * handshake that succeeds brings the handlers that end the wait. A call over HTTP/1.1 fails as on a connection that was closed, so that
-  * nobody looks for TLS.
+  * handshake that succeeds brings the handlers that end the wait. A call over HTTP/1.1 fails as on a connection that was closed, which
+  * does not point to TLS.
   */
 private[aws] final class HandshakeWatch extends ChannelInboundHandlerAdapter {
 

@@ -27,7 +27,7 @@ private[kinesisspark] object KnownStreams {
   def open(
       streams: Seq[StreamOptions],
       retries: FanOutRetries,
-      waiting: Waiting = Waiting.real,
+      waiting: BlockingTime = BlockingTime.real,
       observer: CallObserver = new ConsumerMeter,
       registered: ConsumerArn => Unit = _ => ()
   ): KnownStreams = {

@@ -2,9 +2,9 @@ package io.github.kinesisspark.aws
 
 import java.time.Instant
 
-import software.amazon.awssdk.services.kinesis.model.ShardIteratorType
+import software.amazon.awssdk.services.kinesis.model.{GetShardIteratorRequest, ShardIteratorType}
 
-import io.github.kinesisspark.position.ShardPosition
+import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.position.ShardPosition._
 
 /** A position in the service's words, which are the same for GetShardIterator and SubscribeToShard.
@@ -29,5 +29,23 @@ private[kinesisspark] object ReadingStart {
     case Within(n, _)           => at(AtSequenceNumber(n))
     case AfterSequenceNumber(n) => ReadingStart(ShardIteratorType.AFTER_SEQUENCE_NUMBER, None, Some(n.text))
     case ShardEnd               => throw new IllegalStateException("a shard is read to its end, nothing can follow")
+  }
+}
+
+/** The call that begins to read a shard at a position.
+  *
+  * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetShardIterator.html GetShardIterator]] (5 calls/s per shard)
+  */
+private[kinesisspark] object ShardIterators {
+
+  /** @throws java.lang.IllegalStateException at the shard's end, which nothing follows */
+  def at(shard: ShardKey, position: ShardPosition): GetShardIteratorRequest.Builder = {
+    val start = ReadingStart.at(position)
+    GetShardIteratorRequest.builder
+      .streamARN(shard.stream.text)
+      .shardId(shard.shardId)
+      .shardIteratorType(start.kind)
+      .timestamp(start.time.orNull)
+      .startingSequenceNumber(start.number.orNull)
   }
 }

@@ -5,7 +5,7 @@ import software.amazon.awssdk.core.exception.SdkClientException
 import software.amazon.awssdk.regions.providers.DefaultAwsRegionProviderChain
 
 /** Which region a stream is in: the option, the ARN, then whatever the SDK finds on this machine. Asked on the driver once;
-  * executors are told.
+  * executors receive it.
   */
 object Regions {
 
@@ -16,7 +16,7 @@ object Regions {
     */
   def resolve(stream: StreamRef, client: ClientOptions): String = resolve(stream, client, ofMachine)
 
-  /** @param machine what is found on the driver, where neither option nor ARN tells */
+  /** @param machine what is found on the driver, where neither option nor ARN names a region */
   private[kinesisspark] def resolve(
       stream: StreamRef,
       client: ClientOptions,
@@ -24,14 +24,14 @@ object Regions {
   ): String =
     client.region.orElse(stream.arn.map(_.region)).orElse(machine(client)).getOrElse {
       val why =
-        client.endpoint.fold("")(e => s" The endpoint $e doesn't tell it, and requests are signed for a region.")
+        client.endpoint.fold("")(e => s" The endpoint $e doesn't name it, and requests are signed for a region.")
       throw new KinesisException(
         "KINESIS_NO_REGION",
         s"The region of stream ${stream.name} is not known.$why Set the option 'region', or name the stream by 'streamArn', or set AWS_REGION."
       )
     }
 
-  /** As [[resolve]] for a stream that nothing is told of. */
+  /** As [[resolve]] for a stream of which only the client's options are known. */
   private[kinesisspark] def ofMachine(client: ClientOptions): Option[String] = {
     val chain = client.credentials match {
       case CredentialsOptions.Profile(name) => DefaultAwsRegionProviderChain.builder().profileName(name).build()

@@ -1,11 +1,13 @@
 package io.github.kinesisspark.aws
 
-import io.github.kinesisspark.config.FanOutRetries
-import software.amazon.awssdk.services.kinesis.model.LimitExceededException
-
 import scala.concurrent.duration.FiniteDuration
 
-/** The way to a consumer that can be used, as values: what is seen of it, and what to do next.
+import software.amazon.awssdk.services.kinesis.model.LimitExceededException
+
+import io.github.kinesisspark.config.FanOutRetries
+
+/** State machine of one consumer's registration. Pure: `step(event)` returns the next state and the command to run, which
+  * [[ConsumerDirectory]] does.
   *
   * {{{
   * goal       absent     DELETING   CREATING   ACTIVE
@@ -35,9 +37,7 @@ private[aws] final case class Registration(
   import Registration._
   import Registration.Command._
 
-  /** The decision, whole.
-    *
-    * @param hasWorked whether a call of the client has ever succeeded
+  /** @param hasWorked whether a call of the client has ever succeeded
     * @param now       by a clock that never goes back, in ns
     * @param chance    uniform in [0, 1)
     */
@@ -97,7 +97,7 @@ private[aws] object Registration {
     /** That it can be read through. */
     case object Ready extends Goal
 
-    /** That one which somebody else has registered can be read through. */
+    /** That one which others have registered can be read through. */
     case object Found extends Goal
   }
 
@@ -139,5 +139,87 @@ private[aws] object Registration {
     final case class Full(present: Seq[StreamConsumer]) extends Failure
 
     final case class Refused(fault: Fault) extends Failure
+  }
+}
+
+/** Which limit a RegisterStreamConsumer ran into: the service has one code, LimitExceeded, for all of them.
+  *
+  * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_RegisterStreamConsumer.html RegisterStreamConsumer]]
+  */
+private[aws] sealed trait ConsumerLimit
+
+private[aws] object ConsumerLimit {
+
+  /** More than 5 calls a second of the account. */
+  case object Calls extends ConsumerLimit
+
+  /** 5 consumers are CREATING already; they are ACTIVE, and out of the way, in a while. */
+  case object Creating extends ConsumerLimit
+
+  /** The stream has as many consumers as it may have. */
+  case object Consumers extends ConsumerLimit
+
+  /** At once, of one stream. */
+  val MostCreating = 5
+
+  /** Of one stream, but [[MostOfAnyStream]] with On-demand Advantage. */
+  val MostOfAStream   = 20
+  val MostOfAnyStream = 50
+
+  /** @param said    the service's message
+    * @param present the stream's consumers, none if they aren't known
+    * @param before  refusals before this one: a stream of 20 to 49 consumers may have its quota or be of those that may have more, and then
+    *                the limit was that of calls, which a second try after a pause doesn't meet again
+    */
+  def of(said: String, present: Seq[StreamConsumer], before: Int): ConsumerLimit =
+    if (present.count(_.status == ConsumerStatus.Creating) >= MostCreating) Creating
+    else if (SaysRate.findFirstIn(said).isDefined) Calls
+    else if (present.size >= MostOfAnyStream || (present.size >= MostOfAStream && before > 0)) Consumers
+    else Calls
+
+  private val SaysRate = "(?i)\\brate\\b".r
+}
+
+/** Messages of why a consumer can't be used, or is waited for. */
+private[aws] object ConsumerFailure {
+  import Registration.Failure
+
+  /** @param what the consumer and its stream */
+  def describe(what: String, failure: Failure): String = failure match {
+    case Failure.Stuck(consumer)         => s"The $what is ${consumer.status}."
+    case Failure.Missing(None)           => s"There is no $what."
+    case Failure.Missing(Some(consumer)) => s"The $what is ${consumer.status}."
+    case Failure.Full(present)           =>
+      s"RegisterStreamConsumer failed for $what: the stream has ${present.size} consumers already " +
+        s"(${present.map(_.name).sorted.mkString(", ")}), which is its quota (${ConsumerLimit.MostOfAStream} consumers of a stream, " +
+        s"${ConsumerLimit.MostOfAnyStream} with On-demand Advantage)."
+    case Failure.Refused(fault) => KinesisFault.describe("RegisterStreamConsumer", what, fault)
+  }
+
+  /** @param after how far it had come */
+  def exception(what: String, failure: Failure, after: Registration): KinesisException = failure match {
+    case Failure.Stuck(_) =>
+      new KinesisException(
+        "KINESIS_CONSUMER_NOT_READY",
+        s"${describe(what, failure)} It was described ${after.waits.failures + 1} times. Check its state and try again later, or raise maxRetryDuration (or efo.describeStreamConsumer.maxRetries, where that is set)."
+      )
+    case Failure.Missing(_) =>
+      new KinesisException(
+        FaultClassifier.NotFound,
+        s"${describe(what, failure)} Register it and give its new ARN, or have the query register one by name (efo.consumerName).",
+        reason = FailureReason.NotFound
+      )
+    case Failure.Full(_) =>
+      new KinesisException(
+        "KINESIS_CONSUMER_QUOTA",
+        s"${describe(what, failure)} Deregister one that nothing reads through any more, or read through it."
+      )
+    case Failure.Refused(fault) =>
+      KinesisFault.exception(
+        "RegisterStreamConsumer",
+        what,
+        fault,
+        after.refusals.failures.max(after.waits.failures).max(1)
+      )
   }
 }

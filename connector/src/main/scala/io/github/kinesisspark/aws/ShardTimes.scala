@@ -2,7 +2,7 @@ package io.github.kinesisspark.aws
 
 import io.github.kinesisspark.position.Shard
 
-/** When shards opened and closed, which no call tells: found by asking which shards were open at a time, and halving until all
+/** When shards opened and closed, which no call reports: found by asking which shards were open at a time, and halving until all
   * changes are known to the second. A reshard changes what is open for good, so that between two equal answers there was none.
   *
   * @param opened in ms since 1970; nothing of those that were open from the beginning

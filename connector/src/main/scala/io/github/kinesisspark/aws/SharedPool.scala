@@ -65,15 +65,20 @@ private[aws] object SharedPool {
 
   /** One daemon thread for the JVM, there only while it is needed. */
   lazy val closer: ScheduledExecutorService = {
-    val executor = new ScheduledThreadPoolExecutor(
-      1,
-      (task: Runnable) => {
-        val thread = new Thread(task, "kinesis-spark-client-closer")
-        thread.setDaemon(true)
-        thread
-      }
-    )
+    val executor = new ScheduledThreadPoolExecutor(1, new DaemonThreads("kinesis-client-closer"))
     executor.setRemoveOnCancelPolicy(true)
     executor
   }
+}
+
+private[kinesisspark] object Closing {
+
+  /** Makes something that keeps what is open already, and closes that if it can't. */
+  def unlessMade[A](close: => Unit)(make: => A): A =
+    try make
+    catch {
+      case e: Throwable =>
+        close
+        throw e
+    }
 }

@@ -1,11 +1,14 @@
 package io.github.kinesisspark.aws
 
-import java.time.Instant
+import java.time.{DateTimeException, Instant, ZonedDateTime}
+import java.time.format.DateTimeFormatter
 
-import io.github.kinesisspark.config.StreamRef
-import io.github.kinesisspark.position.{HashKey, HashKeyRange, Shard, ShardKey, ShardPosition, StreamArn}
+import scala.annotation.tailrec
+import scala.jdk.CollectionConverters._
+
 import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
 import software.amazon.awssdk.awscore.exception.AwsServiceException
+import software.amazon.awssdk.http.SdkHttpResponse
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.{
   ChildShard,
@@ -18,12 +21,12 @@ import software.amazon.awssdk.services.kinesis.model.{
   ShardFilterType
 }
 
-import scala.annotation.tailrec
-import scala.jdk.CollectionConverters._
+import io.github.kinesisspark.config.StreamRef
+import io.github.kinesisspark.position.{HashKey, HashKeyRange, Shard, ShardKey, ShardPosition, StreamArn}
 
 /** What a stream is, as the service describes it.
   *
-  * @param createdMillis     tells a stream from a later one of the same name
+  * @param createdMillis     distinguishes a stream from a later one of the same name
   * @param status            CREATING, ACTIVE, UPDATING, DELETING
   * @param serviceTimeMillis the service's clock when it answered
   */
@@ -153,7 +156,7 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
     case StreamRef.ByArn(arn)   => request.streamARN(arn.text)
   }
 
-  /** A stream's name alone doesn't tell a wrong region or a forgotten endpoint. */
+  /** With region and endpoint: a stream's name alone doesn't show that one of them is wrong. */
   private def resource(stream: String): String = {
     val config   = client.serviceClientConfiguration
     val endpoint = config.endpointOverride.map[String](e => s", endpoint $e").orElse("")
@@ -167,7 +170,7 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
         .maxResults(PageSize)
         .overrideConfiguration { o => o.apiCallAttemptTimeout(retry.attemptTimeout); () }
       token match {
-        // The token holds stream and filter; the service refuses to be told them again.
+        // The token holds stream and filter; the service refuses a request that repeats them.
         case Some(t) => request.nextToken(t)
         case None    =>
           named(request, stream).shardFilter { f =>
@@ -214,7 +217,7 @@ object StreamDirectory {
 
   private final case class Filter(kind: ShardFilterType, at: Option[Instant])
 
-  /** "A timestamp that the service can't use", with the service's clock if the answer told it: a time to come is refused the
+  /** "A timestamp that the service can't use", with the service's clock if the answer has it: a future time is refused the
     * same way as one before retention.
     */
   private object BeforeRetention {
@@ -235,9 +238,9 @@ object StreamDirectory {
     next > HashKey.Last
   }
 
-  /** The children of a shard, as its last answer tells them. */
-  def children(told: java.util.List[ChildShard]): Vector[Shard] = DamagedAnswer.unlessRead {
-    told.asScala.iterator.map { c =>
+  /** The children of a shard, from its last answer. */
+  def children(listed: java.util.List[ChildShard]): Vector[Shard] = DamagedAnswer.unlessRead {
+    listed.asScala.iterator.map { c =>
       val id = DamagedAnswer.has(c.shardId, "ShardId")
       Shard(id, c.parentShards.asScala.toVector, hashKeys(c.hashKeyRange), closed = false)
     }.toVector
@@ -255,4 +258,17 @@ object StreamDirectory {
       HashKey.parse(text).getOrElse(throw new DamagedAnswer(s"'$text' is not the hash key of a shard"))
     HashKeyRange(key(range.startingHashKey), key(range.endingHashKey))
   }
+}
+
+/** The service's clock, from the `Date` header of its answers (to the second). Times that are sent to the service are taken
+  * from it, because a driver's clock that is ahead would ask for the future.
+  */
+object ServiceClock {
+
+  /** Milliseconds since 1970; none where the answer has no date that can be read. */
+  def of(response: SdkHttpResponse): Option[Long] =
+    Option(response).flatMap(r => Option(r.firstMatchingHeader("Date").orElse(null))).flatMap { date =>
+      try Some(ZonedDateTime.parse(date, DateTimeFormatter.RFC_1123_DATE_TIME).toInstant.toEpochMilli)
+      catch { case _: DateTimeException => None }
+    }
 }

@@ -239,7 +239,8 @@ object KinesisOptions {
     ),
     doc = "A class of your own that gives credentials: an `AwsCredentialsProvider` of the AWS SDK for Java 2, or an " +
       "`AWSCredentialsProvider` of version 1, with a static method `create()` or a constructor without arguments, on the " +
-      "class path of the driver and the executors. It is asked for every call and should cache.",
+      "class path of the driver and the executors. It is asked once a second at most, on a thread of its own, and its " +
+      "credentials are used for a minute at most.",
     scope = Both
   )
 

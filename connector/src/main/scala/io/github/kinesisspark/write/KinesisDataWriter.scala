@@ -1,6 +1,7 @@
 package io.github.kinesisspark.write
 
 import java.util.concurrent.ThreadLocalRandom
+import java.util.concurrent.atomic.AtomicLong
 
 import scala.concurrent.duration.FiniteDuration
 
@@ -9,11 +10,13 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.write.{DataWriter, DataWriterFactory, WriterCommitMessage}
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory
+import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aggregation.Aggregator
-import io.github.kinesisspark.config.SinkOptions
+import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.config.{BadRecords, SinkOptions}
 import io.github.kinesisspark.write.pack.Packing
-import io.github.kinesisspark.write.send.{SendSettings, Sending}
+import io.github.kinesisspark.write.send.{BadRecord, SendSettings, Sending}
 
 /** Writes the rows of one task. They are in their streams when it is committed; until then, as many as the service has taken.
   *
@@ -35,7 +38,7 @@ private[write] final class KinesisDataWriter(
   private val records = new TaskWriter(
     Sending(
       SendSettings(
-        // Of aggregated records, packing keeps the order: their own keys tell nothing.
+        // Of aggregated records, packing keeps the order: their own keys say nothing of it.
         options.ordered && options.aggregation.isEmpty,
         options.bufferSize,
         options.maxInFlightCalls,
@@ -104,4 +107,32 @@ private[write] final class KinesisWriterFactory(
 
   private def writer(run: String, partition: Int, linger: Option[FiniteDuration]) =
     new KinesisDataWriter(new RowReader(columns, options.stream, run, partition), options, machineRegion, linger)
+}
+
+/** Fails with, or skips, the rows of one task that can never be written. The task's thread and its timer call it. */
+private[write] final class BadRows(treatment: BadRecords) {
+  import BadRows._
+
+  private val count = new AtomicLong
+
+  def skipped: Long = count.get
+
+  /** @throws KinesisException `KINESIS_BAD_RECORD`, unless such rows are skipped */
+  def add(record: BadRecord): Unit = treatment match {
+    case BadRecords.Fail =>
+      throw new KinesisException(
+        "KINESIS_BAD_RECORD",
+        s"This row can never be written: $record The rows of its call were not sent. Mend it or leave it out; or set badRecords " +
+          "to skip, to count such rows and continue."
+      )
+    case BadRecords.Skip =>
+      val nth = count.incrementAndGet()
+      if (nth <= Samples)
+        log.warn(s"Skipped $record" + (if (nth == Samples) " Further ones are only counted." else ""))
+  }
+}
+
+private object BadRows {
+  private val log     = LoggerFactory.getLogger(classOf[BadRows])
+  private val Samples = 5
 }

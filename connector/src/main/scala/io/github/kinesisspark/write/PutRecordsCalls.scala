@@ -1,18 +1,41 @@
 package io.github.kinesisspark.write
 
+import java.time.Duration
 import java.util.concurrent.CompletableFuture
 
 import scala.collection.mutable
 import scala.concurrent.duration.FiniteDuration
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
 
-import io.github.kinesisspark.aws.{ClientLease, DirectoryRetry, KinesisClients, Regions, ShardFilter, StreamDirectory}
+import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
+import software.amazon.awssdk.core.SdkBytes
+import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+import software.amazon.awssdk.services.kinesis.model.{
+  PutRecordsRequest,
+  PutRecordsRequestEntry,
+  PutRecordsResponse,
+  PutRecordsResultEntry
+}
+
+import io.github.kinesisspark.aws.{
+  ClientLease,
+  DamagedAnswer,
+  DirectoryRetry,
+  FaultClassifier,
+  KinesisClients,
+  KinesisFault,
+  Regions,
+  ShardFilter,
+  StreamDirectory
+}
 import io.github.kinesisspark.config.{ClientOptions, StreamRef}
 import io.github.kinesisspark.position.Shard
-import io.github.kinesisspark.write.send.{CallAnswer, Entry}
+import io.github.kinesisspark.write.send.{CallAnswer, Entry, RecordAnswer}
 
 /** The calls of one task.
   *
-  * @param machineRegion for streams that nobody told the region of
+  * @param machineRegion for streams without a region in option or ARN
   * @param patience      with ListShards
   */
 private[write] final class PutRecordsCalls(
@@ -43,4 +66,67 @@ private[write] final class PutRecordsCalls(
 
   private def lease(stream: StreamRef): ClientLease =
     leases.getOrElseUpdate(stream, KinesisClients.lease(options, Regions.resolve(stream, options, _ => machineRegion)))
+}
+
+/** One PutRecords call, and what its answer means.
+  *
+  * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_PutRecords.html PutRecords]]
+  */
+private[kinesisspark] object PutRecordsCall {
+
+  /** Goes out at once and never throws. The future's value is the result: of each record whether it was taken, or that the call as a whole
+    * failed. Cancelling the future cancels the call.
+    *
+    * @param hasWorked whether a call of this client has succeeded, evaluated when this one is answered
+    */
+  def apply(
+      client: KinesisAsyncClient,
+      stream: StreamRef,
+      entries: Vector[Entry],
+      hasWorked: () => Boolean
+  ): CompletableFuture[CallAnswer] =
+    try {
+      val call   = DamagedAnswer.unlessRead(client.putRecords(request(stream, entries)))(resultsOf(_, entries.size))
+      val answer = call.handle[CallAnswer] { (results, error) =>
+        if (error == null) CallAnswer.PerRecord(results) else failed(stream, error, hasWorked())
+      }
+      // A task that is killed must not upload beside its retry.
+      val _ = answer.whenComplete((_, _) => if (answer.isCancelled) call.cancel(true): Unit)
+      answer
+    } catch { case NonFatal(e) => CompletableFuture.completedFuture(failed(stream, e, hasWorked())) }
+
+  // 10 MiB take this long on 2 Mbit/s.
+  private val inTime = AwsRequestOverrideConfiguration.builder.apiCallTimeout(Duration.ofSeconds(60)).build
+
+  private def request(stream: StreamRef, entries: Vector[Entry]): PutRecordsRequest = {
+    val request = PutRecordsRequest.builder.records(entries.map(recordOf).asJava).overrideConfiguration(inTime)
+    stream match {
+      case StreamRef.ByName(name) => request.streamName(name).build
+      case StreamRef.ByArn(arn)   => request.streamARN(arn.text).build
+    }
+  }
+
+  private def recordOf(entry: Entry): PutRecordsRequestEntry = PutRecordsRequestEntry.builder
+    .partitionKey(entry.partitionKey)
+    .explicitHashKey(entry.explicitHashKey.fold[String](null)(_.toString))
+    // It never changes: each row's data was copied out of the row.
+    .data(SdkBytes.fromByteArrayUnsafe(entry.data))
+    .build
+
+  /** @throws DamagedAnswer unless it has a result for each record */
+  private def resultsOf(answer: PutRecordsResponse, records: Int): Vector[RecordAnswer] = {
+    val results = answer.records.asScala.iterator.map(resultOf).toVector
+    if (results.size != records)
+      throw new DamagedAnswer(s"It has results of ${results.size} records, and $records were sent")
+    results
+  }
+
+  private def resultOf(result: PutRecordsResultEntry): RecordAnswer =
+    if (result.errorCode == null) RecordAnswer.Taken(DamagedAnswer.has(result.shardId, "ShardId"))
+    else RecordAnswer.Refused(result.errorCode, result.errorMessage)
+
+  private def failed(stream: StreamRef, error: Throwable, hasWorked: Boolean): CallAnswer = {
+    val fault = FaultClassifier.classify(error)
+    CallAnswer.Failed(fault, hasWorked, KinesisFault.exception("PutRecords", s"stream $stream", fault))
+  }
 }

@@ -61,7 +61,7 @@ private[write] final class RowReader(columns: SinkColumns, stream: Option[Stream
 
   private def streamOf(row: InternalRow): Either[String, StreamRef] =
     columns.streamName.filterNot(row.isNullAt) match {
-      case None     => stream.toRight("streamName is null, and no option tells the stream.")
+      case None     => stream.toRight("streamName is null, and no option names the stream.")
       case Some(at) =>
         val name = row.getUTF8String(at)
         named.get(name) match {

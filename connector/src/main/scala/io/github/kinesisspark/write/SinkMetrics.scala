@@ -8,7 +8,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
 
-/** What tasks have done, as they tell the driver when they are done.
+/** What tasks have done, as they report to the driver at their end.
   *
   * @param records     of Kinesis
   * @param userRecords rows, several of which may share a record

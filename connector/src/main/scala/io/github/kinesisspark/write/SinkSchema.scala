@@ -43,7 +43,7 @@ private[write] object SinkSchema {
       } ++
         Option.when(found("data").isEmpty)("There is no column 'data' (binary or string), the payload.") ++
         Option.when(found("streamName").isEmpty && stream.isEmpty)(
-          "It isn't told which stream to write to: set the option 'streamName' or 'streamArn', or give the rows a column 'streamName'."
+          "There is no stream to write to: set the option 'streamName' or 'streamArn', or give the rows a column 'streamName'."
         ) ++
         schema.fields.indices.filterNot(known).map { i =>
           s"The column '${schema.fields(i).name}' is none that can be written; select ${columns.map(_.name).mkString(", ")} alone."
@@ -59,11 +59,11 @@ private[write] object SinkSchema {
     )
   }
 
-  // As Spark resolves names unless it is told otherwise.
+  // As Spark resolves names by default.
   private def isNamed(schema: StructType, i: Int, column: Column) = schema.fields(i).name.equalsIgnoreCase(column.name)
 }
 
-/** The columns as given can't be written. All problems are told at once.
+/** The columns as given can't be written. All problems are reported at once.
   *
   * @param problems one sentence or two each
   */

@@ -13,18 +13,18 @@ import org.slf4j.LoggerFactory
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.StreamRef
 import io.github.kinesisspark.write.pack.Packing
-import io.github.kinesisspark.write.send.{BadRecord, CallAnswer, End, Entry, Sending, Totals}
+import io.github.kinesisspark.write.send.{BadRecord, CallAnswer, Entry, SendFailure, Sending, Totals}
 
 /** Makes the calls that [[Sending]] decides on, for one task and on its thread, which waits only while there is no room for another
   * record, for a list of shards, or at the end. An answer is put into a queue by whichever thread it comes on, and nothing else happens there.
   *
   * Rows of a streaming query may come slowly, those of a real-time batch for as long as it lasts. As long as rows are held, a timer
   * sends what the task's thread, which then waits for the next row, would send only with a full call; it takes answers, and
-  * sends again what was refused. What it fails with is told at the next row, or at the end.
+  * sends again what was refused. Its failure is thrown at the next row, or at the end.
   *
   * @param packing   makes records of rows
   * @param put       makes a call; what it throws, if anything, no further try mends
-  * @param bad       is told of records that only the service found to be too large
+  * @param bad       receives records that only the service found to be too large
   * @param isKilled  whether Spark wants the task to end
   * @param chance    uniform in [0, 1)
   * @param linger    how long rows wait for others, if not for full calls
@@ -55,7 +55,7 @@ private[write] final class TaskWriter(
   private var reported = Set.empty[String]
 
   /** Of the timer. */
-  private val visits = new Visits
+  private val timer = new InterruptibleRun
 
   def totals: Totals = exclusively(sending.totals)
 
@@ -88,7 +88,7 @@ private[write] final class TaskWriter(
   /** What is under way is given up. */
   override def close(): Unit = {
     // It may be listing shards.
-    visits.end()
+    timer.end()
     exclusively(underWay.values.foreach(_.cancel(true)))
   }
 
@@ -118,16 +118,16 @@ private[write] final class TaskWriter(
   private def startTimer(): Unit = linger.foreach { wait =>
     if (!isTimed) {
       isTimed = true
-      Timers.after(wait)(tick(wait))
+      WriterTimers.after(wait)(tick(wait))
     }
   }
 
   /** Where the task's thread is at it itself, there is nothing to do now. */
   private def tick(wait: FiniteDuration): Unit =
-    if (!lock.tryLock()) Timers.after(wait)(tick(wait))
+    if (!lock.tryLock()) WriterTimers.after(wait)(tick(wait))
     else
       try
-        visits.visit {
+        timer.run {
           isTimed = false
           if (failed.isEmpty) rememberFailure {
             advance(flush = true)
@@ -213,9 +213,9 @@ private[write] final class TaskWriter(
     }
   }
 
-  private def failure(end: End): Throwable = end match {
-    case End.Failed(error)                                        => error
-    case End.TooLong(record, millis, shard, code, message, cause) =>
+  private def failure(end: SendFailure): Throwable = end match {
+    case SendFailure.Fatal(error)                                         => error
+    case SendFailure.TooLong(record, millis, shard, code, message, cause) =>
       val where = shard.fold("")(id => s", shard $id")
       new KinesisException(
         "KINESIS_WRITE_TIMED_OUT",

@@ -9,7 +9,7 @@ final class FakeTime(start: Long = 1_000_000L) {
 
   val waits: ListBuffer[FiniteDuration] = ListBuffer.empty
 
-  val waiting: Waiting = Waiting(
+  val waiting: BlockingTime = BlockingTime(
     now = () => millis,
     chance = () => 0.5,
     sleep = d => {

@@ -37,7 +37,7 @@ class SharedPoolTest extends AnyFunSuite with Eventually {
     assert(thing.closes.get == 0 && (b.value eq thing))
     b.close()
     eventually(assert(thing.closes.get == 1))
-    assert(thing.closedOn.get == "kinesis-spark-client-closer" && things.size == 0)
+    assert(thing.closedOn.get == "kinesis-client-closer-1" && things.size == 0)
     assert(!(things.lease("a").value eq thing))
   }
 

@@ -50,3 +50,28 @@ final case class BadRecord(row: RowId, stream: Option[StreamRef], partitionKey: 
 object BadRecord {
   private def shortened(key: String) = if (key.length <= 40) key else key.take(40) + "..."
 }
+
+/** A record that the service has not taken yet.
+  *
+  * @param refusedSince when it was first refused
+  * @param tries        how often it was sent
+  * @param throttle     the shard at whose pace it was sent
+  */
+final case class PendingRecord(
+    entry: Entry,
+    refusedSince: Option[Long] = None,
+    tries: Int = 0,
+    throttle: Option[String] = None
+) {
+  def via(shard: Option[String]): PendingRecord = if (throttle == shard) this else copy(throttle = shard)
+
+  def sent: PendingRecord = copy(tries = tries + 1)
+
+  def refused(now: Long): PendingRecord = if (refusedSince.isEmpty) copy(refusedSince = Some(now)) else this
+}
+
+/** The records of one PutRecords, in order. */
+final case class Batch(records: Vector[PendingRecord], bytes: Long) {
+  def entries: Vector[Entry] = records.map(_.entry)
+  def throttles: Set[String] = records.iterator.flatMap(_.throttle).toSet
+}

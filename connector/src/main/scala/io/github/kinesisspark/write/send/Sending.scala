@@ -38,7 +38,7 @@ final case class Totals(
   * | answer | what follows |
   * |---|---|
   * | record taken | it is forgotten; the next of its key may go |
-  * | record refused | it goes again, alone of its call, at its shard's pace: see [[Lane]] |
+  * | record refused | it goes again, alone of its call, at its shard's pace: see [[ShardThrottle]] |
   * | call failed, and [[RetryPolicy]] retries it | all its records go again after a wait with full jitter |
   * | call failed otherwise | the end |
   * | call invalid | in smaller calls, or its only record is a [[BadRecord]]: see [[SizeLimits]] |
@@ -86,7 +86,7 @@ final case class Sending(
       case Some((stream, sending)) =>
         val (after, batch) = sending.cut(now, pressed)
         batch match {
-          // All that was ripe had to go to lanes.
+          // All that was ripe had to wait at throttles.
           case None      => copy(streams = streams.updated(stream, after)).next(now, flush)
           case Some(cut) => sent(stream, after, cut)
         }
@@ -110,15 +110,15 @@ final case class Sending(
     else streams.valuesIterator.flatMap(_.wakeAt(flush || !hasRoom)).minOption
 
   /** @param call as [[next]] numbered it
-    * @return what goes on, or what ends the task
+    * @return the next state, or why the task fails
     */
-  def answered(call: Long, answer: CallAnswer, now: Long, chance: Double): Either[End, Step] = {
+  def answered(call: Long, answer: CallAnswer, now: Long, chance: Double): Either[SendFailure, Step] = {
     val (stream, batch) = calls(call)
     val state           = streams(stream)
     val rest            = copy(calls = calls - call)
     answer match {
       case CallAnswer.PerRecord(results) =>
-        tooLong(batch, results, state.lanes.spans, now).toLeft {
+        tooLong(batch, results, state.throttles.spans, now).toLeft {
           val next  = rest.copy(streams = streams.updated(stream, state.answered(batch, results, now, chance)))
           val taken = takenOf(batch, results)
           Step(next.without(taken.map(_.entry)).counted(taken.map(_.entry), throttledOf(results)), taken = taken)
@@ -127,10 +127,17 @@ final case class Sending(
       case failed: CallAnswer.Failed                             =>
         val (after, decision) = state.paused(call, batch, failed, now, chance)
         (batch.records.find(isOver(_, now)), decision) match {
-          case (_, RetryDecision.GiveUp(_)) => Left(End.Failed(failed.error))
+          case (_, RetryDecision.GiveUp(_)) => Left(SendFailure.Fatal(failed.error))
           case (Some(r), _)                 =>
             Left(
-              End.TooLong(r, age(r, now), None, "a failure of the call", failed.error.getMessage, Some(failed.error))
+              SendFailure.TooLong(
+                r,
+                age(r, now),
+                None,
+                "a failure of the call",
+                failed.error.getMessage,
+                Some(failed.error)
+              )
             )
           case _ =>
             val throttled = if (failed.fault.isInstanceOf[Fault.Throttled]) batch.records.size.toLong else 0L
@@ -150,7 +157,12 @@ final case class Sending(
   }
 
   /** The service cannot use the request: smaller calls find the record that is too large. */
-  private def invalid(state: StreamSending, batch: Batch, rest: Sending, error: Throwable): Either[End, Step] = {
+  private def invalid(
+      state: StreamSending,
+      batch: Batch,
+      rest: Sending,
+      error: Throwable
+  ): Either[SendFailure, Step] = {
     val stream = batch.records.head.entry.stream
     (batch.entries, state.limits.afterInvalid(batch.bytes)) match {
       case (Vector(one), _) if state.limits.isProbe(one.size) =>
@@ -158,21 +170,22 @@ final case class Sending(
         Right(Step(next, Some(Rejected(one, tooLarge(one)))))
       case (_, Some(smaller)) if batch.records.sizeIs > 1 =>
         Right(Step(rest.copy(streams = streams.updated(stream, state.recut(batch, smaller)))))
-      case _ => Left(End.Failed(error))
+      case _ => Left(SendFailure.Fatal(error))
     }
   }
 
-  private def age(record: Waiting, now: Long) = record.refusedSince.fold(0L)(now - _)
+  private def age(record: PendingRecord, now: Long) = record.refusedSince.fold(0L)(now - _)
 
-  private def isOver(record: Waiting, now: Long) = record.refusedSince.nonEmpty && age(record, now) >= settings.maxRetry
+  private def isOver(record: PendingRecord, now: Long) =
+    record.refusedSince.nonEmpty && age(record, now) >= settings.maxRetry
 
-  private def tooLong(batch: Batch, results: Vector[RecordAnswer], spans: ShardSpans, now: Long): Option[End] =
+  private def tooLong(batch: Batch, results: Vector[RecordAnswer], spans: ShardSpans, now: Long): Option[SendFailure] =
     batch.records.iterator.zip(results).collectFirst {
       case (record, answer: RecordAnswer.Refused) if isOver(record, now) =>
-        End.TooLong(
+        SendFailure.TooLong(
           record,
           age(record, now),
-          Some(Lanes.shardOf(record, answer, spans)),
+          Some(ShardThrottles.shardOf(record, answer, spans)),
           answer.code,
           answer.message,
           None
@@ -196,7 +209,7 @@ final case class Sending(
 object Sending {
 
   /** @param bad    found only by the service
-    * @param worry  why calls have failed for so long that somebody should know
+    * @param worry  why calls have failed for so long that it is logged
     * @param resent a call that is sent again as a whole
     */
   final case class Step(
@@ -239,4 +252,27 @@ object Sending {
     Some(entry.partitionKey),
     s"it has ${entry.size} bytes with its key, which the stream doesn't take. See the stream's MaxRecordSizeInKiB (UpdateMaxRecordSize)."
   )
+}
+
+/** Why a task fails. */
+sealed trait SendFailure
+
+object SendFailure {
+
+  /** A failure that isn't retried. */
+  final case class Fatal(error: Throwable) extends SendFailure
+
+  /** A record was refused for too long.
+    *
+    * @param millis since its first refusal
+    * @param shard  if it is known
+    */
+  final case class TooLong(
+      record: PendingRecord,
+      millis: Long,
+      shard: Option[String],
+      code: String,
+      message: String,
+      cause: Option[Throwable]
+  ) extends SendFailure
 }

@@ -4,19 +4,19 @@ import java.util.concurrent.TimeUnit
 
 import scala.annotation.tailrec
 import scala.collection.immutable.Queue
-import scala.concurrent.duration.Duration
+import scala.concurrent.duration._
 
-import io.github.kinesisspark.aws.{RetryDecision, RetryHistory, RetryPolicy}
+import io.github.kinesisspark.aws.{Backoff, RetryDecision, RetryHistory, RetryPolicy}
 
 /** What is to be sent to one stream, and when.
   *
-  * A record is in one of four places: `fresh`, `behind` another of its key (where order is kept), waiting in a [[Lane]], or
+  * A record is in one of four places: `fresh`, `behind` another of its key (where order is kept), waiting in a [[ShardThrottle]], or
   * under way in a call. It leaves by being taken by the service, or as a [[BadRecord]], and no other way.
   *
   * A call is cut when it is full; before, only if there is nothing to wait for (`pressed`: the task has no more rows, or no room for
-  * them), a lane's turn has come, or all that waits for order waits for so few keys that no call gets full.
+  * them), a throttle's turn has come, or all that waits for order waits for so few keys that no call gets full.
   *
-  * @param fresh  in the order of rows; those of a lane are parked there when their turn comes
+  * @param fresh  in the order of rows; throttled ones are parked when their turn comes
   * @param behind the keys that have a record in one of the other places, each with those that must come after; empty where no order
   *               is kept
   * @param pause  after a call that failed as a whole
@@ -25,17 +25,17 @@ import io.github.kinesisspark.aws.{RetryDecision, RetryHistory, RetryPolicy}
 private[send] final case class StreamSending(
     ordered: Boolean,
     limits: SizeLimits = SizeLimits(),
-    fresh: Line = Line(),
-    behind: Map[String, Queue[Waiting]] = Map.empty,
+    fresh: SendQueue = SendQueue(),
+    behind: Map[String, Queue[PendingRecord]] = Map.empty,
     behindCount: Int = 0,
-    lanes: Lanes = Lanes(),
+    throttles: ShardThrottles = ShardThrottles(),
     pause: Pause = Pause.none,
     calls: Int = 0,
     lastCall: Long = 0
 ) {
 
   def add(entry: Entry): StreamSending = {
-    val record = Waiting(entry)
+    val record = PendingRecord(entry)
     if (!ordered) enqueued(record)
     else
       behind.get(entry.partitionKey) match {
@@ -49,13 +49,13 @@ private[send] final case class StreamSending(
   }
 
   def isRipe(now: Long, pressed: Boolean): Boolean = pause.until <= now && {
-    fresh.count >= SizeLimits.MaxRecords || fresh.bytes >= limits.callBytes || lanes.isDue(now) ||
+    fresh.count >= SizeLimits.MaxRecords || fresh.bytes >= limits.callBytes || throttles.isDue(now) ||
     (!fresh.isEmpty && (pressed || fewKeys))
   }
 
   /** When time alone makes something of it ripe. */
   def wakeAt(pressed: Boolean): Option[Long] = {
-    val due = lanes.due ++ Option.when(!fresh.isEmpty && pressed)(pause.until)
+    val due = throttles.due ++ Option.when(!fresh.isEmpty && pressed)(pause.until)
     due.minOption.map(math.max(_, pause.until))
   }
 
@@ -66,33 +66,33 @@ private[send] final case class StreamSending(
   def cut(now: Long, pressed: Boolean): (StreamSending, Option[Batch]) =
     if (!isRipe(now, pressed)) (this, None)
     else {
-      val turns          = lanes.byShard.keysIterator.foldLeft(Filling(lanes, limits, now))(_.turnOf(_))
+      val turns          = throttles.byShard.keysIterator.foldLeft(BatchBuilder(throttles, limits, now))(_.turnOf(_))
       val (filled, left) = fill(turns, fresh)
       val enough         = filled.isFull || filled.hasTurns || pressed || fewKeys
       val batch          = if (enough) filled.batch else None
       val after          = copy(
         fresh = if (enough) left else left.prepended(filled.records),
-        lanes = if (enough) filled.departed else filled.lanes,
+        throttles = if (enough) filled.departed else filled.throttles,
         calls = calls + batch.size
       )
       (after, batch)
     }
 
-  @tailrec private def fill(filling: Filling, from: Line): (Filling, Line) =
-    if (from.isEmpty) (filling, from)
+  @tailrec private def fill(builder: BatchBuilder, from: SendQueue): (BatchBuilder, SendQueue) =
+    if (from.isEmpty) (builder, from)
     else
-      filling.offer(from.head) match {
+      builder.offer(from.head) match {
         case Some(more) => fill(more, from.tail)
-        case None       => (filling.full, from)
+        case None       => (builder.full, from)
       }
 
   /** The service looked at each record. */
   def answered(batch: Batch, results: Vector[RecordAnswer], now: Long, chance: Double): StreamSending = {
-    val (next, freed) = lanes.answered(batch, results, now, chance)
+    val (next, freed) = throttles.answered(batch, results, now, chance)
     val taken = batch.records.iterator.zip(results).collect { case (r, _: RecordAnswer.Taken) => r.entry }.toVector
     val back  = copy(
       limits = taken.foldLeft(limits)((l, entry) => l.taken(entry.size)),
-      lanes = next,
+      throttles = next,
       pause = Pause.none,
       calls = calls - 1
     ).returned(freed)
@@ -108,24 +108,24 @@ private[send] final case class StreamSending(
       chance: Double
   ): (StreamSending, RetryDecision) = {
     val (next, decision) = pause.after(call, lastCall, failed, now, chance)
-    val state            = copy(lanes = lanes.recalled(batch), pause = next, calls = calls - 1)
+    val state            = copy(throttles = throttles.recalled(batch), pause = next, calls = calls - 1)
     (state.returned(batch.records.map(_.refused(now))), decision)
   }
 
   /** The call was too large: its records go again in smaller ones. */
   def recut(batch: Batch, to: SizeLimits): StreamSending =
-    copy(limits = to, lanes = lanes.recalled(batch), calls = calls - 1).returned(batch.records)
+    copy(limits = to, throttles = throttles.recalled(batch), calls = calls - 1).returned(batch.records)
 
   /** The call's only record will never be taken. */
   def rejected(batch: Batch): StreamSending =
-    batch.entries.foldLeft(copy(lanes = lanes.recalled(batch), pause = Pause.none, calls = calls - 1))((state, entry) =>
-      state.released(entry.partitionKey)
+    batch.entries.foldLeft(copy(throttles = throttles.recalled(batch), pause = Pause.none, calls = calls - 1))(
+      (state, entry) => state.released(entry.partitionKey)
     )
 
-  private def enqueued(record: Waiting) =
+  private def enqueued(record: PendingRecord) =
     copy(fresh = fresh :+ record)
 
-  private def returned(records: Vector[Waiting]) = copy(fresh = fresh.prepended(records))
+  private def returned(records: Vector[PendingRecord]) = copy(fresh = fresh.prepended(records))
 
   /** The next of the key may go. */
   private def released(key: String): StreamSending =
@@ -177,8 +177,24 @@ private[send] object Pause {
 
   // How long a record is retried is its own matter: the time counts from the record's first refusal.
   private val policy = RetryPolicy(
-    Backoffs.ofStream,
+    Backoff(200.millis, 10.seconds),
     maxDuration = Duration.Inf,
     endless = Set(RetryPolicy.Slowdown.Throttling, RetryPolicy.Slowdown.ResourceInUse)
   )
+}
+
+/** Records that wait in order, with their number and bytes known. */
+private[send] final case class SendQueue(records: Queue[PendingRecord] = Queue.empty, count: Int = 0, bytes: Long = 0) {
+  def isEmpty: Boolean = count == 0
+
+  def head: PendingRecord = records.head
+
+  def tail: SendQueue = SendQueue(records.tail, count - 1, bytes - head.entry.size)
+
+  def :+(record: PendingRecord): SendQueue = SendQueue(records.enqueue(record), count + 1, bytes + record.entry.size)
+
+  def prepended(before: Vector[PendingRecord]): SendQueue =
+    if (before.isEmpty) this
+    else
+      SendQueue(records.prependedAll(before), count + before.size, bytes + before.iterator.map(_.entry.size.toLong).sum)
 }

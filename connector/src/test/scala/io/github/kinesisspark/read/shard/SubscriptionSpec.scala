@@ -1,5 +1,9 @@
 package io.github.kinesisspark.read.shard
 
+import java.io.EOFException
+import java.net.ConnectException
+
+import scala.annotation.tailrec
 import scala.concurrent.duration._
 
 import org.scalacheck.{Gen, Shrink}
@@ -14,7 +18,8 @@ import software.amazon.awssdk.services.kinesis.model.{
 }
 
 import io.github.kinesisspark.Generators._
-import io.github.kinesisspark.aws.{Backoff, FaultClassifier, RetryHistory, RetryPolicy}
+import io.github.kinesisspark.aws.{Backoff, Fault, FaultClassifier, RetryHistory, RetryPolicy}
+import io.github.kinesisspark.config.RetryOptions
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.shard.Subscription._
 
@@ -179,7 +184,7 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       after(3).state shouldBe State.Over
     }
 
-    it("is retried after a failure that follows a rest of any length") {
+    it("retries after the first failure that follows a rest longer than maxRetryDuration") {
       val rested = Seq(
         0L   -> Event.Asked,
         0L   -> Event.Opened(1),
@@ -190,6 +195,42 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       )
       run(rested: _*)._1.state shouldBe a[State.Waiting]
     }
+  }
+
+  describe("a subscription with the default options") {
+    val defaults =
+      FanOutPublishers.policyOf(RetryOptions(maxRetries = None, 1.second, 2.seconds, factor = 1.5), 15.minutes)
+
+    def next(s: Subscription, event: Event, now: Long) = step(s, event, defaults, Moment(now, 0.5, hasWorked = true))._1
+
+    /** Fails each call 100 ms after it is made, from `now` to `end`. */
+    @tailrec def failing(s: Subscription, fault: Fault, now: Long, end: Long): Subscription =
+      if (now >= end) s
+      else
+        s.state match {
+          case State.Over             => s
+          case State.Calling(call, _) =>
+            val failed = now + 100.millis.toNanos
+            failing(next(s, Event.Failed(call, fault), failed), fault, failed, end)
+          case _ =>
+            val due = s.dueAt.fold(end)(math.max(_, now))
+            failing(next(s, Event.Due, due), fault, due, end)
+        }
+
+    for (
+      (cause, failure) <- Seq(
+        "HTTP 500"            -> InternalFailureException.builder.build,
+        "no connection"       -> new ConnectException("Connection refused"),
+        "dropped connections" -> new EOFException
+      )
+    )
+      it(s"still retries after 10 minutes of $cause") {
+        val fault = FaultClassifier.classify(failure)
+        val begun = run(moved :+ (1L -> Event.Asked): _*)._1
+        val s     = failing(next(begun, Event.Failed(1, fault), 2 * second), fault, 2 * second, 602 * second)
+        s.state should not be State.Over
+        s.resume shouldBe after(5)
+      }
   }
 
   describe("a subscription over random events") {

@@ -132,7 +132,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       val (again, next) = sentOne(after, now = 59_000)
       val (last, third) = sentOne(answered(again, next, PerRecord(Vector(rateExceeded(shard))), 59_000), 65_000)
       last.answered(third.call, PerRecord(Vector(rateExceeded(shard))), 65_000, 0.5) should matchPattern {
-        case Left(End.TooLong(Waiting(_, _, 3, _), 65_000, Some(`shard`), Refused.Throttling, _, None)) =>
+        case Left(SendFailure.TooLong(PendingRecord(_, _, 3, _), 65_000, Some(`shard`), Refused.Throttling, _, None)) =>
       }
     }
   }
@@ -163,7 +163,9 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
 
     it("fails the task at once if a retry cannot help") {
       val (first, call) = sentOne(holding(entries(3)))
-      first.answered(call.call, failed(AccessDeniedException.builder.build), 0, 0.5) shouldBe Left(End.Failed(error))
+      first.answered(call.call, failed(AccessDeniedException.builder.build), 0, 0.5) shouldBe Left(
+        SendFailure.Fatal(error)
+      )
     }
 
     it("fails the task after some attempts if it looks like a mistake, counting concurrent calls once") {
@@ -184,7 +186,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
             failed(new UnknownHostException("nowhere"), hasWorked = false),
             now,
             0.5
-          ) shouldBe Left(End.Failed(error))
+          ) shouldBe Left(SendFailure.Fatal(error))
           s
         }
       }
@@ -209,7 +211,9 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
 
     it("fails the task if it is refused as invalid without a known reason") {
       val (first, call) = sentOne(holding(entries(3)))
-      first.answered(call.call, failed(InvalidArgumentException.builder.build), 0, 0.5) shouldBe Left(End.Failed(error))
+      first.answered(call.call, failed(InvalidArgumentException.builder.build), 0, 0.5) shouldBe Left(
+        SendFailure.Fatal(error)
+      )
     }
   }
 
@@ -234,12 +238,16 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
   describe("a shard that was throttled by other writers for a minute") {
     it("regains its quota within two seconds, and eight times that within five") {
       val entry1    = entry(0, "a")
-      val throttled = (0 until 200).foldLeft(Lane(0))((lane, _) => lane.take(Waiting(entry1)).depart(0).returned(0, 1))
+      val throttled = (0 until 200).foldLeft(ShardThrottle(0))((throttle, _) =>
+        throttle.take(PendingRecord(entry1)).depart(0).returned(0, 1)
+      )
       throttled.share should be < 0.05
 
-      /** Seconds of turns until the lane has this share. */
+      /** Seconds of turns until the throttle has this share. */
       def secondsTo(share: Double) = Iterator
-        .iterate((throttled, 0)) { case (lane, n) => (lane.take(Waiting(entry1)).depart(0).returned(1, 0), n + 1) }
+        .iterate((throttled, 0)) { case (throttle, n) =>
+          (throttle.take(PendingRecord(entry1)).depart(0).returned(1, 0), n + 1)
+        }
         .dropWhile(_._1.share < share)
         .next()
         ._2 * 0.25

@@ -59,7 +59,7 @@ final class ServiceModel(
     val shard        = open.find(s => s.from <= entry.hashKey && entry.hashKey < s.until).get.id
     val (at, left)   = credit.getOrElse(shard, (now, quota))
     val current      = math.min(quota, left + (now - at) / 1000.0 * quota)
-    val cost         = Lane.cost(entry)
+    val cost         = ShardThrottle.cost(entry)
     val isInternal   = failures > 0 && random.nextDouble() < failures / 10
     val isAffordable = current >= math.min(cost, quota)
     credit = credit.updated(shard, (now, if (isAffordable && !isInternal) current - cost else current))

@@ -3,7 +3,7 @@ package io.github.kinesisspark.it.fanout
 import java.time.Duration
 import java.util.UUID
 
-import io.github.kinesisspark.aws.{ConsumerClaims, FanOutConsumers, Waiting}
+import io.github.kinesisspark.aws.{BlockingTime, ConsumerClaims, FanOutConsumers}
 import io.github.kinesisspark.config.{RecordPublisherKind, SourceOptions}
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 import io.github.kinesisspark.testkit.{KinesisServer, KinesisServerConfig, ManualClock}
@@ -30,7 +30,7 @@ final class ConsumerWorld(
   /** What happens during the next wait. */
   var meanwhile: () => Unit = () => ()
 
-  val waiting: Waiting = Waiting(
+  val waiting: BlockingTime = BlockingTime(
     now = () => clock.millis,
     chance = () => 0.5,
     sleep = d => {

@@ -1,35 +1,17 @@
 package io.github.kinesisspark.it.faults
 
-import scala.concurrent.duration._
-
 import org.apache.spark.sql.streaming.StreamingQueryException
 import org.scalatest.Suites
 
-import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
-import io.github.kinesisspark.testkit.{KinesisServerConfig, SubscriptionSettings}
+import io.github.kinesisspark.it.source.{BatchLog, Mode}
 
-/** A class of the user's throws an Error into a reader. Subscriptions live 3 s, so that they ask for credentials often. */
-final class ReaderThrowable(override protected val mode: Mode)
-    extends TestkitSuite(
-      KinesisServerConfig(subscriptions =
-        SubscriptionSettings(life = 3.seconds, heartbeat = 500.millis, takeoverAfter = 1.second)
-      )
-    ) {
-  override def suiteName: String = s"Throwables by $mode"
-  override def suiteId: String   = s"${getClass.getName}-$mode"
-
+/** A class of the user's throws an Error into a reader. */
+final class ReaderThrowable(override protected val mode: Mode) extends ScriptedCredentialsSuite("Throwables") {
   private def failsWith(error: => Error): Unit = {
     val stream = newStream(shards = 2)
     val log    = new BatchLog
     put(stream, "before", 20)
-    val frame = spark.readStream
-      .format("kinesis")
-      .options(options(stream) -- Seq("accessKeyId", "secretAccessKey"))
-      .option("credentialsProvider", ScriptedCredentials.className)
-      .option("startingPosition", "TRIM_HORIZON")
-      .options(mode.options)
-      .load()
-    running(frame, checkpoint())(log.add) { query =>
+    running(loadWithProvider(stream), checkpoint())(log.add) { query =>
       eventually(log.rows.size shouldBe 20)
       ScriptedCredentials.during(throw error) {
         val failure = intercept[StreamingQueryException](

@@ -5,32 +5,14 @@ import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.concurrent.duration._
 
-import org.apache.spark.sql.DataFrame
 import org.scalatest.Suites
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.TestStream
-import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
-import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, KinesisServerConfig, Occurrence, SubscriptionSettings}
+import io.github.kinesisspark.it.source.{BatchLog, Mode}
+import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, Occurrence}
 
-/** A provider of credentials that is slow, or fails once. Subscriptions live 3 s, so that they ask for credentials often. */
-final class SlowCredentials(override protected val mode: Mode)
-    extends TestkitSuite(
-      KinesisServerConfig(subscriptions =
-        SubscriptionSettings(life = 3.seconds, heartbeat = 500.millis, takeoverAfter = 1.second)
-      )
-    ) {
-  override def suiteName: String = s"Slow credentials by $mode"
-  override def suiteId: String   = s"${getClass.getName}-$mode"
-
-  private def loadWithProvider(stream: TestStream): DataFrame = spark.readStream
-    .format("kinesis")
-    .options(options(stream) -- Seq("accessKeyId", "secretAccessKey"))
-    .option("credentialsProvider", ScriptedCredentials.className)
-    .option("startingPosition", "TRIM_HORIZON")
-    .options(mode.options)
-    .load()
-
+/** A provider of credentials that is slow, or fails once. */
+final class SlowCredentials(override protected val mode: Mode) extends ScriptedCredentialsSuite("Slow credentials") {
   private def isFanOut = mode == Mode.FanOut
 
   it("other shards are read within 5 seconds while credentials take 20 seconds each time") {

@@ -1,19 +1,22 @@
 package io.github.kinesisspark.write.send
 
 import scala.collection.immutable.Queue
+import scala.concurrent.duration._
+
+import io.github.kinesisspark.aws.Backoff
 
 /** The pace of one shard that has refused a record. Shards that never did have none.
   *
-  * Records leave in turns, one at a time under way, and the next one after as long as the turn's records take at the lane's share
+  * Records leave in turns, one at a time under way, and the next one after as long as the turn's records take at the throttle's share
   * of what a shard is known to take (1,000 records and 1 MiB a second). The share follows the answers:
   *
   * | answer to a turn | share | next turn |
   * |---|---|---|
   * | some refused | times the part that was taken, between 1/2 and 19/20, plus 1/50 | after a wait with full jitter as well |
   * | all taken, the n-th time in a row | n/20 more | when the turn has paid for itself |
-  * | the share has reached 8 | no lane any more | |
+  * | the share has reached 8 | the throttle is removed | |
   *
-  * It is AIMD in its signs, so that writers who share a shard come to share it evenly, but neither step is blind. A refusal tells how
+  * It is AIMD in its signs, so that writers who share a shard come to share it evenly, but neither step is blind. A refusal shows how
   * much was too much, so that one record of 500 doesn't halve the pace; and it begins at the quota, which is where an additive increase would be after
   * minutes. The increase grows, because a shard that was throttled by others for a while must not be written to slowly for minutes after
   * (FLINK-31772). And what a refusal adds keeps the share from falling for ever where the writer is not the reason for it.
@@ -24,43 +27,43 @@ import scala.collection.immutable.Queue
   * @param refusals turns in a row of which nothing was taken
   * @param taking  what the turn that is put together costs, in seconds of the shard's quota
   */
-final case class Lane(
+final case class ShardThrottle(
     due: Long,
-    waiting: Queue[Waiting] = Queue.empty,
+    waiting: Queue[PendingRecord] = Queue.empty,
     share: Double = 1.0,
     clean: Int = 0,
     refusals: Int = 0,
     taking: Double = 0,
     underWay: Boolean = false
 ) {
-  import Lane._
+  import ShardThrottle._
 
   def isDue(now: Long): Boolean = !underWay && due <= now
 
   /** Whether the turn may have one more record; it always has one. */
   def hasRoom: Boolean = taking == 0 || taking < share * TurnMillis / 1000
 
-  def take(record: Waiting): Lane = copy(taking = taking + cost(record.entry))
+  def take(record: PendingRecord): ShardThrottle = copy(taking = taking + cost(record.entry))
 
-  def park(record: Waiting): Lane = copy(waiting = waiting.enqueue(record))
+  def park(record: PendingRecord): ShardThrottle = copy(waiting = waiting.enqueue(record))
 
   /** Those that were refused come first when they come again. */
-  def parkFirst(records: Seq[Waiting]): Lane = copy(waiting = waiting.prependedAll(records))
+  def parkFirst(records: Seq[PendingRecord]): ShardThrottle = copy(waiting = waiting.prependedAll(records))
 
   /** The turn is on its way, if it has any records. */
-  def depart(now: Long): Lane =
+  def depart(now: Long): ShardThrottle =
     if (taking == 0) this
     else copy(taking = 0, underWay = true, due = onGrid(now + (taking / share * 1000).toLong))
 
-  /** The call failed as a whole, which tells nothing of the shard. */
-  def recalled: Lane = copy(underWay = false)
+  /** The call failed as a whole, which says nothing of the shard. */
+  def recalled: ShardThrottle = copy(underWay = false)
 
   /** The turn is back.
     *
-    * @param taken   as [[Lane.cost]]
-    * @param refused by the shard's limits, as [[Lane.cost]]
+    * @param taken   as [[ShardThrottle.cost]]
+    * @param refused by the shard's limits, as [[ShardThrottle.cost]]
     */
-  def returned(taken: Double, refused: Double): Lane =
+  def returned(taken: Double, refused: Double): ShardThrottle =
     if (refused == 0) copy(underWay = false, share = share + Step * (clean + 1), clean = clean + 1, refusals = 0)
     else {
       val part = math.min(GentlestCut, math.max(HardestCut, taken / (taken + refused)))
@@ -71,9 +74,9 @@ final case class Lane(
     *
     * @param some whether it has taken others: then it only waits as after the first refusal
     */
-  def backOff(some: Boolean, now: Long, chance: Double): Lane = {
+  def backOff(some: Boolean, now: Long, chance: Double): ShardThrottle = {
     val inRow = if (some) 1 else refusals + 1
-    copy(refusals = inRow, due = math.max(due, onGrid(now + Backoffs.ofShard.delay(inRow, chance).toMillis)))
+    copy(refusals = inRow, due = math.max(due, onGrid(now + RefusalBackoff.delay(inRow, chance).toMillis)))
   }
 
   def isFree: Boolean = share >= FreeShare
@@ -82,7 +85,7 @@ final case class Lane(
   def isIdle(now: Long): Boolean = waiting.isEmpty && !underWay && due + IdleMillis < now
 }
 
-object Lane {
+object ShardThrottle {
 
   /** What a record takes of a shard's quota, in seconds. */
   def cost(entry: Entry): Double = math.max(entry.size / BytesPerSecond, 1 / RecordsPerSecond)
@@ -92,8 +95,11 @@ object Lane {
 
   // Long enough that turns have many records, short enough that the shard isn't hit with a second's worth at once.
   private val TurnMillis = 250
-  // Lanes that are due together share a call.
+  // ShardThrottles that are due together share a call.
   private val GridMillis = 50
+
+  /** On top of the shard's pace. */
+  private val RefusalBackoff = Backoff(100.millis, 5.seconds)
 
   private val Step        = 0.05
   private val HardestCut  = 0.5
