@@ -21,7 +21,7 @@ object ClientKind {
   /** How long a request may wait for a connection, or a stream on one. */
   val AcquisitionTimeout: FiniteDuration = 60.seconds
 
-  /** Calls with one answer: GetRecords, ListShards and so on. */
+  /** Calls with one answer that change nothing: GetRecords, ListShards and so on. */
   case object Calls extends ClientKind {
 
     /** Requests under way at once, each with a connection. Kinesis takes 5 GetRecords a second per shard, so an executor with
@@ -29,12 +29,27 @@ object ClientKind {
       */
     val MaxConcurrency = 512
 
-    override private[aws] def http(endpoint: Option[URI]): NettyNioAsyncHttpClient.Builder = common(endpoint)
-      // Faster than HTTP/2 for answers of 1 MB.
-      .protocol(Protocol.HTTP1_1)
+    override private[aws] def http(endpoint: Option[URI]): NettyNioAsyncHttpClient.Builder = oneAnswer(endpoint)
       .maxConcurrency(MaxConcurrency)
       // An answer of 10 MB that stops for so long is dead.
       .readTimeout(Duration.ofSeconds(30))
+  }
+
+  /** PutRecords. A call that is given up is sent again, and the service may then store its records twice. So its limits are beyond what a
+    * slow service or a slow uplink takes.
+    */
+  case object Writes extends ClientKind {
+
+    /** Without a byte of the answer, once the request is sent. */
+    val Silence: FiniteDuration = 60.seconds
+
+    /** Of a whole call: seven calls of 10 MiB that share 2 Mbit/s take so long. */
+    val CallTimeout: FiniteDuration = 5.minutes
+
+    override private[aws] def http(endpoint: Option[URI]): NettyNioAsyncHttpClient.Builder = oneAnswer(endpoint)
+      .maxConcurrency(Calls.MaxConcurrency)
+      .readTimeout(Silence.toJava)
+      .writeTimeout(CallTimeout.toJava)
   }
 
   /** SubscribeToShard, which AWS has over HTTP/2 alone: one stream per shard, for 5 minutes each. */
@@ -83,6 +98,9 @@ object ClientKind {
 
   /** A server behind TLS that isn't AWS's. */
   private def isOtherTls(endpoint: URI) = endpoint.getScheme == "https" && !AwsHost.matches(endpoint.getHost)
+
+  /** HTTP/1.1 is faster than HTTP/2 for answers of 1 MB. */
+  private def oneAnswer(endpoint: Option[URI]) = common(endpoint).protocol(Protocol.HTTP1_1)
 
   private def common(endpoint: Option[URI]): NettyNioAsyncHttpClient.Builder = {
     val builder = NettyNioAsyncHttpClient.builder()

@@ -68,7 +68,7 @@ final case class RetryPolicy(
     case _: Fault.Suspect  => Treatment.Few(maxRetries.fold(suspectRetries)(_.min(suspectRetries)))
     case _: Fault.NotFound => Treatment.Few(notFoundRetries)
     case _: Fault.ExpiredIterator | _: Fault.ExpiredNextToken | _: Fault.InvalidArgument | _: Fault.Cancelled |
-        _: Fault.Fatal =>
+        _: Fault.Denied | _: Fault.Fatal =>
       Treatment.Never
   }
 }
