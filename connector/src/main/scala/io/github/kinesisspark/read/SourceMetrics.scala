@@ -2,6 +2,7 @@ package io.github.kinesisspark.read
 
 import java.util
 
+import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
 import io.github.kinesisspark.aws.ConsumerCalls
@@ -13,7 +14,7 @@ import io.github.kinesisspark.read.shard.{ReadCount, RecordBuffer, ShardTip}
 /** What `StreamingQueryProgress.sources[].metrics` tells, as of the last planning.
   *
   * @param lags      of the shards that are read, as their readers last reported
-  * @param lagMillis how far the planned ends of the shards are behind their newest records now: that of a shard nobody reports on grows
+  * @param lagMillis how far the planned ends of the shards are behind their newest records: that of a shard without answers grows
   * @param shards    those that are to be read
   * @param reading   reads since the planning before
   * @param fleet     what all executors hold and have done
@@ -94,7 +95,8 @@ final case class SourceMetrics(
           newest   <- tip.newestArrival
           admitted <- cuts.get(tip.shard).flatMap(_.newestArrival)
         } yield math.max(0L, newest - admitted)
-    } yield tip.shard -> Lag(behind + held.getOrElse(0L), nowNanos)
+      ago = tip.millisSinceAnswer.getOrElse(0L)
+    } yield tip.shard -> Lag(behind + held.getOrElse(0L), nowNanos - ago * 1000000)
     val silent = open.iterator.filterNot(tips.contains).flatMap(shard => lags.get(shard).map(shard -> _))
     val all    = (silent ++ reported).toMap
     SourceMetrics(
@@ -112,10 +114,18 @@ final case class SourceMetrics(
 
 object SourceMetrics {
 
-  /** How far the planned end of a shard was behind its newest record, by the service's clock, when its reader last reported. */
+  /** How far the planned end of a shard was behind its newest record, by the service's clock, when the service last answered its reader. */
   final case class Lag(millis: Long, atNanos: Long) {
-    def millisAt(nowNanos: Long): Long = millis + (nowNanos - atNanos) / 1000000
+
+    /** Where there has been no answer since for longer than even idle shards go without one, the time since counts as well. */
+    def millisAt(nowNanos: Long): Long = {
+      val since = (nowNanos - atNanos) / 1000000
+      if (since > LongestSilence.toMillis) millis + since else millis
+    }
   }
+
+  /** Twice the time between two events of a subscription, or between two calls where shards are many. */
+  private val LongestSilence = 10.seconds
 
   val none: SourceMetrics =
     SourceMetrics(Map.empty, Vector.empty, 0, 0, 0, ReadCount.none, ShardCoordinator.Totals.none, None)

@@ -18,20 +18,32 @@ private final class ClusterChannel(sc: SparkContext, source: String) extends Exe
   private lazy val bell     = NewsBell.of(source)
   private val jobs          = new ReaderJobs(sc)
   private var health        = ExecutorHealth.unknown
-  private var known         = Set.empty[ExecutorId]
+  private var known         = ExecutorsNow.all(Set.empty)
   private var isOpen        = false
 
   override def executors(): ExecutorsNow = {
     if (!isOpen) endpoint.foreach(_.keep(source))
     isOpen = true
-    if (states().isEmpty) sc.makeRDD(Seq(0), 1).count()
-    val now       = states()
-    val answering = connected.fold(now.iterator.map(_.id).toSet)(_.answering(now, session))
-    known = answering
+    val now     = present()
+    val all     = now.iterator.map(_.id).toSet
+    val reached = endpoint.fold(all)(_.answering(now, session))
     health = health.look(now, System.nanoTime())
-    val usable = health.usable(now, answering)
-    // A job's task would wait for an executor that isn't usable, and then run elsewhere.
-    ExecutorsNow(usable, if (connected.isEmpty) usable else answering, now.iterator.map(_.id).toSet)
+    if (connected.isDefined) known = ExecutorsNow(health.usable(now, reached), reached, all)
+    else {
+      // A job's task would wait for an executor that isn't usable, and then run elsewhere.
+      val usable = health.usable(now, all)
+      known = ExecutorsNow(usable, usable, all)
+    }
+    known
+  }
+
+  private def present(): Vector[ExecutorHealth.ExecutorState] = {
+    val now = states()
+    if (now.nonEmpty) now
+    else {
+      sc.makeRDD(Seq(0), 1).count()
+      states()
+    }
   }
 
   /** @see [[https://spark.apache.org/docs/latest/job-scheduling.html#dynamic-resource-allocation Dynamic Resource Allocation]] */
@@ -45,7 +57,7 @@ private final class ClusterChannel(sc: SparkContext, source: String) extends Exe
   // Not Spark's default parallelism, which people set for shuffles.
   override def cores: Int = ClusterExecutors.slots(sc).max(1)
 
-  override def coresOfAnExecutor: Int = math.max(1, cores / known.size.max(1))
+  override def coresOfAnExecutor: Int = math.max(1, cores / known.present.size.max(1))
 
   // Where executors come and go, Spark adds one only if tasks wait for a core.
   override def tasksOfAnExecutor: Int = if (idleTimeout.isDefined) coresOfAnExecutor * 2 else coresOfAnExecutor
@@ -68,7 +80,7 @@ private final class ClusterChannel(sc: SparkContext, source: String) extends Exe
       connected.fold(jobs.release(requests))(_.ask(requests, session, ReaderJobs.ReleaseTime): Unit)
   }
 
-  private def connected = endpoint.filter(_.refusal.isEmpty)
+  private def connected = endpoint.filterNot(_.isRefused(session))
 
   private def states() = ClusterExecutors
     .alive(sc)

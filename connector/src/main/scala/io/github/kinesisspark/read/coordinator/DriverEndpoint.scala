@@ -32,7 +32,7 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
   private val peers      = mutable.HashMap.empty[PeerKey, Contact]
   private val sources    = mutable.LinkedHashSet.empty[String]
   private val placements = mutable.HashMap.empty[String, Placement]
-  private var refused    = Option.empty[String]
+  private var refused    = false
 
   private def open(): Unit = {
     RpcChannel.open(name, this)
@@ -44,8 +44,8 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
 
   def forget(source: String): Unit = synchronized(sources -= source): Unit
 
-  /** Why there are executors that can't open their end. */
-  def refusal: Option[String] = synchronized(refused)
+  /** Whether executors have failed to open their ends, and none has one. */
+  def isRefused(session: String): Boolean = synchronized(refused && !peers.keys.exists(_.session == session))
 
   /** Those that answer, once there are any. Executors that haven't been tried yet get their ends opened, and others again from time
     * to time.
@@ -56,10 +56,10 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
     synchronized {
       def have = executors.iterator.map(_.id).filter(e => peers.get(PeerKey(e.id, session)).exists(_.answers)).toSet
       def isPending =
-        placement.isRunning && refused.isEmpty &&
+        placement.isRunning && !isRefused(session) &&
           (have.isEmpty || (placement.isFirst && have.size < executors.size && placement.age < FirstPatience))
       while (isPending) wait(Look.toMillis)
-      if (have.isEmpty && refused.isEmpty) placement.failure.foreach(throw _)
+      if (have.isEmpty && !refused) placement.failure.foreach(throw _)
       have
     }
   }
@@ -89,6 +89,7 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
 
   override def introduced(executor: String, session: String, peer: RpcChannel.Peer): Unit = synchronized {
     peers(PeerKey(executor, session)) = new Contact(peer)
+    refused = false
     notifyAll()
   }
 
@@ -144,12 +145,9 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
     }
 
   private def refuse(why: String): Unit = synchronized {
-    if (refused.isEmpty)
-      log.warn(
-        "Executors can't open a channel to the driver; Spark jobs take its place, one for each planning. {}",
-        why
-      )
-    refused = Some(why)
+    if (!refused)
+      log.warn("An executor can't open a channel to the driver. Where none can, Spark jobs take its place: {}", why)
+    refused = true
     notifyAll()
   }
 }
