@@ -45,11 +45,11 @@ def test_every_class_of_the_jar_is_its_own_or_relocated() -> None:
     assert [name for name in classes if not name.startswith(OURS)] == []
 
 
-def test_the_jar_has_one_class_in_packages_of_spark() -> None:
+def test_the_jar_has_two_classes_in_packages_of_spark() -> None:
     in_spark = {
         Path(name).name.split("$")[0].removesuffix(".class") for name in entries() if name.startswith("org/apache/")
     }
-    assert in_spark == {"ClusterExecutors"}
+    assert in_spark == {"ClusterExecutors", "RpcChannel"}
 
 
 def test_the_event_stream_decoder_is_the_connector_s() -> None:

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from kinesis_spark import (
     AssumedRole,
     BadRecords,
+    Deregistration,
     EnhancedFanOut,
     KinesisOptions,
     KinesisSinkOptions,
@@ -50,6 +51,7 @@ PYTHON_TYPE: dict[str, object] = {
     "position": StartingPosition | Positions,
     "recordPublisher": RecordPublisher,
     "efo.registration": Registration,
+    "efo.deregisterOnStop": Deregistration,
     "badRecords": BadRecords,
     "efo.consumerArn.<stream>": tuple[str, ...],
 }
@@ -169,6 +171,10 @@ def test_python_option_types_match_the_connector_s(jvm: dict[str, dict[str, Any]
 def test_python_and_connector_accept_the_same_keywords(jvm: dict[str, dict[str, Any]]) -> None:
     assert {Polling.word, EnhancedFanOut.word} == set(jvm["recordPublisher"]["values"])
     assert set(get_args(Registration)) == set(jvm["efo.registration"]["values"])
+    choices: tuple[Deregistration, ...] = ("registered", True, False)
+    words = [EnhancedFanOut("app", deregister_on_stop=choice) for choice in choices]
+    written = specs(EnhancedFanOut)["deregister_on_stop"]
+    assert [written.encode(w.deregister_on_stop) for w in words] == jvm["efo.deregisterOnStop"]["values"]
 
 
 def test_python_and_connector_hide_the_same_secrets(jvm: dict[str, dict[str, Any]]) -> None:

@@ -77,6 +77,10 @@ class ClusterQuery:
             files |= {json.loads(line)["path"].removeprefix("file://") for line in lines}
         return [json.loads(line)["text"] for file in sorted(files) for line in Path(file).read_text().splitlines()]
 
+    def batches(self) -> int:
+        """How many the sink has committed."""
+        return max((int(entry.stem) for entry in (self._out / "_spark_metadata").glob("[0-9]*")), default=-1) + 1
+
     def noted(self) -> set[str]:
         """The texts that were handed on in real-time mode."""
         return {file.name for file in self._out.iterdir()}

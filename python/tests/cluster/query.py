@@ -120,11 +120,12 @@ def decommission_the_occupied(spark: SparkSession) -> None:
             backend.decommissionExecutor(manager.executorId(), info, False, False)  # noqa: FBT003  (of the JVM)
 
 
-def latest_progress(query: StreamingQuery) -> dict[str, object]:
+def latest_progress(spark: SparkSession, query: StreamingQuery) -> dict[str, object]:
     """What the query tells of itself now."""
     progress = query.recentProgress
     failure = query.exception()
     return {
+        "jobs": spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs(),
         "active": query.isActive,
         "failure": str(failure) if failure else None,
         "metrics": [dict(p.sources[0].metrics) for p in progress],
@@ -142,7 +143,7 @@ def answer_commands(spark: SparkSession, query: StreamingQuery) -> None:
                 exclude_an_executor(spark)
             case "decommission":
                 decommission_the_occupied(spark)
-        say(latest_progress(query))
+        say(latest_progress(spark, query))
 
 
 def main(arguments: dict[str, str]) -> None:

@@ -1,8 +1,10 @@
-"""An executor that lives and runs no task of ours: its shards are read elsewhere."""
+"""An executor that lives and runs no task of ours, or doesn't answer: its shards are read elsewhere."""
 
 from __future__ import annotations
 
 import json
+import os
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -13,6 +15,7 @@ import pytest
 from kinesis_spark import LocalKinesis
 
 from .cluster_query import ClusterQuery, put, running
+from .server_log import ServerLog
 from .waiting import wait_until
 
 pytestmark = pytest.mark.jvm
@@ -60,9 +63,18 @@ SILENCED: dict[str, tuple[Callable[[ClusterQuery, Path], None], dict[str, str]]]
 }
 
 
-@pytest.mark.awaits_engine
-@pytest.mark.parametrize("publisher", ["polling", "efo"])
-@pytest.mark.parametrize("silenced", SILENCED)
+@pytest.mark.parametrize(
+    ("silenced", "publisher"),
+    [
+        ("occupied", "polling"),
+        *(
+            pytest.param(silenced, publisher, marks=pytest.mark.slow)
+            for silenced in SILENCED
+            for publisher in ("polling", "efo")
+            if (silenced, publisher) != ("occupied", "polling")
+        ),
+    ],
+)
 def test_shards_of_an_executor_that_runs_no_task_of_ours_are_read_elsewhere_within_10_s(
     stream: LocalKinesis, tmp_path: Path, silenced: str, publisher: str
 ) -> None:
@@ -96,8 +108,7 @@ def test_shards_of_an_executor_that_runs_no_task_of_ours_are_read_elsewhere_with
     assert set(shown) <= {SHARDS}, f"shards that progress showed, batch by batch: {shown}"
 
 
-@pytest.mark.awaits_engine
-@pytest.mark.parametrize("publisher", ["polling", "efo"])
+@pytest.mark.parametrize("publisher", ["polling", pytest.param("efo", marks=pytest.mark.slow)])
 def test_available_now_ends_though_an_executor_runs_no_task_of_ours(
     stream: LocalKinesis, tmp_path: Path, publisher: str
 ) -> None:
@@ -117,4 +128,24 @@ def test_available_now_ends_though_an_executor_runs_no_task_of_ours(
         f"the query still runs after {WATCHED_S} s, and has read {len(query.written())} of 200"
     )
     assert progress["failure"] is None
+    assert Counter(query.written()) == Counter(texts)
+
+
+def test_shards_of_an_executor_that_does_not_answer_are_read_elsewhere_and_by_one_reader_when_it_answers_again(
+    stream: LocalKinesis, tmp_path: Path
+) -> None:
+    log = ServerLog(stream, shards=SHARDS, publisher="polling")
+    with running(ClusterQuery(tmp_path, stream, CLUSTER)) as query:
+        texts = put(stream, "before", 200)
+        wait_until(lambda: len(query.written()) == len(texts), "the first records")
+        frozen = query.two_executors()[0]
+        os.kill(frozen, signal.SIGSTOP)
+        try:
+            texts += put(stream, "after", 200)
+            wait_until(lambda: len(query.written()) == len(texts), "the records of all shards", timeout_s=READ_WITHIN_S)
+        finally:
+            os.kill(frozen, signal.SIGCONT)
+        log.await_one_reader_for_each_shard()
+        outcome = query.stop()
+    assert outcome["failure"] is None
     assert Counter(query.written()) == Counter(texts)

@@ -7,7 +7,8 @@ import scala.concurrent.duration._
 
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
-import io.github.kinesisspark.read.{Prober, Publishing, ReaderFleet, SourceMetrics}
+import io.github.kinesisspark.read.{Publishing, SourceMetrics}
+import io.github.kinesisspark.read.coordinator.{ExecutorChannel, ExecutorsNow, ShardCoordinator}
 import io.github.kinesisspark.read.plan._
 import io.github.kinesisspark.read.shard._
 
@@ -131,7 +132,7 @@ object PlanningScale {
     val half  = Admission.Limits(Some(50L * tips.size), None)
     val cuts  = timed("admission_ms")(fleet.readers.admit(told, half, turn, (_, _, _) => Map.empty))
     val moved = timed("end_ms")(frontier.end(cuts.view.mapValues(_.position).toMap))
-    timed("metrics_ms")(SourceMetrics.none.next(told, cuts, fleet.readers.totals, None).toJava)
+    timed("metrics_ms")(SourceMetrics.none.next(told.keys, told, cuts, fleet.readers.totals, None, 0).toJava)
     timed("retention_ms") {
       val complete = told.map { case (shard, tip) => shard -> tip.completeTo(tip.all, Created + turn) }
       require(RetentionLag(complete.map { case (shard, _) => shard -> Created }).after(complete, _ => 0L)._2.isEmpty)
@@ -151,41 +152,41 @@ object PlanningScale {
   }
 
   /** Eight executors that have read ahead in all shards, and answer at once. */
-  private final class Fleet(tips: Map[ShardKey, ShardTip]) extends Prober {
+  private final class Fleet(tips: Map[ShardKey, ShardTip]) extends ExecutorChannel {
 
     /** What their own work has taken so far. */
     var nanos = 0L
 
-    val readers = new ReaderFleet(
+    val readers = new ShardCoordinator(
       this,
       ReaderConfig("planning", Map.empty, bufferBytes = 256L << 20, callsPerSecond = 5, failOnDataLoss = true),
       Publishing.Polling,
       Alignment(Some(10.seconds.toMillis))
     )
 
-    override def executors(): Set[ExecutorId]        = Executors.toSet
+    override def executors(): ExecutorsNow           = ExecutorsNow.all(Executors.toSet)
     override def idleTimeout: Option[FiniteDuration] = None
     override def cores: Int                          = 4 * Executors.size
     override def coresOfAnExecutor: Int              = 4
     override def tasksOfAnExecutor: Int              = 4
-    override def isFree: Boolean                     = false
+    override def lease: FiniteDuration               = 1.minute
 
-    override def probe(requests: Vector[(ExecutorId, ProbeRequest)]): Vector[(ExecutorId, ProbeAnswer)] = elsewhere {
-      requests.map { case (executor, request) =>
-        executor -> answer(request.shards.map { case (shard, _) => tips(shard) })
-      }
+    override def ask[A](requests: Vector[(ExecutorId, ReaderRequest[A])]): Vector[(ExecutorId, A)] = elsewhere {
+      requests.flatMap { case (executor, request) => answer(request).map(executor -> _) }
     }
 
-    override def cut(requests: Vector[(ExecutorId, CutRequest)]): Vector[(ExecutorId, CutAnswer)] = elsewhere {
-      requests.map { case (executor, request) =>
-        executor -> CutAnswer(request.allotments.map(a => a.shard -> prefix(tips(a.shard), a.maxRecords)))
-      }
+    override def news: Long                                     = 0
+    override def awaitNews(seen: Long, atMost: FiniteDuration)  = ()
+    override def release(executors: Iterable[ExecutorId]): Unit = ()
+
+    private def answer[A](request: ReaderRequest[A]): Option[A] = request match {
+      case probe: ProbeRequest => Some(read(probe.shards.map { case (shard, _) => tips(shard) }))
+      case cut: CutRequest   => Some(CutAnswer(cut.allotments.map(a => a.shard -> prefix(tips(a.shard), a.maxRecords))))
+      case _: SplitRequest   => None
+      case _: ReleaseRequest => None
     }
 
-    override def split(requests: Vector[(ExecutorId, SplitRequest)]): Vector[(ExecutorId, SplitAnswer)] = Vector.empty
-    override def release(source: String, executors: Iterable[ExecutorId]): Unit                         = ()
-
-    private def answer(tips: Vector[ShardTip]) = ProbeAnswer(
+    private def read(tips: Vector[ShardTip]) = ProbeAnswer(
       tips,
       settled = true,
       opened = true,

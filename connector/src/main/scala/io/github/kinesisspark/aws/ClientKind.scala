@@ -9,7 +9,7 @@ import software.amazon.awssdk.http.nio.netty.{Http2Configuration, NettyNioAsyncH
 import scala.concurrent.duration._
 import scala.jdk.DurationConverters._
 
-/** What a client is for, and so how it speaks HTTP. */
+/** The calls that a client serves, which decide its protocol, limits and timeouts. */
 sealed trait ClientKind extends Product with Serializable {
 
   /** @param endpoint instead of AWS's own */
@@ -21,20 +21,35 @@ object ClientKind {
   /** How long a request may wait for a connection, or a stream on one. */
   val AcquisitionTimeout: FiniteDuration = 60.seconds
 
-  /** Calls with one answer: GetRecords, ListShards and so on. */
+  /** Calls with one answer that change nothing: GetRecords, ListShards and so on. */
   case object Calls extends ClientKind {
 
     /** Requests under way at once, each with a connection. Kinesis takes 5 GetRecords a second per shard, so an executor with
-      * hundreds of shards keeps far fewer busy; more wait in line.
+      * hundreds of shards keeps far fewer busy; more wait for a connection.
       */
     val MaxConcurrency = 512
 
-    override private[aws] def http(endpoint: Option[URI]): NettyNioAsyncHttpClient.Builder = common(endpoint)
-      // Faster than HTTP/2 for answers of 1 MB.
-      .protocol(Protocol.HTTP1_1)
+    override private[aws] def http(endpoint: Option[URI]): NettyNioAsyncHttpClient.Builder = oneAnswer(endpoint)
       .maxConcurrency(MaxConcurrency)
       // An answer of 10 MB that stops for so long is dead.
       .readTimeout(Duration.ofSeconds(30))
+  }
+
+  /** PutRecords. A call that is given up is sent again, and the service may then store its records twice. So its limits are beyond what a
+    * slow service or a slow uplink takes.
+    */
+  case object Writes extends ClientKind {
+
+    /** Without a byte of the answer, once the request is sent. */
+    val Silence: FiniteDuration = 60.seconds
+
+    /** Of a whole call: seven calls of 10 MiB that share 2 Mbit/s take so long. */
+    val CallTimeout: FiniteDuration = 5.minutes
+
+    override private[aws] def http(endpoint: Option[URI]): NettyNioAsyncHttpClient.Builder = oneAnswer(endpoint)
+      .maxConcurrency(Calls.MaxConcurrency)
+      .readTimeout(Silence.toJava)
+      .writeTimeout(CallTimeout.toJava)
   }
 
   /** SubscribeToShard, which AWS has over HTTP/2 alone: one stream per shard, for 5 minutes each. */
@@ -47,7 +62,7 @@ object ClientKind {
 
     /** Longer than the 5 minutes of a subscription: one without demand for events (backpressure) is no error. Not
       * for ever, so that a subscription that is held but never read again gives its stream back. Dead connections are found
-      * sooner, by the pings and by whoever waits for the events.
+      * sooner, by the pings and by the readers' watchdogs.
       */
     val ReadTimeout: FiniteDuration = 6.minutes
 
@@ -56,7 +71,7 @@ object ClientKind {
       */
     val Window: Int = 512 << 10
 
-    /** A connection that doesn't answer is dead: half-open ones (a firewall that forgot them) give no other sign. All subscriptions
+    /** A connection that doesn't answer pings is dead: half-open ones (dropped by a firewall) give no other sign. All subscriptions
       * on it then fail at once, and begin again on another.
       */
     val PingPeriod: FiniteDuration = 30.seconds
@@ -70,8 +85,8 @@ object ClientKind {
         h.initialWindowSize(Window).healthCheckPingPeriod(PingPeriod.toJava): Unit
       )
 
-    /** AWS's own endpoints take HTTP/2 for granted, which is the SDK's way for Kinesis; so does cleartext, where nothing can be
-      * negotiated. Other servers behind TLS speak HTTP/2 only where ALPN asks for it.
+    /** AWS's own endpoints expect HTTP/2 without negotiation, as the SDK does for Kinesis; so does cleartext, where nothing can be
+      * negotiated. Other servers behind TLS speak HTTP/2 only if ALPN asks for it.
       */
     private[aws] def negotiation(endpoint: Option[URI]): ProtocolNegotiation = endpoint match {
       case Some(other) if isOtherTls(other) => ProtocolNegotiation.ALPN
@@ -84,15 +99,18 @@ object ClientKind {
   /** A server behind TLS that isn't AWS's. */
   private def isOtherTls(endpoint: URI) = endpoint.getScheme == "https" && !AwsHost.matches(endpoint.getHost)
 
+  /** HTTP/1.1 is faster than HTTP/2 for answers of 1 MB. */
+  private def oneAnswer(endpoint: Option[URI]) = common(endpoint).protocol(Protocol.HTTP1_1)
+
   private def common(endpoint: Option[URI]): NettyNioAsyncHttpClient.Builder = {
     val builder = NettyNioAsyncHttpClient.builder()
     if (endpoint.exists(isOtherTls)) builder.eventLoopGroupBuilder(HandshakeWatch.connections)
     builder
-      // Many shards begin at once; none is refused for that, each waits for its turn.
+      // Many shards begin at once: each waits for a connection, and none is refused.
       .maxPendingConnectionAcquires(100_000)
       .connectionAcquisitionTimeout(AcquisitionTimeout.toJava)
       .connectionTimeout(Duration.ofSeconds(10))
-      // Firewalls and NAT forget connections on which nothing moves.
+      // Firewalls and NAT drop idle connections.
       .tcpKeepAlive(true)
   }
 }

@@ -46,11 +46,14 @@ object Fault {
   /** The calling thread was interrupted, or the call cancelled: the query or the task is being stopped. */
   final case class Cancelled(kind: FaultKind, cause: Throwable) extends Fault
 
+  /** A policy of the caller, the stream or the consumer does not allow the call. */
+  final case class Denied(kind: FaultKind, cause: Throwable) extends Fault
+
   /** Another attempt does not help. */
   final case class Fatal(kind: FaultKind, cause: Throwable) extends Fault
 }
 
-/** One sort of failure.
+/** One kind of failure.
   *
   * @param errorClass   stable name for monitoring
   * @param advice       what to check or to do, for the error message; `<action>` in it stands for the name of the call

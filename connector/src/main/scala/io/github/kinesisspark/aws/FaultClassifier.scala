@@ -42,9 +42,6 @@ object FaultClassifier {
   /** A stream, shard or consumer that isn't there; readers ask what it was before they call it lost. */
   val NotFound = "KINESIS_NOT_FOUND"
 
-  /** A policy of the caller, the stream or the consumer doesn't allow the call. */
-  val Denied = "KINESIS_ACCESS_DENIED"
-
   /** Of a request that the service can't use. */
   val RequestRefused = "KINESIS_REQUEST_REFUSED"
 
@@ -177,10 +174,10 @@ object FaultClassifier {
     ),
     Row(
       FaultKind(
-        Denied,
+        "KINESIS_ACCESS_DENIED",
         "The credentials' policy, or the stream's, must allow kinesis:<action> on this resource."
       ),
-      fatal,
+      Fault.Denied(_, _),
       "Only a changed policy helps; consumers that retried this for ever stood still without a word.",
       codes = Set("AccessDeniedException", "AccessDenied"),
       classes = Seq(classOf[AccessDeniedException])

@@ -42,10 +42,10 @@ object FailureReason {
   case object Other extends FailureReason
 
   def of(fault: Fault): FailureReason = fault match {
-    case _: Fault.NotFound                                             => NotFound
-    case _: Fault.InvalidArgument                                      => InvalidArgument
-    case _: Fault.ExpiredIterator                                      => ExpiredIterator
-    case f: Fault.Fatal if f.kind.errorClass == FaultClassifier.Denied => AccessDenied
+    case _: Fault.NotFound        => NotFound
+    case _: Fault.InvalidArgument => InvalidArgument
+    case _: Fault.ExpiredIterator => ExpiredIterator
+    case _: Fault.Denied          => AccessDenied
     case _: Fault.Throttled | _: Fault.ResourceInUse | _: Fault.Disconnected | _: Fault.Transient | _: Fault.Suspect =>
       Outage
     case _ => Other

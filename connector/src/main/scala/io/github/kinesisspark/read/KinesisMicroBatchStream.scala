@@ -13,6 +13,7 @@ import org.slf4j.LoggerFactory
 import io.github.kinesisspark.aws.{Closing, FailureReason, KinesisException}
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.coordinator.{ExecutorChannel, ShardCoordinator}
 import io.github.kinesisspark.read.plan._
 import io.github.kinesisspark.read.shard.{DataLoss, ReaderConfig, RecordBuffer, ShardTip}
 
@@ -38,10 +39,11 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   private[read] val catalog    = new ShardCatalog(options)
   private val former           = new FormerStreams(options.client, options.maxRetryDuration, catalog.reads)
   private[read] val publishing = Closing.unlessMade(catalog.close())(Publishing.of(options))
-  private[read] val readers    = new ReaderFleet(
-    new SparkProber(sc),
+  private val source           = UUID.randomUUID().toString
+  private[read] val readers    = new ShardCoordinator(
+    ExecutorChannel.of(sc, source),
     ReaderConfig(
-      source = UUID.randomUUID().toString,
+      source,
       streams = catalog.streams.map(s => s.arn -> s.access).toMap,
       bufferBytes = ReaderMemory.of(options, sc),
       callsPerSecond = options.callsPerSecond,
@@ -111,10 +113,11 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       lost: Vector[ShardKey],
       limits: AdmissionLimits
   ): Offset = {
-    def isDone(shard: ShardKey) = bounds.exists(b => frontier.reading.get(shard).forall(b.isDone(shard, _)))
-    val tips                    = readers.awaitTips(
+    def isDone(shard: ShardKey)    = bounds.exists(b => frontier.reading.get(shard).forall(b.isDone(shard, _)))
+    def isLeftOut(shard: ShardKey) = lost.contains(shard) || isDone(shard)
+    val tips                       = readers.awaitTips(
       frontier,
-      without = shard => lost.contains(shard) || isDone(shard),
+      without = isLeftOut,
       stops = bounds.fold(Map.empty[ShardKey, ShardPosition])(_.ends),
       patience(frontier)
     )
@@ -130,7 +133,8 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       val cuts  = readers.admit(tips, limits.most, turn, goBeyond(tips, limits.most))
       val moved = cuts.view.mapValues(_.position).toMap ++ lost.map(_ -> ShardPosition.ShardEnd)
       seen = frontier.end(furthest(tips, moved))
-      metrics = metrics.next(tips, cuts, readers.totals, publishing.calls)
+      val open  = frontier.reading.keys.filterNot(isLeftOut)
+      metrics = metrics.next(open, tips, cuts, readers.totals, publishing.calls, System.nanoTime())
       endOf(start, from, frontier, moved) { (shard, at) =>
         val read = for {
           tip  <- tips.get(shard)
@@ -151,7 +155,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   /** Where readers stand still for lack of room, the batch ends later than they stand: as far as the shards give it until the next trigger. A
     * limit needs ends that are known to the record, and AvailableNow has its own.
     */
-  private def goBeyond(tips: Map[ShardKey, ShardTip], limits: Admission.Limits): ReaderFleet.Beyond =
+  private def goBeyond(tips: Map[ShardKey, ShardTip], limits: Admission.Limits): ShardCoordinator.Beyond =
     (cuts, toCome, unheard) =>
       triggers.interval
         .filter(_ => bounds.isEmpty && limits == Admission.Limits.none)

@@ -18,7 +18,7 @@ import io.github.kinesisspark.read.shard.{KinesisRecord, UserRecordCount}
 private[read] final class RecordRows(range: ShardRange, columns: StructType, hashKeys: Option[HashKeyRange]) {
   import RecordRows._
 
-  private val writer  = new RowWriter(range.shard, columns)
+  private val row     = new RecordRow(range.shard, columns)
   private var records = 0L
   private var rows    = 0L
   private var strays  = 0L
@@ -64,7 +64,7 @@ private[read] final class RecordRows(range: ShardRange, columns: StructType, has
       withinRange(mine, record.sequenceNumber).map { case (user, place) =>
         rows += 1
         last = place
-        writer.write(user, place, record)
+        row.show(user, place, record)
       }
     case AggregatedRecord.Damaged(why) =>
       if (damaged == 0) damage = s"${record.sequenceNumber}: $why"
@@ -82,7 +82,7 @@ private[read] final class RecordRows(range: ShardRange, columns: StructType, has
   private def asItIs(record: KinesisRecord) = {
     rows += 1
     last = 0
-    Iterator.single(writer.write(record))
+    Iterator.single(row.show(record))
   }
 }
 

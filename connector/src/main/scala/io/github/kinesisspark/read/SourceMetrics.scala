@@ -2,26 +2,32 @@ package io.github.kinesisspark.read
 
 import java.util
 
+import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
 import io.github.kinesisspark.aws.ConsumerCalls
 import io.github.kinesisspark.position.ShardKey
+import io.github.kinesisspark.read.coordinator.ShardCoordinator
+import io.github.kinesisspark.read.SourceMetrics.Lag
 import io.github.kinesisspark.read.shard.{ReadCount, RecordBuffer, ShardTip}
 
 /** What `StreamingQueryProgress.sources[].metrics` tells, as of the last planning.
   *
-  * @param lagMillis how far the planned end of each shard is behind its newest record, by the service's clock
+  * @param lags      of the shards that are read, as their readers last reported
+  * @param lagMillis how far the planned ends of the shards are behind their newest records: that of a shard without answers grows
+  * @param shards    those that are to be read
   * @param reading   reads since the planning before
   * @param fleet     what all executors hold and have done
   * @param consumers calls about consumers, where they are registered
   */
 final case class SourceMetrics(
+    lags: Map[ShardKey, SourceMetrics.Lag],
     lagMillis: Vector[Long],
     records: Long,
     bytes: Long,
     shards: Int,
     reading: ReadCount,
-    fleet: ReaderFleet.Totals,
+    fleet: ShardCoordinator.Totals,
     consumers: Option[ConsumerCalls]
 ) {
 
@@ -73,27 +79,32 @@ final case class SourceMetrics(
 
   /** The next planning's. */
   def next(
+      open: Iterable[ShardKey],
       tips: Map[ShardKey, ShardTip],
       cuts: Map[ShardKey, RecordBuffer.Cut],
-      fleet: ReaderFleet.Totals,
-      consumers: Option[ConsumerCalls]
+      fleet: ShardCoordinator.Totals,
+      consumers: Option[ConsumerCalls],
+      nowNanos: Long
   ): SourceMetrics = {
-    val lags = tips.values.iterator.flatMap { tip =>
-      for {
-        behind <- tip.millisBehind
-        // What is buffered and not admitted comes on top of what the reader itself is behind.
-        held =
-          for {
-            newest   <- tip.newestArrival
-            admitted <- cuts.get(tip.shard).flatMap(_.newestArrival)
-          } yield math.max(0L, newest - admitted)
-      } yield behind + held.getOrElse(0L)
-    }.toVector
+    val reported = for {
+      tip    <- tips.values.iterator
+      behind <- tip.millisBehind
+      // What is buffered and not admitted comes on top of what the reader itself is behind.
+      held =
+        for {
+          newest   <- tip.newestArrival
+          admitted <- cuts.get(tip.shard).flatMap(_.newestArrival)
+        } yield math.max(0L, newest - admitted)
+      ago = tip.millisSinceAnswer.getOrElse(0L)
+    } yield tip.shard -> Lag(behind + held.getOrElse(0L), nowNanos - ago * 1000000)
+    val silent = open.iterator.filterNot(tips.contains).flatMap(shard => lags.get(shard).map(shard -> _))
+    val all    = (silent ++ reported).toMap
     SourceMetrics(
-      lags,
+      all,
+      all.valuesIterator.map(_.millisAt(nowNanos)).toVector,
       cuts.values.map(_.records).sum,
       cuts.values.map(_.bytes).sum,
-      tips.size,
+      open.size,
       fleet.reads.since(this.fleet.reads),
       fleet,
       consumers
@@ -102,5 +113,20 @@ final case class SourceMetrics(
 }
 
 object SourceMetrics {
-  val none: SourceMetrics = SourceMetrics(Vector.empty, 0, 0, 0, ReadCount.none, ReaderFleet.Totals.none, None)
+
+  /** How far the planned end of a shard was behind its newest record, by the service's clock, when the service last answered its reader. */
+  final case class Lag(millis: Long, atNanos: Long) {
+
+    /** Where there has been no answer since for longer than even idle shards go without one, the time since counts as well. */
+    def millisAt(nowNanos: Long): Long = {
+      val since = (nowNanos - atNanos) / 1000000
+      if (since > LongestSilence.toMillis) millis + since else millis
+    }
+  }
+
+  /** Twice the time between two events of a subscription, or between two calls where shards are many. */
+  private val LongestSilence = 10.seconds
+
+  val none: SourceMetrics =
+    SourceMetrics(Map.empty, Vector.empty, 0, 0, 0, ReadCount.none, ShardCoordinator.Totals.none, None)
 }

@@ -1,7 +1,7 @@
 package io.github.kinesisspark.read
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter
+import org.apache.spark.sql.catalyst.expressions.BaseGenericInternalRow
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -30,54 +30,98 @@ object SourceSchema {
   )
 }
 
-/** Writes the records of one shard. The row is used again for each record, as Spark's own readers do.
+/** A row over a record of one shard, which encodes a column only when it is read: Spark's projection copies into its own format
+  * what a query uses, and nothing else is built. The same row shows record after record, as the rows of Spark's own readers do.
   *
   * @param columns those of the schema that are wanted, in the order they are wanted in
+  * @see [[https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/datasources/v2/DataSourceV2Strategy.scala DataSourceV2Strategy.withProjectAndFilter]],
+  *     which puts an unsafe projection above each scan that is not columnar
   */
-private[read] final class RowWriter(shard: ShardKey, columns: StructType) {
-  import RowWriter._
+private[read] final class RecordRow(shard: ShardKey, columns: StructType) extends BaseGenericInternalRow {
+  import RecordRow._
 
-  private val writer = new UnsafeRowWriter(columns.size)
-  private val cells  = columns.fieldNames.zipWithIndex.map { case (name, at) => cell(name, at) }
+  private val kinds      = columns.fieldNames.map(kind)
+  private val streamName = UTF8String.fromString(shard.stream.name)
+  private val shardId    = UTF8String.fromString(shard.shardId)
 
-  def write(record: KinesisRecord): InternalRow = write(UserRecord(record.data, record.partitionKey), 0, record)
+  private var record: KinesisRecord = _
+  private var data: Array[Byte]     = _
+  private var partitionKey: String  = _
+  private var explicitHashKey       = Option.empty[BigInt]
+  private var place                 = 0L
 
-  /** @param place in the Kinesis record */
-  def write(user: UserRecord, place: Long, of: KinesisRecord): InternalRow = {
-    writer.reset()
-    writer.zeroOutNullBytes()
-    cells.foreach(_.write(user, place, of))
-    writer.getRow
+  /** A record that is not taken apart. */
+  def show(whole: KinesisRecord): InternalRow = {
+    record = whole
+    data = whole.data
+    partitionKey = whole.partitionKey
+    explicitHashKey = None
+    place = 0
+    this
   }
 
-  private def cell(name: String, at: Int): Cell = {
-    val streamName = UTF8String.fromString(shard.stream.name)
-    val shardId    = UTF8String.fromString(shard.shardId)
-    name match {
-      case "data"         => (user, _, _) => writer.write(at, user.data)
-      case "partitionKey" =>
-        (user, _, _) =>
-          if (user.partitionKey == null) writer.setNullAt(at)
-          else writer.write(at, UTF8String.fromString(user.partitionKey))
-      case "explicitHashKey" =>
-        (user, _, _) =>
-          user.explicitHashKey match {
-            case None      => writer.setNullAt(at)
-            case Some(key) => writer.write(at, UTF8String.fromString(key.toString))
-          }
-      case "sequenceNumber"    => (_, _, of) => writer.write(at, UTF8String.fromString(of.sequenceNumber.text))
-      case "subSequenceNumber" => (_, place, _) => writer.write(at, place)
-      case "approximateArrivalTimestamp" => (_, _, of) => writer.write(at, Math.multiplyExact(of.arrivalMillis, 1000L))
-      case "streamName"                  => (_, _, _) => writer.write(at, streamName)
-      case "shardId"                     => (_, _, _) => writer.write(at, shardId)
-    }
+  /** @param at place in the Kinesis record */
+  def show(user: UserRecord, at: Long, of: KinesisRecord): InternalRow = {
+    record = of
+    data = user.data
+    partitionKey = user.partitionKey
+    explicitHashKey = user.explicitHashKey
+    place = at
+    this
   }
+
+  override def numFields: Int = kinds.length
+
+  override def isNullAt(column: Int): Boolean = kinds(column) match {
+    case PartitionKey    => partitionKey == null
+    case ExplicitHashKey => explicitHashKey.isEmpty
+    case _               => false
+  }
+
+  override def getBinary(column: Int): Array[Byte] = data
+
+  override def getLong(column: Int): Long =
+    if (kinds(column) == SubSequenceNumber) place else Math.multiplyExact(record.arrivalMillis, 1000L)
+
+  override def getUTF8String(column: Int): UTF8String = kinds(column) match {
+    case PartitionKey    => UTF8String.fromString(partitionKey)
+    case ExplicitHashKey => explicitHashKey.fold(null: UTF8String)(key => UTF8String.fromString(key.toString))
+    case SequenceNumber  => UTF8String.fromString(record.sequenceNumber.text)
+    case StreamName      => streamName
+    case _               => shardId
+  }
+
+  override protected def genericGet(column: Int): Any = kinds(column) match {
+    case Data                            => data
+    case SubSequenceNumber | ArrivalTime => getLong(column)
+    case _                               => getUTF8String(column)
+  }
+
+  override def setNullAt(column: Int): Unit          = throw new UnsupportedOperationException(ReadOnly)
+  override def update(column: Int, value: Any): Unit = throw new UnsupportedOperationException(ReadOnly)
 }
 
-private object RowWriter {
+private object RecordRow {
+  // Constants, so that a match on them is a jump.
+  private final val Data              = 0
+  private final val PartitionKey      = 1
+  private final val ExplicitHashKey   = 2
+  private final val SequenceNumber    = 3
+  private final val SubSequenceNumber = 4
+  private final val ArrivalTime       = 5
+  private final val StreamName        = 6
+  private final val ShardId           = 7
 
-  /** Writes one column. */
-  private trait Cell {
-    def write(user: UserRecord, place: Long, of: KinesisRecord): Unit
+  private val ReadOnly = "a row of the source is read-only"
+
+  private def kind(column: String): Int = column match {
+    case "data"                        => Data
+    case "partitionKey"                => PartitionKey
+    case "explicitHashKey"             => ExplicitHashKey
+    case "sequenceNumber"              => SequenceNumber
+    case "subSequenceNumber"           => SubSequenceNumber
+    case "approximateArrivalTimestamp" => ArrivalTime
+    case "streamName"                  => StreamName
+    case "shardId"                     => ShardId
   }
 }

@@ -1,11 +1,11 @@
 package io.github.kinesisspark.write
 
-import java.time.Duration
 import java.util.concurrent.CompletableFuture
 
 import scala.collection.mutable
 import scala.concurrent.duration.FiniteDuration
 import scala.jdk.CollectionConverters._
+import scala.jdk.DurationConverters._
 import scala.util.control.NonFatal
 
 import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
@@ -19,6 +19,7 @@ import software.amazon.awssdk.services.kinesis.model.{
 }
 
 import io.github.kinesisspark.aws.{
+  ClientKind,
   ClientLease,
   DamagedAnswer,
   DirectoryRetry,
@@ -65,7 +66,10 @@ private[write] final class PutRecordsCalls(
   override def close(): Unit = leases.values.foreach(_.close())
 
   private def lease(stream: StreamRef): ClientLease =
-    leases.getOrElseUpdate(stream, KinesisClients.lease(options, Regions.resolve(stream, options, _ => machineRegion)))
+    leases.getOrElseUpdate(
+      stream,
+      KinesisClients.lease(options, Regions.resolve(stream, options, _ => machineRegion), ClientKind.Writes)
+    )
 }
 
 /** One PutRecords call, and what its answer means.
@@ -74,7 +78,7 @@ private[write] final class PutRecordsCalls(
   */
 private[kinesisspark] object PutRecordsCall {
 
-  /** Goes out at once and never throws. The future's value is the result: of each record whether it was taken, or that the call as a whole
+  /** Makes the call at once, and never throws. The future's value says of each record whether it was taken, or that the call as a whole
     * failed. Cancelling the future cancels the call.
     *
     * @param hasWorked whether a call of this client has succeeded, evaluated when this one is answered
@@ -95,8 +99,8 @@ private[kinesisspark] object PutRecordsCall {
       answer
     } catch { case NonFatal(e) => CompletableFuture.completedFuture(failed(stream, e, hasWorked())) }
 
-  // 10 MiB take this long on 2 Mbit/s.
-  private val inTime = AwsRequestOverrideConfiguration.builder.apiCallTimeout(Duration.ofSeconds(60)).build
+  private val inTime =
+    AwsRequestOverrideConfiguration.builder.apiCallTimeout(ClientKind.Writes.CallTimeout.toJava).build
 
   private def request(stream: StreamRef, entries: Vector[Entry]): PutRecordsRequest = {
     val request = PutRecordsRequest.builder.records(entries.map(recordOf).asJava).overrideConfiguration(inTime)

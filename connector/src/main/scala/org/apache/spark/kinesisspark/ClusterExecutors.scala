@@ -1,17 +1,51 @@
 package org.apache.spark.kinesisspark
 
-import org.apache.spark.SparkContext
+import org.apache.spark.{ExecutorAllocationClient, JobArtifactSet, SparkContext}
+import org.apache.spark.scheduler.TaskSchedulerImpl
 
-/** The executors that are alive, as (host, id). Stands in Spark's package because Spark shows executor ids and slots to nobody else;
-  * in local mode the driver is the one executor.
-  */
+/** What Spark knows of its executors, and shows to nobody else. In local mode the driver is the one executor. */
 object ClusterExecutors {
-  def alive(sc: SparkContext): Vector[(String, String)] = {
+
+  /** An executor that is registered.
+    *
+    * @param isExcluded  after failed tasks: Spark runs no task there
+    * @param isLeaving   it is being decommissioned or removed
+    * @param freeSlots   how many tasks could start there now; below 1 where all slots are taken
+    */
+  final case class Executor(host: String, id: String, isExcluded: Boolean, isLeaving: Boolean, freeSlots: Int)
+
+  def alive(sc: SparkContext): Vector[Executor] = {
     val managers = sc.env.blockManager.master.getMemoryStatus.keys.toVector
-    val chosen   = if (sc.isLocal) managers.filter(_.isDriver) else managers.filterNot(_.isDriver)
-    chosen.map(m => (m.host, m.executorId))
+    if (sc.isLocal)
+      managers.filter(_.isDriver).map(m => Executor(m.host, m.executorId, isExcluded = false, isLeaving = false, 1))
+    else {
+      val known   = sc.statusStore.executorList(activeOnly = true).iterator.map(e => e.id -> e).toMap
+      val running = sc.taskScheduler match {
+        case scheduler: TaskSchedulerImpl => scheduler.runningTasksByExecutors
+        case _                            => Map.empty[String, Int]
+      }
+      def isLeaving(id: String) = sc.schedulerBackend match {
+        case client: ExecutorAllocationClient => !client.isExecutorActive(id)
+        case _                                => false
+      }
+      managers.filterNot(_.isDriver).map { m =>
+        val told = known.get(m.executorId)
+        Executor(
+          m.host,
+          m.executorId,
+          isExcluded = told.exists(_.isExcluded),
+          isLeaving = isLeaving(m.executorId),
+          freeSlots = told.fold(1)(_.maxTasks) - running.getOrElse(m.executorId, 0)
+        )
+      }
+    }
   }
 
   /** How many tasks can run at once, on all executors there are now. */
   def slots(sc: SparkContext): Int = sc.maxNumConcurrentTasks(sc.resourceProfileManager.defaultResourceProfile)
+
+  /** Whose JARs the jobs of this thread run with: sessions of Spark Connect that add their own have class loaders of their own
+    * on the executors.
+    */
+  def session: String = JobArtifactSet.getCurrentJobArtifactState.fold("")(_.uuid)
 }

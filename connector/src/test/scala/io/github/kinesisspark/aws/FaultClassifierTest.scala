@@ -92,7 +92,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     (answer("ExpiredToken", service = "Sts"), "Suspect", "KINESIS_CREDENTIALS_EXPIRED"),
     (answer("UnrecognizedClientException"), "Fatal", "KINESIS_CREDENTIALS_REJECTED"),
     (answer("InvalidClientTokenId", 403, service = "Sts"), "Fatal", "KINESIS_CREDENTIALS_REJECTED"),
-    (answer("AccessDeniedException"), "Fatal", "KINESIS_ACCESS_DENIED"),
+    (answer("AccessDeniedException"), "Denied", "KINESIS_ACCESS_DENIED"),
     (answer("KMSThrottlingException"), "Transient", "KINESIS_KMS_THROTTLED"),
     (answer("KMSAccessDeniedException"), "Fatal", "KINESIS_KMS_DENIED"),
     (answer("KMSDisabledException"), "Fatal", "KINESIS_KMS_DENIED"),

@@ -117,7 +117,7 @@ class KinesisClientsTest extends AnyFunSuite {
       thread.setDaemon(true)
       thread.start()
       val endpoint = new URI(s"https://127.0.0.1:${server.getLocalPort}")
-      Set[ClientKind](ClientKind.Calls, ClientKind.Subscriptions).map { kind =>
+      Set[ClientKind](ClientKind.Calls, ClientKind.Writes, ClientKind.Subscriptions).map { kind =>
         val lease = KinesisClients.lease(options(endpoint), "eu-west-1", kind)
         // Well before any time limit of the client's.
         try

@@ -1,7 +1,7 @@
 package io.github.kinesisspark.read.shard
 
 import java.util.concurrent.{ScheduledExecutorService, TimeUnit}
-import java.util.concurrent.atomic.{AtomicLong, AtomicReference}
+import java.util.concurrent.atomic.{AtomicBoolean, AtomicLong, AtomicReference}
 
 import scala.collection.concurrent.TrieMap
 import scala.collection.mutable
@@ -17,9 +17,15 @@ import io.github.kinesisspark.read.plan.Admission.Allotment
   *
   * Holds what they share: memory, clients, and the moment somebody has news. The driver says which shards are read here;
   * when it has not said anything for the length of its lease, the pool may be closed.
+  *
+  * @param onNews called once after each probe when a reader has something to plan; must not block
   */
-final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorService, budget: MemoryBudget)
-    extends AutoCloseable {
+final class ShardReaderPool(
+    config: ReaderConfig,
+    worker: ScheduledExecutorService,
+    budget: MemoryBudget,
+    onNews: () => Unit
+) extends AutoCloseable {
   import ShardReaderPool._
 
   private val log           = LoggerFactory.getLogger(classOf[ShardReaderPool])
@@ -43,6 +49,11 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
   /** Whether some executor has read for this query before: then a host that can't be found here is an outage, and no mistake. */
   @volatile private var hasRead = false
 
+  /** Whether the driver has to be told of news: it has had an answer since. */
+  private val awaitsNews = new AtomicBoolean
+
+  private val leasedUntil = new AtomicLong(System.nanoTime())
+
   /** Tasks of a real-time batch, told of their shards' news at once. */
   private val followers = TrieMap.empty[ShardKey, () => Unit]
 
@@ -52,24 +63,31 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
   private var publication: Publication            = Publication.Polling
   private var publishers: RecordPublisher.Factory = pollers
   private var closed                              = false
-  private var news                                = 0L
-  private var leasedUntil                         = System.nanoTime() + TimeUnit.MINUTES.toNanos(5)
+  private var answered                            = 0L
 
-  def probe(request: ProbeRequest): ProbeAnswer = {
-    val since    = System.nanoTime() - TimeUnit.MILLISECONDS.toNanos(request.sinceMillis)
-    val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(request.waitMillis)
+  /** Nothing where a later request has come before, or the readers are closed. */
+  def probe(request: ProbeRequest): Option[ProbeAnswer] = {
+    val since = System.nanoTime() - TimeUnit.MILLISECONDS.toNanos(request.sinceMillis)
     hasRead ||= request.hasRead
+    renewLease(request.leaseMillis.millis)
     val mine = synchronized {
-      leasedUntil = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(request.leaseMillis)
-      publishBy(request.publication)
-      readOnly(request.shards, request.stops)
-      readers.values.toVector
+      Option.when(!closed && request.number > answered) {
+        answered = request.number
+        publishBy(request.publication)
+        readOnly(request.shards, request.stops)
+        readers.values.toVector
+      }
     }
+    mine.map(answer(request, _, since))
+  }
+
+  private def answer(request: ProbeRequest, mine: Vector[ShardReader], since: Long) = {
     mine.foreach { reader =>
       if (request.ending(reader.shard)) reader.shardIsClosed()
       reader.demand()
     }
-    awaitNews(mine, since, deadline)
+    // Before the readers are looked at: what comes after that is news.
+    awaitsNews.set(true)
     ProbeAnswer(
       tips = mine.map(_.tip),
       settled = mine.forall(_.settledSince(since)),
@@ -133,7 +151,7 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
   /** The reader reads ahead for the next batch. */
   def unfollow(shard: ShardKey, onNews: () => Unit): Unit = {
     followers.remove(shard, onNews): Unit
-    synchronized { leasedUntil = leasedUntil.max(System.nanoTime() + BetweenBatches.toNanos) }
+    renewLease(BetweenBatches)
   }
 
   /** Whether some executor has read for this query before. */
@@ -163,7 +181,13 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
     memory.close()
   }
 
-  def isExpired: Boolean = followers.isEmpty && synchronized(System.nanoTime() - leasedUntil > 0)
+  def isExpired: Boolean = followers.isEmpty && System.nanoTime() - leasedUntil.get > 0
+
+  /** The readers go on for so long at the least. */
+  def renewLease(length: FiniteDuration): Unit = {
+    val until = System.nanoTime() + length.toNanos
+    leasedUntil.updateAndGet(before => if (until - before > 0) until else before): Unit
+  }
 
   private def readerOf(shard: ShardKey): Option[ShardReader] = synchronized(readers.get(shard))
 
@@ -222,23 +246,7 @@ final class ShardReaderPool(config: ReaderConfig, worker: ScheduledExecutorServi
 
   private def tellNews(shard: ShardKey): Unit = {
     followers.get(shard).foreach(_())
-    synchronized {
-      news += 1
-      notifyAll()
-    }
-  }
-
-  private def awaitNews(mine: Vector[ShardReader], since: Long, deadline: Long): Unit = {
-    @annotation.tailrec
-    def await(seen: Long): Unit = {
-      val ready = mine.exists(_.hasNews) || mine.forall(_.settledSince(since))
-      val left  = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime())
-      if (!ready && left > 0) await(synchronized {
-        if (news == seen) wait(left)
-        news
-      })
-    }
-    await(synchronized(news))
+    if (awaitsNews.get && readerOf(shard).exists(_.hasNews) && awaitsNews.compareAndSet(true, false)) onNews()
   }
 }
 

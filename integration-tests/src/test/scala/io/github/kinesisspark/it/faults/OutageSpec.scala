@@ -8,7 +8,7 @@ import scala.concurrent.duration._
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.{AwaitsEngine, Slow, TestStream}
+import io.github.kinesisspark.it.{Slow, TestStream}
 import io.github.kinesisspark.it.sink.Written
 import io.github.kinesisspark.it.source.{BatchLog, CapturedLogs, Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, KinesisServerConfig}
@@ -157,8 +157,8 @@ final class OutageSpec extends TestkitSuite(KinesisServerConfig(tlsPort = Some(0
       }
     }
 
-    it("the lag metrics of a polling source grow", AwaitsEngine)(lagGrows(Mode.Polling))
-    it("the lag metrics of a fan-out source grow", AwaitsEngine)(lagGrows(Mode.FanOut))
+    it("the lag metrics of a polling source grow")(lagGrows(Mode.Polling))
+    it("the lag metrics of a fan-out source grow")(lagGrows(Mode.FanOut))
   }
 }
 

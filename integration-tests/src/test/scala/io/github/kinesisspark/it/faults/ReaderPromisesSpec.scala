@@ -90,13 +90,13 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
       val shard  = ShardKey(arnOf(stream), stream.onlyShard().shardId)
       val probe  = ProbeRequest(
         SparkEnv.get.executorId,
+        number = 1,
         config,
         Publication.Polling,
         Vector(shard -> ShardPosition.TrimHorizon),
         Set.empty,
         Map.empty,
         sinceMillis = 0,
-        waitMillis = 0,
         leaseMillis = 1,
         hasRead = false
       )

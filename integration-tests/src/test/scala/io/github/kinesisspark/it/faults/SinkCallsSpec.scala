@@ -1,12 +1,13 @@
 package io.github.kinesisspark.it.faults
 
+import scala.concurrent.duration._
 import scala.util.Try
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
 import software.amazon.awssdk.services.kinesis.model.UpdateMaxRecordSizeRequest
 
-import io.github.kinesisspark.it.TestStream
+import io.github.kinesisspark.it.{Slow, TestStream}
 import io.github.kinesisspark.it.sink.Written
 import io.github.kinesisspark.it.source.{CapturedLogs, TestkitSuite}
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, Occurrence, ResetPoint}
@@ -25,8 +26,16 @@ final class SinkCallsSpec extends TestkitSuite with CapturedLogs {
     val lost      = once(FaultEffect.Reset(ResetPoint.AfterCall), stream)
     val (_, logs) = withLogs(underFault(lost)(save(rows, stream)))
     Written.texts(stream).size should be > 100
-    val told = logs.linesIterator.filter(line => line.contains("PutRecords") && line.contains(stream.name))
-    told.toSeq should not be empty
+    val said = logs.linesIterator.filter(line => line.contains("PutRecords") && line.contains(stream.name))
+    said.toSeq should not be empty
+  }
+
+  it("an answer of PutRecords that takes 45 seconds is waited for, and its records are stored once", Slow) {
+    val stream = newStream(shards = 1)
+    underFault(once(FaultEffect.Delay(45.seconds), stream))(
+      save(spark.range(0, 100, 1, 1).select(col("id").cast("string").as("data")), stream)
+    )
+    Written.texts(stream) should have size 100
   }
 
   describe("badRecords=skip skips no record that the service would take when a proxy answers") {

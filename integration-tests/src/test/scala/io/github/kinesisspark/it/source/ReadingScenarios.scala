@@ -139,7 +139,7 @@ final class ReadingScenarios(target: KinesisTarget, override protected val mode:
     it("waits for minRecordsPerTrigger, at most for maxTriggerDelay") {
       val stream = newStream(shards = 2)
       val log    = new BatchLog
-      running(load(stream, "minRecordsPerTrigger" -> "100", "maxTriggerDelay" -> "12s"), checkpoint())(log.add) {
+      running(load(stream, "minRecordsPerTrigger" -> "100", "maxTriggerDelay" -> "6s"), checkpoint())(log.add) {
         query =>
           eventually(query.lastProgress should not be null)
           put(stream, "few", 30)

@@ -1,4 +1,4 @@
-package io.github.kinesisspark.read
+package io.github.kinesisspark.read.coordinator
 
 import scala.concurrent.duration._
 
@@ -10,7 +10,7 @@ import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 import io.github.kinesisspark.read.plan._
 
-class ShardHomesSpec extends AnyFunSpec with Matchers {
+class ShardAssignmentsSpec extends AnyFunSpec with Matchers {
   private val Buffer = 256L << 20
   private val Cores  = 2
 
@@ -28,26 +28,31 @@ class ShardHomesSpec extends AnyFunSpec with Matchers {
   }
 
   /** A planning: the readers are asked, and those of `deaf` don't answer. Tells who was asked. */
-  private def plan(homes: ShardHomes, alive: Set[ExecutorId], at: FiniteDuration, deaf: Set[ExecutorId] = Set.empty) = {
-    homes.settle(frontier, shards, alive, Cores, at.toNanos)
+  private def plan(
+      homes: ShardAssignments,
+      alive: Set[ExecutorId],
+      at: FiniteDuration,
+      deaf: Set[ExecutorId] = Set.empty
+  ) = {
+    homes.settle(frontier, shards, ExecutorsNow.all(alive), Cores, at.toNanos)
     shards.foreach(s => homes.of(s).exists(alive) shouldBe true)
     val asked = homes.toAsk.toSet
     homes.heard(asked -- deaf)
     asked
   }
 
-  private def readers(homes: ShardHomes): Set[ExecutorId] = shards.flatMap(homes.of).toSet
+  private def readers(homes: ShardAssignments): Set[ExecutorId] = shards.flatMap(homes.of).toSet
 
   describe("shard assignment with a fixed number of executors") {
     it("gives shards to every executor, and stops asking an executor that is lost") {
-      val homes = new ShardHomes(idleTimeout = None, Buffer)
+      val homes = new ShardAssignments(idleTimeout = None, Buffer)
       plan(homes, executors(1, 2, 3), at = 0.seconds) shouldBe executors(1, 2, 3)
       readers(homes) shouldBe executors(1, 2, 3)
       plan(homes, executors(1, 3), at = 1.second) shouldBe executors(1, 3)
     }
 
     it("moves shards under a large load after two minutes, and not within a second") {
-      val homes = new ShardHomes(idleTimeout = None, Buffer)
+      val homes = new ShardAssignments(idleTimeout = None, Buffer)
       plan(homes, executors(1, 2), at = 0.seconds)
       val before  = shards.map(homes.of)
       val hot     = shards.filter(homes.of(_).contains(executor(1)))
@@ -62,8 +67,36 @@ class ShardHomesSpec extends AnyFunSpec with Matchers {
     }
   }
 
+  describe("shard assignment with an executor that is not usable") {
+    val three = executors(1, 2, 3)
+
+    def settle(homes: ShardAssignments, usable: Set[ExecutorId], answering: Set[ExecutorId]): Set[ExecutorId] = {
+      homes.settle(frontier, shards, ExecutorsNow(usable, answering, three), Cores, nowNanos = 0)
+      val asked = homes.toAsk.toSet
+      homes.heard(asked)
+      asked
+    }
+
+    it("moves its shards to the others and asks it once more when it answers") {
+      val homes = new ShardAssignments(idleTimeout = None, Buffer)
+      settle(homes, three, three) shouldBe three
+      settle(homes, executors(1, 2), three) shouldBe three
+      readers(homes) shouldBe executors(1, 2)
+      settle(homes, executors(1, 2), three) shouldBe executors(1, 2)
+    }
+
+    it("asks a silent one when it answers again, so that its readers end") {
+      val homes = new ShardAssignments(idleTimeout = None, Buffer)
+      settle(homes, three, three) shouldBe three
+      settle(homes, executors(1, 2), executors(1, 2)) shouldBe executors(1, 2)
+      homes.holding shouldBe three
+      settle(homes, executors(1, 2), three) shouldBe three
+      settle(homes, executors(1, 2), three) shouldBe executors(1, 2)
+    }
+  }
+
   describe("shard assignment with dynamic allocation") {
-    def homes = new ShardHomes(idleTimeout = Some(1.minute), Buffer)
+    def homes = new ShardAssignments(idleTimeout = Some(1.minute), Buffer)
 
     it("uses one executor while there is no load") {
       val idle = homes

@@ -1,4 +1,4 @@
-package io.github.kinesisspark.read
+package io.github.kinesisspark.read.coordinator
 
 import scala.concurrent.duration._
 
@@ -8,32 +8,36 @@ import io.github.kinesisspark.read.plan._
 /** Which executor reads which shard, over time: what is read stays where it is unless executors come or go, or what shards carry
   * has become uneven.
   *
-  * An executor that has lost its last shard is asked once more, so that it closes its readers; then it is left alone, and may
-  * fall idle.
+  * An executor that has lost its last shard is asked until it has answered once more, so that it closes its readers; then it is left alone,
+  * and may fall idle.
   *
   * @param idleTimeout after which Spark removes an executor (dynamic allocation): then no more of them read than needed
   * @param bufferBytes of one executor
   */
-final class ShardHomes(idleTimeout: Option[FiniteDuration], bufferBytes: Long) {
-  import ShardHomes._
+final class ShardAssignments(idleTimeout: Option[FiniteDuration], bufferBytes: Long) {
+  import ShardAssignments._
 
-  private var homes    = Map.empty[ShardKey, ExecutorId]
-  private var alive    = Set.empty[ExecutorId]
-  private var reading  = Set.empty[ExecutorId]
-  private var told     = Set.empty[ExecutorId]
-  private var bytes    = Map.empty[ShardKey, Long]
-  private var weighed  = Option.empty[Long]
-  private var levelled = Option.empty[Long]
-  private var crew     = Crew.none
+  private var homes      = Map.empty[ShardKey, ExecutorId]
+  private var usable     = Set.empty[ExecutorId]
+  private var answering  = Set.empty[ExecutorId]
+  private var reading    = Set.empty[ExecutorId]
+  private var unreleased = Set.empty[ExecutorId]
+  private var bytes      = Map.empty[ShardKey, Long]
+  private var weighed    = Option.empty[Long]
+  private var levelled   = Option.empty[Long]
+  private var active     = ActiveExecutors.none
 
   def of(shard: ShardKey): Option[ExecutorId] = homes.get(shard)
 
   def shards: Iterable[ShardKey] = homes.keys
 
-  /** Those that read, and those that don't know yet that they read no more. */
-  def toAsk: Vector[ExecutorId] = (reading ++ told).toVector.sortBy(_.id)
+  /** Those that read, and those that don't know yet that they read no more; as far as they can be asked. */
+  def toAsk: Vector[ExecutorId] = holding.intersect(answering).toVector.sortBy(_.id)
 
-  def heard(answered: Iterable[ExecutorId]): Unit = told = told -- answered ++ reading
+  /** All that may have readers. */
+  def holding: Set[ExecutorId] = reading ++ unreleased
+
+  def heard(answered: Iterable[ExecutorId]): Unit = unreleased = unreleased -- answered ++ reading
 
   /** Shards that a task began to read in the course of a batch. */
   def adopt(begun: Map[ShardKey, ExecutorId]): Unit = homes ++= begun
@@ -49,18 +53,26 @@ final class ShardHomes(idleTimeout: Option[FiniteDuration], bufferBytes: Long) {
     *
     * @param cores of one executor
     */
-  def settle(frontier: Frontier, shards: Iterable[ShardKey], now: Set[ExecutorId], cores: Int, nowNanos: Long): Unit = {
-    val isNew = now != alive || shards.size != homes.size || !shards.forall(homes.contains)
-    alive = now
-    val before = crew.size
-    crew = idleTimeout match {
-      case Some(timeout) => crew.next(needed(shards.size, cores, nowNanos).min(now.size), nowNanos, timeout)
-      case None          => Crew(now.size, None)
+  def settle(
+      frontier: Frontier,
+      shards: Iterable[ShardKey],
+      executors: ExecutorsNow,
+      cores: Int,
+      nowNanos: Long
+  ): Unit = {
+    val isNew = executors.usable != usable || shards.size != homes.size || !shards.forall(homes.contains)
+    usable = executors.usable
+    answering = executors.answering
+    unreleased = unreleased.intersect(executors.present)
+    val before = active.size
+    active = idleTimeout match {
+      case Some(timeout) => active.next(needed(shards.size, cores, nowNanos).min(usable.size), nowNanos, timeout)
+      case None          => ActiveExecutors(usable.size, None)
     }
     val isDue = levelled.forall(nowNanos - _ > LevelAfter.toNanos)
-    if (isNew || crew.size != before || isDue) {
+    if (isNew || active.size != before || isDue) {
       levelled = Some(nowNanos)
-      assign(frontier, shards, if (isNew || crew.size != before) Even else Uneven)
+      assign(frontier, shards, if (isNew || active.size != before) Even else Uneven)
     }
   }
 
@@ -73,22 +85,22 @@ final class ShardHomes(idleTimeout: Option[FiniteDuration], bufferBytes: Long) {
     def placed(shard: ShardKey) = PlacedShard(shard, frontier.hashStart(shard), load(shard), home(shard))
     homes = ShardAssignment.assign(shards.map(placed), chosen, tolerance)
     reading = homes.values.toSet
-    told = told.intersect(alive) ++ reading
+    unreleased = unreleased ++ reading
   }
 
   /** Those who read most already. */
   private def chosen: Vector[ExecutorId] = {
     val sizes = homes.values.groupMapReduce(identity)(_ => 1)(_ + _)
-    alive.toVector.sortBy(e => (-sizes.getOrElse(e, 0), e.id)).take(crew.size)
+    usable.toVector.sortBy(e => (-sizes.getOrElse(e, 0), e.id)).take(active.size)
   }
 
   private def needed(shards: Int, cores: Int, now: Long) = {
     val isFlowing = weighed.exists(now - _ < QuietAfter.toNanos)
-    Crew.needed(shards, if (isFlowing) bytes.valuesIterator.sum else 0, cores, bufferBytes)
+    ActiveExecutors.needed(shards, if (isFlowing) bytes.valuesIterator.sum else 0, cores, bufferBytes)
   }
 }
 
-object ShardHomes {
+object ShardAssignments {
 
   /** How far loads may lie from their mean after executors or shards have changed, and before shards move only for that. */
   private val Even   = 0.2

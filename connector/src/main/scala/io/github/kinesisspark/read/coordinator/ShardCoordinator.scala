@@ -1,8 +1,9 @@
-package io.github.kinesisspark.read
+package io.github.kinesisspark.read.coordinator
 
 import scala.concurrent.duration._
 
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange}
+import io.github.kinesisspark.read.Publishing
 import io.github.kinesisspark.read.plan._
 import io.github.kinesisspark.read.shard._
 
@@ -10,18 +11,21 @@ import io.github.kinesisspark.read.shard._
   *
   * Used by the query's own thread only.
   */
-final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Publishing, alignment: Alignment)
-    extends AutoCloseable {
-  import ReaderFleet._
+final class ShardCoordinator(
+    channel: ExecutorChannel,
+    val config: ReaderConfig,
+    publishing: Publishing,
+    alignment: Alignment
+) extends AutoCloseable {
+  import ShardCoordinator._
 
-  private val homes     = new ShardHomes(prober.idleTimeout, config.bufferBytes)
-  private var weights   = Map.empty[ShardKey, Long]
-  private var answers   = Vector.empty[ProbeAnswer]
-  private var lastNews  = System.nanoTime()
-  private var lastAsked = Option.empty[Long]
-  private var lease     = ShortestLease
-  private var clocks    = ShardClocks()
-  private var hasRead   = false
+  private val homes    = new ShardAssignments(channel.idleTimeout, config.bufferBytes)
+  private var weights  = Map.empty[ShardKey, Long]
+  private var answers  = Vector.empty[ProbeAnswer]
+  private var lastNews = System.nanoTime()
+  private var asked    = 0L
+  private var clocks   = ShardClocks()
+  private var hasRead  = false
 
   /** In which shards have their turns. */
   private var order = Vector.empty[ShardKey]
@@ -41,11 +45,11 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
     val began   = System.nanoTime()
     val reading = frontier.reading.filterNot { case (shard, _) => without(shard) }
     val ending  = frontier.ending
-    renewLease(began)
     clocks = clocks.begin(reading, frontier.parents, frontier.start.progress(_).isDefined, began)
     @annotation.tailrec
     def await(): Map[ShardKey, ShardTip] = {
-      probe(frontier, reading, ending, stops, began, probeWait(patience - (System.nanoTime() - began).nanos))
+      val known = channel.news
+      probe(frontier, reading, ending, stops, began)
       val tips    = answers.iterator.flatMap(_.tips).map(t => t.shard -> t).toMap
       val elapsed = (System.nanoTime() - began).nanos
       clocks = clocks.hear(tips.values.map(t => t.shard -> t.reached), System.nanoTime())
@@ -61,8 +65,8 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
       if (news) lastNews = System.nanoTime()
       if (enough && reading.nonEmpty) tips
       else {
-        // A free probe has waited already, for the first news there would be.
-        pause(shortly = news || (prober.isFree && reading.nonEmpty && moved.isEmpty))
+        // What is known already would ring at once.
+        if (moved.isEmpty) channel.awaitNews(known, idlePause) else pause(shortly = news)
         if (enough) tips else await()
       }
     }
@@ -72,14 +76,12 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
   /** Has all shards read from where they go on, and waits for nothing. What readers tell so far. */
   def open(frontier: Frontier, without: ShardKey => Boolean): Map[ShardKey, ShardTip] = {
     val began = System.nanoTime()
-    renewLease(began)
     probe(
       frontier,
       frontier.reading.filterNot { case (shard, _) => without(shard) },
       frontier.ending,
       stops = Map.empty,
-      began,
-      Duration.Zero
+      began
     )
     answers.iterator.flatMap(_.tips).map(t => t.shard -> t).toMap
   }
@@ -87,7 +89,7 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
   /** The tasks of a real-time batch, no more than can run at once. */
   def tasks(frontier: Frontier, shards: Iterable[ShardKey]): Vector[RealTimeTasks.Task] = RealTimeTasks.plan(
     shards.map(shard => RealTimeTasks.Placed(shard, frontier.hashStart(shard), homes.of(shard))),
-    prober.coresOfAnExecutor
+    channel.coresOfAnExecutor
   )
 
   /** After a real-time batch: what it took of each shard, in bytes, and which shards were begun in it, where. */
@@ -130,7 +132,7 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
       parts,
       home = range => homes.of(range.shard),
       weight = bytes,
-      most = executor => if (executor.isDefined) prober.tasksOfAnExecutor else prober.cores,
+      most = executor => if (executor.isDefined) channel.tasksOfAnExecutor else channel.cores,
       leastTasks
     )
     if (leastTasks <= 1) grouped(ranges, weight)
@@ -156,34 +158,34 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
   /** A moment, because asking again at once would find the same. */
   def pause(): Unit = pause(shortly = false)
 
-  override def close(): Unit = prober.release(config.source, homes.toAsk)
+  override def close(): Unit = channel.release(homes.holding)
 
   private def probe(
       frontier: Frontier,
       reading: Map[ShardKey, ShardPosition],
       ending: Set[ShardKey],
       stops: Map[ShardKey, ShardPosition],
-      began: Long,
-      wait: FiniteDuration
+      began: Long
   ): Unit = {
-    homes.settle(frontier, reading.keys, prober.executors(), prober.coresOfAnExecutor, System.nanoTime())
+    asked += 1
+    homes.settle(frontier, reading.keys, channel.executors(), channel.coresOfAnExecutor, System.nanoTime())
     val byHome   = reading.toVector.groupBy { case (shard, _) => homes.of(shard) }
     val requests = homes.toAsk.map { executor =>
       val mine = byHome.getOrElse(Some(executor), Vector.empty)
       executor -> ProbeRequest(
         executor.id,
+        asked,
         config,
         publishing.publication,
         mine,
         mine.iterator.map(_._1).filter(ending).toSet,
         mine.iterator.flatMap { case (shard, _) => stops.get(shard).map(shard -> _) }.toMap,
         sinceMillis = (System.nanoTime() - began).nanos.toMillis,
-        waitMillis = wait.toMillis,
-        leaseMillis = lease.toMillis,
+        leaseMillis = channel.lease.toMillis,
         hasRead = hasRead
       )
     }
-    val heard = prober.probe(requests)
+    val heard = channel.ask(requests)
     homes.heard(heard.map(_._1))
     answers = heard.map(_._2)
     hasRead ||= answers.exists(_.reads.reads > 0)
@@ -193,7 +195,7 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
     val requests = allotments.groupBy(a => homes.of(a.shard)).toVector.collect { case (Some(executor), mine) =>
       executor -> CutRequest(executor.id, config.source, mine)
     }
-    prober.cut(requests).flatMap(_._2.cuts).toMap
+    channel.ask(requests).flatMap(_._2.cuts).toMap
   }
 
   /** The parts of all ranges with their bytes. Ranges that no reader holds stay whole. */
@@ -202,7 +204,7 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
     val requests = wanted.filter(_._2 > 1).groupBy { case (range, _) => homes.of(range.shard) }.toVector.collect {
       case (Some(executor), mine) => executor -> SplitRequest(executor.id, config.source, mine)
     }
-    val ends = prober.split(requests).flatMap(_._2.ends).toMap
+    val ends = channel.ask(requests).flatMap(_._2.ends).toMap
     ranges.flatMap { range =>
       val parts = RangeSplitting.cut(range, ends.getOrElse(range, Vector.empty))
       parts.map(_ -> weight(range) / parts.size)
@@ -223,26 +225,15 @@ final class ReaderFleet(prober: Prober, val config: ReaderConfig, publishing: Pu
     Alignment.Ahead(told.flatMap(_.oldestArrival), told.flatMap(_.newestArrival), if (isWaitedFor) toCome else None)
   }
 
-  private def renewLease(now: Long): Unit = {
-    lastAsked.foreach(last => lease = lease.max((now - last).nanos * 3))
-    lastAsked = Some(now)
-  }
+  private def pause(shortly: Boolean): Unit =
+    Thread.sleep((if (shortly) ShortestPause else idlePause).toMillis)
 
-  private def probeWait(patience: Duration): FiniteDuration = patience match {
-    case _ if !prober.isFree  => ProbeWait
-    case left: FiniteDuration => left.max(ProbeWait).min(LongestPause)
-    case _                    => LongestPause
-  }
-
-  /** The longer nothing comes, the less often we ask; a stream that wakes up is noticed within half a second. */
-  private def pause(shortly: Boolean): Unit = {
-    val idle = (System.nanoTime() - lastNews).nanos
-    val time = if (shortly) ShortestPause else (idle / 10).max(ShortestPause).min(LongestPause)
-    Thread.sleep(time.toMillis)
-  }
+  /** The longer nothing comes, the less often the readers are asked. */
+  private def idlePause: FiniteDuration =
+    ((System.nanoTime() - lastNews).nanos / 10).max(ShortestPause).min(LongestPause)
 }
 
-object ReaderFleet {
+object ShardCoordinator {
   type Beyond =
     (Map[ShardKey, RecordBuffer.Cut], Vector[(ShardKey, Long)], Vector[Long]) => Map[ShardKey, RecordBuffer.Cut]
 
@@ -261,9 +252,6 @@ object ReaderFleet {
     val none: Totals = Totals(0, 0, 0, ReadCount.none, UserRecordCount.none, PollingReport.none, None)
   }
 
-  /** How long a probe waits for news in the executor. It takes a task slot for that time, unless it is free. */
-  private val ProbeWait = 100.millis
-
   /** How long a shard that is behind and brings nothing holds the others back. Longer than a throttled one is silent. */
   private val SilentPatience = 30.seconds
 
@@ -275,7 +263,4 @@ object ReaderFleet {
 
   /** How long probes that came to other executors may hold up what is known already. */
   private val HearingPatience = 2.seconds
-
-  /** Readers go on this long without a probe; longer where the query's triggers lie further apart. */
-  private val ShortestLease = 5.minutes
 }

@@ -7,19 +7,19 @@ import scala.concurrent.duration.FiniteDuration
   *
   * @param ampleSince since when fewer would have done, by `System.nanoTime`
   */
-final case class Crew(size: Int, ampleSince: Option[Long]) {
+final case class ActiveExecutors(size: Int, ampleSince: Option[Long]) {
 
   /** @param patience how long fewer must have been enough, without a break */
-  def next(needed: Int, nowNanos: Long, patience: FiniteDuration): Crew = ampleSince match {
-    case _ if needed >= size                                 => Crew(needed, None)
+  def next(needed: Int, nowNanos: Long, patience: FiniteDuration): ActiveExecutors = ampleSince match {
+    case _ if needed >= size                                 => ActiveExecutors(needed, None)
     case None                                                => copy(ampleSince = Some(nowNanos))
-    case Some(since) if nowNanos - since >= patience.toNanos => Crew(needed, None)
+    case Some(since) if nowNanos - since >= patience.toNanos => ActiveExecutors(needed, None)
     case _                                                   => this
   }
 }
 
-object Crew {
-  val none: Crew = Crew(0, None)
+object ActiveExecutors {
+  val none: ActiveExecutors = ActiveExecutors(0, None)
 
   /** What a reader may hold at the least without making all of them slow. */
   private val BytesOfAReader = 256L << 10

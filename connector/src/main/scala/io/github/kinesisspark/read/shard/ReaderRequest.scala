@@ -3,30 +3,38 @@ package io.github.kinesisspark.read.shard
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.plan.Admission.Allotment
 
-/** What the driver asks of one executor before it plans a batch: "read these shards, and tell how far you are". It comes
-  * as a task of a small Spark job; there is no other channel between driver and readers.
+/** What the driver asks of one executor's readers. An executor that isn't the one it is for answers nothing, nor does one whose
+  * source has stopped.
   *
-  * @param executorId    whom it is for; a task that Spark ran elsewhere answers nothing
-  * @param shards        all that this executor is to read, each from where the next batch starts; readers of others end
-  * @param ending        those of them that are closed: they have an end
-  * @param stops         where to stop reading, in shards that are not to be read on for ever
-  * @param sinceMillis   how long ago the driver began to ask: older answers of the service don't tell what is there now
-  * @param waitMillis    how long to wait for news where there are none
-  * @param leaseMillis   how long the readers go on without hearing from the driver
-  * @param hasRead       whether a reader of this query has ever read anything
+  * @tparam A the answer
+  */
+sealed trait ReaderRequest[A] extends Product with Serializable {
+  def executorId: String
+}
+
+/** Before a batch is planned: "read these shards, and report how far you are".
+  *
+  * @param executorId  whom it is for
+  * @param number      grows from request to request of a source; one that a later one has overtaken answers nothing
+  * @param shards      all that this executor is to read, each from where the next batch starts; readers of others end
+  * @param ending      those of them that are closed: they have an end
+  * @param stops       where to stop reading, in shards that are not to be read on for ever
+  * @param sinceMillis how long ago the driver began to ask: older answers of the service don't tell what is there now
+  * @param leaseMillis how long the readers go on without hearing from the driver
+  * @param hasRead     whether a reader of this query has ever read anything
   */
 final case class ProbeRequest(
     executorId: String,
+    number: Long,
     config: ReaderConfig,
     publication: Publication,
     shards: Vector[(ShardKey, ShardPosition)],
     ending: Set[ShardKey],
     stops: Map[ShardKey, ShardPosition],
     sinceMillis: Long,
-    waitMillis: Long,
     leaseMillis: Long,
     hasRead: Boolean
-)
+) extends ReaderRequest[ProbeAnswer]
 
 /** @param settled       every shard has something, has ended, or had nothing more after the driver began to ask
   * @param opened        every shard has been answered by the service at least once, or has had the time for it
@@ -89,14 +97,19 @@ object UserRecordCount {
 
 /** Where to end inside of what the readers hold, when a limit or the alignment does not let all of it in. */
 final case class CutRequest(executorId: String, source: String, allotments: Vector[Allotment])
+    extends ReaderRequest[CutAnswer]
 
 /** Where to cut ranges of a planned batch into parts for several tasks.
   *
   * @param ranges each with the number of parts it should have
   */
 final case class SplitRequest(executorId: String, source: String, ranges: Vector[(ShardRange, Int)])
+    extends ReaderRequest[SplitAnswer]
 
 /** @param ends of all parts but the last; of the ranges that buffers hold */
 final case class SplitAnswer(ends: Vector[(ShardRange, Vector[ShardPosition])])
 
 final case class CutAnswer(cuts: Vector[(ShardKey, RecordBuffer.Cut)])
+
+/** Closes the readers of a source now instead of at the end of their lease. Answered when they are closed. */
+final case class ReleaseRequest(executorId: String, source: String) extends ReaderRequest[Boolean]

@@ -1,0 +1,103 @@
+package io.github.kinesisspark.read.coordinator
+
+import scala.concurrent.duration._
+
+import org.apache.spark.SparkContext
+import org.apache.spark.kinesisspark.ClusterExecutors
+
+import io.github.kinesisspark.read.plan.ExecutorId
+import io.github.kinesisspark.read.shard._
+
+/** On a cluster executors are asked through Spark's RPC, which takes no task slot and no job; where that can't be had, by jobs. */
+private final class ClusterChannel(sc: SparkContext, source: String) extends ExecutorChannel {
+  import ClusterChannel._
+
+  // On the query's own thread, once it plans: a source that was only made leaves nothing behind.
+  private lazy val endpoint = Option.unless(sc.getConf.getBoolean(JobsAlone, false))(sc).flatMap(DriverEndpoint.of)
+  private lazy val session  = ClusterExecutors.session
+  private lazy val bell     = NewsBell.of(source)
+  private val jobs          = new ReaderJobs(sc)
+  private var health        = ExecutorHealth.unknown
+  private var known         = ExecutorsNow.all(Set.empty)
+  private var isOpen        = false
+
+  override def executors(): ExecutorsNow = {
+    if (!isOpen) endpoint.foreach(_.keep(source))
+    isOpen = true
+    val now     = present()
+    val all     = now.iterator.map(_.id).toSet
+    val reached = endpoint.fold(all)(_.answering(now, session))
+    health = health.look(now, System.nanoTime())
+    if (connected.isDefined) known = ExecutorsNow(health.usable(now, reached), reached, all)
+    else {
+      // A job's task would wait for an executor that isn't usable, and then run elsewhere.
+      val usable = health.usable(now, all)
+      known = ExecutorsNow(usable, usable, all)
+    }
+    known
+  }
+
+  private def present(): Vector[ExecutorHealth.ExecutorState] = {
+    val now = states()
+    if (now.nonEmpty) now
+    else {
+      sc.makeRDD(Seq(0), 1).count()
+      states()
+    }
+  }
+
+  /** @see [[https://spark.apache.org/docs/latest/job-scheduling.html#dynamic-resource-allocation Dynamic Resource Allocation]] */
+  override val idleTimeout: Option[FiniteDuration] = {
+    val conf = sc.getConf
+    Option.when(conf.getBoolean("spark.dynamicAllocation.enabled", false)) {
+      conf.getTimeAsSeconds("spark.dynamicAllocation.executorIdleTimeout", "60s").seconds
+    }
+  }
+
+  // Not Spark's default parallelism, which people set for shuffles.
+  override def cores: Int = ClusterExecutors.slots(sc).max(1)
+
+  override def coresOfAnExecutor: Int = math.max(1, cores / known.present.size.max(1))
+
+  // Where executors come and go, Spark adds one only if tasks wait for a core.
+  override def tasksOfAnExecutor: Int = if (idleTimeout.isDefined) coresOfAnExecutor * 2 else coresOfAnExecutor
+
+  override def lease: FiniteDuration = if (connected.isDefined) KeptAlive else ByJobs
+
+  override def ask[A](requests: Vector[(ExecutorId, ReaderRequest[A])]): Vector[(ExecutorId, A)] =
+    if (requests.isEmpty) Vector.empty
+    else connected.fold(jobs.ask(requests))(_.ask(requests, session, Patience))
+
+  override def news: Long = bell.rung
+
+  override def awaitNews(seen: Long, atMost: FiniteDuration): Unit = bell.await(seen, atMost)
+
+  override def release(executors: Iterable[ExecutorId]): Unit = if (isOpen) {
+    NewsBell.remove(source)
+    endpoint.foreach(_.forget(source))
+    val requests = executors.toVector.map(e => e -> ReleaseRequest(e.id, source))
+    if (!sc.isStopped && requests.nonEmpty)
+      connected.fold(jobs.release(requests))(_.ask(requests, session, ReaderJobs.ReleaseTime): Unit)
+  }
+
+  private def connected = endpoint.filterNot(_.isRefused(session))
+
+  private def states() = ClusterExecutors
+    .alive(sc)
+    .map(e => ExecutorHealth.ExecutorState(ExecutorId(e.host, e.id), e.isExcluded, e.isLeaving, e.freeSlots))
+}
+
+private object ClusterChannel {
+
+  /** For tests: no RPC. */
+  private val JobsAlone = "spark.kinesis.internal.jobsAlone"
+
+  /** How long an answer is waited for. */
+  private val Patience = 2.seconds
+
+  /** A heartbeat renews it every second. */
+  private val KeptAlive = 1.minute
+
+  /** Only a planning renews it: where triggers lie further apart, readers begin anew. */
+  private val ByJobs = 5.minutes
+}

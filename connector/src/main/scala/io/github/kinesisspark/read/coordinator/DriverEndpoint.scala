@@ -1,0 +1,264 @@
+package io.github.kinesisspark.read.coordinator
+
+import java.util.UUID
+import java.util.concurrent.{ScheduledThreadPoolExecutor, TimeUnit}
+
+import scala.collection.mutable
+import scala.concurrent.{ExecutionContext, Future}
+import scala.concurrent.duration._
+import scala.util.{Success, Try}
+import scala.util.control.NonFatal
+
+import org.apache.spark.SparkContext
+import org.apache.spark.kinesisspark.RpcChannel
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aws.DaemonThreads
+import io.github.kinesisspark.read.plan.ExecutorId
+import io.github.kinesisspark.read.shard.ReaderRequest
+
+/** The driver's end of the channel to the executors of one SparkContext, shared by all its queries. It closes with the SparkContext.
+  *
+  * Owns the executors' ends, which a small Spark job opens, and knows by a heartbeat which of them answer. Queries' threads, Spark's RPC threads
+  * and the heartbeat's own all use it.
+  */
+private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcChannel.Handler {
+  import DriverEndpoint._
+
+  private val name  = s"kinesis-coordinator-${UUID.randomUUID()}"
+  private val pulse = new ScheduledThreadPoolExecutor(1, new DaemonThreads("kinesis-heartbeat"))
+
+  // All below is guarded by `this`.
+  private val peers      = mutable.HashMap.empty[PeerKey, Contact]
+  private val sources    = mutable.LinkedHashSet.empty[String]
+  private val placements = mutable.HashMap.empty[String, Placement]
+  private var refused    = false
+
+  private def open(): Unit = {
+    RpcChannel.open(name, this)
+    pulse.scheduleWithFixedDelay(() => beat(), Beat.toMillis, Beat.toMillis, TimeUnit.MILLISECONDS): Unit
+  }
+
+  /** The readers of the source live as long as this driver. */
+  def keep(source: String): Unit = synchronized(sources += source): Unit
+
+  def forget(source: String): Unit = synchronized(sources -= source): Unit
+
+  /** Whether executors have failed to open their ends, and none has one. */
+  def isRefused(session: String): Boolean = synchronized(refused && !peers.keys.exists(_.session == session))
+
+  /** Those that answer, once there are any. Executors that haven't been tried yet get their ends opened, and others again from time
+    * to time.
+    */
+  def answering(executors: Vector[ExecutorHealth.ExecutorState], session: String): Set[ExecutorId] = {
+    prune(executors.iterator.map(_.id.id).toSet)
+    val placement = placeIfDue(executors, session)
+    synchronized {
+      def have = executors.iterator.map(_.id).filter(e => peers.get(PeerKey(e.id, session)).exists(_.answers)).toSet
+      def isPending =
+        placement.isRunning && !isRefused(session) &&
+          (have.isEmpty || (placement.isFirst && have.size < executors.size && placement.age < FirstPatience))
+      while (isPending) wait(Look.toMillis)
+      if (have.isEmpty && !refused) placement.failure.foreach(throw _)
+      have
+    }
+  }
+
+  /** Asks all at once. Who doesn't answer within seconds has no answer; what an executor fails with is thrown. */
+  def ask[A](
+      requests: Vector[(ExecutorId, ReaderRequest[A])],
+      session: String,
+      within: FiniteDuration
+  ): Vector[(ExecutorId, A)] = {
+    val deadline = within.fromNow
+    val asked    = for {
+      (executor, request) <- requests
+      contact             <- synchronized(peers.get(PeerKey(executor.id, session)))
+    } yield executor -> contact.peer.ask(WireFormat.write(request), within)
+    asked.flatMap { case (executor, reply) =>
+      awaited(reply, deadline) match {
+        case Some(Success(bytes)) => Reply.read[A](bytes).map(executor -> _)
+        case other                =>
+          log.debug("Executor {} gave no answer: {}", executor.id, other.fold("in time")(_.toString), "")
+          None
+      }
+    }
+  }
+
+  override def noted(source: String): Unit = NewsBell.ring(source)
+
+  override def introduced(executor: String, session: String, peer: RpcChannel.Peer): Unit = synchronized {
+    peers(PeerKey(executor, session)) = new Contact(peer)
+    refused = false
+    notifyAll()
+  }
+
+  override def stopped(): Unit = {
+    pulse.shutdownNow()
+    close(this)
+  }
+
+  private def prune(present: Set[String]): Unit = synchronized {
+    peers.keys.filterNot(key => present(key.executor)).toVector.foreach(peers.remove)
+  }
+
+  private def beat(): Unit =
+    try {
+      val (all, mine) = synchronized((peers.values.toVector, sources.toVector))
+      if (mine.nonEmpty) all.foreach(beat(_, mine))
+    } catch { case NonFatal(e) => log.warn("A heartbeat to the executors failed.", e) }
+
+  private def beat(contact: Contact, mine: Vector[String]): Unit =
+    if (synchronized(contact.begin())) {
+      val answer = Try(contact.peer.keepAlive(mine, BeatTimeout)).fold(Future.failed, identity)
+      answer.onComplete(result => synchronized(contact.end(result.isSuccess)))(ExecutionContext.parasitic)
+    }
+
+  private def placeIfDue(executors: Vector[ExecutorHealth.ExecutorState], session: String): Placement = synchronized {
+    val placement = placements.getOrElseUpdate(session, new Placement)
+    val missing   = executors.filterNot(e => peers.contains(PeerKey(e.id.id, session)))
+    // Where no task would start at once, Spark would run it elsewhere; but somebody must be reached.
+    val ready = missing.filter(_.runsTasks)
+    val some  = if (ready.isEmpty && missing.size == executors.size) missing else ready
+    if (some.nonEmpty && placement.isDue(some.map(_.id).toSet)) {
+      placement.begin(some.map(_.id).toSet)
+      start(some.map(_.id), session).onComplete { result =>
+        synchronized {
+          placement.end(result.failed.toOption)
+          notifyAll()
+        }
+      }(ExecutionContext.parasitic)
+    }
+    placement
+  }
+
+  private def start(executors: Vector[ExecutorId], session: String): Future[Unit] =
+    ReaderJobs.described(sc, "Kinesis: connect the executors") {
+      val rdd = sc.makeRDD(executors.map(e => e.id -> Seq(e.location)))
+      sc.submitJob(
+        rdd,
+        openHere(name, session),
+        rdd.partitions.indices,
+        (_: Int, why: Option[String]) => why.foreach(refuse),
+        ()
+      )
+    }
+
+  private def refuse(why: String): Unit = synchronized {
+    if (!refused)
+      log.warn("An executor can't open a channel to the driver. Where none can, Spark jobs take its place: {}", why)
+    refused = true
+    notifyAll()
+  }
+}
+
+private[coordinator] object DriverEndpoint {
+  private val log     = LoggerFactory.getLogger(classOf[DriverEndpoint])
+  private var current = Option.empty[(SparkContext, DriverEndpoint)]
+
+  /** That of the SparkContext; nothing where it can't be opened. */
+  def of(sc: SparkContext): Option[DriverEndpoint] = synchronized {
+    current.collect { case (`sc`, endpoint) => endpoint }.orElse {
+      try {
+        val endpoint = new DriverEndpoint(sc)
+        endpoint.open()
+        current = Some(sc -> endpoint)
+        Some(endpoint)
+      } catch {
+        case NonFatal(e) =>
+          log.warn("The driver's end of the channel to the executors can't be opened; Spark jobs take its place.", e)
+          None
+      }
+    }
+  }
+
+  private def close(endpoint: DriverEndpoint): Unit = synchronized {
+    current = current.filterNot(_._2 eq endpoint)
+  }
+
+  /** @param session as [[org.apache.spark.kinesisspark.ClusterExecutors.session]]: each has readers of its own in an executor */
+  private final case class PeerKey(executor: String, session: String)
+
+  /** An executor's end, and whether it answers. Guarded by the endpoint.
+    *
+    * Missed beats are counted instead of time, so that a driver that stood still doesn't blame the executors.
+    */
+  private final class Contact(val peer: RpcChannel.Peer) {
+    private var isAsked = false
+    private var missed  = 0
+
+    def answers: Boolean = missed < SilentBeats
+
+    /** Whether to ask now: one beat is on its way at a time. */
+    def begin(): Boolean = {
+      if (isAsked) missed += 1
+      val ask = !isAsked
+      isAsked = true
+      ask
+    }
+
+    def end(isAnswered: Boolean): Unit = {
+      isAsked = false
+      missed = if (isAnswered) 0 else missed + 1
+    }
+  }
+
+  /** The jobs that open the executors' ends for one session. Guarded by the endpoint. */
+  private final class Placement {
+    private var tried       = Set.empty[ExecutorId]
+    private var began       = 0L
+    private var ended       = 0L
+    private var jobs        = 0
+    private var failures    = 0
+    private var lastFailure = Option.empty[Throwable]
+    var isRunning: Boolean  = false
+
+    def isFirst: Boolean    = jobs == 1
+    def age: FiniteDuration = (System.nanoTime() - began).nanos
+
+    /** What to fail with: once may be an executor's loss. */
+    def failure: Option[Throwable] = lastFailure.filter(_ => failures >= FailedJobs)
+
+    def isDue(missing: Set[ExecutorId]): Boolean = !isRunning &&
+      (!missing
+        .subsetOf(tried) || (System.nanoTime() - ended).nanos > (AgainAfter * (1L << jobs.min(6))).min(AgainAtLast))
+
+    def begin(executors: Set[ExecutorId]): Unit = {
+      if (!executors.subsetOf(tried)) jobs = jobs.min(1)
+      tried ++= executors
+      jobs += 1
+      isRunning = true
+      began = System.nanoTime()
+    }
+
+    def end(failure: Option[Throwable]): Unit = {
+      isRunning = false
+      ended = System.nanoTime()
+      failures = if (failure.isEmpty) 0 else failures + 1
+      lastFailure = failure
+    }
+  }
+
+  private val Beat        = 1.second
+  private val BeatTimeout = 10.seconds
+
+  /** An executor that has missed so many loses its shards. */
+  private val SilentBeats = 4
+
+  /** How long the first planning waits for more than one executor. */
+  private val FirstPatience = 2.seconds
+
+  private val Look        = 100.millis
+  private val AgainAfter  = 1.second
+  private val AgainAtLast = 1.minute
+  private val FailedJobs  = 3
+
+  private def openHere(driver: String, session: String): Iterator[String] => Option[String] =
+    _ => ExecutorEndpoint.open(driver, session)
+
+  private def awaited[A](reply: Future[A], deadline: Deadline): Option[Try[A]] = {
+    try scala.concurrent.Await.ready(reply, deadline.timeLeft.max(Duration.Zero)): Unit
+    catch { case _: java.util.concurrent.TimeoutException => () }
+    reply.value
+  }
+}

@@ -1,0 +1,30 @@
+package io.github.kinesisspark.read.coordinator
+
+import java.io.{
+  ByteArrayInputStream,
+  ByteArrayOutputStream,
+  InputStream,
+  ObjectInputStream,
+  ObjectOutputStream,
+  ObjectStreamClass
+}
+
+/** Values as bytes. Classes are looked up by the class loader that has this JAR, which the threads of Spark's RPC don't know. */
+private[coordinator] object WireFormat {
+  def write(value: AnyRef): Array[Byte] = {
+    val bytes  = new ByteArrayOutputStream
+    val stream = new ObjectOutputStream(bytes)
+    stream.writeObject(value)
+    stream.close()
+    bytes.toByteArray
+  }
+
+  def read[A](bytes: Array[Byte]): A =
+    new OwnClasses(new ByteArrayInputStream(bytes)).readObject().asInstanceOf[A]
+
+  private final class OwnClasses(bytes: InputStream) extends ObjectInputStream(bytes) {
+    override def resolveClass(described: ObjectStreamClass): Class[_] =
+      try Class.forName(described.getName, false, WireFormat.getClass.getClassLoader)
+      catch { case _: ClassNotFoundException => super.resolveClass(described) } // A primitive type.
+  }
+}

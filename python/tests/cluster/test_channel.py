@@ -1,0 +1,77 @@
+"""How the driver reaches its readers on a cluster: by RPC, which starts no Spark job."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kinesis_spark import LocalKinesis
+
+from .cluster_query import ClusterQuery, put, running
+from .waiting import wait_until
+
+pytestmark = pytest.mark.jvm
+
+CLUSTER = "local-cluster[2,1,1024]"
+
+# Long enough for ten plannings of an idle query.
+IDLE_S = 5
+
+SECURED = {
+    "spark.authenticate": "true",
+    "spark.authenticate.secret": "of the test",
+    "spark.network.crypto.enabled": "true",
+}
+
+
+@pytest.fixture
+def stream(tmp_path: Path) -> Iterator[LocalKinesis]:
+    with LocalKinesis({"events": 4}, log=tmp_path / "local-kinesis.log") as server:
+        yield server
+
+
+@pytest.mark.parametrize(
+    "settings", [pytest.param({}, id="plain"), pytest.param(SECURED, id="secured", marks=pytest.mark.slow)]
+)
+def test_an_idle_query_starts_no_spark_job_and_a_batch_starts_only_its_own(
+    stream: LocalKinesis, tmp_path: Path, settings: dict[str, str]
+) -> None:
+    with running(ClusterQuery(tmp_path, stream, CLUSTER, settings=json.dumps(settings))) as query:
+        texts = put(stream, "first", 100)
+        wait_until(lambda: len(query.written()) == len(texts), "the first records")
+        query.two_executors()
+        # Executors that come after the first planning are connected by a job.
+        wait_until(lambda: jobs_of_an_idle_query(query) == 0, "a query that starts no job", timeout_s=60)
+        jobs, batches = query.do("progress")["jobs"], query.batches()
+        texts += put(stream, "second", 100)
+        wait_until(lambda: len(query.written()) == len(texts), "the second records")
+        assert query.do("progress")["jobs"] - jobs == query.batches() - batches
+        outcome = query.stop()
+    assert outcome["failure"] is None
+    assert Counter(query.written()) == Counter(texts)
+    assert int(outcome["metrics"][-1]["rereadRecords"]) < len(texts) / 2
+
+
+def jobs_of_an_idle_query(query: ClusterQuery) -> int:
+    before = query.do("progress")["jobs"]
+    time.sleep(IDLE_S)
+    return int(query.do("progress")["jobs"] - before)
+
+
+@pytest.mark.slow
+def test_spark_jobs_ask_the_readers_where_rpc_can_not_be_had(stream: LocalKinesis, tmp_path: Path) -> None:
+    settings = {"spark.kinesis.internal.jobsAlone": "true"}
+    with running(ClusterQuery(tmp_path, stream, CLUSTER, settings=json.dumps(settings))) as query:
+        texts = put(stream, "first", 100)
+        wait_until(lambda: len(query.written()) == len(texts), "the first records")
+        assert query.do("progress")["jobs"] > query.batches()
+        texts += put(stream, "second", 100)
+        wait_until(lambda: len(query.written()) == len(texts), "the second records")
+        outcome = query.stop()
+    assert outcome["failure"] is None
+    assert Counter(query.written()) == Counter(texts)
