@@ -133,7 +133,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       val cuts  = readers.admit(tips, limits.most, turn, goBeyond(tips, limits.most))
       val moved = cuts.view.mapValues(_.position).toMap ++ lost.map(_ -> ShardPosition.ShardEnd)
       seen = frontier.end(furthest(tips, moved))
-      val open  = frontier.reading.keys.filterNot(isLeftOut)
+      val open = frontier.reading.keys.filterNot(isLeftOut)
       metrics = metrics.next(open, tips, cuts, readers.totals, publishing.calls, System.nanoTime())
       endOf(start, from, frontier, moved) { (shard, at) =>
         val read = for {

@@ -30,6 +30,6 @@ final case class TriggerClock(
 
 object TriggerClock {
 
-  /** Shorter ones are those of the machine. */
-  private val Pause = 100.millis
+  /** Shorter ones are those of the machine, and of other sources of the query, which are planned one after the other. */
+  private val Pause = 1.second
 }

@@ -33,9 +33,9 @@ final class RecordBuffer private (
     new RecordBuffer(base, position, if (added.isEmpty) chunks else chunks :+ Chunk(added, 0, added.length))
 
   /** Without what comes before `position`, if this buffer reaches there. */
-  def dropTo(position: ShardPosition): Option[RecordBuffer] = indexFrom(position).map { index =>
-    new RecordBuffer(position, tip, slice(index, records))
-  }
+  def dropTo(position: ShardPosition): Option[RecordBuffer] =
+    if (position == base) Some(this)
+    else indexFrom(position).map(index => new RecordBuffer(position, tip, slice(index, records)))
 
   /** What one answer brought, the first that is held. */
   def head: Head = chunks match {

@@ -203,11 +203,13 @@ final class ShardReader(
   }
 
   /** Whether an answer that was asked for at `sinceNanos` or later says that nothing more is there. A reader that has
-    * something, or is at its end, has settled as well.
+    * something, or is at its end, has settled as well, and so has one that waits for memory that others hold: they give it back only when they are
+    * planned.
     */
   def settledSince(sinceNanos: Long): Boolean = synchronized {
     failure.isDefined || isComplete || buffer.tip != buffer.base ||
-    (lastAnswer.exists(a => a.asOfNanos - sinceNanos >= 0 && a.millisBehind == 0) && !isOnItsWay)
+    (lastAnswer.exists(a => a.asOfNanos - sinceNanos >= 0 && a.millisBehind == 0) && !isOnItsWay) ||
+    (stop.isEmpty && memory.isWaiting)
   }
 
   /** Where to stop is a record: that one answer says there is nothing more is no reason to doubt it, but several are. It may be

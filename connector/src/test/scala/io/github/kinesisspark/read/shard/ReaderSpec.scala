@@ -163,6 +163,15 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.reader.settledSince(System.nanoTime()) shouldBe true
     }
 
+    it("is settled while it waits for memory that others hold, unless it is to come to a stop") {
+      for (stop <- Seq(None, Some(after(2)))) {
+        val s = new Setting(stop = stop)
+        s.memory.join(0).account().take(s.memory.capacity)(() => ())
+        s.reader.memory.take(1)(() => ())
+        s.reader.settledSince(System.nanoTime()) shouldBe stop.isEmpty
+      }
+    }
+
     it("is settled only by an answer requested after the question") {
       val s = new Setting
       s.reader.demand()
