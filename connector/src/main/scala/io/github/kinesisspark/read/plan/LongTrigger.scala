@@ -5,7 +5,8 @@ import scala.concurrent.duration.FiniteDuration
 import io.github.kinesisspark.position.ShardKey
 
 /** How far a batch goes beyond what readers hold that stand still for lack of room: so far that the shards give it in the time between two
-  * triggers, at the service's 2 MB/s each. What a reader has read so far lets expect how the records are spread over the time.
+  * triggers, at the service's 2 MB/s each, and a quarter more: what a reader has read so far lets expect how the records are spread over the
+  * time, roughly, and a batch that is too long only delays the next trigger, where one that is too short leaves the shards idle.
   */
 object LongTrigger {
 
@@ -30,7 +31,7 @@ object LongTrigger {
       toCome: Iterable[Long],
       alignment: Alignment
   ): Map[ShardKey, Long] = {
-    val wanted       = BytesPerSecond * interval.toMillis / 1000
+    val wanted       = BytesPerSecond * interval.toMillis / 1000 * 5 / 4
     val (more, rest) = behind.partition(b => b.bytes > 0 && wanted > b.room && wanted > b.bytes)
     val each   = more.map(b => b -> (b.oldest + (b.newest - b.oldest).max(1L) * (wanted / b.bytes.toDouble)).toLong)
     val latest = alignment.horizon(each.map(_._2) ++ rest.map(_.newest) ++ toCome)

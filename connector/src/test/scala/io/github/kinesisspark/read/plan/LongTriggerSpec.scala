@@ -42,12 +42,12 @@ class LongTriggerSpec extends AnyFunSpec with Matchers {
       LongTrigger.times(10.seconds, shards.toVector, Vector.empty, Nil, Alignment.off)
 
     it("goes so far beyond their buffers that the shards give it within a trigger's interval") {
-      // 20 MiB at 4 MiB a second of arrivals.
-      times(behind(0, 4 * MB)) shouldBe Map(shard(0) -> 6000)
+      // 20 MiB and a quarter more, at 4 MiB a second of arrivals.
+      times(behind(0, 4 * MB)) shouldBe Map(shard(0) -> 7250)
     }
 
     it("ends with the buffers if those hold what the shards give within the interval") {
-      times(behind(0, 4 * MB, room = 20 * MB), behind(1, 30 * MB)) shouldBe Map.empty
+      times(behind(0, 4 * MB, room = 30 * MB), behind(1, 30 * MB)) shouldBe Map.empty
     }
 
     it("ends with the buffer of a shard that holds nothing") {
@@ -62,7 +62,7 @@ class LongTriggerSpec extends AnyFunSpec with Matchers {
         Nil,
         Alignment.off
       )
-      all shouldBe Map(shard(0) -> 6000, shard(1) -> 3000, shard(2) -> 3000)
+      all shouldBe Map(shard(0) -> 7250, shard(1) -> 3500, shard(2) -> 3500)
       LongTrigger.times(10.seconds, Vector.empty, Vector(shard(2)), Nil, Alignment.off) shouldBe empty
     }
 
@@ -74,7 +74,7 @@ class LongTriggerSpec extends AnyFunSpec with Matchers {
         toCome,
         Alignment(Some(500))
       )
-      aligned() shouldBe Map(shard(0) -> 3500, shard(1) -> 3000)
+      aligned() shouldBe Map(shard(0) -> 4000, shard(1) -> 3500)
       aligned(2100) shouldBe Map(shard(0) -> 2600, shard(1) -> 2600)
       aligned(1000) shouldBe Map.empty
       aligned(Alignment.Unknown) shouldBe Map.empty
