@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory
 private[aws] final class BlockingCalls(
     attemptTime: FiniteDuration,
     hasWorked: () => Boolean,
-    waiting: BlockingTime,
+    time: BlockingTime,
     observer: CallObserver = CallObserver.silent
 ) {
   import BlockingCalls._
@@ -46,7 +46,7 @@ private[aws] final class BlockingCalls(
     }
   }
 
-  /** As many attempts as the policy allows.
+  /** Makes as many attempts as the policy allows.
     *
     * @param left time for all of them
     * @throws PagingExpired    for the caller to begin again
@@ -68,7 +68,7 @@ private[aws] final class BlockingCalls(
     attempt(RetryHistory.none)
   }
 
-  /** The whole of `question` again while its pages expire, a few times. */
+  /** Repeats the whole question while its paging tokens expire, a few times. */
   def restarting[A](backoff: Backoff)(question: => A): A = {
     @tailrec def attempt(failures: Int): A = {
       val answer =
@@ -78,7 +78,7 @@ private[aws] final class BlockingCalls(
         case Right(a)                                  => a
         case Left(failure) if failures >= MostRestarts => throw failure
         case Left(failure)                             =>
-          pause(failure.getMessage, backoff.delay(failures + 1, waiting.chance()))
+          pause(failure.getMessage, backoff.delay(failures + 1, time.chance()))
           attempt(failures + 1)
       }
     }
@@ -86,11 +86,11 @@ private[aws] final class BlockingCalls(
   }
 
   def decide(policy: RetryPolicy, fault: Fault, history: RetryHistory): RetryDecision =
-    policy.decide(fault, history, hasWorked(), waiting.nanos, waiting.chance())
+    policy.decide(fault, history, hasWorked(), time.nanos, time.chance())
 
   def pause(why: => String, wait: FiniteDuration): Unit = {
     observer.waits(why, wait)
-    waiting.sleep(wait)
+    time.sleep(wait)
   }
 
   private def giveUp(action: String, resource: String, fault: Fault, failures: Int): Throwable = fault match {
@@ -101,15 +101,15 @@ private[aws] final class BlockingCalls(
 
 private[aws] object BlockingCalls {
 
-  /** Listings of all pages, after the first. */
+  /** Repetitions of a question whose paging token expired. */
   private val MostRestarts = 8
 
-  /** Not an error of the question: its pages have to be read again from the first. */
+  /** The paging token has expired: the question's pages have to be read again from the first. */
   final class PagingExpired(val failure: KinesisException)
       extends KinesisException(failure.errorClass, failure.bareMessage, failure)
 }
 
-/** Sees blocking calls and their waits, to log and to count them. */
+/** Logs or counts blocking calls and their waits. */
 private[kinesisspark] trait CallObserver {
 
   /** @param action the API's name of the call */
@@ -135,7 +135,7 @@ private[kinesisspark] object CallObserver {
   }
 }
 
-/** Time and chance as blocking callers have them, and the only place that sleeps. Tests have time of their own.
+/** Time and chance of blocking callers, and the only place that sleeps. Tests drive their own.
   *
   * @param now    in ms since 1970
   * @param chance uniform in [0, 1)

@@ -9,7 +9,7 @@ import software.amazon.awssdk.http.nio.netty.{Http2Configuration, NettyNioAsyncH
 import scala.concurrent.duration._
 import scala.jdk.DurationConverters._
 
-/** What a client is for, and so how it speaks HTTP. */
+/** The calls that a client serves, which decide its protocol, limits and timeouts. */
 sealed trait ClientKind extends Product with Serializable {
 
   /** @param endpoint instead of AWS's own */
@@ -25,7 +25,7 @@ object ClientKind {
   case object Calls extends ClientKind {
 
     /** Requests under way at once, each with a connection. Kinesis takes 5 GetRecords a second per shard, so an executor with
-      * hundreds of shards keeps far fewer busy; more wait in line.
+      * hundreds of shards keeps far fewer busy; more wait for a connection.
       */
     val MaxConcurrency = 512
 
@@ -62,7 +62,7 @@ object ClientKind {
 
     /** Longer than the 5 minutes of a subscription: one without demand for events (backpressure) is no error. Not
       * for ever, so that a subscription that is held but never read again gives its stream back. Dead connections are found
-      * sooner, by the pings and by whoever waits for the events.
+      * sooner, by the pings and by the readers' watchdogs.
       */
     val ReadTimeout: FiniteDuration = 6.minutes
 
@@ -71,7 +71,7 @@ object ClientKind {
       */
     val Window: Int = 512 << 10
 
-    /** A connection that doesn't answer is dead: half-open ones (a firewall that forgot them) give no other sign. All subscriptions
+    /** A connection that doesn't answer pings is dead: half-open ones (dropped by a firewall) give no other sign. All subscriptions
       * on it then fail at once, and begin again on another.
       */
     val PingPeriod: FiniteDuration = 30.seconds
@@ -85,8 +85,8 @@ object ClientKind {
         h.initialWindowSize(Window).healthCheckPingPeriod(PingPeriod.toJava): Unit
       )
 
-    /** AWS's own endpoints take HTTP/2 for granted, which is the SDK's way for Kinesis; so does cleartext, where nothing can be
-      * negotiated. Other servers behind TLS speak HTTP/2 only where ALPN asks for it.
+    /** AWS's own endpoints expect HTTP/2 without negotiation, as the SDK does for Kinesis; so does cleartext, where nothing can be
+      * negotiated. Other servers behind TLS speak HTTP/2 only if ALPN asks for it.
       */
     private[aws] def negotiation(endpoint: Option[URI]): ProtocolNegotiation = endpoint match {
       case Some(other) if isOtherTls(other) => ProtocolNegotiation.ALPN
@@ -106,11 +106,11 @@ object ClientKind {
     val builder = NettyNioAsyncHttpClient.builder()
     if (endpoint.exists(isOtherTls)) builder.eventLoopGroupBuilder(HandshakeWatch.connections)
     builder
-      // Many shards begin at once; none is refused for that, each waits for its turn.
+      // Many shards begin at once: each waits for a connection, and none is refused.
       .maxPendingConnectionAcquires(100_000)
       .connectionAcquisitionTimeout(AcquisitionTimeout.toJava)
       .connectionTimeout(Duration.ofSeconds(10))
-      // Firewalls and NAT forget connections on which nothing moves.
+      // Firewalls and NAT drop idle connections.
       .tcpKeepAlive(true)
   }
 }

@@ -15,7 +15,7 @@ private[kinesisspark] final class ConsumerClaims {
 
   private val claimed = ConcurrentHashMap.newKeySet[Claim]
 
-  /** By `load()` or by a query that reads through them still. */
+  /** Registered by `load()`, or by a query that still reads through them. */
   private val registered = ConcurrentHashMap.newKeySet[ConsumerArn]
 
   /** @throws KinesisException `KINESIS_CONSUMER_IN_USE` */

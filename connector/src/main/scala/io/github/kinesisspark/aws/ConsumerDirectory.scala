@@ -32,7 +32,7 @@ private[kinesisspark] final class ConsumerDirectory(
     client: KinesisAsyncClient,
     retries: FanOutRetries,
     hasWorked: () => Boolean = () => false,
-    waiting: BlockingTime = BlockingTime.real,
+    time: BlockingTime = BlockingTime.real,
     observer: CallObserver = CallObserver.silent,
     registered: ConsumerArn => Unit = _ => ()
 ) {
@@ -40,7 +40,7 @@ private[kinesisspark] final class ConsumerDirectory(
   import Registration.{Command, Event, Goal}
 
   private val log   = LoggerFactory.getLogger(classOf[ConsumerDirectory])
-  private val calls = new BlockingCalls(AttemptTime, hasWorked, waiting, observer)
+  private val calls = new BlockingCalls(AttemptTime, hasWorked, time, observer)
 
   /** The consumer of that name, whatever its status. */
   def find(stream: StreamArn, name: String): Option[StreamConsumer] =
@@ -88,18 +88,18 @@ private[kinesisspark] final class ConsumerDirectory(
   def ready(stream: StreamArn, name: String): StreamConsumer =
     pursue(Goal.Ready, consumerOf(stream, name), stream, name)(find(stream, name))
 
-  /** The consumer of that name, which somebody else registers, once it is ACTIVE.
+  /** The consumer of that name, which others register, once it is ACTIVE.
     *
     * @throws KinesisException `KINESIS_NOT_FOUND` where it isn't registered, or is being deleted
     */
   def awaitActive(stream: StreamArn, name: String): StreamConsumer =
     pursue(Goal.Found, consumerOf(stream, name), stream, name)(find(stream, name))
 
-  /** The same of one registration. */
+  /** This registration of a consumer, once it is ACTIVE. */
   def awaitActive(arn: ConsumerArn): StreamConsumer =
     pursue(Goal.Found, resource(s"consumer $arn"), arn.stream, arn.name)(find(arn))
 
-  /** Has the service delete it, which it does in a while. One that is gone already is fine. */
+  /** Starts the deletion, which takes the service a while. A consumer that is gone already is no error. */
   def deregister(arn: ConsumerArn): Unit = {
     val request = DeregisterStreamConsumerRequest.builder().consumerARN(arn.text).overrideConfiguration(inTime).build()
     val done    = unlessNotFound(
@@ -128,7 +128,7 @@ private[kinesisspark] final class ConsumerDirectory(
       look: => Option[StreamConsumer]
   ): StreamConsumer = {
     @tailrec def next(registration: Registration, event: Event): StreamConsumer = {
-      val (after, command) = registration.step(event, retries, hasWorked(), waiting.nanos, waiting.chance())
+      val (after, command) = registration.step(event, retries, hasWorked(), time.nanos, time.chance())
       command match {
         case Command.Done(consumer)      => consumer
         case Command.Fail(failure)       => throw ConsumerFailure.exception(what, failure, after)

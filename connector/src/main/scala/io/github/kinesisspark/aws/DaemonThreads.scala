@@ -3,9 +3,9 @@ package io.github.kinesisspark.aws
 import java.util.concurrent.ThreadFactory
 import java.util.concurrent.atomic.AtomicInteger
 
-/** Threads that keep no JVM from ending, numbered.
+/** Makes numbered daemon threads.
   *
-  * @param name of all of them, before the number
+  * @param name prefix of their names
   */
 final class DaemonThreads(name: String) extends ThreadFactory {
   private val made = new AtomicInteger

@@ -5,7 +5,7 @@ import java.util.concurrent.CompletableFuture
 
 import scala.concurrent.duration._
 
-/** How questions about streams and shards are retried, by [[RetryPolicy]].
+/** Retries of questions about streams and shards, by [[RetryPolicy]].
   *
   * @param maxDuration for one question, with all its attempts, pages and waits
   * @param hasWorked   whether a call of the client has ever succeeded
@@ -17,16 +17,16 @@ final case class DirectoryRetry(
     attemptTime: FiniteDuration = 20.seconds,
     backoff: Backoff = Backoff(300.millis, 5.seconds),
     observer: CallObserver = CallObserver.silent,
-    waiting: BlockingTime = BlockingTime.real
+    time: BlockingTime = BlockingTime.real
 ) {
   import DirectoryRetry._
 
   private val policy = RetryPolicy(backoff, maxDuration)
-  private val calls  = new BlockingCalls(attemptTime, hasWorked, waiting, observer)
+  private val calls  = new BlockingCalls(attemptTime, hasWorked, time, observer)
 
   private[aws] def attemptTimeout: JavaDuration = calls.attemptTimeout
 
-  private[aws] def deadline(): Deadline = new Deadline(waiting.now, waiting.now() + maxDuration.toMillis)
+  private[aws] def deadline(): Deadline = new Deadline(time.now, time.now() + maxDuration.toMillis)
 
   private[aws] def call[A](action: String, resource: String)(send: => CompletableFuture[A]): A =
     call(action, resource, deadline())(send)
@@ -37,7 +37,7 @@ final case class DirectoryRetry(
   private[aws] def call[A](action: String, resource: String, deadline: Deadline)(send: => CompletableFuture[A]): A =
     calls.call(action, resource, policy, () => deadline.left)(send)
 
-  /** The whole of `question` again while its pages expire.
+  /** Repeats the whole question while its paging tokens expire.
     *
     * @throws KinesisException as `question` does, or `KINESIS_PAGING_EXPIRED`
     */
@@ -53,7 +53,7 @@ object DirectoryRetry {
   def of(lease: ClientLease, maxDuration: FiniteDuration = DefaultDuration): DirectoryRetry =
     DirectoryRetry(maxDuration, () => lease.hasWorked, observer = CallObserver.warning)
 
-  /** When a question must be answered. */
+  /** The time limit of one question. */
   private[aws] final class Deadline(now: () => Long, end: Long) {
     def left: FiniteDuration = (end - now()).max(0).millis
   }

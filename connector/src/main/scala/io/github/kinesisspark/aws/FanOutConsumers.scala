@@ -17,8 +17,8 @@ import io.github.kinesisspark.config.{
 }
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 
-/** The consumers that one query reads through: found or registered when it starts, deregistered when it stops, if that is
-  * wanted. Lives on the driver; its calls block, and are to be made from one thread.
+/** The consumers that one query reads through: found or registered when it starts, and deregistered when it stops, as the options
+  * say. Lives on the driver. Its calls block; one thread makes them.
   *
   * {{{
   * load()           FanOutConsumers.begin      eager: registered, not waited for
@@ -107,7 +107,7 @@ final class FanOutConsumers private (
   /** The calls so far, for metrics. */
   def calls: ConsumerCalls = meter.calls
 
-  /** Gives back what it holds, but deregisters nothing. */
+  /** Releases its clients and claims; deregisters nothing. */
   override def close(): Unit = {
     resolved.keys.foreach(leave)
     claimed.foreach(claims.giveBack)
@@ -168,11 +168,11 @@ object FanOutConsumers {
   private[kinesisspark] def open(
       streams: Seq[StreamOptions],
       options: FanOutOptions,
-      waiting: BlockingTime,
+      time: BlockingTime,
       claims: ConsumerClaims
   ): FanOutConsumers = {
     val meter = new ConsumerMeter
-    val known = KnownStreams.open(streams, options.retries, waiting, meter, claims.register)
+    val known = KnownStreams.open(streams, options.retries, time, meter, claims.register)
     new FanOutConsumers(known, options.consumers, meter, claims)
   }
 

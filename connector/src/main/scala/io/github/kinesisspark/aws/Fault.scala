@@ -53,7 +53,7 @@ object Fault {
   final case class Fatal(kind: FaultKind, cause: Throwable) extends Fault
 }
 
-/** One sort of failure.
+/** One kind of failure.
   *
   * @param errorClass   stable name for monitoring
   * @param advice       what to check or to do, for the error message; `<action>` in it stands for the name of the call

@@ -5,7 +5,7 @@ import java.net.URI
 import io.github.kinesisspark.config.{FanOutRetries, StreamOptions, StreamRef}
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 
-/** Streams whose ARNs are known, each with what it takes to deal with its consumers. */
+/** Streams whose ARNs are known, each with the directory of its consumers. */
 private[kinesisspark] final class KnownStreams private (
     val streams: Seq[KnownStreams.Stream],
     leases: Seq[ClientLease]
@@ -20,14 +20,14 @@ private[kinesisspark] object KnownStreams {
     */
   final case class Stream(ref: StreamRef, arn: StreamArn, endpoint: Option[URI], consumers: ConsumerDirectory)
 
-  /** Describes the streams that were given by name; those given by ARN are taken at their word.
+  /** Describes the streams that were given by name; those given by ARN are not looked up.
     *
     * @throws KinesisException `KINESIS_NO_REGION`, `KINESIS_NOT_FOUND` where there is no such stream, and others of its description
     */
   def open(
       streams: Seq[StreamOptions],
       retries: FanOutRetries,
-      waiting: BlockingTime = BlockingTime.real,
+      time: BlockingTime = BlockingTime.real,
       observer: CallObserver = new ConsumerMeter,
       registered: ConsumerArn => Unit = _ => ()
   ): KnownStreams = {
@@ -37,12 +37,12 @@ private[kinesisspark] object KnownStreams {
         val lease = KinesisClients.lease(stream.client, Regions.resolve(stream.stream, stream.client))
         leases += lease
         val arn = stream.stream.arn.getOrElse(
-          new StreamDirectory(lease.client, DirectoryRetry.of(lease, retries.maxDuration).copy(waiting = waiting))
+          new StreamDirectory(lease.client, DirectoryRetry.of(lease, retries.maxDuration).copy(time = time))
             .describe(stream.stream)
             .arn
         )
         val consumers =
-          new ConsumerDirectory(lease.client, retries, () => lease.hasWorked, waiting, observer, registered)
+          new ConsumerDirectory(lease.client, retries, () => lease.hasWorked, time, observer, registered)
         Stream(stream.stream, arn, stream.client.endpoint, consumers)
       }
       new KnownStreams(known, leases.result())

@@ -7,7 +7,7 @@ import software.amazon.awssdk.services.kinesis.model.{GetShardIteratorRequest, S
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.position.ShardPosition._
 
-/** A position in the service's words, which are the same for GetShardIterator and SubscribeToShard.
+/** A position as the service takes it, in GetShardIterator and SubscribeToShard alike.
   *
   * @param time   of AT_TIMESTAMP alone
   * @param number of AT_SEQUENCE_NUMBER and AFTER_SEQUENCE_NUMBER

@@ -24,7 +24,7 @@ import io.github.kinesisspark.config.FanOutRetries
   * anything else                         fail
   * }}}
   *
-  * So whatever happens to the consumer meanwhile, being deleted by others or registered by others, is seen and dealt with.
+  * Each step looks at the consumer again, so that others may delete or register it meanwhile.
   *
   * @param waits    for a change of the service's state, limited as DescribeStreamConsumer's retries
   * @param refusals of RegisterStreamConsumer, limited as its retries
@@ -87,17 +87,17 @@ private[aws] final case class Registration(
 
 private[aws] object Registration {
 
-  /** What is wanted. */
+  /** The state to reach. */
   sealed trait Goal
   object Goal {
 
-    /** That it is registered; it may still be CREATING. */
+    /** Registered; it may still be CREATING. */
     case object Known extends Goal
 
-    /** That it can be read through. */
+    /** ACTIVE, registered if it doesn't exist. */
     case object Ready extends Goal
 
-    /** That one which others have registered can be read through. */
+    /** ACTIVE, registered by others. */
     case object Found extends Goal
   }
 
@@ -125,14 +125,14 @@ private[aws] object Registration {
     final case class Fail(failure: Failure)                    extends Command
   }
 
-  /** What it fails for at last, and is waited for meanwhile. */
+  /** Why it isn't reached: waited for at first, and the error in the end. */
   sealed trait Failure
   object Failure {
 
-    /** On its way to ACTIVE, or to be gone, for too long. */
+    /** CREATING or DELETING for too long. */
     final case class Stuck(consumer: StreamConsumer) extends Failure
 
-    /** It isn't there, or not for long. */
+    /** Absent, or DELETING. */
     final case class Missing(consumer: Option[StreamConsumer]) extends Failure
 
     /** The stream has as many consumers as it may have. */

@@ -42,7 +42,7 @@ final case class RetryPolicy(
   def decide(fault: Fault, history: RetryHistory, hasWorked: Boolean, now: Long, chance: Double): RetryDecision =
     decide(treatmentOf(fault, hasWorked), history, now, chance)
 
-  /** Whether and when to look again at something that is on its way, such as a consumer that is CREATING. */
+  /** Whether and when to look again at a resource that is changing, such as a consumer that is CREATING. */
   def awaitChange(history: RetryHistory, now: Long, chance: Double): RetryDecision =
     decide(Treatment.Counted, history, now, chance)
 
@@ -75,7 +75,7 @@ final case class RetryPolicy(
 
 object RetryPolicy {
 
-  /** Attempts for what is more likely a mistake than an outage, after the first. */
+  /** Retries of a failure that is more likely a mistake than an outage. */
   val SuspectRetries = 5
 
   /** For calls with the options of FLIP-128.
@@ -85,7 +85,7 @@ object RetryPolicy {
   def of(options: RetryOptions, maxDuration: FiniteDuration): RetryPolicy =
     RetryPolicy(Backoff(options.base, options.max, options.factor), maxDuration, options.maxRetries)
 
-  /** By what the service slows callers down. */
+  /** The service's ways to slow callers down. */
   sealed trait Slowdown
   object Slowdown {
     case object Throttling    extends Slowdown
@@ -112,7 +112,7 @@ object RetryPolicy {
 final case class RetryHistory(failures: Int, counted: Int, few: Int, since: Option[Long]) {
   import RetryPolicy.Treatment
 
-  /** Nobody waits for the call any more: when the next one fails, the time between counts for nothing. */
+  /** There is no demand for the call any more: the time until the next one does not count. */
   def rested: RetryHistory = copy(since = None)
 
   private[aws] def failed(treatment: Treatment, now: Long): RetryHistory = {

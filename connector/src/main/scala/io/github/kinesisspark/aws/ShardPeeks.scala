@@ -33,7 +33,7 @@ object Peek {
   final case class Seen(number: SequenceNumber, arrivalMillis: Long, bytes: Long)
 }
 
-/** The driver's short looks into shards, by GetShardIterator and GetRecords, which all pollers of a shard share 5 calls a second of.
+/** The driver's short looks into shards, by GetShardIterator and GetRecords: all pollers of a shard share 5 calls a second.
   * Each blocks and retries as the driver's other questions do.
   */
 final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry = DirectoryRetry()) {
@@ -73,7 +73,7 @@ final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry = Direc
         if (records.nonEmpty || next.isEmpty || (isTip && confirmed)) Peek(records, isTip, next.isEmpty, position, next)
         else if (deadline.left.length == 0) throw endless(shard, behind)
         else {
-          retry.waiting.sleep(BetweenEmptyAnswers)
+          retry.time.sleep(BetweenEmptyAnswers)
           look(next.get, renewals, confirmed = isTip)
         }
     }
@@ -115,7 +115,7 @@ final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry = Direc
 
 object ShardPeeks {
 
-  /** A shard may be read 5 times a second by all. */
+  /** A shard may be read 5 times a second, by all pollers together. */
   private val BetweenEmptyAnswers = 200.millis
 
   /** Iterators for one look, after the first. */

@@ -6,7 +6,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 import scala.collection.mutable
 import scala.concurrent.duration.FiniteDuration
 
-/** Things that are made once per key, counted by their leases, and closed a while after the last one. */
+/** Values that are made once per key, counted by their leases, and closed a while after the last lease. Thread-safe. */
 private[aws] final class SharedPool[K, V <: AutoCloseable](
     make: K => V,
     idleTime: FiniteDuration,
@@ -73,7 +73,7 @@ private[aws] object SharedPool {
 
 private[kinesisspark] object Closing {
 
-  /** Makes something that keeps what is open already, and closes that if it can't. */
+  /** Makes a value that owns open resources, and closes these if making it fails. */
   def unlessMade[A](close: => Unit)(make: => A): A =
     try make
     catch {

@@ -99,7 +99,7 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
       summary.streamStatusAsString,
       Option(summary.retentionPeriodHours).fold(DefaultRetentionHours)(_.intValue),
       Option(summary.openShardCount).fold(0)(_.intValue),
-      ServiceClock.of(response.sdkHttpResponse).getOrElse(retry.waiting.now())
+      ServiceClock.of(response.sdkHttpResponse).getOrElse(retry.time.now())
     )
   }
 
@@ -191,7 +191,7 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
     val pages = retry.restarting(rest(Vector(page(None))))
     ShardListing(
       pages.flatMap(_.shards),
-      pages.head.timeMillis.getOrElse(retry.waiting.now())
+      pages.head.timeMillis.getOrElse(retry.time.now())
     )
   }
 }

@@ -18,9 +18,9 @@ import io.github.kinesisspark.config.{BadRecords, SinkOptions}
 import io.github.kinesisspark.write.pack.Packing
 import io.github.kinesisspark.write.send.{BadRecord, SendSettings, Sending}
 
-/** Writes the rows of one task. They are in their streams when it is committed; until then, as many as the service has taken.
+/** Writes the rows of one task. All of them are in their streams when it is committed, and some of them before.
   *
-  * @param linger how long rows wait for others, if not for full calls
+  * @param linger how long rows wait for a fuller call; left out, until it is full
   */
 private[write] final class KinesisDataWriter(
     rows: RowReader,
@@ -60,7 +60,7 @@ private[write] final class KinesisDataWriter(
     TaskDone(counts)
   }
 
-  // What was sent can't be taken back.
+  // Records that are sent stay in their streams.
   override def abort(): Unit = ()
 
   override def close(): Unit =

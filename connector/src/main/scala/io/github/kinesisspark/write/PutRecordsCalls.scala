@@ -78,7 +78,7 @@ private[write] final class PutRecordsCalls(
   */
 private[kinesisspark] object PutRecordsCall {
 
-  /** Goes out at once and never throws. The future's value is the result: of each record whether it was taken, or that the call as a whole
+  /** Makes the call at once, and never throws. The future's value says of each record whether it was taken, or that the call as a whole
     * failed. Cancelling the future cancels the call.
     *
     * @param hasWorked whether a call of this client has succeeded, evaluated when this one is answered

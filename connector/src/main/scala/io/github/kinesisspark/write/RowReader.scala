@@ -9,7 +9,7 @@ import io.github.kinesisspark.config.{OptionValue, StreamRef}
 import io.github.kinesisspark.position.HashKey
 import io.github.kinesisspark.write.send.{BadRecord, Entry, RowId}
 
-/** Rows of one task as records, or why one can never be written. What is checked here is all that doesn't depend on the stream.
+/** Makes records of one task's rows, or says why a row can never be written. Checks all that doesn't depend on the stream.
   *
   * @param stream for rows that don't name theirs
   * @param run    see [[RowId]]

@@ -4,7 +4,7 @@ import org.apache.spark.sql.types.{BinaryType, DataType, StringType, StructType}
 
 import io.github.kinesisspark.config.StreamRef
 
-/** Where a sink's columns are in its rows: their places, none for those that aren't there. */
+/** The places of a sink's columns in its rows; none for absent columns. */
 private[write] final case class SinkColumns(
     data: Int,
     isText: Boolean,
@@ -13,7 +13,7 @@ private[write] final case class SinkColumns(
     streamName: Option[Int]
 )
 
-/** What a sink can be given: `data` (binary or string), and `partitionKey`, `explicitHashKey`, `streamName` (string) if need be. */
+/** The columns of a sink: `data` (binary or string), and optionally `partitionKey`, `explicitHashKey`, `streamName` (string). */
 private[write] object SinkSchema {
 
   private final case class Column(name: String, kind: String, isFit: DataType => Boolean)

@@ -16,18 +16,17 @@ import io.github.kinesisspark.write.pack.Packing
 import io.github.kinesisspark.write.send.{BadRecord, CallAnswer, Entry, SendFailure, Sending, Totals}
 
 /** Makes the calls that [[Sending]] decides on, for one task and on its thread, which waits only while there is no room for another
-  * record, for a list of shards, or at the end. An answer is put into a queue by whichever thread it comes on, and nothing else happens there.
+  * record, for a list of shards, or at the end. The SDK's threads only put answers into a queue.
   *
-  * Rows of a streaming query may come slowly, those of a real-time batch for as long as it lasts. As long as rows are held, a timer
-  * sends what the task's thread, which then waits for the next row, would send only with a full call; it takes answers, and
-  * sends again what was refused. Its failure is thrown at the next row, or at the end.
+  * Rows of a streaming query may come slowly. While rows are held and the task's thread waits for the next one, a timer sends them in
+  * calls that aren't full, takes answers, and sends refused records again. Its failure is thrown at the next row, or at the end.
   *
   * @param packing   makes records of rows
-  * @param put       makes a call; what it throws, if anything, no further try mends
+  * @param put       makes a call; what it throws is not retried
   * @param bad       receives records that only the service found to be too large
   * @param isKilled  whether Spark wants the task to end
   * @param chance    uniform in [0, 1)
-  * @param linger    how long rows wait for others, if not for full calls
+  * @param linger    how long rows wait for a fuller call; left out, until it is full
   */
 private[write] final class TaskWriter(
     start: Sending,
@@ -46,7 +45,7 @@ private[write] final class TaskWriter(
   private var sending  = start
   private var times    = CallTimes.none
 
-  /** Who has it may do all this; the timer never waits for it. */
+  /** Guards all state. The timer never waits for it. */
   private val lock    = new ReentrantLock
   private var isTimed = false
   private var failed  = Option.empty[Throwable]
@@ -54,12 +53,11 @@ private[write] final class TaskWriter(
   /** Error classes of calls that were sent again. */
   private var reported = Set.empty[String]
 
-  /** Of the timer. */
   private val timer = new InterruptibleRun
 
   def totals: Totals = exclusively(sending.totals)
 
-  /** Of calls that are answered. */
+  /** Of answered calls. */
   def callTimes: CallTimes = exclusively(times)
 
   /** Rows that are written. */
@@ -67,7 +65,7 @@ private[write] final class TaskWriter(
 
   /** Takes the row in; some may be sent now.
     *
-    * @throws KinesisException for what can't be mended, or not in time
+    * @throws KinesisException for a failure that isn't retried, or not any more
     */
   def write(row: Entry): Unit = onTask {
     send(packing.add(row))
@@ -78,14 +76,14 @@ private[write] final class TaskWriter(
 
   /** Returns when the service has taken every row.
     *
-    * @throws KinesisException for what can't be mended, or not in time
+    * @throws KinesisException for a failure that isn't retried, or not any more
     */
   def flush(): Unit = onTask {
     advance(flush = true)
     while (packing.heldRows > 0) await(flush = true)
   }
 
-  /** What is under way is given up. */
+  /** Cancels the calls under way. */
   override def close(): Unit = {
     // It may be listing shards.
     timer.end()
@@ -98,7 +96,7 @@ private[write] final class TaskWriter(
     finally lock.unlock()
   }
 
-  /** What the task's thread does; while the timer is at it, a killed task doesn't wait. */
+  /** Runs on the task's thread. A killed task doesn't wait for the timer. */
   private def onTask(body: => Unit): Unit = {
     while (!lock.tryLock(LongestWait, TimeUnit.MILLISECONDS)) endIfKilled()
     try {
@@ -122,7 +120,7 @@ private[write] final class TaskWriter(
     }
   }
 
-  /** Where the task's thread is at it itself, there is nothing to do now. */
+  /** Does nothing now where the task's thread holds the lock. */
   private def tick(wait: FiniteDuration): Unit =
     if (!lock.tryLock()) WriterTimers.after(wait)(tick(wait))
     else
@@ -143,7 +141,7 @@ private[write] final class TaskWriter(
 
   private def hasRoom = packing.heldBytes + sending.heldBytes < sending.settings.bufferSize
 
-  /** Whether it is of no use to wait for further rows before a call. */
+  /** Whether waiting for further rows before a call is useless. */
   private def isPressed(flush: Boolean) = flush || !hasRoom || packing.awaitsAnswers
 
   private def await(flush: Boolean): Unit = {
@@ -157,7 +155,7 @@ private[write] final class TaskWriter(
 
   @tailrec private def advance(flush: Boolean): Unit = {
     takeAnswers()
-    // What is half full makes room only where nothing else does.
+    // Half-full records are sent only where nothing else makes room.
     if (flush || (!hasRoom && sending.isEmpty)) send(packing.flush())
     val (next, call) = sending.next(now, isPressed(flush))
     sending = next

@@ -17,7 +17,7 @@ object ListedShards extends Target {
     http.answer = _ => answer
     var now       = 0L
     val time      = BlockingTime(() => now, () => 0.5, wait => now += wait.toMillis.max(1))
-    val directory = new StreamDirectory(http.client, DirectoryRetry(maxDuration = 2.seconds, waiting = time))
+    val directory = new StreamDirectory(http.client, DirectoryRetry(maxDuration = 2.seconds, time = time))
     val stream    = StreamRef.ByArn(Desk.shard.stream)
     refusedOr(directory.describe(stream)) { about =>
       Broken.unless(about.arn != null && about.retentionHours >= 0)(s"$about")

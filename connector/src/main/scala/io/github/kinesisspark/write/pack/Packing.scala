@@ -9,12 +9,12 @@ import io.github.kinesisspark.config.StreamRef
 import io.github.kinesisspark.position.Shard
 import io.github.kinesisspark.write.send.Entry
 
-/** How the rows of one task become Kinesis records. On the task's thread alone. What it returns is to be sent. */
+/** Makes Kinesis records of one task's rows, on the task's thread or its timer. The caller sends the records it returns. */
 private[write] trait Packing {
 
   def add(row: Entry): Vector[Entry]
 
-  /** Holds no row back that could be sent. */
+  /** The records of all rows that are held and can be sent. */
   def flush(): Vector[Entry]
 
   def taken(record: Entry, shardId: String): Vector[Entry]

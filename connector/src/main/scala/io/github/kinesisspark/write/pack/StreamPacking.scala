@@ -64,7 +64,7 @@ private[write] final case class StreamPacking(
     }
   }
 
-  /** Sends what is not full, too. */
+  /** With the records that aren't full. */
   def flush: Step = {
     val (empty, puts) = aggregator.flush
     copy(aggregator = empty).released(puts)

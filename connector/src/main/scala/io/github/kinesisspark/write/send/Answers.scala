@@ -2,12 +2,12 @@ package io.github.kinesisspark.write.send
 
 import io.github.kinesisspark.aws.Fault
 
-/** What became of a call. */
+/** The result of a call. */
 sealed trait CallAnswer
 
 object CallAnswer {
 
-  /** The service looked at each record: in the call's order. */
+  /** The service answered for each record, in the call's order. */
   final case class PerRecord(results: Vector[RecordAnswer]) extends CallAnswer
 
   /** The call as a whole failed. The service may have stored its records nevertheless, where the answer got lost.
@@ -17,7 +17,7 @@ object CallAnswer {
   final case class Failed(fault: Fault, hasWorked: Boolean, error: Throwable) extends CallAnswer
 }
 
-/** What became of one record of a call. */
+/** The result of one record of a call. */
 sealed trait RecordAnswer
 
 object RecordAnswer {

@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import io.github.kinesisspark.aggregation.Packable
 import io.github.kinesisspark.config.StreamRef
 
-/** Which row of a write it is. A task that runs again gives a row the same name, as long as it computes the same rows in the same order.
+/** Identifies a row of a write. A task that runs again gives a row the same ID, as long as it computes the same rows in the same order.
   *
   * @param run  the query and, of a streaming one, its batch
   * @param task the partition's number
@@ -29,7 +29,7 @@ final class Entry(
   /** Bytes as the service counts them: data and key. */
   val size: Int = data.length + partitionKey.getBytes(UTF_8).length
 
-  /** What it takes in memory, about. */
+  /** Its approximate size in memory. */
   def weight: Long = size.toLong + Entry.Overhead
 }
 

@@ -5,7 +5,7 @@ import scala.annotation.tailrec
 import io.github.kinesisspark.aws.{DamagedAnswer, Fault, RetryDecision}
 import io.github.kinesisspark.config.StreamRef
 
-/** What a task may hold, and for how long it tries.
+/** Limits of one task's writer.
   *
   * @param bufferSize   bytes of records that are not taken yet
   * @param maxCalls     under way at once
@@ -13,7 +13,7 @@ import io.github.kinesisspark.config.StreamRef
   */
 final case class SendSettings(ordered: Boolean, bufferSize: Long, maxCalls: Int, maxRetry: Long)
 
-/** What a task has done so far.
+/** Counts of one task so far.
   *
   * @param retried   records sent again
   * @param throttled refusals of records because of a limit
@@ -28,8 +28,8 @@ final case class Totals(
     possibleDuplicates: Long = 0
 )
 
-/** The writer of a task: which records to send next, given what is under way, what was refused and how fast shards take them. Pure: time
-  * (ms) and chance (in [0, 1)) are parameters, and whoever holds it makes the calls.
+/** State machine of one task's writer: which records to send next, given the calls under way, the refused records and the shards' paces.
+  * Pure: time (ms) and chance (in [0, 1)) are parameters; [[io.github.kinesisspark.write.TaskWriter]] makes the calls.
   *
   * {{{
   * add -> next -> (the call) -> answered -> next -> ... until isEmpty
@@ -37,12 +37,12 @@ final case class Totals(
   *
   * | answer | what follows |
   * |---|---|
-  * | record taken | it is forgotten; the next of its key may go |
-  * | record refused | it goes again, alone of its call, at its shard's pace: see [[ShardThrottle]] |
-  * | call failed, and [[RetryPolicy]] retries it | all its records go again after a wait with full jitter |
-  * | call failed otherwise | the end |
+  * | record taken | dropped; the next of its key may be sent |
+  * | record refused | it alone is sent again, at its shard's pace: see [[ShardThrottle]] |
+  * | call failed, and [[RetryPolicy]] retries it | all its records are sent again after a wait with full jitter |
+  * | call failed otherwise | the task fails |
   * | call invalid | in smaller calls, or its only record is a [[BadRecord]]: see [[SizeLimits]] |
-  * | record refused for longer than the settings' `maxRetry` | the end |
+  * | record refused for longer than the settings' `maxRetry` | the task fails |
   *
   * @param calls by their number
   */
@@ -104,7 +104,7 @@ final case class Sending(
     (state, Some(Outgoing(call, stream, batch.entries)))
   }
 
-  /** When time alone lets a call be made, should no answer come before. */
+  /** When the next call may be made, if no answer comes before. */
   def wakeAt(flush: Boolean): Option[Long] =
     if (calls.sizeIs >= settings.maxCalls) None
     else streams.valuesIterator.flatMap(_.wakeAt(flush || !hasRoom)).minOption

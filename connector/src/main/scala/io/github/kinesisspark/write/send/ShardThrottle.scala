@@ -5,7 +5,7 @@ import scala.concurrent.duration._
 
 import io.github.kinesisspark.aws.Backoff
 
-/** The pace of one shard that has refused a record. Shards that never did have none.
+/** The pace of one shard that has refused a record. Other shards have none.
   *
   * Records leave in turns, one at a time under way, and the next one after as long as the turn's records take at the throttle's share
   * of what a shard is known to take (1,000 records and 1 MiB a second). The share follows the answers:
@@ -47,10 +47,10 @@ final case class ShardThrottle(
 
   def park(record: PendingRecord): ShardThrottle = copy(waiting = waiting.enqueue(record))
 
-  /** Those that were refused come first when they come again. */
+  /** Refused records are sent before the others. */
   def parkFirst(records: Seq[PendingRecord]): ShardThrottle = copy(waiting = waiting.prependedAll(records))
 
-  /** The turn is on its way, if it has any records. */
+  /** The turn is sent, if it has any records. */
   def depart(now: Long): ShardThrottle =
     if (taking == 0) this
     else copy(taking = 0, underWay = true, due = onGrid(now + (taking / share * 1000).toLong))
@@ -58,7 +58,7 @@ final case class ShardThrottle(
   /** The call failed as a whole, which says nothing of the shard. */
   def recalled: ShardThrottle = copy(underWay = false)
 
-  /** The turn is back.
+  /** The turn is answered.
     *
     * @param taken   as [[ShardThrottle.cost]]
     * @param refused by the shard's limits, as [[ShardThrottle.cost]]
@@ -81,7 +81,7 @@ final case class ShardThrottle(
 
   def isFree: Boolean = share >= FreeShare
 
-  /** Nothing has needed it for a while. */
+  /** It has had no record for a while. */
   def isIdle(now: Long): Boolean = waiting.isEmpty && !underWay && due + IdleMillis < now
 }
 
@@ -95,7 +95,7 @@ object ShardThrottle {
 
   // Long enough that turns have many records, short enough that the shard isn't hit with a second's worth at once.
   private val TurnMillis = 250
-  // ShardThrottles that are due together share a call.
+  // Throttles that are due together share a call.
   private val GridMillis = 50
 
   /** On top of the shard's pace. */

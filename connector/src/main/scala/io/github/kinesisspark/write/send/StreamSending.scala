@@ -8,10 +8,10 @@ import scala.concurrent.duration._
 
 import io.github.kinesisspark.aws.{Backoff, RetryDecision, RetryHistory, RetryPolicy}
 
-/** What is to be sent to one stream, and when.
+/** The records for one stream, and when they are sent.
   *
   * A record is in one of four places: `fresh`, `behind` another of its key (where order is kept), waiting in a [[ShardThrottle]], or
-  * under way in a call. It leaves by being taken by the service, or as a [[BadRecord]], and no other way.
+  * under way in a call. It leaves only when the service takes it, or as a [[BadRecord]].
   *
   * A call is cut when it is full; before, only if there is nothing to wait for (`pressed`: the task has no more rows, or no room for
   * them), a throttle's turn has come, or all that waits for order waits for so few keys that no call gets full.
@@ -53,13 +53,13 @@ private[send] final case class StreamSending(
     (!fresh.isEmpty && (pressed || fewKeys))
   }
 
-  /** When time alone makes something of it ripe. */
+  /** When a record becomes due, if no answer comes before. */
   def wakeAt(pressed: Boolean): Option[Long] = {
     val due = throttles.due ++ Option.when(!fresh.isEmpty && pressed)(pause.until)
     due.minOption.map(math.max(_, pause.until))
   }
 
-  /** Order keeps so much from going that waiting for a full call would be waiting for itself. */
+  /** So many records wait for others of their keys that no call would get full. */
   private def fewKeys = calls == 0 && behindCount >= SizeLimits.MaxRecords
 
   /** The next call, if there is one to make. */
@@ -86,7 +86,7 @@ private[send] final case class StreamSending(
         case None       => (builder.full, from)
       }
 
-  /** The service looked at each record. */
+  /** The service answered for each record. */
   def answered(batch: Batch, results: Vector[RecordAnswer], now: Long, chance: Double): StreamSending = {
     val (next, freed) = throttles.answered(batch, results, now, chance)
     val taken = batch.records.iterator.zip(results).collect { case (r, _: RecordAnswer.Taken) => r.entry }.toVector
@@ -99,7 +99,7 @@ private[send] final case class StreamSending(
     taken.foldLeft(back)((state, entry) => state.released(entry.partitionKey))
   }
 
-  /** The call failed as a whole: its records go again after a while, if they are sent again at all. */
+  /** The call failed as a whole: its records are sent again after a wait, unless the task fails. */
   def paused(
       call: Long,
       batch: Batch,
@@ -112,7 +112,7 @@ private[send] final case class StreamSending(
     (state.returned(batch.records.map(_.refused(now))), decision)
   }
 
-  /** The call was too large: its records go again in smaller ones. */
+  /** The call was too large: its records are sent again in smaller ones. */
   def recut(batch: Batch, to: SizeLimits): StreamSending =
     copy(limits = to, throttles = throttles.recalled(batch), calls = calls - 1).returned(batch.records)
 
@@ -127,7 +127,7 @@ private[send] final case class StreamSending(
 
   private def returned(records: Vector[PendingRecord]) = copy(fresh = fresh.prepended(records))
 
-  /** The next of the key may go. */
+  /** The next record of the key may be sent. */
   private def released(key: String): StreamSending =
     behind.get(key).fold(this) { others =>
       others.dequeueOption match {
@@ -138,7 +138,7 @@ private[send] final case class StreamSending(
     }
 }
 
-/** How long a stream is left alone after calls that failed as a whole.
+/** The wait after calls to a stream that failed as a whole.
   *
   * @param until     no call before it
   * @param history   of failures in a row; calls that were under way together count once
@@ -175,7 +175,7 @@ private[send] object Pause {
   /** After some 10 seconds. */
   val Worrying: Int = 8
 
-  // How long a record is retried is its own matter: the time counts from the record's first refusal.
+  // The limit of a record's retries counts from its first refusal; see Sending.
   private val policy = RetryPolicy(
     Backoff(200.millis, 10.seconds),
     maxDuration = Duration.Inf,
