@@ -55,7 +55,8 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
     prune(executors.iterator.map(_.id.id).toSet)
     placeIfDue(executors, session)
     synchronized {
-      def have = executors.iterator.map(_.id).filter(e => peers.get(PeerKey(e.id, session)).exists(_.pulse.answers)).toSet
+      def have =
+        executors.iterator.map(_.id).filter(e => peers.get(PeerKey(e.id, session)).exists(_.pulse.answers)).toSet
       def isPending = !isRefused(session) &&
         placements(session).isAwaited(have.size, executors.size, System.nanoTime())
       while (isPending) wait(Look.toMillis)
@@ -190,7 +191,7 @@ private[coordinator] object DriverEndpoint {
   private val Beat        = 1.second
   private val BeatTimeout = 10.seconds
 
-  private val Look        = 100.millis
+  private val Look = 100.millis
 
   private def openHere(driver: String, session: String): Iterator[String] => Option[String] =
     _ => ExecutorEndpoint.open(driver, session)

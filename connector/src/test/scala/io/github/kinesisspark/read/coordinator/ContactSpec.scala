@@ -8,9 +8,9 @@ import org.scalatest.matchers.should.Matchers
 import io.github.kinesisspark.read.plan.ExecutorId
 
 class ContactSpec extends AnyFunSpec with Matchers {
-  private def beats(n: Int)(pulse: Pulse)         = (1 to n).foldLeft(pulse)((before, _) => before.beat)
-  private def executors(ids: Int*)                = ids.map(n => ExecutorId("host", n.toString)).toSet
-  private def at(time: FiniteDuration): Long      = time.toNanos
+  private def beats(n: Int)(pulse: Pulse)    = (1 to n).foldLeft(pulse)((before, _) => before.beat)
+  private def executors(ids: Int*)           = ids.map(n => ExecutorId("host", n.toString)).toSet
+  private def at(time: FiniteDuration): Long = time.toNanos
   private def isDue(placement: Placement, ids: Int*)(time: FiniteDuration) =
     placement.isDue(executors(ids: _*), at(time))
 
