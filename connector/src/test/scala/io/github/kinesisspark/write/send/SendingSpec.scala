@@ -1,6 +1,8 @@
 package io.github.kinesisspark.write.send
 
+import java.io.EOFException
 import java.net.UnknownHostException
+import javax.net.ssl.SSLHandshakeException
 
 import org.scalatest.OptionValues
 import org.scalatest.funspec.AnyFunSpec
@@ -13,7 +15,7 @@ import software.amazon.awssdk.services.kinesis.model.{
   LimitExceededException
 }
 
-import io.github.kinesisspark.aws.RetryPolicy
+import io.github.kinesisspark.aws.{DamagedAnswer, RetryPolicy}
 import io.github.kinesisspark.config.StreamRef
 import io.github.kinesisspark.write.send.CallAnswer._
 import io.github.kinesisspark.write.send.RecordAnswer._
@@ -144,6 +146,21 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       after.totals.throttled shouldBe 3
       sent(after)._2 shouldBe empty
       sent(after, after.wakeAt(flush = true).value)._2.map(rows) shouldBe Vector(Vector(0, 1, 2))
+    }
+
+    it("counts its records as possible duplicates if the service may have stored them, and not if it refused them") {
+      val failures = Seq(
+        new EOFException                          -> 3,
+        InternalFailureException.builder.build    -> 3,
+        new DamagedAnswer("It has no Records")    -> 3,
+        LimitExceededException.builder.build      -> 0,
+        new UnknownHostException("nowhere")       -> 0,
+        new SSLHandshakeException("no handshake") -> 0
+      )
+      for ((failure, expected) <- failures) withClue(s"$failure: ") {
+        val (first, call) = sentOne(holding(entries(3)))
+        answered(first, call, failed(failure)).totals.possibleDuplicates shouldBe expected
+      }
     }
 
     it("causes one warning after repeated failures") {

@@ -101,7 +101,7 @@ final class SubscriptionFaultsSpec extends AnyFunSpec with Matchers with BeforeA
       "ResourceInUseException"      -> ("ResourceInUse", "KINESIS_RESOURCE_IN_USE"),
       "LimitExceededException"      -> ("Throttled", "KINESIS_THROTTLED"),
       "ResourceNotFoundException"   -> ("NotFound", "KINESIS_NOT_FOUND"),
-      "AccessDeniedException"       -> ("Fatal", "KINESIS_ACCESS_DENIED"),
+      "AccessDeniedException"       -> ("Denied", "KINESIS_ACCESS_DENIED"),
       "InvalidArgumentException"    -> ("InvalidArgument", "KINESIS_INVALID_ARGUMENT"),
       "ValidationException"         -> ("InvalidArgument", "KINESIS_REQUEST_REFUSED"),
       "UnrecognizedClientException" -> ("Fatal", "KINESIS_CREDENTIALS_REJECTED"),
