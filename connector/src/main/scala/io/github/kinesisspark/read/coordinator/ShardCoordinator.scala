@@ -19,13 +19,13 @@ final class ShardCoordinator(
 ) extends AutoCloseable {
   import ShardCoordinator._
 
-  private val assignments    = new ShardAssignments(channel.idleTimeout, config.bufferBytes)
-  private var weights  = Map.empty[ShardKey, Long]
-  private var answers  = Vector.empty[ProbeAnswer]
-  private var lastNews = System.nanoTime()
-  private var asked    = 0L
-  private var clocks   = ShardClocks()
-  private var hasRead  = false
+  private val assignments = new ShardAssignments(channel.idleTimeout, config.bufferBytes)
+  private var weights     = Map.empty[ShardKey, Long]
+  private var answers     = Vector.empty[ProbeAnswer]
+  private var lastNews    = System.nanoTime()
+  private var asked       = 0L
+  private var clocks      = ShardClocks()
+  private var hasRead     = false
 
   /** In which shards have their turns. */
   private var order = Vector.empty[ShardKey]
