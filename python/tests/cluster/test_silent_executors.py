@@ -131,11 +131,12 @@ def test_available_now_ends_though_an_executor_runs_no_task_of_ours(
     assert Counter(query.written()) == Counter(texts)
 
 
+@pytest.mark.parametrize("publisher", ["polling", pytest.param("efo", marks=pytest.mark.slow)])
 def test_shards_of_an_executor_that_does_not_answer_are_read_elsewhere_and_by_one_reader_when_it_answers_again(
-    stream: LocalKinesis, tmp_path: Path
+    stream: LocalKinesis, tmp_path: Path, publisher: str
 ) -> None:
-    log = ServerLog(stream, shards=SHARDS, publisher="polling")
-    with running(ClusterQuery(tmp_path, stream, CLUSTER)) as query:
+    log = ServerLog(stream, shards=SHARDS, publisher=publisher)
+    with running(ClusterQuery(tmp_path, stream, CLUSTER, publisher=publisher)) as query:
         texts = put(stream, "before", 200)
         wait_until(lambda: len(query.written()) == len(texts), "the first records")
         frozen = query.two_executors()[0]

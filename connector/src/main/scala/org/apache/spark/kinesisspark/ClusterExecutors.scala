@@ -29,13 +29,13 @@ object ClusterExecutors {
         case _                                => false
       }
       managers.filterNot(_.isDriver).map { m =>
-        val told = known.get(m.executorId)
+        val summary = known.get(m.executorId)
         Executor(
           m.host,
           m.executorId,
-          isExcluded = told.exists(_.isExcluded),
+          isExcluded = summary.exists(_.isExcluded),
           isLeaving = isLeaving(m.executorId),
-          freeSlots = told.fold(1)(_.maxTasks) - running.getOrElse(m.executorId, 0)
+          freeSlots = summary.fold(1)(_.maxTasks) - running.getOrElse(m.executorId, 0)
         )
       }
     }

@@ -33,6 +33,7 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
   private val sources    = mutable.LinkedHashSet.empty[String]
   private val placements = mutable.HashMap.empty[String, Placement]
   private var refused    = false
+  private var failure    = Option.empty[Throwable]
 
   private def open(): Unit = {
     RpcChannel.open(name, this)
@@ -52,14 +53,14 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
     */
   def answering(executors: Vector[ExecutorHealth.ExecutorState], session: String): Set[ExecutorId] = {
     prune(executors.iterator.map(_.id.id).toSet)
-    val placement = placeIfDue(executors, session)
+    placeIfDue(executors, session)
     synchronized {
-      def have = executors.iterator.map(_.id).filter(e => peers.get(PeerKey(e.id, session)).exists(_.answers)).toSet
-      def isPending =
-        placement.isRunning && !isRefused(session) &&
-          (have.isEmpty || (placement.isFirst && have.size < executors.size && placement.age < FirstPatience))
+      def have =
+        executors.iterator.map(_.id).filter(e => peers.get(PeerKey(e.id, session)).exists(_.pulse.answers)).toSet
+      def isPending = !isRefused(session) &&
+        placements(session).isAwaited(have.size, executors.size, System.nanoTime())
       while (isPending) wait(Look.toMillis)
-      if (have.isEmpty && !refused) placement.failure.foreach(throw _)
+      if (have.isEmpty && !refused && placements(session).isHopeless) failure.foreach(throw _)
       have
     }
   }
@@ -88,7 +89,7 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
   override def noted(source: String): Unit = NewsBell.ring(source)
 
   override def introduced(executor: String, session: String, peer: RpcChannel.Peer): Unit = synchronized {
-    peers(PeerKey(executor, session)) = new Contact(peer)
+    peers(PeerKey(executor, session)) = Contact(peer, Pulse.first)
     refused = false
     notifyAll()
   }
@@ -104,32 +105,40 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
 
   private def beat(): Unit =
     try {
-      val (all, mine) = synchronized((peers.values.toVector, sources.toVector))
-      if (mine.nonEmpty) all.foreach(beat(_, mine))
+      val (due, mine) = synchronized {
+        val due = peers.filter { case (_, contact) => !contact.pulse.isAsked }.toVector
+        if (sources.nonEmpty) peers.mapValuesInPlace((_, contact) => contact.copy(pulse = contact.pulse.beat))
+        (due, sources.toVector)
+      }
+      if (mine.nonEmpty) due.foreach { case (key, contact) => beat(key, contact.peer, mine) }
     } catch { case NonFatal(e) => log.warn("A heartbeat to the executors failed.", e) }
 
-  private def beat(contact: Contact, mine: Vector[String]): Unit =
-    if (synchronized(contact.begin())) {
-      val answer = Try(contact.peer.keepAlive(mine, BeatTimeout)).fold(Future.failed, identity)
-      answer.onComplete(result => synchronized(contact.end(result.isSuccess)))(ExecutionContext.parasitic)
-    }
+  private def beat(key: PeerKey, peer: RpcChannel.Peer, mine: Vector[String]): Unit =
+    Try(peer.keepAlive(mine, BeatTimeout))
+      .fold(Future.failed, identity)
+      .onComplete(result => beaten(key, peer, result.isSuccess))(ExecutionContext.parasitic)
 
-  private def placeIfDue(executors: Vector[ExecutorHealth.ExecutorState], session: String): Placement = synchronized {
-    val placement = placements.getOrElseUpdate(session, new Placement)
+  private def beaten(key: PeerKey, peer: RpcChannel.Peer, isAnswered: Boolean): Unit = synchronized {
+    for (contact <- peers.get(key) if contact.peer eq peer)
+      peers(key) = contact.copy(pulse = contact.pulse.ended(isAnswered))
+  }
+
+  private def placeIfDue(executors: Vector[ExecutorHealth.ExecutorState], session: String): Unit = synchronized {
+    val placement = placements.getOrElseUpdate(session, Placement.none)
     val missing   = executors.filterNot(e => peers.contains(PeerKey(e.id.id, session)))
     // Where no task would start at once, Spark would run it elsewhere; but somebody must be reached.
     val ready = missing.filter(_.runsTasks)
-    val some  = if (ready.isEmpty && missing.size == executors.size) missing else ready
-    if (some.nonEmpty && placement.isDue(some.map(_.id).toSet)) {
-      placement.begin(some.map(_.id).toSet)
-      start(some.map(_.id), session).onComplete { result =>
-        synchronized {
-          placement.end(result.failed.toOption)
-          notifyAll()
-        }
-      }(ExecutionContext.parasitic)
+    val some  = (if (ready.isEmpty && missing.size == executors.size) missing else ready).map(_.id)
+    if (placement.isDue(some.toSet, System.nanoTime())) {
+      placements(session) = placement.start(some.toSet, System.nanoTime())
+      start(some, session).onComplete(result => placed(session, result))(ExecutionContext.parasitic)
     }
-    placement
+  }
+
+  private def placed(session: String, result: Try[Unit]): Unit = synchronized {
+    placements(session) = placements(session).end(result.isFailure, System.nanoTime())
+    failure = result.failed.toOption
+    notifyAll()
   }
 
   private def start(executors: Vector[ExecutorId], session: String): Future[Unit] =
@@ -179,79 +188,10 @@ private[coordinator] object DriverEndpoint {
   /** @param session as [[org.apache.spark.kinesisspark.ClusterExecutors.session]]: each has readers of its own in an executor */
   private final case class PeerKey(executor: String, session: String)
 
-  /** An executor's end, and whether it answers. Guarded by the endpoint.
-    *
-    * Missed beats are counted instead of time, so that a driver that stood still doesn't blame the executors.
-    */
-  private final class Contact(val peer: RpcChannel.Peer) {
-    private var isAsked = false
-    private var missed  = 0
-
-    def answers: Boolean = missed < SilentBeats
-
-    /** Whether to ask now: one beat is on its way at a time. */
-    def begin(): Boolean = {
-      if (isAsked) missed += 1
-      val ask = !isAsked
-      isAsked = true
-      ask
-    }
-
-    def end(isAnswered: Boolean): Unit = {
-      isAsked = false
-      missed = if (isAnswered) 0 else missed + 1
-    }
-  }
-
-  /** The jobs that open the executors' ends for one session. Guarded by the endpoint. */
-  private final class Placement {
-    private var tried       = Set.empty[ExecutorId]
-    private var began       = 0L
-    private var ended       = 0L
-    private var jobs        = 0
-    private var failures    = 0
-    private var lastFailure = Option.empty[Throwable]
-    var isRunning: Boolean  = false
-
-    def isFirst: Boolean    = jobs == 1
-    def age: FiniteDuration = (System.nanoTime() - began).nanos
-
-    /** What to fail with: once may be an executor's loss. */
-    def failure: Option[Throwable] = lastFailure.filter(_ => failures >= FailedJobs)
-
-    def isDue(missing: Set[ExecutorId]): Boolean = !isRunning &&
-      (!missing
-        .subsetOf(tried) || (System.nanoTime() - ended).nanos > (AgainAfter * (1L << jobs.min(6))).min(AgainAtLast))
-
-    def begin(executors: Set[ExecutorId]): Unit = {
-      if (!executors.subsetOf(tried)) jobs = jobs.min(1)
-      tried ++= executors
-      jobs += 1
-      isRunning = true
-      began = System.nanoTime()
-    }
-
-    def end(failure: Option[Throwable]): Unit = {
-      isRunning = false
-      ended = System.nanoTime()
-      failures = if (failure.isEmpty) 0 else failures + 1
-      lastFailure = failure
-    }
-  }
-
   private val Beat        = 1.second
   private val BeatTimeout = 10.seconds
 
-  /** An executor that has missed so many loses its shards. */
-  private val SilentBeats = 4
-
-  /** How long the first planning waits for more than one executor. */
-  private val FirstPatience = 2.seconds
-
-  private val Look        = 100.millis
-  private val AgainAfter  = 1.second
-  private val AgainAtLast = 1.minute
-  private val FailedJobs  = 3
+  private val Look = 100.millis
 
   private def openHere(driver: String, session: String): Iterator[String] => Option[String] =
     _ => ExecutorEndpoint.open(driver, session)

@@ -108,6 +108,6 @@ object ShardAssignments {
 
   private val LevelAfter = 1.minute
 
-  /** What the last batch carried tells nothing any more. */
+  /** After this the last batch's bytes say nothing about the load. */
   private val QuietAfter = 10.seconds
 }

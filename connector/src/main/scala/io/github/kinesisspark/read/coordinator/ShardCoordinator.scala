@@ -19,13 +19,13 @@ final class ShardCoordinator(
 ) extends AutoCloseable {
   import ShardCoordinator._
 
-  private val homes    = new ShardAssignments(channel.idleTimeout, config.bufferBytes)
-  private var weights  = Map.empty[ShardKey, Long]
-  private var answers  = Vector.empty[ProbeAnswer]
-  private var lastNews = System.nanoTime()
-  private var asked    = 0L
-  private var clocks   = ShardClocks()
-  private var hasRead  = false
+  private val assignments = new ShardAssignments(channel.idleTimeout, config.bufferBytes)
+  private var weights     = Map.empty[ShardKey, Long]
+  private var answers     = Vector.empty[ProbeAnswer]
+  private var lastNews    = System.nanoTime()
+  private var asked       = 0L
+  private var clocks      = ShardClocks()
+  private var hasRead     = false
 
   /** In which shards have their turns. */
   private var order = Vector.empty[ShardKey]
@@ -88,14 +88,14 @@ final class ShardCoordinator(
 
   /** The tasks of a real-time batch, no more than can run at once. */
   def tasks(frontier: Frontier, shards: Iterable[ShardKey]): Vector[RealTimeTasks.Task] = RealTimeTasks.plan(
-    shards.map(shard => RealTimeTasks.Placed(shard, frontier.hashStart(shard), homes.of(shard))),
+    shards.map(shard => RealTimeTasks.Placed(shard, frontier.hashStart(shard), assignments.of(shard))),
     channel.coresOfAnExecutor
   )
 
   /** After a real-time batch: what it took of each shard, in bytes, and which shards were begun in it, where. */
   def learn(taken: Map[ShardKey, Long], begun: Map[ShardKey, ExecutorId]): Unit = {
-    homes.adopt(begun)
-    homes.weigh(taken, System.nanoTime())
+    assignments.adopt(begun)
+    assignments.weigh(taken, System.nanoTime())
   }
 
   /** Where each shard's part of the batch ends.
@@ -112,12 +112,12 @@ final class ShardCoordinator(
     if (order.size != tips.size || !order.forall(tips.contains))
       order = tips.keys.toVector.sortBy(shard => (shard.stream.text, shard.shardId))
     val held    = order.map(tips).map(t => BatchEnds.Held(t.shard, t.all, ahead(t.shard, Some(t))))
-    val unheard = homes.shards.filterNot(tips.contains).flatMap(ahead(_, None).toCome).toVector
+    val unheard = assignments.shards.filterNot(tips.contains).flatMap(ahead(_, None).toCome).toVector
     val within  = BatchEnds(limits, alignment, turn, unheard).of(held)(resolve)
     val toCome  = held.flatMap(h => h.ahead.toCome.map(h.shard -> _))
     val cuts    = within ++ beyond(within, toCome, unheard)
     weights = cuts.view.mapValues(_.bytes).toMap
-    homes.weigh(weights, System.nanoTime())
+    assignments.weigh(weights, System.nanoTime())
     clocks = clocks.admit(for ((shard, cut) <- cuts; newest <- cut.newestArrival) yield shard -> newest)
     cuts
   }
@@ -130,7 +130,7 @@ final class ShardCoordinator(
   def group(ranges: Seq[ShardRange], leastTasks: Int): Vector[RangeGrouping.Group] = {
     def grouped(parts: Seq[ShardRange], bytes: ShardRange => Long) = RangeGrouping.group(
       parts,
-      home = range => homes.of(range.shard),
+      home = range => assignments.of(range.shard),
       weight = bytes,
       most = executor => if (executor.isDefined) channel.tasksOfAnExecutor else channel.cores,
       leastTasks
@@ -158,7 +158,7 @@ final class ShardCoordinator(
   /** A moment, because asking again at once would find the same. */
   def pause(): Unit = pause(shortly = false)
 
-  override def close(): Unit = channel.release(homes.holding)
+  override def close(): Unit = channel.release(assignments.holding)
 
   private def probe(
       frontier: Frontier,
@@ -168,9 +168,9 @@ final class ShardCoordinator(
       began: Long
   ): Unit = {
     asked += 1
-    homes.settle(frontier, reading.keys, channel.executors(), channel.coresOfAnExecutor, System.nanoTime())
-    val byHome   = reading.toVector.groupBy { case (shard, _) => homes.of(shard) }
-    val requests = homes.toAsk.map { executor =>
+    assignments.settle(frontier, reading.keys, channel.executors(), channel.coresOfAnExecutor, System.nanoTime())
+    val byHome   = reading.toVector.groupBy { case (shard, _) => assignments.of(shard) }
+    val requests = assignments.toAsk.map { executor =>
       val mine = byHome.getOrElse(Some(executor), Vector.empty)
       executor -> ProbeRequest(
         executor.id,
@@ -186,13 +186,13 @@ final class ShardCoordinator(
       )
     }
     val heard = channel.ask(requests)
-    homes.heard(heard.map(_._1))
+    assignments.heard(heard.map(_._1))
     answers = heard.map(_._2)
     hasRead ||= answers.exists(_.reads.reads > 0)
   }
 
   private def resolve(allotments: Vector[Admission.Allotment]): Map[ShardKey, RecordBuffer.Cut] = {
-    val requests = allotments.groupBy(a => homes.of(a.shard)).toVector.collect { case (Some(executor), mine) =>
+    val requests = allotments.groupBy(a => assignments.of(a.shard)).toVector.collect { case (Some(executor), mine) =>
       executor -> CutRequest(executor.id, config.source, mine)
     }
     channel.ask(requests).flatMap(_._2.cuts).toMap
@@ -201,7 +201,7 @@ final class ShardCoordinator(
   /** The parts of all ranges with their bytes. Ranges that no reader holds stay whole. */
   private def split(ranges: Seq[ShardRange], leastTasks: Int): Seq[(ShardRange, Long)] = {
     val wanted   = RangeSplitting.parts(ranges, range => weights.get(range.shard), leastTasks)
-    val requests = wanted.filter(_._2 > 1).groupBy { case (range, _) => homes.of(range.shard) }.toVector.collect {
+    val requests = wanted.filter(_._2 > 1).groupBy { case (range, _) => assignments.of(range.shard) }.toVector.collect {
       case (Some(executor), mine) => executor -> SplitRequest(executor.id, config.source, mine)
     }
     val ends = channel.ask(requests).flatMap(_._2.ends).toMap
@@ -214,15 +214,15 @@ final class ShardCoordinator(
   /** As far as it is known. */
   private def weight(range: ShardRange) = weights.getOrElse(range.shard, RangeGrouping.BytesWorthATask)
 
-  private def ahead(shard: ShardKey, told: Option[ShardTip]): Alignment.Ahead = {
-    val isWaitedFor = told.forall(t => !t.isComplete && !t.millisBehind.contains(0L))
-    def patience    = told match {
+  private def ahead(shard: ShardKey, tip: Option[ShardTip]): Alignment.Ahead = {
+    val isWaitedFor = tip.forall(t => !t.isComplete && !t.millisBehind.contains(0L))
+    def patience    = tip match {
       case Some(t) if t.records > 0 => None
       case Some(t) if t.starved     => Some(StarvedPatience.toNanos)
       case _                        => Some(SilentPatience.toNanos)
     }
     def toCome = clocks.toCome(shard, patience, System.nanoTime())
-    Alignment.Ahead(told.flatMap(_.oldestArrival), told.flatMap(_.newestArrival), if (isWaitedFor) toCome else None)
+    Alignment.Ahead(tip.flatMap(_.oldestArrival), tip.flatMap(_.newestArrival), if (isWaitedFor) toCome else None)
   }
 
   private def pause(shortly: Boolean): Unit =

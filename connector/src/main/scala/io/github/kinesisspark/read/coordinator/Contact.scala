@@ -1,0 +1,89 @@
+package io.github.kinesisspark.read.coordinator
+
+import scala.concurrent.duration._
+
+import org.apache.spark.kinesisspark.RpcChannel
+
+import io.github.kinesisspark.read.plan.ExecutorId
+
+/** An executor's end of the channel. */
+private[coordinator] final case class Contact(peer: RpcChannel.Peer, pulse: Pulse)
+
+/** Whether an executor answers heartbeats. Missed ones are counted instead of time, so that a driver that stood still doesn't blame the
+  * executors. Pure.
+  *
+  * @param isAsked a heartbeat is on its way: there is one at a time
+  * @param missed  in a row
+  */
+private[coordinator] final case class Pulse(isAsked: Boolean, missed: Int) {
+  import Pulse._
+
+  def answers: Boolean = missed < SilentBeats
+
+  /** Once a second: one more is sent, or the one on its way is late. */
+  def beat: Pulse = if (isAsked) copy(missed = missed + 1) else copy(isAsked = true)
+
+  def ended(isAnswered: Boolean): Pulse = Pulse(isAsked = false, if (isAnswered) 0 else missed + 1)
+}
+
+private[coordinator] object Pulse {
+  val first: Pulse = Pulse(isAsked = false, missed = 0)
+
+  private val SilentBeats = 4
+}
+
+/** When the next job is due that opens executors' ends, for the executors that have none. Pure.
+  *
+  * @param tried     executors for which there was a job
+  * @param jobs      since there last was a new executor
+  * @param isRunning one at a time
+  * @param began     the last job, by `System.nanoTime`
+  * @param ended     the last job that has, by `System.nanoTime`
+  * @param failed    jobs in a row
+  */
+private[coordinator] final case class Placement(
+    tried: Set[ExecutorId],
+    jobs: Int,
+    isRunning: Boolean,
+    began: Long,
+    ended: Option[Long],
+    failed: Int
+) {
+  import Placement._
+
+  /** At once for an executor that is new; for others, whose tasks ran elsewhere, less often each time. */
+  def isDue(missing: Set[ExecutorId], nowNanos: Long): Boolean =
+    !isRunning && missing.nonEmpty && (!missing.subsetOf(tried) || ended.forall(nowNanos - _ > pause.toNanos))
+
+  def start(missing: Set[ExecutorId], nowNanos: Long): Placement = copy(
+    tried ++ missing,
+    jobs = if (missing.subsetOf(tried)) jobs + 1 else 1,
+    isRunning = true,
+    began = nowNanos
+  )
+
+  def end(isFailed: Boolean, nowNanos: Long): Placement =
+    copy(isRunning = false, ended = Some(nowNanos), failed = if (isFailed) failed + 1 else 0)
+
+  /** Once may be an executor's loss. */
+  def isHopeless: Boolean = failed >= 3
+
+  /** Whether a planning waits for its end: without any executor, and at first a little for all of them.
+    *
+    * @param connected how many of all executors have their ends
+    */
+  def isAwaited(connected: Int, all: Int, nowNanos: Long): Boolean = isRunning &&
+    (connected == 0 || (connected < all && ended.isEmpty && nowNanos - began < MorePatience.toNanos))
+
+  private def pause = (ShortestPause * (1L << jobs.min(6))).min(LongestPause)
+}
+
+private[coordinator] object Placement {
+  val none: Placement = Placement(Set.empty, jobs = 0, isRunning = false, began = 0, ended = None, failed = 0)
+
+  private val ShortestPause = 1.second
+  private val LongestPause  = 1.minute
+
+  /** How long a planning waits for more than one executor. */
+  private val MorePatience = 2.seconds
+}
