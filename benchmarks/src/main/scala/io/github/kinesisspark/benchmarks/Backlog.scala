@@ -12,7 +12,7 @@ import software.amazon.awssdk.core.SdkBytes
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.{PutRecordsRequest, PutRecordsRequestEntry}
 
-/** What memory a query takes that has far more to read than it may hold: the default `readerBufferSize` of 256 MB, eight shards without quotas full
+/** What memory a query takes that has far more to read than it may hold: a `readerBufferSize` of 256 MB, eight shards without quotas full
   * of records of 1 MB, and nobody who waits for them. Driver and only executor share this JVM (`local[2]`); the embedded server has
   * another, which keeps all of the backlog in its memory.
   *
@@ -57,7 +57,7 @@ object Backlog {
 
   private def drain(spark: SparkSession, server: ServerProcess, publisher: String, records: Long): ujson.Obj = {
     val began = System.nanoTime()
-    val query = BenchmarkSession.drain(spark, server.source(Stream, publisher))
+    val query = BenchmarkSession.drain(spark, server.source(Stream, publisher) + ("readerBufferSize" -> "256m"))
     val looks = mutable.ArrayBuffer.empty[Look]
     def read  = query.recentProgress.iterator.map(_.numInputRows).sum
     while (query.isActive && read < records) {

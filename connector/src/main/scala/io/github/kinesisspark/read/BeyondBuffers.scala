@@ -28,11 +28,13 @@ final class BeyondBuffers(streams: Map[StreamArn, StreamAccess], alignment: Alig
   /** The parts of a batch that end later than the readers stand.
     *
     * @param cuts   the batch as far as readers hold it
+    * @param stretch as LongTrigger has it
     * @param toCome the earliest arrivals of shards that others wait for, before the batch
     * @param unheard the same of shards that nothing is held of
     */
   def ends(
       interval: FiniteDuration,
+      stretch: Double,
       tips: Map[ShardKey, ShardTip],
       cuts: Map[ShardKey, RecordBuffer.Cut],
       toCome: Vector[(ShardKey, Long)],
@@ -49,7 +51,7 @@ final class BeyondBuffers(streams: Map[StreamArn, StreamAccess], alignment: Alig
     val known   = behind.iterator.map(_.shard).toSet ++ starved
     val others  = unheard ++ toCome.collect { case (shard, time) if !known(shard) => time } ++
       cuts.collect { case (shard, cut) if !known(shard) => cut.nextArrival }.flatten
-    val times  = LongTrigger.times(interval, behind, starved, others, alignment)
+    val times  = LongTrigger.times(interval, stretch, behind, starved, others, alignment)
     val oldest = behind.map(_.oldest).minOption
     if (times.isEmpty) Map.empty
     else

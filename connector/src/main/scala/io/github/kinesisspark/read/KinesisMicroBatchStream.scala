@@ -159,7 +159,11 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     (cuts, toCome, unheard) =>
       triggers.interval
         .filter(_ => bounds.isEmpty && limits == Admission.Limits.none)
-        .fold(Map.empty[ShardKey, RecordBuffer.Cut])(beyond.ends(_, tips, cuts, toCome, unheard))
+        .fold(Map.empty[ShardKey, RecordBuffer.Cut]) { interval =>
+          val ends = beyond.ends(interval, triggers.stretch, tips, cuts, toCome, unheard)
+          if (ends.nonEmpty) triggers = triggers.wentBeyond
+          ends
+        }
 
   /** The batch's end, or its start if it is not worth planning.
     *

@@ -21,11 +21,13 @@ object LongTrigger {
 
   /** When the last record arrived, about, that each shard is to bring; only of those that are to bring more than they hold.
     *
+    * @param stretch how much more than is to be expected, as the last batch has shown
     * @param starved shards that hold nothing, because others hold all memory: they go as far as the one that ends first
     * @param toCome of the other shards, the earliest arrivals that others must not run ahead of
     */
   def times(
       interval: FiniteDuration,
+      stretch: Double,
       behind: Vector[Behind],
       starved: Vector[ShardKey],
       toCome: Iterable[Long],
@@ -33,7 +35,7 @@ object LongTrigger {
   ): Map[ShardKey, Long] = {
     val wanted       = BytesPerSecond * interval.toMillis / 1000 * 5 / 4
     val (more, rest) = behind.partition(b => b.bytes > 0 && wanted > b.room && wanted > b.bytes)
-    val each   = more.map(b => b -> (b.oldest + (b.newest - b.oldest).max(1L) * (wanted / b.bytes.toDouble)).toLong)
+    val each   = more.map(b => b -> (b.oldest + (b.newest - b.oldest).max(1L) * (stretch * wanted / b.bytes)).toLong)
     val latest = alignment.horizon(each.map(_._2) ++ rest.map(_.newest) ++ toCome)
     val times  = each.collect {
       case (b, time) if latest.forall(_ > b.newest) => b.shard -> latest.fold(time)(_.min(time))

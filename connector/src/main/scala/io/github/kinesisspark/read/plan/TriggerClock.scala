@@ -8,15 +8,22 @@ import scala.concurrent.duration._
   *
   * @param planned when a batch was planned last, by `System.nanoTime`
   * @param ended   when it was over, if it is
+  * @param beyond  for how long it was to last, if it went beyond the readers' buffers
+  * @param stretch how much more than is to be expected a batch must be given that it lasts for the interval, as seen by the last one, if that
+  *                went beyond the buffers
   */
 final case class TriggerClock(
     interval: Option[FiniteDuration] = None,
     planned: Option[Long] = None,
-    ended: Option[Long] = None
+    ended: Option[Long] = None,
+    beyond: Option[FiniteDuration] = None,
+    stretch: Double = 1
 ) {
   import TriggerClock._
 
   def batchEnded(now: Long): TriggerClock = copy(ended = Some(now))
+
+  def wentBeyond: TriggerClock = copy(beyond = interval)
 
   def planning(now: Long): TriggerClock = {
     val apart  = planned.map(before => (now - before).nanos)
@@ -24,7 +31,12 @@ final case class TriggerClock(
     val seen   =
       if (waited) (interval ++ apart).maxOption
       else interval.filterNot(known => apart.exists(_ * 2 < known))
-    TriggerClock(seen, Some(now), None)
+    val next = for {
+      wanted <- beyond
+      begin  <- planned
+      end    <- ended
+    } yield stretch * (wanted / (end - begin).nanos.max(Pause))
+    TriggerClock(seen, Some(now), None, stretch = next.fold(1.0)(_.max(1).min(MostStretch)))
   }
 }
 
@@ -32,4 +44,6 @@ object TriggerClock {
 
   /** Shorter ones are those of the machine, and of other sources of the query, which are planned one after the other. */
   private val Pause = 1.second
+
+  private val MostStretch = 8.0
 }

@@ -22,6 +22,18 @@ class LongTriggerSpec extends AnyFunSpec with Matchers {
       after(0 -> 100, 7000 -> 100, 17000 -> 12000, 29000 -> 100, 37000 -> 10).interval shouldBe Some(10.seconds)
     }
 
+    it("makes batches beyond the buffers longer that are over early, and shorter that are over late") {
+      def second(lasting: FiniteDuration) = after(0 -> 100, 10000 -> 100, 20000 -> 100)
+        .planning(30.seconds.toNanos)
+        .wentBeyond
+        .batchEnded((30.seconds + lasting).toNanos)
+        .planning((30.seconds + lasting.max(10.seconds)).toNanos)
+      second(4.seconds).stretch shouldBe 2.5
+      second(100.millis).stretch shouldBe 8
+      second(20.seconds).stretch shouldBe 1
+      after(0 -> 100, 10000 -> 100, 20000 -> 100).stretch shouldBe 1
+    }
+
     it("is unknown for a query that plans as soon as a batch is over") {
       after(0 -> 3000, 3010 -> 5000, 8020 -> 100, 8130 -> 10).interval shouldBe None
     }
@@ -39,7 +51,7 @@ class LongTriggerSpec extends AnyFunSpec with Matchers {
     val MB                                               = 1L << 20
     def behind(n: Int, bytes: Long, room: Long = 4 * MB) = LongTrigger.Behind(shard(n), bytes, room, 1000, 2000)
     def times(shards: LongTrigger.Behind*)               =
-      LongTrigger.times(10.seconds, shards.toVector, Vector.empty, Nil, Alignment.off)
+      LongTrigger.times(10.seconds, 1, shards.toVector, Vector.empty, Nil, Alignment.off)
 
     it("goes so far beyond their buffers that the shards give it within a trigger's interval") {
       // 20 MiB and a quarter more, at 4 MiB a second of arrivals.
@@ -57,18 +69,20 @@ class LongTriggerSpec extends AnyFunSpec with Matchers {
     it("goes as far in shards that hold nothing for want of memory as in the one that ends first") {
       val all = LongTrigger.times(
         10.seconds,
+        1,
         Vector(behind(0, 4 * MB), behind(1, 10 * MB)),
         Vector(shard(2)),
         Nil,
         Alignment.off
       )
       all shouldBe Map(shard(0) -> 7250, shard(1) -> 3500, shard(2) -> 3500)
-      LongTrigger.times(10.seconds, Vector.empty, Vector(shard(2)), Nil, Alignment.off) shouldBe empty
+      LongTrigger.times(10.seconds, 1, Vector.empty, Vector(shard(2)), Nil, Alignment.off) shouldBe empty
     }
 
     it("goes no further than maxShardSkew beyond the shard that ends first") {
       def aligned(toCome: Long*) = LongTrigger.times(
         10.seconds,
+        1,
         Vector(behind(0, 4 * MB), behind(1, 10 * MB)),
         Vector.empty,
         toCome,
