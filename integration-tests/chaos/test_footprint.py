@@ -15,7 +15,7 @@ HISTOGRAM = f"""\
  num     #instances         #bytes  class name (module)
 -------------------------------------------------------
    1:        200000       12000000  [B (java.base@17.0.15)
-   2:             3            480  io.github.kinesisspark.read.shard.ShardReader
+   2:             3            480  io.github.kinesisspark.read.reader.ShardReader
    3:             2             64  {SHADED}services.kinesis.DefaultKinesisAsyncClient
    4:             1             16  io.github.kinesisspark.aws.KinesisClients$
    5:          5000          80000  {SHADED}utils.AttributeMap
@@ -31,7 +31,7 @@ DUMP = """\
 """
 
 BEFORE = Footprint(
-    objects={"io.github.kinesisspark.read.shard.ShardReader": 3},
+    objects={"io.github.kinesisspark.read.reader.ShardReader": 3},
     pools={"aws-java-sdk-NettyEventLoop-#": 2},
     threads={"main": 1, "Executor task launch worker for task #": 4},
     sockets=10,
@@ -43,7 +43,7 @@ BEFORE = Footprint(
 
 def test_a_histogram_counts_our_objects_and_clients_and_weighs_all() -> None:
     assert read_histogram(HISTOGRAM) == (
-        {"io.github.kinesisspark.read.shard.ShardReader": 3, f"{SHADED}services.kinesis.DefaultKinesisAsyncClient": 2},
+        {"io.github.kinesisspark.read.reader.ShardReader": 3, f"{SHADED}services.kinesis.DefaultKinesisAsyncClient": 2},
         12080560,
     )
 
@@ -77,8 +77,8 @@ def test_objects_that_are_made_once_are_no_growth() -> None:
 @pytest.mark.parametrize(
     "now",
     [
-        replace(BEFORE, objects={"io.github.kinesisspark.read.shard.ShardReader": 4}),
-        replace(BEFORE, objects={**BEFORE.objects, "io.github.kinesisspark.read.shard.Mailbox": 1}),
+        replace(BEFORE, objects={"io.github.kinesisspark.read.reader.ShardReader": 4}),
+        replace(BEFORE, objects={**BEFORE.objects, "io.github.kinesisspark.read.reader.Mailbox": 1}),
         replace(BEFORE, objects={"io.github.kinesisspark.position.ShardPosition": 101}),
         replace(BEFORE, pools={"aws-java-sdk-NettyEventLoop-#": 3}),
         replace(BEFORE, threads={**BEFORE.threads, "Thread-#": 100}),

@@ -11,7 +11,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import scala.jdk.CollectionConverters._
 
 import io.github.kinesisspark.config.{SinkOptions, SourceOptions}
-import io.github.kinesisspark.read.{KinesisTable, Publishing, SourceSchema}
+import io.github.kinesisspark.read.KinesisTable
+import io.github.kinesisspark.read.row.SourceSchema
+import io.github.kinesisspark.read.stream.Publishing
 import io.github.kinesisspark.write.KinesisSink
 
 /** The front door: `format("kinesis")`. Options are checked here, at `load()`, `start()` or `save()`, before anything runs. */

@@ -5,7 +5,7 @@ import scala.concurrent.duration._
 import io.github.kinesisspark.aws._
 import io.github.kinesisspark.config.{SourceOptions, StreamOptions}
 import io.github.kinesisspark.position.{KinesisOffset, Shard, ShardKey, ShardPosition, StreamArn}
-import io.github.kinesisspark.read.SideBySide
+import io.github.kinesisspark.read.catalog.Parallel
 
 /** A shard as it is now, and where a query is in it.
   *
@@ -52,7 +52,7 @@ object StreamShards {
       val times     = ShardTimes
         .find(begin, now, open)(t => directory.listShards(described.arn, ShardFilter.OpenAt(t)).shards.map(_.id).toSet)
         .withShortLived(listing.shards, begin)
-      SideBySide.map(listing.shards.sortBy(_.id)) { shard =>
+      Parallel.map(listing.shards.sortBy(_.id)) { shard =>
         val key      = ShardKey(described.arn, shard.id)
         val position = offset.progress(key).map(_.position)
         ShardView(

@@ -3,7 +3,7 @@ package io.github.kinesisspark
 import java.util
 
 import io.github.kinesisspark.position.{KinesisOffset, OffsetJson, ShardPosition}
-import io.github.kinesisspark.read.CheckpointOffsets
+import io.github.kinesisspark.read.stream.CheckpointOffsets
 import org.apache.spark.sql.SparkSession
 
 import scala.jdk.CollectionConverters._

@@ -45,7 +45,7 @@ class ArchitectureSpec extends AnyFunSpec {
     }
 
     it("read.plan uses no shard reader, AWS client or option") {
-      rule(s"$root.read.plan..")(s"$root.read.shard..", s"$root.aws..", s"$root.config..")
+      rule(s"$root.read.plan..")(s"$root.read.reader..", s"$root.aws..", s"$root.config..")
     }
   }
 

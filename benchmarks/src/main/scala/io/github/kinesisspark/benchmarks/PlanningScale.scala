@@ -5,12 +5,36 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.concurrent.duration._
 
-import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
-import io.github.kinesisspark.read.{Publishing, SourceMetrics}
+import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.coordinator.{ExecutorChannel, ExecutorsNow, ShardCoordinator}
-import io.github.kinesisspark.read.plan._
-import io.github.kinesisspark.read.shard._
+import io.github.kinesisspark.read.plan.{
+  Admission,
+  Completeness,
+  ExecutorId,
+  Frontier,
+  Lineage,
+  PlacedShard,
+  RetentionLag,
+  ShardAssignment,
+  WatermarkAlignment
+}
+import io.github.kinesisspark.read.reader.{
+  CutAnswer,
+  CutRequest,
+  PollingReport,
+  ProbeAnswer,
+  ProbeRequest,
+  ReadCount,
+  ReaderConfig,
+  ReaderRequest,
+  RecordBuffer,
+  ReleaseRequest,
+  ShardTip,
+  SplitRequest,
+  UserRecordCount
+}
+import io.github.kinesisspark.read.stream.{Publishing, SourceMetrics}
 
 /** The driver's own work for one batch, against the number of shards: everything that it does itself, and no calls. Executors
   * answer at once, and what that takes doesn't count. Reading an offset from JSON is no part of it: the source remembers those it made.
@@ -161,7 +185,7 @@ object PlanningScale {
       this,
       ReaderConfig("planning", Map.empty, bufferBytes = 256L << 20, callsPerSecond = 5, failOnDataLoss = true),
       Publishing.Polling,
-      Alignment(Some(10.seconds.toMillis))
+      WatermarkAlignment(Some(10.seconds.toMillis))
     )
 
     override def executors(): ExecutorsNow           = ExecutorsNow.all(Executors.toSet)

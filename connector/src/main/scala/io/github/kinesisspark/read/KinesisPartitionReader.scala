@@ -10,7 +10,8 @@ import org.apache.spark.sql.types.StructType
 
 import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardRange}
 import io.github.kinesisspark.read.plan.RangeGrouping
-import io.github.kinesisspark.read.shard.{ReaderConfig, ShardReaderPools, TaskReaders}
+import io.github.kinesisspark.read.reader.{ReaderConfig, ShardReaderPools, TaskReaders}
+import io.github.kinesisspark.read.row.{RecordRows, SourceSchema}
 
 /** The ranges of one task.
   *

@@ -9,6 +9,9 @@ import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.types.StructType
 
 import io.github.kinesisspark.config.{KinesisOptions, OptionException, SourceOptions}
+import io.github.kinesisspark.read.batch.{BatchSnapshot, KinesisBatch}
+import io.github.kinesisspark.read.row.{RowFilter, SourceSchema}
+import io.github.kinesisspark.read.stream.MicroBatchStreams
 
 /** Takes over what a query asks of the columns, so that no more than that is read and built. Spark does it for batch reads only.
   *

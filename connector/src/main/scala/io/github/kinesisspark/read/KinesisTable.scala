@@ -11,6 +11,8 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.kinesisspark.config.SourceOptions
+import io.github.kinesisspark.read.batch.BatchSnapshot
+import io.github.kinesisspark.read.row.SourceSchema
 
 /** The streams of one `load()`, or of a table in a catalog, that can be read in micro-batches, and as a batch.
   *

@@ -7,8 +7,8 @@ import scala.collection.mutable
 
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.position.{SequenceNumber, ShardKey, ShardPosition, StreamArn}
-import io.github.kinesisspark.read.shard.MemoryBudget
-import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
+import io.github.kinesisspark.read.reader.MemoryBudget
+import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
 
 /** Where a publisher works: all that it does runs here, one piece after the other, and what it puts off is only noted. When nothing
   * is left to do, it has delivered, failed, or set itself a time.

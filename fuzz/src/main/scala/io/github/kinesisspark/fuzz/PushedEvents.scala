@@ -8,7 +8,7 @@ import software.amazon.eventstream.{Message, MessageDecoder}
 
 import io.github.kinesisspark.config.RetryOptions
 import io.github.kinesisspark.position.{ConsumerArn, ShardPosition}
-import io.github.kinesisspark.read.shard.{FanOutPublishers, FanOutRecordPublisher, FanOutTelemetry, RecordPublisher}
+import io.github.kinesisspark.read.reader.{FanOutPublishers, FanOutRecordPublisher, FanOutTelemetry, RecordPublisher}
 
 /** Answers of SubscribeToShard: the records of the events before the first damage are delivered, the damage makes a failure or
   * another call, later.

@@ -6,7 +6,7 @@ import org.apache.spark.SparkContext
 import org.apache.spark.kinesisspark.ClusterExecutors
 
 import io.github.kinesisspark.read.plan.ExecutorId
-import io.github.kinesisspark.read.shard._
+import io.github.kinesisspark.read.reader.{ReaderRequest, ReleaseRequest}
 
 /** On a cluster executors are asked through Spark's RPC, which takes no task slot and no job; where that can't be had, by jobs. */
 private final class ClusterChannel(sc: SparkContext, source: String) extends ExecutorChannel {

@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.DaemonThreads
 import io.github.kinesisspark.read.plan.ExecutorId
-import io.github.kinesisspark.read.shard.ReaderRequest
+import io.github.kinesisspark.read.reader.ReaderRequest
 
 /** The driver's end of the channel to the executors of one SparkContext, shared by all its queries. It closes with the SparkContext.
   *

@@ -6,7 +6,7 @@ import org.apache.spark.SparkContext
 import org.apache.spark.kinesisspark.ClusterExecutors
 
 import io.github.kinesisspark.read.plan.ExecutorId
-import io.github.kinesisspark.read.shard._
+import io.github.kinesisspark.read.reader.{ReaderRequest, ShardReaderPools}
 
 /** The driver's way to the shard readers of one source. Used by the query's own thread only. */
 trait ExecutorChannel {

@@ -10,7 +10,7 @@ import org.apache.spark.kinesisspark.RpcChannel
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.DaemonThreads
-import io.github.kinesisspark.read.shard.{ReaderRequest, ShardReaderPools}
+import io.github.kinesisspark.read.reader.{ReaderRequest, ShardReaderPools}
 
 /** An executor's end of the channel: answers requests of the driver, and reports that there are news. */
 private[coordinator] object ExecutorEndpoint {

@@ -2,8 +2,8 @@ package io.github.kinesisspark.read.coordinator
 
 import scala.concurrent.duration._
 
-import io.github.kinesisspark.read.plan.ExecutorId
 import io.github.kinesisspark.read.coordinator.ExecutorHealth._
+import io.github.kinesisspark.read.plan.ExecutorId
 
 /** Which executors are given shards to read: those that answer and run tasks. Pure.
   *

@@ -7,7 +7,7 @@ import org.apache.spark.SparkContext
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.read.plan.ExecutorId
-import io.github.kinesisspark.read.shard._
+import io.github.kinesisspark.read.reader.{ReaderRequest, ReleaseRequest, ShardReaderPools}
 
 /** Requests as Spark jobs with one task for each executor, where an executor can't open its end of the channel.
   *

@@ -3,7 +3,7 @@ package io.github.kinesisspark.read.coordinator
 import scala.concurrent.duration._
 
 import io.github.kinesisspark.position.ShardKey
-import io.github.kinesisspark.read.plan._
+import io.github.kinesisspark.read.plan.{ActiveExecutors, ExecutorId, Frontier, PlacedShard, ShardAssignment}
 
 /** Which executor reads which shard, over time: what is read stays where it is unless executors come or go, or what shards carry
   * has become uneven.

@@ -3,9 +3,32 @@ package io.github.kinesisspark.read.coordinator
 import scala.concurrent.duration._
 
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange}
-import io.github.kinesisspark.read.Publishing
-import io.github.kinesisspark.read.plan._
-import io.github.kinesisspark.read.shard._
+import io.github.kinesisspark.read.plan.{
+  Admission,
+  BatchEnds,
+  ExecutorId,
+  Frontier,
+  RangeGrouping,
+  RangeSplitting,
+  RealTimeTasks,
+  ShardClocks,
+  WatermarkAlignment
+}
+import io.github.kinesisspark.read.reader.{
+  CutRequest,
+  PollingRecordPublisher,
+  PollingReport,
+  ProbeAnswer,
+  ProbeRequest,
+  ReadCount,
+  ReaderConfig,
+  RecordBuffer,
+  ShardTip,
+  SplitRequest,
+  SubscriptionReport,
+  UserRecordCount
+}
+import io.github.kinesisspark.read.stream.Publishing
 
 /** All shard readers of one source, seen from the driver: who reads what, how far they are, and where a batch may end.
   *
@@ -15,7 +38,7 @@ final class ShardCoordinator(
     channel: ExecutorChannel,
     val config: ReaderConfig,
     publishing: Publishing,
-    alignment: Alignment
+    alignment: WatermarkAlignment
 ) extends AutoCloseable {
   import ShardCoordinator._
 
@@ -214,7 +237,7 @@ final class ShardCoordinator(
   /** As far as it is known. */
   private def weight(range: ShardRange) = weights.getOrElse(range.shard, RangeGrouping.BytesWorthATask)
 
-  private def ahead(shard: ShardKey, tip: Option[ShardTip]): Alignment.Ahead = {
+  private def ahead(shard: ShardKey, tip: Option[ShardTip]): WatermarkAlignment.Ahead = {
     val isWaitedFor = tip.forall(t => !t.isComplete && !t.millisBehind.contains(0L))
     def patience    = tip match {
       case Some(t) if t.records > 0 => None
@@ -222,7 +245,11 @@ final class ShardCoordinator(
       case _                        => Some(SilentPatience.toNanos)
     }
     def toCome = clocks.toCome(shard, patience, System.nanoTime())
-    Alignment.Ahead(tip.flatMap(_.oldestArrival), tip.flatMap(_.newestArrival), if (isWaitedFor) toCome else None)
+    WatermarkAlignment.Ahead(
+      tip.flatMap(_.oldestArrival),
+      tip.flatMap(_.newestArrival),
+      if (isWaitedFor) toCome else None
+    )
   }
 
   private def pause(shortly: Boolean): Unit =

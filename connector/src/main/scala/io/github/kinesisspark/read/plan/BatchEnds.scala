@@ -8,14 +8,14 @@ import io.github.kinesisspark.read.plan.BatchEnds._
   * slowest shard than the alignment allows.
   *
   * Whatever the limits and the alignment say, somebody moves: the shard with the oldest record is never ahead of the
-  * others, and a record beyond a limit makes a batch of its own. Only an alignment that [[Alignment.blocks]] stops all.
+  * others, and a record beyond a limit makes a batch of its own. Only an alignment that [[WatermarkAlignment.blocks]] stops all.
   *
   * @param turn    grows from batch to batch: it says whose turn it is when there is less than one record for each
   * @param unheard what is to come of shards that others wait for and nothing is held of, as far as it is known
   */
 final case class BatchEnds(
     limits: Limits,
-    alignment: Alignment,
+    alignment: WatermarkAlignment,
     turn: Long,
     unheard: Vector[Long]
 ) {
@@ -130,7 +130,7 @@ object BatchEnds {
     *
     * @param all the whole of it, as a part
     */
-  final case class Held[P <: Part](shard: ShardKey, all: P, ahead: Alignment.Ahead)
+  final case class Held[P <: Part](shard: ShardKey, all: P, ahead: WatermarkAlignment.Ahead)
 
   private def until(horizon: Option[Long]) = horizon.getOrElse(Long.MaxValue)
 }

@@ -31,7 +31,7 @@ object LongTrigger {
       behind: Vector[Behind],
       starved: Vector[ShardKey],
       toCome: Iterable[Long],
-      alignment: Alignment
+      alignment: WatermarkAlignment
   ): Map[ShardKey, Long] = {
     val wanted       = BytesPerSecond * interval.toMillis / 1000 * 5 / 4
     val (more, rest) = behind.partition(b => b.bytes > 0 && wanted > b.room && wanted > b.bytes)

@@ -26,9 +26,9 @@ final case class ShardClocks(seen: Map[ShardKey, Seen] = Map.empty) {
   ): ShardClocks = {
     val entering =
       reading.iterator.filterNot { case (shard, _) => seen.contains(shard) }.map { case (shard, position) =>
-        val inherited = parents(shard).flatMap(seen.get).map(_.admitted).filter(_ != Alignment.Unknown)
+        val inherited = parents(shard).flatMap(seen.get).map(_.admitted).filter(_ != WatermarkAlignment.Unknown)
         val starting  = Some(position).collect { case ShardPosition.AtTimestamp(ms) => ms }
-        val time      = inherited.maxOption.orElse(starting).getOrElse(Alignment.Unknown)
+        val time      = inherited.maxOption.orElse(starting).getOrElse(WatermarkAlignment.Unknown)
         shard -> Seen(time, time, nowNanos)
       }
     val all = seen ++ entering
@@ -61,7 +61,7 @@ final case class ShardClocks(seen: Map[ShardKey, Seen] = Map.empty) {
     * @param patienceNanos how long it may bring nothing; nothing where it holds something, and so need not bring more
     */
   def toCome(shard: ShardKey, patienceNanos: Option[Long], nowNanos: Long): Option[Long] = seen.get(shard) match {
-    case None       => Some(Alignment.Unknown)
+    case None       => Some(WatermarkAlignment.Unknown)
     case Some(last) => Option.when(patienceNanos.forall(nowNanos - last.sinceNanos < _))(last.reached)
   }
 }

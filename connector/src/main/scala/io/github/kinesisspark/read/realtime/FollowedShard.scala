@@ -2,10 +2,10 @@ package io.github.kinesisspark.read.realtime
 
 import org.apache.spark.sql.catalyst.InternalRow
 
-import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, Within}
-import io.github.kinesisspark.read.RecordRows
-import io.github.kinesisspark.read.shard.{KinesisRecord, RecordBuffer, ShardReader, ShardTip, UserRecordCount}
+import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+import io.github.kinesisspark.read.reader.{KinesisRecord, RecordBuffer, ShardReader, ShardTip, UserRecordCount}
+import io.github.kinesisspark.read.row.RecordRows
 
 /** One shard as a task of a real-time batch reads it: what its reader holds is taken out piece by piece, which makes room for more.
   *

@@ -10,8 +10,9 @@ import org.slf4j.LoggerFactory
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position._
-import io.github.kinesisspark.read.{KinesisMicroBatchStream, KinesisSourceOffset, SourceSchema}
 import io.github.kinesisspark.read.plan.{ExecutorId, Frontier}
+import io.github.kinesisspark.read.row.SourceSchema
+import io.github.kinesisspark.read.stream.{KinesisMicroBatchStream, KinesisSourceOffset}
 
 /** Micro-batches, and with Spark's real-time trigger batches without an end of their own: their tasks hand on each record when it
   * comes, until Spark's time is over, and tell where they are then. From that the same offsets are made, so a query may change its

@@ -12,8 +12,8 @@ import org.apache.spark.sql.types.StructType
 
 import io.github.kinesisspark.aws.Closing
 import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosition, ShardRange}
-import io.github.kinesisspark.read.RecordRows
-import io.github.kinesisspark.read.shard.{Publication, ReaderConfig, ShardReaderPool, ShardReaderPools}
+import io.github.kinesisspark.read.reader.{Publication, ReaderConfig, ShardReaderPool, ShardReaderPools}
+import io.github.kinesisspark.read.row.RecordRows
 
 /** @param columns of the rows, in their order */
 private[realtime] final class RealTimeReaderFactory(config: ReaderConfig, columns: StructType)

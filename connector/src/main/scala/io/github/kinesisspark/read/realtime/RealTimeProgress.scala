@@ -5,7 +5,7 @@ import org.apache.spark.sql.connector.read.streaming.PartitionOffset
 
 import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.ExecutorId
-import io.github.kinesisspark.read.shard.{Publication, RecordBuffer, ShardTip}
+import io.github.kinesisspark.read.reader.{Publication, RecordBuffer, ShardTip}
 
 /** What one task of a real-time batch reads: its shards from where they go on, and those of their children that it can begin.
   *

@@ -12,8 +12,8 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.{Closing, FailureReason}
 import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
-import io.github.kinesisspark.read.plan.Succession
-import io.github.kinesisspark.read.shard.UserRecordCount
+import io.github.kinesisspark.read.plan.ChildHandover
+import io.github.kinesisspark.read.reader.UserRecordCount
 
 /** The rows of all shards of one task of a real-time batch, from whichever has some; the task waits for any of them at once.
   *
@@ -23,7 +23,7 @@ import io.github.kinesisspark.read.shard.UserRecordCount
   * | a shard has no more rows, and its reader | what follows |
   * |---|---|
   * | goes on | it comes into line again with its next news |
-  * | is at the shard's end | the children begin that can: see [[Succession]] |
+  * | is at the shard's end | the children begin that can: see [[ChildHandover]] |
   * | has failed so that only planning can mend it | it is left to the next batch |
   * | has failed otherwise | so does the task |
   *
@@ -38,7 +38,7 @@ private[realtime] final class TaskFeed(
 
   private val line         = new LinkedBlockingQueue[InLine]
   private val all          = mutable.LinkedHashMap.empty[ShardKey, InLine]
-  private var succession   = Succession(ended)
+  private var succession   = ChildHandover(ended)
   private var current      = Option.empty[InLine]
   private var turn         = 0
   private var last: InLine = _

@@ -6,9 +6,9 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.Generators._
-import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
-import io.github.kinesisspark.read.plan._
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.plan.{ExecutorId, Frontier, Lineage}
 
 class ShardAssignmentsSpec extends AnyFunSpec with Matchers {
   private val Buffer = 256L << 20

@@ -6,7 +6,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.aws.KinesisException
-import io.github.kinesisspark.read.shard.ReleaseRequest
+import io.github.kinesisspark.read.reader.ReleaseRequest
 
 class WireFormatSpec extends AnyFunSpec with Matchers {
   describe("a request") {

@@ -6,8 +6,8 @@ import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.kinesisspark.Generators._
-import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition._
+import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan.RealTimeTasks.Placed
 
 class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
@@ -47,7 +47,7 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
 
   describe("the successors of a shard that ends in a real-time task") {
     it("are both children of a split") {
-      val (next, begun) = Succession(Set.empty).end(shard(0), Seq(shardOf(1, 0), shardOf(2, 0)))
+      val (next, begun) = ChildHandover(Set.empty).end(shard(0), Seq(shardOf(1, 0), shardOf(2, 0)))
       begun.map(_._1) shouldBe Vector(shard(1), shard(2))
       next.end(shard(1), Nil)._2 shouldBe empty
     }
@@ -55,7 +55,7 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
     it("are the child of a merge once, after its second parent in either order") {
       for (order <- Seq(Seq(0, 1), Seq(1, 0))) {
         val child          = shardOf(2, 0, 1)
-        val (first, early) = Succession(Set.empty).end(shard(order.head), Seq(child))
+        val (first, early) = ChildHandover(Set.empty).end(shard(order.head), Seq(child))
         early shouldBe empty
         val (second, begun) = first.end(shard(order.last), Seq(child))
         begun.map(_._1) shouldBe Vector(shard(2))
@@ -64,17 +64,17 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
     }
 
     it("are the child of a merge if the other parent ended before or named it first") {
-      Succession(Set(shard(0))).end(shard(1), Seq(shardOf(2, 0, 1)))._2.map(_._1) shouldBe Vector(shard(2))
-      val (first, _) = Succession(Set.empty).end(shard(0), Seq(shardOf(2, 0, 1)))
+      ChildHandover(Set(shard(0))).end(shard(1), Seq(shardOf(2, 0, 1)))._2.map(_._1) shouldBe Vector(shard(2))
+      val (first, _) = ChildHandover(Set.empty).end(shard(0), Seq(shardOf(2, 0, 1)))
       first.end(shard(1), Nil)._2.map(_._1) shouldBe Vector(shard(2))
     }
 
     it("leave out children with a parent in another task and shards without parents") {
-      Succession(Set.empty).end(shard(1), Seq(shardOf(2, 0, 1), shardOf(3)))._2 shouldBe empty
+      ChildHandover(Set.empty).end(shard(1), Seq(shardOf(2, 0, 1), shardOf(3)))._2 shouldBe empty
     }
 
     it("include grandchildren") {
-      val (next, _) = Succession(Set.empty).end(shard(0), Seq(shardOf(1, 0), shardOf(2, 0)))
+      val (next, _) = ChildHandover(Set.empty).end(shard(0), Seq(shardOf(1, 0), shardOf(2, 0)))
       next.end(shard(1), Seq(shardOf(3, 1)))._2.map(_._1) shouldBe Vector(shard(3))
     }
   }

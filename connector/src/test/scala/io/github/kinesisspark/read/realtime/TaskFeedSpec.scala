@@ -12,10 +12,10 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.aggregation.{UserRecord, UserRecords}
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
-import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition._
-import io.github.kinesisspark.read.{RecordRows, SourceSchema}
-import io.github.kinesisspark.read.shard._
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.reader.{KinesisRecord, MemoryBudget, ScriptedPublishers, ShardReader}
+import io.github.kinesisspark.read.row.{RecordRows, SourceSchema}
 
 class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(10, Millis))

@@ -9,8 +9,8 @@ import software.amazon.awssdk.services.kinesis.model.{ConsumerStatus, ShardItera
 import io.github.kinesisspark.aws.{ClientKind, KinesisClients}
 import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, Secret}
 import io.github.kinesisspark.it.Slow
-import io.github.kinesisspark.read.shard.SubscriptionCall
-import io.github.kinesisspark.read.shard.SubscriptionCall.News
+import io.github.kinesisspark.read.reader.SubscriptionCall
+import io.github.kinesisspark.read.reader.SubscriptionCall.News
 import io.github.kinesisspark.testkit.{KinesisServer, KinesisServerConfig, SubscriptionSettings}
 
 import scala.concurrent.duration._

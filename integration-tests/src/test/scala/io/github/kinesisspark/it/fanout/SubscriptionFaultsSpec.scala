@@ -10,10 +10,10 @@ import software.amazon.awssdk.services.kinesis.model.{ShardIteratorType, Subscri
 import io.github.kinesisspark.aws.{ClientKind, FaultClassifier, KinesisClients}
 import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, Secret}
 import io.github.kinesisspark.position.StreamArn
-import io.github.kinesisspark.read.shard.SubscriptionCall
-import io.github.kinesisspark.read.shard.SubscriptionCall.News
-import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, ResetPoint}
+import io.github.kinesisspark.read.reader.SubscriptionCall
+import io.github.kinesisspark.read.reader.SubscriptionCall.News
 import io.github.kinesisspark.testkit.model.ConsumerDelays
+import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, ResetPoint}
 
 import scala.annotation.tailrec
 import scala.concurrent.duration._

@@ -13,8 +13,8 @@ import software.amazon.awssdk.services.kinesis.model.InternalFailureException
 import io.github.kinesisspark.aws.{DaemonThreads, KinesisException}
 import io.github.kinesisspark.config.{RecordPublisherKind, SourceOptions}
 import io.github.kinesisspark.position.{ConsumerArn, SequenceNumber, ShardKey, ShardPosition, StreamArn}
-import io.github.kinesisspark.read.shard._
-import io.github.kinesisspark.read.shard.RecordPublisher.{Delivery, Sink}
+import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
+import io.github.kinesisspark.read.reader.{FanOutPublishers, FanOutRecordPublisher, FanOutTelemetry, MemoryBudget}
 
 /** The SDK's callbacks of a subscription that is over, in every order: driven by hand through the connector's publisher, with
   * the default options.

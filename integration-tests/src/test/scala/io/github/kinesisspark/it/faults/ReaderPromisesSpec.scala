@@ -14,9 +14,16 @@ import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, Secret}
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.source.{BatchLog, TestkitSuite}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
-import io.github.kinesisspark.read.shard._
-import io.github.kinesisspark.testkit.{FaultRule, FutureTimestamps, KinesisServerConfig}
+import io.github.kinesisspark.read.reader.{
+  ProbeRequest,
+  Publication,
+  ReaderConfig,
+  ShardReaderPool,
+  ShardReaderPools,
+  StreamAccess
+}
 import io.github.kinesisspark.testkit.FaultEffect._
+import io.github.kinesisspark.testkit.{FaultRule, FutureTimestamps, KinesisServerConfig}
 
 /** Promises of the documentation that the present readers break in corners. */
 final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTimestamps = FutureTimestamps.Refuse)) {

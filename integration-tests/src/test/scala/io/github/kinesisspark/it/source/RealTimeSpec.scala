@@ -14,8 +14,8 @@ import software.amazon.awssdk.core.SdkBytes
 import io.github.kinesisspark.aggregation.{AggregatedRecord, UserRecord}
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.it.TestStream
-import io.github.kinesisspark.read.SourceSchema
 import io.github.kinesisspark.read.realtime.KinesisRealTimeStream
+import io.github.kinesisspark.read.row.SourceSchema
 import io.github.kinesisspark.testkit.{KinesisServerConfig, MovableClock, ServiceClock}
 
 /** Tests queries with Spark's real-time trigger, by polling and by fan-out, on two cores and with four attempts per

@@ -1,0 +1,62 @@
+package io.github.kinesisspark.read.batch
+
+import io.github.kinesisspark.config.{SourceOptions, StartingPosition}
+import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardRange, StreamArn}
+import io.github.kinesisspark.read.catalog.{PeekingClients, ShardCatalog, ShardEnds}
+import io.github.kinesisspark.read.reader.StreamAccess
+import io.github.kinesisspark.read.retention.StreamHistory
+
+/** What a batch read reads, fixed to the record when it is planned first: every action on its DataFrame reads the same.
+  *
+  * @param parts    parents before children, stream by stream
+  * @param hashKeys of all shards, closed ones as well
+  * @param now      when it was taken, in ms by the service's clock
+  */
+final case class BatchSnapshot(
+    parts: Vector[BatchSnapshot.Part],
+    streams: Map[StreamArn, StreamAccess],
+    hashKeys: Map[ShardKey, HashKeyRange],
+    now: Long
+)
+
+object BatchSnapshot {
+
+  /** One shard's part, or a piece of it.
+    *
+    * @param oldest when its first record arrived, about; in ms by the service's clock
+    * @param newest when its last record arrived, about
+    * @param size   if all of it was seen
+    */
+  final case class Part(range: ShardRange, oldest: Option[Long], newest: Option[Long], size: Option[ShardEnds.Size]) {
+
+    /** Bytes of data and keys, at most: a shard takes 1 MB a second. */
+    def most(now: Long): Long = size.fold {
+      val until = newest.getOrElse(now)
+      ((until - oldest.getOrElse(until)).max(0) + 1000) * BytesPerMilli
+    }(_.bytes)
+  }
+
+  /** @throws OptionException  where the positions make no sense for a batch
+    * @throws OffsetException  where they aren't the streams', or in the wrong order
+    * @throws KinesisException `KINESIS_DATA_LOSS` where they are past retention and `failOnDataLoss` is true, and others of the calls
+    */
+  def take(options: SourceOptions): BatchSnapshot = {
+    val catalog = new ShardCatalog(options)
+    try {
+      val access = catalog.streams.map(s => s.arn -> s.access).toMap
+      PeekingClients.using(access) { ends =>
+        val histories = catalog.streams.map(new StreamHistory(_, options.failOnDataLoss, ends))
+        val parts     = options.streams.toVector.zip(histories).flatMap { case (asked, history) =>
+          history.between(
+            asked.startingPosition.getOrElse(StartingPosition.TrimHorizon),
+            asked.endingPosition.getOrElse(StartingPosition.Latest)
+          )
+        }
+        BatchSnapshot(parts, access, histories.flatMap(_.hashKeys).toMap, histories.map(_.now).max)
+      }
+    } finally catalog.close()
+  }
+
+  /** @see [[https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html quotas]] */
+  private val BytesPerMilli = 1000L
+}

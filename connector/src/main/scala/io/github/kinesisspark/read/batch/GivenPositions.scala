@@ -1,0 +1,151 @@
+package io.github.kinesisspark.read.batch
+
+import java.time.Instant
+
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aws.{FailureReason, KinesisException}
+import io.github.kinesisspark.config.StartingPosition
+import io.github.kinesisspark.position.ShardPosition._
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.catalog.{ListedStream, Parallel, PeekingClients, ShardEnds}
+import io.github.kinesisspark.read.plan.{HistoryPart, Lineage}
+import io.github.kinesisspark.read.retention.DataLoss
+
+/** Positions of one stream that people gave, by shard: whether they are this stream's, and still there.
+  *
+  * @param option  by which they were given
+  * @param lineage as listed now
+  */
+final class GivenPositions(option: String, stream: ListedStream, lineage: Lineage, failOnDataLoss: Boolean) {
+  import GivenPositions._
+
+  private val log = LoggerFactory.getLogger(classOf[GivenPositions])
+
+  /** Where to begin. A shard that is gone counts as read, if that is allowed: its children are next.
+    *
+    * @throws OffsetException  where they are another stream's, or say nothing about some shard
+    * @throws KinesisException `KINESIS_DATA_LOSS` where they are past retention, and `failOnDataLoss` is true
+    */
+  def begin(asked: StartingPosition.Shards): Vector[(String, ShardPosition)] = {
+    val positions      = cut(asked)
+    val (listed, gone) = positions.partition { case (id, position) => lineage.has(id) || position == ShardEnd }
+    if (gone.nonEmpty)
+      loseOrWarn(
+        s"of ${stream.arn} names shards that are not listed: ${gone.map(_._1).mkString(", ")}. They are another stream's, or past " +
+          "the stream's retention"
+      )
+    checkKept(listed)
+    listed ++ gone.map(_._1 -> ShardEnd)
+  }
+
+  /** The same as a cut through the stream's history.
+    *
+    * @throws OffsetException as [[begin]]
+    */
+  def cut(asked: StartingPosition.Shards): Vector[(String, ShardPosition)] = {
+    asked.stream.filter(_ != stream.arn).foreach(other => refuse(s"is of $other, not of ${stream.arn}"))
+    asked.createdMillis.filter(_ != stream.createdMillis).foreach { created =>
+      refuse(
+        s"is of ${stream.arn} as it was created at ${Instant.ofEpochMilli(created)}; since then it was deleted and created again " +
+          s"(at ${Instant.ofEpochMilli(stream.createdMillis)})"
+      )
+    }
+    val untold = HistoryPart.untold(lineage, asked.shards)
+    if (untold.nonEmpty)
+      refuse(
+        s"says nothing about ${untold.mkString(", ")} of ${stream.arn}, nor about their parents or children. Add them (TRIM_HORIZON " +
+          "is a shard's beginning, SHARD_END its end), or check that the shards are this stream's"
+      )
+    asked.shards.toVector.sortBy(_._1)
+  }
+
+  /** The pieces of a read that ends at these positions, each up to an end that a reader knows when it is there: a number that is
+    * given by hand must be a record's.
+    *
+    * Refused is what certainly is none's: the service doesn't take it for a number of the shard, or the shard holds older records,
+    * and so would hold this one. A number that is older than all that is left may be past retention, which reading finds out. An
+    * offset is believed: all it has of what a query has read are records' numbers, but a query that was begun at another number,
+    * such as a continuation of fan-out, is there until a record comes. An end like that is before the next record.
+    *
+    * @param now by the service's clock, in ms
+    * @throws OffsetException where they are no records' numbers
+    */
+  def upTo(
+      asked: StartingPosition.Shards,
+      pieces: Vector[HistoryPart.Piece],
+      ends: ShardEnds,
+      now: Long
+  ): Vector[HistoryPart.Piece] = {
+    val isOffset       = asked.createdMillis.nonEmpty
+    val (wrong, right) = Parallel
+      .map(pieces) { piece =>
+        val shard = ShardKey(stream.arn, piece.shardId)
+        numberOf(piece.end).filter(isNoRecord(ends, shard, _)) match {
+          case None                     => Right(piece)
+          case Some(number) if isOffset => Right(piece.copy(end = before(ends, shard, piece.start, number, now)))
+          case Some(number)             => Left(s"${piece.shardId} at $number")
+        }
+      }
+      .partitionMap(identity)
+    if (wrong.nonEmpty)
+      refuse(
+        s"names numbers that are no records' in their shards of ${stream.arn}: ${wrong.mkString(", ")}. Give the sequence numbers " +
+          "of records, each for the shard that has it"
+      )
+    right
+  }
+
+  /** The end of a shard's records that come before a number that is none's. */
+  private def before(ends: ShardEnds, shard: ShardKey, from: ShardPosition, number: SequenceNumber, now: Long) = {
+    // In this order: what comes in after the first look comes after the number as well, and is found by the second.
+    val tip = ends.tip(shard, from, now).end
+    ends.first(shard, AtSequenceNumber(number)).fold(tip)(next => AtSequenceNumber(next.number))
+  }
+
+  private def isNoRecord(ends: ShardEnds, shard: ShardKey, number: SequenceNumber) =
+    try !isRecord(ends, shard, number) && ends.first(shard, TrimHorizon).exists(_.number < number)
+    // A number that another shard has given out, or none at all.
+    catch { case e: KinesisException if e.reason == FailureReason.InvalidArgument => true }
+
+  private def isRecord(ends: ShardEnds, shard: ShardKey, number: SequenceNumber) =
+    ends.first(shard, AtSequenceNumber(number)).exists(_.number == number)
+
+  /** Kinesis takes a number that is past retention for the oldest record. A number that is no record's, as a continuation of fan-out
+    * is none's, is believed as long as nothing older than it was removed.
+    */
+  private def checkKept(positions: Vector[(String, ShardPosition)]): Unit =
+    PeekingClients.using(Map(stream.arn -> stream.access)) { ends =>
+      val lost = Parallel
+        .map(positions) { case (id, position) =>
+          numberOf(position).filterNot(isKept(ends, ShardKey(stream.arn, id), _)).map(n => s"$id at $n")
+        }
+        .flatten
+      if (lost.nonEmpty)
+        loseOrWarn(
+          s"is past the retention of ${stream.arn}, so that records after it may be lost: ${lost.mkString(", ")}"
+        )
+    }
+
+  private def isKept(ends: ShardEnds, shard: ShardKey, number: SequenceNumber) =
+    isRecord(ends, shard, number) || ends.first(shard, TrimHorizon).forall(_.number <= number)
+
+  private def loseOrWarn(what: String): Unit =
+    if (failOnDataLoss)
+      throw new KinesisException(
+        DataLoss.ErrorClass,
+        s"'$option' $what. Give a later position; or set failOnDataLoss to false, to begin with what is left."
+      )
+    else log.warn("'{}' {}; going on with what is left, as failOnDataLoss is false", option, what: Any)
+
+  private def refuse(what: String) = throw new OffsetException(s"'$option' $what.")
+}
+
+object GivenPositions {
+  private def numberOf(position: ShardPosition): Option[SequenceNumber] = position match {
+    case AfterSequenceNumber(n)                  => Some(n)
+    case AtSequenceNumber(n)                     => Some(n)
+    case Within(n, _)                            => Some(n)
+    case TrimHorizon | AtTimestamp(_) | ShardEnd => None
+  }
+}

@@ -1,0 +1,126 @@
+package io.github.kinesisspark.read.batch
+
+import java.util.UUID
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory}
+import org.apache.spark.sql.types.StructType
+
+import io.github.kinesisspark.config.{RecordPublisherKind, SourceOptions}
+import io.github.kinesisspark.position.ShardPosition.AtTimestamp
+import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardPosition, ShardRange}
+import io.github.kinesisspark.read.batch.BatchSnapshot.Part
+import io.github.kinesisspark.read.catalog.{Parallel, PeekingClients, ShardEnds}
+import io.github.kinesisspark.read.plan.{HistoryPart, RangeGrouping, RangeSplitting}
+import io.github.kinesisspark.read.reader.{Publication, ReaderConfig}
+import io.github.kinesisspark.read.row.RowFilter
+import io.github.kinesisspark.read.stream.{Publishing, ReaderMemory}
+import io.github.kinesisspark.read.{KinesisInputPartition, KinesisPartitionReaderFactory}
+
+/** One scan of a snapshot: what the filter leaves of it, shared among tasks. Every task reads its ranges from Kinesis. */
+final class KinesisBatch(options: SourceOptions, columns: StructType, filter: RowFilter, snapshot: BatchSnapshot)
+    extends Batch {
+  import KinesisBatch._
+
+  private lazy val parts: Vector[Part] = {
+    val wanted = snapshot.parts.filter(p => filter.lets(p.range.shard.stream.name, p.range.shard.shardId))
+    if (filter.from.isEmpty && filter.until.isEmpty) wanted
+    else PeekingClients.using(snapshot.streams)(ends => Parallel.map(wanted)(narrowed(_, ends)).flatten)
+  }
+
+  /** Of data and keys, at most; but user records of one aggregated record may share a key that each row has by itself. */
+  def mostBytes: Long = parts.iterator.map(_.most(snapshot.now)).sum
+
+  /** Of all parts, if that is known: an aggregated record tells only to its task how many rows it makes. */
+  def rows: Option[Long] =
+    Option.when(!options.deaggregate && parts.forall(_.size.nonEmpty))(parts.flatMap(_.size).map(_.records).sum)
+
+  override def planInputPartitions(): Array[InputPartition] = {
+    val all    = if (parts.size < options.minPartitions && !isFanOut) cut(parts) else parts
+    val keys   = if (options.deaggregate) snapshot.hashKeys else Map.empty[ShardKey, HashKeyRange]
+    val weight = all.map(p => p.range -> p.most(snapshot.now)).toMap
+    RangeGrouping
+      .group(all.map(_.range), _ => None, weight, most = _ => Int.MaxValue, options.minPartitions)
+      .map(KinesisInputPartition(_, keys): InputPartition)
+      .toArray
+  }
+
+  override def createReaderFactory(): PartitionReaderFactory = new KinesisPartitionReaderFactory(
+    ReaderConfig(
+      source = UUID.randomUUID().toString,
+      streams = snapshot.streams,
+      bufferBytes = ReaderMemory.of(options, SparkSession.active.sparkContext),
+      callsPerSecond = options.callsPerSecond,
+      failOnDataLoss = options.failOnDataLoss,
+      batch = Some(if (parts.isEmpty) Publication.Polling else Publishing.ofBatch(options))
+    ),
+    columns
+  )
+
+  /** A consumer has one subscription to a shard, so that is one task's. */
+  private def isFanOut = options.recordPublisher match {
+    case _: RecordPublisherKind.FanOut => true
+    case RecordPublisherKind.Polling   => false
+  }
+
+  /** Without the beginning and the end of which the filter lets nothing pass. Times of arrival are approximate and need not grow
+    * from record to record, so what is near the filter's times is left to Spark.
+    */
+  private def narrowed(part: Part, ends: ShardEnds): Option[Part] = {
+    val shard = part.range.shard
+    val from  = filter.from.map(_ - Approximately).filter(t => part.oldest.forall(_ < t))
+    val until = filter.until.map(_ + Approximately).filter(t => t < snapshot.now && part.newest.forall(_ > t))
+    if (from.exists(_ > snapshot.now)) None
+    else {
+      val first = from.map(t => ends.first(shard, AtTimestamp(t)))
+      val past  = until.flatMap(t => ends.first(shard, AtTimestamp(t)))
+      if (first.contains(None)) None
+      else {
+        val begin = first.flatten.map(r => ShardPosition.AtSequenceNumber(r.number))
+        val end   = past.map(r => ShardPosition.AtSequenceNumber(r.number))
+        val range = ShardRange(
+          shard,
+          begin.filter(HistoryPart.isBefore(part.range.start, _)).getOrElse(part.range.start),
+          end.filter(HistoryPart.isBefore(_, part.range.end)).getOrElse(part.range.end)
+        )
+        Option.when(HistoryPart.isBefore(range.start, range.end))(
+          if (range == part.range) part
+          else Part(range, (part.oldest ++ from).maxOption, (part.newest ++ until).minOption, None)
+        )
+      }
+    }
+  }
+
+  /** Into pieces of about the same time each: how the records are spread over the time isn't known. */
+  private def cut(parts: Vector[Part]): Vector[Part] = PeekingClients.using(snapshot.streams) { ends =>
+    val byRange = parts.map(p => p.range -> p).toMap
+    val wanted  =
+      RangeSplitting.parts(parts.map(_.range), r => Some(byRange(r).most(snapshot.now)), options.minPartitions)
+    Parallel.map(wanted) { case (range, pieces) => cut(byRange(range), pieces, ends) }.flatten
+  }
+
+  private def cut(part: Part, pieces: Int, ends: ShardEnds): Vector[Part] = part.oldest match {
+    case Some(oldest) if pieces > 1 =>
+      val newest = part.newest.getOrElse(snapshot.now)
+      val times  = (1 until pieces).map(i => oldest + (newest - oldest) * i / pieces).distinct
+      val inside = times
+        .flatMap(t =>
+          ends.first(part.range.shard, AtTimestamp(t)).map(r => ShardPosition.AtSequenceNumber(r.number) -> t)
+        )
+        .distinctBy(_._1)
+        .filter { case (at, _) =>
+          HistoryPart.isBefore(part.range.start, at) && HistoryPart.isBefore(at, part.range.end)
+        }
+      val bounds = Some(oldest) +: inside.map(i => Some(i._2)) :+ part.newest
+      RangeSplitting.cut(part.range, inside.map(_._1)).zip(bounds.zip(bounds.tail)).map { case (range, (from, to)) =>
+        Part(range, from, to, None)
+      }
+    case _ => Vector(part)
+  }
+}
+
+object KinesisBatch {
+
+  /** How far times of arrival may be out of order, generously: the service promises nothing. In ms. */
+  private val Approximately = 60000L
+}

@@ -1,0 +1,19 @@
+package io.github.kinesisspark.read.catalog
+
+import io.github.kinesisspark.aws.{DirectoryRetry, KinesisClients, ShardPeeks}
+import io.github.kinesisspark.position.StreamArn
+import io.github.kinesisspark.read.reader.StreamAccess
+
+/** What the driver needs to look into shards while it plans. */
+object PeekingClients {
+
+  def using[A](streams: Map[StreamArn, StreamAccess])(plan: ShardEnds => A): A = {
+    val leases = streams.map { case (arn, access) => arn -> KinesisClients.lease(access.client, access.region) }
+    def peeks(stream: StreamArn) = {
+      val lease = leases(stream)
+      new ShardPeeks(lease.client, DirectoryRetry.of(lease, streams(stream).maxRetryDuration))
+    }
+    try plan(new ShardEnds(peeks))
+    finally leases.values.foreach(_.close())
+  }
+}

@@ -1,0 +1,107 @@
+package io.github.kinesisspark.read.catalog
+
+import java.time.Instant
+
+import scala.concurrent.duration.FiniteDuration
+
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aws.Closing
+import io.github.kinesisspark.config.SourceOptions
+import io.github.kinesisspark.position.{HashKeyRange, KinesisOffset, OffsetException, Shard, ShardKey, StreamArn}
+import io.github.kinesisspark.read.plan.{Lineage, StreamChanges}
+import io.github.kinesisspark.read.reader.{ShardTip, StreamAccess}
+
+/** What the driver knows of the streams: who they are, and their shards as of the last listings.
+  *
+  * Streams are described once, at start. Shards are listed at every discovery interval, beside the batches, and at once
+  * when a shard has ended and nobody knows its children.
+  */
+final class ShardCatalog(options: SourceOptions) extends AutoCloseable {
+  private val log = LoggerFactory.getLogger(classOf[ShardCatalog])
+
+  /** In the user's order. */
+  val streams: Vector[ListedStream] = ShardCatalog.open(options)
+
+  private val byArn  = streams.map(s => s.arn -> s).toMap
+  private var warned = Set.empty[StreamArn]
+
+  def reads(arn: StreamArn): Boolean = byArn.contains(arn)
+
+  /** The stream's part of what is known of time: its service's clock in ms since 1970, and how long it keeps records. */
+  def now(arn: StreamArn): Long                 = byArn(arn).now
+  def retention(arn: StreamArn): FiniteDuration = byArn(arn).retention
+
+  def lineage(arn: StreamArn): Lineage = byArn(arn).lineage
+
+  def access(arn: StreamArn): StreamAccess = byArn(arn).access
+
+  /** The hash keys of shards of streams that are read, as far as anybody knows them. */
+  def hashKeys(shards: Iterable[ShardKey]): Map[ShardKey, HashKeyRange] = for {
+    (arn, ids) <- shards.toSet.groupMap((_: ShardKey).stream)(_.shardId)
+    stream     <- byArn.get(arn).iterator
+    (id, keys) <- stream.hashKeys(ids)
+  } yield ShardKey(arn, id) -> keys
+
+  /** In ms, as the services tell it. */
+  def serviceTime(): Long = streams.map(_.serviceTime()).max
+
+  /** Lists beside the caller the streams whose interval has passed. */
+  def refreshIfDue(): Unit = streams.foreach(_.refreshAfter(options.shardDiscoveryInterval))
+
+  /** Lists now, because somebody waits for the children of a shard; each stream at most once a second. */
+  def refreshSoon(waiting: Iterable[StreamArn]): Unit = waiting.foreach(byArn(_).refreshSoon())
+
+  /** The children of shards that were read to their end, as the readers heard of them. */
+  def learn(tips: Iterable[ShardTip]): Unit =
+    tips.foreach(tip => if (tip.children.nonEmpty) byArn(tip.shard.stream).learn(tip.children))
+
+  /** The same of a stream, as tasks heard of them. */
+  def learn(stream: StreamArn, children: Vector[Shard]): Unit = byArn(stream).learn(children)
+
+  /** Lists anew the streams of shards that the service doesn't know. */
+  def refreshWithout(unknown: Iterable[ShardKey]): Unit =
+    unknown.groupMap(_.stream)(_.shardId).foreach { case (arn, ids) => byArn(arn).refreshWithout(ids) }
+
+  /** The checkpoint's part that a query over these streams goes on from. Streams that were taken out of the list are left out
+    * of it, where the user has allowed that.
+    *
+    * @throws OffsetException where a stream was taken out of the list and `failOnDataLoss` is true, or was created anew
+    */
+  def accept(checkpoint: KinesisOffset): KinesisOffset = {
+    val changes = StreamChanges.since(checkpoint, streams.map(s => s.arn -> s.createdMillis).toMap)
+    changes.recreated.headOption.foreach { stream =>
+      throw new OffsetException(
+        s"${stream.arn} was deleted and created again since the checkpoint was written (then created at " +
+          s"${Instant.ofEpochMilli(stream.createdThen)}, now at ${Instant.ofEpochMilli(stream.createdNow)}): positions of the one " +
+          "mean nothing in the other. Start the query with a new checkpoint."
+      )
+    }
+    if (changes.removed.nonEmpty && options.failOnDataLoss)
+      throw new OffsetException(
+        s"The checkpoint is at ${changes.removed.mkString(", ")}, which this query does not read (it reads " +
+          s"${streams.map(_.arn).mkString(", ")}). Add the stream to streamName or streamArn again; or set failOnDataLoss to " +
+          "false once, to go on without it and forget how far it was read; or start the query with a new checkpoint."
+      )
+    changes.removed.filterNot(warned).foreach { arn =>
+      log.warn(
+        "{} is in the checkpoint and not read any more; going on without it, as failOnDataLoss is false. How far it was read is " +
+          "forgotten with the next batch.",
+        arn
+      )
+    }
+    warned ++= changes.removed
+    changes.kept
+  }
+
+  override def close(): Unit = streams.foreach(_.close())
+}
+
+object ShardCatalog {
+
+  /** All of them, or none. */
+  private def open(options: SourceOptions): Vector[ListedStream] =
+    options.streams.foldLeft(Vector.empty[ListedStream]) { (opened, stream) =>
+      Closing.unlessMade(opened.foreach(_.close()))(opened :+ ListedStream.open(stream, options.maxRetryDuration))
+    }
+}

@@ -1,0 +1,101 @@
+package io.github.kinesisspark.read.catalog
+
+import scala.annotation.tailrec
+
+import io.github.kinesisspark.aws.{Peek, ShardPeeks}
+import io.github.kinesisspark.position.ShardPosition._
+import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
+import io.github.kinesisspark.read.plan.LatestPositionSearch
+
+/** Turns what is meant ("now", "up to noon", "from the oldest record on") into positions that stay what they are: sequence numbers.
+  *
+  * Only numbers are exact. A record's time of arrival is approximate, a record may come in with an earlier time than the one
+  * before it, and the oldest record is another one an hour later.
+  *
+  * @param peeks looks into the shards of a stream
+  */
+final class ShardEnds(peeks: StreamArn => ShardPeeks) {
+  import ShardEnds._
+
+  /** Where the shard's newest record is, seen from a position before it.
+    *
+    * @param now by the service's clock: what arrives later isn't waited for
+    */
+  def tip(shard: ShardKey, from: ShardPosition, now: Long): Extent = {
+    val looks = peeks(shard.stream)
+
+    def isLate(record: Peek.Seen) = isToCome(record.arrivalMillis, now)
+    def isDone(peek: Peek)        = peek.isTip || peek.records.exists(isLate)
+    def done(last: Peek): Extent  = last.records.indexWhere(isLate) match {
+      case -1 =>
+        val newest = last.records.lastOption
+        val end    = if (last.isEnd) ShardEnd else newest.fold(from)(r => AfterSequenceNumber(r.number))
+        Extent(end, newest.map(_.arrivalMillis))
+      case late => Extent(AtSequenceNumber(last.records(late).number), Some(now))
+    }
+
+    @tailrec def readOn(last: Peek): Extent =
+      if (isDone(last)) done(last)
+      else {
+        val next = looks.after(shard, last, MostRecords)
+        // Nothing after what was found: that was the tip.
+        readOn(if (next.records.isEmpty) next.copy(records = last.records) else next)
+      }
+
+    @tailrec def search(state: LatestPositionSearch, last: Peek): Extent = state.next match {
+      case None       => readOn(last)
+      case Some(time) =>
+        val peek = looks.at(shard, AtTimestamp(time), MostRecords)
+        if (peek.records.isEmpty) search(state.foundNothing(time), last)
+        else if (isDone(peek)) done(peek)
+        else search(state.foundMore(time, peek.records.last.arrivalMillis), peek)
+    }
+
+    val first = looks.at(shard, from, MostRecords)
+    if (isDone(first)) done(first).copy(size = Option.when(!first.records.exists(isLate))(Size(first)))
+    else search(LatestPositionSearch(now, first.records.last.arrivalMillis), first)
+  }
+
+  /** Where a reader would begin that starts with what arrived at a time; the tip, if nothing did. */
+  def at(shard: ShardKey, from: ShardPosition, time: Long, now: Long): Extent =
+    if (isToCome(time, now)) tip(shard, from, now)
+    else {
+      val peek = peeks(shard.stream).at(shard, AtTimestamp(time), 1)
+      peek.records.headOption match {
+        case Some(first)        => Extent(AtSequenceNumber(first.number), Some(time))
+        case None if peek.isEnd => Extent(ShardEnd, None)
+        case None               => tip(shard, from, now)
+      }
+    }
+
+  /** The first record from a position on. */
+  def first(shard: ShardKey, from: ShardPosition): Option[Peek.Seen] =
+    peeks(shard.stream).at(shard, from, 1).records.headOption
+}
+
+object ShardEnds {
+
+  /** @param end    exact
+    * @param newest when the last record before it arrived, about
+    * @param size   of what there is up to it, if all of that was seen
+    */
+  final case class Extent(end: ShardPosition, newest: Option[Long], size: Option[Size] = None)
+
+  /** @param bytes of data and keys */
+  final case class Size(records: Long, bytes: Long)
+
+  object Size {
+    def apply(seen: Peek): Size = Size(seen.records.size.toLong, seen.bytes)
+  }
+
+  /** For one look: at most 10 MB, of which a shard gives 2 MB a second. */
+  private val MostRecords = 1000
+
+  /** Whether a time is in the future for sure.
+    *
+    * @param now as the service tells it: in whole seconds, so that it may be a second later
+    */
+  def isToCome(time: Long, now: Long): Boolean = time >= now + ClockTick
+
+  private val ClockTick = 1000L
+}

@@ -1,0 +1,50 @@
+package io.github.kinesisspark.read.plan
+
+import io.github.kinesisspark.read.plan.LatestPositionSearch._
+
+/** Finds a shard's newest record, which no call of Kinesis tells, in a few looks at times near the end: an iterator at a time
+  * gives what arrived then or later.
+  *
+  * {{{
+  * looked at a time, found     nothing      the tip is before it: look further back, by steps that grow
+  *                             the tip      done
+  *                             much more    the tip is after what was found: look halfway to where nothing was
+  * }}}
+  * Once the times are a second apart, reading on from the later find is the shorter way.
+  *
+  * @param none  nothing arrived then or later; in ms by the service's clock
+  * @param some  what was found up to here was not all
+  * @param steps looks that found nothing, while nothing was found at all
+  */
+final case class LatestPositionSearch private (none: Long, some: Long, steps: Int, isNear: Boolean) {
+
+  /** When to look next; nothing where the rest is to be read, from what was found last. */
+  def next: Option[Long] =
+    if (none - some <= ReadOn) None
+    else if (isNear) Some(some + (none - some) / 2)
+    else Some((none - step).max(some + 1))
+
+  def foundNothing(at: Long): LatestPositionSearch = copy(none = none.min(at), steps = steps + 1)
+
+  /** Arrival times may go back from record to record, so what was found may have arrived before the time of the look.
+    *
+    * @param at     the time of the look: the tip is not before it
+    * @param newest the arrival of the last record found: more comes after it
+    */
+  def foundMore(at: Long, newest: Long): LatestPositionSearch = copy(some = some.max(at).max(newest), isNear = true)
+
+  private def step = FirstStep << (4 * steps).min(MostDoublings)
+}
+
+object LatestPositionSearch {
+
+  /** @param now    when the newest record arrived at the latest
+    * @param newest the arrival of the last record of a look at the beginning, which was not the tip
+    */
+  def apply(now: Long, newest: Long): LatestPositionSearch = new LatestPositionSearch(now, newest, 0, isNear = false)
+
+  /** The service tells its time in whole seconds. */
+  private val FirstStep     = 2000L
+  private val MostDoublings = 24
+  private val ReadOn        = 1000L
+}

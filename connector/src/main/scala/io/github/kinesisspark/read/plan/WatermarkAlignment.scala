@@ -1,0 +1,48 @@
+package io.github.kinesisspark.read.plan
+
+/** How far a shard may run ahead of the others.
+  *
+  * Spark's watermark follows the newest event, whichever shard it came from; what the other shards still have to bring
+  * from before it is late, and dropped. So a batch ends in every shard at most `skewMillis` after the earliest arrival
+  * that is still to come of any shard (the horizon). Shards that are caught up or ended have nothing old to come.
+  *
+  * @param skewMillis by the service's times of arrival; nothing turns it off
+  */
+final case class WatermarkAlignment(skewMillis: Option[Long]) {
+
+  /** The latest arrival to take, or nothing where nobody holds others back.
+    *
+    * @param toCome of each shard that others wait for, the earliest arrival that is still to come of it
+    */
+  def horizon(toCome: Iterable[Long]): Option[Long] =
+    for {
+      skew     <- skewMillis
+      earliest <- toCome.minOption
+    } yield if (earliest > Long.MaxValue - skew) Long.MaxValue else earliest + skew
+
+  /** Whether shards hold something and all of it must wait for one that holds nothing yet. */
+  def blocks(shards: Iterable[WatermarkAlignment.Ahead]): Boolean = {
+    val latest = horizon(shards.flatMap(_.toCome))
+    latest.exists { to =>
+      val oldest = shards.flatMap(_.oldest)
+      oldest.nonEmpty && oldest.forall(_ > to)
+    }
+  }
+}
+
+object WatermarkAlignment {
+
+  val off: WatermarkAlignment = WatermarkAlignment(None)
+
+  /** What a shard's reader holds ahead of the batch, in ms by the service's times of arrival.
+    *
+    * @param oldest what is held of it begins here; nothing where nothing is held
+    * @param newest and ends here
+    * @param toCome the earliest arrival of what the reader has not read yet, if others wait for that; [[Unknown]] before
+    *               anything is known of the shard
+    */
+  final case class Ahead(oldest: Option[Long], newest: Option[Long], toCome: Option[Long])
+
+  /** Earlier than whatever there is. */
+  val Unknown: Long = Long.MinValue
+}

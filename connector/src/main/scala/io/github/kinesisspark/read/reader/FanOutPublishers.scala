@@ -1,0 +1,66 @@
+package io.github.kinesisspark.read.reader
+
+import java.util.concurrent.ScheduledExecutorService
+
+import scala.concurrent.duration._
+
+import io.github.kinesisspark.aws.RetryPolicy
+import io.github.kinesisspark.config.RetryOptions
+import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
+
+/** Opens fan-out publishers. As each subscription lasts five minutes, those that are opened apart stay
+  * apart.
+  *
+  * @param pollers finish closed shards whose subscriptions don't
+  */
+final class FanOutPublishers(
+    publication: Publication.FanOut,
+    access: StreamArn => ReadingClient,
+    worker: ScheduledExecutorService,
+    telemetry: FanOutTelemetry,
+    starts: StartSchedule,
+    pollers: RecordPublisher.Factory
+) extends RecordPublisher.Factory {
+  import FanOutPublishers._
+
+  override def open(shard: ShardKey, position: ShardPosition, sink: RecordPublisher.Sink): RecordPublisher = {
+    val reach = access(shard.stream)
+    new FanOutRecordPublisher(
+      shard,
+      position,
+      starts.next(System.nanoTime()),
+      publication.consumers(shard.stream),
+      reach.client,
+      FanOutRecordPublisher.Experience(reach.hasWorked, reach.succeeded),
+      policyOf(publication.retry, reach.maxRetryDuration),
+      worker,
+      telemetry,
+      pollers.open(shard, _, _),
+      sink
+    )
+  }
+}
+
+object FanOutPublishers {
+
+  /** @param retry       of failed subscriptions, `efo.subscribeToShard.*`
+    * @param maxDuration `maxRetryDuration`
+    */
+  def policyOf(retry: RetryOptions, maxDuration: FiniteDuration): Subscription.Policy =
+    Subscription.Policy(
+      // Within it the client waits for a connection, and the service for its own.
+      openWithin = 60.seconds,
+      // Seven of the service's empty events are missing then.
+      silence = 35.seconds,
+      spacing = 1.second,
+      retry = RetryPolicy
+        .of(retry, maxDuration)
+        .copy(
+          endless = Set(RetryPolicy.Slowdown.Throttling, RetryPolicy.Slowdown.ResourceInUse),
+          // A consumer that was registered a moment ago is not known everywhere yet.
+          notFoundRetries = retry.maxRetries.getOrElse(RetryPolicy.SuspectRetries)
+        ),
+      takeovers = 3,
+      settledIn = 15.seconds
+    )
+}

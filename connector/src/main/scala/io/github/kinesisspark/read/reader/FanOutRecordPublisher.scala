@@ -1,0 +1,364 @@
+package io.github.kinesisspark.read.reader
+
+import java.util.concurrent.{ScheduledExecutorService, ScheduledFuture, ThreadLocalRandom, TimeUnit}
+
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+import software.amazon.awssdk.services.kinesis.model.{StartingPosition, SubscribeToShardEvent, SubscribeToShardRequest}
+
+import io.github.kinesisspark.aws._
+import io.github.kinesisspark.position.ShardPosition._
+import io.github.kinesisspark.position.{ConsumerArn, SequenceNumber, Shard, ShardKey, ShardPosition}
+import io.github.kinesisspark.read.reader.FanOutRecordPublisher._
+import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
+import io.github.kinesisspark.read.reader.Subscription.{Command, Event}
+import io.github.kinesisspark.read.reader.SubscriptionCall.News
+
+/** Reads a shard by SubscribeToShard. [[Subscription]] decides what to do; this class does it, one message after the other.
+  *
+  * The service pushes; how much it may push is decided here: each request for a delivery lets one event through, and where
+  * nobody asks, HTTP/2's flow control holds the service back. Memory for an event is taken before it is asked for, by what
+  * the last one lets expect.
+  *
+  * Positions that are delivered are those of records, as when polling. The continuation of an event, which moves without
+  * records, is kept here alone, for the next call.
+  *
+  * A closed shard whose subscription has gone quiet without telling the end is finished by polling.
+  *
+  * @param start     of the first call, by `System.nanoTime`
+  * @param telemetry of all publishers of the source in this executor
+  */
+final class FanOutRecordPublisher(
+    shard: ShardKey,
+    from: ShardPosition,
+    start: Long,
+    consumer: ConsumerArn,
+    client: KinesisAsyncClient,
+    worked: FanOutRecordPublisher.Experience,
+    policy: Subscription.Policy,
+    worker: ScheduledExecutorService,
+    telemetry: FanOutTelemetry,
+    finisher: (ShardPosition, Sink) => RecordPublisher,
+    sink: Sink
+) extends RecordPublisher {
+  private val log      = LoggerFactory.getLogger(classOf[FanOutRecordPublisher])
+  private val messages = new Mailbox[Message](worker, failUnexpectedly)(handle)
+  private val gauge    = telemetry.open()
+
+  @volatile private var closed = false
+  @volatile private var need   = EventNeed.unknown
+
+  // Below: the messages' own.
+  private var subscription = Subscription.at(from, start)
+  private var call         = Option.empty[SubscriptionCall]
+  private var timer        = Option.empty[(Long, ScheduledFuture[_])]
+  private var reserved     = Option.empty[Long]
+  private var position     = from
+  private var freshness    = Freshness(System.nanoTime(), System.nanoTime())
+  private var shardClosed  = false
+  private var quiet        = false
+  private var successor    = Option.empty[RecordPublisher]
+
+  override def request(): Unit = if (!closed) {
+    val bytes = need.bytes(System.nanoTime()).min(sink.memory.capacity)
+    sink.memory.take(bytes)(() => messages.put(Message.Asked(bytes)))
+  }
+
+  override def shardIsClosed(): Unit = messages.put(Message.ShardClosed)
+
+  override def close(): Unit = {
+    closed = true
+    messages.put(Message.Closed)
+  }
+
+  private def handle(message: Message): Unit =
+    if (closed) end(message)
+    else if (successor.isDefined) passOn(message)
+    else {
+      message match {
+        case Message.Asked(bytes) =>
+          reserved = Some(bytes)
+          step(Event.Asked)
+        case Message.Due(at) =>
+          timer = timer.filterNot(_._1 == at)
+          step(Event.Due)
+        case Message.ShardClosed    => shardClosed = true
+        case Message.Of(call, news) => hear(call, news)
+        case Message.Closed         => ()
+      }
+      if (shardClosed && quiet && subscription.state != Subscription.State.Over) finishByPolling()
+      setTimer()
+    }
+
+  /** A failure that nobody expected, such as an OutOfMemoryError while decoding, ends the reader, and the query with it. */
+  private def failUnexpectedly(failure: Throwable): Unit =
+    if (!closed) giveUp(KinesisFault.exception(Call, shard.toString, FaultClassifier.classify(failure)))
+
+  private def hear(number: Long, news: News): Unit = news match {
+    case News.Opened =>
+      worked.succeeded()
+      step(Event.Opened(number))
+      if (isLive) sink.begun()
+    case News.Completed      => step(Event.Completed(number))
+    case News.Arrived(event) =>
+      ParsedEvent.of(event, position) match {
+        case Right(Some(parsed)) => step(Event.Arrived(number, parsed.resume), Some(parsed))
+        case Right(None)         => step(Event.Failed(number, HalfAnEnd))
+        case Left(damage)        => step(Event.Failed(number, FaultClassifier.classify(damage)))
+      }
+    case News.Failed(cause) => step(Event.Failed(number, FaultClassifier.classify(cause)))
+  }
+
+  private def isLive = subscription.state match {
+    case _: Subscription.State.Live => true
+    case _                          => false
+  }
+
+  private def step(event: Event, arrived: Option[ParsedEvent] = None): Unit = {
+    val before = subscription
+    val moment =
+      Subscription.Moment(System.nanoTime(), ThreadLocalRandom.current.nextDouble(), worked.hasWorked())
+    val (next, commands) = Subscription.step(before, event, policy, moment)
+    subscription = next
+    if (next.history.failures > before.history.failures) report(before, event)
+    commands.foreach {
+      case Command.Subscribe(number, at) => subscribe(number, at)
+      case Command.RequestOne(_)         =>
+        freshness = freshness.requested(System.nanoTime())
+        call.foreach(_.requestOne())
+      case Command.Cancel(_)       => cancel()
+      case Command.Deliver         => arrived.foreach(deliver)
+      case Command.GiveUp(failure) => giveUp(exceptionOf(failure))
+    }
+    gauge.live = isLive
+  }
+
+  private def subscribe(number: Long, at: ShardPosition): Unit = {
+    if (number > 1) telemetry.resubscribed()
+    log.debug("{}: subscription {} from {}", shard, number, encode(at))
+    try call = Some(new SubscriptionCall(requestOf(at), client, news => messages.put(Message.Of(number, news))))
+    catch { case NonFatal(e) => messages.put(Message.Of(number, News.Failed(e))) }
+  }
+
+  private def deliver(event: ParsedEvent): Unit = {
+    val now     = System.nanoTime()
+    val records = event.records
+    val behind  = event.millisBehind
+    val heap    = records.iterator.map(_.heapSize).sum
+    freshness = freshness.arrived(now)
+    need = EventNeed(caughtUp = behind == 0, heap, now)
+    quiet = records.isEmpty && behind == 0
+    position =
+      if (subscription.resume == ShardEnd) ShardEnd
+      else records.lastOption.fold(position)(r => AfterSequenceNumber(r.sequenceNumber))
+    gauge.heard(now)
+    reserved.foreach(bytes => sink.memory.giveBack(bytes - heap))
+    reserved = None
+    sink.deliver(Delivery(records, position, behind, heap, freshness.asOf, event.children))
+  }
+
+  private def report(before: Subscription, event: Event): Unit = {
+    val wasLive = before.state.isInstanceOf[Subscription.State.Live]
+    val fault   = event match {
+      case Event.Failed(_, failure) => failure
+      case _                        => Subscription.Silence
+    }
+    def described = KinesisFault.describe(Call, shard.toString, fault)
+    fault match {
+      case _: Fault.ResourceInUse if wasLive =>
+        telemetry.refused()
+        log.warn("{}: another subscriber of {} took the shard over; subscribing again", shard, consumer, "")
+      case _: Fault.ResourceInUse | _: Fault.Throttled =>
+        telemetry.refused()
+        log.info("{} Subscribing again.", described)
+      case _ =>
+        telemetry.failed()
+        log.warn("{} The next subscription begins where this one ended.", described)
+    }
+    // Silence, or one failure after the other, may mean that the shard has no more to say.
+    quiet = fault.kind == Subscription.Silence.kind || fault.kind == HalfAnEnd.kind || subscription.history.failures > 1
+  }
+
+  private def exceptionOf(failure: Subscription.Failure): KinesisException = failure match {
+    case Subscription.Failure.Contended =>
+      new KinesisException(
+        ConsumerClaims.InUse,
+        s"Another query reads $shard through consumer $consumer and takes it back again and again. Each query needs a " +
+          "consumer of its own: give this one another efo.consumerName (or efo.consumerArn), or stop the other.",
+        reason = FailureReason.ConsumerTaken
+      )
+    case Subscription.Failure.Call(fault) =>
+      KinesisFault.exception(Call, shard.toString, fault, attempts = subscription.history.failures.max(1))
+  }
+
+  private def giveUp(cause: KinesisException): Unit = {
+    closed = true
+    release()
+    sink.fail(cause)
+  }
+
+  private def finishByPolling(): Unit = {
+    log.info("{} is closed and its subscription tells no more: reading on by GetRecords to its end", shard)
+    val now = Subscription.Moment(System.nanoTime(), 0, hasWorked = true)
+    subscription = Subscription.step(subscription, Event.Closed, policy, now)._1
+    val asked = reserved.isDefined
+    release()
+    val poller = finisher(position, sink)
+    successor = Some(poller)
+    if (asked) poller.request()
+  }
+
+  private def passOn(message: Message): Unit = message match {
+    case Message.Asked(bytes) =>
+      sink.memory.giveBack(bytes)
+      successor.foreach(_.request())
+    case _ => ()
+  }
+
+  private def end(message: Message): Unit = {
+    message match {
+      case Message.Asked(bytes) => sink.memory.giveBack(bytes)
+      case _                    => ()
+    }
+    release()
+  }
+
+  /** Gives back all that it holds; nothing happens if it holds nothing. */
+  private def release(): Unit = {
+    cancel()
+    reserved.foreach(sink.memory.giveBack)
+    reserved = None
+    timer.foreach(_._2.cancel(false))
+    timer = None
+    gauge.close()
+    if (closed) {
+      successor.foreach(_.close())
+      successor = None
+    }
+  }
+
+  private def cancel(): Unit = {
+    call.foreach(_.cancel())
+    call = None
+  }
+
+  /** One timer at a time: it is set anew only where it would come too late. */
+  private def setTimer(): Unit = if (!closed) {
+    subscription.dueAt.filterNot(at => timer.exists(_._1 - at <= 0)).foreach { at =>
+      timer.foreach(_._2.cancel(false))
+      val due =
+        worker.schedule((() => messages.put(Message.Due(at))): Runnable, at - System.nanoTime(), TimeUnit.NANOSECONDS)
+      timer = Some(at -> due)
+    }
+  }
+
+  private def requestOf(at: ShardPosition): SubscribeToShardRequest = {
+    val start = ReadingStart.at(at)
+    SubscribeToShardRequest.builder
+      .consumerARN(consumer.text)
+      .shardId(shard.shardId)
+      .startingPosition(
+        StartingPosition.builder
+          .`type`(start.kind)
+          .timestamp(start.time.orNull)
+          .sequenceNumber(start.number.orNull)
+          .build
+      )
+      .build
+  }
+}
+
+object FanOutRecordPublisher {
+
+  /** Whether the client has ever worked, and the place to say that it has. */
+  final case class Experience(hasWorked: () => Boolean, succeeded: () => Unit)
+
+  private sealed trait Message
+  private object Message {
+
+    /** @param bytes of memory that were taken for what is asked for */
+    final case class Asked(bytes: Long)         extends Message
+    final case class Of(call: Long, news: News) extends Message
+    final case class Due(at: Long)              extends Message
+    case object ShardClosed                     extends Message
+    case object Closed                          extends Message
+  }
+
+  /** An event that shows the shard's end only in part: children without the missing continuation, or the other way round. */
+  private val HalfAnEnd: Fault = Fault.Disconnected(
+    FaultKind("KINESIS_ANSWER_DAMAGED", "An event showed the shard's end only in part."),
+    new DamagedAnswer("Children and a missing continuation belong together")
+  )
+
+  private val Call = "SubscribeToShard"
+
+  /** Where to subscribe again after an event; nothing if it says so in part only: the shard's end is told by children and a
+    * missing continuation together.
+    */
+  private[reader] def continuation(event: SubscribeToShardEvent): Option[ShardPosition] = {
+    val number   = Option(event.continuationSequenceNumber)
+    val children = event.hasChildShards && !event.childShards.isEmpty
+    number match {
+      case Some(text) if !children =>
+        SequenceNumber.parse(text).map(AfterSequenceNumber(_)) orElse
+          (throw new DamagedAnswer(s"Its continuation is '$text', which is no sequence number"))
+      case None if children => Some(ShardEnd)
+      case _                => None
+    }
+  }
+
+  /** What an event holds.
+    *
+    * @param resume where to subscribe again
+    */
+  private final case class ParsedEvent(
+      records: Array[KinesisRecord],
+      resume: ShardPosition,
+      millisBehind: Long,
+      children: Vector[Shard]
+  )
+
+  private object ParsedEvent {
+
+    /** @return nothing for half an end */
+    def of(event: SubscribeToShardEvent, position: ShardPosition): Either[DamagedAnswer, Option[ParsedEvent]] =
+      try
+        Right(continuation(event).map { resume =>
+          val behind   = Option(event.millisBehindLatest).fold(0L)(_.longValue)
+          val children = if (resume == ShardEnd) StreamDirectory.children(event.childShards) else Vector.empty
+          ParsedEvent(KinesisRecord.after(position, event.records), resume, behind, children)
+        })
+      catch { case damage: DamagedAnswer => Left(damage) }
+  }
+
+  /** How much memory the next event may need. A shard that has caught up gets what is written since the last event, at 1 MB/s
+    * at most; one that is behind, or that nobody asked for a while, gets as much as an event holds.
+    */
+  private final case class EventNeed(caughtUp: Boolean, heap: Long, atNanos: Long) {
+    def bytes(now: Long): Long =
+      if (caughtUp && now - atNanos < EventNeed.Fresh) (heap * 2).max(EventNeed.Least).min(EventNeed.Most)
+      else EventNeed.Most
+  }
+
+  private object EventNeed {
+    val unknown: EventNeed = EventNeed(caughtUp = false, 0, 0)
+
+    private val Fresh = TimeUnit.MILLISECONDS.toNanos(500)
+    private val Least = 32L << 10
+    private val Most  = 1L << 20
+  }
+
+  /** Since when what an event says holds. One that had to be waited for was made just now; one that was there at once may have
+    * waited for us, but not longer than since the last one we waited for.
+    */
+  private final case class Freshness(requestedAt: Long, asOf: Long) {
+    def requested(now: Long): Freshness = copy(requestedAt = now)
+    def arrived(now: Long): Freshness   = if (now - requestedAt > Freshness.Waited) copy(asOf = now) else this
+  }
+
+  private object Freshness {
+    private val Waited = TimeUnit.MILLISECONDS.toNanos(20)
+  }
+}

@@ -1,0 +1,83 @@
+package io.github.kinesisspark.read.reader
+
+import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.LongAdder
+
+import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
+
+/** What the subscriptions of one source do in one executor, counted since its readers were opened. */
+final class FanOutTelemetry {
+
+  private val again    = new LongAdder
+  private val refusals = new LongAdder
+  private val failures = new LongAdder
+  private val gauges   = ConcurrentHashMap.newKeySet[Gauge]()
+
+  def open(): Gauge = {
+    val gauge = new Gauge(System.nanoTime())
+    gauges.add(gauge)
+    gauge
+  }
+
+  def resubscribed(): Unit = again.increment()
+
+  def refused(): Unit = refusals.increment()
+  def failed(): Unit  = failures.increment()
+
+  /** Waits until every publisher has left its subscription, and says whether that came to be in time. */
+  def awaitClosed(atMost: FiniteDuration): Boolean = gauges.synchronized {
+    val deadline = atMost.fromNow
+    while (!gauges.isEmpty && deadline.hasTimeLeft()) gauges.wait(deadline.timeLeft.toMillis.max(1))
+    gauges.isEmpty
+  }
+
+  def report: SubscriptionReport = {
+    val now = System.nanoTime()
+    val all = gauges.asScala.toVector
+    SubscriptionReport(
+      live = all.count(_.live),
+      waiting = all.count(!_.live),
+      resubscriptions = again.sum,
+      refused = refusals.sum,
+      failed = failures.sum,
+      longestSilenceMillis = all.map(g => (now - g.heardAt) / 1000000).maxOption.getOrElse(0)
+    )
+  }
+
+  /** One publisher's part. */
+  final class Gauge private[FanOutTelemetry] (openedAt: Long) extends AutoCloseable {
+    @volatile var live: Boolean                          = false
+    @volatile private[FanOutTelemetry] var heardAt: Long = openedAt
+    def heard(now: Long): Unit                           = heardAt = now
+    override def close(): Unit                           = gauges.synchronized {
+      gauges.remove(this)
+      gauges.notifyAll()
+    }
+  }
+}
+
+/** @param live                 subscriptions that are open
+  * @param waiting              shards that are between two subscriptions, or need none at the moment
+  * @param resubscriptions      after the first of each reader, for whatever reason
+  * @param refused              because another subscription holds the shard, or a limit is used up
+  * @param failed               for other reasons than those and the end of their time
+  * @param longestSilenceMillis since the last event of the shard that has been silent for the longest time
+  */
+final case class SubscriptionReport(
+    live: Int,
+    waiting: Int,
+    resubscriptions: Long,
+    refused: Long,
+    failed: Long,
+    longestSilenceMillis: Long
+) {
+  def and(other: SubscriptionReport): SubscriptionReport = SubscriptionReport(
+    live + other.live,
+    waiting + other.waiting,
+    resubscriptions + other.resubscriptions,
+    refused + other.refused,
+    failed + other.failed,
+    longestSilenceMillis.max(other.longestSilenceMillis)
+  )
+}

@@ -1,0 +1,172 @@
+package io.github.kinesisspark.read.reader
+
+import java.util.concurrent.atomic.AtomicInteger
+
+import scala.collection.mutable
+
+import io.github.kinesisspark.read.reader.MemoryBudget._
+import io.github.kinesisspark.read.reader.PollingRecordPublisher.LargestAnswer
+
+/** The bytes that the readers of one executor may hold together, whatever the backlog and however many queries read there.
+  *
+  * Sources join it, and it is as large as the largest of them asks for. Memory is taken before a request is sent, for the
+  * largest answer there can be, and given back as far as the answer was smaller. The requests of one source are served in the order they
+  * came. A query with a long trigger holds what it has for as long: where there is room, one largest answer is kept free for each
+  * source that holds less than that.
+  *
+  * A task that has nothing to do gets one request of its readers served at once, beyond the capacity: the others may hold all of it, and
+  * give it back only when that task goes on. So the bound is the capacity and one answer for each running task.
+  */
+final class MemoryBudget {
+  // All below is guarded by `this`.
+  private var members = Vector.empty[Member]
+  private var taken   = 0L
+  private var tickets = 0L
+
+  @volatile private var most = 0L
+  private val readers        = new AtomicInteger
+
+  /** @param bytes the readers of the new member may hold, if no other member asks for more */
+  def join(bytes: Long): Member = synchronized {
+    val member = new Member(this, bytes)
+    members :+= member
+    most = members.map(_.bytes).max
+    member
+  }
+
+  def capacity: Long = most
+
+  def used: Long = synchronized(taken)
+
+  /** What one reader may hold: an even share. */
+  private def share: Long = most / readers.get.max(1).toLong
+
+  private def leave(member: Member): Unit = {
+    val served = synchronized {
+      members = members.filterNot(_ eq member)
+      if (members.nonEmpty) most = members.map(_.bytes).max
+      serve()
+    }
+    served.foreach(_.granted())
+  }
+
+  private def take(account: Account, bytes: Long, granted: () => Unit): Unit = {
+    require(bytes <= capacity, s"$bytes bytes can never be granted out of $capacity")
+    val now = synchronized {
+      val free = account.member.waiting.isEmpty && fits(account.member, bytes)
+      tickets += 1
+      if (free) grant(account, bytes)
+      else {
+        account.requests += 1
+        account.member.waiting.enqueue(Request(account, bytes, granted, tickets))
+      }
+      free
+    }
+    if (now) granted() else account.whenWaiting()
+  }
+
+  private def giveBack(account: Account, bytes: Long): Unit = {
+    val served = synchronized {
+      grant(account, -bytes)
+      serve()
+    }
+    served.foreach(_.granted())
+  }
+
+  private def hurry(account: Account): Boolean = {
+    val served = synchronized {
+      val mine = account.member.waiting.dequeueAll(_.account eq account)
+      mine.foreach(serve)
+      mine
+    }
+    served.foreach(_.granted())
+    served.nonEmpty
+  }
+
+  private def serve(): Vector[Request] = {
+    val ready  = Vector.newBuilder[Request]
+    def next() = members.flatMap(_.waiting.headOption).filter(fits).minByOption(_.ticket)
+    var one    = next()
+    while (one.nonEmpty) {
+      one.foreach { request =>
+        request.account.member.waiting.dequeue()
+        serve(request)
+        ready += request
+      }
+      one = next()
+    }
+    ready.result()
+  }
+
+  private def serve(request: Request): Unit = {
+    request.account.requests -= 1
+    grant(request.account, request.bytes)
+  }
+
+  private def grant(account: Account, bytes: Long): Unit = {
+    taken += bytes
+    account.member.taken += bytes
+  }
+
+  private def fits(request: Request): Boolean = fits(request.account.member, request.bytes)
+
+  private def fits(member: Member, bytes: Long): Boolean = {
+    val kept =
+      if (capacity < (members.size + 1) * LargestAnswer) 0L
+      else members.iterator.filterNot(_ eq member).map(m => (LargestAnswer - m.taken).max(0L)).sum
+    taken + bytes <= capacity - kept
+  }
+}
+
+object MemoryBudget {
+
+  /** The readers of one source, or of one task. */
+  final class Member private[MemoryBudget] (budget: MemoryBudget, private[MemoryBudget] val bytes: Long)
+      extends AutoCloseable {
+    // Guarded by the budget.
+    private[MemoryBudget] var taken   = 0L
+    private[MemoryBudget] val waiting = mutable.Queue.empty[Request]
+
+    def capacity: Long = budget.capacity
+
+    /** What one reader may hold. */
+    def share: Long = budget.share
+
+    /** @param whenWaiting is called when a request has to wait, with no lock held */
+    def account(whenWaiting: () => Unit = () => ()): Account = {
+      budget.readers.incrementAndGet()
+      new Account(budget, this, whenWaiting)
+    }
+
+    /** What its readers still hold is given back as they let go of it. */
+    override def close(): Unit = budget.leave(this)
+  }
+
+  /** What one reader holds, and waits for. */
+  final class Account private[MemoryBudget] (
+      budget: MemoryBudget,
+      private[MemoryBudget] val member: Member,
+      private[MemoryBudget] val whenWaiting: () => Unit
+  ) extends AutoCloseable {
+    // Guarded by the budget.
+    private[MemoryBudget] var requests = 0
+
+    def capacity: Long = budget.capacity
+
+    /** It has asked for more than there is. */
+    def isWaiting: Boolean = budget.synchronized(requests > 0)
+
+    /** Calls `granted` once `bytes` are taken: now, or later from whoever gives back; never with a lock held. */
+    def take(bytes: Long)(granted: () => Unit): Unit = budget.take(this, bytes, granted)
+
+    def giveBack(bytes: Long): Unit = budget.giveBack(this, bytes)
+
+    /** Has a request that waits served now. Whether there was one. */
+    def hurry(): Boolean = budget.hurry(this)
+
+    /** Its reader doesn't count for the shares of the others any more. Called once. */
+    override def close(): Unit = budget.readers.decrementAndGet(): Unit
+  }
+
+  private final case class Request(account: Account, bytes: Long, granted: () => Unit, ticket: Long)
+}

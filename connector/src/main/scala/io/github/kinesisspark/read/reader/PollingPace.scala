@@ -1,0 +1,66 @@
+package io.github.kinesisspark.read.reader
+
+import scala.concurrent.duration._
+
+/** When the next GetRecords of a shard is due, given how the last ones went.
+  *
+  * The service takes 5 calls a second per shard, from all its pollers together. While there is something to read, all calls that are
+  * allowed are used. A shard that stays empty is asked less and less often, so that a record waits for about a quarter of the time that
+  * nothing has come. After a refusal or a failure, [[io.github.kinesisspark.aws.RetryPolicy]] says how long to wait.
+  *
+  * A shard gives 2 MiB a second: after an answer of 10 MiB the service refuses the calls of the next 5 s. Once it has refused a call, the next
+  * one waits for as long as the last answer's bytes take at that rate, instead of being refused again.
+  *
+  * @param busy     the least interval
+  * @param interval from the start of one call to the start of the next
+  * @param quiet    for how long nothing has come
+  * @param metered  the service has refused a call for its limits
+  * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html GetRecords, limits]]
+  */
+final case class PollingPace private (
+    busy: FiniteDuration,
+    interval: FiniteDuration,
+    quiet: FiniteDuration,
+    metered: Boolean
+) {
+  import PollingPace._
+
+  /** @param bytes of data and keys in the answer */
+  def afterRecords(bytes: Long): PollingPace = {
+    val atQuota = if (metered) (bytes * 1000 / BytesPerSecond).millis else Duration.Zero
+    copy(interval = busy.max(atQuota), quiet = Duration.Zero)
+  }
+
+  /** @param behind  the service says there is more to come, though this answer was empty
+    * @param readers that share the executor's cores
+    */
+  def afterEmpty(behind: Boolean, readers: Int): PollingPace =
+    if (behind) copy(interval = busy, quiet = Duration.Zero)
+    else {
+      val longer = quiet + interval
+      copy(interval = (longer / 4).min(idle(readers)).max(busy), quiet = longer)
+    }
+
+  /** @param wait before the next attempt */
+  def afterFailure(wait: FiniteDuration): PollingPace = copy(interval = busy + wait)
+
+  /** The same where a limit was the reason. */
+  def afterThrottling(wait: FiniteDuration): PollingPace = afterFailure(wait).copy(metered = true)
+}
+
+object PollingPace {
+
+  /** Of one shard, for all its pollers. */
+  private val BytesPerSecond = 2L << 20
+
+  /** How often a shard is asked that has had nothing for a while: once a second; with more than 250 readers in an executor seldomer, so that
+    * their calls, which cost about three quarters of a millisecond of a core each, come to 250 a second; with many more, every five seconds.
+    */
+  def idle(readers: Int): FiniteDuration = (readers * 4L).millis.max(1.second).min(5.seconds)
+
+  /** @param callsPerSecond the most; in fact a little less, because the service counts by its clock, not ours */
+  def of(callsPerSecond: Int): PollingPace = {
+    val busy = 1050.millis / callsPerSecond.toLong
+    PollingPace(busy, busy, Duration.Zero, metered = false)
+  }
+}

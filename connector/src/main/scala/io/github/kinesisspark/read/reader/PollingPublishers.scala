@@ -1,0 +1,64 @@
+package io.github.kinesisspark.read.reader
+
+import java.util.concurrent.ScheduledExecutorService
+import java.util.concurrent.atomic.AtomicInteger
+
+import scala.concurrent.duration.FiniteDuration
+
+import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+
+import io.github.kinesisspark.aws.ClientLease
+import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
+
+/** Opens polling publishers.
+  *
+  * @param starts         none for what is to be read at once
+  * @param callsPerSecond of each shard, at most
+  */
+final class PollingPublishers(
+    access: StreamArn => ReadingClient,
+    worker: ScheduledExecutorService,
+    telemetry: PollingTelemetry,
+    starts: Option[StartSchedule],
+    callsPerSecond: Int
+) extends RecordPublisher.Factory {
+
+  private val opened = new AtomicInteger
+
+  override def open(shard: ShardKey, position: ShardPosition, sink: RecordPublisher.Sink): RecordPublisher = {
+    val now   = System.nanoTime()
+    val reach = access(shard.stream)
+    opened.incrementAndGet(): Unit
+    new PollingRecordPublisher(
+      shard,
+      position,
+      starts.fold(now)(_.next(now)),
+      PollingPace.of(callsPerSecond),
+      () => opened.get,
+      () => opened.decrementAndGet(): Unit,
+      reach.client,
+      PollingRecordPublisher.policy(reach.maxRetryDuration),
+      reach.hasWorked,
+      worker,
+      telemetry,
+      sink
+    )
+  }
+}
+
+/** A client for reading one stream.
+  *
+  * @param hasWorked whether a call of it, or of another executor's for the same query, has ever succeeded
+  * @param succeeded records that one has
+  */
+final case class ReadingClient(
+    client: KinesisAsyncClient,
+    maxRetryDuration: FiniteDuration,
+    hasWorked: () => Boolean,
+    succeeded: () => Unit
+)
+
+object ReadingClient {
+  def of(lease: ClientLease, maxRetryDuration: FiniteDuration, elsewhere: () => Boolean = () => false): ReadingClient =
+    ReadingClient(lease.client, maxRetryDuration, () => lease.hasWorked || elsewhere(), () => lease.succeeded())
+}

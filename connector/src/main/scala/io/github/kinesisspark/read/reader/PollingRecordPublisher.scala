@@ -1,0 +1,239 @@
+package io.github.kinesisspark.read.reader
+
+import java.util.concurrent.{CompletableFuture, ScheduledExecutorService, ThreadLocalRandom, TimeUnit}
+import java.util.concurrent.atomic.AtomicBoolean
+
+import scala.concurrent.duration._
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
+import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetRecordsResponse}
+
+import io.github.kinesisspark.aws._
+import io.github.kinesisspark.position.ShardPosition._
+import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+import io.github.kinesisspark.read.reader.PollingRecordPublisher._
+import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
+
+/** Reads a shard by GetRecords. One call at a time; each step schedules the next, so no thread waits and no state is
+  * shared: a step sees what the step before it wrote.
+  *
+  * {{{
+  * request -> due time -> memory for the largest answer -> GetShardIterator, if there is none -> GetRecords -> deliver
+  *               ^                                                                                   |
+  *               '------- throttled, failed for a while, iterator expired: again at the same position'
+  * }}}
+  *
+  * @param start    of the first call, by `System.nanoTime`
+  * @param atFirst  the pace of the first calls
+  * @param readers  that poll in this executor for the same query now
+  * @param whenClosed is called once
+  * @param hasWorked whether a call of the client has ever succeeded
+  * @param telemetry of all publishers of the source in this executor
+  * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html GetRecords]]
+  */
+final class PollingRecordPublisher(
+    shard: ShardKey,
+    from: ShardPosition,
+    start: Long,
+    atFirst: PollingPace,
+    readers: () => Int,
+    whenClosed: () => Unit,
+    client: KinesisAsyncClient,
+    policy: RetryPolicy,
+    hasWorked: () => Boolean,
+    worker: ScheduledExecutorService,
+    telemetry: PollingTelemetry,
+    sink: Sink
+) extends RecordPublisher {
+  private val log = LoggerFactory.getLogger(classOf[PollingRecordPublisher])
+
+  private val over     = new AtomicBoolean
+  private var position = from
+  private var iterator = Option.empty[String]
+  private var pace     = atFirst
+  private var history  = RetryHistory.none
+
+  /** Bytes of the memory budget that the step under way holds. */
+  private var reserved = 0L
+  private var lastCall = Option.empty[Long]
+
+  override def request(): Unit = if (!closed) {
+    val due = lastCall.fold(start)(_ + pace.interval.toNanos) - System.nanoTime()
+    if (due <= 0) takeMemory() else worker.schedule((() => takeMemory()): Runnable, due, TimeUnit.NANOSECONDS): Unit
+  }
+
+  override def close(): Unit = if (over.compareAndSet(false, true)) whenClosed()
+
+  private def closed = over.get
+
+  private def takeMemory(): Unit =
+    if (!closed)
+      sink.memory.take(LargestAnswer)(() =>
+        worker.execute(() =>
+          guarded {
+            reserved = LargestAnswer
+            call()
+          }
+        )
+      )
+
+  private def release(): Unit = {
+    sink.memory.giveBack(reserved)
+    reserved = 0
+  }
+
+  private def call(): Unit =
+    if (closed) release()
+    else {
+      val asked = System.nanoTime()
+      iterator match {
+        case Some(it) =>
+          lastCall = Some(asked)
+          whenDone("GetRecords", getRecords(it))(accept(asked, _))
+        case None =>
+          whenDone("GetShardIterator", getIterator()) { it =>
+            iterator = Some(it)
+            call()
+          }
+      }
+    }
+
+  /** A failure that nobody expected, such as an OutOfMemoryError while decoding, ends the reader, and the query with it. */
+  private def guarded(step: => Unit): Unit =
+    try step
+    catch {
+      case unexpected: Throwable =>
+        close()
+        release()
+        sink.fail(KinesisFault.exception("GetRecords", shard.toString, FaultClassifier.classify(unexpected)))
+    }
+
+  private def accept(asked: Long, answer: GetRecordsResponse): Unit = {
+    val records  = KinesisRecord.after(position, answer.records)
+    val behind   = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
+    val next     = Option(answer.nextShardIterator)
+    val children = if (next.isEmpty) StreamDirectory.children(answer.childShards) else Vector.empty
+    DamagedAnswer.unlessGoesOn(answer)
+    iterator = next
+    history = RetryHistory.none
+    pace =
+      if (records.nonEmpty) pace.afterRecords(records.iterator.map(_.size).sum)
+      else pace.afterEmpty(behind > 0, readers())
+    position =
+      if (iterator.isEmpty) ShardEnd
+      else records.lastOption.fold(position)(r => AfterSequenceNumber(r.sequenceNumber))
+    val heap = records.iterator.map(_.heapSize).sum
+    // An answer of small records may weigh more on the heap than on the wire; then the budget is overdrawn by the
+    // records' overhead until they are dropped, and nothing is read meanwhile.
+    sink.memory.giveBack(reserved - heap)
+    reserved = 0
+    sink.deliver(Delivery(records, position, behind, heap, asked, children))
+  }
+
+  private def whenDone[A](action: String, call: => CompletableFuture[A])(next: A => Unit): Unit = {
+    // A call that throws, such as one without credentials, is a call that has failed.
+    val answer =
+      try call
+      catch { case NonFatal(e) => CompletableFuture.failedFuture[A](e) }
+    val _ = answer
+      .orTimeout(StuckAfter.toMillis, TimeUnit.MILLISECONDS)
+      .whenCompleteAsync(
+        (answer, failure) =>
+          guarded {
+            if (closed) release()
+            else
+              Option(failure).orElse(unlessRead(next(answer))).foreach { e =>
+                release()
+                retry(action, e)
+              }
+          },
+        worker
+      )
+  }
+
+  /** The damage, if there is any; then nothing of the answer has been passed on. */
+  private def unlessRead(take: => Unit): Option[Throwable] =
+    try {
+      take
+      None
+    } catch { case damaged: DamagedAnswer => Some(damaged) }
+
+  private def retry(action: String, failure: Throwable): Unit = {
+    val now   = System.nanoTime()
+    val fault = FaultClassifier.classify(failure)
+    lastCall = Some(now)
+    fault match {
+      case _: Fault.ExpiredIterator =>
+        // Not at once: a server may say so of every iterator.
+        iterator = None
+        request()
+      case _: Fault.InvalidArgument if iterator.nonEmpty && history.failures == 0 =>
+        // An iterator can be refused for what happened to its shard meanwhile; the position is the better judge.
+        iterator = None
+        history = history.copy(failures = 1)
+        request()
+      case _ =>
+        policy.decide(fault, history, hasWorked(), now, ThreadLocalRandom.current.nextDouble()) match {
+          case RetryDecision.Again(wait, failed) =>
+            history = failed
+            pace = fault match {
+              case _: Fault.Throttled => pace.afterThrottling(wait)
+              case _                  => pace.afterFailure(wait)
+            }
+            report(action, fault)
+            request()
+          case RetryDecision.GiveUp(failed) =>
+            close()
+            sink.fail(KinesisFault.exception(action, shard.toString, fault, failed.failures))
+        }
+    }
+  }
+
+  private def report(action: String, fault: Fault): Unit = fault match {
+    case _: Fault.Throttled =>
+      telemetry.throttled()
+      log.debug("{} of {} is throttled, next attempt in {}", action, shard, pace.interval)
+    case _ =>
+      telemetry.failed()
+      // The iterator may be what the failure is about, and it ages while we wait.
+      iterator = None
+      log.warn(s"${KinesisFault.describe(action, shard.toString, fault)} Next attempt in ${pace.interval.toMillis} ms.")
+  }
+
+  private def getRecords(iterator: String) = client.getRecords(
+    GetRecordsRequest.builder
+      .streamARN(shard.stream.text)
+      .shardIterator(iterator)
+      .limit(MostRecords)
+      .overrideConfiguration(OneCall)
+      .build
+  )
+
+  private def getIterator(): CompletableFuture[String] = {
+    val request = ShardIterators.at(shard, position).overrideConfiguration(OneCall)
+    client.getShardIterator(request.build).thenApply(_.shardIterator)
+  }
+}
+
+object PollingRecordPublisher {
+
+  /** The most GetRecords gives: 10 MiB of data, or 10,000 records. */
+  val LargestAnswer: Long = 10L << 20
+  val MostRecords: Int    = 10000
+
+  /** A call ends by its own time limit; this one is for what the SDK never completes. */
+  private val StuckAfter = 90.seconds
+
+  /** @param maxDuration `maxRetryDuration` */
+  def policy(maxDuration: FiniteDuration): RetryPolicy = RetryPolicy(
+    Backoff(250.millis, 5.seconds),
+    maxDuration,
+    endless = Set(RetryPolicy.Slowdown.Throttling)
+  )
+
+  private val OneCall: AwsRequestOverrideConfiguration =
+    AwsRequestOverrideConfiguration.builder.apiCallTimeout(java.time.Duration.ofSeconds(60)).build
+}

@@ -1,0 +1,28 @@
+package io.github.kinesisspark.read.reader
+
+import java.util.concurrent.atomic.LongAdder
+
+/** What becomes of the calls that poll the shards of one source in one executor, counted since its readers were opened. */
+final class PollingTelemetry {
+  private val refusals = new LongAdder
+  private val failures = new LongAdder
+
+  def throttled(): Unit = refusals.increment()
+  def failed(): Unit    = failures.increment()
+
+  def report: PollingReport = PollingReport(refusals.sum, failures.sum)
+}
+
+/** Calls of GetRecords and GetShardIterator that brought nothing and were tried again.
+  *
+  * @param throttled refused, because the shard's limits were used up
+  * @param failed    for other reasons than that and an iterator that was too old
+  */
+final case class PollingReport(throttled: Long, failed: Long) {
+  def and(other: PollingReport): PollingReport =
+    PollingReport(throttled + other.throttled, failed + other.failed)
+}
+
+object PollingReport {
+  val none: PollingReport = PollingReport(0, 0)
+}

@@ -1,0 +1,24 @@
+package io.github.kinesisspark.read.reader
+
+import io.github.kinesisspark.config.RetryOptions
+import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
+
+/** How a source's records come out of the shards, as the driver tells its readers. */
+sealed trait Publication extends Product with Serializable {
+
+  /** Through whom a stream is read; readers of a stream whose consumer is another now begin anew. */
+  def consumer(stream: StreamArn): Option[ConsumerArn]
+}
+
+object Publication {
+
+  /** GetRecords. */
+  case object Polling extends Publication {
+    override def consumer(stream: StreamArn): Option[ConsumerArn] = None
+  }
+
+  /** SubscribeToShard. */
+  final case class FanOut(consumers: Map[StreamArn, ConsumerArn], retry: RetryOptions) extends Publication {
+    override def consumer(stream: StreamArn): Option[ConsumerArn] = consumers.get(stream)
+  }
+}

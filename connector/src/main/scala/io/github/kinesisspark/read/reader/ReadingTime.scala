@@ -1,0 +1,22 @@
+package io.github.kinesisspark.read.reader
+
+/** How far a reader has come by the times of arrival of its shard.
+  *
+  * An answer without records has come further, too, if it says to be less behind than the one before: neither the newest
+  * record nor the clock that this is measured from goes back.
+  *
+  * @param reached what arrived before it is read; in ms by the service's clock, nothing before the first record
+  * @param tip     that which `millisBehind` was measured from at the last record, or before it
+  */
+final case class ReadingTime(reached: Option[Long], tip: Option[Long]) {
+
+  def after(records: Array[KinesisRecord], millisBehind: Long): ReadingTime = {
+    val newest = records.iterator.map(_.arrivalMillis).maxOption
+    val latest = newest.map(_ + millisBehind).orElse(tip)
+    ReadingTime((reached ++ newest ++ latest.map(_ - millisBehind)).maxOption, latest)
+  }
+}
+
+object ReadingTime {
+  val unknown: ReadingTime = ReadingTime(None, None)
+}

@@ -1,0 +1,63 @@
+package io.github.kinesisspark.read.reader
+
+import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
+
+/** Brings the records of one shard, in order, each once, from a position on (FLIP-128's name). Whether by polling or by
+  * enhanced fan-out, nothing behind it can tell.
+  *
+  * It passes on what it must not hide and mends what it can: throttling, expired iterators and broken connections are its
+  * own business, and it goes on from the last position it delivered.
+  *
+  * @see [[https://cwiki.apache.org/confluence/display/FLINK/FLIP-128%3A+Enhanced+Fan+Out+for+AWS+Kinesis+Consumers FLIP-128]]
+  */
+trait RecordPublisher extends AutoCloseable {
+
+  /** Asks for one more delivery: exactly one call of the sink answers, unless the publisher is closed first. Never
+    * blocks. At most one request is outstanding.
+    */
+  def request(): Unit
+
+  /** Says that the shard has an end, by the listing, wherever this publisher may be in it. Never blocks. */
+  def shardIsClosed(): Unit = ()
+
+  /** Ends it: no call of the sink begins after this. Never blocks. */
+  def close(): Unit
+}
+
+object RecordPublisher {
+
+  /** @param position          where this delivery ends; the shard's end with its last
+    * @param millisBehind      how far the position is behind the shard's newest record, in ms by the service's clock
+    * @param heap              bytes of the memory budget that come along: who drops the records gives them back
+    * @param asOfNanos        what it tells of the shard was so then, or later, by `System.nanoTime`
+    * @param children         with the shard's end, all its children, where the service tells them
+    */
+  final case class Delivery(
+      records: Array[KinesisRecord],
+      position: ShardPosition,
+      millisBehind: Long,
+      heap: Long,
+      asOfNanos: Long,
+      children: Vector[Shard] = Vector.empty
+  )
+
+  /** Takes what a publisher brings, on a worker thread, one call at a time. */
+  trait Sink {
+
+    /** The service has begun to serve the shard, though there may be nothing to deliver yet. */
+    def begun(): Unit = ()
+
+    /** Where the publisher takes memory before it asks the service for records. */
+    def memory: MemoryBudget.Account
+
+    def deliver(delivery: Delivery): Unit
+
+    /** The end of this publisher: what it can't mend. */
+    def fail(cause: KinesisException): Unit
+  }
+
+  trait Factory {
+    def open(shard: ShardKey, position: ShardPosition, sink: Sink): RecordPublisher
+  }
+}

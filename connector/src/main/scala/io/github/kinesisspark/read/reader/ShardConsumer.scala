@@ -1,0 +1,246 @@
+package io.github.kinesisspark.read.reader
+
+import java.util.concurrent.{Semaphore, TimeUnit}
+
+import scala.concurrent.duration._
+
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aws.{FailureReason, KinesisException}
+import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtSequenceNumber, ShardEnd, Within}
+import io.github.kinesisspark.position.{SequenceNumber, ShardPosition, ShardRange}
+import io.github.kinesisspark.read.reader.ShardConsumer._
+import io.github.kinesisspark.read.retention.DataLoss
+
+/** The records of one range for one task, exactly those, whatever has been added to the stream since.
+  *
+  * It takes them out of readers, answer by answer, on the task's own thread, which the bell wakes:
+  * {{{
+  * source        the records come from            if it can't bring the next one
+  * Live          the reader that the query keeps  Polling from there on: another task has taken it further, it is closed, or it is silent
+  * Preferred     a subscription of the task       Polling from there on: its consumer is gone or taken over, or it is silent
+  * Polling       a poller of the task             the range has lost records: it has passed the range's end, or there is no more
+  * }}}
+  * A range whose first or last record is gone has lost records, which `failOnDataLoss` decides on.
+  *
+  * @param sources    to be closed by whoever gave them
+  * @param doubtAfter how long a shard must have nothing more before records that were planned count as gone
+  * @param bell       rung with news of the readers
+  */
+final class ShardConsumer(
+    range: ShardRange,
+    sources: Sources,
+    failOnDataLoss: Boolean,
+    bell: Bell,
+    doubtAfter: FiniteDuration = ShardReader.DoubtAfter
+) extends Iterator[KinesisRecord]
+    with AutoCloseable {
+  private val log      = LoggerFactory.getLogger(classOf[ShardConsumer])
+  private var position = range.start
+  private var current  = Iterator.empty[KinesisRecord]
+  private var read     = 0L
+  private var begun    = false
+  private var finished = range.start == range.end
+  private var source   = Option.empty[Source]
+  private val news     = () => bell.ring()
+
+  if (!finished) begin(sources.first(range))
+
+  /** Takes what there is and doesn't wait. Whether there is a record, or none will come. */
+  def isReady: Boolean = {
+    while (!current.hasNext && !finished && advance()) ()
+    current.hasNext || finished
+  }
+
+  /** Waits for memory that others hold. */
+  def isStarved: Boolean = source.exists(_.reader.memory.isWaiting)
+
+  /** Gets what it waits for beyond the budget. */
+  def hurry(): Unit = source.foreach(_.reader.memory.hurry())
+
+  /** Waits. */
+  override def hasNext: Boolean = {
+    while (!isReady) {
+      hurry()
+      bell.await()
+    }
+    current.hasNext
+  }
+
+  override def next(): KinesisRecord =
+    if (hasNext) {
+      read += 1
+      current.next()
+    } else throw new NoSuchElementException(s"the range of ${range.shard} is read")
+
+  override def close(): Unit = {
+    end()
+    finished = true
+  }
+
+  /** Reading ahead begins before anybody asks for a record. */
+  private def begin(by: Source): Unit = {
+    source = Some(by)
+    by.reader.listen(news)
+    by.reader.demand()
+  }
+
+  private def end(): Unit = {
+    source.foreach { by =>
+      by.reader.unlisten(news)
+      by.close()
+    }
+    source = None
+  }
+
+  /** Whether that changed anything. */
+  private def advance(): Boolean = source.exists { from =>
+    from.reader.advance(position) match {
+      case Some(head) if head.until != position =>
+        accept(from, head)
+        true
+      case Some(_) => from.reader.standstill(position).forall(isOver(from, _))
+      case None    => poll("its reader has gone on without this task")
+    }
+  }
+
+  private def accept(from: Source, head: RecordBuffer.Head): Unit = {
+    val all    = head.records.toArray
+    val within = range.end match {
+      case AfterSequenceNumber(last) => all.takeWhile(_.sequenceNumber <= last)
+      case Within(last, _)           => all.takeWhile(_.sequenceNumber <= last)
+      case AtSequenceNumber(next)    => all.takeWhile(_.sequenceNumber < next)
+      case _                         => all
+    }
+    checkBeginning(within)
+    if (from.isOwn) sources.readAgain(within)
+    position = head.until
+    current = within.iterator
+    standing(from, all) match {
+      case Before => ()
+      case AtEnd  => close()
+      case Passed => lose(None): Unit
+    }
+  }
+
+  /** A range that begins with a record must bring it. */
+  private def checkBeginning(records: Array[KinesisRecord]): Unit = if (!begun) records.headOption.foreach { first =>
+    begun = true
+    range.start match {
+      case AtSequenceNumber(n) if first.sequenceNumber != n => report(None)
+      case Within(n, _) if first.sequenceNumber != n        => report(None)
+      case _                                                => ()
+    }
+  }
+
+  private def standing(from: Source, all: Array[KinesisRecord]): Standing = range.end match {
+    case _ if position == range.end => if (from.reader.missesStop) Passed else AtEnd
+    case AfterSequenceNumber(last)  => standing(all, last)
+    case Within(last, _)            => standing(all, last)
+    case AtSequenceNumber(next)     => standing(all, next)
+    case _                          => Before
+  }
+
+  private def standing(all: Array[KinesisRecord], end: SequenceNumber): Standing =
+    if (all.lastOption.exists(_.sequenceNumber >= end)) { if (all.exists(_.sequenceNumber == end)) AtEnd else Passed }
+    else if (position == ShardEnd) Passed
+    else Before
+
+  /** Whether nothing more is to be waited for, from this source. */
+  private def isOver(from: Source, why: ShardReader.Standstill): Boolean = why.failure match {
+    case Some(cause) if !from.isPolling && MayBeGone(cause.reason) => poll(cause.getMessage)
+    case Some(gone) if gone.reason == FailureReason.NotFound       => lose(Some(gone))
+    case Some(cause)                                               => throw cause
+    case None if why.isClosed                                      => poll("its reader was closed")
+    case None if isSilent(why) && !from.isPolling                  => poll("it brings no records")
+    case None if isSilent(why) && isGone(why)                      => lose(None)
+    case None                                                      => false
+  }
+
+  /** One answer without records is no reason to doubt that the range has any; several are. */
+  private def isSilent(why: ShardReader.Standstill) = why.emptyFor.exists(_ >= doubtAfter)
+
+  private def isGone(why: ShardReader.Standstill) = why.nothingMore && range.end != ShardEnd
+
+  private def poll(why: String): Boolean = {
+    log.warn("{} is read on by polling: {}", range.shard, why)
+    end()
+    begin(sources.polling(range.copy(start = position)))
+    true
+  }
+
+  private def lose(cause: Option[KinesisException]): Boolean = {
+    report(cause)
+    close()
+    true
+  }
+
+  private def report(cause: Option[KinesisException]): Unit = {
+    val what = s"Records of ${range.shard} between ${ShardPosition.encode(range.start)} and " +
+      s"${ShardPosition.encode(range.end)} were planned into a batch and are no longer in the stream"
+    if (failOnDataLoss)
+      throw new KinesisException(
+        DataLoss.ErrorClass,
+        s"$what: they are past its retention, or the stream was created anew. Set failOnDataLoss to false to go on " +
+          "without them, and raise the stream's retention.",
+        cause.orNull
+      )
+    log.warn("{}; going on, as failOnDataLoss is false. {} records of the range were read.", what, read)
+  }
+
+}
+
+object ShardConsumer {
+
+  /** Where a task's records come from.
+    *
+    * @param isPolling by the task's own poller, which decides what is there and what is gone
+    * @param isOwn     the reader is the task's, and closed with it
+    */
+  final case class Source(reader: ShardReader, isPolling: Boolean, isOwn: Boolean) extends AutoCloseable {
+    override def close(): Unit = if (isOwn) reader.close()
+  }
+
+  /** Opens readers of ranges, all of them at their starts. */
+  trait Sources {
+
+    /** The nearest, or cheapest. */
+    def first(range: ShardRange): Source
+
+    def polling(range: ShardRange): Source
+
+    /** Told of what a source of the task's own brings. */
+    def readAgain(records: Array[KinesisRecord]): Unit
+  }
+
+  /** What may be about the consumer, and not the shard: it is gone, or somebody else reads through it. */
+  private val MayBeGone = Set[FailureReason](FailureReason.NotFound, FailureReason.ConsumerTaken)
+
+  /** Where what was taken ends, seen from the range's end. */
+  private sealed trait Standing
+  private case object Before extends Standing
+  private case object AtEnd  extends Standing
+
+  /** Beyond it, without the record that the range ends with. */
+  private case object Passed extends Standing
+}
+
+/** Where a task waits for any of its readers. */
+final class Bell {
+  private val rings = new Semaphore(0)
+
+  /** From any thread. */
+  def ring(): Unit = rings.release()
+
+  /** Until it has rung since the last time, or for so long that it is time to look whether the task still runs and a silent reader is
+    * to be doubted.
+    */
+  def await(): Unit = {
+    val _ = rings.tryAcquire(Bell.Longest.toMillis, TimeUnit.MILLISECONDS)
+    rings.drainPermits(): Unit
+  }
+}
+
+object Bell {
+  private val Longest = 500.millis
+}

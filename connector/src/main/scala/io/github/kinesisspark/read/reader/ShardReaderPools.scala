@@ -1,0 +1,107 @@
+package io.github.kinesisspark.read.reader
+
+import java.util.concurrent.{ScheduledExecutorService, ScheduledThreadPoolExecutor, TimeUnit}
+
+import scala.collection.mutable
+import scala.concurrent.duration._
+import scala.util.control.NonFatal
+
+import org.apache.spark.SparkEnv
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aws.DaemonThreads
+
+/** All pools of this JVM, by source. Tasks find their readers here; who is not heard of any more is closed from here.
+  *
+  * Two threads serve all readers of all queries: none of their work blocks.
+  */
+object ShardReaderPools {
+  private val log      = LoggerFactory.getLogger(getClass)
+  private val pools    = mutable.HashMap.empty[String, ShardReaderPool]
+  private val released = mutable.LinkedHashSet.empty[String]
+
+  /** Of all readers of this JVM. */
+  private val memory = new MemoryBudget
+
+  @volatile private var newsListener: String => Unit = _ => ()
+
+  private lazy val worker: ScheduledExecutorService = {
+    val threads = new ScheduledThreadPoolExecutor(2, new DaemonThreads("kinesis-shard-readers"))
+    // Timers of subscriptions are mostly cancelled, long before they are due.
+    threads.setRemoveOnCancelPolicy(true)
+    threads.scheduleWithFixedDelay(() => closeExpired(), 30, 30, TimeUnit.SECONDS)
+    threads
+  }
+
+  /** What a task reads its ranges by: of a source that is stopped, and of a batch read, without live readers. To be closed by the task. */
+  def task(config: ReaderConfig): TaskReaders =
+    new TaskReaders(config, if (config.batch.isEmpty) used(config) else None, worker, memory)
+
+  /** The readers that a task of a real-time batch was placed with; nothing where Spark has run it elsewhere. */
+  def placedOn(executor: String, config: ReaderConfig): Option[ShardReaderPool] =
+    if (isHere(executor)) used(config) else None
+
+  /** Readers for one task alone, which closes them. They poll: a subscription would end that of the reader it was placed with. */
+  def ofTask(config: ReaderConfig): ShardReaderPool = new ShardReaderPool(config, worker, memory, () => ())
+
+  def close(source: String): Unit = synchronized {
+    // A probe that was on its way when its query stopped must not bring the readers back.
+    released += source
+    if (released.size > RememberedSources) released -= released.head
+    pools.remove(source)
+  }.foreach(_.close())
+
+  /** Answers a request, if it has come to the executor it is for and its source still runs. */
+  def answer[A](request: ReaderRequest[A]): Option[A] = if (!isHere(request.executorId)) None
+  else
+    request match {
+      case probe: ProbeRequest     => running(probe.config).flatMap(_.probe(probe))
+      case cut: CutRequest         => existing(cut.source).map(_.cut(cut.allotments))
+      case split: SplitRequest     => existing(split.source).map(_.split(split.ranges))
+      case release: ReleaseRequest =>
+        close(release.source)
+        Some(true)
+    }
+
+  /** The driver lives, and so do these of its sources. Must not block. */
+  def keepAlive(sources: Vector[String]): Unit = sources.foreach(existing(_).foreach(_.renewLease(KeptAlive)))
+
+  /** Who is called when a source's readers have news that the driver hasn't got by an answer; must not block. */
+  def onNews(listener: String => Unit): Unit = newsListener = listener
+
+  /** By a task, so that the query lives. */
+  private def used(config: ReaderConfig) = {
+    val pool = running(config)
+    pool.foreach(_.renewLease(KeptAlive))
+    pool
+  }
+
+  private def existing(source: String) = synchronized(pools.get(source))
+
+  private def running(config: ReaderConfig): Option[ShardReaderPool] = synchronized {
+    Option.unless(released(config.source))(
+      pools.getOrElseUpdate(
+        config.source,
+        new ShardReaderPool(config, worker, memory, () => newsListener(config.source))
+      )
+    )
+  }
+
+  private val RememberedSources = 1000
+
+  /** After a sign of life of the query: a heartbeat of its driver, which comes every second, or a task. */
+  private val KeptAlive = 1.minute
+
+  private def isHere(executorId: String) = SparkEnv.get.executorId == executorId
+
+  /** A look that fails must not be the last one: what a periodic task throws ends it for good. */
+  private def closeExpired(): Unit =
+    try {
+      val expired = synchronized {
+        val old = pools.filter(_._2.isExpired).toVector
+        pools --= old.map(_._1)
+        old
+      }
+      expired.foreach(_._2.close())
+    } catch { case NonFatal(e) => log.warn("Closing readers whose query is gone failed.", e) }
+}

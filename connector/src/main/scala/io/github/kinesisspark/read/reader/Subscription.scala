@@ -1,0 +1,261 @@
+package io.github.kinesisspark.read.reader
+
+import java.util.concurrent.TimeoutException
+
+import scala.concurrent.duration._
+
+import io.github.kinesisspark.aws.{Fault, FaultKind, RetryDecision, RetryHistory, RetryPolicy}
+import io.github.kinesisspark.position.ShardPosition
+
+/** State machine of one shard's SubscribeToShard subscription. Pure: [[Subscription.step]] returns the next state and the commands to run;
+  * FanOutRecordPublisher runs them on its mailbox.
+  *
+  * {{{
+  * state        event                       next                    commands
+  * Resting      asked                       Calling                 subscribe (Waiting, if the last call was less than 1 s ago;
+  *                                                                  the service allows one call per second and shard)
+  * Waiting      due                         Calling                 subscribe
+  * Calling      opened                      Live, asked             request one event
+  *              failed, completed           Waiting                 cancel, or give up
+  *              due: not opened in time     Waiting                 cancel, or give up
+  * Live         asked                       Live, asked             request one event
+  *              event                       Live, not asked         deliver
+  *              last event                  Over                    deliver, cancel
+  *              completed, failed           Waiting or Resting      cancel, or give up if asked
+  *              due: asked, and silent      Waiting                 cancel, or give up
+  *              event that nobody asked for Resting                 cancel
+  * any          closed                      Over                    cancel
+  * Over         anything                    Over
+  * }}}
+  *
+  * Waiting, Calling and an asked Live have a deadline ([[dueAt]]), so none of them can last for ever. Events of a call that is no longer
+  * the current one are ignored: the SDK completes a subscription that was cancelled, and may fail it twice.
+  *
+  * @param resume     where the next call begins; moves with every event, also with those that bring no record
+  * @param notBefore  earliest System.nanoTime() of the next call
+  * @param calls      made so far; the last one is the current one
+  * @param history    failures since the last event
+  * @param contention with another subscriber of the same consumer
+  * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_SubscribeToShard.html SubscribeToShard]]
+  */
+final case class Subscription private (
+    state: Subscription.State,
+    resume: ShardPosition,
+    notBefore: Long,
+    calls: Long,
+    history: RetryHistory,
+    contention: Subscription.ConsumerContention
+) {
+  import Subscription._
+  import Subscription.Command._
+  import Subscription.State._
+
+  /** Deadline after which the owner must send [[Event.Due]]. */
+  def dueAt: Option[Long] = state match {
+    case Waiting(until)          => Some(until)
+    case Calling(_, deadline)    => Some(deadline)
+    case Live(_, silentAfter, _) => silentAfter
+    case _                       => None
+  }
+
+  private def callNow(policy: Policy, now: Long): Step =
+    if (notBefore - now > 0) (copy(state = Waiting(notBefore)), Vector.empty)
+    else {
+      val next = copy(
+        state = Calling(calls + 1, now + policy.openWithin.toNanos),
+        calls = calls + 1,
+        notBefore = now + policy.spacing.toNanos
+      )
+      (next, Vector(Subscribe(next.calls, resume)))
+    }
+
+  private def requestOne(live: Live, policy: Policy, now: Long): Step =
+    (copy(state = live.copy(silentAfter = Some(now + policy.silence.toNanos))), Vector(RequestOne(live.call)))
+
+  private def arrived(live: Live, to: ShardPosition): Step = {
+    val moved = copy(resume = to, history = RetryHistory.none)
+    if (to == ShardPosition.ShardEnd) (moved.copy(state = Over), Vector(Deliver, Cancel(live.call)))
+    else (moved.copy(state = live.copy(silentAfter = None, heard = true)), Vector(Deliver))
+  }
+
+  /** The call ended as it should, or was cancelled: the next one may follow at once. */
+  private def renewed(call: Long, asked: Boolean, policy: Policy, at: Moment): Step = {
+    val (next, calls) =
+      if (asked) copy(state = Resting).callNow(policy, at.now) else (copy(state = Resting), Vector.empty)
+    (next, Cancel(call) +: calls)
+  }
+
+  private def failed(call: Long, asked: Boolean, fault: Fault, policy: Policy, at: Moment): Step =
+    policy.retry.decide(fault, history, at.hasWorked, at.now, at.chance) match {
+      case RetryDecision.Again(wait, failures) =>
+        copy(history = failures, notBefore = math.max(notBefore, at.now + wait.toNanos))
+          .renewed(call, asked, policy, at)
+      case RetryDecision.GiveUp(failures) if asked =>
+        (copy(state = Over, history = failures), Vector(Cancel(call), GiveUp(Failure.Call(fault))))
+      // The next call, if anybody asks for one, shows whether it is still so.
+      case RetryDecision.GiveUp(failures) => copy(history = failures).renewed(call, asked, policy, at)
+    }
+
+  /** Another subscription of the consumer has taken the shard over. */
+  private def takenOver(live: Live, fault: Fault, policy: Policy, at: Moment): Step = {
+    val more  = contention.lost(policy, at.now)
+    val asked = live.silentAfter.isDefined
+    if (asked && more.isHopeless(policy))
+      (copy(state = Over, contention = more), Vector(Cancel(live.call), GiveUp(Failure.Contended)))
+    else copy(contention = more).failed(live.call, asked, fault, policy, at)
+  }
+}
+
+object Subscription {
+  type Step = (Subscription, Vector[Command])
+
+  sealed trait State
+  object State {
+    case object Resting                                  extends State
+    final case class Waiting(until: Long)                extends State
+    final case class Calling(call: Long, deadline: Long) extends State
+
+    /** @param silentAfter deadline of the event that was asked for, if one was
+      * @param heard       it has brought an event
+      */
+    final case class Live(call: Long, silentAfter: Option[Long], heard: Boolean) extends State
+    case object Over                                                             extends State
+  }
+  import State._
+
+  sealed trait Event
+  object Event {
+
+    /** Of one call, be it the current one or not. */
+    sealed trait OfCall extends Event { def call: Long }
+
+    case object Asked                                           extends Event
+    final case class Opened(call: Long)                         extends OfCall
+    final case class Arrived(call: Long, resume: ShardPosition) extends OfCall
+    final case class Completed(call: Long)                      extends OfCall
+    final case class Failed(call: Long, fault: Fault)           extends OfCall
+    case object Due                                             extends Event
+    case object Closed                                          extends Event
+  }
+  import Event._
+
+  sealed trait Command
+  object Command {
+    final case class Subscribe(call: Long, from: ShardPosition) extends Command
+    final case class RequestOne(call: Long)                     extends Command
+    final case class Cancel(call: Long)                         extends Command
+    case object Deliver                                         extends Command
+    final case class GiveUp(failure: Failure)                   extends Command
+  }
+
+  /** Why the reader fails. */
+  sealed trait Failure
+  object Failure {
+
+    /** @param fault of the last call */
+    final case class Call(fault: Fault) extends Failure
+
+    /** Another subscriber of the consumer was there first, and takes the shard back again and again. */
+    case object Contended extends Failure
+  }
+
+  /** A subscription that brings no event, not even an empty one, which the service sends about every 5 s. */
+  val Silence: Fault = Fault.Disconnected(
+    FaultKind(
+      "KINESIS_SUBSCRIPTION_SILENT",
+      "Subscriptions are accepted and bring no event, not even an empty one. Look for a proxy or firewall that holds HTTP/2 streams back."
+    ),
+    new TimeoutException("no event within the time limit")
+  )
+
+  /** How often the shard was lost to another subscriber of the consumer. Who comes second loses it for the first time a few
+    * seconds after winning it, when the first comes back. So only a newcomer gives up, and who has held the shard for a while
+    * is none any more.
+    *
+    * @param since when the shard was won, in ns; it is kept from one subscription to the next
+    */
+  final case class ConsumerContention(since: Option[Long], times: Int, newcomer: Boolean) {
+    private[Subscription] def won(now: Long): ConsumerContention = copy(since = since.orElse(Some(now)))
+
+    private[Subscription] def lost(policy: Policy, now: Long): ConsumerContention = {
+      val settled = since.exists(now - _ >= policy.settledIn.toNanos)
+      if (settled) ConsumerContention(None, 1, newcomer = false)
+      else ConsumerContention(None, times + 1, newcomer || times == 0)
+    }
+
+    private[Subscription] def isHopeless(policy: Policy): Boolean = newcomer && times >= policy.takeovers
+  }
+
+  object ConsumerContention {
+    val none: ConsumerContention = ConsumerContention(None, 0, newcomer = false)
+  }
+
+  /** @param openWithin how long a call may take until it is opened
+    * @param silence    how long an asked-for event may take: the service sends an empty one about every 5 s
+    * @param spacing    from one call to the next: the service takes 1 a second of a consumer and shard
+    * @param takeovers  after so many a newcomer gives up
+    * @param settledIn  who held the shard this long before losing it is no newcomer
+    */
+  final case class Policy(
+      openWithin: FiniteDuration,
+      silence: FiniteDuration,
+      spacing: FiniteDuration,
+      retry: RetryPolicy,
+      takeovers: Int,
+      settledIn: FiniteDuration
+  )
+
+  /** Time, chance and experience, which [[step]] takes from nowhere else.
+    *
+    * @param now       by a clock that never goes back, in ns
+    * @param chance    uniform in [0, 1)
+    * @param hasWorked whether a call of the client has ever succeeded
+    */
+  final case class Moment(now: Long, chance: Double, hasWorked: Boolean)
+
+  /** @param notBefore of the first call, by the clock that [[step]] is given */
+  def at(position: ShardPosition, notBefore: Long): Subscription =
+    new Subscription(Resting, position, notBefore, 0, RetryHistory.none, ConsumerContention.none)
+
+  def step(s: Subscription, event: Event, policy: Policy, at: Moment): Step = event match {
+    case stale: OfCall if !currentCall(s.state).contains(stale.call) => (s, Vector.empty)
+    case current                                                     => decide(s, current, policy, at)
+  }
+
+  private def decide(s: Subscription, event: Event, policy: Policy, at: Moment): Step = {
+    def failed(call: Long, asked: Boolean, fault: Fault) = s.failed(call, asked, fault, policy, at)
+    val due                                              = event == Due && s.dueAt.exists(_ - at.now <= 0)
+    (s.state, event) match {
+      case (Over, _)       => (s, Vector.empty)
+      case (state, Closed) => (s.copy(state = Over), currentCall(state).map(Command.Cancel(_)).toVector)
+
+      // What failed while nobody asked says nothing of how long it has been failing since.
+      case (Resting, Asked)       => s.copy(history = s.history.rested).callNow(policy, at.now)
+      case (Waiting(_), _) if due => s.callNow(policy, at.now)
+
+      case (Calling(call, _), Opened(_)) =>
+        s.copy(contention = s.contention.won(at.now)).requestOne(Live(call, None, heard = false), policy, at.now)
+      case (Calling(call, _), Failed(_, fault)) => failed(call, asked = true, fault)
+      case (Calling(call, _), Completed(_))     => failed(call, asked = true, Silence)
+      case (Calling(call, _), _) if due         => failed(call, asked = true, Silence)
+
+      case (live @ Live(_, None, _), Asked)             => s.requestOne(live, policy, at.now)
+      case (live @ Live(_, Some(_), _), Arrived(_, to)) => s.arrived(live, to)
+      // More than was asked for: what is ignored now must come again.
+      case (Live(call, None, _), Arrived(_, _))                => s.renewed(call, asked = false, policy, at)
+      case (Live(call, asked, true), Completed(_))             => s.renewed(call, asked.isDefined, policy, at)
+      case (Live(call, asked, false), Completed(_))            => failed(call, asked.isDefined, Silence)
+      case (live: Live, Failed(_, taken: Fault.ResourceInUse)) => s.takenOver(live, taken, policy, at)
+      case (Live(call, asked, _), Failed(_, fault))            => failed(call, asked.isDefined, fault)
+      case (Live(call, _, _), _) if due                        => failed(call, asked = true, Silence)
+
+      case _ => (s, Vector.empty)
+    }
+  }
+
+  private def currentCall(state: State): Option[Long] = state match {
+    case Calling(call, _) => Some(call)
+    case Live(call, _, _) => Some(call)
+    case _                => None
+  }
+}

@@ -1,0 +1,146 @@
+package io.github.kinesisspark.read.reader
+
+import java.util.concurrent.ScheduledExecutorService
+
+import scala.collection.mutable
+
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aws.{ClientKind, ClientLease, KinesisClients}
+import io.github.kinesisspark.position.{ShardPosition, ShardRange, StreamArn}
+import io.github.kinesisspark.read.reader.ShardConsumer.{Source, Sources}
+import io.github.kinesisspark.read.reader.TaskReaders._
+
+/** What one task reads its ranges by: the live readers of its executor as far as they stand where a range begins, and readers of its own
+  * else: after a restart, on another executor, for what another task has taken out already, and in a batch read.
+  *
+  * Used by the task's thread alone. Clients are its own, because a task may outlive the live readers.
+  *
+  * @param live of a streaming query
+  */
+final class TaskReaders(
+    config: ReaderConfig,
+    live: Option[ShardReaderPool],
+    worker: ScheduledExecutorService,
+    budget: MemoryBudget
+) extends AutoCloseable {
+  private val log      = LoggerFactory.getLogger(classOf[TaskReaders])
+  private val clients  = mutable.HashMap.empty[(StreamArn, ClientKind), ClientLease]
+  private lazy val own = {
+    hasOwn = true
+    budget.join(config.bufferBytes)
+  }
+  private var hasOwn = false
+
+  private lazy val pollers = new PollingPublishers(
+    reach(_, ClientKind.Calls),
+    worker,
+    live.fold(new PollingTelemetry)(_.polled),
+    starts = None,
+    config.callsPerSecond
+  )
+
+  /** Of a batch read by fan-out. */
+  private lazy val subscribers = config.batch.collect { case fanOut: Publication.FanOut =>
+    new FanOutPublishers(
+      fanOut,
+      reach(_, ClientKind.Subscriptions),
+      worker,
+      new FanOutTelemetry,
+      StartSchedule.ofReaders,
+      pollers
+    )
+  }
+
+  private object sources extends Sources {
+    override def first(range: ShardRange): Source =
+      live
+        .flatMap(_.at(range.shard, range.start))
+        .map(Source(_, isPolling = false, isOwn = false))
+        .getOrElse(subscribers.fold(polling(range))(p => Source(open(range, p), isPolling = false, isOwn = true)))
+
+    override def polling(range: ShardRange): Source = Source(open(range, pollers), isPolling = true, isOwn = true)
+
+    override def readAgain(records: Array[KinesisRecord]): Unit = live.foreach(_.countAgain(records))
+  }
+
+  /** Rung with news of the readers. */
+  val bell: Bell = new Bell
+
+  /** The range's records: those that a live reader holds as a whole stay there for the next to ask. To be closed. */
+  def read(range: ShardRange): Records =
+    live
+      .flatMap(_.slice(range))
+      .fold[Records](new Consumed(new ShardConsumer(range, sources, config.failOnDataLoss, bell)))(new Held(_))
+
+  /** What was made of records that were read. */
+  def count(records: UserRecordCount): Unit = live.foreach(_.count(records))
+
+  override def close(): Unit = {
+    if (hasOwn) own.close()
+    clients.values.foreach(_.close())
+    clients.clear()
+  }
+
+  private def open(range: ShardRange, publishers: RecordPublisher.Factory): ShardReader = {
+    log.info(
+      "reading {} from {} to {}",
+      range.shard,
+      ShardPosition.encode(range.start),
+      ShardPosition.encode(range.end)
+    )
+    val reader = new ShardReader(
+      range.shard,
+      range.start,
+      stop = Some(range.end),
+      publishers,
+      own,
+      () => own.share,
+      _ => (),
+      () => ()
+    )
+    if (range.end == ShardPosition.ShardEnd) reader.shardIsClosed()
+    reader
+  }
+
+  private def reach(stream: StreamArn, kind: ClientKind) = {
+    val access = config.streams(stream)
+    val lease  = clients.getOrElseUpdate((stream, kind), KinesisClients.lease(access.client, access.region, kind))
+    ReadingClient.of(lease, access.maxRetryDuration, () => live.exists(_.hasEverRead))
+  }
+}
+
+object TaskReaders {
+
+  /** A range's records, till they are closed. */
+  sealed trait Records extends AutoCloseable {
+
+    /** The next one; waits. */
+    def next(): Option[KinesisRecord]
+
+    /** Whether `next` needn't wait. */
+    def isReady: Boolean
+
+    /** Waits for memory that others hold. */
+    def isStarved: Boolean
+
+    /** Gets what it waits for beyond the budget. */
+    def hurry(): Unit
+  }
+
+  private final class Held(records: Iterator[KinesisRecord]) extends Records {
+    override def next(): Option[KinesisRecord] = records.nextOption()
+    override def isReady: Boolean              = true
+    override def isStarved: Boolean            = false
+    override def hurry(): Unit                 = ()
+    override def close(): Unit                 = ()
+  }
+
+  private final class Consumed(consumer: ShardConsumer) extends Records {
+    override def next(): Option[KinesisRecord] = consumer.nextOption()
+    override def isReady: Boolean              = consumer.isReady
+    override def isStarved: Boolean            = consumer.isStarved
+    override def hurry(): Unit                 = consumer.hurry()
+    override def close(): Unit                 = consumer.close()
+  }
+}

@@ -1,0 +1,175 @@
+package io.github.kinesisspark.read.retention
+
+import java.time.Instant
+
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.config.{OptionException, StartingPosition}
+import io.github.kinesisspark.position.ShardPosition._
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.batch.{BatchSnapshot, GivenPositions}
+import io.github.kinesisspark.read.catalog.{ListedStream, Parallel, ShardEnds}
+import io.github.kinesisspark.read.plan.{HistoryPart, Lineage}
+
+/** One stream as it is at one moment, for reads that begin and end: cuts through its history, and what is between two of them.
+  *
+  * @param now by the service's clock, in ms
+  */
+final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: ShardEnds) {
+  import StreamHistory._
+
+  private val log     = LoggerFactory.getLogger(classOf[StreamHistory])
+  private val listing = stream.listing()
+  private val lineage = Lineage(listing.shards)
+
+  val now: Long = listing.serviceTimeMillis
+
+  /** Of all shards that are listed. */
+  val hashKeys: Map[ShardKey, HashKeyRange] =
+    listing.shards.map(shard => ShardKey(stream.arn, shard.id) -> shard.hashKeys).toMap
+
+  /** The exact cut at a position that is the same for all shards: what came before it, and what comes from it on. */
+  def exact(position: StartingPosition): Vector[(String, ShardPosition)] = {
+    val cut = ending(position)
+    cut.map(_._1).zip(Parallel.map(cut) { case (id, to) => exactEnd(ShardKey(stream.arn, id), TrimHorizon, to).end })
+  }
+
+  /** What is between two positions, each shard's part to the record.
+    *
+    * @throws OptionException  where there is nothing to begin with at the first one
+    * @throws OffsetException  where the positions aren't this stream's, or in the wrong order
+    * @throws KinesisException `KINESIS_DATA_LOSS` where they are past its retention, and `failOnDataLoss` is true
+    */
+  def between(from: StartingPosition, to: StartingPosition): Vector[BatchSnapshot.Part] = {
+    val cut   = ending(to)
+    val begin = beginning(from)
+    val found = HistoryPart.between(lineage, begin.toMap, cut.toMap).fold(shards => refuseOrder(shards), identity)
+    if (found.lost.nonEmpty)
+      loseOrWarn(
+        s"${found.lost.mkString(", ")} of ${stream.arn} are past its retention, so that records up to 'endingPosition' are lost"
+      )
+    val (reversed, parts) = Parallel.map(exactly(from, to, found.pieces))(part).partitionMap(identity)
+    if (reversed.nonEmpty) refuseOrder(reversed)
+    parts.flatten
+  }
+
+  /** The pieces, where positions were given for single shards: their times are looked at, and their ends are made exact. What was
+    * given for shards in which nothing is to be read doesn't matter: an idle shard of an offset is at an old time for long.
+    */
+  private def exactly(
+      from: StartingPosition,
+      to: StartingPosition,
+      pieces: Vector[HistoryPart.Piece]
+  ): Vector[HistoryPart.Piece] = {
+    from match {
+      case _: StartingPosition.Shards => checkStart(timesOf(pieces)(_.start))
+      case _                          => ()
+    }
+    to match {
+      case asked: StartingPosition.Shards =>
+        checkKept("endingPosition", timesOf(pieces)(_.end))
+        givenAs("endingPosition").upTo(asked, pieces, ends, now)
+      case _ => pieces
+    }
+  }
+
+  private def timesOf(pieces: Vector[HistoryPart.Piece])(side: HistoryPart.Piece => ShardPosition): Vector[GivenTime] =
+    pieces.map(p => p.shardId -> side(p)).collect { case (id, AtTimestamp(time)) => GivenTime(time, Some(id)) }
+
+  private def beginning(position: StartingPosition): Vector[(String, ShardPosition)] = position match {
+    case StartingPosition.TrimHorizon    => lineage.roots.map(_ -> TrimHorizon)
+    case StartingPosition.AtTimestamp(t) =>
+      checkStart(Vector(GivenTime(t.toEpochMilli)))
+      stream.openAt(t.toEpochMilli.min(now)).map(_ -> AtTimestamp(t.toEpochMilli))
+    case StartingPosition.Latest =>
+      throw new OptionException(
+        Seq(
+          "'startingPosition' is LATEST, with which a batch read has nothing to read. Give an earlier one, or leave it out for TRIM_HORIZON."
+        )
+      )
+    case asked: StartingPosition.Shards => givenAs("startingPosition").begin(asked)
+  }
+
+  /** A time that is still to come means the tip: all there is. */
+  private def ending(position: StartingPosition): Vector[(String, ShardPosition)] = position match {
+    case StartingPosition.TrimHorizon                            => lineage.roots.map(_ -> TrimHorizon)
+    case StartingPosition.AtTimestamp(t) if t.toEpochMilli < now =>
+      checkKept("endingPosition", Vector(GivenTime(t.toEpochMilli)))
+      stream.openAt(t.toEpochMilli).map(_ -> AtTimestamp(t.toEpochMilli))
+    // Of a time within the service's present second, there may be records before and after it.
+    case StartingPosition.AtTimestamp(t) => lineage.open.map(_ -> AtTimestamp(t.toEpochMilli))
+    case StartingPosition.Latest         => lineage.open.map(_ -> AtTimestamp(Long.MaxValue))
+    case asked: StartingPosition.Shards  => givenAs("endingPosition").cut(asked)
+  }
+
+  /** What is between the two positions of a shard. An end at a time is a record when it is found, and only then may turn out to come
+    * before a start that people gave to the record.
+    *
+    * @return the shard, if that is so; nothing, if there is nothing between them
+    */
+  private def part(piece: HistoryPart.Piece): Either[String, Option[BatchSnapshot.Part]] = {
+    val shard           = ShardKey(stream.arn, piece.shardId)
+    val (start, oldest) = piece.start match {
+      case TrimHorizon | AtTimestamp(_) =>
+        // The oldest record is another one an hour later: the one it is now says where to begin, and is missed when it is gone.
+        ends
+          .first(shard, piece.start)
+          .fold((piece.end, Option.empty[Long]))(r => (AtSequenceNumber(r.number), Some(r.arrivalMillis)))
+      case exact => (exact, ends.first(shard, exact).map(_.arrivalMillis))
+    }
+    if (piece.start == TrimHorizon && HistoryPart.isBefore(piece.end, start))
+      loseOrWarn(s"what comes before 'endingPosition' in $shard is past the stream's retention")
+    if (start == piece.end || HistoryPart.isBefore(piece.end, start)) Right(None)
+    else {
+      val extent = exactEnd(shard, start, piece.end)
+      val range  = ShardRange(shard, start, extent.end)
+      if (HistoryPart.isBefore(extent.end, start)) Either.cond(start != piece.start, None, piece.shardId)
+      else
+        Right(Option.when(start != extent.end)(BatchSnapshot.Part(range, oldest, extent.newest, extent.size)))
+    }
+  }
+
+  private def exactEnd(shard: ShardKey, from: ShardPosition, to: ShardPosition): ShardEnds.Extent = to match {
+    case AtTimestamp(time) => ends.at(shard, from, time, now)
+    case exact             => ShardEnds.Extent(exact, None)
+  }
+
+  private def checkStart(times: Vector[GivenTime]): Unit = {
+    val toCome = times.filter(time => ShardEnds.isToCome(time.millis, now))
+    if (toCome.nonEmpty) throw stream.inTheFuture(toCome.mkString(", "), now)
+    checkKept("startingPosition", times)
+  }
+
+  private def checkKept(option: String, times: Vector[GivenTime]): Unit = {
+    val oldest = now - stream.retention.toMillis
+    val past   = times.filter(_.millis < oldest)
+    if (past.nonEmpty && stream.createdMillis < oldest)
+      loseOrWarn(
+        s"'$option' (${past.mkString(", ")}) is past the retention of ${stream.arn}, which keeps ${stream.retention.toHours} hours"
+      )
+  }
+
+  private def givenAs(option: String) = new GivenPositions(option, stream, lineage, failOnDataLoss)
+
+  private def refuseOrder(shards: Vector[String]) = throw new OffsetException(
+    s"'endingPosition' comes before 'startingPosition' in ${shards.map(s => s"${stream.arn}/$s").mkString(", ")}. Swap them, " +
+      "or give a later end."
+  )
+
+  private def loseOrWarn(what: String): Unit =
+    if (failOnDataLoss)
+      throw new KinesisException(
+        DataLoss.ErrorClass,
+        s"$what. Give a later position (TRIM_HORIZON is the oldest record there is); or set failOnDataLoss to false, to read what is left."
+      )
+    else log.warn("{}; going on with what is left, as failOnDataLoss is false", what)
+}
+
+object StreamHistory {
+
+  /** @param shard of which it was said; nothing where it is all shards' */
+  private final case class GivenTime(millis: Long, shard: Option[String] = None) {
+    override def toString: String = shard.fold("")(id => s"$id at ") + Instant.ofEpochMilli(millis).toString
+  }
+}

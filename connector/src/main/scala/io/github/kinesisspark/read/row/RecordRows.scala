@@ -1,0 +1,97 @@
+package io.github.kinesisspark.read.row
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.types.StructType
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aggregation.{AggregatedRecord, UserRecord}
+import io.github.kinesisspark.position.{HashKeyRange, SequenceNumber, ShardPosition, ShardRange}
+import io.github.kinesisspark.read.reader.{KinesisRecord, UserRecordCount}
+
+/** The rows of one range's records: one for each, or those of its user records. Ranges and limits know nothing of the latter,
+  * so records are taken apart no sooner than here, one at a time.
+  *
+  * @param range    of which all records are given, those as well that are only in part within it
+  * @param columns  of the rows, in their order
+  * @param hashKeys the shard's, if aggregated records are to be taken apart
+  */
+private[read] final class RecordRows(range: ShardRange, columns: StructType, hashKeys: Option[HashKeyRange]) {
+  import RecordRows._
+
+  private val row     = new RecordRow(range.shard, columns)
+  private var records = 0L
+  private var rows    = 0L
+  private var strays  = 0L
+  private var damaged = 0L
+  private var damage  = ""
+  private var last    = 0L
+  private val first   = placeIn(range.start)
+  private val until   = placeIn(range.end)
+
+  def of(record: KinesisRecord): Iterator[InternalRow] = {
+    records += 1
+    hashKeys.fold(asItIs(record))(takenApart(record, _))
+  }
+
+  /** The place in its Kinesis record of the row that was given last. */
+  def place: Long = last
+
+  /** So far. */
+  def delivered: UserRecordCount = UserRecordCount(records, rows, strays, damaged)
+
+  /** Says what is unusual in what was read. */
+  def warn(): Unit = {
+    if (damaged > 0)
+      log.warn(
+        "{}: {} records begin as aggregated ones and are none; they come as they are. The first is {}",
+        range.shard,
+        damaged,
+        damage
+      )
+    if (strays > 0)
+      log.warn(
+        "{}: left out {} user records of aggregated ones with hash keys of other shards, as their producer puts them there again",
+        range.shard,
+        strays
+      )
+  }
+
+  private def takenApart(record: KinesisRecord, keys: HashKeyRange) = AggregatedRecord.read(record.data) match {
+    case AggregatedRecord.Plain           => asItIs(record)
+    case all: AggregatedRecord.Aggregated =>
+      val mine = all.within(keys)
+      strays += all.records.size - mine.size
+      withinRange(mine, record.sequenceNumber).map { case (user, place) =>
+        rows += 1
+        last = place
+        row.show(user, place, record)
+      }
+    case AggregatedRecord.Damaged(why) =>
+      if (damaged == 0) damage = s"${record.sequenceNumber}: $why"
+      damaged += 1
+      asItIs(record)
+  }
+
+  /** The range's first and last record may be in it only in part. */
+  private def withinRange(mine: Vector[(UserRecord, Long)], of: SequenceNumber) = {
+    val from = first.collect { case (`of`, place) => place }
+    val to   = until.collect { case (`of`, place) => place }
+    mine.iterator.filter { case (_, place) => from.forall(place >= _) && to.forall(place < _) }
+  }
+
+  private def asItIs(record: KinesisRecord) = {
+    rows += 1
+    last = 0
+    Iterator.single(row.show(record))
+  }
+}
+
+private object RecordRows {
+
+  private def placeIn(position: ShardPosition): Option[(SequenceNumber, Long)] = position match {
+    case ShardPosition.Within(number, place) => Some(number -> place)
+    case _                                   => None
+  }
+
+  private val log = LoggerFactory.getLogger(classOf[RecordRows])
+}

@@ -1,0 +1,127 @@
+package io.github.kinesisspark.read.row
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.BaseGenericInternalRow
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.github.kinesisspark.aggregation.UserRecord
+import io.github.kinesisspark.position.ShardKey
+import io.github.kinesisspark.read.reader.KinesisRecord
+
+/** The source's columns.
+  *
+  * `partitionKey` is null where a stream distributes records itself; `explicitHashKey` and a `subSequenceNumber` above 0
+  * belong to the user records of an aggregated one.
+  */
+object SourceSchema {
+
+  val schema: StructType = StructType(
+    Seq(
+      StructField("data", BinaryType, nullable = false),
+      StructField("partitionKey", StringType),
+      StructField("explicitHashKey", StringType),
+      StructField("sequenceNumber", StringType, nullable = false),
+      StructField("subSequenceNumber", LongType, nullable = false),
+      StructField("approximateArrivalTimestamp", TimestampType, nullable = false),
+      StructField("streamName", StringType, nullable = false),
+      StructField("shardId", StringType, nullable = false)
+    )
+  )
+}
+
+/** A row over a record of one shard, which encodes a column only when it is read: Spark's projection copies into its own format
+  * what a query uses, and nothing else is built. The same row shows record after record, as the rows of Spark's own readers do.
+  *
+  * @param columns those of the schema that are wanted, in the order they are wanted in
+  * @see [[https://github.com/apache/spark/blob/v4.2.0/sql/core/src/main/scala/org/apache/spark/sql/execution/datasources/v2/DataSourceV2Strategy.scala DataSourceV2Strategy.withProjectAndFilter]],
+  *     which puts an unsafe projection above each scan that is not columnar
+  */
+private[read] final class RecordRow(shard: ShardKey, columns: StructType) extends BaseGenericInternalRow {
+  import RecordRow._
+
+  private val kinds      = columns.fieldNames.map(kind)
+  private val streamName = UTF8String.fromString(shard.stream.name)
+  private val shardId    = UTF8String.fromString(shard.shardId)
+
+  private var record: KinesisRecord = _
+  private var data: Array[Byte]     = _
+  private var partitionKey: String  = _
+  private var explicitHashKey       = Option.empty[BigInt]
+  private var place                 = 0L
+
+  /** A record that is not taken apart. */
+  def show(whole: KinesisRecord): InternalRow = {
+    record = whole
+    data = whole.data
+    partitionKey = whole.partitionKey
+    explicitHashKey = None
+    place = 0
+    this
+  }
+
+  /** @param at place in the Kinesis record */
+  def show(user: UserRecord, at: Long, of: KinesisRecord): InternalRow = {
+    record = of
+    data = user.data
+    partitionKey = user.partitionKey
+    explicitHashKey = user.explicitHashKey
+    place = at
+    this
+  }
+
+  override def numFields: Int = kinds.length
+
+  override def isNullAt(column: Int): Boolean = kinds(column) match {
+    case PartitionKey    => partitionKey == null
+    case ExplicitHashKey => explicitHashKey.isEmpty
+    case _               => false
+  }
+
+  override def getBinary(column: Int): Array[Byte] = data
+
+  override def getLong(column: Int): Long =
+    if (kinds(column) == SubSequenceNumber) place else Math.multiplyExact(record.arrivalMillis, 1000L)
+
+  override def getUTF8String(column: Int): UTF8String = kinds(column) match {
+    case PartitionKey    => UTF8String.fromString(partitionKey)
+    case ExplicitHashKey => explicitHashKey.fold(null: UTF8String)(key => UTF8String.fromString(key.toString))
+    case SequenceNumber  => UTF8String.fromString(record.sequenceNumber.text)
+    case StreamName      => streamName
+    case _               => shardId
+  }
+
+  override protected def genericGet(column: Int): Any = kinds(column) match {
+    case Data                            => data
+    case SubSequenceNumber | ArrivalTime => getLong(column)
+    case _                               => getUTF8String(column)
+  }
+
+  override def setNullAt(column: Int): Unit          = throw new UnsupportedOperationException(ReadOnly)
+  override def update(column: Int, value: Any): Unit = throw new UnsupportedOperationException(ReadOnly)
+}
+
+private object RecordRow {
+  // Constants, so that a match on them is a jump.
+  private final val Data              = 0
+  private final val PartitionKey      = 1
+  private final val ExplicitHashKey   = 2
+  private final val SequenceNumber    = 3
+  private final val SubSequenceNumber = 4
+  private final val ArrivalTime       = 5
+  private final val StreamName        = 6
+  private final val ShardId           = 7
+
+  private val ReadOnly = "a row of the source is read-only"
+
+  private def kind(column: String): Int = column match {
+    case "data"                        => Data
+    case "partitionKey"                => PartitionKey
+    case "explicitHashKey"             => ExplicitHashKey
+    case "sequenceNumber"              => SequenceNumber
+    case "subSequenceNumber"           => SubSequenceNumber
+    case "approximateArrivalTimestamp" => ArrivalTime
+    case "streamName"                  => StreamName
+    case "shardId"                     => ShardId
+  }
+}

@@ -1,6 +1,0 @@
-package io.github.kinesisspark.read.shard
-
-/** The name that monitoring finds lost records by. */
-object DataLoss {
-  val ErrorClass = "KINESIS_DATA_LOSS"
-}

@@ -1,0 +1,355 @@
+package io.github.kinesisspark.read.stream
+
+import java.util
+import java.util.{Optional, UUID}
+
+import scala.concurrent.duration._
+
+import org.apache.spark.SparkContext
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
+import org.apache.spark.sql.connector.read.streaming._
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aws.{Closing, FailureReason, KinesisException}
+import io.github.kinesisspark.config.SourceOptions
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.catalog.ShardCatalog
+import io.github.kinesisspark.read.coordinator.{ExecutorChannel, ShardCoordinator}
+import io.github.kinesisspark.read.plan.{Admission, Frontier, HistoryPart, TriggerClock, WatermarkAlignment}
+import io.github.kinesisspark.read.reader.{ReaderConfig, RecordBuffer, ShardTip}
+import io.github.kinesisspark.read.retention.{DataLoss, RetentionWatch}
+import io.github.kinesisspark.read.{KinesisInputPartition, KinesisPartitionReaderFactory}
+
+/** Spark's face of a [[KinesisOffset]]. */
+final case class KinesisSourceOffset(offset: KinesisOffset) extends Offset {
+  override lazy val json: String = OffsetJson.write(offset)
+}
+
+/** Micro-batches over exact ranges.
+  *
+  * `latestOffset` asks the shard readers how far they have read and fixes the batch's end; `planInputPartitions` turns
+  * start and end into ranges; Spark's offset log is all that is kept. Everything here runs on the query's own thread.
+  *
+  * @see [[https://spark.apache.org/docs/latest/api/java/org/apache/spark/sql/connector/read/streaming/SupportsAdmissionControl.html SupportsAdmissionControl]]
+  */
+class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
+    extends MicroBatchStream
+    with SupportsTriggerAvailableNow
+    with ReportsSourceMetrics {
+  import KinesisMicroBatchStream._
+
+  private val log              = LoggerFactory.getLogger(classOf[KinesisMicroBatchStream])
+  private[read] val catalog    = new ShardCatalog(options)
+  private val former           = new RemovedStreams(options.client, options.maxRetryDuration, catalog.reads)
+  private[read] val publishing = Closing.unlessMade(catalog.close())(Publishing.of(options))
+  private val source           = UUID.randomUUID().toString
+  private[read] val readers    = new ShardCoordinator(
+    ExecutorChannel.of(sc, source),
+    ReaderConfig(
+      source,
+      streams = catalog.streams.map(s => s.arn -> s.access).toMap,
+      bufferBytes = ReaderMemory.of(options, sc),
+      callsPerSecond = options.callsPerSecond,
+      failOnDataLoss = options.failOnDataLoss
+    ),
+    publishing,
+    WatermarkAlignment(options.admission.maxShardSkew.map(_.toMillis))
+  )
+  private val beginnings      = scala.collection.mutable.HashMap.empty[StreamArn, Vector[(String, ShardPosition)]]
+  private[read] val retention = new RetentionWatch(catalog)
+  private lazy val beyond     = new BeyondBuffers(
+    catalog.streams.map(s => s.arn -> s.access).toMap,
+    WatermarkAlignment(options.admission.maxShardSkew.map(_.toMillis)),
+    catalog.now
+  )
+  private var triggers      = TriggerClock()
+  private val minimum       = new BatchMinimum(System.nanoTime())
+  private[read] var metrics = SourceMetrics.none
+  private var endsNow       = false
+  private var bounds        = Option.empty[AvailableNow]
+  private[read] var seen    = KinesisOffset.initial
+  private var turn          = 0L
+  private var recent        = Vector.empty[KinesisSourceOffset]
+
+  override def initialOffset(): Offset = KinesisSourceOffset(KinesisOffset.initial)
+
+  /** Spark writes every offset it gets and reads it again, several times a batch; at ten thousand shards that is worth
+    * remembering.
+    */
+  override def deserializeOffset(json: String): Offset = recent.find(_.json == json).getOrElse {
+    remember(KinesisSourceOffset(OffsetJson.read(json)))
+  }
+
+  override def getDefaultReadLimit: ReadLimit = AdmissionLimits.toSpark(options.admission)
+
+  override def latestOffset(): Offset =
+    throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) is called instead")
+
+  override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
+    triggers = triggers.planning(System.nanoTime())
+    val from = catalog.accept(offsetOf(start))
+    catalog.refreshIfDue()
+    val frontier = frontierAt(from)
+    val lost     = loseOrFail(frontier)
+    checkRetention(from)
+    if (endsNow && bounds.isEmpty) bounds = Some(AvailableNow.fix(catalog, frontier))
+    if (AdmissionLimits.isOnce(limit)) allAtOnce(start, from, frontier, lost)
+    else admitted(start, from, frontier, lost, AdmissionLimits.fromSpark(limit))
+  }
+
+  /** Up to where the shards are now, which the tasks read from Kinesis: it is no matter how much of it readers can hold. As always,
+    * children of a shard that ends with this batch are left to the next.
+    */
+  private def allAtOnce(start: Offset, from: KinesisOffset, frontier: Frontier, lost: Vector[ShardKey]): Offset = {
+    val bounds = AvailableNow.fix(catalog, frontier)
+    val moved  = frontier.reading.collect {
+      case (shard, begin) if !bounds.isDone(shard, begin) => shard -> bounds.ends(shard)
+    }
+    seen = frontier.end(moved)
+    endOf(start, from, frontier, moved ++ lost.map(_ -> ShardPosition.ShardEnd))(bounds.completeTo)
+  }
+
+  private def admitted(
+      start: Offset,
+      from: KinesisOffset,
+      frontier: Frontier,
+      lost: Vector[ShardKey],
+      limits: AdmissionLimits
+  ): Offset = {
+    def isDone(shard: ShardKey)    = bounds.exists(b => frontier.reading.get(shard).forall(b.isDone(shard, _)))
+    def isLeftOut(shard: ShardKey) = lost.contains(shard) || isDone(shard)
+    val tips                       = readers.awaitTips(
+      frontier,
+      without = isLeftOut,
+      stops = bounds.fold(Map.empty[ShardKey, ShardPosition])(_.ends),
+      patience(frontier)
+    )
+    failIfAny(tips, from)
+    catalog.learn(tips.values)
+    warnIfOvertaken(tips)
+    if (isTooLittle(tips, limits) && !frontier.hasNewStreams) {
+      seen = frontier.end(tips.view.mapValues(_.position).toMap)
+      readers.pause()
+      start
+    } else {
+      turn += 1
+      val cuts  = readers.admit(tips, limits.most, turn, goBeyond(tips, limits.most))
+      val moved = cuts.view.mapValues(_.position).toMap ++ lost.map(_ -> ShardPosition.ShardEnd)
+      seen = frontier.end(furthest(tips, moved))
+      val open = frontier.reading.keys.filterNot(isLeftOut)
+      metrics = metrics.next(open, tips, cuts, readers.totals, publishing.calls, System.nanoTime())
+      endOf(start, from, frontier, moved) { (shard, at) =>
+        val read = for {
+          tip  <- tips.get(shard)
+          cut  <- cuts.get(shard)
+          time <- tip.completeTo(cut, catalog.now(shard.stream))
+        } yield time
+        (read ++ bounds.flatMap(_.completeTo(shard, at))).maxOption
+      }
+    }
+  }
+
+  /** A batch may end later than its readers stand. */
+  private def furthest(tips: Map[ShardKey, ShardTip], moved: Map[ShardKey, ShardPosition]) =
+    tips.map { case (shard, tip) =>
+      shard -> moved.get(shard).filter(HistoryPart.isBefore(tip.position, _)).getOrElse(tip.position)
+    }
+
+  /** Where readers stand still for lack of room, the batch ends later than they stand: as far as the shards give it until the next trigger. A
+    * limit needs ends that are known to the record, and AvailableNow has its own.
+    */
+  private def goBeyond(tips: Map[ShardKey, ShardTip], limits: Admission.Limits): ShardCoordinator.Beyond =
+    (cuts, toCome, unheard) =>
+      triggers.interval
+        .filter(_ => bounds.isEmpty && limits == Admission.Limits.none)
+        .fold(Map.empty[ShardKey, RecordBuffer.Cut]) { interval =>
+          val ends = beyond.ends(interval, triggers.stretch, tips, cuts, toCome, unheard)
+          if (ends.nonEmpty) triggers = triggers.wentBeyond
+          ends
+        }
+
+  /** The batch's end, or its start if it is not worth planning.
+    *
+    * @param moved      where shards end, as far as the batch takes of them
+    * @param completeTo up to when all that arrived in a shard comes before a position, in ms, as far as known
+    */
+  private def endOf(
+      start: Offset,
+      from: KinesisOffset,
+      frontier: Frontier,
+      moved: Map[ShardKey, ShardPosition]
+  )(completeTo: (ShardKey, ShardPosition) => Option[Long]): Offset = {
+    def read(shard: ShardKey, begin: ShardPosition) = completeTo(shard, moved.getOrElse(shard, begin))
+    lazy val end                                    = retention.complete(frontier.end(moved), frontier.reading, read)
+    val hasMoved = moved.exists { case (shard, to) => !frontier.reading.get(shard).contains(to) }
+    if (frontier.hasNewStreams || hasMoved || retention.isDue(from, end)) {
+      minimum.batchPlanned(System.nanoTime())
+      remember(KinesisSourceOffset(end))
+    } else start
+  }
+
+  /** How far the readers have read, whether or not a limit let it into a batch. */
+  override def reportLatestOffset(): Offset = KinesisSourceOffset(seen)
+
+  /** From here on the query reads what is there when it first plans, and ends. */
+  override def prepareForTriggerAvailableNow(): Unit = endsNow = true
+
+  override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
+    val to = offsetOf(end)
+    // After a restart this comes first, before anybody looked at the checkpoint.
+    catalog.accept(to)
+    checkRetention(offsetOf(start))
+    val ranges   = former.readable(offsetOf(start).rangesTo(to), to)
+    val hashKeys = if (options.deaggregate) hashKeysOf(ranges.map(_.shard)) else Map.empty[ShardKey, HashKeyRange]
+    readers
+      .group(ranges, options.minPartitions)
+      .map(KinesisInputPartition(_, hashKeys): InputPartition)
+      .toArray
+  }
+
+  override def createReaderFactory(): PartitionReaderFactory = new KinesisPartitionReaderFactory(
+    readers.config.copy(streams = readers.config.streams ++ former.access)
+  )
+
+  /** Spark asks for them when a trigger is over. */
+  override def metrics(latestConsumedOffset: Optional[Offset]): util.Map[String, String] = {
+    triggers = triggers.batchEnded(System.nanoTime())
+    metrics.toJava
+  }
+
+  /** The next probe tells the readers what they may drop; nothing is to be written anywhere. */
+  override def commit(end: Offset): Unit = ()
+
+  override def stop(): Unit =
+    try readers.close()
+    finally
+      try publishing.close()
+      finally catalog.close()
+
+  override def toString: String = s"KinesisSource[${catalog.streams.map(_.arn.name).mkString(", ")}]"
+
+  private[read] def remember(offset: KinesisSourceOffset): KinesisSourceOffset = {
+    recent = (offset +: recent).take(RememberedOffsets)
+    offset
+  }
+
+  private[read] def frontierAt(from: KinesisOffset): Frontier = {
+    val frontier = viewOf(from)
+    val waiting  = frontier.awaitingChildren
+    if (waiting.nonEmpty) {
+      catalog.refreshSoon(waiting)
+      viewOf(from)
+    } else frontier
+  }
+
+  private def viewOf(from: KinesisOffset) = Frontier(
+    from,
+    catalog.streams.map { stream =>
+      def beginning = beginnings.getOrElseUpdate(stream.arn, stream.beginning(options.failOnDataLoss))
+      stream.arn -> Frontier.Stream(
+        stream.createdMillis,
+        catalog.lineage(stream.arn),
+        if (from.streams.contains(stream.arn)) Vector.empty else beginning
+      )
+    }.toMap
+  )
+
+  /** Where nobody knows a shard's keys any more, none of its records is left out. */
+  private[read] def hashKeysOf(shards: Vector[ShardKey]): Map[ShardKey, HashKeyRange] = {
+    val known = catalog.hashKeys(shards) ++ former.hashKeys
+    shards.map(shard => shard -> known.getOrElse(shard, HashKeyRange.all)).toMap
+  }
+
+  private[read] def checkRetention(from: KinesisOffset): Unit =
+    retention.gapsOnce(from).foreach { case (stream, gap) =>
+      val records = s"$stream: records that arrived between ${gap.from} and ${gap.until} and were not read"
+      val past    = s"past the stream's retention of ${catalog.retention(stream).toHours} hours"
+      retention.evidence(stream, gap, from) match {
+        case Some(evidence) =>
+          lose(s"$records are $past; that there were any is likely, as $evidence", "the oldest that are left")
+        case None =>
+          log.warn(
+            s"$records, if there were any, are $past. That there were none is as likely, as no shard has any of soon after; going on with the " +
+              "oldest that are left"
+          )
+      }
+    }
+
+  /** Only suspected: the service doesn't tell whether there was anything. */
+  private[read] def warnIfOvertaken(tips: Map[ShardKey, ShardTip]): Unit =
+    retention.overtaken(tips.values).foreach { case (shard, gap) =>
+      log.warn(
+        s"$shard: the query is further behind than the stream's retention of ${catalog.retention(shard.stream).toHours} hours. " +
+          s"Records that arrived between ${gap.from} and ${gap.until} and were not read, if there were any, are lost. Raise the retention, " +
+          "or give the query more to work with."
+      )
+    }
+
+  private[read] def loseOrFail(frontier: Frontier): Vector[ShardKey] = {
+    val lost                   = frontier.lost
+    def named(shard: ShardKey) =
+      // One that came and went between two listings was to be read from its beginning.
+      s"$shard (from ${ShardPosition.encode(frontier.reading.getOrElse(shard, ShardPosition.TrimHorizon))} to its end)"
+    if (lost.nonEmpty)
+      lose(
+        s"${lost.map(named).mkString(", ")}: not read to the end and no longer listed, " +
+          "so that records past retention are lost",
+        "their children"
+      )
+    lost
+  }
+
+  /** @param rest what there is to go on with */
+  private def lose(what: String, rest: String): Unit = {
+    if (options.failOnDataLoss)
+      throw new KinesisException(
+        DataLoss.ErrorClass,
+        s"$what. Set failOnDataLoss to false to go on with $rest, and raise the stream's retention."
+      )
+    log.warn("{}; going on, as failOnDataLoss is false", what)
+  }
+
+  private def patience(frontier: Frontier): Duration =
+    if (bounds.nonEmpty) Duration.Inf
+    else if (frontier.hasNewStreams) BeginningPatience
+    else SettlingPatience
+
+  /** AvailableNow waits for nothing: what is there is all there will be. */
+  private def isTooLittle(tips: Map[ShardKey, ShardTip], limits: AdmissionLimits) =
+    bounds.isEmpty &&
+      minimum.holdsBack(limits, tips.values.map(_.records).sum, readers.nearlyFull, System.nanoTime())
+
+  /** A reader's failure is the query's, unless its shard has gone past retention, which is for the next planning, or its
+    * consumer has gone and there is another.
+    */
+  private[read] def failIfAny(tips: Map[ShardKey, ShardTip], from: KinesisOffset): Unit = {
+    val failed         = tips.values.toVector.flatMap(tip => tip.failure.map(tip.shard -> _))
+    val (gone, broken) = failed.partition(_._2.reason == FailureReason.NotFound)
+    catalog.refreshWithout(gone.map(_._1))
+    // Looked at only where a reader failed: at ten thousand shards it is not for every planning.
+    lazy val lost = viewOf(from).lost.toSet
+    val missing   = gone.filterNot { case (shard, _) => lost(shard) }
+    val renewed   = missing.map(_._1.stream).distinct.filter(publishing.renew).toSet
+    for ((shard, failure) <- broken if failure.reason == FailureReason.ConsumerTaken)
+      publishing.leave(shard.stream)
+    for ((_, failure) <- broken ++ missing.filterNot { case (shard, _) => renewed(shard.stream) })
+      throw failure.exception
+  }
+
+  private[read] def offsetOf(offset: Offset): KinesisOffset = offset match {
+    case KinesisSourceOffset(ours) => ours
+    case other                     => OffsetJson.read(other.json)
+  }
+}
+
+object KinesisMicroBatchStream {
+
+  /** A batch's start and end, and those before. */
+  private val RememberedOffsets = 4
+
+  /** How long shards that say nothing may hold up the answer that nothing new is there. */
+  private val SettlingPatience = 5.seconds
+
+  /** The same for the first batch, which is worth planning without records: it stores where the query began. */
+  private val BeginningPatience = 500.millis
+}

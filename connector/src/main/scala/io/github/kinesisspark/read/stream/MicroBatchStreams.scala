@@ -1,0 +1,29 @@
+package io.github.kinesisspark.read.stream
+
+import java.lang.reflect.InvocationTargetException
+
+import scala.util.Try
+
+import org.apache.spark.SparkContext
+
+import io.github.kinesisspark.config.SourceOptions
+
+/** The stream of a streaming query, as capable as the Spark it runs on: real-time mode came with Spark 4.1, so the class that has it
+  * is loaded by name.
+  */
+object MicroBatchStreams {
+
+  def of(options: SourceOptions, sc: SparkContext): KinesisMicroBatchStream =
+    if (hasRealTimeMode)
+      try
+        Class
+          .forName("io.github.kinesisspark.read.realtime.KinesisRealTimeStream")
+          .getConstructor(classOf[SourceOptions], classOf[SparkContext])
+          .newInstance(options, sc)
+          .asInstanceOf[KinesisMicroBatchStream]
+      catch { case e: InvocationTargetException => throw e.getCause }
+    else new KinesisMicroBatchStream(options, sc)
+
+  private lazy val hasRealTimeMode =
+    Try(Class.forName("org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode")).isSuccess
+}

@@ -1,0 +1,96 @@
+package io.github.kinesisspark.read.stream
+
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aws.{ConsumerCalls, FanOutConsumers}
+import io.github.kinesisspark.config.{RecordPublisherKind, RetryOptions, SourceOptions}
+import io.github.kinesisspark.position.StreamArn
+import io.github.kinesisspark.read.reader.Publication
+
+/** What the driver does so that its readers get records. Used by the query's own thread only. */
+sealed trait Publishing extends AutoCloseable {
+
+  /** What the readers are told. */
+  def publication: Publication
+
+  /** After SubscribeToShard found something gone: looks for the stream's consumer, and says whether it is another now, so
+    * that the readers can go on.
+    */
+  def renew(stream: StreamArn): Boolean
+
+  /** After another query has shown to be the owner of the stream's consumer. */
+  def leave(stream: StreamArn): Unit
+
+  /** What it took, if it takes any calls. */
+  def calls: Option[ConsumerCalls]
+
+  /** Once no reader is left. */
+  override def close(): Unit
+}
+
+object Publishing {
+  private val log = LoggerFactory.getLogger(getClass)
+
+  def of(options: SourceOptions): Publishing = options.recordPublisher match {
+    case RecordPublisherKind.Polling        => Polling
+    case RecordPublisherKind.FanOut(fanOut) =>
+      new FanOut(FanOutConsumers.open(options.streams, fanOut), fanOut.retries.subscribe)
+  }
+
+  /** At `load()`, before there is a query. */
+  def begin(options: SourceOptions): Unit = options.recordPublisher match {
+    case RecordPublisherKind.Polling        => ()
+    case RecordPublisherKind.FanOut(fanOut) => FanOutConsumers.begin(options.streams, fanOut)
+  }
+
+  /** How the tasks of a batch read get their records. Nobody reports the end of a batch read, so the consumer stays. */
+  def ofBatch(options: SourceOptions): Publication = options.recordPublisher match {
+    case RecordPublisherKind.Polling        => Publication.Polling
+    case RecordPublisherKind.FanOut(fanOut) =>
+      val consumers = FanOutConsumers.open(options.streams, fanOut)
+      try {
+        val resolved = consumers.resolve()
+        consumers.toDeregister.values.foreach(arn =>
+          log.warn(
+            s"Stream consumer ${arn.name} stays registered after a batch read and is charged for: $arn. " +
+              s"Remove it with StreamConsumers.deregister(\"${arn.name}\")."
+          )
+        )
+        Publication.FanOut(resolved, fanOut.retries.subscribe)
+      } finally consumers.close()
+  }
+
+  private[kinesisspark] case object Polling extends Publishing {
+    override def publication: Publication          = Publication.Polling
+    override def renew(stream: StreamArn): Boolean = false
+    override def leave(stream: StreamArn): Unit    = ()
+    override def calls: Option[ConsumerCalls]      = None
+    override def close(): Unit                     = ()
+  }
+
+  /** Consumers are found or registered when the first batch is planned. */
+  private final class FanOut(consumers: FanOutConsumers, retry: RetryOptions) extends Publishing {
+    private var current = Option.empty[Publication.FanOut]
+
+    override def publication: Publication = current.getOrElse {
+      val resolved = Publication.FanOut(consumers.resolve(), retry)
+      current = Some(resolved)
+      resolved
+    }
+
+    override def renew(stream: StreamArn): Boolean = {
+      val now    = consumers.renew(stream)
+      val before = current
+      current = before.map(p => p.copy(consumers = p.consumers.updated(stream, now)))
+      current != before
+    }
+
+    override def leave(stream: StreamArn): Unit = consumers.leave(stream)
+
+    override def calls: Option[ConsumerCalls] = Some(consumers.calls)
+
+    override def close(): Unit =
+      try consumers.release()
+      finally consumers.close()
+  }
+}

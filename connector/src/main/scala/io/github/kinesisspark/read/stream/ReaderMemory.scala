@@ -1,0 +1,26 @@
+package io.github.kinesisspark.read.stream
+
+import org.apache.spark.SparkContext
+
+import io.github.kinesisspark.config.SourceOptions
+
+/** What the readers of one executor may hold, in bytes. */
+object ReaderMemory {
+
+  def of(options: SourceOptions, sc: SparkContext): Long =
+    options.readerBufferSize.getOrElse(
+      default(
+        if (sc.isLocal) Runtime.getRuntime.maxMemory
+        else sc.getConf.getSizeAsBytes("spark.executor.memory", SparkDefault)
+      )
+    )
+
+  /** Spark itself takes 60% of the heap for caches and shuffles. What tasks make of records comes on top. */
+  private[read] def default(heap: Long): Long = (heap / 4).max(Least)
+
+  /** As the option has it. */
+  private val Least = 16L << 20
+
+  /** @see [[https://spark.apache.org/docs/latest/configuration.html#application-properties spark.executor.memory]] */
+  private val SparkDefault = "1g"
+}

@@ -1,0 +1,92 @@
+package io.github.kinesisspark.read.stream
+
+import scala.concurrent.duration.FiniteDuration
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aws._
+import io.github.kinesisspark.config.{ClientOptions, StreamRef}
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.reader.StreamAccess
+import io.github.kinesisspark.read.stream.RemovedStreams.Former
+
+/** Streams that were taken out of the list while a batch with records of theirs was not yet committed. The batch comes again,
+  * and is the same records again: so they are read once more, with the source's own endpoint and credentials (what was said
+  * of such a stream alone left the options with it) in the region of their ARN.
+  *
+  * Nothing is read of a stream that doesn't exist any more. Any other obstacle ends the query.
+  *
+  * @param client           of the source as a whole
+  * @param maxRetryDuration of its calls
+  * @param isRead           whether a stream is in the list
+  */
+final class RemovedStreams(client: ClientOptions, maxRetryDuration: FiniteDuration, isRead: StreamArn => Boolean) {
+  private val log    = LoggerFactory.getLogger(classOf[RemovedStreams])
+  private var opened = Map.empty[StreamArn, Option[Former]]
+
+  /** How those are reached that a batch was read from. */
+  def access: Map[StreamArn, StreamAccess] = opened.collect { case (arn, Some(former)) => arn -> former.access }
+
+  /** The hash keys of all their shards. */
+  def hashKeys: Map[ShardKey, HashKeyRange] = for {
+    (arn, found) <- opened
+    former       <- found.iterator
+    shard        <- former.shards
+  } yield ShardKey(arn, shard.id) -> shard.hashKeys
+
+  /** The ranges of a batch that can still be read.
+    *
+    * @param end the batch's
+    * @throws OffsetException where a stream is not in the list any more and can't be reached without its own options
+    */
+  def readable(ranges: Vector[ShardRange], end: KinesisOffset): Vector[ShardRange] = {
+    val former = ranges.map(_.shard.stream).distinct.filterNot(isRead)
+    former.filterNot(opened.contains).foreach(arn => opened += arn -> open(arn, end.streams(arn).createdMillis))
+    val gone = former.filter(opened(_).isEmpty).toSet
+    ranges.filterNot(range => gone(range.shard.stream))
+  }
+
+  private def open(arn: StreamArn, created: Long): Option[Former] = {
+    val found = find(arn, created)
+    if (found.isDefined)
+      log.warn(
+        "{} is not in the list of streams any more; its part of the batch that comes again is read once more",
+        arn
+      )
+    else
+      log.warn(
+        "{} is not in the list of streams any more and does not exist any more; the batch comes again without its records, as " +
+          "failOnDataLoss is false",
+        arn
+      )
+    found
+  }
+
+  private def find(arn: StreamArn, created: Long): Option[Former] = {
+    val access = StreamAccess(client.copy(region = None), arn.region, maxRetryDuration)
+    val lease  = KinesisClients.lease(access.client, access.region)
+    try {
+      val directory = new StreamDirectory(lease.client, DirectoryRetry.of(lease, maxRetryDuration))
+      val exists    = directory.describe(StreamRef.ByArn(arn)).createdMillis == created
+      Option.when(exists)(Former(access, directory.listShards(arn, ShardFilter.All).shards))
+    } catch {
+      case gone: KinesisException if gone.reason == FailureReason.NotFound && isAtHome(arn) => None
+      case NonFatal(e)                                                                      =>
+        throw new OffsetException(
+          s"The last batch was not committed and comes again with records of $arn, which is not in the list of streams any more " +
+            s"and can't be reached without options of its own: ${e.getMessage} Put the stream and its options back until " +
+            "that batch is committed, then take it out."
+        )
+    } finally lease.close()
+  }
+
+  /** Whether the source's endpoint is of the stream's region, so that what it doesn't find isn't there. */
+  private def isAtHome(arn: StreamArn) = client.endpoint.isEmpty || client.region.contains(arn.region)
+}
+
+private object RemovedStreams {
+
+  /** One that still exists. */
+  final case class Former(access: StreamAccess, shards: Vector[Shard])
+}

@@ -1,0 +1,132 @@
+package io.github.kinesisspark.read.stream
+
+import java.util
+
+import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
+
+import io.github.kinesisspark.aws.ConsumerCalls
+import io.github.kinesisspark.position.ShardKey
+import io.github.kinesisspark.read.coordinator.ShardCoordinator
+import io.github.kinesisspark.read.reader.{ReadCount, RecordBuffer, ShardTip}
+import io.github.kinesisspark.read.stream.SourceMetrics.Lag
+
+/** What `StreamingQueryProgress.sources[].metrics` tells, as of the last planning.
+  *
+  * @param lags      of the shards that are read, as their readers last reported
+  * @param lagMillis how far the planned ends of the shards are behind their newest records: that of a shard without answers grows
+  * @param shards    those that are to be read
+  * @param reading   reads since the planning before
+  * @param fleet     what all executors hold and have done
+  * @param consumers calls about consumers, where they are registered
+  */
+final case class SourceMetrics(
+    lags: Map[ShardKey, SourceMetrics.Lag],
+    lagMillis: Vector[Long],
+    records: Long,
+    bytes: Long,
+    shards: Int,
+    reading: ReadCount,
+    fleet: ShardCoordinator.Totals,
+    consumers: Option[ConsumerCalls]
+) {
+
+  def toJava: util.Map[String, String] = (general ++ subscriptions ++ registration).asJava
+
+  private def general = Map(
+    "maxMillisBehindLatest"      -> lagMillis.maxOption.getOrElse(0L).toString,
+    "avgMillisBehindLatest"      -> (if (lagMillis.isEmpty) 0L else lagMillis.sum / lagMillis.size).toString,
+    "minMillisBehindLatest"      -> lagMillis.minOption.getOrElse(0L).toString,
+    "records"                    -> records.toString,
+    "bytes"                      -> bytes.toString,
+    "shardsOpen"                 -> shards.toString,
+    "bufferedBytes"              -> fleet.bufferedBytes.toString,
+    "rereadBytes"                -> fleet.rereadBytes.toString,
+    "rereadRecords"              -> fleet.rereadRecords.toString,
+    "callsThrottled"             -> fleet.polling.throttled.toString,
+    "callsFailed"                -> fleet.polling.failed.toString,
+    "userRecords"                -> fleet.delivered.userRecords.toString,
+    "userRecordsOfOtherShards"   -> fleet.delivered.ofOthers.toString,
+    "malformedAggregatedRecords" -> fleet.delivered.damaged.toString,
+    // FLIP-128's names. Per read, because a read is what a shard's 2 MB/s come in. All Kinesis records are "aggregated" there,
+    // and all user records "deaggregated"; what a read holds of the latter is as many as records have had so far.
+    "millisBehindLatest"          -> lagMillis.maxOption.getOrElse(0L).toString,
+    "bytesPerRead"                -> perRead(reading.bytes).toString,
+    "numberOfAggregatedRecords"   -> perRead(reading.records).toString,
+    "numberOfDeaggregatedRecords" -> perRead(Math.round(reading.records * fleet.delivered.factor)).toString
+  )
+
+  private def perRead(n: Long) = if (reading.reads == 0) 0L else n / reading.reads
+
+  private def subscriptions = fleet.subscriptions.fold(Map.empty[String, String])(s =>
+    Map(
+      "subscriptionsLive"    -> s.live.toString,
+      "subscriptionsWaiting" -> s.waiting.toString,
+      "subscriptionsRefused" -> s.refused.toString,
+      "subscriptionsFailed"  -> s.failed.toString,
+      "resubscriptions"      -> s.resubscriptions.toString,
+      "millisSinceLastEvent" -> s.longestSilenceMillis.toString
+    )
+  )
+
+  private def registration = consumers.fold(Map.empty[String, String])(c =>
+    Map(
+      "consumerCalls"      -> c.calls.values.sum.toString,
+      "consumerWaits"      -> c.waits.toString,
+      "consumerWaitMillis" -> c.waitedMillis.toString
+    )
+  )
+
+  /** The next planning's. */
+  def next(
+      open: Iterable[ShardKey],
+      tips: Map[ShardKey, ShardTip],
+      cuts: Map[ShardKey, RecordBuffer.Cut],
+      fleet: ShardCoordinator.Totals,
+      consumers: Option[ConsumerCalls],
+      nowNanos: Long
+  ): SourceMetrics = {
+    val reported = for {
+      tip    <- tips.values.iterator
+      behind <- tip.millisBehind
+      // What is buffered and not admitted comes on top of what the reader itself is behind.
+      held =
+        for {
+          newest   <- tip.newestArrival
+          admitted <- cuts.get(tip.shard).flatMap(_.newestArrival)
+        } yield math.max(0L, newest - admitted)
+      ago = tip.millisSinceAnswer.getOrElse(0L)
+    } yield tip.shard -> Lag(behind + held.getOrElse(0L), nowNanos - ago * 1000000)
+    val silent = open.iterator.filterNot(tips.contains).flatMap(shard => lags.get(shard).map(shard -> _))
+    val all    = (silent ++ reported).toMap
+    SourceMetrics(
+      all,
+      all.valuesIterator.map(_.millisAt(nowNanos)).toVector,
+      cuts.values.map(_.records).sum,
+      cuts.values.map(_.bytes).sum,
+      open.size,
+      fleet.reads.since(this.fleet.reads),
+      fleet,
+      consumers
+    )
+  }
+}
+
+object SourceMetrics {
+
+  /** How far the planned end of a shard was behind its newest record, by the service's clock, when the service last answered its reader. */
+  final case class Lag(millis: Long, atNanos: Long) {
+
+    /** Where there has been no answer since for longer than even idle shards go without one, the time since counts as well. */
+    def millisAt(nowNanos: Long): Long = {
+      val since = (nowNanos - atNanos) / 1000000
+      if (since > LongestSilence.toMillis) millis + since else millis
+    }
+  }
+
+  /** Twice the time between two events of a subscription, or between two calls where shards are many. */
+  private val LongestSilence = 10.seconds
+
+  val none: SourceMetrics =
+    SourceMetrics(Map.empty, Vector.empty, 0, 0, 0, ReadCount.none, ShardCoordinator.Totals.none, None)
+}

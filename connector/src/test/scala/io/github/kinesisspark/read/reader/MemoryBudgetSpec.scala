@@ -1,0 +1,115 @@
+package io.github.kinesisspark.read.reader
+
+import scala.collection.mutable
+
+import org.scalacheck.Gen
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+  private val Largest = PollingRecordPublisher.LargestAnswer
+
+  private final class Setting(sizes: Long*) {
+    val budget  = new MemoryBudget
+    val members = sizes.map(budget.join)
+    val readers = members.map(_.account())
+    val served  = mutable.Buffer.empty[Int]
+
+    /** By the first reader, unless told otherwise. */
+    def take(name: Int, bytes: Long, by: Int = 0): Unit = readers(by).take(bytes)(() => served += name)
+  }
+
+  describe("the memory budget") {
+    it("grants at most its capacity, and serves waiting requests in order") {
+      val s = new Setting(100)
+      s.take(1, 60)
+      s.take(2, 60)
+      s.take(3, 10)
+      s.served shouldBe Seq(1)
+      s.readers.head.giveBack(60)
+      s.served shouldBe Seq(1, 2, 3)
+      s.budget.used shouldBe 70
+    }
+
+    it("stays within its capacity over any sequence of takes and returns of several members") {
+      forAll(Gen.listOf(Gen.zip(Gen.choose(1L, 100L), Gen.choose(0, 2)))) { wants =>
+        val s       = new Setting(100, 50, 20)
+        val granted = mutable.Queue.empty[(Long, Int)]
+        wants.foreach { case (bytes, by) =>
+          s.readers(by).take(bytes)(() => granted += bytes -> by)
+          s.budget.used should be <= 100L
+          if (granted.size > 1) {
+            val (bytes, by) = granted.dequeue()
+            s.readers(by).giveBack(bytes)
+          }
+        }
+        while (granted.nonEmpty) {
+          val (bytes, by) = granted.dequeue()
+          s.readers(by).giveBack(bytes)
+        }
+        s.budget.used shouldBe 0
+      }
+    }
+
+    it("is as large as the largest of its members asks for") {
+      val s = new Setting(100, 50)
+      s.budget.capacity shouldBe 100
+      s.members.head.close()
+      s.budget.capacity shouldBe 50
+      s.members.last.close()
+      s.budget.join(20)
+      s.budget.capacity shouldBe 20
+    }
+
+    it("gives each reader an even share of it, whoever the reader is of") {
+      val s = new Setting(100, 50)
+      s.members.head.account()
+      s.members.last.account()
+      s.members.map(_.share) shouldBe Seq(25, 25)
+      s.readers.head.close()
+      s.members.map(_.share) shouldBe Seq(33, 33)
+    }
+
+    it("keeps one largest answer free for a member that holds nothing, where there is room") {
+      val s = new Setting(4 * Largest, 4 * Largest)
+      (1 to 4).foreach(s.take(_, Largest))
+      s.served shouldBe Seq(1, 2, 3)
+      s.take(5, Largest, by = 1)
+      s.served shouldBe Seq(1, 2, 3, 5)
+      // That member closes, and nothing has to be kept any more.
+      s.readers(1).giveBack(Largest)
+      s.members(1).close()
+      s.served shouldBe Seq(1, 2, 3, 5, 4)
+    }
+
+    it("grants beyond its capacity what a task waits for, once, and nobody else's request") {
+      val s    = new Setting(100)
+      var told = 0
+      s.take(1, 100)
+      val other = s.members.head.account(() => told += 1)
+      s.take(2, 10)
+      other.take(10)(() => s.served += 3)
+      told shouldBe 1
+      s.served shouldBe Seq(1)
+      other.hurry() shouldBe true
+      s.served shouldBe Seq(1, 3)
+      other.hurry() shouldBe false
+      other.take(10)(() => s.served += 4)
+      s.served shouldBe Seq(1, 3)
+    }
+
+    it("reports who waits for memory") {
+      val s = new Setting(100, 100)
+      s.take(1, 100)
+      s.take(2, 1, by = 1)
+      s.readers.map(_.isWaiting) shouldBe Seq(false, true)
+      s.readers.head.giveBack(100)
+      s.readers.map(_.isWaiting) shouldBe Seq(false, false)
+    }
+
+    it("refuses a request larger than its capacity at once") {
+      an[IllegalArgumentException] should be thrownBy new Setting(100).take(1, 101)
+    }
+  }
+}

@@ -1,0 +1,68 @@
+package io.github.kinesisspark.read.reader
+
+import java.util.concurrent.{Executors, ScheduledExecutorService}
+
+import scala.concurrent.duration._
+
+import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+
+import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.aws.{DaemonThreads, KinesisException}
+import io.github.kinesisspark.config.RetryOptions
+import io.github.kinesisspark.position.{ConsumerArn, ShardPosition, ShardRange}
+import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
+
+/** A publisher between a stub of the service and a sink that remembers what it is given.
+  *
+  * @param onDelivery runs in the sink, once it has given the memory of the records back
+  */
+final class PublisherScene(client: KinesisAsyncClient, onDelivery: () => Unit = () => ()) extends AutoCloseable {
+  val memory                                        = new MemoryBudget
+  private val account                               = memory.join(64L << 20).account()
+  @volatile var deliveries: Vector[Delivery]        = Vector.empty
+  @volatile var failures: Vector[KinesisException]  = Vector.empty
+  private lazy val worker: ScheduledExecutorService =
+    Executors.newScheduledThreadPool(2, new DaemonThreads("publisher-scene"))
+  private def access             = ReadingClient(client, 15.minutes, () => deliveries.nonEmpty, () => ())
+  private val starts             = new StartSchedule(1.nano)
+  val pollers: PollingPublishers =
+    new PollingPublishers(_ => access, worker, new PollingTelemetry, starts = None, callsPerSecond = 5)
+
+  object sink extends Sink {
+    override def memory: MemoryBudget.Account      = account
+    override def deliver(delivery: Delivery): Unit = {
+      account.giveBack(delivery.heap)
+      onDelivery()
+      deliveries :+= delivery
+    }
+    override def fail(cause: KinesisException): Unit = failures :+= cause
+  }
+
+  object sources extends ShardConsumer.Sources {
+    private val mine                                              = memory.join(64L << 20)
+    override def first(range: ShardRange): ShardConsumer.Source   = polling(range)
+    override def polling(range: ShardRange): ShardConsumer.Source = ShardConsumer.Source(
+      new ShardReader(range.shard, range.start, Some(range.end), pollers, mine, () => mine.share, _ => (), () => ()),
+      isPolling = true,
+      isOwn = true
+    )
+    override def readAgain(records: Array[KinesisRecord]): Unit = ()
+  }
+
+  def polling(): RecordPublisher = pollers.open(shard(0), ShardPosition.TrimHorizon, sink)
+
+  def fanOut(): RecordPublisher = {
+    val consumer = ConsumerArn(s"${stream.text}/consumer/it:1600000000")
+    val retry    = RetryOptions(maxRetries = None, 1.second, 2.seconds, factor = 1.5)
+    new FanOutPublishers(
+      Publication.FanOut(Map(stream -> consumer), retry),
+      _ => access,
+      worker,
+      new FanOutTelemetry,
+      starts,
+      pollers
+    ).open(shard(0), ShardPosition.TrimHorizon, sink)
+  }
+
+  override def close(): Unit = worker.shutdownNow(): Unit
+}

@@ -1,0 +1,466 @@
+package io.github.kinesisspark.read.reader
+
+import scala.concurrent.duration._
+
+import org.scalacheck.Gen
+import org.scalatest.concurrent.Eventually
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatest.time.{Millis, Seconds, Span}
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.aws.{FailureReason, KinesisException}
+import io.github.kinesisspark.position.ShardPosition._
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.plan.Admission.Allotment
+
+class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks with Eventually {
+  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(50, Millis))
+
+  private def record(n: Long) = new KinesisRecord(number(n), "key", new Array[Byte](100), 1000 + n)
+  private def after(n: Long)  = AfterSequenceNumber(number(n))
+
+  describe("a shard reader") {
+    final class Setting(share: Long = 10000, stop: Option[ShardPosition] = None) {
+      val memory       = new MemoryBudget
+      private val mine = memory.join(1 << 20)
+      val publishers   = new ScriptedPublishers
+      var news         = 0
+      val reader = new ShardReader(shard(0), after(0), stop, publishers, mine, () => share, _ => (), () => news += 1)
+      def publisher: ScriptedPublishers#Scripted = publishers.last
+
+      /** As the publisher does it: the memory is taken before the records come. */
+      def bring(position: ShardPosition, records: KinesisRecord*): Unit = {
+        reader.memory.take(records.map(_.heapSize).sum)(() => ())
+        publisher.bring(position, 0, records: _*)
+      }
+    }
+
+    it("requests one delivery at a time, and the next when one has arrived") {
+      val s = new Setting
+      s.reader.demand()
+      s.reader.demand()
+      s.publisher.requests shouldBe 1
+      s.bring(after(1), record(1))
+      s.publisher.requests shouldBe 2
+      s.news shouldBe 1
+    }
+
+    it("requests nothing beyond its share of memory, and continues after a batch has freed some") {
+      val s = new Setting(share = record(1).heapSize)
+      s.reader.demand()
+      s.bring(after(1), record(1))
+      s.publisher.requests shouldBe 1
+      s.reader.dropTo(after(1)) shouldBe true
+      s.reader.demand()
+      s.publisher.requests shouldBe 2
+      s.memory.used shouldBe 0
+    }
+
+    it("is opening until its first answer, a failure or a timeout") {
+      val (answered, failed, silent) = (new Setting, new Setting, new Setting)
+      Seq(answered, failed, silent).map(_.reader.isOpening) shouldBe Seq(true, true, true)
+      answered.bring(after(0))
+      failed.publisher.failNotFound()
+      Seq(answered, failed, silent).map(_.reader.isOpening) shouldBe Seq(false, false, true)
+      eventually(silent.reader.isOpening shouldBe false)
+    }
+
+    it("keeps planned records until they are committed") {
+      val s = new Setting
+      s.reader.demand()
+      s.bring(after(2), record(1), record(2))
+      s.reader.cut(Allotment(shard(0), 1, Long.MaxValue)).position shouldBe after(1)
+      s.reader.slice(after(0), after(1)).map(_.size) shouldBe Some(1)
+      s.reader.slice(after(0), after(1)).map(_.size) shouldBe Some(1)
+      s.reader.dropTo(after(1)) shouldBe true
+      s.reader.slice(after(0), after(1)) shouldBe None
+      s.reader.tip.records shouldBe 1
+    }
+
+    it("requests nothing after the shard's end or a failure, and reports either") {
+      val ended = new Setting
+      ended.reader.demand()
+      ended.bring(ShardEnd, record(1))
+      ended.publisher.requests shouldBe 1
+      ended.reader.tip.position shouldBe ShardEnd
+      val failed = new Setting
+      failed.reader.demand()
+      failed.publisher.fail("KINESIS_ACCESS_DENIED")
+      failed.reader.demand()
+      failed.publisher.requests shouldBe 1
+      failed.reader.tip.failure shouldBe Some(ReaderFailure(FailureReason.Other, "KINESIS_ACCESS_DENIED", "as planned"))
+    }
+
+    it("frees all memory when closed, also of records that arrive later") {
+      val s = new Setting
+      s.reader.demand()
+      s.bring(after(1), record(1))
+      s.reader.close()
+      s.publisher.closed shouldBe true
+      s.memory.used shouldBe 0
+      s.bring(after(2), record(2))
+      s.memory.used shouldBe 0
+      s.reader.tip.records shouldBe 0
+    }
+
+    it("requests an answer only if the largest one fits into its share, if the share is large") {
+      val s = new Setting(share = 3 * PollingRecordPublisher.LargestAnswer)
+      val r = new KinesisRecord(number(1), "key", new Array[Byte](5 << 20), 1000)
+      s.reader.demand()
+      (1 to 3).foreach(_ => s.publisher.bring(after(1), 0, r))
+      s.publisher.requests shouldBe 4
+      s.publisher.bring(after(1), 0, r)
+      s.publisher.requests shouldBe 4
+    }
+
+    it("reports that it is starved if it has no records and waits for memory") {
+      val s     = new Setting
+      val other = s.memory.join(0).account()
+      other.take(s.memory.capacity)(() => ())
+      s.reader.tip.starved shouldBe false
+      s.reader.memory.take(1)(() => ())
+      s.reader.tip.starved shouldBe true
+    }
+
+    it("is not starved while another reader waits for memory and it does not") {
+      val s     = new Setting
+      val other = s.memory.join(0).account()
+      s.reader.memory.take(1 << 10)(() => ())
+      s.reader.demand()
+      other.take(1 << 20)(() => ())
+      other.isWaiting shouldBe true
+      s.reader.tip.starved shouldBe false
+    }
+
+    for (stop <- Seq(after(2), AtSequenceNumber(number(2))))
+      it(
+        s"that stops at ${ShardPosition.encode(stop)} buffers and requests nothing beyond it"
+      ) {
+        val within = if (stop == after(2)) Seq(record(1), record(2)) else Seq(record(1))
+        val s      = new Setting(stop = Some(stop))
+        s.reader.demand()
+        s.reader.tip.isComplete shouldBe false
+        s.bring(after(4), record(1), record(2), record(3), record(4))
+        s.publisher.requests shouldBe 1
+        s.reader.tip.position shouldBe stop
+        s.reader.tip.records shouldBe within.size
+        s.reader.tip.isComplete shouldBe true
+        s.memory.used shouldBe within.map(_.heapSize).sum
+        s.reader.dropTo(stop) shouldBe true
+        s.reader.demand()
+        s.publisher.requests shouldBe 1
+        s.reader.settledSince(System.nanoTime()) shouldBe true
+      }
+
+    it("that stops at a record is not settled by an empty answer before that record") {
+      val s = new Setting(stop = Some(after(2)))
+      s.reader.demand()
+      s.bring(after(0))
+      s.reader.settledSince(System.nanoTime() - 1.minute.toNanos) shouldBe false
+      s.bring(after(2), record(1), record(2))
+      s.reader.settledSince(System.nanoTime()) shouldBe true
+    }
+
+    it("is settled while it waits for memory that others hold, unless it is to come to a stop") {
+      for (stop <- Seq(None, Some(after(2)))) {
+        val s = new Setting(stop = stop)
+        s.memory.join(0).account().take(s.memory.capacity)(() => ())
+        s.reader.memory.take(1)(() => ())
+        s.reader.settledSince(System.nanoTime()) shouldBe stop.isEmpty
+      }
+    }
+
+    it("is settled only by an answer requested after the question") {
+      val s = new Setting
+      s.reader.demand()
+      s.bring(after(0))
+      val later = System.nanoTime() + 1
+      s.reader.settledSince(later) shouldBe false
+      s.bring(after(0))
+      s.reader.settledSince(later) shouldBe true
+    }
+  }
+
+  describe("the arrival time that a reader has reached") {
+    val start = ReadingTime.unknown
+
+    it("is unknown before the first record, then the latest arrival") {
+      start.after(Array.empty, 5000).reached shouldBe None
+      start.after(Array(record(7), record(5)), 5000).reached shouldBe Some(1007)
+    }
+
+    it("advances with empty answers that are less behind, and never goes back") {
+      val moved = start.after(Array(record(0)), 5000).after(Array.empty, 4000)
+      moved.reached shouldBe Some(2000)
+      moved.after(Array.empty, 4500).reached shouldBe Some(2000)
+      moved.after(Array(record(5000)), 0).reached shouldBe Some(6000)
+    }
+  }
+
+  describe("the consumer of a range") {
+    final class Setting(
+        end: ShardPosition,
+        failOnDataLoss: Boolean = true,
+        start: ShardPosition = after(0),
+        preferably: Option[ScriptedPublishers] = None,
+        live: Option[ShardReader] = None,
+        doubtAfter: FiniteDuration = ShardReader.DoubtAfter
+    ) {
+      val budget       = new MemoryBudget
+      private val mine = budget.join(1 << 20)
+      val publishers   = new ScriptedPublishers
+      var again        = 0
+
+      private object sources extends ShardConsumer.Sources {
+        private def open(range: ShardRange, by: ScriptedPublishers) =
+          new ShardReader(range.shard, range.start, Some(range.end), by, mine, () => mine.share, _ => (), () => ())
+        override def first(range: ShardRange) = live
+          .map(ShardConsumer.Source(_, isPolling = false, isOwn = false))
+          .orElse(preferably.map(by => ShardConsumer.Source(open(range, by), isPolling = false, isOwn = true)))
+          .getOrElse(polling(range))
+        override def polling(range: ShardRange) =
+          ShardConsumer.Source(open(range, publishers), isPolling = true, isOwn = true)
+        override def readAgain(records: Array[KinesisRecord]): Unit = again += records.length
+      }
+      val consumer = new ShardConsumer(ShardRange(shard(0), start, end), sources, failOnDataLoss, new Bell, doubtAfter)
+      def numbers: Seq[SequenceNumber] = consumer.map(_.sequenceNumber).toSeq
+    }
+
+    it("ends with the last record of its range and ignores later records") {
+      val s = new Setting(after(3))
+      s.publishers.last.bring(after(1), 50, record(1))
+      s.publishers.last.bring(after(9), 0, record(2), record(3), record(4), record(9))
+      s.numbers shouldBe Seq(1, 2, 3).map(n => number(n.toLong))
+      s.publishers.last.closed shouldBe true
+    }
+
+    it("continues after empty answers while there is more to come") {
+      val s = new Setting(after(1))
+      s.publishers.last.bring(after(0), 1000)
+      s.publishers.last.bring(after(1), 0, record(1))
+      s.numbers shouldBe Seq(number(1))
+    }
+
+    it("continues after one empty answer that falsely reports no more records") {
+      val s = new Setting(after(1))
+      s.publishers.last.bring(after(0), 0)
+      s.publishers.last.bring(after(1), 0, record(1))
+      s.numbers shouldBe Seq(number(1))
+    }
+
+    it("reads a closed shard to its end") {
+      val s = new Setting(ShardEnd)
+      s.publishers.last.bring(after(1), 10, record(1))
+      s.publishers.last.bring(ShardEnd, 0, record(2))
+      s.numbers shouldBe Seq(number(1), number(2))
+    }
+
+    it("fails with data loss, shard and range if the last record of its range is gone") {
+      for (
+        bring <- Seq[ScriptedPublishers#Scripted => Unit](
+          _.bring(after(9), 0, record(9)),
+          _.bring(after(0), 0),
+          _.bring(ShardEnd, 0),
+          _.failNotFound()
+        )
+      ) {
+        // Nobody waits here for what a second answer would say.
+        val s = new Setting(after(3), doubtAfter = Duration.Zero)
+        bring(s.publishers.last)
+        val failure = the[KinesisException] thrownBy s.numbers
+        failure.errorClass shouldBe "KINESIS_DATA_LOSS"
+        failure.getMessage should (include("shardId-000000000000") and include(number(3).text))
+      }
+    }
+
+    it("stops before an exclusive end, and fails with data loss if the record there is gone") {
+      val s = new Setting(AtSequenceNumber(number(3)))
+      s.publishers.last.bring(after(4), 0, record(1), record(2), record(3), record(4))
+      s.numbers shouldBe Seq(number(1), number(2))
+      val gone = new Setting(AtSequenceNumber(number(3)))
+      gone.publishers.last.bring(after(4), 0, record(1), record(4))
+      (the[KinesisException] thrownBy gone.numbers).errorClass shouldBe "KINESIS_DATA_LOSS"
+    }
+
+    it("fails with data loss if the record at an inclusive start is gone") {
+      val s = new Setting(after(3), start = AtSequenceNumber(number(1)))
+      s.publishers.last.bring(after(3), 0, record(2), record(3))
+      (the[KinesisException] thrownBy s.numbers).errorClass shouldBe "KINESIS_DATA_LOSS"
+    }
+
+    it("continues by polling if its consumer is deleted, taken over or silent") {
+      val silent: ScriptedPublishers#Scripted => Unit = s => s.bring(after(1), 0)
+      for (
+        trouble <- Seq[ScriptedPublishers#Scripted => Unit](
+          _.failNotFound(),
+          _.fail("KINESIS_CONSUMER_IN_USE", FailureReason.ConsumerTaken),
+          silent
+        )
+      ) {
+        val fanOut = new ScriptedPublishers
+        val s      = new Setting(after(2), preferably = Some(fanOut), doubtAfter = Duration.Zero)
+        s.publishers.opened shouldBe empty
+        fanOut.last.bring(after(1), 10, record(1))
+        trouble(fanOut.last)
+        s.consumer.next().sequenceNumber shouldBe number(1)
+        val brought = scala.concurrent.Future(s.consumer.hasNext)(scala.concurrent.ExecutionContext.global)
+        while (s.publishers.opened.isEmpty && !brought.isCompleted) Thread.onSpinWait()
+        s.publishers.last.position shouldBe after(1)
+        s.publishers.last.bring(after(2), 0, record(2))
+        scala.concurrent.Await.result(brought, 1.minute) shouldBe true
+        s.numbers shouldBe Seq(number(2))
+        fanOut.last.closed shouldBe true
+      }
+    }
+
+    it("waits through empty events of a subscription for the range's last record") {
+      val fanOut = new ScriptedPublishers
+      val s      = new Setting(after(1), preferably = Some(fanOut))
+      fanOut.last.bring(after(0), 0)
+      fanOut.last.bring(after(1), 0, record(1))
+      s.numbers shouldBe Seq(number(1))
+    }
+
+    it("with failOnDataLoss=false skips records that are gone") {
+      val s = new Setting(after(3), failOnDataLoss = false)
+      s.publishers.last.bring(after(9), 0, record(2), record(9))
+      s.numbers shouldBe Seq(number(2))
+    }
+
+    it("fails with the cause of any other failure, also with failOnDataLoss=false") {
+      val s = new Setting(after(3), failOnDataLoss = false)
+      s.publishers.last.fail("KINESIS_ACCESS_DENIED")
+      the[KinesisException] thrownBy s.numbers should have message "[KINESIS_ACCESS_DENIED] as planned"
+    }
+
+    describe("from a live reader") {
+      def live(memory: MemoryBudget, by: ScriptedPublishers) = {
+        val mine = memory.join(1 << 20)
+        new ShardReader(shard(0), after(0), None, by, mine, () => mine.share, _ => (), () => ())
+      }
+
+      it("takes what it holds and reads on through it beyond the buffer, up to the end") {
+        val by     = new ScriptedPublishers
+        val reader = live(new MemoryBudget, by)
+        reader.demand()
+        by.last.bring(after(1), 50, record(1))
+        val s = new Setting(after(3), live = Some(reader))
+        s.consumer.next().sequenceNumber shouldBe number(1)
+        by.last.bring(after(4), 0, record(2), record(3), record(4))
+        s.numbers shouldBe Seq(number(2), number(3))
+        s.publishers.opened shouldBe empty
+        s.again shouldBe 0
+        by.last.closed shouldBe false
+        reader.dropTo(after(3)) shouldBe true
+        reader.tip.records shouldBe 1
+      }
+
+      it("stops before an exclusive end, where the reader goes on with the next batch") {
+        val by     = new ScriptedPublishers
+        val reader = live(new MemoryBudget, by)
+        val end    = AtSequenceNumber(number(3))
+        val s      = new Setting(end, live = Some(reader))
+        by.last.bring(after(4), 0, record(1), record(2), record(3), record(4))
+        s.numbers shouldBe Seq(number(1), number(2))
+        reader.dropTo(end) shouldBe true
+        reader.tip.records shouldBe 2
+      }
+
+      it("reads the rest by polling if another task has taken it further") {
+        val by     = new ScriptedPublishers
+        val reader = live(new MemoryBudget, by)
+        val s      = new Setting(after(3), live = Some(reader))
+        by.last.bring(after(1), 0, record(1))
+        s.consumer.next().sequenceNumber shouldBe number(1)
+        by.last.bring(after(3), 0, record(2), record(3))
+        reader.dropTo(after(2))
+        val rest = scala.concurrent.Future(s.numbers)(scala.concurrent.ExecutionContext.global)
+        eventually(s.publishers.opened should not be empty)
+        s.publishers.last.position shouldBe after(1)
+        s.publishers.last.bring(after(3), 0, record(2), record(3))
+        scala.concurrent.Await.result(rest, 1.minute) shouldBe Seq(number(2), number(3))
+        s.again shouldBe 2
+      }
+
+      it("reads the rest by polling if the reader is closed while it waits") {
+        val by     = new ScriptedPublishers
+        val reader = live(new MemoryBudget, by)
+        val s      = new Setting(after(1), live = Some(reader))
+        val rest   = scala.concurrent.Future(s.numbers)(scala.concurrent.ExecutionContext.global)
+        reader.close()
+        eventually(s.publishers.opened should not be empty)
+        s.publishers.last.bring(after(1), 0, record(1))
+        scala.concurrent.Await.result(rest, 1.minute) shouldBe Seq(number(1))
+      }
+
+      it("gets memory beyond the budget while it waits for a reader, and no other reader does") {
+        val by     = new ScriptedPublishers
+        val memory = new MemoryBudget
+        val reader = live(memory, by)
+        val other  = memory.join(0).account()
+        other.take(memory.capacity)(() => ())
+        var asked, others = 0
+        reader.memory.take(100)(() => asked += 1)
+        other.take(100)(() => others += 1)
+        asked shouldBe 0
+        val s    = new Setting(after(1), live = Some(reader))
+        val rest = scala.concurrent.Future(s.numbers)(scala.concurrent.ExecutionContext.global)
+        eventually(asked shouldBe 1)
+        others shouldBe 0
+        by.last.bring(after(1), 0, record(1))
+        scala.concurrent.Await.result(rest, 1.minute) shouldBe Seq(number(1))
+      }
+    }
+  }
+
+  describe("the polling interval") {
+    val atFirst = PollingPace.of(5)
+
+    it("stays between that of callsPerSecond and about one second if there are no failures") {
+      forAll(Gen.choose(1, 5), Gen.listOf(Gen.oneOf(0, 1, 2))) { (most, steps) =>
+        val pace = steps.foldLeft(PollingPace.of(most)) {
+          case (p, 0) => p.afterRecords(1 << 20)
+          case (p, 1) => p.afterEmpty(behind = true, readers = 250)
+          case (p, _) => p.afterEmpty(behind = false, readers = 250)
+        }
+        pace.interval should (be >= 1.second / most.toLong and be <= 1050.millis)
+      }
+    }
+
+    it("grows to one second on an empty shard, and returns to full speed with the first record") {
+      val empty = Iterator.iterate(atFirst)(_.afterEmpty(behind = false, readers = 1)).take(20).toVector
+      empty.foreach(pace => pace.interval should be <= (pace.quiet / 4).max(210.millis))
+      empty.last.interval shouldBe 1.second
+      empty.last.afterRecords(10).interval shouldBe 210.millis
+      empty.last.afterRecords(10).afterEmpty(behind = false, readers = 1).interval shouldBe 210.millis
+    }
+
+    it("stays short after an empty answer while the service reports more records") {
+      atFirst.afterEmpty(behind = true, readers = 1).interval shouldBe 210.millis
+    }
+
+    it(
+      "adds up to 250 calls per second over an executor's idle shards, and is at most five seconds"
+    ) {
+      forAll(Gen.choose(250, 1250)) { readers =>
+        val idle = Iterator.iterate(atFirst)(_.afterEmpty(behind = false, readers)).drop(40).next()
+        (readers.seconds / idle.interval).toInt should (be >= 249 and be <= 251)
+      }
+      Iterator.iterate(atFirst)(_.afterEmpty(behind = false, 10000)).drop(40).next().interval shouldBe 5.seconds
+    }
+
+    it("is that of callsPerSecond plus the wait after a failure, and returns to full speed with the first record") {
+      val failed = atFirst.afterFailure(3.seconds)
+      failed.interval shouldBe 3210.millis
+      failed.afterRecords(10 << 20).interval shouldBe 210.millis
+    }
+
+    it("follows the bytes of the last answer at 2 MiB/s once the service has refused a call") {
+      val metered = atFirst.afterThrottling(1.second)
+      metered.afterRecords(10 << 20).interval shouldBe 5.seconds
+      metered.afterRecords(1000).interval shouldBe 210.millis
+    }
+  }
+}
