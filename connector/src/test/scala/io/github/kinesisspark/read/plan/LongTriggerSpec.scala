@@ -51,7 +51,7 @@ class LongTriggerSpec extends AnyFunSpec with Matchers {
     val MB                                               = 1L << 20
     def behind(n: Int, bytes: Long, room: Long = 4 * MB) = LongTrigger.Behind(shard(n), bytes, room, 1000, 2000)
     def times(shards: LongTrigger.Behind*)               =
-      LongTrigger.times(10.seconds, 1, shards.toVector, Vector.empty, Nil, Alignment.off)
+      LongTrigger.times(10.seconds, 1, shards.toVector, Vector.empty, Nil, WatermarkAlignment.off)
 
     it("goes so far beyond their buffers that the shards give it within a trigger's interval") {
       // 20 MiB and a quarter more, at 4 MiB a second of arrivals.
@@ -73,10 +73,10 @@ class LongTriggerSpec extends AnyFunSpec with Matchers {
         Vector(behind(0, 4 * MB), behind(1, 10 * MB)),
         Vector(shard(2)),
         Nil,
-        Alignment.off
+        WatermarkAlignment.off
       )
       all shouldBe Map(shard(0) -> 7250, shard(1) -> 3500, shard(2) -> 3500)
-      LongTrigger.times(10.seconds, 1, Vector.empty, Vector(shard(2)), Nil, Alignment.off) shouldBe empty
+      LongTrigger.times(10.seconds, 1, Vector.empty, Vector(shard(2)), Nil, WatermarkAlignment.off) shouldBe empty
     }
 
     it("goes no further than maxShardSkew beyond the shard that ends first") {
@@ -86,12 +86,12 @@ class LongTriggerSpec extends AnyFunSpec with Matchers {
         Vector(behind(0, 4 * MB), behind(1, 10 * MB)),
         Vector.empty,
         toCome,
-        Alignment(Some(500))
+        WatermarkAlignment(Some(500))
       )
       aligned() shouldBe Map(shard(0) -> 4000, shard(1) -> 3500)
       aligned(2100) shouldBe Map(shard(0) -> 2600, shard(1) -> 2600)
       aligned(1000) shouldBe Map.empty
-      aligned(Alignment.Unknown) shouldBe Map.empty
+      aligned(WatermarkAlignment.Unknown) shouldBe Map.empty
     }
   }
 }
