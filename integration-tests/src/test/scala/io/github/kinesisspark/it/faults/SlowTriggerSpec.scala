@@ -22,8 +22,8 @@ final class SlowTrigger(override protected val mode: Mode)
   override def suiteName: String = s"Slow triggers by $mode"
   override def suiteId: String   = s"${getClass.getName}-$mode"
 
-  /** Works off what 90% of the shards' read limit allow in `intervals`, in two batches more at most: the first begins before anything is read,
-    * and the last may end in the midst of the next.
+  /** Works off what 90% of the shards' read limit allow in `intervals`, in three batches more at most: the first begins before anything is read,
+    * the second shows how far triggers lie apart, and the last may end in the midst of the next.
     */
   private def worksOff(trigger: FiniteDuration, shards: Int, intervals: Int): Unit = {
     val stream  = newStream(shards)
@@ -39,9 +39,9 @@ final class SlowTrigger(override protected val mode: Mode)
       .foreachBatch((batch: DataFrame, id: Long) => batches.put(id, batch.count()): Unit)
       .start()
     try {
-      eventually(timeout(Span((trigger * (intervals + 3)).toSeconds + 60, Seconds))) {
+      eventually(timeout(Span((trigger * (intervals + 4)).toSeconds + 60, Seconds))) {
         query.exception shouldBe None
-        assert(read == records || batches.size >= intervals + 2)
+        assert(read == records || batches.size >= intervals + 3)
       }
       withClue(s"rows of the batches, one every $trigger: ${batches.values.asScala.mkString(", ")}: ")(
         read shouldBe records
