@@ -10,7 +10,7 @@ import org.apache.spark.sql.streaming.Trigger
 import org.scalatest.Suites
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.Slow
+import io.github.kinesisspark.it.{AwaitsEngine, Slow}
 import io.github.kinesisspark.it.source.{Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.KinesisServerConfig
 
@@ -50,13 +50,13 @@ final class SlowTrigger(override protected val mode: Mode)
   }
 
   describe("a query keeps up with 90% of its shards' read limit") {
-    it("with a trigger of 10 seconds and a buffer that fills in 2")(
+    it("with a trigger of 10 seconds and a buffer that fills in 2", AwaitsEngine)(
       worksOff(10.seconds, shards = 4, intervals = 2)
     )
-    it("with a trigger of 1 minute and a buffer that fills in 4 seconds", Slow)(
+    it("with a trigger of 1 minute and a buffer that fills in 4 seconds", AwaitsEngine, Slow)(
       worksOff(1.minute, shards = 2, intervals = 2)
     )
-    it("with a trigger of 10 minutes and a buffer that fills in 8 seconds", Slow)(
+    it("with a trigger of 10 minutes and a buffer that fills in 8 seconds", AwaitsEngine, Slow)(
       worksOff(10.minutes, shards = 1, intervals = 1)
     )
   }
