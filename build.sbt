@@ -77,7 +77,8 @@ val testLoop = TestLoop.of(sys.env)
 val forkedTests = Seq(
   Test / fork := true,
   Test / javaOptions ++= sparkJvmOptions ++ Seq("-Xmx3g", "-XX:+UseSerialGC", "-Dspark.ui.enabled=false"),
-  Test / javaOptions ++= (if (testLoop.isOptimized) Nil else Seq("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m")),
+  Test / javaOptions ++= (if (testLoop.isOptimized) Nil
+                          else Seq("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m")),
   Test / parallelExecution := false,
   Test / testOptions ++= Seq(
     Tests.Filter(testLoop.has(baseDirectory.value.getName, _)),
@@ -113,7 +114,7 @@ lazy val testJvms = settingKey[Seq[String] => Seq[(String, Seq[String])]]("The s
 lazy val testJvmOptions = settingKey[Seq[String]]("Options of test JVMs alone, not of programs that runMain starts.")
 
 // In place of sbt's own restrictions, one of which is a single test JVM at a time.
-Global / concurrentRestrictions := Seq(Tags.limit(Tags.CPU, 2), Tags.limit(Tags.ForkedTestGroup, 5))
+Global / concurrentRestrictions := Seq(Tags.limit(Tags.CPU, 2), Tags.limit(Tags.ForkedTestGroup, 8))
 
 lazy val root = (project in file("."))
   .aggregate(connector, testkit, integrationTests, benchmarks, fuzz)

@@ -19,41 +19,38 @@ object IntegrationSuites {
 
   /** Seconds that the longest suites took; all others count as `Other`. Only the balance between test JVMs depends on it. */
   private val Seconds: Map[String, Int] = Map(
-    "BatchSpec"              -> 530,
-    "FanOutFaultsSpec"       -> 400,
-    "ExactnessSpec"          -> 360,
-    "RealTimeSpec"           -> 265,
-    "ReadingSpec"            -> 240,
-    "DnsFaultsSpec"          -> 175,
-    "ReshardingSpec"         -> 150,
-    "SeveralStreamsSpec"     -> 120,
-    "SinkSpec"               -> 80,
-    "ManyShardsFiguresSpec"  -> 80,
-    "AwkwardServiceSpec"     -> 80,
+    "FanOutFaultsSpec"       -> 380,
+    "BatchSpec"              -> 370,
+    "ExactnessSpec"          -> 285,
+    "RealTimeSpec"           -> 215,
+    "ReadingSpec"            -> 210,
+    "DnsFaultsSpec"          -> 155,
+    "EndpointFaultsSpec"     -> 125,
+    "SeveralStreamsSpec"     -> 110,
+    "ReshardingSpec"         -> 100,
+    "ReaderPromisesSpec"     -> 80,
+    "AwkwardServiceSpec"     -> 70,
     "SilentSubscriptionSpec" -> 70,
-    "AggregationSpec"        -> 70,
-    "OutageSpec"             -> 90,
-    "EndpointFaultsSpec"     -> 60,
-    "ReaderPromisesSpec"     -> 50,
-    "SinkFaultsSpec"         -> 45,
+    "SinkSpec"               -> 65,
+    "OutageSpec"             -> 65,
+    "AggregationSpec"        -> 60,
     "RivalPollersSpec"       -> 45,
     "BackpressureSpec"       -> 40,
-    "ShardSkewSpec"          -> 35,
-    "FaultsSpec"             -> 30,
-    "LateSignalsSpec"        -> 30,
+    "FaultsSpec"             -> 40,
+    "SlowCredentialsSpec"    -> 30,
     "CredentialsFaultsSpec"  -> 30,
     "TestAwsSpec"            -> 30,
-    "LargestRecordsSpec"     -> 30,
-    "SlowCredentialsSpec"    -> 30,
-    "AggregatingSinkSpec"    -> 25,
-    "BatchLimitsSpec"        -> 20,
-    "RegistrationSpec"       -> 20
+    "LateSignalsSpec"        -> 30,
+    "SinkFaultsSpec"         -> 25,
+    "LargestRecordsSpec"     -> 20,
+    "ShardSkewSpec"          -> 20,
+    "BatchLimitsSpec"        -> 20
   )
 
   private val Other = 10
 
   /** Test JVMs that run side by side. More of them wait less for each other, but each warms Spark up again. */
-  private val SideBySide = 4
+  private val SideBySide = 5
 
   /** The suites of each test JVM, by a name for its log file: longest suites first, each to the JVM that has least to do.
     * A suite that measures its JVM has one of its own, and so has conformance, whose servers are chosen apart.

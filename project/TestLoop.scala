@@ -41,7 +41,8 @@ object TestLoop {
     */
   case object Test extends TestLoop("test", Seq(AwaitsEngine, Slow)) {
     override def environment(jvm: String): Map[String, String] =
-      if (jvm == IntegrationSuites.Conformance) Map("KINESIS_TARGETS" -> "testkit") else Map("SCENARIO_PASSES" -> "once")
+      if (jvm == IntegrationSuites.Conformance) Map("KINESIS_TARGETS" -> "testkit")
+      else Map("SCENARIO_PASSES"                                      -> "once")
   }
 
   /** The tests of `make test-all`. */

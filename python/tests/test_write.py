@@ -208,7 +208,7 @@ def test_a_streaming_write_with_invalid_columns_does_not_start(
 
 def test_a_write_without_stream_or_with_unknown_options_is_refused(spark: SparkSession, kinesis: LocalKinesis) -> None:
     rows = spark.range(1).selectExpr("string(id) AS data")
-    with pytest.raises(PySparkException, match="which stream to write to"):
+    with pytest.raises(PySparkException, match="There is no stream to write to"):
         write_batch(rows, replace(kinesis.sink_options("events"), stream_name=None))
     writer = rows.write.format("kinesis").mode("append").options(**kinesis.sink_options("events").to_dict())
     with pytest.raises(PySparkException, match="Did you mean 'ordered'"):
