@@ -13,8 +13,8 @@ import org.scalatest.time.{Seconds, Span}
 import io.github.kinesisspark.it.{Slow, TestStream}
 import io.github.kinesisspark.it.source.{CapturedLogs, Mode, TestkitSuite}
 
-/** A batch that takes minutes while the stream holds more than the readers' memory: 420 records of 1 MB against the default
-  * `readerBufferSize` of 256 MB. The service's clock is moved, so that a subscription's five minutes and an iterator's are
+/** A batch that takes minutes while the stream holds more than the readers' memory: 420 records of 1 MB against 256 MB, the default of
+  * an executor with Spark's 1 GB of heap; this JVM has more. The service's clock is moved, so that a subscription's five minutes and an iterator's are
   * over meanwhile; the slow form lets the machine's own clock run, by which the client's read timeout counts.
   */
 final class Backpressure(override protected val mode: Mode) extends TestkitSuite with CapturedLogs {
@@ -59,7 +59,7 @@ final class Backpressure(override protected val mode: Mode) extends TestkitSuite
     val read    = new ConcurrentLinkedQueue[String]
     keys.foreach(kinesis.streams.put(stream.name, _, data))
     val (_, logs) = withLogs {
-      running(load(stream), checkpoint()) { (batch: DataFrame, _: Long) =>
+      running(load(stream, "readerBufferSize" -> "256m"), checkpoint()) { (batch: DataFrame, _: Long) =>
         val rows = batch.selectExpr("partitionKey", "length(data)").collect()
         rows.foreach(row => row.getInt(1) shouldBe RecordBytes)
         read.addAll(rows.map(_.getString(0)).toSeq.asJava)
@@ -123,7 +123,6 @@ object Backpressure {
   private val Records     = 420
   private val RecordBytes = 1000000
 
-  /** The default. */
   private val BufferBytes = 256L << 20
 
   /** An answer of 10 MiB, or an event of 1 MB and the connection's window. */
