@@ -114,7 +114,7 @@ lazy val testJvms = settingKey[Seq[String] => Seq[(String, Seq[String])]]("The s
 lazy val testJvmOptions = settingKey[Seq[String]]("Options of test JVMs alone, not of programs that runMain starts.")
 
 // In place of sbt's own restrictions, one of which is a single test JVM at a time.
-Global / concurrentRestrictions := Seq(Tags.limit(Tags.CPU, 2), Tags.limit(Tags.ForkedTestGroup, 8))
+Global / concurrentRestrictions := Seq(Tags.limit(Tags.CPU, 2), Tags.limit(Tags.ForkedTestGroup, 13))
 
 lazy val root = (project in file("."))
   .aggregate(connector, testkit, integrationTests, benchmarks, fuzz)

@@ -50,7 +50,7 @@ object IntegrationSuites {
   private val Other = 10
 
   /** Test JVMs that run side by side. More of them wait less for each other, but each warms Spark up again. */
-  private val SideBySide = 5
+  private val SideBySide = 6
 
   /** The suites of each test JVM, by a name for its log file: longest suites first, each to the JVM that has least to do.
     * A suite that measures its JVM has one of its own, and so has conformance, whose servers are chosen apart.

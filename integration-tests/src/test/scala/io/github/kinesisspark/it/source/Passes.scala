@@ -12,17 +12,20 @@ import io.github.kinesisspark.it.KinesisTarget.{RealisticAlpn, RealisticTls}
   */
 object Passes {
 
-  /** Set to `once`, as `make test` does, it limits [[crossed]] to one pass over each target. */
+  /** Set to `once`, as `make test` does, it limits each suite to one pass over each target. */
   val Setting = "SCENARIO_PASSES"
 
-  /** A suite for each target and each way of reading. */
+  /** A suite for each pass. */
   def suites(suite: (KinesisTarget, Mode) => Suite): Seq[Suite] =
-    reading(Targets.forScenarios.selected).map { case (target, mode) => suite(target, mode) }
+    of(once(Mode.FanOut), suite)
 
-  /** The same, or one suite for each target: see [[Setting]]. For what hardly depends on target and way of reading at once. */
-  def crossed(suite: (KinesisTarget, Mode) => Suite): Seq[Suite] = {
+  /** The same for what hardly depends on how HTTP/2 is agreed on: if each target has one pass, one of them is by polling over TLS. */
+  def crossed(suite: (KinesisTarget, Mode) => Suite): Seq[Suite] =
+    of(once(Mode.Polling), suite)
+
+  private def of(short: Seq[KinesisTarget] => Seq[(KinesisTarget, Mode)], suite: (KinesisTarget, Mode) => Suite) = {
     val targets = Targets.forScenarios.selected
-    val passes  = if (sys.env.get(Setting).contains("once")) once(targets) else reading(targets)
+    val passes  = if (sys.env.get(Setting).contains("once")) short(targets) else reading(targets)
     passes.map { case (target, mode) => suite(target, mode) }
   }
 
@@ -33,9 +36,12 @@ object Passes {
     if mode == Mode.FanOut || servers(targets).contains(target)
   } yield target -> mode
 
-  /** Each target one way: TLS without ALPN by polling, all others by fan-out. */
-  def once(targets: Seq[KinesisTarget]): Seq[(KinesisTarget, Mode)] =
-    targets.map(target => target -> (if (target == RealisticTls) Mode.Polling else Mode.FanOut))
+  /** Each target one way: with ALPN by fan-out, without it as given, and those in cleartext the other way. */
+  def once(withoutAlpn: Mode)(targets: Seq[KinesisTarget]): Seq[(KinesisTarget, Mode)] = targets.map {
+    case RealisticAlpn => RealisticAlpn -> Mode.FanOut
+    case RealisticTls  => RealisticTls  -> withoutAlpn
+    case other         => other         -> Mode.both.filterNot(_ == withoutAlpn).head
+  }
 
   /** Each server once. */
   def servers(targets: Seq[KinesisTarget]): Seq[KinesisTarget] =

@@ -24,8 +24,11 @@ class PassesSpec extends AnyFunSpec with Matchers {
     }
 
     it("take each target once, by polling or by fan-out, where a run is to be short") {
-      Passes.once(Seq(RealisticAlpn, RealisticTls, KinesisLocal)) shouldBe
+      val targets = Seq(RealisticAlpn, RealisticTls, KinesisLocal)
+      Passes.once(Mode.Polling)(targets) shouldBe
         Seq(RealisticAlpn -> Mode.FanOut, RealisticTls -> Mode.Polling, KinesisLocal -> Mode.FanOut)
+      Passes.once(Mode.FanOut)(targets) shouldBe
+        Seq(RealisticAlpn -> Mode.FanOut, RealisticTls -> Mode.FanOut, KinesisLocal -> Mode.Polling)
     }
   }
 }
