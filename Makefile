@@ -166,14 +166,14 @@ pytest-check: $(VENV)/.installed
 CHAOS_GROUP   := $(CHAOS) python/tests/test_jar.py examples
 CLUSTER_GROUP := python/tests/cluster python/tests/test_local.py python/tests/test_session.py
 IN_TEST       := "jvm and not slow and not awaits_engine"
-# The Scala suites take longest and mostly wait, so they come first where both want the CPU.
+# The Scala suites and the clusters take longest and mostly wait, so they come first where all want the CPU.
 BEHIND        := nice -n 5
 
 pytest-chaos: wheel classes
 	@$(STEP) $@ $(BEHIND) $(PYTEST) -m $(IN_TEST) --junit-xml=build/$@.xml $(CHAOS_GROUP)
 
 pytest-cluster: wheel classes
-	@$(STEP) $@ $(BEHIND) $(PYTEST) -m $(IN_TEST) --junit-xml=build/$@.xml $(CLUSTER_GROUP)
+	@$(STEP) $@ $(PYTEST) -m $(IN_TEST) --junit-xml=build/$@.xml $(CLUSTER_GROUP)
 
 pytest-session: wheel classes
 	@$(STEP) $@ $(BEHIND) $(PYTEST) -m $(IN_TEST) --junit-xml=build/$@.xml python/tests \

@@ -24,7 +24,7 @@ object IntegrationSuites {
     "ExactnessSpec"          -> 285,
     "RealTimeSpec"           -> 215,
     "ReadingSpec"            -> 210,
-    "DnsFaultsSpec"          -> 155,
+    "DnsFaultsSpec"          -> 80,
     "EndpointFaultsSpec"     -> 125,
     "SeveralStreamsSpec"     -> 110,
     "ReshardingSpec"         -> 100,

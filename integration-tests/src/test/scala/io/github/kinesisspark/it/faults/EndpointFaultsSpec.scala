@@ -6,7 +6,7 @@ import java.nio.file.{Files, Path}
 import org.scalatest.Suites
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.TestStream
+import io.github.kinesisspark.it.{Slow, TestStream}
 import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.{FaultRule, KinesisServerConfig, Occurrence, ResetPoint}
 import io.github.kinesisspark.testkit.FaultEffect._
@@ -123,7 +123,12 @@ final class DnsFaultsSpec extends TestkitSuite {
 
   for (mode <- Mode.both)
     describe(s"a running query by $mode whose endpoint's name is not found any more") {
-      it("reads on when the name is found again after seconds, and fails with what to check when it stays unknown") {
+      // By fan-out it takes minutes, and decides by the same rules.
+      val tags = if (mode == Mode.FanOut) Seq(Slow) else Nil
+      it(
+        "reads on when the name is found again after seconds, and fails with what to check when it stays unknown",
+        tags: _*
+      ) {
         val stream = newStream(shards = 1)
         val hosts  = Files.createTempFile("hosts-", "")
         known(hosts)
