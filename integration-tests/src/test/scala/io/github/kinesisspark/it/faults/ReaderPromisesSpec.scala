@@ -111,7 +111,7 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
       failNextLook()
       try {
         ShardReaderPools.answer(probe) should not be empty
-        eventually(calls should be >= 3L)
+        eventually(timeout(Span(240, Seconds)))(calls should be >= 3L)
         // It is looked for every 30 s; an idle reader asks once a second.
         eventually(timeout(Span(75, Seconds)), interval(Span(5, Seconds))) {
           val before = calls
