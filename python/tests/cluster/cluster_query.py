@@ -17,6 +17,12 @@ from kinesis_spark.local import Record
 from .standalone import SPARK_HOME
 from .waiting import wait_until
 
+# Two executors of one core each.
+CLUSTER = "local-cluster[2,1,1024]"
+
+# Of the stream `events`.
+SHARDS = 4
+
 
 class ClusterQuery:
     """The program `query.py`, running."""

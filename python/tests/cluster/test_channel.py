@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kinesis_spark import LocalKinesis
 
-from .cluster_query import ClusterQuery, put, running
+from .cluster_query import CLUSTER, ClusterQuery, put, running
 from .waiting import wait_until
 
 pytestmark = pytest.mark.jvm
-
-CLUSTER = "local-cluster[2,1,1024]"
 
 # Long enough for ten plannings of an idle query.
 IDLE_S = 5
@@ -27,12 +24,6 @@ SECURED = {
     "spark.authenticate.secret": "of the test",
     "spark.network.crypto.enabled": "true",
 }
-
-
-@pytest.fixture
-def stream(tmp_path: Path) -> Iterator[LocalKinesis]:
-    with LocalKinesis({"events": 4}, log=tmp_path / "local-kinesis.log") as server:
-        yield server
 
 
 @pytest.mark.parametrize(

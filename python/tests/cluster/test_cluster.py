@@ -6,7 +6,6 @@ import json
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 
 from kinesis_spark import LocalKinesis
 
-from .cluster_query import ClusterQuery, put, running
+from .cluster_query import CLUSTER, SHARDS, ClusterQuery, put, running
 from .server_log import ServerLog
 from .standalone import standalone_cluster
 from .waiting import wait_until
@@ -23,12 +22,6 @@ pytestmark = pytest.mark.jvm
 
 # Readers of a lost executor's shards begin on another within seconds; the rest is for a machine that does much else.
 MOVED_WITHIN_S = 40
-
-
-@pytest.fixture
-def stream(tmp_path: Path) -> Iterator[LocalKinesis]:
-    with LocalKinesis({"events": 4}, log=tmp_path / "local-kinesis.log") as server:
-        yield server
 
 
 def kill(executor: int) -> None:
@@ -47,9 +40,8 @@ def test_a_query_loses_and_doubles_no_record_when_one_or_all_executors_are_kille
     stream: LocalKinesis, tmp_path: Path, publisher: str
 ) -> None:
     texts = put(stream, "before", 2000)
-    cluster = "local-cluster[2,1,1024]"
-    log = ServerLog(stream, shards=4, publisher=publisher)
-    with running(ClusterQuery(tmp_path, stream, cluster, max_records="500", publisher=publisher)) as query:
+    log = ServerLog(stream, shards=SHARDS, publisher=publisher)
+    with running(ClusterQuery(tmp_path, stream, CLUSTER, max_records="500", publisher=publisher)) as query:
         wait_until(lambda: len(query.written()) >= 500, "the first batches")
         executors = query.two_executors()
         with log.watching() as readings:
@@ -71,7 +63,7 @@ def test_a_query_loses_and_doubles_no_record_when_one_or_all_executors_are_kille
 def test_a_real_time_query_delivers_all_records_when_an_executor_is_killed(
     stream: LocalKinesis, tmp_path: Path
 ) -> None:
-    query = ClusterQuery(tmp_path, stream, "local-cluster[2,1,1024]", trigger="real-time", publisher="efo")
+    query = ClusterQuery(tmp_path, stream, CLUSTER, trigger="real-time", publisher="efo")
     with running(query):
         texts = put(stream, "before", 100)
         wait_until(lambda: query.noted() >= set(texts), "the first records")
@@ -95,8 +87,7 @@ def test_executors_are_added_under_load_and_removed_while_idle(stream: LocalKine
         "spark.dynamicAllocation.executorIdleTimeout": "3s",
         "spark.locality.wait": "1s",
     }
-    cluster = "local-cluster[2,1,1024]"
-    with running(ClusterQuery(tmp_path, stream, cluster, text="labour", settings=json.dumps(settings))) as query:
+    with running(ClusterQuery(tmp_path, stream, CLUSTER, text="labour", settings=json.dumps(settings))) as query:
         texts = put(stream, "first", 10)
         wait_until(lambda: len(query.written()) == len(texts), "the first records")
         wait_until(lambda: len(query.executors()) == 1, "an idle executor's removal")
@@ -114,7 +105,7 @@ def test_executors_are_added_under_load_and_removed_while_idle(stream: LocalKine
 
 
 def test_most_records_are_read_from_buffers_on_their_own_executors(stream: LocalKinesis, tmp_path: Path) -> None:
-    with running(ClusterQuery(tmp_path, stream, "local-cluster[2,1,1024]", max_records="500")) as query:
+    with running(ClusterQuery(tmp_path, stream, CLUSTER, max_records="500")) as query:
         texts = put(stream, "r", 5000)
         wait_until(lambda: len(query.written()) >= len(texts), "all records")
         outcome = query.stop()

@@ -7,21 +7,18 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from kinesis_spark import LocalKinesis
 
-from .cluster_query import ClusterQuery, put, running
+from .cluster_query import CLUSTER, SHARDS, ClusterQuery, put, running
 from .server_log import ServerLog
 from .waiting import wait_until
 
 pytestmark = pytest.mark.jvm
-
-CLUSTER = "local-cluster[2,1,1024]"
-SHARDS = 4
 
 # The readers move within 10 s; the batch that carries what they read then has one core for its tasks.
 READ_WITHIN_S = 15
@@ -35,12 +32,6 @@ EXCLUDES = {
     "spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor": "1",
     "spark.excludeOnFailure.application.maxFailedTasksPerExecutor": "1",
 }
-
-
-@pytest.fixture
-def stream(tmp_path: Path) -> Iterator[LocalKinesis]:
-    with LocalKinesis({"events": SHARDS}, log=tmp_path / "local-kinesis.log") as server:
-        yield server
 
 
 def occupied(query: ClusterQuery, directory: Path) -> None:
