@@ -22,17 +22,15 @@ import io.github.kinesisspark.read.plan.{
 import io.github.kinesisspark.read.reader.{
   CutAnswer,
   CutRequest,
-  PollingReport,
   ProbeAnswer,
   ProbeRequest,
-  ReadCount,
   ReaderConfig,
   ReaderRequest,
+  ReaderTotals,
   RecordBuffer,
   ReleaseRequest,
   ShardTip,
-  SplitRequest,
-  UserRecordCount
+  SplitRequest
 }
 import io.github.kinesisspark.read.stream.{Publishing, SourceMetrics}
 
@@ -214,13 +212,7 @@ object PlanningScale {
       tips,
       settled = true,
       opened = true,
-      bufferedBytes = tips.map(_.bytes).sum,
-      rereadBytes = 0,
-      rereadRecords = 0,
-      ReadCount.none,
-      UserRecordCount.none,
-      PollingReport.none,
-      None
+      ReaderTotals.none.copy(bufferedBytes = tips.map(_.bytes).sum)
     )
 
     private def prefix(tip: ShardTip, most: Long) = {

@@ -17,16 +17,13 @@ import io.github.kinesisspark.read.plan.{
 import io.github.kinesisspark.read.reader.{
   CutRequest,
   PollingRecordPublisher,
-  PollingReport,
   ProbeAnswer,
   ProbeRequest,
-  ReadCount,
   ReaderConfig,
+  ReaderTotals,
   RecordBuffer,
   ShardTip,
-  SplitRequest,
-  SubscriptionReport,
-  UserRecordCount
+  SplitRequest
 }
 import io.github.kinesisspark.read.stream.Publishing
 
@@ -165,18 +162,12 @@ final class ShardCoordinator(
     }
   }
 
-  def totals: Totals = Totals(
-    bufferedBytes = answers.map(_.bufferedBytes).sum,
-    rereadBytes = answers.map(_.rereadBytes).sum,
-    rereadRecords = answers.map(_.rereadRecords).sum,
-    reads = answers.map(_.reads).foldLeft(ReadCount.none)(_ and _),
-    delivered = answers.map(_.delivered).foldLeft(UserRecordCount.none)(_ and _),
-    polling = answers.map(_.polling).foldLeft(PollingReport.none)(_ and _),
-    subscriptions = answers.flatMap(_.subscriptions).reduceOption(_ and _)
-  )
+  /** Over all executors. */
+  def totals: ReaderTotals = answers.map(_.totals).foldLeft(ReaderTotals.none)(_ and _)
 
   /** Some executor's readers have little room left. */
-  def nearlyFull: Boolean = answers.exists(_.bufferedBytes > config.bufferBytes - PollingRecordPublisher.LargestAnswer)
+  def nearlyFull: Boolean =
+    answers.exists(_.totals.bufferedBytes > config.bufferBytes - PollingRecordPublisher.LargestAnswer)
 
   /** A moment, because asking again at once would find the same. */
   def pause(): Unit = pause(shortly = false)
@@ -211,7 +202,7 @@ final class ShardCoordinator(
     val heard = channel.ask(requests)
     assignments.heard(heard.map(_._1))
     answers = heard.map(_._2)
-    hasRead ||= answers.exists(_.reads.reads > 0)
+    hasRead ||= answers.exists(_.totals.reads.reads > 0)
   }
 
   private def resolve(allotments: Vector[Admission.Allotment]): Map[ShardKey, RecordBuffer.Cut] = {
@@ -263,21 +254,6 @@ final class ShardCoordinator(
 object ShardCoordinator {
   type Beyond =
     (Map[ShardKey, RecordBuffer.Cut], Vector[(ShardKey, Long)], Vector[Long]) => Map[ShardKey, RecordBuffer.Cut]
-
-  /** Over all executors: bytes of heap held, and what tasks had to read from Kinesis again. */
-  final case class Totals(
-      bufferedBytes: Long,
-      rereadBytes: Long,
-      rereadRecords: Long,
-      reads: ReadCount,
-      delivered: UserRecordCount,
-      polling: PollingReport,
-      subscriptions: Option[SubscriptionReport]
-  )
-
-  object Totals {
-    val none: Totals = Totals(0, 0, 0, ReadCount.none, UserRecordCount.none, PollingReport.none, None)
-  }
 
   /** How long a shard that is behind and brings nothing holds the others back. Longer than a throttled one is silent. */
   private val SilentPatience = 30.seconds

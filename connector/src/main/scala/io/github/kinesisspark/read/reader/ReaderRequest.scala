@@ -36,17 +36,25 @@ final case class ProbeRequest(
     hasRead: Boolean
 ) extends ReaderRequest[ProbeAnswer]
 
-/** @param settled       every shard has something, has ended, or had nothing more after the driver began to ask
-  * @param opened        every shard has been answered by the service at least once, or has had the time for it
-  * @param bufferedBytes of heap, in this executor
-  * @param subscriptions nothing where there are none to be: when polling
-  * @param rereadBytes   read again by tasks that found no buffer, since the readers were opened
-  * @param delivered     by tasks, since the readers were opened
+/** @param settled every shard has something, has ended, or had nothing more after the driver began to ask
+  * @param opened  every shard has been answered by the service at least once, or has had the time for it
+  * @param totals  of this executor
   */
 final case class ProbeAnswer(
     tips: Vector[ShardTip],
     settled: Boolean,
     opened: Boolean,
+    totals: ReaderTotals
+)
+
+/** What the readers of one source hold and have done since they were opened, in one executor or in all.
+  *
+  * @param bufferedBytes of heap
+  * @param rereadBytes   read from Kinesis again by tasks that found no buffer
+  * @param delivered     by tasks
+  * @param subscriptions nothing by polling
+  */
+final case class ReaderTotals(
     bufferedBytes: Long,
     rereadBytes: Long,
     rereadRecords: Long,
@@ -54,7 +62,21 @@ final case class ProbeAnswer(
     delivered: UserRecordCount,
     polling: PollingReport,
     subscriptions: Option[SubscriptionReport]
-)
+) {
+  def and(other: ReaderTotals): ReaderTotals = ReaderTotals(
+    bufferedBytes + other.bufferedBytes,
+    rereadBytes + other.rereadBytes,
+    rereadRecords + other.rereadRecords,
+    reads and other.reads,
+    delivered and other.delivered,
+    polling and other.polling,
+    (subscriptions ++ other.subscriptions).reduceOption(_ and _)
+  )
+}
+
+object ReaderTotals {
+  val none: ReaderTotals = ReaderTotals(0, 0, 0, ReadCount.none, UserRecordCount.none, PollingReport.none, None)
+}
 
 /** What readers have read ahead since they were opened.
   *

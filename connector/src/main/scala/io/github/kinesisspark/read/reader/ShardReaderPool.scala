@@ -92,16 +92,18 @@ final class ShardReaderPool(
       tips = mine.map(_.tip),
       settled = mine.forall(_.settledSince(since)),
       opened = !mine.exists(_.isOpening),
-      bufferedBytes = mine.map(_.held).sum,
-      rereadBytes = rereadBytes.get,
-      rereadRecords = rereadRecords.get,
-      reads = reads.get,
-      delivered = delivered.get,
-      polling = polled.report,
-      subscriptions = request.publication match {
-        case Publication.Polling   => None
-        case _: Publication.FanOut => Some(telemetry.report)
-      }
+      totals = ReaderTotals(
+        bufferedBytes = mine.map(_.held).sum,
+        rereadBytes = rereadBytes.get,
+        rereadRecords = rereadRecords.get,
+        reads = reads.get,
+        delivered = delivered.get,
+        polling = polled.report,
+        subscriptions = request.publication match {
+          case Publication.Polling   => None
+          case _: Publication.FanOut => Some(telemetry.report)
+        }
+      )
     )
   }
 

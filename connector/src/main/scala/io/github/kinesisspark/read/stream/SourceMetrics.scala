@@ -7,8 +7,7 @@ import scala.jdk.CollectionConverters._
 
 import io.github.kinesisspark.aws.ConsumerCalls
 import io.github.kinesisspark.position.ShardKey
-import io.github.kinesisspark.read.coordinator.ShardCoordinator
-import io.github.kinesisspark.read.reader.{ReadCount, RecordBuffer, ShardTip}
+import io.github.kinesisspark.read.reader.{ReadCount, ReaderTotals, RecordBuffer, ShardTip}
 import io.github.kinesisspark.read.stream.SourceMetrics.Lag
 
 /** What `StreamingQueryProgress.sources[].metrics` tells, as of the last planning.
@@ -27,7 +26,7 @@ final case class SourceMetrics(
     bytes: Long,
     shards: Int,
     reading: ReadCount,
-    fleet: ShardCoordinator.Totals,
+    fleet: ReaderTotals,
     consumers: Option[ConsumerCalls]
 ) {
 
@@ -82,7 +81,7 @@ final case class SourceMetrics(
       open: Iterable[ShardKey],
       tips: Map[ShardKey, ShardTip],
       cuts: Map[ShardKey, RecordBuffer.Cut],
-      fleet: ShardCoordinator.Totals,
+      fleet: ReaderTotals,
       consumers: Option[ConsumerCalls],
       nowNanos: Long
   ): SourceMetrics = {
@@ -128,5 +127,5 @@ object SourceMetrics {
   private val LongestSilence = 10.seconds
 
   val none: SourceMetrics =
-    SourceMetrics(Map.empty, Vector.empty, 0, 0, 0, ReadCount.none, ShardCoordinator.Totals.none, None)
+    SourceMetrics(Map.empty, Vector.empty, 0, 0, 0, ReadCount.none, ReaderTotals.none, None)
 }

@@ -8,8 +8,7 @@ import org.scalatest.matchers.should.Matchers
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
-import io.github.kinesisspark.read.coordinator.ShardCoordinator
-import io.github.kinesisspark.read.reader.ShardTip
+import io.github.kinesisspark.read.reader.{ReaderTotals, ShardTip}
 
 class SourceMetricsSpec extends AnyFunSpec with Matchers {
   private val shards = Seq(shard(0), shard(1))
@@ -33,7 +32,7 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
   )
 
   private def next(before: SourceMetrics, at: FiniteDuration, tips: (ShardKey, ShardTip)*) =
-    before.next(shards, tips.toMap, Map.empty, ShardCoordinator.Totals.none, None, at.toNanos)
+    before.next(shards, tips.toMap, Map.empty, ReaderTotals.none, None, at.toNanos)
 
   private def shown(metrics: SourceMetrics) =
     Seq("shardsOpen", "minMillisBehindLatest", "maxMillisBehindLatest").map(metrics.toJava.get(_).toLong)
