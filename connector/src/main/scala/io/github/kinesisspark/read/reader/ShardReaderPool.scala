@@ -223,7 +223,7 @@ final class ShardReaderPool(
   }
 
   private def open(shard: ShardKey, position: ShardPosition, stop: Option[ShardPosition]): ShardReader = {
-    log.debug("reading {} from {}", shard, ShardPosition.encode(position))
+    log.debug(s"reading $shard from ${ShardPosition.encode(position)}")
     val reader =
       new ShardReader(shard, position, stop, publishers, memory, () => memory.share, count, () => tellNews(shard))
     readers(shard) = reader

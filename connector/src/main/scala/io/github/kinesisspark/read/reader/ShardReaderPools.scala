@@ -23,7 +23,7 @@ object ShardReaderPools {
   /** Of all readers of this JVM. */
   private val memory = new MemoryBudget
 
-  @volatile private var newsListener: String => Unit = _ => ()
+  @volatile private var newsListener: String => Unit = (_: String) => ()
 
   private lazy val worker: ScheduledExecutorService = {
     val threads = new ScheduledThreadPoolExecutor(2, new DaemonThreads("kinesis-shard-readers"))
