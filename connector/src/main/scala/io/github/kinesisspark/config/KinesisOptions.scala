@@ -20,7 +20,7 @@ object KinesisOptions {
     OptionValue.list(OptionValue.streamName, _.name),
     doc = "The stream to read, or several, comma-separated. Either this or `streamArn` is required; streams that share a name, " +
       "in several regions or accounts, are named by `streamArn`. In writing: the one stream for rows that don't name " +
-      "theirs in a column `streamName`.",
+      "theirs in a column `targetStream`.",
     scope = Both
   )
 
