@@ -15,7 +15,9 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
 
   private def tip(n: Int, millisBehind: Long, ago: FiniteDuration) = shard(n) -> ShardTip(
     shard(n),
-    TrimHorizon,
+    base = TrimHorizon,
+    position = TrimHorizon,
+    boundaries = Vector.empty,
     records = 0,
     bytes = 0,
     room = 0,
