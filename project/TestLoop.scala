@@ -30,19 +30,23 @@ object TestLoop {
   private val AwaitsEngine = "io.github.kinesisspark.AwaitsEngine"
   private val Slow         = "io.github.kinesisspark.Slow"
 
+  private val OnePass      = Map("SCENARIO_PASSES" -> "once")
+
   /** `make check`: no Spark query and no third-party server. */
   case object Check extends TestLoop("check", Seq(AwaitsEngine, Slow)) {
+    override def environment(jvm: String): Map[String, String] = OnePass
+
     override def has(module: String, suite: String): Boolean =
       module != "integration-tests" || IntegrationSuites.isPure(suite)
   }
 
   /** `make test`. What it leaves to [[All]]: conformance of third-party servers, which changes with their versions only, and batch and
-    * exactness scenarios by both ways of reading on each server.
+    * exactness scenarios by both ways of reading on each server, and three quarters of the random histories of tests against a model.
     */
   case object Test extends TestLoop("test", Seq(AwaitsEngine, Slow)) {
     override def environment(jvm: String): Map[String, String] =
       if (jvm == IntegrationSuites.Conformance) Map("KINESIS_TARGETS" -> "testkit")
-      else Map("SCENARIO_PASSES"                                      -> "once")
+      else OnePass
   }
 
   /** The tests of `make test-all`. */

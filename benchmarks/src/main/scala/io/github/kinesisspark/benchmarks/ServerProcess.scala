@@ -50,6 +50,9 @@ final class ServerProcess(streams: Map[String, Int], flags: Seq[String] = Nil, h
     .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("test", "test")))
     .build
 
+  /** CPU time of the server so far, in seconds. */
+  def cpuSeconds: Double = process.toHandle.info.totalCpuDuration.get.toNanos / 1e9
+
   override def close(): Unit = {
     process.destroy()
     process.waitFor(): Unit

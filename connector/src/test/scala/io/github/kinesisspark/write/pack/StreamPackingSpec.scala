@@ -8,6 +8,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
+import io.github.kinesisspark.Histories
 import io.github.kinesisspark.aggregation.{AggregatedRecord, Aggregator, UserRecords}
 import io.github.kinesisspark.config.StreamRef
 import io.github.kinesisspark.position.{HashKey, HashKeyRange, Shard}
@@ -20,7 +21,7 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
   private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
 
   private def runs(tries: Int)(check: Random => Any) =
-    forAll(seeds, minSuccessful(PosInt.ensuringValid(tries)))(seed => check(new Random(seed)): Unit)
+    forAll(seeds, minSuccessful(PosInt.ensuringValid(Histories.of(tries))))(seed => check(new Random(seed)): Unit)
 
   describe("aggregated rows") {
     it("are read at least once by the source and the KCL through reshards and lost answers, and counted once") {

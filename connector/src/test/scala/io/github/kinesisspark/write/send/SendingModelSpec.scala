@@ -3,10 +3,12 @@ package io.github.kinesisspark.write.send
 import scala.util.Random
 
 import org.scalacheck.Gen
+import org.scalactic.anyvals.PosInt
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
+import io.github.kinesisspark.Histories
 import io.github.kinesisspark.config.StreamRef
 
 /** Runs the sink's sender against a model of the service, over random rows, calls, answers in any order, refusals
@@ -17,7 +19,7 @@ class SendingModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
 
   describe("the sink's sender against a model of the service") {
     it("has each record taken once despite refusals, within its buffer and the service's limits") {
-      forAll(seeds, minSuccessful(150)) { seed =>
+      forAll(seeds, minSuccessful(PosInt.ensuringValid(Histories.of(150)))) { seed =>
         val random = new Random(seed)
         val run    = new Run(random, ordered = random.nextBoolean(), losses = 0)
         run.finish()
@@ -29,7 +31,7 @@ class SendingModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("has each record taken at least once if answers get lost") {
-      forAll(seeds, minSuccessful(100)) { seed =>
+      forAll(seeds, minSuccessful(PosInt.ensuringValid(Histories.of(100)))) { seed =>
         val run = new Run(new Random(seed), ordered = false, losses = 0.2)
         run.finish()
         run.taken.map(_.row).distinct.sorted shouldBe run.writable
@@ -37,7 +39,7 @@ class SendingModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("keeps the order of each key apart from repeats, if ordered") {
-      forAll(seeds, minSuccessful(100)) { seed =>
+      forAll(seeds, minSuccessful(PosInt.ensuringValid(Histories.of(100)))) { seed =>
         val run = new Run(new Random(seed), ordered = true, losses = 0.1)
         run.finish()
         run.taken.map(_.row).distinct.sorted shouldBe run.writable

@@ -1,0 +1,204 @@
+package io.github.kinesisspark.benchmarks
+
+import java.lang.management.ManagementFactory
+import java.util.concurrent.atomic.AtomicLong
+import java.util.concurrent.{CompletableFuture, CountDownLatch}
+
+import scala.jdk.CollectionConverters._
+import scala.util.Random
+
+import com.sun.management.OperatingSystemMXBean
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.streaming.Trigger
+import software.amazon.awssdk.core.SdkBytes
+import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+import software.amazon.awssdk.services.kinesis.model._
+
+/** How fast a backlog is read, from its beginning: by a query that drops what it reads (`Trigger.AvailableNow`, noop sink), and by a bare loop
+  * of the SDK's calls that counts bytes and keeps nothing. They take turns on one server without quotas, which has a JVM of its own.
+  *
+  * A JSON line for each run that counts, and one with medians and ratios. The first `Warmup` rounds aren't printed. CPU is that of this JVM, with
+  * compilation and garbage collection; the server's is beside it.
+  *
+  * {{{ ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.ReadThroughput polling 1000 16 1000" }}}: publisher, bytes of a record,
+  * shards, MB in all
+  */
+object ReadThroughput {
+  private val Stream = "backlog"
+  private val Warmup = 2
+  private val Rounds = 4
+  private val Seed   = 16L
+
+  /** Of PutRecords. */
+  private val MostBytes   = 4 << 20
+  private val MostRecords = 500
+
+  private final case class Run(way: String, bytes: Long, seconds: Double, cpu: Double, server: Double, gc: Double) {
+    def mbPerSecond: Double = bytes / 1e6 / seconds
+    def cpuPerGb: Double    = cpu / (bytes / 1e9)
+
+    def json: ujson.Obj = ujson.Obj(
+      "way"          -> way,
+      "seconds"      -> rounded(seconds),
+      "mb_per_s"     -> rounded(mbPerSecond),
+      "cpu_s_per_gb" -> rounded(cpuPerGb),
+      "server_cpu_s" -> rounded(server),
+      "collection_s" -> rounded(gc)
+    )
+  }
+
+  def main(args: Array[String]): Unit = {
+    val publisher                    = args(0)
+    val Seq(size, shards, megabytes) = args.toSeq.slice(1, 4).map(_.toInt): @unchecked
+    val report                       = new Report(this, args.toSeq, Some(Seed))
+    val server                       = new ServerProcess(Map(Stream -> shards), heap = s"${megabytes * 2 / 1000 + 3}g")
+    val client                       = server.client()
+    val spark                        = BenchmarkSession.start()
+    try {
+      val bytes = fill(client, size, megabytes * 1000000L)
+      val runs  = for {
+        round <- 1 to Warmup + Rounds
+        way   <- Seq("sdk", "connector")
+      } yield {
+        val run = measured(server, way, bytes) {
+          if (way == "connector") drain(spark, server, publisher)
+          else if (publisher == "polling") poll(client, bytes)
+          else subscribe(client, s"sdk-$round", bytes)
+        }
+        if (round > Warmup) report.print(described(args, run.json))
+        else System.err.println(run.json.render())
+        Option.when(round > Warmup)(run)
+      }
+      report.print(described(args, summary(runs.flatten)))
+    } finally {
+      spark.stop()
+      client.close()
+      server.close()
+    }
+  }
+
+  private def described(args: Array[String], line: ujson.Obj): ujson.Obj = ujson.Obj.from(
+    Seq[(String, ujson.Value)](
+      "benchmark"    -> "readThroughput",
+      "publisher"    -> args(0),
+      "record_bytes" -> args(1).toInt,
+      "shards"       -> args(2).toInt
+    ) ++ line.value
+  )
+
+  private def summary(runs: Seq[Run]): ujson.Obj = {
+    def median(way: String)(of: Run => Double) = {
+      val sorted = runs.filter(_.way == way).map(of).sorted
+      sorted(sorted.size / 2)
+    }
+    def ratio(of: Run => Double) = rounded(median("connector")(of) / median("sdk")(of))
+    ujson.Obj("throughput_to_sdk" -> ratio(_.mbPerSecond), "cpu_to_sdk" -> ratio(_.cpuPerGb))
+  }
+
+  private def measured(server: ServerProcess, way: String, bytes: Long)(read: => Unit): Run = {
+    val (cpu, served, gc, began) = (cpuSeconds, server.cpuSeconds, gcSeconds, System.nanoTime())
+    read
+    Run(way, bytes, (System.nanoTime() - began) / 1e9, cpuSeconds - cpu, server.cpuSeconds - served, gcSeconds - gc)
+  }
+
+  private def drain(spark: SparkSession, server: ServerProcess, publisher: String): Unit =
+    spark.readStream
+      .format("kinesis")
+      .options(server.source(Stream, publisher))
+      .load()
+      .writeStream
+      .trigger(Trigger.AvailableNow)
+      .format("noop")
+      .start()
+      .awaitTermination()
+
+  /** Every shard at once, one call after the other. */
+  private def poll(client: KinesisAsyncClient, bytes: Long): Unit = {
+    val left                                            = new AtomicLong(bytes)
+    def read(iterator: String): CompletableFuture[Unit] =
+      client.getRecords(r => r.shardIterator(iterator): Unit).thenCompose { answer =>
+        val taken = answer.records.asScala.iterator.map(_.data.asByteArrayUnsafe.length.toLong).sum
+        if (left.addAndGet(-taken) <= 0 || answer.millisBehindLatest == 0) CompletableFuture.completedFuture(())
+        else read(answer.nextShardIterator)
+      }
+    shards(client)
+      .map { shard =>
+        read(
+          client
+            .getShardIterator(r =>
+              r.streamName(Stream).shardId(shard).shardIteratorType(ShardIteratorType.TRIM_HORIZON): Unit
+            )
+            .join()
+            .shardIterator
+        )
+      }
+      .foreach(_.join())
+    require(left.get == 0, s"${left.get} bytes were not read")
+  }
+
+  private def subscribe(client: KinesisAsyncClient, consumer: String, bytes: Long): Unit = {
+    val left = new AtomicLong(bytes)
+    val done = new CountDownLatch(1)
+    val arn  = client.describeStreamSummary(r => r.streamName(Stream): Unit).join().streamDescriptionSummary.streamARN
+    val ours =
+      client.registerStreamConsumer(r => r.streamARN(arn).consumerName(consumer): Unit).join().consumer.consumerARN
+    def isActive =
+      client
+        .describeStreamConsumer(r => r.consumerARN(ours): Unit)
+        .join()
+        .consumerDescription
+        .consumerStatus == ConsumerStatus.ACTIVE
+    while (!isActive) Thread.sleep(20)
+    def seen(event: SubscribeToShardEvent): Unit = {
+      val taken = event.records.asScala.iterator.map(_.data.asByteArrayUnsafe.length.toLong).sum
+      if (left.addAndGet(-taken) <= 0) done.countDown()
+    }
+    val subscriptions = shards(client).map { shard =>
+      client.subscribeToShard(
+        (r: SubscribeToShardRequest.Builder) =>
+          r.consumerARN(ours)
+            .shardId(shard)
+            .startingPosition(p => p.`type`(ShardIteratorType.TRIM_HORIZON): Unit): Unit,
+        SubscribeToShardResponseHandler.builder
+          .subscriber(
+            SubscribeToShardResponseHandler.Visitor.builder.onSubscribeToShardEvent(event => seen(event)).build
+          )
+          .build
+      )
+    }
+    done.await()
+    subscriptions.foreach(_.cancel(true): Unit)
+    client.deregisterStreamConsumer(r => r.consumerARN(ours): Unit).join(): Unit
+  }
+
+  private def shards(client: KinesisAsyncClient): Vector[String] =
+    client.listShards(r => r.streamName(Stream): Unit).join().shards.asScala.map(_.shardId).toVector
+
+  /** How many bytes there are. */
+  private def fill(client: KinesisAsyncClient, size: Int, bytes: Long): Long = {
+    val random  = new Random(Seed)
+    val data    = SdkBytes.fromByteArrayUnsafe(random.nextBytes(size))
+    val records = bytes / size
+    val perCall = (MostBytes / size).min(MostRecords).max(1)
+    val calls   = (0L until records by perCall.toLong).map(from => (records - from).min(perCall.toLong).toInt)
+    calls.grouped(8).foreach { some =>
+      some
+        .map { n =>
+          val entries = Seq.fill(n)(
+            PutRecordsRequestEntry.builder.partitionKey(random.nextInt().toString).data(data).build
+          )
+          client.putRecords(r => r.streamName(Stream).records(entries.asJava): Unit)
+        }
+        .foreach(_.join(): Unit)
+    }
+    records * size
+  }
+
+  private def cpuSeconds =
+    ManagementFactory.getOperatingSystemMXBean.asInstanceOf[OperatingSystemMXBean].getProcessCpuTime / 1e9
+
+  private def gcSeconds =
+    ManagementFactory.getGarbageCollectorMXBeans.asScala.map(_.getCollectionTime).sum / 1e3
+
+  private def rounded(figure: Double) = math.round(figure * 100) / 100.0
+}
