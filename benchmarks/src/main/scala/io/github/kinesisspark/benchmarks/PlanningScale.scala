@@ -97,7 +97,7 @@ object PlanningScale {
         key,
         at(s, 0),
         at(s, 100),
-        Boundaries.none(grain(n)).add(held, 0, held.length).all,
+        Boundaries.none(grain(n)).add(held, 0, held.length),
         100,
         100 * RecordBytes,
         room = 1L << 20,

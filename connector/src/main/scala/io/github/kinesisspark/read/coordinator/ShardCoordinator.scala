@@ -215,7 +215,7 @@ final class ShardCoordinator(
   /** Where a range that was planned can be cut, with the bytes up to there. */
   private def partsOf(range: ShardRange, tip: ShardTip, cut: RecordBuffer.Cut): Vector[(ShardPosition, Long)] =
     if (range.start != tip.base || range.end != cut.position) Vector.empty
-    else tip.boundaries.takeWhile(_.records <= cut.records).map(b => AfterSequenceNumber(b.last) -> b.bytes)
+    else tip.boundaries.all.takeWhile(_.records <= cut.records).map(b => AfterSequenceNumber(b.last) -> b.bytes)
 
   /** The parts of all ranges with their bytes. Ranges that no reader holds stay whole. */
   private def split(ranges: Seq[ShardRange], leastTasks: Int): Seq[(ShardRange, Long)] =

@@ -1,5 +1,7 @@
 package io.github.kinesisspark.read.reader
 
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, DataOutputStream}
+
 import io.github.kinesisspark.position.SequenceNumber
 
 /** A record that a batch can end with.
@@ -52,7 +54,19 @@ object Grain {
   */
 final case class Boundaries private (grain: Grain, closed: Vector[Boundary], open: Option[Boundary]) {
 
-  def all: Vector[Boundary] = closed ++ open
+  def all: Vector[Boundary] = open.fold(closed)(closed :+ _)
+
+  /** How many of them are within; those that are come first. */
+  def countWhile(isWithin: Boundary => Boolean): Int = {
+    val boundaries = all
+    var low        = 0
+    var high       = boundaries.size
+    while (low < high) {
+      val middle = (low + high) >>> 1
+      if (isWithin(boundaries(middle))) low = middle + 1 else high = middle
+    }
+    low
+  }
 
   /** With what follows.
     *
@@ -118,8 +132,50 @@ final case class Boundaries private (grain: Grain, closed: Vector[Boundary], ope
 
   private def mostMillis(first: Long, oldest: Long) =
     grain.spanMillis.fold(Long.MaxValue)(_.max((first - oldest) / Grain.SpanPrecision))
+
+  // Of many shards there are hundreds of thousands.
+  private def writeReplace(): AnyRef = Boundaries.Written(grain, Boundaries.write(all))
 }
 
 object Boundaries {
   def none(grain: Grain): Boundaries = Boundaries(grain, Vector.empty, None)
+
+  private final case class Written(grain: Grain, bytes: Array[Byte]) {
+    private def readResolve(): AnyRef = Boundaries(grain, read(bytes), None)
+  }
+
+  private def write(boundaries: Vector[Boundary]): Array[Byte] = {
+    val bytes = new ByteArrayOutputStream(boundaries.size * 64)
+    val out   = new DataOutputStream(bytes)
+    var last  = ""
+    out.writeInt(boundaries.size)
+    boundaries.foreach { b =>
+      val text = b.last.text
+      val same = sharedPrefix(last, text)
+      out.writeByte(same)
+      out.writeUTF(text.substring(same))
+      out.writeLong(b.records)
+      out.writeLong(b.bytes)
+      out.writeLong(b.newest)
+      out.writeLong(b.oldest)
+      last = text
+    }
+    bytes.toByteArray
+  }
+
+  private def read(bytes: Array[Byte]): Vector[Boundary] = {
+    val in   = new DataInputStream(new ByteArrayInputStream(bytes))
+    var last = ""
+    Vector.fill(in.readInt()) {
+      last = last.substring(0, in.readUnsignedByte()) + in.readUTF()
+      Boundary(SequenceNumber(last), in.readLong(), in.readLong(), in.readLong(), in.readLong())
+    }
+  }
+
+  private def sharedPrefix(one: String, other: String) = {
+    val most = one.length.min(other.length)
+    var same = 0
+    while (same < most && one.charAt(same) == other.charAt(same)) same += 1
+    same
+  }
 }

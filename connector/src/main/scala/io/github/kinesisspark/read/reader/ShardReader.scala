@@ -184,7 +184,7 @@ final class ShardReader(
   def tip(grain: Grain): ShardTip = synchronized {
     val mine = boundaries.filter(_.grain == grain).getOrElse(buffer.boundaries(grain))
     boundaries = Some(mine)
-    tip.copy(boundaries = mine.all)
+    tip.copy(boundaries = mine)
   }
 
   def tip: ShardTip = synchronized {
@@ -192,7 +192,7 @@ final class ShardReader(
       shard = shard,
       base = buffer.base,
       position = buffer.tip,
-      boundaries = Vector.empty,
+      boundaries = Boundaries.none(Grain.none),
       records = buffer.records,
       bytes = buffer.bytes,
       room = share(),
@@ -299,7 +299,7 @@ final case class ShardTip(
     shard: ShardKey,
     base: ShardPosition,
     position: ShardPosition,
-    boundaries: Vector[Boundary],
+    boundaries: Boundaries,
     records: Long,
     bytes: Long,
     room: Long,
@@ -323,19 +323,16 @@ final case class ShardTip(
 
   /** The longest prefix within an allotment that ends at a boundary; all of it where it fits. */
   def cut(most: Allotment): RecordBuffer.Cut = {
-    val (within, beyond) =
-      boundaries.span(b => b.records <= most.maxRecords && b.bytes <= most.maxBytes && b.newest <= most.maxArrival)
-    (within.lastOption, beyond.headOption) match {
-      case (_, None)                => all
-      case (None, Some(next))       => RecordBuffer.Cut(base, 0, 0, None, Some(next.oldest))
-      case (Some(last), Some(next)) =>
-        RecordBuffer.Cut(
-          AfterSequenceNumber(last.last),
-          last.records,
-          last.bytes,
-          Some(last.newest),
-          Some(last.newest.max(next.oldest))
-        )
+    val ends   = boundaries.all
+    val within = boundaries.countWhile(b =>
+      b.records <= most.maxRecords && b.bytes <= most.maxBytes && b.newest <= most.maxArrival
+    )
+    if (within == ends.size) all
+    else if (within == 0) RecordBuffer.Cut(base, 0, 0, None, Some(ends.head.oldest))
+    else {
+      val last = ends(within - 1)
+      val next = last.newest.max(ends(within).oldest)
+      RecordBuffer.Cut(AfterSequenceNumber(last.last), last.records, last.bytes, Some(last.newest), Some(next))
     }
   }
 

@@ -173,7 +173,7 @@ object CatchUpSpec {
         key,
         buffer.base,
         buffer.tip,
-        buffer.boundaries(grain).all,
+        buffer.boundaries(grain),
         buffer.records,
         buffer.bytes,
         room = 0,

@@ -1,5 +1,7 @@
 package io.github.kinesisspark.read.reader
 
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
+
 import org.scalacheck.Gen
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
@@ -48,7 +50,7 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       shard(0),
       buffer.base,
       buffer.tip,
-      buffer.boundaries(grain).all,
+      buffer.boundaries(grain),
       buffer.records,
       buffer.bytes,
       room = 0,
@@ -69,7 +71,7 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     it("tell the records, bytes and arrivals up to each of them, and the last one those of all") {
       forAll(answers, grains) { (answers, grain) =>
         val all = answers.flatten
-        tip(answers, grain).boundaries.foldLeft(0) { (from, boundary) =>
+        tip(answers, grain).boundaries.all.foldLeft(0) { (from, boundary) =>
           val upTo = all.take(boundary.records.toInt)
           boundary shouldBe Boundary(
             upTo.last.sequenceNumber,
@@ -92,7 +94,7 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
 
     it("lie no further apart than the precision says, and the first record has one of its own") {
       forAll(answers) { answers =>
-        val found = tip(answers, Grain(32, None)).boundaries
+        val found = tip(answers, Grain(32, None)).boundaries.all
         found.headOption.foreach(_.records shouldBe 1)
         found.zip(found.drop(1)).foreach { case (one, next) =>
           next.records - one.records should be <= (one.records / 32).max(1)
@@ -103,11 +105,21 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     it("lie no further apart than the span, or an eighth of the time since the first record") {
       forAll(answers) { answers =>
         val all   = answers.flatten
-        val found = tip(answers, Grain(0, Some(100))).boundaries
+        val found = tip(answers, Grain(0, Some(100))).boundaries.all
         found.zip(found.drop(1)).foreach { case (one, next) =>
           val block = all.slice(one.records.toInt, next.records.toInt).map(_.arrivalMillis)
           block.max - block.head should be <= (100L.max((block.head - all.map(_.arrivalMillis).min) / 8))
         }
+      }
+    }
+
+    it("stay the same on their way to the driver") {
+      forAll(answers, grains) { (answers, grain) =>
+        val mine  = buffered(answers).boundaries(grain)
+        val bytes = new ByteArrayOutputStream
+        new ObjectOutputStream(bytes).writeObject(mine)
+        val theirs = new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject()
+        theirs.asInstanceOf[Boundaries].all shouldBe mine.all
       }
     }
 

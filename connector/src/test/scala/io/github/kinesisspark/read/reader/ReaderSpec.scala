@@ -81,7 +81,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
     it("reports the boundaries of what it holds, also after it was appended to and dropped from") {
       val s    = new Setting(share = 1 << 20)
-      def ends = s.reader.tip(Grain(32, None)).boundaries.map(_.last)
+      def ends = s.reader.tip(Grain(32, None)).boundaries.all.map(_.last)
       ends shouldBe Vector.empty
       s.reader.demand()
       s.bring(after(2), record(1), record(2))
@@ -90,8 +90,8 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       ends shouldBe Vector(number(1), number(2), number(3))
       s.reader.dropTo(after(1))
       ends shouldBe Vector(number(2), number(3))
-      s.reader.tip(Grain.none).boundaries.map(_.last) shouldBe Vector(number(2), number(3))
-      s.reader.tip(Grain.none).boundaries.map(_.records) shouldBe Vector(1, 2)
+      s.reader.tip(Grain.none).boundaries.all.map(_.last) shouldBe Vector(number(2), number(3))
+      s.reader.tip(Grain.none).boundaries.all.map(_.records) shouldBe Vector(1, 2)
     }
 
     it("requests nothing after the shard's end or a failure, and reports either") {
