@@ -56,8 +56,6 @@ object ShardReaderPools {
   else
     request match {
       case probe: ProbeRequest     => running(probe.config).flatMap(_.probe(probe))
-      case cut: CutRequest         => existing(cut.source).map(_.cut(cut.allotments))
-      case split: SplitRequest     => existing(split.source).map(_.split(split.ranges))
       case release: ReleaseRequest =>
         close(release.source)
         Some(true)
