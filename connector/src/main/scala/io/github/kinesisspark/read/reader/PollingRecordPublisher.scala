@@ -58,6 +58,9 @@ final class PollingRecordPublisher(
 
   /** Bytes of the memory budget that the step under way holds. */
   private var reserved = 0L
+
+  /** The last answer held all that there was: the next one is small. */
+  private var caughtUp = false
   private var lastCall = Option.empty[Long]
 
   override def request(): Unit = if (!closed) {
@@ -70,15 +73,17 @@ final class PollingRecordPublisher(
   private def closed = over.get
 
   private def takeMemory(): Unit =
-    if (!closed)
-      sink.memory.take(LargestAnswer)(() =>
+    if (!closed) {
+      val bytes = if (caughtUp) LargestAnswer else sink.memory.forDecoding(LargestAnswer, Forms)
+      sink.memory.take(bytes)(() =>
         worker.execute(() =>
           guarded {
-            reserved = LargestAnswer
+            reserved = bytes
             call()
           }
         )
       )
+    }
 
   private def release(): Unit = {
     sink.memory.giveBack(reserved)
@@ -119,6 +124,7 @@ final class PollingRecordPublisher(
     DamagedAnswer.unlessGoesOn(answer)
     iterator = next
     history = RetryHistory.none
+    caughtUp = behind == 0
     pace =
       if (records.nonEmpty) pace.afterRecords(records.iterator.map(_.size).sum)
       else pace.afterEmpty(behind > 0, readers())
@@ -223,6 +229,9 @@ object PollingRecordPublisher {
   /** The most GetRecords gives: 10 MiB of data, or 10,000 records. */
   val LargestAnswer: Long = 10L << 20
   val MostRecords: Int    = 10000
+
+  /** An answer is decoded whole: its body, and the records that are made of it. */
+  private[reader] val Forms = 2
 
   /** A call ends by its own time limit; this one is for what the SDK never completes. */
   private val StuckAfter = 90.seconds

@@ -19,6 +19,7 @@ import io.github.kinesisspark.position.ShardPosition
   *              failed, completed           Waiting                 cancel, or give up
   *              due: not opened in time     Waiting                 cancel, or give up
   * Live         asked                       Live, asked             request one event
+  *              part of an event            Live, asked
   *              event                       Live, not asked         deliver
   *              last event                  Over                    deliver, cancel
   *              completed, failed           Waiting or Resting      cancel, or give up if asked
@@ -70,7 +71,10 @@ final case class Subscription private (
     }
 
   private def requestOne(live: Live, policy: Policy, now: Long): Step =
-    (copy(state = live.copy(silentAfter = Some(now + policy.silence.toNanos))), Vector(RequestOne(live.call)))
+    (stillAsked(live, policy, now), Vector(RequestOne(live.call)))
+
+  private def stillAsked(live: Live, policy: Policy, now: Long) =
+    copy(state = live.copy(silentAfter = Some(now + policy.silence.toNanos)))
 
   private def arrived(live: Live, to: ShardPosition): Step = {
     val moved = copy(resume = to, history = RetryHistory.none)
@@ -131,6 +135,7 @@ object Subscription {
 
     case object Asked                                           extends Event
     final case class Opened(call: Long)                         extends OfCall
+    final case class Arriving(call: Long)                       extends OfCall
     final case class Arrived(call: Long, resume: ShardPosition) extends OfCall
     final case class Completed(call: Long)                      extends OfCall
     final case class Failed(call: Long, fault: Fault)           extends OfCall
@@ -240,6 +245,7 @@ object Subscription {
       case (Calling(call, _), _) if due         => failed(call, asked = true, Silence)
 
       case (live @ Live(_, None, _), Asked)             => s.requestOne(live, policy, at.now)
+      case (live @ Live(_, Some(_), _), Arriving(_))    => (s.stillAsked(live, policy, at.now), Vector.empty)
       case (live @ Live(_, Some(_), _), Arrived(_, to)) => s.arrived(live, to)
       // More than was asked for: what is ignored now must come again.
       case (Live(call, None, _), Arrived(_, _))                => s.renewed(call, asked = false, policy, at)
