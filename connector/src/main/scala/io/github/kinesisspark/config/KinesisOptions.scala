@@ -115,7 +115,8 @@ object KinesisOptions {
     OptionValue.count,
     doc =
       "The most Kinesis records in one micro-batch, over all shards; an aggregated record counts as one. Never more; " +
-        "somewhat fewer where that spares work: a shard's part is at most about 3% short, or 25% with thousands of shards."
+        "somewhat fewer where that spares work: a shard's part is at most about 3% short, or 25% with thousands of shards. " +
+        "It takes no more than the readers hold, as nothing else is counted: see `readerBufferSize`."
   )
 
   val maxBytesPerTrigger: Opt[Long] = option(
@@ -124,7 +125,8 @@ object KinesisOptions {
     OptionValue.size,
     doc =
       "The most bytes of data in one micro-batch, over all shards, such as `256m`. A larger record makes a batch of " +
-        "its own. Otherwise never more; somewhat less as with `maxRecordsPerTrigger`."
+        "its own. Otherwise never more; somewhat less as with `maxRecordsPerTrigger`. It takes no more than the readers " +
+        "hold, as nothing else is counted: see `readerBufferSize`."
   )
 
   val minRecordsPerTrigger: Opt[Long] = option(
