@@ -40,8 +40,11 @@ final class EventGate(memory: MemoryBudget.Account) extends AnswerBytes with Aut
   def isMoving: Boolean = {
     val before = seen
     look()
-    waiting.get > 0 || seen != before
+    isWaiting || seen != before
   }
+
+  /** For memory. */
+  def isWaiting: Boolean = waiting.get > 0
 
   def look(): Unit = seen = passed.get
 
@@ -177,7 +180,10 @@ object EventGate {
   /** An event is JSON, with data in base64, and the SDK decodes it whole: the message, its payload, the text in characters of two bytes, and the text
     * as a string. The records come when the message has gone.
     */
-  private val Forms = 5
+  private[reader] val Forms = 5
+
+  /** A record of 10 MiB in base64. */
+  private[reader] val LargestEvent = 14L << 20
 
   private val Nothing = ByteBuffer.allocate(0)
 

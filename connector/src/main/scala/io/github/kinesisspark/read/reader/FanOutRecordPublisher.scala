@@ -100,15 +100,22 @@ final class FanOutRecordPublisher(
       worked.succeeded()
       step(Event.Opened(number))
       if (isLive) sink.begun()
-    case News.Completed      => step(Event.Completed(number))
+    case News.Completed      => ended(number, Event.Completed(number))
     case News.Arrived(event) =>
       ParsedEvent.of(event, position) match {
         case Right(Some(parsed)) => step(Event.Arrived(number, parsed.resume), Some(parsed))
         case Right(None)         => step(Event.Failed(number, HalfAnEnd))
         case Left(damage)        => step(Event.Failed(number, FaultClassifier.classify(damage)))
       }
-    case News.Failed(cause) => step(Event.Failed(number, FaultClassifier.classify(cause)))
+    case News.Failed(cause) => ended(number, Event.Failed(number, FaultClassifier.classify(cause)))
   }
+
+  /** The service, and the client, end a call whose event waits for memory for minutes: that is no failure. */
+  private def ended(number: Long, event: Event): Unit =
+    if (call.exists(_.gate.isWaiting)) {
+      step(Event.Arriving(number))
+      step(Event.Completed(number))
+    } else step(event)
 
   private def isLive = subscription.state match {
     case _: Subscription.State.Live => true

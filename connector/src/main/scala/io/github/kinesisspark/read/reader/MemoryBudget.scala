@@ -123,6 +123,18 @@ object MemoryBudget {
   /** What a poller takes for an answer. */
   private[reader] val LargestRequest: Long = PollingRecordPublisher.Forms * LargestAnswer
 
+  /** What to take for an answer while it is decoded: for all its forms, if half of all memory is enough for them, else for one. A quarter is
+    * left for what readers have taken that wait for an answer.
+    *
+    * @param forms in which its bytes are on the heap at the same time
+    */
+  private def forDecoding(capacity: Long, bytes: Long, forms: Int): Long =
+    bytes.max((forms * bytes).min(capacity / 2)).min(capacity / 4 * 3)
+
+  /** Whether so much is held that an answer may have to wait for memory. */
+  def isNearlyFull(capacity: Long, held: Long): Boolean =
+    held > capacity - forDecoding(capacity, EventGate.LargestEvent, EventGate.Forms)
+
   /** The readers of one source, or of one task. */
   final class Member private[MemoryBudget] (budget: MemoryBudget, private[MemoryBudget] val bytes: Long)
       extends AutoCloseable {
@@ -159,12 +171,8 @@ object MemoryBudget {
     /** What one reader may hold. */
     def share: Long = budget.share
 
-    /** What to take for an answer while it is decoded: for all its forms, if half of all memory is enough for them, else for one. A quarter is
-      * left for what readers have taken that wait for an answer.
-      *
-      * @param forms in which its bytes are on the heap at the same time
-      */
-    def forDecoding(bytes: Long, forms: Int): Long = bytes.max((forms * bytes).min(capacity / 2)).min(capacity / 4 * 3)
+    /** What to take for an answer while it is decoded. */
+    def forDecoding(bytes: Long, forms: Int): Long = MemoryBudget.forDecoding(capacity, bytes, forms)
 
     /** It has asked for more than there is. */
     def isWaiting: Boolean = budget.synchronized(requests > 0)

@@ -90,6 +90,20 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       run(moved :+ (60L -> Event.Arriving(1)): _*)._1.dueAt shouldBe None
     }
 
+    it("is renewed without counting a failure when it ends while its first event waits for memory, however often") {
+      val ends = Seq.tabulate(50) { i =>
+        val call = i + 1L
+        Seq(
+          400L * i       -> Event.Opened(call),
+          400L * i + 300 -> Event.Arriving(call),
+          400L * i + 300 -> Event.Completed(call)
+        )
+      }
+      val (s, commands) = run((0L -> Event.Asked) +: ends.flatten: _*)
+      commands shouldBe Vector(Command.Cancel(50), Command.Subscribe(51, after(0)))
+      s.history shouldBe RetryHistory.none
+    }
+
     it("fails the reader after it has stayed silent for longer than maxRetryDuration") {
       val silences = Seq.iterate(0L, 5)(_ + 100).flatMap { at =>
         Seq(at -> Event.Due, at -> Event.Opened(at / 100 + 1), at + 35 -> Event.Due)
