@@ -5,7 +5,6 @@ PYTHON  ?= python3
 SERVER  ?= testkit
 MINUTES ?=
 SEED    ?=
-OLDER   ?= 4.0.2 4.1.2
 ONLY    ?=
 STARTS  ?=
 
@@ -18,9 +17,12 @@ PIP     := $(BIN)/pip --disable-pip-version-check --quiet
 RUFF    := $(BIN)/ruff
 STRICT  := $(BIN)/mypy --config-file $(CURDIR)/python/pyproject.toml
 
-CONNECTOR_JAR := kinesis-spark_2.13-$(VERSION).jar
+CONNECTOR_JAR := kinesis-spark-4_2.13-$(VERSION).jar
+SPARK35_JARS  := kinesis-spark-3.5_2.12-$(VERSION).jar kinesis-spark-3.5_2.13-$(VERSION).jar
 TESTKIT_JAR   := kinesis-spark-testkit-$(VERSION).jar
 WHEEL         := dist/kinesis_spark-$(VERSION)-py3-none-any.whl
+# With the connector for Spark 4 alone: the loops build no other.
+TEST_WHEEL    := build/wheel/kinesis_spark-$(VERSION)-py3-none-any.whl
 
 # What the JARs and the wheel are made from: none is built again while its sources stand.
 SCALA_SOURCES  := build.sbt $(wildcard project/*.scala project/*.sbt project/build.properties) \
@@ -48,7 +50,7 @@ PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup package check test test-all test-awaiting minutes chaos fuzz test-spark-versions test-aws test-aws-clean \
+.PHONY: help setup package publish-local check test test-all test-awaiting minutes chaos fuzz test-versions test-aws test-aws-clean \
   lint format demo bench-latency readme clean \
   jars wheel classes scala ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow pytest-awaiting concurrency
 
@@ -68,7 +70,7 @@ $(CLASSES): $(VENV)/.installed python/tools/class_archive.py
 	JAVA_TOOL_OPTIONS="$(SHORT_JVM)" $(BIN)/python python/tools/class_archive.py $@ > $@.log 2>&1
 	touch $@
 
-package: $(WHEEL) ## leave both JARs and the wheel, which carries them, in dist/
+package: $(WHEEL) ## leave the JARs for each line of Spark, and the wheel, in dist/
 	@ls -l dist/*.jar dist/*.whl
 
 # WITH=integrationTests/Test/packageBin has the same start of sbt build the chaos harness's JAR.
@@ -80,20 +82,35 @@ dist/.jars: $(SCALA_SOURCES)
 	$(if $(WITH),$(collect-chaos))
 	touch dist/.jars
 
+dist/.spark35-jars: $(SCALA_SOURCES)
+	./sbt connectorSpark35/assembly connectorSpark35Scala213/assembly
+	mkdir -p dist
+	cp $(foreach jar,$(SPARK35_JARS),connector/target/spark-*/target/scala-*/$(jar)) dist/
+	touch dist/.spark35-jars
+
+publish-local: ## leave the artifacts of all lines of Spark, as Maven Central takes them, in dist/maven
+	rm -rf dist/maven
+	./sbt connector/publish connectorSpark35/publish connectorSpark35Scala213/publish
+
 $(CHAOS_JAR): $(CHAOS_SOURCES)
 	./sbt integrationTests/Test/packageBin
 	$(collect-chaos)
 
 collect-chaos = mkdir -p build && cp integration-tests/target/scala-2.13/kinesis-spark-integration-tests_2.13-$(VERSION)-tests.jar $(CHAOS_JAR)
 
-$(WHEEL): dist/.jars $(PYTHON_SOURCES) $(VENV)/.installed
+$(WHEEL): dist/.jars dist/.spark35-jars $(PYTHON_SOURCES) $(VENV)/.installed
 	rm -f dist/*.whl
 	cd python && $(BIN)/python -m hatchling build --target wheel --directory ../dist
 	touch $@
 
+$(TEST_WHEEL): dist/.jars $(PYTHON_SOURCES) $(VENV)/.installed
+	rm -rf $(dir $@)
+	cd python && WHEEL_LINES=4 $(BIN)/python -m hatchling build --target wheel --directory ../$(dir $@)
+	touch $@
+
 # The tests and the demo run on the wheel as users get it, not on the source tree.
-$(VENV)/.wheel: $(WHEEL) $(VENV)/.installed
-	$(PIP) install --force-reinstall --no-deps $(WHEEL)
+$(VENV)/.wheel: $(TEST_WHEEL) $(VENV)/.installed
+	$(PIP) install --force-reinstall --no-deps $(TEST_WHEEL)
 	touch $@
 
 # Three loops. Each does all it can, prints a summary with what failed last, and fails if anything did. What a step
@@ -189,7 +206,7 @@ pytest-awaiting: wheel classes
 	@$(STEP) $@ $(SOME_OR_NONE) $(PYTEST) -m awaits_engine --junit-xml=build/$@.xml $(PYTHON_TESTS)
 
 # What `make test-all` has beside the tests, one after the other: each measures its processes or loads the machine.
-LONG_STEPS := pytest-slow concurrency long-starts long-chaos long-spark-versions
+LONG_STEPS := pytest-slow concurrency long-starts long-chaos long-versions
 
 # Suites about threads, readers, subscriptions and buffers, in code that the optimizing compiler has made.
 concurrency: jars
@@ -200,7 +217,7 @@ long-%:
 
 LONG_starts         := chaos STARTS=500
 LONG_chaos          := chaos
-LONG_spark-versions := test-spark-versions
+LONG_versions       := test-versions
 
 # A seed decides all faults; it is printed and can be given: SEED=... `make test` plays one fixed seed.
 chaos: $(VENV)/.wheel $(CHAOS_JAR) ## kill and disturb a query for MINUTES=30; SEED=7 or 7.3 replays, STARTS=500 restarts it in one JVM, ONLY=polling|fan-out, STRICT=1
@@ -219,9 +236,9 @@ test-aws-clean: ## list and delete streams of test-aws that a crash left in REGI
 fuzz: ## coverage-guided fuzzing of all that is read from others, for MINUTES=20; ONLY=offset,polled,... for some
 	MINUTES=$(or $(MINUTES),20) ONLY=$(ONLY) ./sbt "fuzz/runMain io.github.kinesisspark.fuzz.Fuzz"
 
-# Each version is a download of 400 MB, which stays in .cache.
-test-spark-versions: $(WHEEL) ## the same JAR on OLDER="4.0.2 4.1.2" as well
-	$(BIN)/python python/tools/spark_versions.py $(OLDER) $(SPARK)
+# Each version is a download of 400 MB, which stays in .cache. A run of all of them writes docs/versions.md.
+test-versions: $(WHEEL) ## the tests marked `every_spark` on the first and newest patch of each line of Spark, or on VERSIONS="3.5.9 4.3.0"
+	$(BIN)/python python/tools/spark_versions.py $(WHEEL) $(VERSIONS)
 
 lint: ruff mypy ## formats and types of Scala and Python, without tests
 	./sbt scalafmtCheckAll

@@ -35,7 +35,8 @@ val sparkJvmOptions = Seq(
 )
 
 // The offset JSON and other JSON of ours: small, relocatable, no clash with Spark's Jackson.
-val ujson = "com.lihaoyi" %% "ujson" % Versions.ujson
+def ujson(line: SparkLine) =
+  "com.lihaoyi" %% "ujson" % (if (line.isScala212) Versions.ujson212 else Versions.ujson)
 
 // The KPL's aggregated records are Protocol Buffers. The library that has them, the KCL, brings DynamoDB and CloudWatch.
 val protobuf = "com.google.protobuf" % "protobuf-java" % Versions.protobuf
@@ -120,53 +121,98 @@ lazy val root = (project in file("."))
   .aggregate(connector, testkit, integrationTests, benchmarks, fuzz)
   .settings(name := "kinesis-spark-root", publish / skip := true, assembly / skip := true)
 
+/** The connector's JAR for a line of Spark: everything but Spark and Scala in it, relocated. */
+def connectorJar(line: SparkLine) = Seq(
+  name         := s"kinesis-spark-${line.name}",
+  // sbt would write 3-5.
+  moduleName   := name.value,
+  scalaVersion := line.scala,
+  libraryDependencies ++= Seq(
+    "org.apache.spark" %% "spark-sql" % line.spark % Provided,
+    awsKinesis,
+    awsNetty,
+    awsSts,
+    awsHttp,
+    ujson(line),
+    protobuf
+  ),
+  // What BuiltFor reads.
+  Compile / resourceGenerators += Def.task {
+    val file = (Compile / resourceManaged).value / "META-INF" / "kinesis-spark.properties"
+    IO.write(file, s"spark=${line.name}\nscala=${scalaBinaryVersion.value}\n")
+    Seq(file)
+  }.taskValue,
+  Compile / PB.targets       := Seq(PB.gens.java(Versions.protobuf) -> (Compile / sourceManaged).value / "protobuf"),
+  PB.protocVersion           := Versions.protobuf,
+  assembly / assemblyJarName := s"${name.value}_${scalaBinaryVersion.value}-${version.value}.jar",
+  assembly / assemblyOption ~= (_.withIncludeScala(false)),
+  assembly / test               := {},
+  assembly / assemblyShadeRules := Seq(
+    ShadeRule
+      .rename(
+        Seq(
+          "software.amazon",
+          "io.netty",
+          "org.reactivestreams",
+          "ujson",
+          "upickle",
+          "geny",
+          "com.google.protobuf",
+          // What Scala 2.12 lacks of 2.13's library.
+          "scala.collection.compat",
+          "scala.util.control.compat",
+          "scala.jdk"
+        ).filter(p => line.isScala212 || !p.startsWith("scala.")).map(p => s"$p.**" -> s"$shadedPackage.$p.@1"): _*
+      )
+      .inAll
+  ),
+  assembly / assemblyMergeStrategy := {
+    case PathList("META-INF", "services", _*)                 => MergeStrategy.filterDistinctLines
+    case PathList("META-INF", "MANIFEST.MF" | "INDEX.LIST")   => MergeStrategy.discard
+    case PathList("META-INF", "io.netty.versions.properties") => MergeStrategy.discard
+    case PathList("META-INF", "native-image", _*)             => MergeStrategy.discard
+    case PathList("META-INF", "maven", _*)                    => MergeStrategy.discard
+    case PathList("META-INF", "versions", _*)                 => MergeStrategy.discard
+    case path if path.endsWith("module-info.class")           => MergeStrategy.discard
+    case path if path.endsWith(".proto")                      => MergeStrategy.discard
+    // Ours needs no 2 MiB for each subscription.
+    case path if path.endsWith("eventstream/MessageDecoder.class") => MergeStrategy.preferProject
+    // Ours, and THIRD-PARTY.txt, say what those of the libraries say.
+    case PathList("META-INF", "LICENSE" | "NOTICE") => MergeStrategy.preferProject
+    case PathList("META-INF", file) if file.matches("(?i).*(LICENSE|NOTICE|DEPENDENCIES).*") => MergeStrategy.rename
+    case PathList("META-INF", _*)                                                            => MergeStrategy.first
+    case _ => MergeStrategy.deduplicate
+  }
+)
+
 lazy val connector = (project in file("connector"))
   .settings(forkedTests)
+  .settings(connectorJar(SparkLine.Spark4), Publishing.settings(SparkLine.Spark4))
   .settings(
     thinJarAside,
     testJvms := ConnectorSuites.groups,
-    name     := "kinesis-spark",
-    libraryDependencies ++= Seq(
-      spark % Provided,
-      awsKinesis,
-      awsNetty,
-      awsSts,
-      awsHttp,
-      ujson,
-      protobuf,
-      scalatest,
-      scalacheck,
-      archunit,
-      kcl
-    ),
-    Compile / PB.targets       := Seq(PB.gens.java(Versions.protobuf) -> (Compile / sourceManaged).value / "protobuf"),
-    PB.protocVersion           := Versions.protobuf,
-    assembly / assemblyJarName := s"kinesis-spark_2.13-${version.value}.jar",
-    assembly / assemblyOption ~= (_.withIncludeScala(false)),
-    assembly / test               := {},
-    assembly / assemblyShadeRules := Seq(
-      ShadeRule
-        .rename(
-          Seq("software.amazon", "io.netty", "org.reactivestreams", "ujson", "upickle", "geny", "com.google.protobuf")
-            .map(p => s"$p.**" -> s"$shadedPackage.$p.@1"): _*
-        )
-        .inAll
-    ),
-    assembly / assemblyMergeStrategy := {
-      case PathList("META-INF", "services", _*)                 => MergeStrategy.filterDistinctLines
-      case PathList("META-INF", "io.netty.versions.properties") => MergeStrategy.discard
-      case PathList("META-INF", "native-image", _*)             => MergeStrategy.discard
-      case PathList("META-INF", "maven", _*)                    => MergeStrategy.discard
-      case PathList("META-INF", "versions", _*)                 => MergeStrategy.discard
-      case path if path.endsWith("module-info.class")           => MergeStrategy.discard
-      case path if path.endsWith(".proto")                      => MergeStrategy.discard
-      // Ours needs no 2 MiB for each subscription.
-      case path if path.endsWith("eventstream/MessageDecoder.class") => MergeStrategy.preferProject
-      case PathList("META-INF", file) if file.matches("(?i).*(LICENSE|NOTICE|DEPENDENCIES).*") => MergeStrategy.rename
-      case PathList("META-INF", _*)                                                            => MergeStrategy.first
-      case _ => MergeStrategy.deduplicate
-    }
+    libraryDependencies ++= Seq(scalatest, scalacheck, archunit, kcl)
   )
+
+// The same sources for older Sparks: in nobody's loop but that of `make test-versions`.
+lazy val connectorSpark35 = (project in file("connector/target/spark-3.5_2.12"))
+  .settings(connectorJar(SparkLine.Spark35), Publishing.settings(SparkLine.Spark35))
+  .settings(sourcesOfConnector, Scala212.settings)
+
+lazy val connectorSpark35Scala213 = (project in file("connector/target/spark-3.5_2.13"))
+  .settings(connectorJar(SparkLine.Spark35Scala213), Publishing.settings(SparkLine.Spark35Scala213))
+  .settings(sourcesOfConnector)
+
+lazy val sourcesOfConnector = Seq(
+  thinJarAside,
+  Compile / sourceDirectory := (connector / Compile / sourceDirectory).value,
+  // Real-time mode came with Spark 4.1; MicroBatchStreams loads it by name.
+  Compile / unmanagedSources / excludeFilter :=
+    new SimpleFileFilter(file => file.getParentFile.getName == "realtime"),
+  Test / sources                  := Nil,
+  Compile / packageSrc / mappings := (connector / Compile / packageSrc / mappings).value,
+  Compile / packageDoc            := (connector / Compile / packageDoc).value
+)
 
 lazy val testkit = (project in file("testkit"))
   .settings(forkedTests)

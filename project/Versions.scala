@@ -3,9 +3,15 @@ object Versions {
   val project = "0.1.0"
 
   val scala = "2.13.18"
+  // Spark 3.5's own.
+  val scala212         = "2.12.18"
+  val collectionCompat = "2.14.0"
 
   // What users run on. The JAR is compiled against this Spark and runs on 4.0 and later.
-  val spark  = "4.2.0"
+  val spark = "4.2.0"
+  // The JARs for Spark 3.5 (SparkLine.scala).
+  val spark35 = "3.5.9"
+
   val awsSdk = "2.52.0"
 
   // Spark's own Jackson, so that tests which run the testkit inside Spark's JVM see one version.
@@ -14,6 +20,8 @@ object Versions {
   // The one that awsSdk brings.
   val eventstream = "1.0.1"
   val ujson       = "4.3.2"
+  // The last for Scala 2.12.
+  val ujson212 = "3.3.1"
   // Spark's own, so that tests see one version; it is the compiler's, too.
   val protobuf = "4.33.5"
   val slf4j    = "2.0.18"

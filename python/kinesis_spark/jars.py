@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,12 @@ _JARS = Path(__file__).parent / "jars"
 
 
 def connector_jar() -> Path:
-    """The connector JAR that came with this package.
+    """The connector JAR that came with this package, for the Spark of this environment.
 
     Raises:
-        JarMissingError: if this is a source tree, or an installation that lost it.
+        JarMissingError: if the package has none for this Spark, or is a source tree, or an installation that lost it.
     """
-    return _bundled("kinesis-spark_2.13-*.jar", "connector")
+    return _bundled(f"{_artifact()}-*.jar", "connector")
 
 
 def testkit_jar() -> Path:
@@ -50,8 +51,8 @@ def require_jar(spark: SparkSession) -> None:
         f"The Spark session of application {spark.sparkContext.appName!r} can't load {_PROBE_CLASS}: the kinesis-spark "
         f"JAR is not on its class path (spark.jars: {found}). Either build the session with "
         "`kinesis_spark.session.builder(...)`, before any other session is started in this process, or start Spark "
-        f"with `--jars {_JARS / 'kinesis-spark_2.13-<version>.jar'}` or `--packages "
-        "io.github.kinesisspark:kinesis-spark_2.13:<version>`. A running JVM can't be given it afterwards."
+        f"with `--jars {_JARS / (_artifact() + '-<version>.jar')}` or `--packages "
+        f"io.github.kinesisspark:{_artifact()}:<version>`. A running JVM can't be given it afterwards."
     )
 
 
@@ -69,12 +70,28 @@ def _is_classic(spark: SparkSession) -> bool:
     return "connect" not in type(spark).__module__.split(".")
 
 
+def _artifact() -> str:
+    """The connector for the Spark of this environment, by its Maven name."""
+    import pyspark
+
+    home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
+    # Like spark-core_2.12-3.5.9.jar. An installation without JARs, as for Spark Connect, has PySpark's version alone.
+    core = next((jar.stem for jar in home.glob("jars/spark-core_*.jar")), f"spark-core_-{pyspark.__version__}")
+    scala, spark = core.removeprefix("spark-core_").split("-", 1)
+    if spark.startswith("3.5."):
+        return f"kinesis-spark-3.5_{scala or '2.12'}"
+    if spark.startswith("4."):
+        return "kinesis-spark-4_2.13"
+    raise JarMissingError(f"The connector runs on Spark 3.5 and 4; this environment has Spark {spark} ({home}).")
+
+
 def _bundled(pattern: str, what: str) -> Path:
     jars = sorted(_JARS.glob(pattern))
     if len(jars) == 1:
         return jars[0]
-    found = ", ".join(jar.name for jar in jars) or "none"
+    found = ", ".join(jar.name for jar in sorted(_JARS.glob("*.jar"))) or "none"
     raise JarMissingError(
         f"Looking for the {what} JAR ({pattern}) in {_JARS}: found {found}, expected one. Install the wheel (`pip "
-        "install kinesis-spark`, or in a source tree `make package` and then the wheel in dist/)."
+        "install kinesis-spark`, or in a source tree `make package` and then the wheel in dist/). JARs of other "
+        "builds of Spark come by `--packages`."
     )

@@ -19,6 +19,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.Function) and {"spark", "kinesis", "server", "aws"} & set(item.fixturenames):
             item.add_marker(pytest.mark.jvm)
+        for marker in item.iter_markers("every_spark"):
+            item.user_properties.append(("shows", marker.args[0]))
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 
+import pyspark
 import pytest
 from patience import PATIENCE_S
 from pyspark.sql import DataFrame, SparkSession
@@ -60,6 +61,7 @@ def options(kinesis: LocalKinesis) -> KinesisSourceOptions:
     return kinesis.options("events")
 
 
+@pytest.mark.every_spark("batch")
 def test_a_batch_read_has_the_same_rows_in_every_action(
     spark: SparkSession, kinesis: LocalKinesis, options: KinesisSourceOptions
 ) -> None:
@@ -71,6 +73,7 @@ def test_a_batch_read_has_the_same_rows_in_every_action(
     assert read_batch(spark, options).count() == 400
 
 
+@pytest.mark.every_spark("batch")
 def test_a_stream_continues_exactly_where_a_batch_read_ended(
     spark: SparkSession, kinesis: LocalKinesis, options: KinesisSourceOptions, tmp_path: Path
 ) -> None:
@@ -221,6 +224,8 @@ def orders(spark: SparkSession, options: KinesisSourceOptions) -> Iterator[None]
     spark.sql("DROP TABLE orders")
 
 
+@pytest.mark.every_spark("SQL tables")
+@pytest.mark.skipif(pyspark.__version__ < "4", reason="Spark's own catalog has tables of such sources from 4.0 on")
 @pytest.mark.usefixtures("orders")
 def test_a_view_over_a_kinesis_table_returns_current_records(spark: SparkSession, kinesis: LocalKinesis) -> None:
     put(kinesis, 0, 50)

@@ -13,7 +13,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kinesis_spark import LocalKinesis, StaticCredentials, read_stream
+from kinesis_spark import EnhancedFanOut, LocalKinesis, Polling, StaticCredentials, read_stream
+from kinesis_spark.fan_out import RecordPublisher
 from kinesis_spark.local import Record
 
 COLUMNS = [
@@ -65,14 +66,55 @@ def test_the_source_has_the_documented_columns(spark: SparkSession, kinesis: Loc
     assert read_stream(spark, kinesis.options("events")).dtypes == COLUMNS
 
 
-def test_every_record_is_read_once_across_a_restart(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
+POLLING = pytest.param(Polling(), id="polling", marks=pytest.mark.every_spark("polling"))
+FAN_OUT = pytest.param(
+    EnhancedFanOut("app"), id="fan-out", marks=[pytest.mark.every_spark("fan-out"), pytest.mark.slow]
+)
+
+
+@pytest.mark.parametrize("publisher", [POLLING, FAN_OUT])
+def test_every_record_is_read_once_across_a_restart(
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path, publisher: RecordPublisher
+) -> None:
     sink: Batches = {}
-    stream = read_stream(spark, kinesis.options("events"))
+    stream = read_stream(spark, kinesis.options("events").replace(record_publisher=publisher))
     kinesis.put_records("events", records(0, 700))
     read_until(stream, tmp_path / "checkpoint", sink, 700)
     kinesis.put_records("events", records(700, 1_000))
     read_until(stream, tmp_path / "checkpoint", sink, 1_000)
     assert Counter(values(sink)) == Counter(f"value-{i}" for i in range(1_000))
+
+
+def is_active(kinesis: LocalKinesis) -> bool:
+    summary = kinesis.client.call("DescribeStreamSummary", StreamName="events")["StreamDescriptionSummary"]
+    return bool(summary["StreamStatus"] == "ACTIVE")
+
+
+@pytest.mark.every_spark("reshard")
+@pytest.mark.slow  # integration-tests have reshards of every kind
+def test_records_of_a_key_stay_in_order_when_their_shard_is_split(
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
+) -> None:
+    sink: Batches = {}
+    writer = read_stream(spark, kinesis.options("events")).writeStream.foreachBatch(into(sink))
+    query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    try:
+        receipts = kinesis.put_records("events", [Record("key", str(i).encode()) for i in range(300)])
+        until(lambda: len(values(sink)) >= 100, query)
+        kinesis.client.call(
+            "SplitShard",
+            StreamName="events",
+            ShardToSplit=receipts[0].shard_id,
+            NewStartingHashKey=str(2**126 if receipts[0].shard_id.endswith("0") else 2**127 + 2**126),
+        )
+        until(lambda: is_active(kinesis), query)
+        after = kinesis.put_records("events", [Record("key", str(i).encode()) for i in range(300, 600)])
+        until(lambda: len(values(sink)) >= 600, query)
+    finally:
+        query.stop()
+    assert {receipt.shard_id for receipt in after}.isdisjoint({receipt.shard_id for receipt in receipts})
+    in_order = [value for _, batch in sorted(sink.items()) for value in batch]
+    assert in_order == [str(i) for i in range(600)]
 
 
 def test_a_batch_has_at_most_max_records_per_trigger(
@@ -86,6 +128,7 @@ def test_a_batch_has_at_most_max_records_per_trigger(
     assert max(len(batch) for batch in sink.values()) <= 150
 
 
+@pytest.mark.every_spark("AvailableNow")
 def test_available_now_reads_the_present_records_in_limited_batches_and_ends(
     spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
 ) -> None:
@@ -126,6 +169,7 @@ def test_plain_spark_options_read_a_stream_into_a_memory_table(
     assert abs(arrived - put_at) < timedelta(minutes=1)
 
 
+@pytest.mark.every_spark("errors")
 def test_a_missing_stream_fails_the_query_with_its_name(
     spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
 ) -> None:
@@ -133,6 +177,7 @@ def test_a_missing_stream_fails_the_query_with_its_name(
         read_until(read_stream(spark, kinesis.options("nowhere")), tmp_path, {}, 1)
 
 
+@pytest.mark.every_spark("errors")
 def test_a_mistyped_option_is_refused_with_the_nearest_name(spark: SparkSession) -> None:
     with pytest.raises(PySparkException, match="startingPosition"):
         spark.readStream.format("kinesis").option("streamName", "events").option("startPosition", "LATEST").load()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import zipfile
@@ -45,11 +46,11 @@ def test_every_class_of_the_jar_is_its_own_or_relocated() -> None:
     assert [name for name in classes if not name.startswith(OURS)] == []
 
 
-def test_the_jar_has_two_classes_in_packages_of_spark() -> None:
+def test_the_jar_has_three_classes_in_packages_of_spark() -> None:
     in_spark = {
         Path(name).name.split("$")[0].removesuffix(".class") for name in entries() if name.startswith("org/apache/")
     }
-    assert in_spark == {"ClusterExecutors", "RpcChannel"}
+    assert in_spark == {"ClusterExecutors", "RpcChannel", "SparkMetrics"}
 
 
 def test_the_event_stream_decoder_is_the_connector_s() -> None:
@@ -62,6 +63,21 @@ def test_the_event_stream_decoder_is_the_connector_s() -> None:
 def test_the_jar_contains_no_classes_of_spark_scala_or_slf4j() -> None:
     foreign = ("scala/", "org/slf4j/", "org/apache/spark/sql/", "org/apache/spark/internal/")
     assert [name for name in entries() if name.startswith(foreign)] == []
+
+
+def test_the_jar_has_a_manifest_licences_and_a_list_of_libraries_of_its_own() -> None:
+    with zipfile.ZipFile(connector_jar()) as jar:
+        texts = {
+            name: jar.read(name).decode() for name in jar.namelist() if name.startswith("META-INF/") and "." in name
+        }
+        notice, licence = jar.read("META-INF/NOTICE").decode(), jar.read("META-INF/LICENSE").decode()
+    assert "Automatic-Module-Name: io.github.kinesisspark" in texts["META-INF/MANIFEST.MF"]
+    assert "META-INF/INDEX.LIST" not in texts
+    assert notice.startswith("kinesis-spark\n")
+    assert "Apache License" in licence
+    groups = {library["group"] for library in json.loads(texts["META-INF/sbom/bom.json"])["components"]}
+    assert groups >= {"software.amazon.awssdk", "io.netty"}
+    assert [group for group in groups if f"\n{group} " not in texts["META-INF/THIRD-PARTY.txt"]] == []
 
 
 def test_service_files_name_only_classes_of_the_jar() -> None:

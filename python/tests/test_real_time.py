@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+import pyspark
 import pytest
 from patience import PATIENCE_S, until
 from pyspark.errors import PySparkException
@@ -21,15 +22,22 @@ from kinesis_spark import EnhancedFanOut, LocalKinesis, Polling, read_stream, wr
 from kinesis_spark.fan_out import RecordPublisher
 from kinesis_spark.local import Record
 
+SPARK = tuple(map(int, pyspark.__version__.split(".")[:2]))
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "real-time.md").read_text()
 Trigger: TypeAlias = Callable[[DataStreamWriter], DataStreamWriter]
 ALLOW_LIST = "spark.sql.streaming.realTimeMode.allowlistCheck"
 
 
+# PySpark 4.1 has no argument for the trigger, though its Spark has the mode.
+has_real_time = pytest.mark.skipif(SPARK < (4, 1), reason="Spark 4.1 brought real-time mode")
+
+
 def in_real_time(writer: DataStreamWriter) -> DataStreamWriter:
-    timed: DataStreamWriter = writer.trigger(realTime="5 seconds")  # type: ignore[call-overload]  # not in PySpark's overloads
-    return timed
+    jvm: Any = SparkSession.active()._jvm
+    trigger = jvm.org.apache.spark.sql.streaming.Trigger.RealTime("5 seconds")
+    writer._jwrite = writer._jwrite.trigger(trigger)
+    return writer
 
 
 @contextmanager
@@ -72,6 +80,8 @@ def test_a_real_time_query_writes_to_the_console(spark: SparkSession, kinesis: L
         assert source.metrics["shardsOpen"] == "2"
 
 
+@pytest.mark.every_spark("real-time mode")
+@has_real_time
 @pytest.mark.parametrize("publisher", [Polling(), EnhancedFanOut("app")], ids=["polling", "fan-out"])
 def test_a_real_time_query_passes_rows_to_foreach_as_they_arrive(
     spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path, publisher: RecordPublisher
@@ -88,6 +98,14 @@ def test_a_real_time_query_passes_rows_to_foreach_as_they_arrive(
         for n in range(3):
             kinesis.put_records("events", [Record(f"key-{i}", f"{n}-{i}".encode()) for i in range(20)])
             until(lambda: len(list(heard.iterdir())) == 20 * (n + 1), query)  # noqa: B023  (used up within the round)
+
+
+@pytest.mark.every_spark("real-time mode refused")
+@pytest.mark.skipif(SPARK >= (4, 1), reason="this Spark has real-time mode")
+def test_spark_refuses_the_real_time_trigger_where_it_has_none(spark: SparkSession, kinesis: LocalKinesis) -> None:
+    writer = read_stream(spark, kinesis.options("events")).writeStream.format("console")
+    with pytest.raises(TypeError, match="realTime"):
+        writer.trigger(realTime="5 seconds")  # type: ignore[call-overload]  # not in PySpark's overloads
 
 
 def test_a_real_time_query_copies_a_stream_with_the_sink_allowlist_off(

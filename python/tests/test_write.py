@@ -117,6 +117,7 @@ def documented_metrics() -> set[str]:
     return {name for row in re.findall(r"^\|([^|]*)\|", chapter, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
 
 
+@pytest.mark.every_spark("sink")
 def test_a_batch_write_stores_data_and_partition_keys(
     spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
 ) -> None:
@@ -126,6 +127,7 @@ def test_a_batch_write_stores_data_and_partition_keys(
     assert Counter(read_all(spark, kinesis, "events", tmp_path)) == expected
 
 
+@pytest.mark.every_spark("sink")
 def test_a_streaming_write_stores_rows_with_default_keys_and_reports_metrics(
     spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
 ) -> None:
@@ -143,7 +145,7 @@ def test_a_streaming_write_stores_rows_with_default_keys_and_reports_metrics(
     assert len({key for _, key in records}) == 500
     assert all(key.startswith(f"{query.id}-0-") for _, key in records)
     assert query.lastProgress is not None
-    metrics = query.lastProgress.sink.metrics
+    metrics = query.lastProgress["sink"]["metrics"]
     assert set(metrics) == documented_metrics()
     assert (metrics["records"], metrics["retried"], metrics["skipped"]) == ("500", "0", "0")
     assert metrics["userRecordsPerRecord"] == "1.0"

@@ -71,6 +71,8 @@ class ClusterQuery:
         return outcome
 
     def kill(self) -> None:
+        """The driver's JVM, and the program that started it."""
+        subprocess.run(["pkill", "-KILL", "-P", str(self._process.pid)], check=False)
         self._process.kill()
         self._process.wait(60)
 

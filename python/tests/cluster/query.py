@@ -128,7 +128,7 @@ def latest_progress(spark: SparkSession, query: StreamingQuery) -> dict[str, obj
         "jobs": spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs(),
         "active": query.isActive,
         "failure": str(failure) if failure else None,
-        "metrics": [dict(p.sources[0].metrics) for p in progress],
+        "metrics": [dict(p["sources"][0]["metrics"]) for p in progress],
     }
 
 
@@ -174,7 +174,7 @@ def main(arguments: dict[str, str]) -> None:
     answer_commands(spark, query)
     query.stop()
     failure = query.exception()
-    progress = [dict(p.sources[0].metrics) for p in query.recentProgress]
+    progress = [dict(p["sources"][0]["metrics"]) for p in query.recentProgress]
     spark.stop()
     say({"failure": str(failure) if failure else None, "metrics": progress})
 

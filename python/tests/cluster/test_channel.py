@@ -27,7 +27,11 @@ SECURED = {
 
 
 @pytest.mark.parametrize(
-    "settings", [pytest.param({}, id="plain"), pytest.param(SECURED, id="secured", marks=pytest.mark.slow)]
+    "settings",
+    [
+        pytest.param({}, id="plain", marks=pytest.mark.every_spark("no job while idle")),
+        pytest.param(SECURED, id="secured", marks=pytest.mark.slow),
+    ],
 )
 def test_an_idle_query_starts_no_spark_job_and_a_batch_starts_only_its_own(
     stream: LocalKinesis, tmp_path: Path, settings: dict[str, str]
@@ -54,6 +58,7 @@ def jobs_of_an_idle_query(query: ClusterQuery) -> int:
     return int(query.do("progress")["jobs"] - before)
 
 
+@pytest.mark.every_spark("without RPC")
 @pytest.mark.slow
 def test_spark_jobs_ask_the_readers_where_rpc_can_not_be_had(stream: LocalKinesis, tmp_path: Path) -> None:
     settings = {"spark.kinesis.internal.jobsAlone": "true"}

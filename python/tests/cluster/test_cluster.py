@@ -35,7 +35,13 @@ def assert_no_consumer_is_left(kinesis: LocalKinesis) -> None:
 
 
 # By polling, the seed of chaos in `make test` kills executors too.
-@pytest.mark.parametrize("publisher", [pytest.param("polling", marks=pytest.mark.slow), "efo"])
+@pytest.mark.parametrize(
+    "publisher",
+    [
+        pytest.param("polling", marks=pytest.mark.slow),
+        pytest.param("efo", marks=pytest.mark.every_spark("executors killed")),
+    ],
+)
 def test_a_query_loses_and_doubles_no_record_when_one_or_all_executors_are_killed(
     stream: LocalKinesis, tmp_path: Path, publisher: str
 ) -> None:
@@ -58,6 +64,22 @@ def test_a_query_loses_and_doubles_no_record_when_one_or_all_executors_are_kille
     assert outcome["failure"] is None
     assert Counter(query.written()) == Counter(texts)
     assert_no_consumer_is_left(stream)
+
+
+@pytest.mark.every_spark("driver killed")
+@pytest.mark.slow  # chaos kills drivers too
+def test_a_query_loses_and_doubles_no_record_when_its_driver_is_killed(stream: LocalKinesis, tmp_path: Path) -> None:
+    texts = put(stream, "before", 3000)
+    with running(ClusterQuery(tmp_path, stream, "local[2]", max_records="200")) as query:
+        wait_until(lambda: len(query.written()) >= 600, "the first batches")
+        query.kill()
+    assert len(query.written()) < len(texts), "killed too late to show anything"
+    with running(ClusterQuery(tmp_path, stream, "local[2]", max_records="200")) as query:
+        texts += put(stream, "after", 1000)
+        wait_until(lambda: len(query.written()) >= len(texts), "all records")
+        outcome = query.stop()
+    assert outcome["failure"] is None
+    assert Counter(query.written()) == Counter(texts)
 
 
 def test_a_real_time_query_delivers_all_records_when_an_executor_is_killed(

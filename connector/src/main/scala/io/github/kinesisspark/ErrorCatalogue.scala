@@ -50,6 +50,12 @@ object ErrorCatalogue {
       "In real-time mode each task keeps a core for the whole batch.",
       "Give the query as many cores as it has tasks, or less work beside it."
     ),
+    ErrorEntry(
+      "KINESIS_WRONG_JAR",
+      "The connector's JAR is for another Spark or another Scala.",
+      "There is a JAR for each line of Spark; Spark 3.5 mostly has Scala 2.12, Spark 4 has 2.13.",
+      "Take the JAR that the message names."
+    ),
     // -- credentials and permissions
     ErrorEntry(
       "KINESIS_NO_CREDENTIALS",

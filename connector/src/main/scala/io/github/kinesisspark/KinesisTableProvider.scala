@@ -21,7 +21,10 @@ final class KinesisTableProvider extends TableProvider with DataSourceRegister {
 
   override def shortName(): String = "kinesis"
 
-  override def inferSchema(options: CaseInsensitiveStringMap): StructType = SourceSchema.schema
+  override def inferSchema(options: CaseInsensitiveStringMap): StructType = {
+    BuiltFor.check()
+    SourceSchema.schema
+  }
 
   /** So that a write tells the columns of its rows. */
   override def supportsExternalMetadata(): Boolean = true
@@ -35,6 +38,7 @@ final class KinesisTableProvider extends TableProvider with DataSourceRegister {
       partitioning: Array[Transform],
       properties: util.Map[String, String]
   ): Table = {
+    BuiltFor.check()
     val isCatalogs = properties.containsKey(TableCatalog.PROP_PROVIDER)
     if (isCatalogs || (schema eq SourceSchema.schema)) {
       val parsed = SourceOptions.parse(properties.asScala.toMap)

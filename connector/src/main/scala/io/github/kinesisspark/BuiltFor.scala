@@ -1,0 +1,44 @@
+package io.github.kinesisspark
+
+import java.util.Properties
+
+/** The Spark and the Scala that this JAR is for. On others some method is missing somewhere, so they are refused at the first call.
+  *
+  * Runs on all of them, so it uses nothing of Scala's library that 2.12 and 2.13 have in different forms: no collection, no
+  * interpolated text.
+  */
+private[kinesisspark] object BuiltFor {
+  val ErrorClass = "KINESIS_WRONG_JAR"
+
+  /** @throws java.lang.IllegalStateException on another Spark or Scala */
+  def check(): Unit = {
+    val built = new Properties
+    val file  = getClass.getResourceAsStream("/META-INF/kinesis-spark.properties")
+    try built.load(file)
+    finally file.close()
+    val why = complaint(
+      built.getProperty("spark"),
+      built.getProperty("scala"),
+      org.apache.spark.SPARK_VERSION,
+      scala.util.Properties.versionNumberString
+    )
+    if (why.nonEmpty)
+      throw new IllegalStateException("[" + ErrorClass + "] " + why + " (See docs/errors.md#kinesis_wrong_jar)")
+  }
+
+  /** What is wrong, in a sentence; empty if nothing is.
+    *
+    * @param forSpark a line, like 3.5 or 4
+    * @param forScala a line, like 2.13
+    */
+  def complaint(forSpark: String, forScala: String, spark: String, scala: String): String =
+    if (spark.startsWith(forSpark + ".") && scala.startsWith(forScala + ".")) ""
+    else {
+      val right =
+        if (spark.startsWith("3.5.")) "use kinesis-spark-3.5_" + scala.substring(0, scala.lastIndexOf('.'))
+        else if (spark.startsWith("4.")) "use kinesis-spark-4_2.13"
+        else "there is none for it: the connector runs on Spark 3.5 and 4"
+      "The JAR kinesis-spark-" + forSpark + "_" + forScala + " does not run on Spark " + spark + " with Scala " + scala + "; " +
+        right + "."
+    }
+}

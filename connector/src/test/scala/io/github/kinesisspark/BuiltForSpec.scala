@@ -1,0 +1,27 @@
+package io.github.kinesisspark
+
+import org.scalatest.funspec.AnyFunSpec
+
+class BuiltForSpec extends AnyFunSpec {
+
+  describe("a connector's JAR") {
+    it("runs on each patch of its line of Spark, and on vendors' builds of it") {
+      assert(BuiltFor.complaint("3.5", "2.12", "3.5.4-amzn-0", "2.12.18").isEmpty)
+      assert(BuiltFor.complaint("4", "2.13", "4.3.0", "2.13.17").isEmpty)
+      BuiltFor.check()
+    }
+
+    it("refuses another line of Spark, or another Scala, and names the JAR for it") {
+      val sentence = BuiltFor.complaint("4", "2.13", "3.5.9", "2.12.18")
+      assert(
+        sentence == "The JAR kinesis-spark-4_2.13 does not run on Spark 3.5.9 with Scala 2.12.18; use kinesis-spark-3.5_2.12."
+      )
+      assert(BuiltFor.complaint("3.5", "2.12", "3.5.9", "2.13.8").endsWith("use kinesis-spark-3.5_2.13."))
+      assert(BuiltFor.complaint("3.5", "2.12", "4.0.0", "2.13.16").endsWith("use kinesis-spark-4_2.13."))
+    }
+
+    it("names no JAR for a Spark that none is for") {
+      assert(BuiltFor.complaint("4", "2.13", "3.4.1", "2.12.17").endsWith("the connector runs on Spark 3.5 and 4."))
+    }
+  }
+}
