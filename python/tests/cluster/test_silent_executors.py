@@ -122,8 +122,7 @@ def test_available_now_ends_though_an_executor_runs_no_task_of_ours(
     assert Counter(query.written()) == Counter(texts)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("publisher", ["polling", "efo"])
+@pytest.mark.parametrize("publisher", ["polling", pytest.param("efo", marks=pytest.mark.slow)])
 def test_shards_of_an_executor_that_does_not_answer_are_read_elsewhere_and_by_one_reader_when_it_answers_again(
     stream: LocalKinesis, tmp_path: Path, publisher: str
 ) -> None:

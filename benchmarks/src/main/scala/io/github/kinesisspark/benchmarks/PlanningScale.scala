@@ -7,7 +7,7 @@ import scala.concurrent.duration._
 
 import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
 import io.github.kinesisspark.position._
-import io.github.kinesisspark.read.coordinator.{ExecutorChannel, ExecutorsNow, ShardCoordinator}
+import io.github.kinesisspark.read.coordinator.{ExecutorChannel, ExecutorsNow, ReaderReports, ShardCoordinator}
 import io.github.kinesisspark.read.plan.{
   Admission,
   ArrivalDensity,
@@ -24,18 +24,16 @@ import io.github.kinesisspark.read.reader.{
   Boundaries,
   Grain,
   KinesisRecord,
-  ProbeAnswer,
-  ProbeRequest,
+  ReadOrder,
   ReaderConfig,
-  ReaderRequest,
+  ReaderReport,
   ReaderTotals,
-  ReleaseRequest,
   ShardTip
 }
 import io.github.kinesisspark.read.stream.{Publishing, SourceMetrics}
 
 /** The driver's own work for one batch, against the number of shards: everything that it does itself, and no calls. Executors
-  * answer at once, and what that takes doesn't count. Reading an offset from JSON is no part of it: the source remembers those it made.
+  * report at once, and what that takes doesn't count. Reading an offset from JSON is no part of it: the source remembers those it made.
   *
   * A stream of that many shards, each with a hundred records read beyond its position; eight executors; a limit that lets
   * half of it in, which is the costly case; and all shards assigned anew, as after an executor has come or gone, which most batches don't
@@ -67,8 +65,9 @@ object PlanningScale {
   private final case class Measured(
       steps: Seq[(String, Double)],
       offsetBytes: Int,
-      probeBytes: Int,
-      probeMillis: Double,
+      orderBytes: Int,
+      reportBytes: Int,
+      messageMillis: Double,
       heapBytes: Long
   ) {
     def totalMillis: Double = steps.map(_._2).sum
@@ -76,7 +75,7 @@ object PlanningScale {
     def json(shards: Int): String = {
       val each = steps.map { case (name, ms) => f""""$name":$ms%.3f""" }.mkString(",")
       f"""{"bench":"planning","shards":$shards,"total_ms":$totalMillis%.3f,$each,"offset_json_bytes":$offsetBytes,""" +
-        f""""probe_request_bytes":$probeBytes,"probe_ms":$probeMillis%.1f,"catalog_and_offset_heap_bytes":$heapBytes}"""
+        f""""order_bytes":$orderBytes,"report_bytes":$reportBytes,"messages_ms":$messageMillis%.1f,"catalog_and_offset_heap_bytes":$heapBytes}"""
     }
   }
 
@@ -111,6 +110,8 @@ object PlanningScale {
         isComplete = false,
         Some(0L),
         Some(0L),
+        openingMillis = None,
+        isOnItsWay = false,
         None,
         Vector.empty
       )
@@ -121,17 +122,19 @@ object PlanningScale {
       val times = rounds.map(_.steps.collectFirst { case (`name`, ms) => ms }.get).sorted
       name -> times(times.size / 2)
     }
-    val probes = (1 to Warmup + Rounds).map(_ => probe(rounds.head.probe, tips.values.toVector)).drop(Warmup).sorted
+    val (orders, reports) = (fleet.sent, fleet.said)
+    val messages          = (1 to Warmup + Rounds).map(_ => passed(orders ++ reports)).drop(Warmup).sorted
     Measured(
       steps,
       rounds.head.offset.getBytes(UTF_8).length,
-      sizeOf(rounds.head.probe),
-      probes(probes.size / 2),
+      orders.map(sizeOf).sum,
+      reports.map(sizeOf).sum,
+      messages(messages.size / 2),
       heap
     )
   }
 
-  private final case class Round(steps: Seq[(String, Double)], offset: String, probe: java.io.Serializable)
+  private final case class Round(steps: Seq[(String, Double)], offset: String)
 
   private def planOnce(
       fleet: Fleet,
@@ -140,7 +143,9 @@ object PlanningScale {
       tips: Map[ShardKey, ShardTip],
       turn: Long
   ): Round = {
-    val steps                                 = Seq.newBuilder[(String, Double)]
+    val steps = Seq.newBuilder[(String, Double)]
+    fleet.sent = Vector.empty
+    fleet.said = Vector.empty
     def timed[A](name: String)(work: => A): A = {
       val elsewhere = fleet.nanos
       val began     = System.nanoTime()
@@ -178,14 +183,18 @@ object PlanningScale {
     val json   = timed("offset_write_ms")(OffsetJson.write(end))
     val ranges = timed("ranges_ms")(start.rangesTo(end))
     timed("grouping_ms")(fleet.readers.group(ranges, leastTasks = 1))
-    Round(steps.result(), json, frontier.reading.toVector)
+    Round(steps.result(), json)
   }
 
-  /** Eight executors that have read ahead in all shards, and answer at once. */
+  /** Eight executors that have read ahead in all shards, and report at once. */
   private final class Fleet(tips: Map[ShardKey, ShardTip]) extends ExecutorChannel {
 
     /** What their own work has taken so far. */
     var nanos = 0L
+
+    /** Orders and reports of the current round. */
+    var sent = Vector.empty[ReadOrder]
+    var said = Vector.empty[ReaderReport]
 
     val readers = new ShardCoordinator(
       this,
@@ -202,25 +211,35 @@ object PlanningScale {
     override def tasksOfAnExecutor: Int              = 4
     override def lease: FiniteDuration               = 1.minute
 
-    override def ask[A](requests: Vector[(ExecutorId, ReaderRequest[A])]): Vector[(ExecutorId, A)] = elsewhere {
-      requests.flatMap { case (executor, request) => answer(request).map(executor -> _) }
-    }
+    override val reports: ReaderReports      = new ReaderReports
+    override def isPushed: Boolean           = true
+    override def reportPause: FiniteDuration = 5.millis
 
-    override def news: Long                                     = 0
-    override def awaitNews(seen: Long, atMost: FiniteDuration)  = ()
     override def release(executors: Iterable[ExecutorId]): Unit = ()
 
-    private def answer[A](request: ReaderRequest[A]): Option[A] = request match {
-      case probe: ProbeRequest => Some(read(probe.shards.map { case (shard, _) => tips(shard) }))
-      case _: ReleaseRequest   => None
+    override def order(orders: Vector[(ExecutorId, ReadOrder)]): Unit = elsewhere {
+      sent ++= orders.map(_._2)
+      for ((executor, order) <- orders if order.read.nonEmpty) reports.accept(report(executor, order))
     }
 
-    private def read(tips: Vector[ShardTip]) = ProbeAnswer(
-      tips,
-      settled = true,
-      opened = true,
-      ReaderTotals.none.copy(bufferedBytes = tips.map(_.bytes).sum)
-    )
+    private def report(executor: ExecutorId, order: ReadOrder) = {
+      val mine = order.read.map(task => tips(task.shard))
+      val told = ReaderReport(
+        executor.id,
+        "planning",
+        pool = 1,
+        order.number,
+        isWhole = true,
+        order.number,
+        System.nanoTime(),
+        mine,
+        gone = Vector.empty,
+        hasNews = true,
+        ReaderTotals.none.copy(bufferedBytes = mine.map(_.bytes).sum)
+      )
+      said :+= told
+      told
+    }
 
     private def elsewhere[A](work: => A): A = {
       val began = System.nanoTime()
@@ -235,10 +254,10 @@ object PlanningScale {
       SequenceNumber(f"4968042592${shard.id.takeRight(8)}0316716009666593121580033988622${ahead}%07d")
     )
 
-  /** What a probe takes of time without the network: the question and its answer, both written and read. */
-  private def probe(question: java.io.Serializable, answer: java.io.Serializable): Double = {
+  /** What messages take of time without the network: each written and read. */
+  private def passed(messages: Seq[java.io.Serializable]): Double = {
     val began = System.nanoTime()
-    Seq(question, answer).foreach(value => new ObjectInputStream(new ByteArrayInputStream(written(value))).readObject())
+    messages.foreach(value => new ObjectInputStream(new ByteArrayInputStream(written(value))).readObject())
     (System.nanoTime() - began) / 1e6
   }
 

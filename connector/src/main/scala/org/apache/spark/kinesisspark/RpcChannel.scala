@@ -13,12 +13,10 @@ import org.apache.spark.util.RpcUtils
   */
 final class RpcChannel private (override val rpcEnv: RpcEnv, handler: RpcChannel.Handler)
     extends ThreadSafeRpcEndpoint {
-  override def receive: PartialFunction[Any, Unit] = { case message: String => handler.noted(message) }
-
   override def receiveAndReply(call: RpcCallContext): PartialFunction[Any, Unit] = {
-    case request: Array[Byte]   => handler.asked(request, call.reply(_))
-    case sources: Array[String] =>
-      handler.keptAlive(sources.toVector)
+    case (source: String, request: Array[Byte]) => handler.asked(source, request, call.reply(_))
+    case (sources: Array[String], nanos: Long)  =>
+      handler.keptAlive(sources.toVector, nanos)
       call.reply(true)
     case (executor: String, session: String, peer: RpcEndpointRef) =>
       handler.introduced(executor, session, new RpcChannel.Peer(peer))
@@ -32,9 +30,11 @@ object RpcChannel {
 
   /** What comes in. Called on threads of Spark that serve all of its messages: must not block. */
   trait Handler {
-    def noted(source: String): Unit                                     = ()
-    def asked(request: Array[Byte], reply: Array[Byte] => Unit): Unit   = ()
-    def keptAlive(sources: Vector[String]): Unit                        = ()
+
+    /** Of one source, in the order in which they were sent. */
+    def asked(source: String, request: Array[Byte], reply: Array[Byte] => Unit): Unit = ()
+
+    def keptAlive(sources: Vector[String], driverNanos: Long): Unit     = ()
     def introduced(executor: String, session: String, peer: Peer): Unit = ()
     def stopped(): Unit                                                 = ()
   }
@@ -53,13 +53,11 @@ object RpcChannel {
 
   /** The other end. */
   final class Peer(private[RpcChannel] val ref: RpcEndpointRef) {
-    def note(source: String): Unit = ref.send(source)
+    def ask(source: String, request: Array[Byte], within: FiniteDuration): Future[Array[Byte]] =
+      ref.ask[Array[Byte]](source -> request, timeout(within))
 
-    def ask(request: Array[Byte], within: FiniteDuration): Future[Array[Byte]] =
-      ref.ask[Array[Byte]](request, timeout(within))
-
-    def keepAlive(sources: Vector[String], within: FiniteDuration): Future[Boolean] =
-      ref.ask[Boolean](sources.toArray, timeout(within))
+    def keepAlive(sources: Vector[String], driverNanos: Long, within: FiniteDuration): Future[Boolean] =
+      ref.ask[Boolean](sources.toArray -> driverNanos, timeout(within))
 
     /** Lets the driver call back, although an executor listens on no port. */
     def introduce(executor: String, session: String, self: Peer): Unit =

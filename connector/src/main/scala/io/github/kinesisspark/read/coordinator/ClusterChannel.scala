@@ -1,21 +1,21 @@
 package io.github.kinesisspark.read.coordinator
 
 import scala.concurrent.duration._
+import scala.util.{Failure, Success}
 
 import org.apache.spark.SparkContext
 import org.apache.spark.kinesisspark.ClusterExecutors
 
 import io.github.kinesisspark.read.plan.ExecutorId
-import io.github.kinesisspark.read.reader.{ReaderRequest, ReleaseRequest}
+import io.github.kinesisspark.read.reader.{ReadOrder, ReleaseRequest}
 
-/** On a cluster executors are asked through Spark's RPC, which takes no task slot and no job; where that can't be had, by jobs. */
+/** On a cluster executors are reached through Spark's RPC, which takes no task slot and no job; where that can't be had, by jobs. */
 private final class ClusterChannel(sc: SparkContext, source: String) extends ExecutorChannel {
   import ClusterChannel._
 
   // On the query's own thread, once it plans: a source that was only made leaves nothing behind.
   private lazy val endpoint = Option.unless(sc.getConf.getBoolean(JobsAlone, false))(sc).flatMap(DriverEndpoint.of)
   private lazy val session  = ClusterExecutors.session
-  private lazy val bell     = NewsBell.of(source)
   private val jobs          = new ReaderJobs(sc)
   private var health        = ExecutorHealth.unknown
   private var known         = ExecutorsNow.all(Set.empty)
@@ -64,16 +64,34 @@ private final class ClusterChannel(sc: SparkContext, source: String) extends Exe
 
   override def lease: FiniteDuration = if (connected.isDefined) KeptAlive else ByJobs
 
-  override def ask[A](requests: Vector[(ExecutorId, ReaderRequest[A])]): Vector[(ExecutorId, A)] =
-    if (requests.isEmpty) Vector.empty
-    else connected.fold(jobs.ask(requests))(_.ask(requests, session, Patience))
+  override lazy val reports: ReaderReports = ReaderReports.of(source)
 
-  override def news: Long = bell.rung
+  override def isPushed: Boolean = connected.isDefined
 
-  override def awaitNews(seen: Long, atMost: FiniteDuration): Unit = bell.await(seen, atMost)
+  // A driver of a hundred executors gets as many reports as one of ten.
+  override def reportPause: FiniteDuration = (known.present.size * 500).micros.max(ShortestPause)
+
+  override def order(orders: Vector[(ExecutorId, ReadOrder)]): Unit = connected match {
+    case Some(channel) =>
+      orders.foreach { case (executor, order) =>
+        channel.tell(executor, order, session) {
+          case Success(Some(answer)) if answer.isNext => ()
+          case Success(_)                             => reports.undone(executor.id, order.number)
+          case Failure(cause)                         => reports.fail(cause)
+        }
+      }
+    case None =>
+      val answers = jobs.ask(orders).toMap
+      orders.foreach { case (executor, order) =>
+        answers.get(executor) match {
+          case Some(answer) if answer.isNext => answer.report.foreach(reports.accept)
+          case _                             => reports.undone(executor.id, order.number)
+        }
+      }
+  }
 
   override def release(executors: Iterable[ExecutorId]): Unit = if (isOpen) {
-    NewsBell.remove(source)
+    ReaderReports.remove(source)
     endpoint.foreach(_.forget(source))
     val requests = executors.toVector.map(e => e -> ReleaseRequest(e.id, source))
     if (!sc.isStopped && requests.nonEmpty)
@@ -89,11 +107,11 @@ private final class ClusterChannel(sc: SparkContext, source: String) extends Exe
 
 private object ClusterChannel {
 
+  /** Reports are a few and full rather than many and small. */
+  private val ShortestPause = 5.millis
+
   /** For tests: no RPC. */
   private val JobsAlone = "spark.kinesis.internal.jobsAlone"
-
-  /** How long an answer is waited for. */
-  private val Patience = 2.seconds
 
   /** A heartbeat renews it every second. */
   private val KeptAlive = 1.minute

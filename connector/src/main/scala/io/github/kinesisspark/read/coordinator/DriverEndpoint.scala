@@ -1,12 +1,12 @@
 package io.github.kinesisspark.read.coordinator
 
 import java.util.UUID
-import java.util.concurrent.{ScheduledThreadPoolExecutor, TimeUnit}
+import java.util.concurrent.{Executors, ScheduledThreadPoolExecutor, TimeUnit}
 
 import scala.collection.mutable
 import scala.concurrent.{ExecutionContext, Future}
 import scala.concurrent.duration._
-import scala.util.{Success, Try}
+import scala.util.{Failure, Success, Try}
 import scala.util.control.NonFatal
 
 import org.apache.spark.SparkContext
@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.DaemonThreads
 import io.github.kinesisspark.read.plan.ExecutorId
-import io.github.kinesisspark.read.reader.ReaderRequest
+import io.github.kinesisspark.read.reader.{ReaderReport, ReaderRequest}
 
 /** The driver's end of the channel to the executors of one SparkContext, shared by all its queries. It closes with the SparkContext.
   *
@@ -27,6 +27,9 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
 
   private val name  = s"kinesis-coordinator-${UUID.randomUUID()}"
   private val pulse = new ScheduledThreadPoolExecutor(1, new DaemonThreads("kinesis-heartbeat"))
+
+  // Reading a large report takes time that Spark's own threads don't have.
+  private val reports = Executors.newSingleThreadExecutor(new DaemonThreads("kinesis-reader-reports"))
 
   // All below is guarded by `this`.
   private val peers      = mutable.HashMap.empty[PeerKey, Contact]
@@ -65,6 +68,21 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
     }
   }
 
+  /** Sends a request and doesn't wait. What comes of it is told on another thread: nothing where the executor can't answer. */
+  def tell[A](executor: ExecutorId, request: ReaderRequest[A], session: String)(done: Try[Option[A]] => Unit): Unit =
+    synchronized(peers.get(PeerKey(executor.id, session))) match {
+      case Some(contact) =>
+        Try(contact.peer.ask(request.source, WireFormat.write(request), TellTimeout))
+          .fold(Future.failed, identity)
+          .onComplete {
+            case Success(bytes) => done(Try(Reply.read[A](bytes)))
+            case Failure(e)     =>
+              log.debug(s"Executor $executor gave no answer: $e")
+              done(Success(None))
+          }(ExecutionContext.parasitic)
+      case None => done(Success(None))
+    }
+
   /** Asks all at once. Who doesn't answer within seconds has no answer; what an executor fails with is thrown. */
   def ask[A](
       requests: Vector[(ExecutorId, ReaderRequest[A])],
@@ -75,7 +93,7 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
     val asked    = for {
       (executor, request) <- requests
       contact             <- synchronized(peers.get(PeerKey(executor.id, session)))
-    } yield executor -> contact.peer.ask(WireFormat.write(request), within)
+    } yield executor -> contact.peer.ask(request.source, WireFormat.write(request), within)
     asked.flatMap { case (executor, reply) =>
       awaited(reply, deadline) match {
         case Some(Success(bytes)) => Reply.read[A](bytes).map(executor -> _)
@@ -86,7 +104,17 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
     }
   }
 
-  override def noted(source: String): Unit = NewsBell.ring(source)
+  override def asked(source: String, report: Array[Byte], reply: Array[Byte] => Unit): Unit =
+    reports.execute { () =>
+      val isUsed =
+        try ReaderReports.accept(WireFormat.read[ReaderReport](report))
+        catch {
+          case NonFatal(e) =>
+            log.warn("A report of shard readers can't be read.", e)
+            false
+        }
+      reply(Reply.ofReport(isUsed))
+    }
 
   override def introduced(executor: String, session: String, peer: RpcChannel.Peer): Unit = synchronized {
     peers(PeerKey(executor, session)) = Contact(peer, Pulse.first)
@@ -96,6 +124,7 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
 
   override def stopped(): Unit = {
     pulse.shutdownNow()
+    reports.shutdownNow()
     close(this)
   }
 
@@ -114,7 +143,7 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
     } catch { case NonFatal(e) => log.warn("A heartbeat to the executors failed.", e) }
 
   private def beat(key: PeerKey, peer: RpcChannel.Peer, mine: Vector[String]): Unit =
-    Try(peer.keepAlive(mine, BeatTimeout))
+    Try(peer.keepAlive(mine, System.nanoTime(), BeatTimeout))
       .fold(Future.failed, identity)
       .onComplete(result => beaten(key, peer, result.isSuccess))(ExecutionContext.parasitic)
 
@@ -190,6 +219,7 @@ private[coordinator] object DriverEndpoint {
 
   private val Beat        = 1.second
   private val BeatTimeout = 10.seconds
+  private val TellTimeout = 10.seconds
 
   private val Look = 100.millis
 

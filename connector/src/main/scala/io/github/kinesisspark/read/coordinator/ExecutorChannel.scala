@@ -1,12 +1,13 @@
 package io.github.kinesisspark.read.coordinator
 
+import scala.concurrent.Future
 import scala.concurrent.duration._
 
 import org.apache.spark.SparkContext
 import org.apache.spark.kinesisspark.ClusterExecutors
 
 import io.github.kinesisspark.read.plan.ExecutorId
-import io.github.kinesisspark.read.reader.{ReaderRequest, ShardReaderPools}
+import io.github.kinesisspark.read.reader.{ReadOrder, ShardReaderPools}
 
 /** The driver's way to the shard readers of one source. Used by the query's own thread only. */
 trait ExecutorChannel {
@@ -28,14 +29,17 @@ trait ExecutorChannel {
   /** How long readers that don't hear of the query go on. */
   def lease: FiniteDuration
 
-  /** The answers of those who answer within seconds. */
-  def ask[A](requests: Vector[(ExecutorId, ReaderRequest[A])]): Vector[(ExecutorId, A)]
+  /** Sends orders. What comes of them shows in the reports. */
+  def order(orders: Vector[(ExecutorId, ReadOrder)]): Unit
 
-  /** Changes when a reader has had news since its last answer. */
-  def news: Long
+  /** What the readers have reported. */
+  def reports: ReaderReports
 
-  /** Waits until there are news after those that were seen, but not for longer than that. */
-  def awaitNews(seen: Long, atMost: FiniteDuration): Unit
+  /** Whether readers report by themselves. Otherwise reports come with the answers to orders, before `order` returns. */
+  def isPushed: Boolean
+
+  /** Between two reports of one executor, at least. */
+  def reportPause: FiniteDuration
 
   /** Closes the readers now instead of at the end of their lease; gives up waiting for that after a while. */
   def release(executors: Iterable[ExecutorId]): Unit
@@ -49,7 +53,7 @@ object ExecutorChannel {
 }
 
 /** @param usable    are given shards to read
-  * @param answering can be asked
+  * @param answering can be reached
   * @param present   are registered with Spark
   */
 final case class ExecutorsNow(usable: Set[ExecutorId], answering: Set[ExecutorId], present: Set[ExecutorId])
@@ -60,10 +64,13 @@ object ExecutorsNow {
 
 /** In local mode the readers are in the driver's JVM, and are called. */
 private final class LocalChannel(sc: SparkContext, source: String) extends ExecutorChannel {
-  private lazy val bell = {
-    ShardReaderPools.onNews(NewsBell.ring)
-    NewsBell.of(source)
+  override lazy val reports: ReaderReports = {
+    ShardReaderPools.reportBy(report => Future.successful(ReaderReports.accept(report)))
+    ReaderReports.of(source)
   }
+
+  override val isPushed: Boolean           = true
+  override val reportPause: FiniteDuration = 2.millis
 
   override def executors(): ExecutorsNow =
     ExecutorsNow.all(ClusterExecutors.alive(sc).iterator.map(e => ExecutorId(e.host, e.id)).toSet)
@@ -77,15 +84,12 @@ private final class LocalChannel(sc: SparkContext, source: String) extends Execu
   /** Nobody but the query's end closes them: no network and no other process lies between them and it. */
   override val lease: FiniteDuration = 365.days
 
-  override def ask[A](requests: Vector[(ExecutorId, ReaderRequest[A])]): Vector[(ExecutorId, A)] =
-    requests.flatMap { case (executor, request) => ShardReaderPools.answer(request).map(executor -> _) }
-
-  override def news: Long = bell.rung
-
-  override def awaitNews(seen: Long, atMost: FiniteDuration): Unit = bell.await(seen, atMost)
+  override def order(orders: Vector[(ExecutorId, ReadOrder)]): Unit = orders.foreach { case (executor, order) =>
+    if (!ShardReaderPools.answer(order).exists(_.isNext)) reports.undone(executor.id, order.number)
+  }
 
   override def release(executors: Iterable[ExecutorId]): Unit = {
-    NewsBell.remove(source)
+    ReaderReports.remove(source)
     ShardReaderPools.close(source)
   }
 }

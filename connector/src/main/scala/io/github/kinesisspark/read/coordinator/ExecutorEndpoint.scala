@@ -3,6 +3,9 @@ package io.github.kinesisspark.read.coordinator
 import java.util.UUID
 import java.util.concurrent.{ExecutorService, Executors, ThreadFactory}
 
+import scala.collection.concurrent.TrieMap
+import scala.concurrent.{ExecutionContext, Future}
+import scala.concurrent.duration._
 import scala.util.control.NonFatal
 
 import org.apache.spark.SparkEnv
@@ -10,12 +13,14 @@ import org.apache.spark.kinesisspark.RpcChannel
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.DaemonThreads
-import io.github.kinesisspark.read.reader.{ReaderRequest, ShardReaderPools}
+import io.github.kinesisspark.read.reader.{Mailbox, ReaderReport, ReaderRequest, ReleaseRequest, ShardReaderPools}
 
-/** An executor's end of the channel: answers requests of the driver, and reports that there are news. */
+/** An executor's end of the channel: carries out what the driver wants, and sends it reports. */
 private[coordinator] object ExecutorEndpoint {
   private val log    = LoggerFactory.getLogger(getClass)
   private var opened = Option.empty[Opened]
+
+  private val ReportTimeout = 10.seconds
 
   private final case class Opened(driverName: String, driver: RpcChannel.Peer, self: RpcChannel.Peer)
 
@@ -40,23 +45,32 @@ private[coordinator] object ExecutorEndpoint {
   private def connect(driverName: String) = {
     val driver = RpcChannel.ofDriver(driverName)
     val self   = RpcChannel.open(s"kinesis-executor-${UUID.randomUUID()}", new Requests)
-    ShardReaderPools.onNews(source => report(driver, source))
+    ShardReaderPools.reportBy(send(driver, _))
     Opened(driverName, driver, self)
   }
 
-  private def report(driver: RpcChannel.Peer, source: String): Unit =
-    try driver.note(source)
-    catch { case NonFatal(e) => log.debug(s"Reporting news of $source failed: $e") }
+  private def send(driver: RpcChannel.Peer, report: ReaderReport): Future[Boolean] =
+    driver.ask(report.source, WireFormat.write(report), ReportTimeout).map(Reply.isUsed)(ExecutionContext.parasitic)
 
   private final class Requests extends RpcChannel.Handler {
     // A request may open clients, which takes its time, and release waits for subscriptions to end.
     private val workers: ExecutorService =
       Executors.newCachedThreadPool(ofTask(Thread.currentThread.getContextClassLoader))
 
-    override def asked(request: Array[Byte], reply: Array[Byte] => Unit): Unit =
-      workers.execute(() => reply(Reply.of(ShardReaderPools.answer(WireFormat.read[ReaderRequest[AnyRef]](request)))))
+    // One for each source: what takes long in one of them doesn't hold up the others.
+    private val bySource = TrieMap.empty[String, Mailbox[() => Unit]]
 
-    override def keptAlive(sources: Vector[String]): Unit = ShardReaderPools.keepAlive(sources)
+    override def asked(source: String, request: Array[Byte], reply: Array[Byte] => Unit): Unit =
+      bySource.getOrElseUpdate(source, new Mailbox[() => Unit](workers, failed)(_())).put { () =>
+        val wanted = WireFormat.read[ReaderRequest[AnyRef]](request)
+        if (wanted.isInstanceOf[ReleaseRequest]) bySource.remove(source)
+        reply(Reply.of(ShardReaderPools.answer(wanted)))
+      }
+
+    private def failed(cause: Throwable): Unit = log.warn("A request of the driver failed.", cause)
+
+    override def keptAlive(sources: Vector[String], driverNanos: Long): Unit =
+      ShardReaderPools.keepAlive(sources, driverNanos)
   }
 
   /** Threads that find the classes that tasks find. */
@@ -75,6 +89,10 @@ private[coordinator] object Reply {
   def of(answer: => Option[AnyRef]): Array[Byte] =
     try WireFormat.write(Right(answer))
     catch { case e: Throwable => failed(e) }
+
+  def ofReport(isUsed: Boolean): Array[Byte] = Array[Byte](if (isUsed) 1 else 0)
+
+  def isUsed(bytes: Array[Byte]): Boolean = bytes.sameElements(ofReport(isUsed = true))
 
   def read[A](bytes: Array[Byte]): Option[A] =
     WireFormat.read[Either[Throwable, Option[A]]](bytes).fold(throw _, identity)

@@ -8,8 +8,7 @@ import io.github.kinesisspark.read.plan.{ActiveExecutors, ExecutorId, Frontier, 
 /** Which executor reads which shard, over time: what is read stays where it is unless executors come or go, or what shards carry
   * has become uneven.
   *
-  * An executor that has lost its last shard is asked until it has answered once more, so that it closes its readers; then it is left alone,
-  * and may fall idle.
+  * An executor that has lost its last shard gets orders until it has reported that it reads none; then it is left alone, and may fall idle.
   *
   * @param idleTimeout after which Spark removes an executor (dynamic allocation): then no more of them read than needed
   * @param bufferBytes of one executor
@@ -19,7 +18,6 @@ final class ShardAssignments(idleTimeout: Option[FiniteDuration], bufferBytes: L
 
   private var homes      = Map.empty[ShardKey, ExecutorId]
   private var usable     = Set.empty[ExecutorId]
-  private var answering  = Set.empty[ExecutorId]
   private var reading    = Set.empty[ExecutorId]
   private var unreleased = Set.empty[ExecutorId]
   private var bytes      = Map.empty[ShardKey, Long]
@@ -31,13 +29,11 @@ final class ShardAssignments(idleTimeout: Option[FiniteDuration], bufferBytes: L
 
   def shards: Iterable[ShardKey] = homes.keys
 
-  /** Those that read, and those that don't know yet that they read no more; as far as they can be asked. */
-  def toAsk: Vector[ExecutorId] = holding.intersect(answering).toVector.sortBy(_.id)
-
-  /** All that may have readers. */
+  /** Those that read, and those that may not know yet that they read no more. */
   def holding: Set[ExecutorId] = reading ++ unreleased
 
-  def heard(answered: Iterable[ExecutorId]): Unit = unreleased = unreleased -- answered ++ reading
+  /** Those have carried out what they were ordered. */
+  def heard(done: Iterable[ExecutorId]): Unit = unreleased = unreleased -- done ++ reading
 
   /** Shards that a task began to read in the course of a batch. */
   def adopt(begun: Map[ShardKey, ExecutorId]): Unit = homes ++= begun
@@ -49,7 +45,7 @@ final class ShardAssignments(idleTimeout: Option[FiniteDuration], bufferBytes: L
     weighed = Some(nowNanos)
   }
 
-  /** Before readers are asked.
+  /** Before readers get their orders.
     *
     * @param cores of one executor
     */
@@ -62,7 +58,6 @@ final class ShardAssignments(idleTimeout: Option[FiniteDuration], bufferBytes: L
   ): Unit = {
     val isNew = executors.usable != usable || shards.size != homes.size || !shards.forall(homes.contains)
     usable = executors.usable
-    answering = executors.answering
     unreleased = unreleased.intersect(executors.present)
     val before = active.size
     active = idleTimeout match {

@@ -18,8 +18,7 @@ import io.github.kinesisspark.read.plan.{
 import io.github.kinesisspark.read.reader.{
   Grain,
   MemoryBudget,
-  ProbeAnswer,
-  ProbeRequest,
+  ReadOrder,
   ReaderConfig,
   ReaderTotals,
   RecordBuffer,
@@ -45,11 +44,13 @@ final class ShardCoordinator(
   private val assignments = new ShardAssignments(channel.idleTimeout, config.bufferBytes)
   private var weights     = Map.empty[ShardKey, Long]
   private var planned     = (_: ShardRange) => Vector.empty[(ShardPosition, Long)]
-  private var answers     = Vector.empty[ProbeAnswer]
+  private var orders      = Map.empty[ExecutorId, ReaderOrders]
   private var lastNews    = System.nanoTime()
-  private var asked       = 0L
-  private var clocks      = ShardClocks()
-  private var hasRead     = false
+
+  /** When the readers were first looked at for the next batch. */
+  private var planningSince = System.nanoTime()
+  private var clocks        = ShardClocks()
+  private var hasRead       = false
 
   /** In which shards have their turns. */
   private var order = Vector.empty[ShardKey]
@@ -70,44 +71,56 @@ final class ShardCoordinator(
     val reading = frontier.reading.filterNot { case (shard, _) => without(shard) }
     val ending  = frontier.ending
     clocks = clocks.begin(reading, frontier.parents, frontier.start.progress(_).isDefined, began)
+    planningSince = began
+    var lastOrders = began
     @annotation.tailrec
     def await(): Map[ShardKey, ShardTip] = {
-      val known = channel.news
-      probe(frontier, reading, ending, stops, began)
-      val tips    = answers.iterator.flatMap(_.tips).map(t => t.shard -> t).toMap
+      val known = channel.reports.news
+      if ((System.nanoTime() - lastOrders).nanos > HearingPatience) {
+        repeatUnheard()
+        lastOrders = System.nanoTime()
+      }
+      assign(frontier, reading, ending, stops)
+      val tips    = heard(reading)
       val elapsed = (System.nanoTime() - began).nanos
       clocks = clocks.hear(tips.values.map(t => t.shard -> t.reached), System.nanoTime())
-      val moved = tips.values.filter(t => !reading.get(t.shard).contains(t.position))
-      val waits = moved.forall(_.records > 0) && alignment.blocks(reading.keys.map(s => ahead(s, tips.get(s))))
-      val news  = tips.values.exists(_.failure.isDefined) || (moved.nonEmpty && !waits)
-      val heard = tips.size == reading.size
+      val moved     = tips.values.filter(t => t.position != t.base)
+      val waits     = moved.forall(_.records > 0) && alignment.blocks(reading.keys.map(s => ahead(s, tips.get(s))))
+      val news      = tips.values.exists(_.failure.isDefined) || (moved.nonEmpty && !waits)
+      val heardAll  = tips.size == reading.size
+      def isSettled = tips.values.forall(t => t.isSettled(elapsed.toMillis, stops.contains(t.shard)))
       // Where a stream begins is worth storing without records.
       val enough =
-        if (news) (heard && answers.forall(_.opened)) || elapsed > HearingPatience
+        if (news) (heardAll && tips.values.forall(_.isOpened)) || elapsed > HearingPatience
         else if (waits) frontier.hasNewStreams && elapsed > patience
-        else (heard && answers.forall(_.settled)) || elapsed > patience
+        else (heardAll && isSettled) || elapsed > patience
       if (news) lastNews = System.nanoTime()
       if (enough && reading.nonEmpty) tips
       else {
-        // What is known already would ring at once.
-        if (moved.isEmpty) channel.awaitNews(known, idlePause) else pause(shortly = news)
+        channel.reports.await(known, idlePause)
         if (enough) tips else await()
       }
     }
     await()
   }
 
-  /** Has all shards read from where they go on, and waits for nothing. What readers tell so far. */
+  /** Has all shards read from where they go on, and waits until the readers are there, but not for answers of the service. What they tell so far. */
   def open(frontier: Frontier, without: ShardKey => Boolean): Map[ShardKey, ShardTip] = {
-    val began = System.nanoTime()
-    probe(
-      frontier,
-      frontier.reading.filterNot { case (shard, _) => without(shard) },
-      frontier.ending,
-      stops = Map.empty,
-      began
-    )
-    answers.iterator.flatMap(_.tips).map(t => t.shard -> t).toMap
+    val deadline = HearingPatience.fromNow
+    val reading  = frontier.reading.filterNot { case (shard, _) => without(shard) }
+    val ending   = frontier.ending
+    @annotation.tailrec
+    def await(): Map[ShardKey, ShardTip] = {
+      val known = channel.reports.news
+      assign(frontier, reading, ending, stops = Map.empty)
+      val tips = heard(reading)
+      if (tips.size == reading.size || deadline.isOverdue()) tips
+      else {
+        channel.reports.await(known, LongestPause.min(deadline.timeLeft.max(ShortestPause)))
+        await()
+      }
+    }
+    await()
   }
 
   /** The tasks of a real-time batch, no more than can run at once. */
@@ -141,6 +154,7 @@ final class ShardCoordinator(
     val toCome = held.flatMap(h => h.ahead.toCome.map(h.shard -> _))
     val cuts   = within ++ beyond(within, toCome, unheard)
     weights = cuts.transform((_, cut) => cut.bytes)
+    plan(for ((shard, cut) <- cuts if cut.position != tips(shard).base) yield shard -> cut.position)
     planned = range =>
       within.get(range.shard).fold(Vector.empty[(ShardPosition, Long)])(partsOf(range, tips(range.shard), _))
     assignments.weigh(weights, System.nanoTime())
@@ -169,48 +183,106 @@ final class ShardCoordinator(
   }
 
   /** Over all executors. */
-  def totals: ReaderTotals = answers.map(_.totals).foldLeft(ReaderTotals.none)(_ and _)
+  def totals: ReaderTotals = reported.map(_.totals).foldLeft(ReaderTotals.none)(_ and _)
 
   /** Some executor's readers have little room left. */
   def nearlyFull: Boolean =
-    answers.exists(answer => MemoryBudget.isNearlyFull(config.bufferBytes, answer.totals.bufferedBytes))
+    reported.exists(told => MemoryBudget.isNearlyFull(config.bufferBytes, told.totals.bufferedBytes))
 
   /** A moment, because asking again at once would find the same. */
-  def pause(): Unit = pause(shortly = false)
+  def pause(): Unit = Thread.sleep(idlePause.toMillis)
 
   override def close(): Unit = channel.release(assignments.holding)
 
-  private def probe(
+  /** Orders the readers what has changed since they were last ordered. */
+  private def assign(
       frontier: Frontier,
       reading: Map[ShardKey, ShardPosition],
       ending: Set[ShardKey],
-      stops: Map[ShardKey, ShardPosition],
-      began: Long
+      stops: Map[ShardKey, ShardPosition]
   ): Unit = {
-    asked += 1
-    assignments.settle(frontier, reading.keys, channel.executors(), channel.coresOfAnExecutor, System.nanoTime())
-    val byHome   = reading.toVector.groupBy { case (shard, _) => assignments.of(shard) }
-    val requests = assignments.toAsk.map { executor =>
-      val mine = byHome.getOrElse(Some(executor), Vector.empty)
-      executor -> ProbeRequest(
+    val executors = channel.executors()
+    assignments.settle(frontier, reading.keys, executors, channel.coresOfAnExecutor, System.nanoTime())
+    val undone = channel.reports.takeUndone()
+    channel.reports.keepOnly(executors.present.map(_.id))
+    orders = orders.filter { case (executor, _) => executors.present(executor) }.transform { (executor, known) =>
+      undone.get(executor.id).fold(known)(known.lost)
+    }
+    val byHome = reading.toVector.groupBy { case (shard, _) => assignments.of(shard) }
+    send(assignments.holding.toVector.sortBy(_.id).flatMap { executor =>
+      val mine = byHome.getOrElse(Some(executor), Vector.empty).map { case (shard, position) =>
+        shard -> ReadOrder.Task(shard, position, stops.get(shard), ending(shard))
+      }
+      val known = orders.getOrElse(executor, ReaderOrders.none)
+      // One that doesn't answer gets what takes its shards away, which it finds when it goes on.
+      val isDue = executors.answering(executor) || (!known.isLost && known.whole > 0)
+      val next  = if (isDue) known.next(mine.toMap, publishing.publication) else None
+      next
+        .orElse(if (channel.isPushed || !executors.answering(executor)) None else Some(known.repeat))
+        .map(executor -> _)
+    })
+    assignments.heard(orders.iterator.collect {
+      case (executor, known) if isHeard(executor, known) => executor
+    }.toVector)
+    hasRead ||= reported.exists(_.totals.reads.reads > 0)
+  }
+
+  /** Tells readers where the batch ends, so that they report what comes after it. Those that can't report hear of it with the next batch. */
+  private def plan(ends: Map[ShardKey, ShardPosition]): Unit = if (channel.isPushed) {
+    val byHome = ends.groupBy { case (shard, _) => assignments.of(shard) }
+    send(for {
+      (home, mine)   <- byHome.toVector
+      executor       <- home
+      known          <- orders.get(executor)
+      (now, changes) <- known.plan(mine)
+    } yield executor -> (now -> changes))
+  }
+
+  private def send(changes: Vector[(ExecutorId, (ReaderOrders, ReaderOrders.Changes))]): Unit = if (changes.nonEmpty) {
+    orders ++= changes.map { case (executor, (now, _)) => executor -> now }
+    channel.order(changes.map { case (executor, (now, change)) =>
+      executor -> ReadOrder(
         executor.id,
-        asked,
+        now.number,
+        change.isWhole,
         config,
         publishing.publication,
-        mine,
-        mine.iterator.map(_._1).filter(ending).toSet,
-        mine.iterator.flatMap { case (shard, _) => stops.get(shard).map(shard -> _) }.toMap,
-        sinceMillis = (System.nanoTime() - began).nanos.toMillis,
+        change.commit,
+        change.read,
+        change.release,
+        change.planned,
+        System.nanoTime(),
         leaseMillis = channel.lease.toMillis,
-        grain(reading.size),
-        hasRead = hasRead
+        grain(assignments.shards.size),
+        channel.reportPause.toMillis,
+        hasRead,
+        isAsked = !channel.isPushed
       )
-    }
-    val heard = channel.ask(requests)
-    assignments.heard(heard.map(_._1))
-    answers = heard.map(_._2)
-    hasRead ||= answers.exists(_.totals.reads.reads > 0)
+    })
   }
+
+  /** What readers tell that are where the batch starts. */
+  private def heard(reading: Map[ShardKey, ShardPosition]): Map[ShardKey, ShardTip] = {
+    val now   = System.nanoTime()
+    val known = channel.reports.now
+    for {
+      (shard, start) <- reading
+      executor       <- assignments.of(shard)
+      mine           <- orders.get(executor)
+      told           <- known.get(executor.id) if told.applied >= mine.assigned
+      tip            <- told.tips.get(shard) if tip.tip.base == start
+    } yield shard -> tip.now(now, mine.committed)
+  }
+
+  private def isHeard(executor: ExecutorId, known: ReaderOrders) =
+    channel.reports.now.get(executor.id).exists(_.applied >= known.assigned)
+
+  /** Those that haven't told for long that they have done what they were ordered are ordered all again. */
+  private def repeatUnheard(): Unit = orders = orders.transform { (executor, known) =>
+    if (isHeard(executor, known)) known else known.lost(known.number)
+  }
+
+  private def reported = assignments.holding.toVector.flatMap(executor => channel.reports.now.get(executor.id))
 
   /** Where a range that was planned can be cut, with the bytes up to there. */
   private def partsOf(range: ShardRange, tip: ShardTip, cut: RecordBuffer.Cut): Vector[(ShardPosition, Long)] =
@@ -232,19 +304,18 @@ final class ShardCoordinator(
     val isWaitedFor = tip.forall(t => !t.isComplete && !t.millisBehind.contains(0L))
     def patience    = tip match {
       case Some(t) if t.records > 0 => None
-      case Some(t) if t.starved     => Some(StarvedPatience.toNanos)
+      case Some(t) if t.starved     => if (isNewlyStarved) None else Some(StarvedPatience.toNanos)
       case _                        => Some(SilentPatience.toNanos)
     }
-    def toCome = clocks.toCome(shard, patience, System.nanoTime())
+    // What it waited for while the last batch ran has been dropped since.
+    def isNewlyStarved = System.nanoTime() - planningSince < StarvedPatience.toNanos
+    def toCome         = clocks.toCome(shard, patience, System.nanoTime())
     WatermarkAlignment.Ahead(
       tip.flatMap(_.oldestArrival),
       tip.flatMap(_.newestArrival),
       if (isWaitedFor) toCome else None
     )
   }
-
-  private def pause(shortly: Boolean): Unit =
-    Thread.sleep((if (shortly) ShortestPause else idlePause).toMillis)
 
   /** The longer nothing comes, the less often the readers are asked. */
   private def idlePause: FiniteDuration =
@@ -264,6 +335,6 @@ object ShardCoordinator {
   private val ShortestPause = 10.millis
   private val LongestPause  = 500.millis
 
-  /** How long probes that came to other executors may hold up what is known already. */
+  /** How long executors that don't report may hold up what is known already. */
   private val HearingPatience = 2.seconds
 }

@@ -5,7 +5,7 @@ import scala.concurrent.duration.FiniteDuration
 import io.github.kinesisspark.config.ClientOptions
 import io.github.kinesisspark.position.StreamArn
 
-/** What an executor needs to read for one source of one query. Goes along with probes and tasks; holds credentials, whose
+/** What an executor needs to read for one source of one query. Goes along with orders and tasks; holds credentials, whose
   * own `toString` hides them.
   *
   * @param source         one source of one query run; a restarted query is another

@@ -2,49 +2,86 @@ package io.github.kinesisspark.read.reader
 
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 
-/** What the driver asks of one executor's readers. An executor that isn't the one it is for answers nothing, nor does one whose
+/** What the driver wants of one executor's readers. An executor that isn't the one it is for answers nothing, nor does one whose
   * source has stopped.
   *
   * @tparam A the answer
   */
 sealed trait ReaderRequest[A] extends Product with Serializable {
   def executorId: String
+  def source: String
 }
 
-/** Before a batch is planned: "read these shards, and report how far you are".
+/** Which shards this executor is to read, and what may be dropped: what has changed since the order before, or all.
   *
   * @param executorId  whom it is for
-  * @param number      grows from request to request of a source; one that a later one has overtaken answers nothing
-  * @param shards      all that this executor is to read, each from where the next batch starts; readers of others end
-  * @param ending      those of them that are closed: they have an end
-  * @param stops       where to stop reading, in shards that are not to be read on for ever
-  * @param sinceMillis how long ago the driver began to ask: older answers of the service don't tell what is there now
+  * @param number      grows by one from order to order of a source and executor
+  * @param isWhole     `read` names all shards: readers of others end
+  * @param commit      the batches planned so far are written: their records may be dropped
+  * @param read        shards to read from where the next batch starts: those that are new here or go on elsewhere than was ordered
+  * @param release     shards whose readers end
+  * @param planned     where a batch ends that begins to run now: what comes after it is reported from here on
+  * @param driverNanos the driver's `System.nanoTime` when it was sent
   * @param leaseMillis how long the readers go on without hearing from the driver
   * @param grain       how far the boundaries of tips lie apart
+  * @param pauseMillis between two reports, at least
   * @param hasRead     whether a reader of this query has ever read anything
+  * @param isAsked     the answer is to bring a report, because readers can't send any
   */
-final case class ProbeRequest(
+final case class ReadOrder(
     executorId: String,
     number: Long,
+    isWhole: Boolean,
     config: ReaderConfig,
     publication: Publication,
-    shards: Vector[(ShardKey, ShardPosition)],
-    ending: Set[ShardKey],
-    stops: Map[ShardKey, ShardPosition],
-    sinceMillis: Long,
+    commit: Boolean,
+    read: Vector[ReadOrder.Task],
+    release: Vector[ShardKey],
+    planned: Vector[(ShardKey, ShardPosition)],
+    driverNanos: Long,
     leaseMillis: Long,
     grain: Grain,
-    hasRead: Boolean
-) extends ReaderRequest[ProbeAnswer]
+    pauseMillis: Long,
+    hasRead: Boolean,
+    isAsked: Boolean
+) extends ReaderRequest[OrderAnswer] {
+  override def source: String = config.source
+}
 
-/** @param settled every shard has something, has ended, or had nothing more after the driver began to ask
-  * @param opened  every shard has been answered by the service at least once, or has had the time for it
+object ReadOrder {
+
+  /** @param position from where the next batch starts
+    * @param stop     where to stop reading, in a shard that is not to be read on for ever
+    * @param isClosed the shard has an end
+    */
+  final case class Task(shard: ShardKey, position: ShardPosition, stop: Option[ShardPosition], isClosed: Boolean)
+}
+
+/** @param isNext whether the order follows the one before, and was carried out; otherwise one with all shards has to come */
+final case class OrderAnswer(isNext: Boolean, report: Option[ReaderReport])
+
+/** How far the readers of one source in one executor are.
+  *
+  * @param pool    tells them from readers before them in the same executor
+  * @param number  grows by one from report to report
+  * @param isWhole `tips` are those of all readers; otherwise of those that have changed since the report before
+  * @param applied the last order that was carried out
+  * @param atNanos when that was so, by the driver's `System.nanoTime`, or earlier than that: see [[DriverClock]]
+  * @param gone    shards that are no longer read
+  * @param hasNews the driver may wait for something of it
   * @param totals  of this executor
   */
-final case class ProbeAnswer(
+final case class ReaderReport(
+    executorId: String,
+    source: String,
+    pool: Long,
+    number: Long,
+    isWhole: Boolean,
+    applied: Long,
+    atNanos: Long,
     tips: Vector[ShardTip],
-    settled: Boolean,
-    opened: Boolean,
+    gone: Vector[ShardKey],
+    hasNews: Boolean,
     totals: ReaderTotals
 )
 

@@ -16,7 +16,7 @@ import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
   *
   * Owns the buffer and the publisher's demand: a delivery is asked for whenever there is room and none is on its way. The driver plans what it
   * holds; tasks take it out, which makes room, or leave it to the next planning to drop it. Publishers call it on their worker threads, tasks
-  * and probes on theirs.
+  * orders and reports on theirs.
   *
   * @param stop    where to stop, if anywhere before the shard's end
   * @param share   bytes this reader may hold; above it, it asks for nothing more
@@ -26,7 +26,7 @@ import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
 final class ShardReader(
     val shard: ShardKey,
     start: ShardPosition,
-    stop: Option[ShardPosition],
+    val stop: Option[ShardPosition],
     publishers: RecordPublisher.Factory,
     budget: MemoryBudget.Member,
     share: () => Long,
@@ -35,11 +35,14 @@ final class ShardReader(
 ) extends Sink
     with AutoCloseable {
 
-  override val memory: MemoryBudget.Account = budget.account(() => tellTasks())
+  override val memory: MemoryBudget.Account = budget.account(() => starve())
   private val tasks                         = new CopyOnWriteArrayList[() => Unit]
 
   private var buffer     = RecordBuffer.at(start)
-  private var boundaries = Option.empty[Boundaries] // Of the buffer, since somebody has asked for them.
+  private var planned    = Option.empty[ShardPosition]
+  private var ahead      = Option.empty[RecordBuffer] // Behind what is planned; nothing until somebody looks.
+  private var boundaries = Option.empty[Boundaries]   // Of that.
+  private var fresh      = false
   private var heap       = 0L
   private var requested  = false
   private val opened     = System.nanoTime()
@@ -59,8 +62,12 @@ final class ShardReader(
     val wanted              = synchronized {
       requested = false
       if (!closed) {
+        fresh ||= records.nonEmpty || position != buffer.tip || (lastAnswer.isEmpty && !hasBegun)
         buffer = buffer.append(records, position)
-        boundaries = boundaries.map(_.add(records, 0, records.length))
+        if (ahead.exists(before => planned.forall(_ == before.base))) {
+          ahead = ahead.map(_.append(records, position))
+          boundaries = boundaries.map(_.add(records, 0, records.length))
+        } else forget()
         heap += delivery.heap - unwanted
         time = time.after(delivery.records, delivery.millisBehind)
         lastAnswer = Some(ShardReader.Answer(delivery.asOfNanos, delivery.millisBehind))
@@ -97,6 +104,7 @@ final class ShardReader(
     val first = synchronized {
       val before = hasBegun
       hasBegun = true
+      fresh ||= !before
       !before
     }
     if (first) onNews()
@@ -105,15 +113,29 @@ final class ShardReader(
   override def fail(cause: KinesisException): Unit = {
     synchronized {
       failure = Some(cause)
+      fresh = true
     }
     onNews()
     tellTasks()
   }
 
+  /** It waits for memory. */
+  private def starve(): Unit = {
+    synchronized { fresh = true }
+    onNews()
+    tellTasks()
+  }
+
+  /** It has asked for memory that isn't there, or can't ask for more. */
+  def isHeldUp: Boolean = memory.isWaiting || synchronized(!requested && !hasRoom(heap))
+
+  /** Once what is planned is dropped. */
+  private def isFull = !isComplete && (if (requested) memory.isWaiting else !hasRoom(unplanned.heap))
+
   /** Asks for more if there is room for it. Called after whatever may have made room. */
   def demand(): Unit = {
     val ask = synchronized {
-      val room = !requested && !closed && failure.isEmpty && !isComplete && hasRoom
+      val room = !requested && !closed && failure.isEmpty && !isComplete && hasRoom(heap)
       if (room) requested = true
       room
     }
@@ -123,9 +145,9 @@ final class ShardReader(
   /** Where shares are large enough for it, the next answer must fit in, too: a shard that is ahead and has to wait for the
     * others must not hold the memory that they read by.
     */
-  private def hasRoom = {
+  private def hasRoom(held: Long) = {
     val mine = share()
-    heap < (if (mine > 2 * LargestAnswer) mine - LargestAnswer else mine)
+    held < (if (mine > 2 * LargestAnswer) mine - LargestAnswer else mine)
   }
 
   def shardIsClosed(): Unit = publisher.shardIsClosed()
@@ -135,7 +157,8 @@ final class ShardReader(
     val freed = synchronized {
       buffer.dropTo(position).map { rest =>
         val before = heap
-        if (rest ne buffer) boundaries = None
+        if (rest ne buffer) forget()
+        if (planned.contains(position)) planned = None
         buffer = rest
         heap = rest.heap
         before - heap
@@ -144,6 +167,15 @@ final class ShardReader(
     freed.foreach(memory.giveBack)
     freed.isDefined
   }
+
+  /** A batch is planned that ends there: what comes after it is what this reader holds ahead. Its records stay till they are committed. */
+  def plan(end: ShardPosition): Unit = synchronized {
+    planned = Some(end)
+    forget()
+  }
+
+  /** The batch that was planned is written. Tells its end where this reader is somewhere else and must be opened anew there. */
+  def commit(): Option[ShardPosition] = synchronized(planned).filterNot(dropTo)
 
   /** For a task that has taken what comes before `position`: the next answer's records, which stay in the buffer until the task comes again. None
     * where this reader is somewhere else by now: another task has taken more, or it is closed.
@@ -183,12 +215,24 @@ final class ShardReader(
 
   /** How far it is, with where a batch can end. */
   def tip(grain: Grain): ShardTip = synchronized {
-    val mine = boundaries.filter(_.grain == grain).getOrElse(buffer.boundaries(grain))
+    val mine = boundaries.filter(_.grain == grain).getOrElse(unplanned.boundaries(grain))
     boundaries = Some(mine)
     tip.copy(boundaries = mine)
   }
 
+  private def unplanned = ahead.getOrElse {
+    val now = planned.flatMap(buffer.dropTo).getOrElse(buffer)
+    ahead = Some(now)
+    now
+  }
+
+  private def forget(): Unit = {
+    ahead = None
+    boundaries = None
+  }
+
   def tip: ShardTip = synchronized {
+    val buffer = unplanned
     ShardTip(
       shard = shard,
       base = buffer.base,
@@ -197,7 +241,7 @@ final class ShardReader(
       records = buffer.records,
       bytes = buffer.bytes,
       room = share(),
-      isFull = !isComplete && (if (requested) memory.isWaiting else !hasRoom),
+      isFull = isFull,
       oldestArrival = buffer.oldestArrival,
       newestArrival = buffer.newestArrival,
       reached = time.reached,
@@ -205,20 +249,12 @@ final class ShardReader(
       starved = buffer.records == 0 && memory.isWaiting,
       isComplete = isComplete,
       millisBehind = lastAnswer.map(_.millisBehind),
-      millisSinceAnswer = lastAnswer.map(a => (System.nanoTime() - a.asOfNanos) / 1000000),
+      millisSinceAnswer = lastAnswer.map(a => millisSince(a.asOfNanos)),
+      openingMillis = if (isOpening) Some(millisSince(opened)) else None,
+      isOnItsWay = isOnItsWay,
       failure = failure.map(ReaderFailure(_)),
       children = children
     )
-  }
-
-  /** Whether an answer that was asked for at `sinceNanos` or later says that nothing more is there. A reader that has
-    * something, or is at its end, has settled as well, and so has one that waits for memory that others hold: they give it back only when they are
-    * planned.
-    */
-  def settledSince(sinceNanos: Long): Boolean = synchronized {
-    failure.isDefined || isComplete || buffer.tip != buffer.base ||
-    (lastAnswer.exists(a => a.asOfNanos - sinceNanos >= 0 && a.millisBehind == 0) && !isOnItsWay) ||
-    (stop.isEmpty && memory.isWaiting)
   }
 
   /** Where to stop is a record: that one answer says there is nothing more is no reason to doubt it, but several are. It may be
@@ -227,17 +263,22 @@ final class ShardReader(
   private def isOnItsWay =
     stop.isDefined && emptySince.forall(since => System.nanoTime() - since < ShardReader.DoubtAfter.toNanos)
 
-  /** Something to plan, or to fail with. */
-  def hasNews: Boolean = synchronized(failure.isDefined || buffer.tip != buffer.base)
+  /** Whether there is something that the driver may wait for and that this hasn't told yet. */
+  def takeNews(): Boolean = synchronized {
+    val isNew = fresh
+    fresh = false
+    isNew
+  }
 
   def hasFailed: Boolean = synchronized(failure.isDefined)
 
-  /** Whether its first answer is still to come, and others may wait for it. */
-  def isOpening: Boolean = synchronized(!hasBegun && lastAnswer.isEmpty && failure.isEmpty) &&
-    System.nanoTime() - opened < ShardReader.OpeningPatience.toNanos
+  /** Whether its first answer is still to come. */
+  private def isOpening = !hasBegun && lastAnswer.isEmpty && failure.isEmpty
 
-  /** Bytes of heap in records. */
-  def held: Long = synchronized(heap)
+  private def millisSince(nanos: Long) = (System.nanoTime() - nanos) / 1000000
+
+  /** Bytes of heap in records that are not planned yet. */
+  def held: Long = synchronized(unplanned.heap)
 
   override def close(): Unit = {
     val (held, isFirst) = synchronized {
@@ -245,7 +286,7 @@ final class ShardReader(
       closed = true
       val all = heap
       buffer = RecordBuffer.at(buffer.base)
-      boundaries = None
+      forget()
       heap = 0
       (all, isFirst)
     }
@@ -260,9 +301,6 @@ object ShardReader {
 
   /** Three of the events that a subscription to an idle shard brings. */
   val DoubtAfter: FiniteDuration = 15.seconds
-
-  /** How long the first answer of one may hold up what others have already. */
-  private val OpeningPatience = 2.seconds
 
   /** Why nothing more has come.
     *
@@ -296,6 +334,8 @@ object ShardReader {
   * @param isComplete    nothing more is to be read: `position` is the shard's end, or where its reader was told to stop
   * @param millisBehind  how far `position` is behind the newest record of the shard; nothing before the first answer
   * @param millisSinceAnswer how long ago that was so
+  * @param openingMillis how long its first answer is awaited, if it is still to come
+  * @param isOnItsWay    to where it was told to stop: one answer that there is nothing more doesn't count
   * @param children      of a shard that is read to its end, where the service told them
   */
 final case class ShardTip(
@@ -315,9 +355,27 @@ final case class ShardTip(
     isComplete: Boolean,
     millisBehind: Option[Long],
     millisSinceAnswer: Option[Long],
+    openingMillis: Option[Long],
+    isOnItsWay: Boolean,
     failure: Option[ReaderFailure],
     children: Vector[Shard]
 ) {
+
+  /** The same after some time. */
+  def later(millis: Long): ShardTip =
+    copy(millisSinceAnswer = millisSinceAnswer.map(_ + millis), openingMillis = openingMillis.map(_ + millis))
+
+  /** Something to plan, or to fail with. */
+  def hasNews: Boolean = failure.isDefined || position != base
+
+  /** Whether the service has answered it, or has had the time for it. */
+  def isOpened: Boolean = openingMillis.forall(_ > ShardTip.OpeningPatience.toMillis)
+
+  /** Whether an answer that was asked for within that time says that nothing more is there. A reader that has something, or is at its end, has settled
+    * as well, and so has one without a stop that waits for memory that others hold: they give it back only when they are planned.
+    */
+  def isSettled(withinMillis: Long, hasStop: Boolean): Boolean = hasNews || isComplete ||
+    (millisBehind.contains(0L) && millisSinceAnswer.exists(_ < withinMillis) && !isOnItsWay) || (starved && !hasStop)
 
   /** There is more than its reader can hold, or more than arrives between two triggers. */
   def outlasts(interval: FiniteDuration): Boolean =
@@ -353,6 +411,12 @@ final case class ShardTip(
     } yield serviceMillis - ago - behind
     (asked ++ part.newestArrival).maxOption
   }
+}
+
+object ShardTip {
+
+  /** How long the first answer of one may hold up what others have already. */
+  private val OpeningPatience = 2.seconds
 }
 
 /** Why a reader ended, without the exception itself, which may not survive the way from an executor to the driver. */

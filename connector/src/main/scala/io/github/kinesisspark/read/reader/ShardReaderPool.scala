@@ -1,11 +1,13 @@
 package io.github.kinesisspark.read.reader
 
 import java.util.concurrent.{ScheduledExecutorService, TimeUnit}
-import java.util.concurrent.atomic.{AtomicBoolean, AtomicLong, AtomicReference}
+import java.util.concurrent.atomic.{AtomicLong, AtomicReference}
 
 import scala.collection.concurrent.TrieMap
 import scala.collection.mutable
+import scala.concurrent.Future
 import scala.concurrent.duration._
+import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
@@ -17,13 +19,13 @@ import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange, Str
   * Holds what they share: memory, clients, and the moment somebody has news. The driver says which shards are read here;
   * when it has not said anything for the length of its lease, the pool may be closed.
   *
-  * @param onNews called once after each probe when a reader has something to plan; must not block
+  * @param tell sends a report to the driver; whether it could make use of it. Must not block
   */
 final class ShardReaderPool(
     config: ReaderConfig,
     worker: ScheduledExecutorService,
     budget: MemoryBudget,
-    onNews: () => Unit
+    tell: ReaderReport => Future[Boolean]
 ) extends AutoCloseable {
   import ShardReaderPool._
 
@@ -48,8 +50,12 @@ final class ShardReaderPool(
   /** Whether some executor has read for this query before: then a host that can't be found here is an outage, and no mistake. */
   @volatile private var hasRead = false
 
-  /** Whether the driver has to be told of news: it has had an answer since. */
-  private val awaitsNews = new AtomicBoolean
+  private val id      = ShardReaderPool.ids.incrementAndGet()
+  private val clock   = new DriverClock
+  private val reports = new ReportSchedule(worker, what => tell(report(what)))
+
+  /** Whether reports are sent, and not only asked for. */
+  @volatile private var isPushed = false
 
   private val leasedUntil = new AtomicLong(System.nanoTime())
 
@@ -62,43 +68,117 @@ final class ShardReaderPool(
   private var publication: Publication            = Publication.Polling
   private var publishers: RecordPublisher.Factory = pollers
   private var closed                              = false
-  private var answered                            = 0L
+  private var applied                             = 0L
+  private var reported                            = 0L
+  private var executorId                          = ""
 
-  /** Nothing where a later request has come before, or the readers are closed. */
-  def probe(request: ProbeRequest): Option[ProbeAnswer] = {
-    val since = System.nanoTime() - TimeUnit.MILLISECONDS.toNanos(request.sinceMillis)
-    hasRead ||= request.hasRead
-    renewLease(request.leaseMillis.millis)
-    val mine = synchronized {
-      Option.when(!closed && request.number > answered) {
-        answered = request.number
-        publishBy(request.publication)
-        readOnly(request.shards, request.stops)
-        readers.values.toVector
+  @volatile private var grain = Grain.none
+
+  private val wakeUp =
+    worker.scheduleWithFixedDelay(() => wake(), WakeUp.toMillis, WakeUp.toMillis, TimeUnit.MILLISECONDS)
+
+  /** Carries an order out. Nothing where a later one has come before, or the readers are closed. */
+  def obey(order: ReadOrder): Option[OrderAnswer] = {
+    hear(order.driverNanos)
+    hasRead ||= order.hasRead
+    renewLease(order.leaseMillis.millis)
+    reports.setPause(order.pauseMillis.millis)
+    isPushed = !order.isAsked
+    val isNext = synchronized {
+      if (closed || order.number <= applied) None
+      else if (!order.isWhole && order.number != applied + 1) Some(false)
+      else {
+        carryOut(order)
+        Some(true)
       }
     }
-    mine.map(answer(request, _, since))
+    isNext.map { done =>
+      if (done) {
+        demand()
+        if (order.isWhole && isPushed) reports.changeAll()
+      }
+      OrderAnswer(
+        done,
+        if (order.isAsked) Some(report(ReportSchedule.What(Vector.empty, isWhole = true, hasNews = true))) else None
+      )
+    }
   }
 
-  private def answer(request: ProbeRequest, mine: Vector[ShardReader], since: Long) = {
-    mine.foreach { reader =>
-      if (request.ending(reader.shard)) reader.shardIsClosed()
-      reader.demand()
+  private def carryOut(order: ReadOrder): Unit = {
+    applied = order.number
+    executorId = order.executorId
+    grain = order.grain
+    publishBy(order.publication)
+    if (order.commit) commit()
+    val released =
+      if (order.isWhole) readers.keys.filterNot(order.read.iterator.map(_.shard).toSet).toVector else order.release
+    released.foreach(drop)
+    order.read.foreach(read)
+    order.planned.foreach { case (shard, end) => readers.get(shard).foreach(_.plan(end)) }
+    val changed = order.read.map(_.shard) ++ order.planned.map(_._1) ++ released
+    change(changed, isNews = changed.nonEmpty)
+  }
+
+  private def commit(): Unit = readers.values.toVector.foreach { reader =>
+    // It may have room now, or still have none.
+    if (reader.isHeldUp) change(Some(reader.shard), isNews = false)
+    reader.commit().foreach { end =>
+      drop(reader.shard)
+      open(reader.shard, end, reader.stop)
+      change(Some(reader.shard), isNews = true)
     }
-    // Before the readers are looked at: what comes after that is news.
-    awaitsNews.set(true)
-    ProbeAnswer(
-      tips = mine.map(_.tip(request.grain)),
-      settled = mine.forall(_.settledSince(since)),
-      opened = !mine.exists(_.isOpening),
-      totals = ReaderTotals(
+  }
+
+  private def read(task: ReadOrder.Task): Unit = {
+    if (!readers.get(task.shard).exists(_.dropTo(task.position))) {
+      drop(task.shard)
+      open(task.shard, task.position, task.stop): Unit
+    }
+    if (task.isClosed) readers(task.shard).shardIsClosed()
+  }
+
+  /** The time of the driver, which lives. */
+  def hear(driverNanos: Long): Unit = clock.hear(driverNanos, System.nanoTime())
+
+  /** Memory comes free in other sources, too. A look that fails must not be the last one. */
+  private def wake(): Unit =
+    try {
+      demand()
+      // Counts change without any answer.
+      change(Nil, isNews = false)
+    } catch { case NonFatal(e) => log.warn(s"${config.source}: readers could not be woken.", e) }
+
+  private def demand(): Unit = synchronized(readers.values.toVector).foreach(_.demand())
+
+  private def change(shards: Iterable[ShardKey], isNews: Boolean): Unit = if (isPushed) reports.change(shards, isNews)
+
+  private def report(what: ReportSchedule.What): ReaderReport = {
+    val (mine, some, gone, number, at) = synchronized {
+      reported += 1
+      val some = if (what.isWhole) readers.values.toVector else what.changed.flatMap(readers.get)
+      (readers.values.toVector, some, what.changed.filterNot(readers.contains), reported, applied)
+    }
+    // Before the readers are looked at: what they tell may be newer, not older.
+    val now = clock.at(System.nanoTime())
+    ReaderReport(
+      executorId,
+      config.source,
+      id,
+      number,
+      what.isWhole,
+      at,
+      now,
+      some.map(_.tip(grain)),
+      gone,
+      what.hasNews,
+      ReaderTotals(
         bufferedBytes = mine.map(_.held).sum,
         rereadBytes = rereadBytes.get,
         rereadRecords = rereadRecords.get,
         reads = reads.get,
         delivered = delivered.get,
         polling = polled.report,
-        subscriptions = request.publication match {
+        subscriptions = publication match {
           case Publication.Polling   => None
           case _: Publication.FanOut => Some(telemetry.report)
         }
@@ -150,9 +230,14 @@ final class ShardReaderPool(
   }
 
   /** Told by tasks, of what they have read here. */
-  def count(records: UserRecordCount): Unit = delivered.updateAndGet(_.and(records)): Unit
+  def count(records: UserRecordCount): Unit = {
+    delivered.updateAndGet(_.and(records))
+    change(Nil, isNews = true)
+  }
 
   override def close(): Unit = {
+    wakeUp.cancel(false)
+    reports.close()
     val (mine, leases) = synchronized {
       closed = true
       val all = (readers.values.toVector, clients.values.toVector)
@@ -194,18 +279,6 @@ final class ShardReaderPool(
     }
   }
 
-  private def readOnly(shards: Vector[(ShardKey, ShardPosition)], stops: Map[ShardKey, ShardPosition]): Unit = {
-    require(!closed, s"the readers of ${config.source} are closed")
-    val wanted = shards.iterator.map(_._1).toSet
-    readers.keys.filterNot(wanted).toVector.foreach(drop)
-    shards.foreach { case (shard, position) =>
-      if (!readers.get(shard).exists(_.dropTo(position))) {
-        drop(shard)
-        open(shard, position, stops.get(shard)): Unit
-      }
-    }
-  }
-
   private def open(shard: ShardKey, position: ShardPosition, stop: Option[ShardPosition]): ShardReader = {
     log.debug(s"reading $shard from ${ShardPosition.encode(position)}")
     val reader =
@@ -214,7 +287,10 @@ final class ShardReaderPool(
     reader
   }
 
-  private def drop(shard: ShardKey): Unit = readers.remove(shard).foreach(_.close())
+  private def drop(shard: ShardKey): Unit = {
+    readers.remove(shard).foreach(_.close())
+    change(Some(shard), isNews = false)
+  }
 
   private def count(read: Array[KinesisRecord]): Unit =
     reads.updateAndGet(_.and(ReadCount(1, read.length, read.iterator.map(_.size).sum))): Unit
@@ -231,12 +307,18 @@ final class ShardReaderPool(
   }
 
   private def tellNews(shard: ShardKey): Unit = {
-    followers.get(shard).foreach(_())
-    if (awaitsNews.get && readerOf(shard).exists(_.hasNews) && awaitsNews.compareAndSet(true, false)) onNews()
+    val follower = followers.get(shard)
+    follower.foreach(_())
+    readerOf(shard).foreach(reader => change(Some(shard), reader.takeNews() && follower.isEmpty))
   }
 }
 
 object ShardReaderPool {
+  private val ids = new AtomicLong(System.nanoTime())
+
+  /** How often readers look whether there is room for them. */
+  private val WakeUp = 500.millis
+
   private val LeavingTime = 5.seconds
 
   /** How long readers go on after a real-time batch if the next doesn't come. */

@@ -3,6 +3,7 @@ package io.github.kinesisspark.read.reader
 import java.util.concurrent.{ScheduledExecutorService, ScheduledThreadPoolExecutor, TimeUnit}
 
 import scala.collection.mutable
+import scala.concurrent.Future
 import scala.concurrent.duration._
 
 import org.apache.spark.SparkEnv
@@ -21,7 +22,7 @@ object ShardReaderPools {
   /** Of all readers of this JVM. */
   private val memory = new MemoryBudget
 
-  @volatile private var newsListener: String => Unit = (_: String) => ()
+  @volatile private var reporter: ReaderReport => Future[Boolean] = (_: ReaderReport) => Future.successful(false)
 
   private lazy val worker: ScheduledExecutorService = {
     val threads = new ScheduledThreadPoolExecutor(2, new DaemonThreads("kinesis-shard-readers"))
@@ -40,10 +41,11 @@ object ShardReaderPools {
     if (isHere(executor)) used(config) else None
 
   /** Readers for one task alone, which closes them. They poll: a subscription would end that of the reader it was placed with. */
-  def ofTask(config: ReaderConfig): ShardReaderPool = new ShardReaderPool(config, worker, memory, () => ())
+  def ofTask(config: ReaderConfig): ShardReaderPool =
+    new ShardReaderPool(config, worker, memory, _ => Future.successful(false))
 
   def close(source: String): Unit = synchronized {
-    // A probe that was on its way when its query stopped must not bring the readers back.
+    // An order that was on its way when its query stopped must not bring the readers back.
     released += source
     if (released.size > RememberedSources) released -= released.head
     pools.remove(source)
@@ -53,17 +55,20 @@ object ShardReaderPools {
   def answer[A](request: ReaderRequest[A]): Option[A] = if (!isHere(request.executorId)) None
   else
     request match {
-      case probe: ProbeRequest     => running(probe.config).flatMap(_.probe(probe))
+      case order: ReadOrder        => running(order.config).flatMap(_.obey(order))
       case release: ReleaseRequest =>
         close(release.source)
         Some(true)
     }
 
   /** The driver lives, and so do these of its sources. Must not block. */
-  def keepAlive(sources: Vector[String]): Unit = sources.foreach(existing(_).foreach(_.renewLease(KeptAlive)))
+  def keepAlive(sources: Vector[String], driverNanos: Long): Unit = sources.foreach(existing(_).foreach { pool =>
+    pool.hear(driverNanos)
+    pool.renewLease(KeptAlive)
+  })
 
-  /** Who is called when a source's readers have news that the driver hasn't got by an answer; must not block. */
-  def onNews(listener: String => Unit): Unit = newsListener = listener
+  /** Who sends reports to the driver; must not block. */
+  def reportBy(send: ReaderReport => Future[Boolean]): Unit = reporter = send
 
   /** By a task, so that the query lives. */
   private def used(config: ReaderConfig) = {
@@ -78,7 +83,7 @@ object ShardReaderPools {
     Option.unless(released(config.source))(
       pools.getOrElseUpdate(
         config.source,
-        new ShardReaderPool(config, worker, memory, () => newsListener(config.source))
+        new ShardReaderPool(config, worker, memory, report => reporter(report))
       )
     )
   }

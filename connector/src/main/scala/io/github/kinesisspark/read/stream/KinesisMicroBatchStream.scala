@@ -28,7 +28,7 @@ final case class KinesisSourceOffset(offset: KinesisOffset) extends Offset {
 
 /** Micro-batches over exact ranges.
   *
-  * `latestOffset` asks the shard readers how far they have read and fixes the batch's end; `planInputPartitions` turns
+  * `latestOffset` fixes the batch's end by what the shard readers have reported; `planInputPartitions` turns
   * start and end into ranges; Spark's offset log is all that is kept. Everything here runs on the query's own thread.
   *
   * @see [[https://spark.apache.org/docs/latest/api/java/org/apache/spark/sql/connector/read/streaming/SupportsAdmissionControl.html SupportsAdmissionControl]]
@@ -220,7 +220,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
 
   override def metrics(latestConsumedOffset: Optional[Offset]): util.Map[String, String] = metrics.toJava
 
-  /** The next probe tells the readers what they may drop; nothing is to be written anywhere. */
+  /** The next planning orders the readers to drop its records; nothing is to be written anywhere. */
   override def commit(end: Offset): Unit = ()
 
   override def stop(): Unit =

@@ -36,7 +36,7 @@ class ShardAssignmentsSpec extends AnyFunSpec with Matchers {
   ) = {
     homes.settle(frontier, shards, ExecutorsNow.all(alive), Cores, at.toNanos)
     shards.foreach(s => homes.of(s).exists(alive) shouldBe true)
-    val asked = homes.toAsk.toSet
+    val asked = homes.holding
     homes.heard(asked -- deaf)
     asked
   }
@@ -72,7 +72,7 @@ class ShardAssignmentsSpec extends AnyFunSpec with Matchers {
 
     def settle(homes: ShardAssignments, usable: Set[ExecutorId], answering: Set[ExecutorId]): Set[ExecutorId] = {
       homes.settle(frontier, shards, ExecutorsNow(usable, answering, three), Cores, nowNanos = 0)
-      val asked = homes.toAsk.toSet
+      val asked = homes.holding.intersect(answering)
       homes.heard(asked)
       asked
     }

@@ -186,6 +186,8 @@ object CatchUpSpec {
         isComplete = false,
         behind,
         millisSinceAnswer = None,
+        openingMillis = None,
+        isOnItsWay = false,
         failure = None,
         children = Vector.empty
       )

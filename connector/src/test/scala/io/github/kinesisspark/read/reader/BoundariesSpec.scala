@@ -63,6 +63,8 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       isComplete = false,
       millisBehind = None,
       millisSinceAnswer = None,
+      openingMillis = None,
+      isOnItsWay = false,
       failure = None,
       children = Vector.empty
     )

@@ -58,13 +58,67 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.memory.used shouldBe 0
     }
 
-    it("is opening until its first answer, a failure or a timeout") {
+    it("is opened with its first answer, a failure or after two seconds") {
       val (answered, failed, silent) = (new Setting, new Setting, new Setting)
-      Seq(answered, failed, silent).map(_.reader.isOpening) shouldBe Seq(true, true, true)
+      Seq(answered, failed, silent).map(_.reader.tip.isOpened) shouldBe Seq(false, false, false)
       answered.bring(after(0))
       failed.publisher.failNotFound()
-      Seq(answered, failed, silent).map(_.reader.isOpening) shouldBe Seq(false, false, true)
-      eventually(silent.reader.isOpening shouldBe false)
+      Seq(answered, failed, silent).map(_.reader.tip.isOpened) shouldBe Seq(true, true, false)
+      silent.reader.tip.later(millis = 2001).isOpened shouldBe true
+    }
+
+    it("reports news once: a first answer, records, the shard's end, a failure, a wait for memory") {
+      val s = new Setting
+      s.reader.takeNews() shouldBe false
+      s.reader.begun()
+      s.reader.takeNews() shouldBe true
+      s.bring(after(0))
+      s.reader.takeNews() shouldBe false
+      s.bring(after(1), record(1))
+      s.reader.takeNews() shouldBe true
+      s.reader.takeNews() shouldBe false
+      s.memory.join(0).account().take(s.memory.capacity - s.memory.used)(() => ())
+      s.reader.memory.take(1)(() => ())
+      s.reader.takeNews() shouldBe true
+      s.bring(ShardEnd)
+      s.reader.takeNews() shouldBe true
+      s.publisher.fail("KINESIS_ACCESS_DENIED")
+      s.reader.takeNews() shouldBe true
+    }
+
+    it("reports what comes after a planned batch, and keeps its records until it is committed") {
+      val s    = new Setting
+      def tip  = s.reader.tip(Grain(32, None))
+      def ends = tip.boundaries.all.map(_.last)
+      s.reader.demand()
+      s.bring(after(3), record(1), record(2), record(3))
+      s.reader.plan(after(2))
+      (tip.base, tip.position, tip.records, ends) shouldBe ((after(2), after(3), 1, Vector(number(3))))
+      s.bring(after(4), record(4))
+      (tip.base, tip.position, tip.records, ends) shouldBe ((after(2), after(4), 2, Vector(number(3), number(4))))
+      s.reader.held shouldBe 2 * record(1).heapSize + record(1).heapSize * 2
+      s.reader.slice(after(0), after(2)).map(_.size) shouldBe Some(2)
+      s.reader.commit() shouldBe None
+      s.reader.slice(after(0), after(2)) shouldBe None
+      (tip.base, tip.records) shouldBe ((after(2), 2))
+    }
+
+    it("that is behind the end of a planned batch reports where it is, and from that end on once it is there") {
+      val s = new Setting
+      s.reader.demand()
+      s.bring(after(1), record(1))
+      s.reader.plan(after(3))
+      s.reader.tip.base shouldBe after(0)
+      s.bring(after(4), record(2), record(3), record(4))
+      s.reader.tip.base shouldBe after(3)
+      s.reader.tip.records shouldBe 1
+    }
+
+    it("tells where to open anew if it isn't at the end of the committed batch") {
+      val s = new Setting
+      s.reader.commit() shouldBe None
+      s.reader.plan(after(3))
+      s.reader.commit() shouldBe Some(after(3))
     }
 
     it("keeps planned records until they are committed") {
@@ -166,16 +220,16 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         s.reader.dropTo(stop) shouldBe true
         s.reader.demand()
         s.publisher.requests shouldBe 1
-        s.reader.settledSince(System.nanoTime()) shouldBe true
+        s.reader.tip.isSettled(withinMillis = 0, hasStop = true) shouldBe true
       }
 
     it("that stops at a record is not settled by an empty answer before that record") {
       val s = new Setting(stop = Some(after(2)))
       s.reader.demand()
       s.bring(after(0))
-      s.reader.settledSince(System.nanoTime() - 1.minute.toNanos) shouldBe false
+      s.reader.tip.isSettled(withinMillis = 60000, hasStop = true) shouldBe false
       s.bring(after(2), record(1), record(2))
-      s.reader.settledSince(System.nanoTime()) shouldBe true
+      s.reader.tip.isSettled(withinMillis = 0, hasStop = true) shouldBe true
     }
 
     it("is settled while it waits for memory that others hold, unless it is to come to a stop") {
@@ -183,7 +237,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         val s = new Setting(stop = stop)
         s.memory.join(0).account().take(s.memory.capacity)(() => ())
         s.reader.memory.take(1)(() => ())
-        s.reader.settledSince(System.nanoTime()) shouldBe stop.isEmpty
+        s.reader.tip.isSettled(withinMillis = 0, hasStop = stop.nonEmpty) shouldBe stop.isEmpty
       }
     }
 
@@ -191,10 +245,9 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       val s = new Setting
       s.reader.demand()
       s.bring(after(0))
-      val later = System.nanoTime() + 1
-      s.reader.settledSince(later) shouldBe false
-      s.bring(after(0))
-      s.reader.settledSince(later) shouldBe true
+      val later = s.reader.tip.later(millis = 60000)
+      later.isSettled(withinMillis = 60000, hasStop = false) shouldBe false
+      later.isSettled(withinMillis = 90000, hasStop = false) shouldBe true
     }
   }
 

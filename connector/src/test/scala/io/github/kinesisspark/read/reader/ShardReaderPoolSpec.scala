@@ -1,7 +1,8 @@
 package io.github.kinesisspark.read.reader
 
-import java.util.concurrent.Executors
+import java.util.concurrent.{Executors, LinkedBlockingQueue, TimeUnit}
 
+import scala.concurrent.{Future, Promise}
 import scala.concurrent.duration._
 
 import org.scalatest.BeforeAndAfterAll
@@ -13,47 +14,111 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
   private val config =
     ReaderConfig("source", Map.empty, bufferBytes = 16L << 20, callsPerSecond = 5, failOnDataLoss = true)
 
-  private def pool() = new ShardReaderPool(config, worker, new MemoryBudget, () => ())
+  private def pool(tell: ReaderReport => Future[Boolean] = _ => Future.successful(true)) =
+    new ShardReaderPool(config, worker, new MemoryBudget, tell)
 
-  private def probe(number: Long, lease: FiniteDuration = 1.minute) = ProbeRequest(
+  private def order(
+      number: Long,
+      isWhole: Boolean = false,
+      lease: FiniteDuration = 1.minute,
+      isAsked: Boolean = false,
+      driverNanos: Long = System.nanoTime()
+  ) = ReadOrder(
     executorId = "1",
     number,
+    isWhole,
     config,
     Publication.Polling,
-    shards = Vector.empty,
-    ending = Set.empty,
-    stops = Map.empty,
-    sinceMillis = 0,
+    commit = false,
+    read = Vector.empty,
+    release = Vector.empty,
+    planned = Vector.empty,
+    driverNanos,
     lease.toMillis,
     Grain.none,
-    hasRead = false
+    pauseMillis = 0,
+    hasRead = false,
+    isAsked
   )
 
   override def afterAll(): Unit = worker.shutdownNow(): Unit
 
-  describe("a request") {
+  describe("an order") {
+    it("is carried out if it follows the one before or names all shards") {
+      val readers = pool()
+      readers.obey(order(number = 3)).map(_.isNext) shouldBe Some(false)
+      readers.obey(order(number = 3, isWhole = true)).map(_.isNext) shouldBe Some(true)
+      readers.obey(order(number = 4)).map(_.isNext) shouldBe Some(true)
+      readers.obey(order(number = 6)).map(_.isNext) shouldBe Some(false)
+      readers.obey(order(number = 7, isWhole = true)).map(_.isNext) shouldBe Some(true)
+    }
+
     it("that a later one has overtaken gets no answer") {
       val readers = pool()
-      readers.probe(probe(number = 2)) should not be empty
-      readers.probe(probe(number = 1)) shouldBe empty
-      readers.probe(probe(number = 2)) shouldBe empty
-      readers.probe(probe(number = 3)) should not be empty
+      readers.obey(order(number = 2, isWhole = true)) should not be empty
+      readers.obey(order(number = 1, isWhole = true)) shouldBe empty
+      readers.obey(order(number = 2)) shouldBe empty
     }
 
     it("to readers that are closed gets no answer") {
       val readers = pool()
       readers.close()
-      readers.probe(probe(number = 1)) shouldBe empty
+      readers.obey(order(number = 1, isWhole = true)) shouldBe empty
+    }
+
+    it("brings a report in its answer where it is asked for") {
+      val readers = pool()
+      readers.obey(order(number = 1, isWhole = true)).get.report shouldBe empty
+      val report = readers.obey(order(number = 2, isAsked = true)).get.report.get
+      (report.isWhole, report.applied, report.executorId) shouldBe ((true, 2, "1"))
+    }
+  }
+
+  describe("reports") {
+    it("come after orders, one at a time, and name all readers until one is accepted") {
+      val sent    = new LinkedBlockingQueue[ReaderReport]
+      val answers = new LinkedBlockingQueue[Promise[Boolean]]
+      val readers = pool { report =>
+        val answer = Promise[Boolean]()
+        answers.add(answer)
+        sent.add(report)
+        answer.future
+      }
+      def next() = sent.poll(1, TimeUnit.MINUTES)
+      readers.obey(order(number = 1, isWhole = true))
+      next().isWhole shouldBe true
+      readers.obey(order(number = 2))
+      sent.size shouldBe 0
+      answers.take().success(false)
+      val again = next()
+      (again.isWhole, again.applied, again.number) shouldBe ((true, 2, 2))
+      answers.take().success(true)
+      readers.obey(order(number = 3))
+      val last = next()
+      (last.isWhole, last.applied, last.number) shouldBe ((false, 3, 3))
+    }
+
+    it("tell the driver's time no later than it is, whatever clock the executor has") {
+      val readers               = pool()
+      val ahead                 = 1.hour.toNanos
+      def at(driverNanos: Long) =
+        readers
+          .obey(order(driverNanos, isWhole = true, isAsked = true, driverNanos = driverNanos))
+          .get
+          .report
+          .get
+          .atNanos
+      at(driverNanos = ahead) should (be >= ahead and be < ahead + 1.minute.toNanos)
     }
   }
 
   describe("the lease of readers") {
-    it("ends after its length without a request, and is renewed by a heartbeat") {
+    it("ends after its length without an order, and is renewed by a heartbeat") {
       val readers = pool()
-      readers.probe(probe(number = 1))
+      readers.obey(order(number = 1, isWhole = true))
       readers.isExpired shouldBe false
       val forgotten = pool()
-      forgotten.probe(probe(number = 1, lease = Duration.Zero))
+      forgotten.obey(order(number = 1, isWhole = true, lease = Duration.Zero))
       forgotten.isExpired shouldBe true
       forgotten.renewLease(1.minute)
       forgotten.isExpired shouldBe false

@@ -33,6 +33,8 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
     isComplete = false,
     Some(millisBehind),
     Some(ago.toMillis),
+    openingMillis = None,
+    isOnItsWay = false,
     failure = None,
     children = Vector.empty
   )

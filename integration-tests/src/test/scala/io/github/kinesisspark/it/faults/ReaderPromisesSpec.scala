@@ -16,8 +16,8 @@ import io.github.kinesisspark.it.source.{BatchLog, TestkitSuite}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.reader.{
   Grain,
-  ProbeRequest,
   Publication,
+  ReadOrder,
   ReaderConfig,
   ShardReaderPool,
   ShardReaderPools,
@@ -96,23 +96,27 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
       val stream = newStream(shards = 1)
       val config = ReaderConfig("forgotten", Map(arnOf(stream) -> accessTo), 16L << 20, 5, failOnDataLoss = true)
       val shard  = ShardKey(arnOf(stream), stream.onlyShard().shardId)
-      val probe  = ProbeRequest(
+      val order  = ReadOrder(
         SparkEnv.get.executorId,
         number = 1,
+        isWhole = true,
         config,
         Publication.Polling,
-        Vector(shard -> ShardPosition.TrimHorizon),
-        Set.empty,
-        Map.empty,
-        sinceMillis = 0,
+        commit = false,
+        Vector(ReadOrder.Task(shard, ShardPosition.TrimHorizon, stop = None, isClosed = false)),
+        release = Vector.empty,
+        planned = Vector.empty,
+        driverNanos = System.nanoTime(),
         leaseMillis = 1,
         Grain.none,
-        hasRead = false
+        pauseMillis = 10,
+        hasRead = false,
+        isAsked = false
       )
       def calls = kinesis.calls.count("GetRecords", stream.name)
       failNextLook()
       try {
-        ShardReaderPools.answer(probe) should not be empty
+        ShardReaderPools.answer(order) should not be empty
         eventually(timeout(Span(240, Seconds)))(calls should be >= 3L)
         // It is looked for every 30 s; an idle reader asks once a second.
         eventually(timeout(Span(75, Seconds)), interval(Span(5, Seconds))) {

@@ -1,0 +1,95 @@
+package io.github.kinesisspark.read.coordinator
+
+import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+import io.github.kinesisspark.read.coordinator.ReaderOrders._
+import io.github.kinesisspark.read.reader.{Publication, ReadOrder}
+
+/** What one executor has been ordered to read, from which follows what it is to be ordered next: only what has changed. Pure.
+  *
+  * @param number      of the last order
+  * @param assigned    the last order that gave or took shards: reports from before it say nothing about what is read now
+  * @param whole       the last order that named all shards
+  * @param committed   the last order that had records dropped
+  * @param shards      all that it reads
+  * @param publication by which it reads; readers of a consumer that is another now have to begin anew
+  * @param hasPlanned  some of them are ordered to where a batch ends that is not committed yet
+  * @param isLost      an order may not have been carried out, so that the next one names all shards
+  */
+private[coordinator] final case class ReaderOrders(
+    number: Long,
+    assigned: Long,
+    whole: Long,
+    committed: Long,
+    shards: Map[ShardKey, ReadOrder.Task],
+    publication: Option[Publication],
+    hasPlanned: Boolean,
+    isLost: Boolean
+) {
+
+  /** Before a batch is planned. Nothing where nothing has changed.
+    *
+    * @param wanted all that it shall read, from where the batch starts
+    */
+  def next(wanted: Map[ShardKey, ReadOrder.Task], by: Publication): Option[(ReaderOrders, Changes)] =
+    if (isLost || !publication.contains(by)) {
+      val now = ReaderOrders(
+        number + 1,
+        number + 1,
+        number + 1,
+        number + 1,
+        wanted,
+        Some(by),
+        hasPlanned = false,
+        isLost = false
+      )
+      Some(now -> Changes(isWhole = true, commit = false, wanted.values.toVector, Vector.empty, Vector.empty))
+    } else {
+      val read    = wanted.valuesIterator.filterNot(task => shards.get(task.shard).contains(task)).toVector
+      val release =
+        if (shards.size + read.size == wanted.size) Vector.empty
+        else shards.keysIterator.filterNot(wanted.contains).toVector
+      val moves = read.nonEmpty || release.nonEmpty
+      if (!moves && !hasPlanned) None
+      else {
+        val last = if (moves) number + 1 else assigned
+        val done = if (hasPlanned) number + 1 else committed
+        val now  = copy(number + 1, last, committed = done, shards = wanted, hasPlanned = false)
+        Some(now -> Changes(isWhole = false, commit = hasPlanned, read, release, Vector.empty))
+      }
+    }
+
+  /** When a batch is planned.
+    *
+    * @param ends of those of its shards that move
+    */
+  def plan(ends: Map[ShardKey, ShardPosition]): Option[(ReaderOrders, Changes)] = {
+    val mine = ends.filter { case (shard, _) => shards.contains(shard) }
+    if (mine.isEmpty || isLost) None
+    else {
+      val moved = mine.map { case (shard, end) => shard -> shards(shard).copy(position = end) }
+      val now   = copy(number + 1, shards = shards ++ moved, hasPlanned = true)
+      Some(now -> Changes(isWhole = false, commit = false, Vector.empty, Vector.empty, mine.toVector))
+    }
+  }
+
+  /** Nothing has changed, but an answer is wanted. */
+  def repeat: (ReaderOrders, Changes) =
+    copy(number + 1) -> Changes(isWhole = false, commit = false, Vector.empty, Vector.empty, Vector.empty)
+
+  /** An order may not have been carried out. */
+  def lost(order: Long): ReaderOrders = if (order >= whole) copy(isLost = true) else this
+}
+
+private[coordinator] object ReaderOrders {
+  val none: ReaderOrders =
+    ReaderOrders(0, 0, 0, 0, Map.empty, None, hasPlanned = false, isLost = false)
+
+  /** What an order says, as [[ReadOrder]] has it. */
+  final case class Changes(
+      isWhole: Boolean,
+      commit: Boolean,
+      read: Vector[ReadOrder.Task],
+      release: Vector[ShardKey],
+      planned: Vector[(ShardKey, ShardPosition)]
+  )
+}

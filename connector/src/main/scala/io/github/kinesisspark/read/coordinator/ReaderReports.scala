@@ -1,0 +1,133 @@
+package io.github.kinesisspark.read.coordinator
+
+import scala.collection.concurrent.TrieMap
+import scala.concurrent.duration._
+
+import io.github.kinesisspark.position.ShardKey
+import io.github.kinesisspark.read.coordinator.ReaderReports._
+import io.github.kinesisspark.read.reader.{ReaderReport, ReaderTotals, ShardTip}
+
+/** What the readers of one source have reported: the latest of each executor. The query's thread reads it and waits for news; reports come on any
+  * thread.
+  */
+final class ReaderReports {
+  // All below is guarded by `this`.
+  private var byExecutor = Map.empty[String, Reported]
+  private var changes    = 0L
+  private var undone     = Map.empty[String, Long]
+  private var failure    = Option.empty[Throwable]
+
+  /** Whether it could be made use of. A report of changes must follow the last one; otherwise one of all readers has to come. */
+  def accept(report: ReaderReport): Boolean = synchronized {
+    val before = byExecutor.get(report.executorId)
+    val after  = before.fold(Reported.of(report))(_.and(report))
+    val isUsed = after.isDefined
+    after.foreach { now =>
+      byExecutor += report.executorId -> now
+      if (report.hasNews) ring()
+    }
+    isUsed
+  }
+
+  /** An order that may not have been carried out. */
+  def undone(executor: String, order: Long): Unit = synchronized {
+    undone += executor -> order.max(undone.getOrElse(executor, order))
+    ring()
+  }
+
+  /** Thrown to the query at its next look. */
+  def fail(cause: Throwable): Unit = synchronized {
+    failure = Some(cause)
+    ring()
+  }
+
+  /** Changes with news. */
+  def news: Long = synchronized(changes)
+
+  def now: Map[String, Reported] = synchronized {
+    failure.foreach { cause =>
+      failure = None
+      throw cause
+    }
+    byExecutor
+  }
+
+  /** The last order of each executor that may not have been carried out. */
+  def takeUndone(): Map[String, Long] = synchronized {
+    val all = undone
+    undone = Map.empty
+    all
+  }
+
+  /** Executors that are gone don't come back. */
+  def keepOnly(executors: Set[String]): Unit = synchronized {
+    if (!byExecutor.keysIterator.forall(executors)) byExecutor = byExecutor.filter { case (id, _) => executors(id) }
+  }
+
+  /** Until there are news after those that were seen, but not for longer than that. */
+  def await(seen: Long, atMost: FiniteDuration): Unit = {
+    val deadline = atMost.fromNow
+    synchronized {
+      while (changes == seen && deadline.hasTimeLeft()) wait(deadline.timeLeft.toMillis.max(1))
+    }
+  }
+
+  private def ring(): Unit = {
+    changes += 1
+    notifyAll()
+  }
+}
+
+/** Those of all sources whose queries run in this JVM. */
+object ReaderReports {
+  private val sources = TrieMap.empty[String, ReaderReports]
+
+  def of(source: String): ReaderReports = sources.getOrElseUpdate(source, new ReaderReports)
+
+  /** False, too, where the query has ended. */
+  def accept(report: ReaderReport): Boolean = sources.get(report.source).exists(_.accept(report))
+
+  def remove(source: String): Unit = sources.remove(source): Unit
+
+  /** A tip and when it was so.
+    *
+    * @param atNanos by the driver's `System.nanoTime`, or earlier than that
+    * @param applied the last order that was carried out by then
+    */
+  final case class Told(tip: ShardTip, atNanos: Long, applied: Long) {
+
+    /** @param committed the last order that had records dropped: that a reader waited for memory before doesn't count */
+    def now(nowNanos: Long, committed: Long): ShardTip = {
+      val later = tip.later((nowNanos - atNanos).max(0L) / 1000000)
+      if (applied < committed) later.copy(starved = false) else later
+    }
+  }
+
+  /** @param pool    tells the readers from those before them in the same executor
+    * @param number  of the last report
+    * @param applied the last order that was carried out when it was made
+    */
+  final case class Reported(
+      pool: Long,
+      number: Long,
+      applied: Long,
+      tips: Map[ShardKey, Told],
+      totals: ReaderTotals
+  ) {
+    def and(report: ReaderReport): Option[Reported] =
+      if (report.pool == pool && report.number <= number) Some(this) // It was late.
+      else if (report.isWhole) Reported.of(report)
+      else if (report.pool != pool || report.number != number + 1) None
+      else
+        Some(Reported(pool, report.number, report.applied, tips -- report.gone ++ Reported.told(report), report.totals))
+  }
+
+  object Reported {
+    def of(report: ReaderReport): Option[Reported] =
+      if (report.isWhole) Some(Reported(report.pool, report.number, report.applied, told(report).toMap, report.totals))
+      else None
+
+    private def told(report: ReaderReport) =
+      report.tips.iterator.map(tip => tip.shard -> Told(tip, report.atNanos, report.applied))
+  }
+}

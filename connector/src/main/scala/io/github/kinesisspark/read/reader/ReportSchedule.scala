@@ -1,0 +1,112 @@
+package io.github.kinesisspark.read.reader
+
+import java.util.concurrent.{ScheduledExecutorService, ScheduledFuture, TimeUnit}
+
+import scala.collection.mutable
+import scala.concurrent.{ExecutionContext, Future}
+import scala.concurrent.duration._
+import scala.util.Try
+
+import io.github.kinesisspark.position.ShardKey
+import io.github.kinesisspark.read.reader.ReportSchedule._
+
+/** When the readers of one source report to the driver: at once after news, but not before a pause after the last report is over, and later after
+  * changes that nobody waits for. One report is on its way at a time, with what has changed since the one before. One that the driver doesn't accept, or
+  * that may be lost, is followed by a report of all readers.
+  *
+  * Called from any thread; reports are made and sent on a worker. Nothing blocks.
+  *
+  * @param send a report of the shards that have changed, or of all; whether the driver could make use of it
+  */
+private[reader] final class ReportSchedule(worker: ScheduledExecutorService, send: What => Future[Boolean])
+    extends AutoCloseable {
+  // All below is guarded by `this`.
+  private var changed                                  = mutable.LinkedHashSet.empty[ShardKey]
+  private var hasChanged                               = false
+  private var hasNews                                  = false
+  private var isWhole                                  = true
+  private var isUnderWay                               = false
+  private var closed                                   = false
+  private var pauseNanos                               = 0L
+  private var refused                                  = 0
+  private var ended                                    = System.nanoTime() - LongPause.toNanos
+  private var next: Option[(Long, ScheduledFuture[_])] = None
+
+  /** How far two reports lie apart at least. */
+  def setPause(pause: FiniteDuration): Unit = synchronized { pauseNanos = pause.toNanos }
+
+  /** @param isNews the driver may wait for it */
+  def change(shards: Iterable[ShardKey], isNews: Boolean): Unit = synchronized {
+    changed ++= shards
+    hasChanged = true
+    hasNews ||= isNews
+    plan()
+  }
+
+  /** The next report is one of all readers. */
+  def changeAll(): Unit = synchronized {
+    isWhole = true
+    hasNews = true
+    plan()
+  }
+
+  override def close(): Unit = synchronized {
+    closed = true
+    next.foreach(_._2.cancel(false))
+  }
+
+  private def plan(): Unit = if (!isUnderWay && !closed) {
+    val pause = if (refused > 1) LongPause.toNanos else if (hasNews) pauseNanos else QuietPause.toNanos
+    val due   = ended + pause
+    if (next.forall { case (planned, _) => planned - due > 0 }) {
+      next.foreach(_._2.cancel(false))
+      val wait = (due - System.nanoTime()).max(0L)
+      next = Some(due -> worker.schedule((() => report()): Runnable, wait, TimeUnit.NANOSECONDS))
+    }
+  }
+
+  private def report(): Unit = {
+    val what = synchronized {
+      next = None
+      if (closed || isUnderWay) None
+      else {
+        val what = What(changed.toVector, isWhole, hasNews || isWhole)
+        changed = mutable.LinkedHashSet.empty
+        isWhole = false
+        hasChanged = false
+        hasNews = false
+        isUnderWay = true
+        Some(what)
+      }
+    }
+    what.foreach { w =>
+      Try(send(w))
+        .fold(Future.failed, identity)
+        .onComplete(done => reported(done.getOrElse(false)))(ExecutionContext.parasitic)
+    }
+  }
+
+  private def reported(isAccepted: Boolean): Unit = synchronized {
+    isUnderWay = false
+    ended = System.nanoTime()
+    refused = if (isAccepted) 0 else refused + 1
+    isWhole ||= !isAccepted
+    if (isWhole || hasChanged) plan()
+  }
+}
+
+private[reader] object ReportSchedule {
+
+  /** What a report is about.
+    *
+    * @param isWhole of all readers
+    * @param hasNews the driver may wait for it
+    */
+  final case class What(changed: Vector[ShardKey], isWhole: Boolean, hasNews: Boolean)
+
+  /** Until changes are reported that nobody waits for. */
+  val QuietPause: FiniteDuration = 500.millis
+
+  /** Where the driver can't be reached, or doesn't know the source. */
+  private val LongPause = 1.second
+}

@@ -1,0 +1,67 @@
+package io.github.kinesisspark.read.coordinator
+
+import scala.concurrent.duration._
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.config.RetryOptions
+import io.github.kinesisspark.position.ShardKey
+import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
+import io.github.kinesisspark.read.coordinator.ReaderOrders.Changes
+import io.github.kinesisspark.read.reader.{Publication, ReadOrder}
+
+class ReaderOrdersSpec extends AnyFunSpec with Matchers {
+  private def after(n: Long)                 = AfterSequenceNumber(number(n))
+  private def task(n: Int, position: Long)   = ReadOrder.Task(shard(n), after(position), None, isClosed = false)
+  private def wanted(tasks: ReadOrder.Task*) = tasks.map(t => t.shard -> t).toMap
+  private def next(from: ReaderOrders, tasks: ReadOrder.Task*) = from.next(wanted(tasks: _*), Publication.Polling)
+  private def changes(
+      isWhole: Boolean = false,
+      commit: Boolean = false,
+      read: Seq[ReadOrder.Task] = Nil,
+      release: Seq[ShardKey] = Nil,
+      planned: Seq[(ShardKey, AfterSequenceNumber)] = Nil
+  ) = Changes(isWhole, commit, read.toVector, release.toVector, planned.toVector)
+
+  private val (first, _) = next(ReaderOrders.none, task(0, 0), task(1, 0)).get
+
+  describe("orders to an executor") {
+    it("begin with all shards, and then name only those that are new, gone or read from elsewhere") {
+      next(ReaderOrders.none, task(0, 0)).map(_._2) shouldBe Some(changes(isWhole = true, read = Seq(task(0, 0))))
+      next(first, task(0, 0), task(1, 0)) shouldBe None
+      val (second, changed) = next(first, task(0, 5), task(2, 0)).get
+      changed shouldBe changes(read = Seq(task(0, 5), task(2, 0)), release = Seq(shard(1)))
+      (second.number, second.assigned) shouldBe ((2, 2))
+    }
+
+    it("commit a planned batch in one word, after which reports from before it count still") {
+      val (planned, ends) = first.plan(Map(shard(0) -> after(7))).get
+      ends shouldBe changes(planned = Seq(shard(0) -> after(7)))
+      val (committed, changed) = next(planned, task(0, 7), task(1, 0)).get
+      changed shouldBe changes(commit = true)
+      (committed.number, committed.assigned) shouldBe ((3, 1))
+      next(committed, task(0, 7), task(1, 0)) shouldBe None
+    }
+
+    it("name all shards again if they are read through another consumer") {
+      val fanOut = Publication.FanOut(Map.empty, RetryOptions(None, 1.second, 1.second, 1.5))
+      first.next(wanted(task(0, 0)), fanOut).map(_._2) shouldBe Some(changes(isWhole = true, read = Seq(task(0, 0))))
+    }
+
+    it("name a shard that goes on elsewhere than was planned") {
+      val (planned, _) = first.plan(Map(shard(0) -> after(7))).get
+      next(planned, task(0, 3), task(1, 0)).map(_._2) shouldBe Some(changes(commit = true, read = Seq(task(0, 3))))
+    }
+
+    it("name all shards again after one that may be lost, and none is planned until then") {
+      val (second, _) = next(first, task(0, 5)).get
+      second.lost(order = 2).plan(Map(shard(0) -> after(7))) shouldBe None
+      val (third, changed) = next(second.lost(order = 2), task(0, 5)).get
+      changed shouldBe changes(isWhole = true, read = Seq(task(0, 5)))
+      // An older one doesn't matter any more.
+      next(third.lost(order = 2), task(0, 5)) shouldBe None
+    }
+  }
+}

@@ -1,0 +1,136 @@
+package io.github.kinesisspark.read.coordinator
+
+import scala.concurrent.duration._
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.position.ShardPosition.TrimHorizon
+import io.github.kinesisspark.read.plan.ArrivalDensity
+import io.github.kinesisspark.read.reader.{Boundaries, Grain, ReaderReport, ReaderTotals, ShardTip}
+
+class ReaderReportsSpec extends AnyFunSpec with Matchers {
+  private def tip(n: Int, records: Long) = ShardTip(
+    shard(n),
+    base = TrimHorizon,
+    position = TrimHorizon,
+    boundaries = Boundaries.none(Grain.none),
+    records,
+    bytes = 0,
+    room = 0,
+    isFull = false,
+    oldestArrival = None,
+    newestArrival = None,
+    reached = None,
+    density = ArrivalDensity.unknown,
+    starved = false,
+    isComplete = false,
+    millisBehind = Some(0),
+    millisSinceAnswer = Some(10),
+    openingMillis = None,
+    isOnItsWay = false,
+    failure = None,
+    children = Vector.empty
+  )
+
+  private def report(number: Long, isWhole: Boolean, pool: Long = 1, hasNews: Boolean = true, gone: Seq[Int] = Nil)(
+      tips: ShardTip*
+  ) = ReaderReport(
+    "1",
+    "source",
+    pool,
+    number,
+    isWhole,
+    applied = 1,
+    atNanos = 0,
+    tips.toVector,
+    gone.map(shard).toVector,
+    hasNews,
+    ReaderTotals.none
+  )
+
+  private def records(reports: ReaderReports) =
+    reports.now("1").tips.map { case (shard, told) => shard -> told.tip.records }
+
+  private def waited(reports: ReaderReports, seen: Long, atMost: FiniteDuration): FiniteDuration = {
+    val began = System.nanoTime()
+    reports.await(seen, atMost)
+    (System.nanoTime() - began).nanos
+  }
+
+  describe("reports of readers") {
+    it("add up if each follows the one before") {
+      val reports = new ReaderReports
+      reports.accept(report(1, isWhole = true)(tip(0, 1), tip(1, 1))) shouldBe true
+      reports.accept(report(2, isWhole = false, gone = Seq(1))(tip(0, 5), tip(2, 2))) shouldBe true
+      records(reports) shouldBe Map(shard(0) -> 5, shard(2) -> 2)
+    }
+
+    it("are refused after a gap or a change of readers until one of all readers has come") {
+      val reports = new ReaderReports
+      reports.accept(report(1, isWhole = false)(tip(0, 1))) shouldBe false
+      reports.accept(report(1, isWhole = true)(tip(0, 1))) shouldBe true
+      reports.accept(report(3, isWhole = false)(tip(0, 3))) shouldBe false
+      reports.accept(report(2, isWhole = false, pool = 2)(tip(0, 2))) shouldBe false
+      records(reports) shouldBe Map(shard(0) -> 1)
+      reports.accept(report(4, isWhole = true)(tip(0, 4))) shouldBe true
+      reports.accept(report(1, isWhole = true, pool = 2)(tip(1, 4))) shouldBe true
+      records(reports) shouldBe Map(shard(1) -> 4)
+    }
+
+    it("that come late change nothing") {
+      val reports = new ReaderReports
+      reports.accept(report(4, isWhole = true)(tip(0, 4)))
+      reports.accept(report(3, isWhole = true)(tip(0, 3))) shouldBe true
+      records(reports) shouldBe Map(shard(0) -> 4)
+    }
+
+    it("grow older") {
+      val reports = new ReaderReports
+      reports.accept(report(1, isWhole = true)(tip(0, 4)))
+      reports.now("1").tips(shard(0)).now(5.seconds.toNanos, committed = 0).millisSinceAnswer shouldBe Some(5010)
+    }
+
+    it("of a wait for memory don't count if records were dropped since") {
+      val told = ReaderReports.Told(tip(0, 0).copy(starved = true), atNanos = 0, applied = 3)
+      told.now(nowNanos = 0, committed = 3).starved shouldBe true
+      told.now(nowNanos = 0, committed = 4).starved shouldBe false
+    }
+  }
+
+  describe("a wait for news") {
+    it("ends at once when there were some after the last look") {
+      val reports = new ReaderReports
+      val seen    = reports.news
+      reports.accept(report(1, isWhole = true)())
+      waited(reports, seen, 1.minute) should be < 30.seconds
+    }
+
+    it("ends with news of the source, with a failure and with an order that may be lost") {
+      val source = ReaderReports.of("source")
+      Seq[() => Unit](
+        () => ReaderReports.accept(report(1, isWhole = true)()): Unit,
+        () => source.fail(new IllegalStateException("as planned")),
+        () => source.undone("1", 3)
+      ).foreach { news =>
+        val seen = source.news
+        new Thread(() => news()).start()
+        waited(source, seen, 1.minute) should be < 30.seconds
+      }
+      intercept[IllegalStateException](source.now).getMessage shouldBe "as planned"
+      source.takeUndone() shouldBe Map("1" -> 3)
+      source.takeUndone() shouldBe empty
+      ReaderReports.remove("source")
+    }
+
+    it("ends after its time when nothing comes, or nothing that anybody waits for") {
+      val reports = new ReaderReports
+      reports.accept(report(1, isWhole = true, hasNews = false)())
+      waited(reports, reports.news, 20.millis) should be >= 20.millis
+      val seen = reports.news
+      reports.accept(report(2, isWhole = false, hasNews = false)())
+      reports.news shouldBe seen
+    }
+  }
+}
