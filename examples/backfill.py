@@ -12,14 +12,13 @@ checkpoint, that counts. docs/batch.md tells more.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from orders import come, show_all, source
 from pyspark.sql import SparkSession
 
-from kinesis_spark import KinesisOptions, Positions, positions, read_batch, read_stream, session
+from kinesis_spark import KinesisSourceOptions, Positions, positions, read_batch, read_stream, session
 
 
 def keep(file: Path, text: str) -> None:
@@ -29,7 +28,7 @@ def keep(file: Path, text: str) -> None:
     written.replace(file)
 
 
-def handover(spark: SparkSession, options: KinesisOptions, kept: Path) -> Positions:
+def handover(spark: SparkSession, options: KinesisSourceOptions, kept: Path) -> Positions:
     """Where the batch ends and the query begins: what is in the stream when this is called first."""
     if not kept.exists():
         keep(kept, str(positions.latest(spark, options)))
@@ -37,21 +36,21 @@ def handover(spark: SparkSession, options: KinesisOptions, kept: Path) -> Positi
 
 
 def backfill(
-    spark: SparkSession, options: KinesisOptions, state: Path, meanwhile: Callable[[], None] = lambda: None
+    spark: SparkSession, options: KinesisSourceOptions, state: Path, meanwhile: Callable[[], None] = lambda: None
 ) -> None:
     """Print what is in the stream up to the point, and then what comes after it; end with what is there."""
     point = handover(spark, options, state / "handover.json")
     meanwhile()
     done = state / "done.txt"
     if not done.exists():
-        batch = read_batch(spark, replace(options, ending_position=point))
+        batch = read_batch(spark, options.replace(ending_position=point))
         # A DataFrame of a batch has the same rows in every action.
         records = batch.count()
         print(f"backfill of {records} records")
         show_all(batch, -1)
         keep(done, f"{records} records\n")
     query = (
-        read_stream(spark, replace(options, starting_position=point))
+        read_stream(spark, options.replace(starting_position=point))
         .writeStream.foreachBatch(show_all)
         .option("checkpointLocation", str(state / "checkpoint"))
         .trigger(availableNow=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from tempfile import TemporaryDirectory
 
 from orders import show, show_metrics, source
@@ -44,7 +43,7 @@ def main() -> None:
         TemporaryDirectory() as checkpoint,
     ):
         query = (
-            read_stream(spark, replace(options, record_publisher=fan_out, max_records_per_trigger=12))
+            read_stream(spark, options.replace(record_publisher=fan_out, max_records_per_trigger=12))
             .writeStream.foreachBatch(show)
             .option("checkpointLocation", checkpoint)
             .trigger(availableNow=True)

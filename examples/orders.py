@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, timezone
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kinesis_spark import KinesisOptions, LocalKinesis, StartingPosition
+from kinesis_spark import KinesisSourceOptions, LocalKinesis, Position
 from kinesis_spark.local import KinesisClient, Record
 
 ORDERS = [Record(f"customer-{n % 7}", json.dumps({"order": n}).encode()) for n in range(1, 21)]
@@ -20,7 +20,7 @@ MOST_SHOWN = 50
 
 
 @contextmanager
-def source(description: str) -> Iterator[KinesisOptions]:
+def source(description: str) -> Iterator[KinesisSourceOptions]:
     """The options of the stream on AWS that the command line names; of one on a local server, where it names none."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--stream", help="a stream on AWS; its last five minutes are read, nothing is written")
@@ -30,8 +30,8 @@ def source(description: str) -> Iterator[KinesisOptions]:
         parser.error("--region goes with --stream")
     if given.stream is not None:
         recently = datetime.now(timezone.utc) - timedelta(minutes=5)
-        yield KinesisOptions(
-            stream_name=given.stream, region=given.region, starting_position=StartingPosition.at(recently)
+        yield KinesisSourceOptions(
+            stream_name=given.stream, region=given.region, starting_position=Position.at(recently)
         )
     else:
         with LocalKinesis({"orders": 2}) as kinesis:
@@ -39,7 +39,7 @@ def source(description: str) -> Iterator[KinesisOptions]:
             yield kinesis.options("orders")
 
 
-def come(options: KinesisOptions) -> None:
+def come(options: KinesisSourceOptions) -> None:
     """More orders come to the local server; nothing is written to AWS."""
     if options.endpoint is not None:
         client = KinesisClient(options.endpoint)

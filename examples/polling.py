@@ -8,7 +8,6 @@ docs/polling-or-fan-out.md tells when to choose what.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from tempfile import TemporaryDirectory
 
 from orders import show, show_metrics, source
@@ -21,7 +20,7 @@ def main() -> None:
     spark = session.builder("polling", "local[2]").config("spark.ui.enabled", "false").getOrCreate()
     with source("Reads a stream by polling.") as options, TemporaryDirectory() as checkpoint:
         query = (
-            read_stream(spark, replace(options, record_publisher=Polling(), max_records_per_trigger=12))
+            read_stream(spark, options.replace(record_publisher=Polling(), max_records_per_trigger=12))
             .writeStream.foreachBatch(show)
             .option("checkpointLocation", checkpoint)
             .trigger(availableNow=True)

@@ -14,7 +14,7 @@ from backfill import backfill
 from orders import ORDERS as LOCAL_ORDERS
 from orders import come, source
 
-from kinesis_spark import LocalKinesis, StartingPosition, session
+from kinesis_spark import LocalKinesis, Position, session
 from kinesis_spark.local import Record
 
 pytestmark = pytest.mark.jvm
@@ -122,7 +122,7 @@ def test_an_example_reads_an_aws_stream_from_five_minutes_ago(monkeypatch: pytes
     monkeypatch.setattr(sys, "argv", ["polling.py", "--stream", "payments", "--region", "eu-west-1"])
     with source("") as options:
         assert (options.stream_name, options.region, options.endpoint) == ("payments", "eu-west-1", None)
-        assert isinstance(options.starting_position, StartingPosition)
+        assert isinstance(options.starting_position, Position)
         start = options.starting_position.timestamp
     assert start is not None
     assert timedelta(minutes=4) < datetime.now(timezone.utc) - start < timedelta(minutes=6)

@@ -27,7 +27,7 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
-from kinesis_spark import KinesisOptions, StartingPosition, StaticCredentials, read_stream, session
+from kinesis_spark import KinesisSourceOptions, Position, StaticCredentials, read_stream, session
 
 EVENT = "number LONG, scheduled LONG, origin STRING, carrier STRING, distance INT"
 
@@ -120,12 +120,12 @@ def main(endpoint: str, stream: str, directory: Path) -> None:
     spark.streams.addListener(ProgressFile(directory / "progress.jsonl"))
     result = directory / "result.db"
     sink.create(result)
-    options = KinesisOptions(
+    options = KinesisSourceOptions(
         stream_name=stream,
         region="us-east-1",
         endpoint=endpoint,
         credentials=StaticCredentials("local", "local"),
-        starting_position=StartingPosition.trim_horizon(),
+        starting_position=Position.trim_horizon(),
     )
     query = (
         departures(read_stream(spark, options))

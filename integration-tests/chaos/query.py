@@ -26,7 +26,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as PySpark's own documentation has it)
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kinesis_spark import EnhancedFanOut, KinesisOptions, Polling, StartingPosition, StaticCredentials, read_stream
+from kinesis_spark import EnhancedFanOut, KinesisSourceOptions, Polling, Position, StaticCredentials, read_stream
 from kinesis_spark.jars import connector_jar
 
 from . import footprint
@@ -136,15 +136,15 @@ def session(settings: Settings) -> SparkSession:
     return spark
 
 
-def reading(settings: Settings, publisher: Publisher) -> KinesisOptions:
+def reading(settings: Settings, publisher: Publisher) -> KinesisSourceOptions:
     """The default options, but for those that every query must set, and a limit, so that a trial has many batches."""
     fan_out = EnhancedFanOut("chaos", deregister_on_stop=settings.deregister)
-    return KinesisOptions(
+    return KinesisSourceOptions(
         stream_name=settings.streams,
         region="us-east-1",
         endpoint=settings.endpoint,
         credentials=StaticCredentials("local", "local"),
-        starting_position=StartingPosition.trim_horizon(),
+        starting_position=Position.trim_horizon(),
         record_publisher=fan_out if publisher == "efo" else Polling(),
         max_records_per_trigger=settings.max_records,
     )

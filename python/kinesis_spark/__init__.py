@@ -1,73 +1,75 @@
 """Amazon Kinesis Data Streams for Apache Spark Structured Streaming, from Python.
 
-The connector itself is a JAR (in the wheel); this package gives it typed options, a session helper, ways to look
-after stream consumers, at shards and at positions, and a local Kinesis server for tests.
+The connector itself is a JAR (in the wheel). This package gives it typed options, a session helper, stream consumers,
+shards and positions, and a local Kinesis server for tests. Importing it starts no JVM and needs no PySpark.
 """
 
-from kinesis_spark import positions, session
+from kinesis_spark import functions, positions, session
 from kinesis_spark.consumers import StreamConsumer, StreamConsumers
 from kinesis_spark.credentials import (
     AssumedRole,
     Credentials,
+    CustomCredentials,
     DefaultCredentials,
     ProfileCredentials,
-    ProviderClass,
     StaticCredentials,
 )
 from kinesis_spark.errors import (
     InvalidOptionError,
     JarMissingError,
+    KinesisCallError,
     KinesisSparkError,
     LocalKinesisError,
-    PositionError,
-    ShardListError,
-    StreamConsumerError,
+    SparkConnectError,
 )
 from kinesis_spark.fan_out import Deregistration, EnhancedFanOut, Polling, RecordPublisher, Registration, Retries
+from kinesis_spark.functions import sequence_key
 from kinesis_spark.jars import require_jar
-from kinesis_spark.local import LocalKinesis
-from kinesis_spark.options import KinesisOptions, SparkOptions, StreamOptions
-from kinesis_spark.position import StartingPosition
+from kinesis_spark.local import LocalKinesis, Record
+from kinesis_spark.options import AnyPosition, KinesisSourceOptions, StreamOptions
+from kinesis_spark.position import Position
 from kinesis_spark.positions import Positions
 from kinesis_spark.read import read_batch, read_stream
-from kinesis_spark.shard_tree import plot_shards, shards
+from kinesis_spark.shards_view import plot_shards, shards
 from kinesis_spark.write import BadRecords, KinesisSinkOptions, write_batch, write_stream
 
 __all__ = [
+    "AnyPosition",
     "AssumedRole",
     "BadRecords",
     "Credentials",
+    "CustomCredentials",
     "DefaultCredentials",
     "Deregistration",
     "EnhancedFanOut",
     "InvalidOptionError",
     "JarMissingError",
-    "KinesisOptions",
+    "KinesisCallError",
     "KinesisSinkOptions",
+    "KinesisSourceOptions",
     "KinesisSparkError",
     "LocalKinesis",
     "LocalKinesisError",
     "Polling",
-    "PositionError",
+    "Position",
     "Positions",
     "ProfileCredentials",
-    "ProviderClass",
+    "Record",
     "RecordPublisher",
     "Registration",
     "Retries",
-    "ShardListError",
-    "SparkOptions",
-    "StartingPosition",
+    "SparkConnectError",
     "StaticCredentials",
     "StreamConsumer",
-    "StreamConsumerError",
     "StreamConsumers",
     "StreamOptions",
+    "functions",
     "plot_shards",
     "positions",
     "read_batch",
     "read_stream",
     "require_jar",
+    "sequence_key",
     "session",
     "shards",
     "write_batch",

@@ -5,23 +5,23 @@ https://docs.aws.amazon.com/streams/latest/dev/enhanced-consumers.html
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
-from kinesis_spark._front import call, error_of, jvm_of
-from kinesis_spark.errors import StreamConsumerError
+from kinesis_spark._declare import values
+from kinesis_spark._jvm import call, jvm_of
 from kinesis_spark.fan_out import require_consumer_name
+from kinesis_spark.options import KinesisSourceOptions, SourceArguments, source_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from kinesis_spark.options import KinesisOptions
+    from typing_extensions import Unpack
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-@dataclass(frozen=True, slots=True)
+@values
 class StreamConsumer:
     """A consumer of a stream, as Kinesis described it.
 
@@ -48,28 +48,34 @@ class StreamConsumers:
     Each method deals with all streams of the options, in their order, and blocks. Calls that fail for a while are tried
     again as the retries of `EnhancedFanOut` have it.
 
-        consumers = StreamConsumers(spark, KinesisOptions(stream_name="orders", region="eu-west-1"))
+        consumers = StreamConsumers(spark, stream_name="orders", region="eu-west-1")
         consumers.register("app")
         (consumer,) = consumers.await_active("app")
     """
 
-    def __init__(self, spark: SparkSession, options: KinesisOptions) -> None:
+    def __init__(
+        self, spark: SparkSession, options: KinesisSourceOptions | None = None, **arguments: Unpack[SourceArguments]
+    ) -> None:
         """Take up the options; nothing is called yet.
 
         Args:
             spark: a session with the connector on its class path; not one of Spark Connect, whose JVM is out of reach.
-            options: which streams, where, in whose name. What they say of the query's own consumer doesn't matter.
+            options: which streams, where, in whose name. The query's own consumer in them is ignored.
+            arguments: the same by keyword; beside `options` they replace some of them.
 
         Raises:
-            JarMissingError: if the session's JVM doesn't have the connector, or can't be reached.
+            InvalidOptionError: if an option can't be right.
+            JarMissingError: if the session's JVM doesn't have the connector.
+            SparkConnectError: if the session has no JVM in this process.
         """
+        chosen = source_options(options, arguments)
         self._jvm = jvm_of(
             spark,
             "Stream consumers",
             "Use a classic session or the AWS CLI (`aws kinesis register-stream-consumer`), or let the query register "
             "its own.",
         )
-        self._options = dict(options.to_dict())
+        self._options = chosen.to_dict()
 
     def register(self, name: str) -> tuple[StreamConsumer, ...]:
         """The consumer of that name of each stream, registered where it doesn't exist.
@@ -79,7 +85,7 @@ class StreamConsumers:
 
         Raises:
             InvalidOptionError: if the name, or an option, can't be right.
-            StreamConsumerError: if Kinesis refuses it, as `KINESIS_CONSUMER_QUOTA` for a stream with as many consumers
+            KinesisCallError: if Kinesis refuses it, as `KINESIS_CONSUMER_QUOTA` for a stream with as many consumers
                 as it may have.
         """
         require_consumer_name("name", name)
@@ -92,7 +98,7 @@ class StreamConsumers:
 
         Raises:
             InvalidOptionError: if the name, or an option, can't be right.
-            StreamConsumerError: `KINESIS_NOT_FOUND` where it isn't registered, `KINESIS_CONSUMER_NOT_READY` where it
+            KinesisCallError: `KINESIS_NOT_FOUND` where it isn't registered, `KINESIS_CONSUMER_NOT_READY` where it
                 takes too long, and others.
         """
         require_consumer_name("name", name)
@@ -103,7 +109,7 @@ class StreamConsumers:
 
         Raises:
             InvalidOptionError: if the name, or an option, can't be right.
-            StreamConsumerError: if Kinesis refuses to tell.
+            KinesisCallError: if Kinesis refuses to tell.
         """
         require_consumer_name("name", name)
         return self._call("describe", name)
@@ -113,7 +119,7 @@ class StreamConsumers:
 
         Raises:
             InvalidOptionError: if an option can't be right.
-            StreamConsumerError: if there is no such stream, or Kinesis refuses to tell.
+            KinesisCallError: if there is no such stream, or Kinesis refuses to tell.
         """
         return self._call("list")
 
@@ -128,20 +134,15 @@ class StreamConsumers:
 
         Raises:
             InvalidOptionError: if the name, or an option, can't be right.
-            StreamConsumerError: if Kinesis refuses it.
+            KinesisCallError: if Kinesis refuses it.
         """
         require_consumer_name("name", name)
         return self._call("deregister", name)
 
     def _call(self, method: str, *arguments: str) -> tuple[StreamConsumer, ...]:
-        from py4j.protocol import Py4JJavaError
-
         front = self._jvm.io.github.kinesisspark.StreamConsumersJson
-        try:
-            answer = call(getattr(front, method), self._options, *arguments)
-        except Py4JJavaError as failed:
-            raise StreamConsumerError(*error_of(failed.java_exception)) from failed
-        return tuple(_consumer(found) for found in answer)
+        answer = call(getattr(front, method), self._options, *arguments)
+        return tuple(_consumer(found) for found in json.loads(answer))
 
 
 def _consumer(found: dict[str, Any]) -> StreamConsumer:

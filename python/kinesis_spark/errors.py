@@ -1,10 +1,10 @@
-"""What this package raises. Each message says what was being done, what was found, and what to do next."""
+"""What this package raises. Each message names what failed, why, and what to do."""
 
 from __future__ import annotations
 
 
 class KinesisSparkError(Exception):
-    """The root of every error raised by this package itself (Spark's and the connector's come through as they are)."""
+    """The root of every error raised by this package itself. Errors of Spark and of queries pass through unchanged."""
 
 
 class InvalidOptionError(KinesisSparkError, ValueError):
@@ -15,20 +15,12 @@ class JarMissingError(KinesisSparkError, RuntimeError):
     """A Spark session (or this installation) is without the connector's or the testkit's JAR."""
 
 
-class StreamConsumerError(KinesisSparkError, RuntimeError):
-    """Kinesis refused what was wanted of a stream consumer, or didn't do it in time.
-
-    Attributes:
-        error_class: a stable name for it, such as `KINESIS_CONSUMER_QUOTA` or `KINESIS_ACCESS_DENIED`.
-    """
-
-    def __init__(self, message: str, error_class: str) -> None:
-        super().__init__(message)
-        self.error_class = error_class
+class SparkConnectError(KinesisSparkError, RuntimeError):
+    """Something needs Spark's JVM in this process, and the session is one of Spark Connect."""
 
 
-class ShardListError(KinesisSparkError, RuntimeError):
-    """Kinesis refused to tell a stream's shards.
+class KinesisCallError(KinesisSparkError, RuntimeError):
+    """Kinesis refused a call or didn't answer in time, or a checkpoint doesn't have what was asked of it.
 
     Attributes:
         error_class: a stable name for it, such as `KINESIS_NOT_FOUND` or `KINESIS_ACCESS_DENIED`.
@@ -38,17 +30,8 @@ class ShardListError(KinesisSparkError, RuntimeError):
         super().__init__(message)
         self.error_class = error_class
 
-
-class PositionError(KinesisSparkError, RuntimeError):
-    """Positions could not be found: Kinesis refused to tell, or a checkpoint doesn't have them.
-
-    Attributes:
-        error_class: a stable name for it, such as `KINESIS_NOT_FOUND` or `KINESIS_OFFSET_REFUSED`.
-    """
-
-    def __init__(self, message: str, error_class: str) -> None:
-        super().__init__(message)
-        self.error_class = error_class
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        return type(self), (str(self), self.error_class)
 
 
 class LocalKinesisError(KinesisSparkError, RuntimeError):

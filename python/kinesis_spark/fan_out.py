@@ -6,35 +6,41 @@ https://docs.aws.amazon.com/streams/latest/dev/enhanced-consumers.html
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import fields
 from datetime import timedelta
-from typing import ClassVar, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, Union, cast, get_args
 
-from kinesis_spark._declare import (
-    boolean,
-    duration,
-    group,
-    option,
-    require,
-    require_count,
-    require_duration,
-)
+from kinesis_spark._declare import group, keyword_values, option, read_fields, values
+from kinesis_spark._kinds import Kind, count, duration, matching, number, require, tuple_of, words
 from kinesis_spark.errors import InvalidOptionError
 
 Registration = Literal["lazy", "eager", "none"]
-Deregistration: TypeAlias = bool | Literal["registered"]
+Deregistration = Union[bool, Literal["registered"]]
 
 # GetRecords of a shard in a second, from all who poll it.
 _MOST_CALLS = 5
 
-_CONSUMER_NAME = re.compile(r"[\w.-]{1,128}", re.ASCII)
-_CONSUMER_ARN = re.compile(
-    r"(?P<stream>arn:[\w-]+:kinesis:[a-z0-9-]+:\d{12}:stream/(?P<name>[\w.-]{1,128}))/consumer/[\w.-]{1,128}:\d+",
-    re.ASCII,
+_CONSUMER_NAME = matching(
+    re.compile(r"[\w.-]{1,128}", re.ASCII), "a consumer's name: 1 to 128 letters, digits, '_', '.' or '-'"
+)
+_CONSUMER_ARN = matching(
+    re.compile(r"arn:[\w-]+:kinesis:[a-z0-9-]+:\d{12}:stream/[\w.-]{1,128}/consumer/[\w.-]{1,128}:\d+", re.ASCII),
+    "a consumer's ARN, like arn:aws:kinesis:eu-west-1:123456789012:stream/orders/consumer/app:1525898737",
 )
 
 
-@dataclass(frozen=True, slots=True)
+def _read_deregistration(field: str, value: object) -> object:
+    meant = {"true": True, "false": False}.get(value.lower(), value) if isinstance(value, str) else value
+    require(isinstance(meant, bool) or meant == "registered", field, value, '"registered", True or False')
+    return meant
+
+
+def _write_deregistration(value: Deregistration) -> str:
+    return str(value).lower()
+
+
+@values
 class Polling:
     """GetRecords, which shares 2 MB/s and 5 calls/s of each shard with every other poller of it.
 
@@ -48,17 +54,15 @@ class Polling:
         InvalidOptionError: for a number that can't be right.
     """
 
-    word: ClassVar[str] = "polling"
+    _option_value: ClassVar[str] = "polling"
 
-    calls_per_second: int = option("polling.callsPerSecond", default=5)
+    calls_per_second: int = option("polling.callsPerSecond", count(most=_MOST_CALLS), default=5)
 
     def __post_init__(self) -> None:
-        require_count("calls_per_second", self.calls_per_second)
-        fits = self.calls_per_second <= _MOST_CALLS
-        require(fits, "calls_per_second", self.calls_per_second, f"at most {_MOST_CALLS}, as the service takes")
+        read_fields(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@keyword_values
 class Retries:
     """How often, and after which waits, one call is retried; None leaves the connector's default for that call.
 
@@ -72,30 +76,19 @@ class Retries:
         InvalidOptionError: for a value that can't be right.
     """
 
-    max_retries: int | None = option("maxRetries", default=None)
-    backoff_base: timedelta | None = option("backoff.base", default=None, encode=duration)
-    backoff_max: timedelta | None = option("backoff.max", default=None, encode=duration)
-    backoff_exp_const: float | None = option("backoff.expConst", default=None)
+    max_retries: int | None = option("maxRetries", count(least=0), default=None)
+    backoff_base: timedelta | str | None = option("backoff.base", duration(), default=None)
+    backoff_max: timedelta | str | None = option("backoff.max", duration(), default=None)
+    backoff_exp_const: float | None = option("backoff.expConst", number(least=1), default=None)
 
     def __post_init__(self) -> None:
-        require_count("max_retries", self.max_retries, least=0)
-        for name in ("backoff_base", "backoff_max"):
-            if (wait := getattr(self, name)) is not None:
-                require_duration(name, wait)
-        factor = self.backoff_exp_const
-        if factor is not None:
-            number = isinstance(factor, int | float) and not isinstance(factor, bool)
-            require(number and 1 <= factor < float("inf"), "backoff_exp_const", factor, "a number of at least 1")
+        read_fields(self)
         if self.backoff_base is not None and self.backoff_max is not None:
-            fits = self.backoff_base <= self.backoff_max
-            require(fits, "backoff_base", self.backoff_base, f"at most backoff_max, which is {self.backoff_max}")
+            base, longest = cast("timedelta", self.backoff_base), cast("timedelta", self.backoff_max)
+            require(base <= longest, "backoff_base", base, f"at most backoff_max, which is {longest}")
 
 
-def _deregistration(value: Deregistration) -> str:
-    return boolean(value) if isinstance(value, bool) else value
-
-
-@dataclass(frozen=True, slots=True)
+@values
 class EnhancedFanOut:
     """SubscribeToShard: 2 MB/s of each shard for this query alone, through a stream consumer that AWS charges for.
 
@@ -119,14 +112,19 @@ class EnhancedFanOut:
         InvalidOptionError: for a value that can't be right, or for values that contradict each other.
     """
 
-    word: ClassVar[str] = "efo"
+    _option_value: ClassVar[str] = "efo"
 
-    consumer_name: str | None = option("efo.consumerName", default=None)
-    registration: Registration = option("efo.registration", default="lazy")
-    consumer_arns: tuple[str, ...] = option(
-        "efo.consumerArn.<stream>", default=(), write=lambda _, arns: _by_stream(arns)
+    consumer_name: str | None = option("efo.consumerName", _CONSUMER_NAME, default=None)
+    registration: Registration = option("efo.registration", words(*get_args(Registration)), default="lazy")
+    consumer_arns: Sequence[str] = option(
+        "efo.consumerArn.<stream>",
+        tuple_of(_CONSUMER_ARN, "a list of ARNs"),
+        default=(),
+        write=lambda _, arns: _by_stream(arns),
     )
-    deregister_on_stop: Deregistration = option("efo.deregisterOnStop", default="registered", encode=_deregistration)
+    deregister_on_stop: Deregistration = option(
+        "efo.deregisterOnStop", Kind(_read_deregistration, _write_deregistration), default="registered"
+    )
     register_stream_consumer: Retries = group("efo.registerStreamConsumer", default=Retries())
     deregister_stream_consumer: Retries = group("efo.deregisterStreamConsumer", default=Retries())
     list_stream_consumers: Retries = group("efo.listStreamConsumers", default=Retries())
@@ -134,23 +132,10 @@ class EnhancedFanOut:
     subscribe_to_shard: Retries = group("efo.subscribeToShard", default=Retries())
 
     def __post_init__(self) -> None:
-        if self.consumer_name is not None:
-            require_consumer_name("consumer_name", self.consumer_name)
-        known = get_args(Registration)
-        require(self.registration in known, "registration", self.registration, f"one of {', '.join(known)}")
-        choice = self.deregister_on_stop
-        valid = isinstance(choice, bool) or choice == "registered"
-        require(valid, "deregister_on_stop", choice, '"registered", True or False')
-        require(isinstance(self.consumer_arns, tuple), "consumer_arns", self.consumer_arns, "a tuple of ARNs")
-        for arn in self.consumer_arns:
-            valid = isinstance(arn, str) and _CONSUMER_ARN.fullmatch(arn) is not None
-            expected = (
-                "a consumer's ARN, like arn:aws:kinesis:eu-west-1:123456789012:stream/orders/consumer/app:1525898737"
-            )
-            require(valid, "consumer_arns", arn, expected)
+        read_fields(self)
         streams = [stream_of(arn) for arn in self.consumer_arns]
         require(len({*streams}) == len(streams), "consumer_arns", self.consumer_arns, "one consumer for each stream")
-        for field in fields(self):
+        for field in fields(cast("Any", self)):
             if isinstance(field.default, Retries):
                 retries = getattr(self, field.name)
                 require(isinstance(retries, Retries), field.name, retries, "Retries")
@@ -166,13 +151,22 @@ class EnhancedFanOut:
             )
 
 
-RecordPublisher: TypeAlias = Polling | EnhancedFanOut
+RecordPublisher = Union[Polling, EnhancedFanOut]
+
+
+def _read_publisher(field: str, value: object) -> object:
+    publisher = Polling() if isinstance(value, str) and value.lower() == "polling" else value
+    expected = 'Polling(), "polling" or EnhancedFanOut("the consumer\'s name")'
+    require(isinstance(publisher, (Polling, EnhancedFanOut)), field, value, expected)
+    return publisher
+
+
+RECORD_PUBLISHER = Kind(_read_publisher, lambda publisher: str(publisher._option_value))  # noqa: SLF001
 
 
 def require_consumer_name(field: str, name: object) -> None:
     """Refuse anything but 1 to 128 letters, digits, '_', '.' or '-'."""
-    valid = isinstance(name, str) and _CONSUMER_NAME.fullmatch(name) is not None
-    require(valid, field, name, "a consumer's name: 1 to 128 letters, digits, '_', '.' or '-'")
+    _CONSUMER_NAME.read(field, name)
 
 
 def stream_of(consumer_arn: str) -> str:
@@ -184,8 +178,7 @@ def _by_stream(arns: tuple[str, ...]) -> dict[str, str]:
     """Each by its stream's name; where two streams have one name, by the stream's ARN."""
     names = [stream_of(arn).rpartition("/")[2] for arn in arns]
     return {
-        f"efo.consumerArn.{name if names.count(name) == 1 else stream_of(arn)}": arn
-        for name, arn in zip(names, arns, strict=True)
+        f"efo.consumerArn.{name if names.count(name) == 1 else stream_of(arn)}": arn for name, arn in zip(names, arns)
     }
 
 

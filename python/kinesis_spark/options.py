@@ -6,63 +6,67 @@ together. Checked here is what can be known without AWS, so that a mistake shows
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import timedelta
-from typing import get_args
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypedDict, Union, cast
 
-from kinesis_spark._checks import (
-    as_tuple,
-    is_stream_arn,
-    require_credentials,
-    require_place,
-    require_stream_arn,
-    require_stream_name,
-)
-from kinesis_spark._declare import (
-    boolean,
-    comma_list,
+from kinesis_spark._declare import encoded, keyword_values, option, plain, read_fields
+from kinesis_spark._kinds import (
+    BOOLEAN,
+    ENDPOINT,
+    REGION,
+    STREAM_ARN,
+    STREAM_NAME,
+    Kind,
+    count,
     duration,
-    encoded,
-    option,
+    is_stream_arn,
     require,
-    require_boolean,
-    require_count,
-    require_duration,
+    several,
+    size,
+    tuple_of,
 )
-from kinesis_spark.credentials import AssumedRole, Credentials, DefaultCredentials
+from kinesis_spark.credentials import CREDENTIALS, ROLE, AssumedRole, Credentials, DefaultCredentials
 from kinesis_spark.errors import InvalidOptionError
-from kinesis_spark.fan_out import EnhancedFanOut, Polling, RecordPublisher, stream_of
-from kinesis_spark.position import StartingPosition
+from kinesis_spark.fan_out import RECORD_PUBLISHER, EnhancedFanOut, Polling, RecordPublisher, stream_of
+from kinesis_spark.position import Position
 from kinesis_spark.positions import Positions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 # One answer of GetRecords is 10 MB at most; a smaller buffer would hold none while the next arrives.
 _LEAST_BUFFER = 16 * 1024 * 1024
 _LEAST_DISCOVERY = timedelta(milliseconds=100)
 
-
-class SparkOptions(dict[str, str]):
-    """Options ready for `.options(**...)`: a plain dict, except that its `repr` hides secrets."""
-
-    __slots__ = ()
-
-    _SECRET = frozenset({"accesskeyid", "secretaccesskey", "sessiontoken"})
-
-    def __repr__(self) -> str:
-        shown = {k: "*****" if k.lower().rpartition(".")[2] in self._SECRET else v for k, v in self.items()}
-        return repr(shown)
-
-    __str__ = __repr__
+AnyPosition = Union[Position, Positions, datetime, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _read_position(field: str, value: object) -> object:
+    if isinstance(value, str):
+        position: object = Positions(value) if value.lstrip().startswith("{") else Position.parse(value, field)
+    else:
+        position = Position.at(value) if isinstance(value, datetime) else value
+    expected = 'a Position, such as "TRIM_HORIZON", Positions, or a datetime with a time zone'
+    require(isinstance(position, (Position, Positions)), field, value, expected)
+    ends_nowhere = field == "ending_position" and position == Position.trim_horizon()
+    require(not ends_nowhere, field, value, "a later position: nothing comes before the oldest record")
+    return position
+
+
+_POSITION = Kind(_read_position)
+
+
+@keyword_values
 class StreamOptions:
     """What differs for one stream of several: `stream.<name or ARN>.<option>` for Spark.
 
-    What is left at its default here is as in `KinesisOptions`.
+    What is left at its default here is as in `KinesisSourceOptions`.
 
     Attributes:
-        stream: one of the streams in `KinesisOptions`: its name if those have names; if they have ARNs, its ARN, or its
-            name where no other has the same.
+        stream: one of the streams in `KinesisSourceOptions`: its name if those have names; if they have ARNs, its ARN,
+            or its name where no other has the same.
         region: the AWS region of this stream.
         endpoint: the service's URL for this stream.
         starting_position: where this stream starts.
@@ -74,27 +78,25 @@ class StreamOptions:
     """
 
     stream: str
-    region: str | None = option("region", default=None)
-    endpoint: str | None = option("endpoint", default=None)
-    starting_position: StartingPosition | Positions | None = option("startingPosition", default=None)
-    ending_position: StartingPosition | Positions | None = option("endingPosition", default=None)
-    role: AssumedRole | None = None
+    region: str | None = option("region", REGION, default=None)
+    endpoint: str | None = option("endpoint", ENDPOINT, default=None)
+    starting_position: AnyPosition | None = option("startingPosition", _POSITION, default=None)
+    ending_position: AnyPosition | None = option("endingPosition", _POSITION, default=None)
+    role: AssumedRole | str | None = plain(ROLE, default=None)
 
     def __post_init__(self) -> None:
         if not is_stream_arn(self.stream):
-            require_stream_name("stream", self.stream)
-        require_place(self.region, self.endpoint)
-        _require_position("starting_position", self.starting_position)
-        _require_position("ending_position", self.ending_position)
+            STREAM_NAME.read("stream", self.stream)
+        read_fields(self)
 
-    def to_dict(self) -> SparkOptions:
+    def to_dict(self) -> dict[str, str]:
         """The options as Spark wants them, each prefixed with `stream.<name or ARN>.`."""
         own = encoded(self) | encoded(self.role)
-        return SparkOptions({f"stream.{self.stream}.{name}": value for name, value in own.items()})
+        return {f"stream.{self.stream}.{name}": value for name, value in own.items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KinesisOptions:
+@keyword_values
+class KinesisSourceOptions:
     """The options of a Kinesis source, checked when made.
 
     Streams are named either by `stream_name` or by `stream_arn`. A field left at its default is not handed to Spark.
@@ -105,7 +107,7 @@ class KinesisOptions:
         region: the AWS region, like `eu-west-1`; None takes it from the ARN, or from the SDK's region chain.
         endpoint: the URL of a service other than AWS's own, like a local server's; None for AWS.
         starting_position: where to start while the checkpoint holds nothing; None for LATEST, and for TRIM_HORIZON in a
-            batch read. See `StartingPosition`, and `positions` for places in single shards.
+            batch read. See `Position`, and `positions` for places in single shards.
         ending_position: where a batch read ends; None for LATEST, which is what is in the stream when it is first used.
         record_publisher: how records come out of shards: `Polling()`, or `EnhancedFanOut(...)`.
         fail_on_data_loss: whether the query fails when records it still wanted have left the stream's retention, also
@@ -136,81 +138,66 @@ class KinesisOptions:
         InvalidOptionError: for a value that can't be right, or options that contradict each other.
     """
 
-    stream_name: str | tuple[str, ...] | None = option("streamName", default=None, encode=comma_list)
-    stream_arn: str | tuple[str, ...] | None = option("streamArn", default=None, encode=comma_list)
-    region: str | None = option("region", default=None)
-    endpoint: str | None = option("endpoint", default=None)
-    starting_position: StartingPosition | Positions | None = option("startingPosition", default=None)
-    ending_position: StartingPosition | Positions | None = option("endingPosition", default=None)
-    record_publisher: RecordPublisher = option("recordPublisher", default=Polling(), encode=lambda kind: kind.word)
-    fail_on_data_loss: bool = option("failOnDataLoss", default=True, encode=boolean)
-    deaggregate: bool = option("deaggregate", default=True, encode=boolean)
-    max_records_per_trigger: int | None = option("maxRecordsPerTrigger", default=None)
-    max_bytes_per_trigger: int | None = option("maxBytesPerTrigger", default=None)
-    min_records_per_trigger: int | None = option("minRecordsPerTrigger", default=None)
-    max_trigger_delay: timedelta = option("maxTriggerDelay", default=timedelta(minutes=15), encode=duration)
-    max_shard_skew: timedelta = option("maxShardSkew", default=timedelta(seconds=10), encode=duration)
-    shard_discovery_interval: timedelta = option(
-        "shardDiscoveryInterval", default=timedelta(seconds=10), encode=duration
+    stream_name: str | Sequence[str] | None = option("streamName", several(STREAM_NAME), default=None)
+    stream_arn: str | Sequence[str] | None = option("streamArn", several(STREAM_ARN), default=None)
+    region: str | None = option("region", REGION, default=None)
+    endpoint: str | None = option("endpoint", ENDPOINT, default=None)
+    starting_position: AnyPosition | None = option("startingPosition", _POSITION, default=None)
+    ending_position: AnyPosition | None = option("endingPosition", _POSITION, default=None)
+    record_publisher: RecordPublisher | str = option("recordPublisher", RECORD_PUBLISHER, default=Polling())
+    fail_on_data_loss: bool | str = option("failOnDataLoss", BOOLEAN, default=True)
+    deaggregate: bool | str = option("deaggregate", BOOLEAN, default=True)
+    max_records_per_trigger: int | None = option("maxRecordsPerTrigger", count(), default=None)
+    max_bytes_per_trigger: int | str | None = option("maxBytesPerTrigger", size(), default=None)
+    min_records_per_trigger: int | None = option("minRecordsPerTrigger", count(), default=None)
+    max_trigger_delay: timedelta | str = option("maxTriggerDelay", duration(), default=timedelta(minutes=15))
+    max_shard_skew: timedelta | str = option(
+        "maxShardSkew", duration(least=timedelta(0), off=True), default=timedelta(seconds=10)
     )
-    min_partitions: int = option("minPartitions", default=1)
-    reader_buffer_size: int | None = option("readerBufferSize", default=None)
-    max_retry_duration: timedelta = option("maxRetryDuration", default=timedelta(minutes=15), encode=duration)
-    credentials: Credentials = DefaultCredentials()
-    role: AssumedRole | None = None
-    per_stream: tuple[StreamOptions, ...] = ()
+    shard_discovery_interval: timedelta | str = option(
+        "shardDiscoveryInterval", duration(least=_LEAST_DISCOVERY), default=timedelta(seconds=10)
+    )
+    min_partitions: int = option("minPartitions", count(), default=1)
+    reader_buffer_size: int | str | None = option("readerBufferSize", size(least=_LEAST_BUFFER), default=None)
+    max_retry_duration: timedelta | str = option("maxRetryDuration", duration(), default=timedelta(minutes=15))
+    credentials: Credentials = plain(CREDENTIALS, default=DefaultCredentials())
+    role: AssumedRole | str | None = plain(ROLE, default=None)
+    per_stream: Sequence[StreamOptions] = plain(tuple_of(StreamOptions, "a list of StreamOptions"), default=())
 
     def __post_init__(self) -> None:
-        self._check_streams()
-        require_place(self.region, self.endpoint)
-        _require_position("starting_position", self.starting_position)
-        _require_position("ending_position", self.ending_position)
-        self._check_record_publisher()
-        require_boolean("fail_on_data_loss", self.fail_on_data_loss)
-        require_boolean("deaggregate", self.deaggregate)
-        require_credentials(self.credentials, self.role)
-        require_count("max_records_per_trigger", self.max_records_per_trigger)
-        require_count("max_bytes_per_trigger", self.max_bytes_per_trigger)
-        require_count("min_records_per_trigger", self.min_records_per_trigger)
-        require_count("min_partitions", self.min_partitions)
-        require_count("reader_buffer_size", self.reader_buffer_size, least=_LEAST_BUFFER)
-        require_duration("max_trigger_delay", self.max_trigger_delay)
-        require_duration("max_retry_duration", self.max_retry_duration)
-        require_duration("max_shard_skew", self.max_shard_skew, least=timedelta(0))
-        require_duration("shard_discovery_interval", self.shard_discovery_interval, least=_LEAST_DISCOVERY)
-
-    def to_dict(self) -> SparkOptions:
-        """The options for `spark.readStream.format("kinesis").options(**o.to_dict())`.
-
-        It holds static keys in the clear, for the connector needs them, but its `repr` doesn't show them.
-        """
-        options = encoded(self) | encoded(self.record_publisher) | encoded(self.credentials) | encoded(self.role)
-        for stream in self.per_stream:
-            options |= stream.to_dict()
-        return SparkOptions(options)
-
-    def _check_streams(self) -> None:
-        names = as_tuple(self.stream_name)
-        arns = as_tuple(self.stream_arn)
+        read_fields(self)
+        names, arns = _all(self.stream_name), _all(self.stream_arn)
         if bool(names) == bool(arns):
             found = "both were" if names else "neither was"
             raise InvalidOptionError(
                 f"stream_name and stream_arn: {found} given, exactly one is needed. Give names with a region, "
                 "or ARNs, which carry theirs."
             )
-        for name in names:
-            require_stream_name("stream_name", name)
-        for arn in arns:
-            require_stream_arn("stream_arn", arn)
         self._check_per_stream(names, arns)
+        self._check_record_publisher(names, arns)
 
-    def _check_record_publisher(self) -> None:
+    def replace(self, **changes: Unpack[SourceArguments]) -> KinesisSourceOptions:
+        """The same options except for some, checked again.
+
+        Raises:
+            InvalidOptionError: as the options themselves.
+        """
+        return replace(cast("Any", self), **changes)  # type: ignore[no-any-return]
+
+    def to_dict(self) -> dict[str, str]:
+        """The options for `spark.readStream.format("kinesis").options(**o.to_dict())`.
+
+        It holds static keys, for the connector needs them, but no `repr` of it or of a copy shows them.
+        """
+        options = encoded(self) | encoded(self.record_publisher) | encoded(self.credentials) | encoded(self.role)
+        for stream in self.per_stream:
+            options.update(stream.to_dict())
+        return options
+
+    def _check_record_publisher(self, names: tuple[str, ...], arns: tuple[str, ...]) -> None:
         publisher = self.record_publisher
-        expected = 'Polling() or EnhancedFanOut("the consumer\'s name")'
-        require(isinstance(publisher, get_args(RecordPublisher)), "record_publisher", publisher, expected)
         if not isinstance(publisher, EnhancedFanOut):
             return
-        names, arns = as_tuple(self.stream_name), as_tuple(self.stream_arn)
         consumed = {stream_of(arn) for arn in publisher.consumer_arns}
         strange = [arn for arn in consumed if arn not in arns and arn.rpartition("/")[2] not in names]
         require(
@@ -236,12 +223,44 @@ class KinesisOptions:
         require(not twice, "per_stream", ", ".join(twice), "the options of each stream once")
 
 
-def _require_position(field: str, position: object) -> None:
-    valid = position is None or isinstance(position, (StartingPosition, Positions))
-    expected = "a StartingPosition, like StartingPosition.trim_horizon(), or Positions, or None"
-    require(valid, field, position, expected)
-    ends_nowhere = field == "ending_position" and position == StartingPosition.trim_horizon()
-    require(not ends_nowhere, field, position, "a later position: nothing comes before the oldest record")
+class SourceArguments(TypedDict, total=False):
+    """The fields of `KinesisSourceOptions`, for functions that take them by keyword; what each means is said there."""
+
+    stream_name: str | Sequence[str] | None
+    stream_arn: str | Sequence[str] | None
+    region: str | None
+    endpoint: str | None
+    starting_position: AnyPosition | None
+    ending_position: AnyPosition | None
+    record_publisher: RecordPublisher | str
+    fail_on_data_loss: bool | str
+    deaggregate: bool | str
+    max_records_per_trigger: int | None
+    max_bytes_per_trigger: int | str | None
+    min_records_per_trigger: int | None
+    max_trigger_delay: timedelta | str
+    max_shard_skew: timedelta | str
+    shard_discovery_interval: timedelta | str
+    min_partitions: int
+    reader_buffer_size: int | str | None
+    max_retry_duration: timedelta | str
+    credentials: Credentials
+    role: AssumedRole | str | None
+    per_stream: Sequence[StreamOptions]
 
 
-__all__ = ["KinesisOptions", "SparkOptions", "StreamOptions"]
+def source_options(options: KinesisSourceOptions | None, arguments: SourceArguments) -> KinesisSourceOptions:
+    """What a function was given: options, or options by keyword, or options with some replaced by keyword."""
+    if options is None:
+        return KinesisSourceOptions(**arguments)
+    require(
+        isinstance(options, KinesisSourceOptions), "options", options, "KinesisSourceOptions, or options by keyword"
+    )
+    return options.replace(**arguments)
+
+
+def _all(given: str | Sequence[str] | None) -> tuple[str, ...]:
+    return () if given is None else (given,) if isinstance(given, str) else tuple(given)
+
+
+__all__ = ["AnyPosition", "KinesisSourceOptions", "SourceArguments", "StreamOptions"]

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime, timezone
-from typing import Literal, get_args
+from datetime import datetime, timedelta, timezone
+from typing import Literal, cast, get_args
 
-from kinesis_spark._declare import require
+from kinesis_spark._declare import values
+from kinesis_spark._kinds import require
 
-Kind = Literal["LATEST", "TRIM_HORIZON", "AT_TIMESTAMP"]
+PositionKind = Literal["LATEST", "TRIM_HORIZON", "AT_TIMESTAMP"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EXPECTED = (
+    "LATEST, TRIM_HORIZON or AT_TIMESTAMP:<time>, the time being ISO-8601 with an offset (2026-01-31T08:00:00Z) or "
+    "milliseconds since 1970 (UTC)"
+)
 
 
-@dataclass(frozen=True, slots=True)
-class StartingPosition:
-    """A starting position; made by `latest`, `trim_horizon` or `at`.
+@values
+class Position:
+    """A position in time, the same in all shards; made by `latest`, `trim_horizon`, `at` or `parse`.
 
-    It counts only where the checkpoint says nothing: a restarted query goes on from its checkpoint. The kinds are those
-    of the Kinesis API: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_StartingPosition.html
+    A starting position counts only where the checkpoint has none: a restarted query continues from its checkpoint. The
+    kinds are those of the Kinesis API: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_StartingPosition.html
 
     Attributes:
         kind: LATEST, TRIM_HORIZON or AT_TIMESTAMP.
@@ -26,11 +32,12 @@ class StartingPosition:
         InvalidOptionError: for a naive datetime, or a timestamp that is missing or out of place.
     """
 
-    kind: Kind
+    kind: PositionKind
     timestamp: datetime | None = None
 
     def __post_init__(self) -> None:
-        require(self.kind in get_args(Kind), "kind", self.kind, f"one of {', '.join(get_args(Kind))}")
+        known = get_args(PositionKind)
+        require(self.kind in known, "kind", self.kind, f"one of {', '.join(known)}")
         if self.kind == "AT_TIMESTAMP":
             moment = self.timestamp
             require(isinstance(moment, datetime), "timestamp", moment, "a datetime, for a position AT_TIMESTAMP")
@@ -45,17 +52,17 @@ class StartingPosition:
             require(self.timestamp is None, "timestamp", self.timestamp, f"none, for a position {self.kind}")
 
     @classmethod
-    def latest(cls) -> StartingPosition:
+    def latest(cls) -> Position:
         """Only records that arrive after the query first started."""
         return cls("LATEST")
 
     @classmethod
-    def trim_horizon(cls) -> StartingPosition:
+    def trim_horizon(cls) -> Position:
         """From the oldest record that the stream still retains."""
         return cls("TRIM_HORIZON")
 
     @classmethod
-    def at(cls, moment: datetime) -> StartingPosition:
+    def at(cls, moment: datetime) -> Position:
         """From the first record that arrived at this moment or later, to the millisecond.
 
         Args:
@@ -63,9 +70,41 @@ class StartingPosition:
         """
         return cls("AT_TIMESTAMP", moment)
 
+    @classmethod
+    def parse(cls, text: str, field: str = "position") -> Position:
+        """The position that a text stands for, as the option `startingPosition` has it.
+
+        Args:
+            text: `LATEST`, `TRIM_HORIZON` or `AT_TIMESTAMP:<time>`, in upper or lower case.
+            field: what the text is called in an error.
+
+        Raises:
+            InvalidOptionError: for another text.
+        """
+        word, colon, time = text.partition(":")
+        kind = word.strip().upper()
+        moment = _moment(time.strip()) if colon else None
+        right = kind in ("LATEST", "TRIM_HORIZON") if not colon else kind == "AT_TIMESTAMP" and moment is not None
+        require(right, field, text, _EXPECTED)
+        return cls(cast("PositionKind", kind), moment)
+
     def __str__(self) -> str:
         """The position as the option `startingPosition` has it."""
         if self.timestamp is None:
             return self.kind
         moment = self.timestamp.astimezone(timezone.utc).replace(tzinfo=None)
         return f"{self.kind}:{moment.isoformat(timespec='milliseconds')}Z"
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        if text.isascii() and text.isdigit():
+            return _EPOCH + timedelta(milliseconds=int(text))
+        # Before Python 3.11, fromisoformat doesn't know the letter Z.
+        moment = datetime.fromisoformat(f"{text[:-1]}+00:00" if text[-1:] in ("Z", "z") else text)
+    except (ValueError, OverflowError):
+        return None
+    return moment if moment.utcoffset() is not None else None
+
+
+__all__ = ["Position", "PositionKind"]

@@ -2,33 +2,36 @@
 
 What is before positions and what comes from them on are all of a stream, and no record is in both. They are found in a
 stream (`latest`, `at`), in a query's checkpoint or progress, or written by hand (`of`, `after_number`, `at_number`),
-and go into `KinesisOptions.starting_position` and `ending_position`.
+and go into `KinesisSourceOptions.starting_position` and `ending_position`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from kinesis_spark._declare import require, require_count
-from kinesis_spark._front import error_of, jvm_of
-from kinesis_spark.errors import InvalidOptionError, PositionError
-from kinesis_spark.position import StartingPosition
+from kinesis_spark._declare import values
+from kinesis_spark._jvm import call, jvm_of
+from kinesis_spark._kinds import count, require
+from kinesis_spark.errors import InvalidOptionError
+from kinesis_spark.position import Position
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.listener import StreamingQueryProgress
+    from typing_extensions import Unpack
 
-    from kinesis_spark.options import KinesisOptions
+    from kinesis_spark.options import KinesisSourceOptions, SourceArguments
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_BATCH = count(least=0)
 _INSTEAD = "Use a classic session, or write the positions by hand (positions.of)."
 
 
-@dataclass(frozen=True, slots=True)
+@values
 class Positions:
     """Positions by stream and shard, as the options `startingPosition` and `endingPosition` take them.
 
@@ -49,37 +52,77 @@ class Positions:
         return self.json
 
 
-def latest(spark: SparkSession, options: KinesisOptions) -> Positions:
+def latest(
+    spark: SparkSession, options: KinesisSourceOptions | None = None, **arguments: Unpack[SourceArguments]
+) -> Positions:
     """After the newest record of each shard: what was in the streams before the call is before them.
 
     Args:
         spark: a session with the connector on its class path; not one of Spark Connect, whose JVM is out of reach.
-        options: which streams, where, in whose name; the rest doesn't matter.
+        options: which streams, where, in whose name; other options are ignored.
+        arguments: the same by keyword; beside `options` they replace some of them.
 
     Raises:
         InvalidOptionError: if an option can't be right.
-        JarMissingError: if the session's JVM doesn't have the connector, or can't be reached.
-        PositionError: if there is no such stream, or Kinesis refuses to tell.
+        JarMissingError: if the session's JVM doesn't have the connector.
+        KinesisCallError: if there is no such stream, or Kinesis refuses a call.
+        SparkConnectError: if the session has no JVM in this process.
     """
-    return _found(_front(spark).latest, dict(options.to_dict()))
+    return _found(_scala(spark).latest, _handed(options, arguments))
 
 
-def at(spark: SparkSession, options: KinesisOptions, moment: datetime) -> Positions:
+def at(
+    spark: SparkSession,
+    moment: datetime,
+    options: KinesisSourceOptions | None = None,
+    **arguments: Unpack[SourceArguments],
+) -> Positions:
     """Before the first record of each shard that arrived at a moment or later; if that is still to come, as `latest`.
 
     Args:
         spark: as for `latest`.
-        options: as for `latest`.
         moment: a datetime with a time zone; a naive one is refused.
+        options: as for `latest`.
+        arguments: as for `latest`.
 
     Raises:
         InvalidOptionError: for a naive datetime, and as `latest`.
         JarMissingError: as `latest`.
-        PositionError: if the moment is past a stream's retention, and as `latest`.
+        KinesisCallError: if the moment is past a stream's retention, and as `latest`.
+        SparkConnectError: as `latest`.
     """
-    StartingPosition.at(moment)
+    Position.at(moment)
     millis = (moment - _EPOCH) // timedelta(milliseconds=1)
-    return _found(_front(spark).at, dict(options.to_dict()), millis)
+    return _found(_scala(spark).at, _handed(options, arguments), millis)
+
+
+def save(spark: SparkSession, positions: Positions, path: str | PurePath) -> Positions:
+    """Write positions to a file, on any file system that Spark writes, and return them.
+
+    A failure on the way leaves no file, or the one that was there.
+
+        point = positions.load(spark, path) or positions.save(spark, positions.latest(spark, options), path)
+
+    Raises:
+        JarMissingError: if the session's JVM doesn't have the connector.
+        KinesisCallError: if the file can't be written.
+        SparkConnectError: if the session has no JVM in this process.
+    """
+    call(_scala(spark).save, _session(spark), str(positions), str(path))
+    return positions
+
+
+def load(spark: SparkSession, path: str | PurePath) -> Positions | None:
+    """The positions that `save` wrote to a file; None if there is no such file.
+
+    Raises:
+        InvalidOptionError: if the file holds no positions.
+        JarMissingError: if the session's JVM doesn't have the connector.
+        KinesisCallError: if the file can't be read.
+        SparkConnectError: if the session has no JVM in this process.
+    """
+    text = call(_scala(spark).load, _session(spark), str(path))
+    return Positions(text) if text else None
 
 
 def after_batch(spark: SparkSession, checkpoint: str, batch: int | None = None) -> Positions:
@@ -94,10 +137,11 @@ def after_batch(spark: SparkSession, checkpoint: str, batch: int | None = None) 
     Raises:
         InvalidOptionError: for a number below 0.
         JarMissingError: as `latest`.
-        PositionError: if the checkpoint has no such batch, or none that is committed, or no Kinesis source, or several.
+        KinesisCallError: if the checkpoint has no such batch, or none that is committed, or no Kinesis source, or
+            several.
     """
-    require_count("batch", batch, least=0)
-    return _found(_front(spark).afterBatch, _session(spark), checkpoint, -1 if batch is None else batch)
+    _BATCH.read("batch", 0 if batch is None else batch)
+    return _found(_scala(spark).afterBatch, _session(spark), checkpoint, -1 if batch is None else batch)
 
 
 def before_batch(spark: SparkSession, checkpoint: str, batch: int) -> Positions:
@@ -106,10 +150,10 @@ def before_batch(spark: SparkSession, checkpoint: str, batch: int) -> Positions:
     Raises:
         InvalidOptionError: as `after_batch`.
         JarMissingError: as `latest`.
-        PositionError: as `after_batch`.
+        KinesisCallError: as `after_batch`.
     """
-    require_count("batch", batch, least=0)
-    return _found(_front(spark).beforeBatch, _session(spark), checkpoint, batch)
+    _BATCH.read("batch", 0 if batch is None else batch)
+    return _found(_scala(spark).beforeBatch, _session(spark), checkpoint, batch)
 
 
 def after_progress(progress: StreamingQueryProgress | Mapping[str, Any], source: int = 0) -> Positions:
@@ -136,19 +180,19 @@ def before_progress(
     """
     end = _offset(progress, source, "endOffset")
     start = _source(progress, source)["startOffset"]
-    return _found(_front(spark).before, start if start and _is_offset(start) else "", end)
+    return _found(_scala(spark).before, start if start and _is_offset(start) else "", end)
 
 
-def of(streams: Mapping[str, StartingPosition | Mapping[str, str | StartingPosition]]) -> Positions:
+def of(streams: Mapping[str, Position | Mapping[str, str | Position]]) -> Positions:
     """Positions written by hand.
 
     Args:
         streams: by name or ARN, a position that is the same for all shards, or one for each shard by its id:
-            `after_number`, `at_number`, `"SHARD_END"`, `StartingPosition.trim_horizon()` or `StartingPosition.at(...)`.
+            `after_number`, `at_number`, `"SHARD_END"`, `Position.trim_horizon()` or `Position.at(...)`.
             Parents and children of shards that are named need not be.
     """
     written = {
-        stream: str(told) if isinstance(told, StartingPosition) else {shard: str(at) for shard, at in told.items()}
+        stream: str(told) if isinstance(told, Position) else {shard: str(at) for shard, at in told.items()}
         for stream, told in streams.items()
     }
     return Positions(json.dumps(written))
@@ -170,7 +214,7 @@ def _number(text: str) -> str:
     return text
 
 
-def _front(spark: SparkSession) -> Any:  # noqa: ANN401  (py4j's view of a Scala object)
+def _scala(spark: SparkSession) -> Any:  # noqa: ANN401  (py4j's view of a Scala object)
     return jvm_of(spark, "Positions", _INSTEAD).io.github.kinesisspark.StreamPositionsJson
 
 
@@ -178,16 +222,22 @@ def _session(spark: SparkSession) -> Any:  # noqa: ANN401
     return getattr(spark, "_jsparkSession", None)
 
 
-def _found(method: Any, *arguments: object) -> Positions:  # noqa: ANN401  (py4j's view of a method)
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import IllegalArgumentException
+def _handed(options: KinesisSourceOptions | None, arguments: SourceArguments) -> dict[str, str]:
+    # The options' module needs this one.
+    from kinesis_spark.options import source_options
 
-    try:
-        return Positions(method(*arguments))
-    except IllegalArgumentException as refused:
-        raise InvalidOptionError(str(refused)) from None
-    except Py4JJavaError as failed:
-        raise PositionError(*error_of(failed.java_exception)) from failed
+    return source_options(options, arguments).to_dict()
+
+
+def _found(method: Any, *arguments: object) -> Positions:  # noqa: ANN401  (py4j's view of a method)
+    return Positions(call(method, *arguments))
+
+
+def offsets_of(progress: Any) -> dict[int, str]:  # noqa: ANN401  (Spark's progress, as objects or as dicts)
+    """The ends of those sources of a progress that are of this connector, by the source's number."""
+    sources = progress["sources"] if progress else []
+    ends = {number: _source(progress, number)["endOffset"] for number in range(len(sources))}
+    return {number: end for number, end in ends.items() if isinstance(end, str) and _is_offset(end)}
 
 
 def _source(progress: Any, number: int) -> Any:  # noqa: ANN401  (Spark's progress, as objects or as dicts)
@@ -230,5 +280,7 @@ __all__ = [
     "before_batch",
     "before_progress",
     "latest",
+    "load",
     "of",
+    "save",
 ]

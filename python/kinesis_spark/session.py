@@ -1,19 +1,18 @@
 """Spark sessions for pip users: the bundled connector JAR is put on the class path before the JVM starts.
 
-On a cluster where the JAR comes by `--packages` or is installed already, none of this is needed.
+On a cluster where the JAR comes by `--packages` or is installed already, none of this is needed, and does no harm.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kinesis_spark._submitted import SPARK_JARS, add_to_arguments, default_jars, gateway_of_submit, joined
 from kinesis_spark.errors import JarMissingError
 from kinesis_spark.jars import connector_jar, on_class_path
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_SPARK_JARS = "spark.jars"
 
 
 def builder(app_name: str, master: str | None = None) -> SparkSession.Builder:
@@ -33,7 +32,11 @@ def builder(app_name: str, master: str | None = None) -> SparkSession.Builder:
 
 
 def with_kinesis(builder: SparkSession.Builder) -> SparkSession.Builder:
-    """Add the connector JAR to what a builder already has in `spark.jars`.
+    """Add the connector JAR to those that a session of this builder would have without it.
+
+    These are the ones of the builder's `spark.jars`, of `PYSPARK_SUBMIT_ARGS` and of spark-defaults.conf. Where
+    spark-submit has started the program with the connector (`--jars`, `--packages`, or among Spark's own JARs), the
+    builder is left as it is.
 
     Args:
         builder: any session builder, before `getOrCreate`.
@@ -41,17 +44,18 @@ def with_kinesis(builder: SparkSession.Builder) -> SparkSession.Builder:
     Raises:
         JarMissingError: if the JAR isn't in this installation, or Spark's JVM already runs without it.
     """
-    from pyspark import SparkContext
-
-    jvm = SparkContext._jvm  # noqa: SLF001  (no public name tells whether the JVM has been started)
+    jvm = gateway_of_submit()
     if jvm is not None:
         if on_class_path(jvm):
             return builder
         raise JarMissingError(
             "Adding the kinesis-spark JAR to a session builder: Spark's JVM already runs in this process, and it was "
-            "started without the JAR; its class path is fixed. Restart the process (in a notebook: the kernel) and use "
+            "started without the JAR; its class path is fixed. With spark-submit, give it the JAR: `spark-submit "
+            f"--jars {connector_jar()}`. Elsewhere restart the process (in a notebook: the kernel) and use "
             "kinesis_spark.session before any other session is created."
         )
+    jar = str(connector_jar())
     options = builder._options  # noqa: SLF001  (no public way to read a builder)
-    already = [jar for jar in str(options.get(_SPARK_JARS, "")).split(",") if jar]
-    return builder.config(_SPARK_JARS, ",".join([*already, str(connector_jar())]))
+    own = [jar for jar in str(options.get(SPARK_JARS, "")).split(",") if jar]
+    given = own or add_to_arguments(jar) or default_jars()
+    return builder.config(SPARK_JARS, joined(given, [jar]))

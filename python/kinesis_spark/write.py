@@ -6,37 +6,34 @@ together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast, get_args
 
-from kinesis_spark._checks import (
-    require_credentials,
-    require_place,
-    require_stream_arn,
-    require_stream_name,
-)
-from kinesis_spark._declare import (
-    boolean,
+from kinesis_spark._declare import encoded, keyword_values, option, plain, read_fields
+from kinesis_spark._kinds import (
+    BOOLEAN,
+    ENDPOINT,
+    REGION,
+    STREAM_ARN,
+    STREAM_NAME,
+    count,
     duration,
-    encoded,
-    option,
     require,
-    require_boolean,
-    require_count,
-    require_duration,
+    size,
+    words,
 )
-from kinesis_spark.credentials import AssumedRole, Credentials, DefaultCredentials
+from kinesis_spark.credentials import CREDENTIALS, ROLE, AssumedRole, Credentials, DefaultCredentials
 from kinesis_spark.errors import InvalidOptionError
 from kinesis_spark.jars import require_jar
-from kinesis_spark.options import SparkOptions
 from kinesis_spark.read import FORMAT
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
+    from typing_extensions import Unpack
 
-BadRecords: TypeAlias = Literal["fail", "skip"]
+BadRecords = Literal["fail", "skip"]
 
 _LEAST_BUFFER = 1024 * 1024
 _LEAST_AGGREGATE = 1024
@@ -44,12 +41,12 @@ _LARGEST_AGGREGATE = 1024 * 1024
 _DEFAULT_AGGREGATE = 50 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@keyword_values
 class KinesisSinkOptions:
     """The options of a Kinesis sink, checked when made.
 
     One stream is named by `stream_name` or by `stream_arn`, or none, and then each row names its own in a column
-    `streamName`. A field left at its default is not handed to Spark.
+    `targetStream`. A field left at its default is not handed to Spark.
 
     Attributes:
         stream_name: the stream for rows that don't name theirs; region and account are those of `region` and the
@@ -75,78 +72,110 @@ class KinesisSinkOptions:
         InvalidOptionError: for a value that can't be right, or options that contradict each other.
     """
 
-    stream_name: str | None = option("streamName", default=None)
-    stream_arn: str | None = option("streamArn", default=None)
-    region: str | None = option("region", default=None)
-    endpoint: str | None = option("endpoint", default=None)
-    ordered: bool = option("ordered", default=False, encode=boolean)
-    aggregate: bool = option("aggregate", default=False, encode=boolean)
-    aggregate_size: int = option("aggregateSize", default=_DEFAULT_AGGREGATE)
-    bad_records: BadRecords = option("badRecords", default="fail")
-    max_retry_duration: timedelta = option("maxRetryDuration", default=timedelta(minutes=15), encode=duration)
-    writer_buffer_size: int = option("writerBufferSize", default=32 * 1024 * 1024)
-    max_in_flight_calls: int = option("maxInFlightCalls", default=8)
-    linger: timedelta | None = option("linger", default=None, encode=duration)
-    credentials: Credentials = DefaultCredentials()
-    role: AssumedRole | None = None
+    stream_name: str | None = option("streamName", STREAM_NAME, default=None)
+    stream_arn: str | None = option("streamArn", STREAM_ARN, default=None)
+    region: str | None = option("region", REGION, default=None)
+    endpoint: str | None = option("endpoint", ENDPOINT, default=None)
+    ordered: bool | str = option("ordered", BOOLEAN, default=False)
+    aggregate: bool | str = option("aggregate", BOOLEAN, default=False)
+    aggregate_size: int | str = option(
+        "aggregateSize", size(least=_LEAST_AGGREGATE, most=_LARGEST_AGGREGATE), default=_DEFAULT_AGGREGATE
+    )
+    bad_records: BadRecords = option("badRecords", words(*get_args(BadRecords)), default="fail")
+    max_retry_duration: timedelta | str = option("maxRetryDuration", duration(), default=timedelta(minutes=15))
+    writer_buffer_size: int | str = option("writerBufferSize", size(least=_LEAST_BUFFER), default=32 * 1024 * 1024)
+    max_in_flight_calls: int = option("maxInFlightCalls", count(), default=8)
+    linger: timedelta | str | None = option("linger", duration(), default=None)
+    credentials: Credentials = plain(CREDENTIALS, default=DefaultCredentials())
+    role: AssumedRole | str | None = plain(ROLE, default=None)
 
     def __post_init__(self) -> None:
+        read_fields(self)
         if self.stream_name is not None and self.stream_arn is not None:
             raise InvalidOptionError("stream_name and stream_arn: both were given, one at most is needed.")
-        if self.stream_name is not None:
-            require_stream_name("stream_name", self.stream_name)
-        if self.stream_arn is not None:
-            require_stream_arn("stream_arn", self.stream_arn)
-        require_place(self.region, self.endpoint)
-        require_boolean("ordered", self.ordered)
-        require_boolean("aggregate", self.aggregate)
-        require_count("aggregate_size", self.aggregate_size, least=_LEAST_AGGREGATE)
-        require(
-            self.aggregate_size <= _LARGEST_AGGREGATE, "aggregate_size", self.aggregate_size, "1 MiB (1048576) at most"
-        )
         if self.aggregate_size != _DEFAULT_AGGREGATE and not self.aggregate:
             raise InvalidOptionError("aggregate_size: it was given without aggregate=True, which it is for.")
-        require(self.bad_records in get_args(BadRecords), "bad_records", self.bad_records, "fail or skip")
-        require_duration("max_retry_duration", self.max_retry_duration)
-        require_count("writer_buffer_size", self.writer_buffer_size, least=_LEAST_BUFFER)
-        require_count("max_in_flight_calls", self.max_in_flight_calls)
-        if self.linger is not None:
-            require_duration("linger", self.linger)
-        require_credentials(self.credentials, self.role)
 
-    def to_dict(self) -> SparkOptions:
+    def replace(self, **changes: Unpack[SinkArguments]) -> KinesisSinkOptions:
+        """The same options except for some, checked again.
+
+        Raises:
+            InvalidOptionError: as the options themselves.
+        """
+        return replace(cast("Any", self), **changes)  # type: ignore[no-any-return]
+
+    def to_dict(self) -> dict[str, str]:
         """The options for `rows.writeStream.format("kinesis").options(**o.to_dict())`.
 
-        It holds static keys in the clear, for the connector needs them, but its `repr` doesn't show them.
+        It holds static keys, for the connector needs them, but no `repr` of it or of a copy shows them.
         """
-        return SparkOptions(encoded(self) | encoded(self.credentials) | encoded(self.role))
+        return encoded(self) | encoded(self.credentials) | encoded(self.role)
 
 
-def write_stream(rows: DataFrame, options: KinesisSinkOptions) -> DataStreamWriter:
+class SinkArguments(TypedDict, total=False):
+    """The fields of `KinesisSinkOptions`, for functions that take them by keyword; what each means is said there."""
+
+    stream_name: str | None
+    stream_arn: str | None
+    region: str | None
+    endpoint: str | None
+    ordered: bool | str
+    aggregate: bool | str
+    aggregate_size: int | str
+    bad_records: BadRecords
+    max_retry_duration: timedelta | str
+    writer_buffer_size: int | str
+    max_in_flight_calls: int
+    linger: timedelta | str | None
+    credentials: Credentials
+    role: AssumedRole | str | None
+
+
+def write_stream(
+    rows: DataFrame, options: KinesisSinkOptions | None = None, **arguments: Unpack[SinkArguments]
+) -> DataStreamWriter:
     """A writer of a streaming DataFrame to Kinesis; give it a checkpoint and `start` it.
+
+        write_stream(orders, stream_name="orders-checked").option("checkpointLocation", "/data/checkpoint").start()
 
     Args:
         rows: with the columns `data` (binary or string) and, if need be, `partitionKey`, `explicitHashKey` and
-            `streamName` (string), and no others.
+            `targetStream` (string), and no others.
         options: where to, how, in whose name.
+        arguments: the same by keyword; beside `options` they replace some of them.
 
     Raises:
+        InvalidOptionError: for a value that can't be right.
         JarMissingError: if the session doesn't have the connector.
     """
+    chosen = _sink_options(options, arguments)
     require_jar(rows.sparkSession)
-    return rows.writeStream.format(FORMAT).options(**options.to_dict())
+    return rows.writeStream.format(FORMAT).options(**chosen.to_dict())
 
 
-def write_batch(rows: DataFrame, options: KinesisSinkOptions) -> None:
+def write_batch(rows: DataFrame, options: KinesisSinkOptions | None = None, **arguments: Unpack[SinkArguments]) -> None:
     """Append the rows of a DataFrame to Kinesis; they are in their streams when this returns.
 
     Args:
         rows: as for `write_stream`.
-        options: where to, how, in whose name.
+        options: as for `write_stream`.
+        arguments: as for `write_stream`.
 
     Raises:
+        InvalidOptionError: for a value that can't be right.
         JarMissingError: if the session doesn't have the connector.
         pyspark.errors.PySparkException: if rows can't be written, by then perhaps not the first.
     """
+    chosen = _sink_options(options, arguments)
     require_jar(rows.sparkSession)
-    rows.write.format(FORMAT).options(**options.to_dict()).mode("append").save()
+    rows.write.format(FORMAT).options(**chosen.to_dict()).mode("append").save()
+
+
+def _sink_options(options: KinesisSinkOptions | None, arguments: SinkArguments) -> KinesisSinkOptions:
+    if options is None:
+        return KinesisSinkOptions(**arguments)
+    require(isinstance(options, KinesisSinkOptions), "options", options, "KinesisSinkOptions, or options by keyword")
+    return options.replace(**arguments)
+
+
+__all__ = ["BadRecords", "KinesisSinkOptions", "SinkArguments", "write_batch", "write_stream"]

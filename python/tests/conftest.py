@@ -17,7 +17,7 @@ from kinesis_spark import LocalKinesis, session
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if isinstance(item, pytest.Function) and {"spark", "kinesis", "server"} & set(item.fixturenames):
+        if isinstance(item, pytest.Function) and {"spark", "kinesis", "server", "aws"} & set(item.fixturenames):
             item.add_marker(pytest.mark.jvm)
 
 

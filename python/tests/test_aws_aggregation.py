@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import random
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
@@ -13,7 +12,7 @@ from aws_kinesis_agg.aggregator import RecordAggregator
 from aws_kinesis_agg.deaggregator import iter_deaggregate_records
 from pyspark.sql import Row, SparkSession
 
-from kinesis_spark import KinesisOptions, KinesisSinkOptions, LocalKinesis, read_batch, write_batch
+from kinesis_spark import KinesisSinkOptions, KinesisSourceOptions, LocalKinesis, read_batch, write_batch
 
 pytestmark = pytest.mark.jvm
 
@@ -53,7 +52,7 @@ def write(spark: SparkSession, records: Iterable[UserRecord], options: KinesisSi
     write_batch(spark.createDataFrame([tuple(record) for record in records], SCHEMA).coalesce(1), options)
 
 
-def read(spark: SparkSession, options: KinesisOptions) -> list[Row]:
+def read(spark: SparkSession, options: KinesisSourceOptions) -> list[Row]:
     return read_batch(spark, options).orderBy("sequenceNumber", "subSequenceNumber").collect()
 
 
@@ -80,7 +79,7 @@ def test_rows_aggregated_by_the_aws_module_are_read_as_user_records(
 ) -> None:
     packed = list(packed_by_aws(user_records, RECORD_SIZE))
     assert 1 < len(packed) < len(user_records) / 5
-    write(spark, packed, replace(one_shard.sink_options("events"), ordered=True))
+    write(spark, packed, one_shard.sink_options("events").replace(ordered=True))
     rows = read(spark, one_shard.options("events"))
     assert [(row.partitionKey, bytes(row.data)) for row in rows] == [(r.partition_key, r.data) for r in user_records]
 
@@ -88,9 +87,9 @@ def test_rows_aggregated_by_the_aws_module_are_read_as_user_records(
 def test_rows_aggregated_by_the_sink_equal_those_of_the_aws_module_and_are_read_by_it(
     spark: SparkSession, one_shard: LocalKinesis, user_records: list[UserRecord]
 ) -> None:
-    sink = replace(one_shard.sink_options("events"), ordered=True, aggregate=True, aggregate_size=RECORD_SIZE)
+    sink = one_shard.sink_options("events").replace(ordered=True, aggregate=True, aggregate_size=RECORD_SIZE)
     write(spark, user_records, sink)
-    packed = read(spark, replace(one_shard.options("events"), deaggregate=False))
+    packed = read(spark, one_shard.options("events").replace(deaggregate=False))
     apart = [list(read_by_aws(row)) for row in packed]
     assert [record for records in apart for record in records] == user_records
     for row, records in zip(packed, apart, strict=True):

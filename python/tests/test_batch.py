@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -18,14 +17,15 @@ from pyspark.sql.streaming.query import StreamingQuery
 import kinesis_spark
 from kinesis_spark import (
     InvalidOptionError,
-    KinesisOptions,
+    KinesisCallError,
+    KinesisSourceOptions,
     LocalKinesis,
-    PositionError,
+    Position,
     Positions,
-    StartingPosition,
     positions,
     read_batch,
     read_stream,
+    sequence_key,
 )
 from kinesis_spark.local import Record
 
@@ -56,15 +56,15 @@ def run(stream: DataFrame, checkpoint: Path, into: dict[int, Counter[str]]) -> S
 
 
 @pytest.fixture
-def options(kinesis: LocalKinesis) -> KinesisOptions:
+def options(kinesis: LocalKinesis) -> KinesisSourceOptions:
     return kinesis.options("events")
 
 
 def test_a_batch_read_has_the_same_rows_in_every_action(
-    spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions
+    spark: SparkSession, kinesis: LocalKinesis, options: KinesisSourceOptions
 ) -> None:
     first = put(kinesis, 0, 300)
-    batch = read_batch(spark, replace(options, starting_position=None))
+    batch = read_batch(spark, options.replace(starting_position=None))
     assert batch.count() == 300
     put(kinesis, 300, 400)
     assert values(batch) == Counter(first)
@@ -72,23 +72,23 @@ def test_a_batch_read_has_the_same_rows_in_every_action(
 
 
 def test_a_stream_continues_exactly_where_a_batch_read_ended(
-    spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions, tmp_path: Path
+    spark: SparkSession, kinesis: LocalKinesis, options: KinesisSourceOptions, tmp_path: Path
 ) -> None:
     before = put(kinesis, 0, 100)
     point = positions.latest(spark, options)
     after = put(kinesis, 100, 150)
-    assert values(read_batch(spark, replace(options, ending_position=point))) == Counter(before)
+    assert values(read_batch(spark, options.replace(ending_position=point))) == Counter(before)
     seen: dict[int, Counter[str]] = {}
-    run(read_stream(spark, replace(options, starting_position=point)), tmp_path, seen)
+    run(read_stream(spark, options.replace(starting_position=point)), tmp_path, seen)
     assert sum(seen.values(), Counter()) == Counter(after)
 
 
 def test_a_batch_of_a_query_is_read_again_by_positions_from_its_checkpoint_or_progress(
-    spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions, tmp_path: Path
+    spark: SparkSession, kinesis: LocalKinesis, options: KinesisSourceOptions, tmp_path: Path
 ) -> None:
     put(kinesis, 0, 250)
     seen: dict[int, Counter[str]] = {}
-    query = run(read_stream(spark, replace(options, max_records_per_trigger=100)), tmp_path, seen)
+    query = run(read_stream(spark, options.replace(max_records_per_trigger=100)), tmp_path, seen)
     assert len(seen) >= 3
     progress = {p.batchId: p for p in query.recentProgress}
     for number, rows in seen.items():
@@ -100,7 +100,7 @@ def test_a_batch_of_a_query_is_read_again_by_positions_from_its_checkpoint_or_pr
             (positions.before_progress(spark, progress[number]), positions.after_progress(progress[number])),
         ]
         for start, end in spans:
-            again = read_batch(spark, replace(options, starting_position=start, ending_position=end))
+            again = read_batch(spark, options.replace(starting_position=start, ending_position=end))
             assert values(again) == rows
     assert positions.after_batch(spark, str(tmp_path)) == positions.after_batch(spark, str(tmp_path), max(seen))
 
@@ -114,11 +114,11 @@ def erase_commits(checkpoint: Path, first: int) -> None:
 
 
 def test_positions_after_an_uncommitted_batch_are_returned_only_if_it_is_named(
-    spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions, tmp_path: Path
+    spark: SparkSession, kinesis: LocalKinesis, options: KinesisSourceOptions, tmp_path: Path
 ) -> None:
     put(kinesis, 0, 250)
     seen: dict[int, Counter[str]] = {}
-    run(read_stream(spark, replace(options, max_records_per_trigger=100)), tmp_path, seen)
+    run(read_stream(spark, options.replace(max_records_per_trigger=100)), tmp_path, seen)
     last = max(seen)
     ends = {number: positions.after_batch(spark, str(tmp_path), number) for number in (last - 1, last)}
     assert positions.after_batch(spark, str(tmp_path)) == ends[last] != ends[last - 1]
@@ -126,27 +126,56 @@ def test_positions_after_an_uncommitted_batch_are_returned_only_if_it_is_named(
     assert positions.after_batch(spark, str(tmp_path)) == ends[last - 1]
     assert positions.after_batch(spark, str(tmp_path), last) == ends[last]
     erase_commits(tmp_path, 0)
-    with pytest.raises(PositionError, match=f"no committed batch yet; planned are 0 to {last}") as refused:
+    with pytest.raises(KinesisCallError, match=f"no committed batch yet; planned are 0 to {last}") as refused:
         positions.after_batch(spark, str(tmp_path))
     assert refused.value.error_class == "KINESIS_OFFSET_REFUSED"
 
 
 def test_positions_at_a_time_divide_a_stream_without_gap_or_overlap(
-    spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions
+    spark: SparkSession, kinesis: LocalKinesis, options: KinesisSourceOptions
 ) -> None:
     put(kinesis, 0, 100)
     times = [row[0] for row in read_batch(spark, options).select("approximateArrivalTimestamp").collect()]
     middle = sorted(times)[50].astimezone(timezone.utc)
-    point = positions.at(spark, options, middle)
-    before = values(read_batch(spark, replace(options, ending_position=point)))
-    after = values(read_batch(spark, replace(options, starting_position=point)))
+    point = positions.at(spark, middle, options)
+    before = values(read_batch(spark, options.replace(ending_position=point)))
+    after = values(read_batch(spark, options.replace(starting_position=point)))
     assert sum((before + after).values()) == 100
     assert set((before + after).values()) == {1}
-    assert values(read_batch(spark, replace(options, ending_position=StartingPosition.at(middle)))) == before
+    assert values(read_batch(spark, options.replace(ending_position=Position.at(middle)))) == before
+
+
+def test_saved_positions_are_loaded_and_written_over_as_a_whole(
+    spark: SparkSession, kinesis: LocalKinesis, options: KinesisSourceOptions, tmp_path: Path
+) -> None:
+    file = tmp_path / "state" / "handover.json"
+    assert positions.load(spark, file) is None
+    put(kinesis, 0, 20)
+    point = positions.save(spark, positions.latest(spark, options), file)
+    assert positions.load(spark, file.as_uri()) == point
+    put(kinesis, 20, 30)
+    assert read_batch(spark, options, starting_position=positions.load(spark, file)).count() == 10
+    later = positions.save(spark, positions.latest(spark, options), file)
+    assert positions.load(spark, file) == later != point
+    file.write_text("not positions")
+    Path(file.parent / f".{file.name}.crc").unlink()
+    with pytest.raises(InvalidOptionError, match="JSON object"):
+        positions.load(spark, file)
+
+
+def test_records_sort_by_their_sequence_key_as_by_their_numbers(
+    spark: SparkSession, kinesis: LocalKinesis, options: KinesisSourceOptions
+) -> None:
+    kinesis.put_records("events", [Record("one key", str(i).encode()) for i in range(30)])
+    read = read_batch(spark, options).orderBy(sequence_key().desc())
+    assert [int(bytes(row["data"])) for row in read.collect()] == list(range(29, -1, -1))
+    numbers = ["9", "10", "99", "100", "4" * 56, "5" * 56, "1" * 129]
+    shuffled = spark.createDataFrame([(number,) for number in sorted(numbers)], "sequenceNumber string")
+    assert [row[0] for row in shuffled.orderBy(sequence_key("sequenceNumber")).collect()] == numbers
 
 
 def test_positions_by_sequence_number_start_at_or_after_that_record(
-    spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions
+    spark: SparkSession, kinesis: LocalKinesis, options: KinesisSourceOptions
 ) -> None:
     put(kinesis, 0, 40)
     rows = read_batch(spark, options).select("shardId", "sequenceNumber").collect()
@@ -154,23 +183,23 @@ def test_positions_by_sequence_number_start_at_or_after_that_record(
     numbers = sorted(int(row["sequenceNumber"]) for row in rows if row["shardId"] == shards[0])
     others = sum(row["shardId"] != shards[0] for row in rows)
     for at, left in [(positions.after_number, len(numbers) - 4), (positions.at_number, len(numbers) - 3)]:
-        start = positions.of({"events": {shards[0]: at(str(numbers[3])), shards[1]: StartingPosition.trim_horizon()}})
-        assert read_batch(spark, replace(options, starting_position=start)).count() == left + others
-    alike = positions.of({"events": StartingPosition.trim_horizon()})
-    assert read_batch(spark, replace(options, starting_position=alike)).count() == 40
+        start = positions.of({"events": {shards[0]: at(str(numbers[3])), shards[1]: Position.trim_horizon()}})
+        assert read_batch(spark, options.replace(starting_position=start)).count() == left + others
+    alike = positions.of({"events": Position.trim_horizon()})
+    assert read_batch(spark, options.replace(starting_position=alike)).count() == 40
 
 
 def test_missing_streams_and_checkpoints_and_invalid_positions_are_refused(
-    spark: SparkSession, options: KinesisOptions, tmp_path: Path
+    spark: SparkSession, options: KinesisSourceOptions, tmp_path: Path
 ) -> None:
-    with pytest.raises(PositionError, match="absent") as refused:
-        positions.latest(spark, replace(options, stream_name="absent"))
+    with pytest.raises(KinesisCallError, match="absent") as refused:
+        positions.latest(spark, options.replace(stream_name="absent"))
     assert refused.value.error_class == "KINESIS_NOT_FOUND"
-    with pytest.raises(PositionError, match="no checkpoint") as empty:
+    with pytest.raises(KinesisCallError, match="no checkpoint") as empty:
         positions.after_batch(spark, str(tmp_path))
     assert empty.value.error_class == "KINESIS_OFFSET_REFUSED"
     with pytest.raises(InvalidOptionError, match="time zone"):
-        positions.at(spark, options, datetime(2026, 1, 31))  # noqa: DTZ001
+        positions.at(spark, datetime(2026, 1, 31), options)  # noqa: DTZ001
     with pytest.raises(InvalidOptionError, match="JSON object"):
         Positions("LATEST")
     with pytest.raises(InvalidOptionError, match="text of digits"):
@@ -180,11 +209,11 @@ def test_missing_streams_and_checkpoints_and_invalid_positions_are_refused(
     with pytest.raises(InvalidOptionError, match="no offset of a Kinesis source"):
         positions.after_progress({"sources": [{"startOffset": None, "endOffset": '{"topic":{"0":1}}'}]})
     with pytest.raises(InvalidOptionError, match="ending_position"):
-        replace(options, ending_position=StartingPosition.trim_horizon())
+        options.replace(ending_position=Position.trim_horizon())
 
 
 @pytest.fixture
-def orders(spark: SparkSession, options: KinesisOptions) -> Iterator[None]:
+def orders(spark: SparkSession, options: KinesisSourceOptions) -> Iterator[None]:
     """A table of that name."""
     clause = ", ".join(f"{name} '{value}'" for name, value in options.to_dict().items())
     spark.sql(f"CREATE TABLE orders USING kinesis OPTIONS ({clause})")

@@ -14,13 +14,13 @@ from pyspark.sql import SparkSession
 from kinesis_spark import (
     EnhancedFanOut,
     InvalidOptionError,
-    JarMissingError,
-    KinesisOptions,
+    KinesisCallError,
+    KinesisSourceOptions,
     LocalKinesis,
     Retries,
+    SparkConnectError,
     StaticCredentials,
     StreamConsumer,
-    StreamConsumerError,
     StreamConsumers,
 )
 
@@ -32,8 +32,8 @@ def server() -> Iterator[LocalKinesis]:
 
 
 @pytest.fixture
-def options(server: LocalKinesis) -> Iterator[KinesisOptions]:
-    yield replace(server.options("orders"), stream_name=("orders", "refunds"))
+def options(server: LocalKinesis) -> Iterator[KinesisSourceOptions]:
+    yield server.options("orders").replace(stream_name=("orders", "refunds"))
     for stream in ("orders", "refunds"):
         arn = f"arn:aws:kinesis:us-east-1:000000000000:stream/{stream}"
         for consumer in server.client.call("ListStreamConsumers", StreamARN=arn)["Consumers"]:
@@ -41,7 +41,7 @@ def options(server: LocalKinesis) -> Iterator[KinesisOptions]:
 
 
 def test_consumers_are_registered_described_listed_and_deregistered_in_all_streams(
-    spark: SparkSession, options: KinesisOptions
+    spark: SparkSession, options: KinesisSourceOptions
 ) -> None:
     consumers = StreamConsumers(spark, options)
     before = datetime.now(timezone.utc) - timedelta(seconds=1)
@@ -56,7 +56,7 @@ def test_consumers_are_registered_described_listed_and_deregistered_in_all_strea
     assert consumers.register("app") == registered
     assert consumers.await_active("app") == registered
     assert consumers.describe("app") == registered
-    StreamConsumers(spark, replace(options, stream_name="orders")).register("other")
+    StreamConsumers(spark, options.replace(stream_name="orders")).register("other")
     assert [c.name for c in consumers.list()] == ["app", "other", "app"]
     assert [c.stream_arn for c in consumers.describe("other")] == [registered[0].stream_arn]
     assert consumers.deregister("app") == registered
@@ -64,32 +64,32 @@ def test_consumers_are_registered_described_listed_and_deregistered_in_all_strea
     assert consumers.deregister("app") == ()
 
 
-def test_options_accept_the_arns_of_registered_consumers(spark: SparkSession, options: KinesisOptions) -> None:
+def test_options_accept_the_arns_of_registered_consumers(spark: SparkSession, options: KinesisSourceOptions) -> None:
     arns = tuple(consumer.arn for consumer in StreamConsumers(spark, options).register("app"))
-    by_arn = replace(options, record_publisher=EnhancedFanOut(registration="none", consumer_arns=arns))
+    by_arn = options.replace(record_publisher=EnhancedFanOut(registration="none", consumer_arns=arns))
     assert by_arn.to_dict()["efo.consumerArn.refunds"] == arns[1]
 
 
 def test_a_consumer_error_has_a_stable_error_class_and_names_consumer_and_stream(
-    spark: SparkSession, options: KinesisOptions
+    spark: SparkSession, options: KinesisSourceOptions
 ) -> None:
     consumers = StreamConsumers(spark, options)
-    with pytest.raises(StreamConsumerError, match=r"consumer app of stream .*orders") as absent:
+    with pytest.raises(KinesisCallError, match=r"consumer app of stream .*orders") as absent:
         consumers.await_active("app")
     assert absent.value.error_class == "KINESIS_NOT_FOUND"
-    nowhere = StreamConsumers(spark, replace(options, stream_name="nowhere"))
+    nowhere = StreamConsumers(spark, options.replace(stream_name="nowhere"))
     for call in (nowhere.list, lambda: nowhere.register("app")):
-        with pytest.raises(StreamConsumerError, match="nowhere"):
+        with pytest.raises(KinesisCallError, match="nowhere"):
             call()
 
 
-def test_consumer_calls_use_the_retries_of_the_options(spark: SparkSession, options: KinesisOptions) -> None:
+def test_consumer_calls_use_the_retries_of_the_options(spark: SparkSession, options: KinesisSourceOptions) -> None:
     once = EnhancedFanOut("any", describe_stream_consumer=Retries(max_retries=0))
     arn = "arn:aws:kinesis:us-east-1:000000000000:stream/orders"
-    away = replace(
-        options, endpoint="http://127.0.0.1:9", stream_name=None, stream_arn=arn, region=None, record_publisher=once
+    away = options.replace(
+        endpoint="http://127.0.0.1:9", stream_name=None, stream_arn=arn, region=None, record_publisher=once
     )
-    with pytest.raises(StreamConsumerError) as unreachable:
+    with pytest.raises(KinesisCallError) as unreachable:
         StreamConsumers(spark, away).describe("app")
     assert unreachable.value.error_class == "KINESIS_UNREACHABLE"
     assert "Tried" not in str(unreachable.value)
@@ -97,16 +97,16 @@ def test_consumer_calls_use_the_retries_of_the_options(spark: SparkSession, opti
 
 @pytest.mark.parametrize("method", ["register", "await_active", "describe", "deregister"])
 def test_an_invalid_consumer_name_is_refused_before_any_call(
-    spark: SparkSession, options: KinesisOptions, method: str
+    spark: SparkSession, options: KinesisSourceOptions, method: str
 ) -> None:
     with pytest.raises(InvalidOptionError, match="my app"):
         getattr(StreamConsumers(spark, options), method)("my app")
 
 
 def test_contradicting_options_raise_invalid_option_error_without_the_secret(
-    spark: SparkSession, options: KinesisOptions
+    spark: SparkSession, options: KinesisSourceOptions
 ) -> None:
-    contradicting: Any = replace(options, credentials=StaticCredentials("id", "secret"))
+    contradicting: Any = options.replace(credentials=StaticCredentials("id", "secret"))
     consumers = StreamConsumers(spark, contradicting)
     consumers._options["profile"] = "production"
     with pytest.raises(InvalidOptionError, match="contradict") as refused:
@@ -114,11 +114,11 @@ def test_contradicting_options_raise_invalid_option_error_without_the_secret(
     assert "secret'" not in str(refused.value)
 
 
-def test_stream_consumers_without_a_jvm_raise_jar_missing_error(
-    options: KinesisOptions, monkeypatch: pytest.MonkeyPatch
+def test_stream_consumers_without_a_jvm_raise_spark_connect_error(
+    options: KinesisSourceOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kinesis_spark._front.require_jar", lambda _: None)
-    with pytest.raises(JarMissingError, match="Spark Connect"):
+    monkeypatch.setattr("kinesis_spark._jvm.require_jar", lambda _: None)
+    with pytest.raises(SparkConnectError, match="Spark Connect"):
         StreamConsumers(SimpleNamespace(), options)  # type: ignore[arg-type]
 
 

@@ -6,7 +6,7 @@ import http.client
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +93,7 @@ def watch(spark: SparkSession, kinesis: LocalKinesis, publisher: RecordPublisher
     refusal = {"type": "serviceCode", "code": "LimitExceededException", "message": "too many", "status": 400}
     control(kinesis, "POST", "faults", {"action": "RegisterStreamConsumer", "first": 1, "effect": refusal})
     control(kinesis, "DELETE", "calls")
-    options = replace(kinesis.options("events"), record_publisher=publisher)
+    options = kinesis.options("events").replace(record_publisher=publisher)
     metrics: set[str] = set()
     for _ in range(2):
         query = (

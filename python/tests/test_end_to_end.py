@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kinesis_spark import KinesisOptions, LocalKinesis, StartingPosition, StaticCredentials, read_stream
+from kinesis_spark import LocalKinesis, StaticCredentials, read_stream
 from kinesis_spark.local import Record
 
 COLUMNS = [
@@ -81,7 +80,7 @@ def test_a_batch_has_at_most_max_records_per_trigger(
 ) -> None:
     sink: Batches = {}
     kinesis.put_records("events", records(0, 1_000))
-    options = replace(kinesis.options("events"), max_records_per_trigger=150)
+    options = kinesis.options("events").replace(max_records_per_trigger=150)
     read_until(read_stream(spark, options), tmp_path / "checkpoint", sink, 1_000)
     assert len(values(sink)) == 1_000
     assert max(len(batch) for batch in sink.values()) <= 150
@@ -91,7 +90,7 @@ def test_available_now_reads_the_present_records_in_limited_batches_and_ends(
     spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
 ) -> None:
     kinesis.put_records("events", records(0, 500))
-    stream = read_stream(spark, replace(kinesis.options("events"), max_records_per_trigger=200))
+    stream = read_stream(spark, kinesis.options("events").replace(max_records_per_trigger=200))
     sink: Batches = {}
     writer = stream.writeStream.foreachBatch(into(sink)).option("checkpointLocation", str(tmp_path / "checkpoint"))
     assert writer.trigger(availableNow=True).start().awaitTermination(PATIENCE_S)
@@ -143,8 +142,7 @@ def test_plans_progress_and_checkpoint_contain_no_secrets(
     spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
 ) -> None:
     secret, token = "planted-secret-key", "planted-session-token"
-    options: KinesisOptions = replace(
-        kinesis.options("events", StartingPosition.trim_horizon()),
+    options = kinesis.options("events").replace(
         credentials=StaticCredentials("AKIAPLANTED", secret, token),
     )
     kinesis.put_records("events", records(0, 10))

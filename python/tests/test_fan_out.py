@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kinesis_spark import EnhancedFanOut, InvalidOptionError, KinesisOptions, Polling, Retries
+from kinesis_spark import EnhancedFanOut, InvalidOptionError, KinesisSourceOptions, Polling, Retries
 
 STREAM = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
 ORDERS = f"{STREAM}/consumer/app:1525898737"
@@ -17,7 +17,7 @@ REFUNDS = ORDERS.replace("stream/orders", "stream/refunds")
 
 
 def handed(publisher: Polling | EnhancedFanOut, **more: Any) -> dict[str, str]:  # noqa: ANN401
-    return dict(KinesisOptions(**({"stream_name": "orders"} | more), record_publisher=publisher).to_dict())
+    return dict(KinesisSourceOptions(**({"stream_name": "orders"} | more), record_publisher=publisher).to_dict())
 
 
 def test_polling_sets_options_only_if_it_differs_from_the_default() -> None:
@@ -91,7 +91,7 @@ def test_consumer_arns_are_passed_by_stream_arn_if_stream_names_are_equal() -> N
         (lambda: EnhancedFanOut("app", registration="none"), "consumer_arns"),
         (lambda: EnhancedFanOut("app", deregister_on_stop="no"), "registered"),  # type: ignore[arg-type]
         (lambda: EnhancedFanOut(consumer_arns=(STREAM,)), "a consumer's ARN"),
-        (lambda: EnhancedFanOut(consumer_arns=ORDERS), "a tuple of ARNs"),  # type: ignore[arg-type]
+        (lambda: EnhancedFanOut(consumer_arns=ORDERS), "a list of ARNs"),
         (lambda: EnhancedFanOut(consumer_arns=(ORDERS, f"{STREAM}/consumer/b:1")), "one consumer for each stream"),
         (lambda: EnhancedFanOut("app", subscribe_to_shard=5), "Retries"),  # type: ignore[arg-type]
         (lambda: Retries(max_retries=-1), "at least 0"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, get_args, get_type_hints
 
@@ -12,27 +13,34 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kinesis_spark import (
+    AnyPosition,
     AssumedRole,
     BadRecords,
+    CustomCredentials,
     Deregistration,
     EnhancedFanOut,
-    KinesisOptions,
     KinesisSinkOptions,
+    KinesisSourceOptions,
     Polling,
-    Positions,
     ProfileCredentials,
-    ProviderClass,
     RecordPublisher,
     Registration,
     Retries,
-    StartingPosition,
     StaticCredentials,
     StreamOptions,
 )
 from kinesis_spark._declare import OptionSpec, groups, specs
 
-CLASSES = (KinesisOptions, Polling, EnhancedFanOut, ProfileCredentials, StaticCredentials, ProviderClass, AssumedRole)
-SINK_CLASSES = (KinesisSinkOptions, ProfileCredentials, StaticCredentials, ProviderClass, AssumedRole)
+CLASSES = (
+    KinesisSourceOptions,
+    Polling,
+    EnhancedFanOut,
+    ProfileCredentials,
+    StaticCredentials,
+    CustomCredentials,
+    AssumedRole,
+)
+SINK_CLASSES = (KinesisSinkOptions, ProfileCredentials, StaticCredentials, CustomCredentials, AssumedRole)
 PER_STREAM = (StreamOptions, AssumedRole)
 
 # How each of the connector's types looks in Python; a type that is missing here is a new one to decide on. Options that
@@ -42,18 +50,18 @@ PYTHON_TYPE: dict[str, object] = {
     "uri": str,
     "arn": str,
     "class": str,
-    "list": str | tuple[str, ...],
-    "boolean": bool,
+    "list": str | Sequence[str],
+    "boolean": bool | str,
     "count": int,
     "number": float,
-    "size": int,
-    "duration": timedelta,
-    "position": StartingPosition | Positions,
-    "recordPublisher": RecordPublisher,
+    "size": int | str,
+    "duration": timedelta | str,
+    "position": AnyPosition,
+    "recordPublisher": RecordPublisher | str,
     "efo.registration": Registration,
     "efo.deregisterOnStop": Deregistration,
     "badRecords": BadRecords,
-    "efo.consumerArn.<stream>": tuple[str, ...],
+    "efo.consumerArn.<stream>": Sequence[str],
 }
 UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "k": 1 << 10, "g": 1 << 30}
 
@@ -111,7 +119,7 @@ def snake_case(name: str) -> str:
 
 def python_default(cls: type, field: str, spec: OptionSpec) -> str | None:
     default = next(f.default for f in dataclasses.fields(cls) if f.name == field)
-    return None if default in (None, (), dataclasses.MISSING) else spec.encode(default)
+    return None if default in (None, (), dataclasses.MISSING) else spec.kind.write(default)
 
 
 def comparable(kind: str, text: str | None) -> object:
@@ -169,16 +177,18 @@ def test_python_option_types_match_the_connector_s(jvm: dict[str, dict[str, Any]
 
 
 def test_python_and_connector_accept_the_same_keywords(jvm: dict[str, dict[str, Any]]) -> None:
-    assert {Polling.word, EnhancedFanOut.word} == set(jvm["recordPublisher"]["values"])
+    assert {Polling._option_value, EnhancedFanOut._option_value} == set(jvm["recordPublisher"]["values"])
     assert set(get_args(Registration)) == set(jvm["efo.registration"]["values"])
     choices: tuple[Deregistration, ...] = ("registered", True, False)
     words = [EnhancedFanOut("app", deregister_on_stop=choice) for choice in choices]
     written = specs(EnhancedFanOut)["deregister_on_stop"]
-    assert [written.encode(w.deregister_on_stop) for w in words] == jvm["efo.deregisterOnStop"]["values"]
+    assert [written.kind.write(w.deregister_on_stop) for w in words] == jvm["efo.deregisterOnStop"]["values"]
 
 
 def test_python_and_connector_hide_the_same_secrets(jvm: dict[str, dict[str, Any]]) -> None:
-    assert {n for n, (_, _, s) in declared(CLASSES).items() if s.secret} == {n for n, o in jvm.items() if o["secret"]}
+    assert {n for n, (_, _, s) in declared(CLASSES).items() if s.kind.secret} == {
+        n for n, o in jvm.items() if o["secret"]
+    }
 
 
 def test_every_option_is_documented_in_python_and_in_the_connector(jvm: dict[str, dict[str, Any]]) -> None:

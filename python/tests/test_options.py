@@ -1,46 +1,53 @@
-"""Tests KinesisOptions: the options passed to Spark, the values refused, and that secrets stay hidden."""
+"""Tests KinesisSourceOptions: the options passed to Spark, the values refused, and that secrets stay hidden."""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
 import pickle
-from datetime import timedelta
+import sys
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 
 from kinesis_spark import (
     AssumedRole,
+    CustomCredentials,
     InvalidOptionError,
-    KinesisOptions,
+    KinesisSinkOptions,
+    KinesisSourceOptions,
+    Polling,
+    Position,
+    Positions,
     ProfileCredentials,
-    ProviderClass,
-    StartingPosition,
     StaticCredentials,
     StreamOptions,
 )
+from kinesis_spark.options import SourceArguments
+from kinesis_spark.write import SinkArguments
 
 ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
 OTHER = "arn:aws:kinesis:us-east-1:123456789012:stream/orders"
 ROLE = "arn:aws:iam::123456789012:role/reader"
+MOMENT = datetime(2026, 1, 31, 8, tzinfo=timezone.utc)
 # Planted, and searched for in everything that could be printed.
 SECRETS = ("AKIAPLANTED", "planted-secret-key", "planted-session-token")
 
 
 def test_only_options_that_were_set_are_passed_to_spark() -> None:
-    assert KinesisOptions(stream_name="orders", region="eu-west-1").to_dict() == {
+    assert KinesisSourceOptions(stream_name="orders", region="eu-west-1").to_dict() == {
         "streamName": "orders",
         "region": "eu-west-1",
     }
 
 
 def test_every_source_option_is_passed_to_spark() -> None:
-    options = KinesisOptions(
+    options = KinesisSourceOptions(
         stream_name=("orders", "refunds"),
         region="eu-west-1",
         endpoint="http://127.0.0.1:4567",
-        starting_position=StartingPosition.trim_horizon(),
+        starting_position=Position.trim_horizon(),
         fail_on_data_loss=False,
         deaggregate=False,
         max_records_per_trigger=10_000,
@@ -55,7 +62,7 @@ def test_every_source_option_is_passed_to_spark() -> None:
         credentials=ProfileCredentials("production"),
         role=AssumedRole(ROLE, external_id="abc", role_session_name="nightly"),
         per_stream=(
-            StreamOptions(stream="refunds", region="us-east-1", starting_position=StartingPosition.latest()),
+            StreamOptions(stream="refunds", region="us-east-1", starting_position=Position.latest()),
             StreamOptions(stream="orders", endpoint="https://vpce.example.com", role=AssumedRole(ROLE)),
         ),
     )
@@ -87,9 +94,11 @@ def test_every_source_option_is_passed_to_spark() -> None:
 
 
 def test_static_keys_and_a_provider_class_are_passed_to_spark() -> None:
-    static = KinesisOptions(stream_arn=ARN, credentials=StaticCredentials(*SECRETS)).to_dict()
+    static = KinesisSourceOptions(stream_arn=ARN, credentials=StaticCredentials(*SECRETS)).to_dict()
     assert (static["accessKeyId"], static["secretAccessKey"], static["sessionToken"]) == SECRETS
-    provider = KinesisOptions(stream_arn=ARN, credentials=ProviderClass("com.example.MyCredentials")).to_dict()
+    provider = KinesisSourceOptions(
+        stream_arn=ARN, credentials=CustomCredentials("com.example.MyCredentials")
+    ).to_dict()
     assert provider == {"streamArn": ARN, "credentialsProvider": "com.example.MyCredentials"}
 
 
@@ -106,13 +115,24 @@ def test_static_keys_and_a_provider_class_are_passed_to_spark() -> None:
         ({"endpoint": "http://user:word@host"}, "a URL"),
         ({"endpoint": "http://host:notaport"}, "a URL"),
         ({"endpoint": "http://host/path"}, "a URL"),
-        ({"starting_position": "LATEST"}, "StartingPosition.trim_horizon()"),
-        ({"record_publisher": "polling"}, "Polling()"),
-        ({"fail_on_data_loss": "false"}, "True or False"),
+        ({"starting_position": "EARLIEST"}, "TRIM_HORIZON"),
+        ({"starting_position": "AT_TIMESTAMP:2026-01-31T08:00:00"}, "ISO-8601 with an offset"),
+        ({"starting_position": "AT_TIMESTAMP"}, "AT_TIMESTAMP:<time>"),
+        ({"starting_position": datetime(2026, 1, 31)}, "time zone"),  # noqa: DTZ001
+        ({"ending_position": "TRIM_HORIZON"}, "nothing comes before the oldest record"),
+        ({"record_publisher": "efo"}, "EnhancedFanOut("),
+        ({"fail_on_data_loss": "no"}, "True or False"),
         ({"deaggregate": "no"}, "True or False"),
         ({"max_records_per_trigger": 0}, "at least 1"),
         ({"max_records_per_trigger": "ten"}, "whole number"),
-        ({"max_bytes_per_trigger": 1.5}, "whole number"),
+        ({"max_bytes_per_trigger": 1.5}, "a number of bytes"),
+        ({"max_bytes_per_trigger": "256x"}, '"64m"'),
+        ({"max_bytes_per_trigger": "0"}, "at least 1"),
+        ({"max_trigger_delay": "5 lightyears"}, '"15m"'),
+        ({"max_trigger_delay": "off"}, '"15m"'),
+        ({"max_trigger_delay": timedelta(microseconds=500)}, "whole milliseconds"),
+        ({"max_shard_skew": timedelta(microseconds=500)}, "whole milliseconds"),
+        ({"max_shard_skew": timedelta(seconds=1, microseconds=1)}, "whole milliseconds"),
         ({"min_records_per_trigger": True}, "whole number"),
         ({"max_trigger_delay": 10}, "timedelta"),
         ({"max_shard_skew": timedelta(seconds=-1)}, "at least 0 ms"),
@@ -120,7 +140,8 @@ def test_static_keys_and_a_provider_class_are_passed_to_spark() -> None:
         ({"min_partitions": 0}, "at least 1"),
         ({"reader_buffer_size": 1024}, "at least 16777216"),
         ({"credentials": ("id", "key")}, "StaticCredentials"),
-        ({"role": ROLE}, "AssumedRole"),
+        ({"role": "reader"}, "role's ARN"),
+        ({"role": 7}, "AssumedRole"),
         ({"per_stream": (StreamOptions(stream="order"),)}, "orders"),
         ({"per_stream": (StreamOptions(stream=ARN),)}, "orders"),
         ({"per_stream": (StreamOptions(stream="orders"), StreamOptions(stream="orders"))}, "once"),
@@ -137,13 +158,13 @@ def test_static_keys_and_a_provider_class_are_passed_to_spark() -> None:
 )
 def test_an_invalid_option_is_refused_when_it_is_set(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidOptionError) as refused:
-        KinesisOptions(**({"stream_name": "orders"} | wrong))
+        KinesisSourceOptions(**({"stream_name": "orders"} | wrong))
     assert message in str(refused.value)
 
 
 def test_per_stream_options_are_passed_by_arn_if_stream_names_are_equal() -> None:
     own = (StreamOptions(stream=ARN, region="eu-west-1"), StreamOptions(stream=OTHER, endpoint="http://127.0.0.1:1"))
-    assert KinesisOptions(stream_arn=(ARN, OTHER), per_stream=own).to_dict() == {
+    assert KinesisSourceOptions(stream_arn=(ARN, OTHER), per_stream=own).to_dict() == {
         "streamArn": f"{ARN},{OTHER}",
         f"stream.{ARN}.region": "eu-west-1",
         f"stream.{OTHER}.endpoint": "http://127.0.0.1:1",
@@ -154,7 +175,7 @@ def test_per_stream_options_are_passed_by_arn_if_stream_names_are_equal() -> Non
     ("make", "message"),
     [
         (lambda: ProfileCredentials(" "), "profile"),
-        (lambda: ProviderClass("not a class"), "Java class"),
+        (lambda: CustomCredentials("not a class"), "Java class"),
         (lambda: AssumedRole("reader"), "role's ARN"),
         (lambda: AssumedRole(ROLE, external_id="x"), "external_id"),
         (lambda: AssumedRole(ROLE, role_session_name="a b"), "role_session_name"),
@@ -172,16 +193,106 @@ def test_invalid_credentials_are_refused_without_the_secret(make: Any, message: 
 
 
 def test_repr_of_options_contains_no_secrets() -> None:
-    options = KinesisOptions(stream_name="orders", credentials=StaticCredentials(*SECRETS))
+    options = KinesisSourceOptions(stream_name="orders", credentials=StaticCredentials(*SECRETS))
     shown = [f"{value!r} {value!s} {[value]!r}" for value in (options.credentials, options, options.to_dict())]
     assert not [secret for secret in SECRETS for text in shown if secret in text]
     assert "secretAccessKey" in shown[-1]
 
 
+@pytest.mark.parametrize(
+    "copied",
+    [
+        lambda options: {**options.to_dict()},
+        lambda options: options.to_dict() | {"region": "eu-west-1"},
+        lambda options: options.to_dict().copy(),
+        lambda options: list(options.to_dict().items()),
+        lambda options: pickle.loads(pickle.dumps(options.to_dict())),  # noqa: S301
+        lambda options: pickle.loads(pickle.dumps(options.credentials)),  # noqa: S301
+        lambda options: copy.deepcopy(options.to_dict()),
+        dataclasses.asdict,
+        lambda options: dataclasses.astuple(options.credentials),
+        lambda options: options.credentials.secret_access_key,
+        lambda options: [options.replace(region="eu-west-1").credentials.access_key_id],
+    ],
+)
+def test_copies_of_options_show_no_secrets_and_keep_them(copied: Any) -> None:  # noqa: ANN401
+    options = KinesisSourceOptions(stream_name="orders", credentials=StaticCredentials(*SECRETS))
+    assert not [secret for secret in SECRETS if secret in repr(copied(options))]
+    assert options.to_dict()["secretAccessKey"] == SECRETS[1]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ({"stream_name": ["orders", "refunds"]}, {"stream_name": ("orders", "refunds")}),
+        ({"stream_name": "orders, refunds"}, {"stream_name": ("orders", "refunds")}),
+        ({"stream_name": None, "stream_arn": [ARN]}, {"stream_name": None, "stream_arn": (ARN,)}),
+        ({"starting_position": "TRIM_HORIZON"}, {"starting_position": Position.trim_horizon()}),
+        ({"starting_position": "latest"}, {"starting_position": Position.latest()}),
+        ({"starting_position": "AT_TIMESTAMP:2026-01-31T08:00:00Z"}, {"starting_position": Position.at(MOMENT)}),
+        ({"starting_position": "AT_TIMESTAMP:1769846400000"}, {"starting_position": Position.at(MOMENT)}),
+        ({"starting_position": MOMENT}, {"starting_position": Position.at(MOMENT)}),
+        ({"ending_position": '{"orders": "LATEST"}'}, {"ending_position": Positions('{"orders": "LATEST"}')}),
+        ({"record_publisher": "polling"}, {"record_publisher": Polling()}),
+        ({"fail_on_data_loss": "false"}, {"fail_on_data_loss": False}),
+        ({"max_records_per_trigger": "500"}, {"max_records_per_trigger": 500}),
+        ({"max_bytes_per_trigger": "256m"}, {"max_bytes_per_trigger": 256 << 20}),
+        ({"max_bytes_per_trigger": "1 GB"}, {"max_bytes_per_trigger": 1 << 30}),
+        ({"max_trigger_delay": "5 minutes"}, {"max_trigger_delay": timedelta(minutes=5)}),
+        ({"max_trigger_delay": "1 hour 30 minutes"}, {"max_trigger_delay": timedelta(minutes=90)}),
+        ({"max_trigger_delay": "1500"}, {"max_trigger_delay": timedelta(milliseconds=1500)}),
+        ({"max_shard_skew": "off"}, {"max_shard_skew": timedelta(0)}),
+        ({"role": ROLE}, {"role": AssumedRole(ROLE)}),
+        (
+            {"per_stream": [StreamOptions(stream="orders", role=ROLE)]},
+            {"per_stream": (StreamOptions(stream="orders", role=AssumedRole(ROLE)),)},
+        ),
+    ],
+    ids=str,
+)
+def test_what_users_of_spark_type_is_taken_for_the_value_that_it_stands_for(
+    typed: dict[str, Any], meant: dict[str, Any]
+) -> None:
+    given, expected = (KinesisSourceOptions(**({"stream_name": "orders"} | values)) for values in (typed, meant))
+    assert given == expected
+    assert given.to_dict() == expected.to_dict()
+    assert hash(given) == hash(expected)
+
+
+def test_a_half_millisecond_is_refused_and_not_taken_for_off() -> None:
+    with pytest.raises(InvalidOptionError, match="max_shard_skew"):
+        KinesisSourceOptions(stream_name="orders", max_shard_skew=timedelta(microseconds=500))
+
+
+def test_options_are_replaced_by_keyword_and_checked_again() -> None:
+    options = KinesisSourceOptions(stream_name="orders", region="eu-west-1")
+    assert options.replace(max_bytes_per_trigger="1m").to_dict()["maxBytesPerTrigger"] == "1048576"
+    with pytest.raises(InvalidOptionError, match="both were given"):
+        options.replace(stream_arn=ARN)
+    assert KinesisSinkOptions(stream_name="a").replace(ordered=True).to_dict() == {"streamName": "a", "ordered": "true"}
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"), [(KinesisSourceOptions, SourceArguments), (KinesisSinkOptions, SinkArguments)]
+)
+def test_keyword_arguments_of_functions_are_the_fields_of_the_options(options: type, arguments: type) -> None:
+    fields = {f.name: f.type for f in dataclasses.fields(options)}
+    named = {name: getattr(kind, "__forward_arg__", kind) for name, kind in arguments.__annotations__.items()}
+    assert named == fields
+
+
+def test_options_are_made_by_keyword_alone() -> None:
+    with pytest.raises(TypeError):
+        KinesisSourceOptions("orders")  # type: ignore[call-arg]
+
+
 def test_source_options_compare_hash_copy_and_pickle_by_value() -> None:
-    options = KinesisOptions(stream_name="orders", per_stream=(StreamOptions(stream="orders", region="us-east-1"),))
+    options = KinesisSourceOptions(
+        stream_name="orders", per_stream=(StreamOptions(stream="orders", region="us-east-1"),)
+    )
     assert pickle.loads(pickle.dumps(options)) == copy.deepcopy(options) == options  # noqa: S301
-    assert hash(dataclasses.replace(options, region="eu-west-1")) != hash(options)
+    assert hash(options.replace(region="eu-west-1")) != hash(options)
     with pytest.raises(dataclasses.FrozenInstanceError):
         options.region = "eu-west-1"  # type: ignore[misc]
-    assert not hasattr(options, "__dict__")
+    # Slots came with Python 3.10.
+    assert sys.version_info < (3, 10) or not hasattr(options, "__dict__")

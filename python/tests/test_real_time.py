@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -79,7 +78,7 @@ def test_a_real_time_query_passes_rows_to_foreach_as_they_arrive(
 ) -> None:
     heard = tmp_path / "heard"
     heard.mkdir()
-    rows = read_stream(spark, replace(kinesis.options("events"), record_publisher=publisher))
+    rows = read_stream(spark, kinesis.options("events").replace(record_publisher=publisher))
 
     def note(row: Row) -> None:
         (heard / row["text"]).touch()

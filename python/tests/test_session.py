@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
+import zipfile
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -17,7 +20,7 @@ pytestmark = pytest.mark.jvm
 def run_python(script: str) -> str:
     """Runs a script in a process of its own, because a JVM's class path is fixed once for all tests here."""
     done = subprocess.run(
-        [sys.executable, "-I", "-c", textwrap.dedent(script)],
+        [sys.executable, "-c", textwrap.dedent(script)],
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
@@ -47,11 +50,11 @@ def test_with_kinesis_keeps_the_jars_of_the_builder() -> None:
 def test_a_missing_jar_is_reported_with_what_to_do() -> None:
     out = run_python("""
         from pyspark.sql import SparkSession
-        from kinesis_spark import JarMissingError, KinesisOptions, read_stream, session
+        from kinesis_spark import JarMissingError, KinesisSourceOptions, read_stream, session
         builder = SparkSession.builder.appName("bare").master("local[1]")
         spark = builder.config("spark.ui.enabled", "false").getOrCreate()
         try:
-            read_stream(spark, KinesisOptions(stream_name="events"))
+            read_stream(spark, KinesisSourceOptions(stream_name="events"))
         except JarMissingError as fault:
             print("read_stream:", fault)
         try:
@@ -62,8 +65,103 @@ def test_a_missing_jar_is_reported_with_what_to_do() -> None:
     read, late = out.strip().splitlines()
     for part in ("'bare'", "KinesisTableProvider", "spark.jars: none", "kinesis_spark.session.builder", "--packages"):
         assert part in read
-    for part in ("already runs", "Restart the process"):
+    for part in ("already runs", "restart the process", "spark-submit --jars"):
         assert part in late
+
+
+@pytest.fixture
+def other_jar(tmp_path: Path) -> Path:
+    """A JAR of somebody else, with a resource that shows whether a JVM has it."""
+    jar = tmp_path / "other.jar"
+    with zipfile.ZipFile(jar, "w") as file:
+        file.writestr("other-resource.txt", "here")
+    return jar
+
+
+# Prints whether the driver and an executor have somebody else's JAR, and the JARs that executors are handed.
+WHO_HAS_IT = """
+    from kinesis_spark import require_jar, session
+    spark = session.builder("jars").config("spark.ui.enabled", "false").getOrCreate()
+    require_jar(spark)
+    loader = spark._jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    print("driver:", loader.getResource("other-resource.txt") is not None)
+    print("jars:", ",".join(sorted(jar.rpartition("/")[2] for jar in spark.conf.get("spark.jars").split(","))))
+    print("executors:", ",".join(sorted(jar.rpartition("/")[2] for jar in listed(spark))))
+    spark.stop()
+"""
+LISTED = """
+    def listed(spark):
+        jars = spark._jsc.sc().listJars()
+        return [jars.apply(i) for i in range(jars.size())]
+"""
+
+
+def spark_submit(*arguments: str, program: Path, environment: dict[str, str] | None = None) -> str:
+    command = [str(Path(sys.executable).with_name("spark-submit")), *arguments, str(program)]
+    if not Path(command[0]).exists():
+        import pyspark
+
+        command[0] = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=180,
+        check=False,
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable, **(environment or {})},
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return done.stdout
+
+
+def test_a_session_of_spark_submit_keeps_its_jars(tmp_path: Path, other_jar: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent(LISTED) + textwrap.dedent(WHO_HAS_IT))
+    given = f"{jars.connector_jar()},{other_jar}"
+    out = spark_submit("--master", "local[1]", "--jars", given, program=program)
+    both = f"{jars.connector_jar().name},other.jar"
+    assert out.splitlines()[-3:] == ["driver: True", f"jars: {both}", f"executors: {both}"]
+
+
+def test_a_session_of_spark_submit_without_the_connector_is_refused_with_its_jar(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from kinesis_spark import JarMissingError, session\n"
+        "try:\n    session.builder('bare')\nexcept JarMissingError as fault:\n    print(fault)\n"
+    )
+    out = spark_submit("--master", "local[1]", program=program)
+    assert f"spark-submit --jars {jars.connector_jar()}" in out
+
+
+def test_a_session_keeps_the_jars_of_pyspark_submit_args(other_jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--master local[1] --jars {other_jar} pyspark-shell")
+    out = run_python(textwrap.dedent(LISTED) + textwrap.dedent(WHO_HAS_IT))
+    both = f"{jars.connector_jar().name},other.jar"
+    assert out.splitlines()[-3:] == ["driver: True", f"jars: {both}", f"executors: {both}"]
+
+
+def test_a_session_keeps_the_jars_of_spark_s_defaults(
+    tmp_path: Path, other_jar: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "spark-defaults.conf").write_text(f"# ours\nspark.master local[1]\nspark.jars={other_jar}\n")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    out = run_python("""
+        from pyspark.sql import SparkSession
+        from kinesis_spark import session
+        print(session.with_kinesis(SparkSession.builder)._options["spark.jars"])
+    """)
+    assert out.strip() == f"{other_jar},{jars.connector_jar()}"
+
+
+def test_importing_the_package_needs_no_pyspark_and_starts_no_jvm() -> None:
+    out = run_python("""
+        import sys
+        sys.modules["pyspark"] = sys.modules["py4j"] = None
+        import kinesis_spark
+        print(kinesis_spark.KinesisSourceOptions(stream_name="orders").to_dict())
+    """)
+    assert out.strip() == "{'streamName': 'orders'}"
 
 
 def test_an_installation_without_jars_is_reported(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from kinesis_spark import (
     KinesisSinkOptions,
     LocalKinesis,
     ProfileCredentials,
+    Record,
     StaticCredentials,
     read_stream,
     write_batch,
@@ -154,9 +154,9 @@ def test_aggregated_rows_are_read_back_as_rows_from_few_records(
     spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
 ) -> None:
     rows = spark.range(500).selectExpr("string(id) AS data", "concat('key-', id % 10) AS partitionKey")
-    write_batch(rows.coalesce(1), replace(kinesis.sink_options("events"), aggregate=True))
+    write_batch(rows.coalesce(1), kinesis.sink_options("events").replace(aggregate=True))
     assert sorted(read_all(spark, kinesis, "events", tmp_path)) == sorted((str(i), f"key-{i % 10}") for i in range(500))
-    packed = replace(kinesis.options("events"), deaggregate=False)
+    packed = kinesis.options("events").replace(deaggregate=False)
     query = (
         read_stream(spark, packed)
         .writeStream.format("memory")
@@ -172,7 +172,7 @@ def test_aggregated_rows_are_read_back_as_rows_from_few_records(
 def test_rows_are_written_to_the_streams_named_in_their_column(spark: SparkSession, tmp_path: Path) -> None:
     with LocalKinesis({"even": 1, "odd": 1}) as kinesis:
         rows = spark.range(100).selectExpr(
-            "string(id) AS data", "CASE WHEN id % 2 = 0 THEN 'even' ELSE 'odd' END AS streamName"
+            "string(id) AS data", "CASE WHEN id % 2 = 0 THEN 'even' ELSE 'odd' END AS targetStream"
         )
         write_batch(rows, kinesis.sink_options())
         for stream, first in (("even", 0), ("odd", 1)):
@@ -187,6 +187,7 @@ def test_rows_are_written_to_the_streams_named_in_their_column(spark: SparkSessi
         (["string(id) AS data", "id AS partitionKey"], "'partitionKey' is of type bigint"),
         (["string(id) AS data", "id"], "The column 'id' is none that can be written"),
         (["string(id) AS payload"], "There is no column 'data'"),
+        (["string(id) AS data", "'events' AS streamName"], "'streamName' names the stream that a row was read from"),
     ],
 )
 def test_invalid_columns_are_refused_before_a_write_runs(
@@ -195,6 +196,19 @@ def test_invalid_columns_are_refused_before_a_write_runs(
     with pytest.raises(PySparkException, match="KINESIS_SINK_SCHEMA") as refused:
         write_batch(spark.range(1).selectExpr(*columns), kinesis.sink_options("events"))
     assert complaint in str(refused.value)
+
+
+def test_rows_of_a_source_with_their_stream_name_are_not_written_back(
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
+) -> None:
+    kinesis.put_records("events", [Record("key", b"once")])
+    read = read_stream(spark, kinesis.options("events")).select("data", "partitionKey", "streamName")
+    for options in (kinesis.sink_options(), kinesis.sink_options("events")):
+        writer = write_stream(read, options).option("checkpointLocation", str(tmp_path / "copy"))
+        with pytest.raises(PySparkException, match="KINESIS_SINK_SCHEMA") as refused:
+            writer.start()
+        assert "'targetStream'" in str(refused.value)
+    assert len(read_all(spark, kinesis, "events", tmp_path)) == 1
 
 
 def test_a_streaming_write_with_invalid_columns_does_not_start(
@@ -209,7 +223,7 @@ def test_a_streaming_write_with_invalid_columns_does_not_start(
 def test_a_write_without_stream_or_with_unknown_options_is_refused(spark: SparkSession, kinesis: LocalKinesis) -> None:
     rows = spark.range(1).selectExpr("string(id) AS data")
     with pytest.raises(PySparkException, match="There is no stream to write to"):
-        write_batch(rows, replace(kinesis.sink_options("events"), stream_name=None))
+        write_batch(rows, kinesis.sink_options("events").replace(stream_name=None))
     writer = rows.write.format("kinesis").mode("append").options(**kinesis.sink_options("events").to_dict())
     with pytest.raises(PySparkException, match="Did you mean 'ordered'"):
         writer.option("order", "true").save()

@@ -76,7 +76,7 @@ def main(target: Path) -> None:
         put(server, 100)
         time.sleep(5)
         figure, axes = plt.subplots(figsize=(10, 5), layout="constrained")
-        plot_shards(shards(spark, options, checkpoint), axes)
+        plot_shards(shards(spark, options, checkpoint=checkpoint), axes)
         figure.savefig(target, dpi=80)
         spark.stop()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,7 +12,15 @@ import pyspark
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kinesis_spark import EnhancedFanOut, KinesisOptions, LocalKinesis, read_batch, read_stream, session, write_stream
+from kinesis_spark import (
+    EnhancedFanOut,
+    KinesisSourceOptions,
+    LocalKinesis,
+    read_batch,
+    read_stream,
+    session,
+    write_stream,
+)
 from kinesis_spark.local import Record
 
 TIMEOUT_S = 90.0
@@ -35,7 +42,7 @@ def put(kinesis: LocalKinesis, count: int) -> None:
     kinesis.put_records("source", [Record(f"key-{i}", str(i).encode()) for i in range(count)])
 
 
-def micro_batches(spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions, checkpoint: Path) -> None:
+def micro_batches(spark: SparkSession, kinesis: LocalKinesis, options: KinesisSourceOptions, checkpoint: Path) -> None:
     """Read in micro-batches and written, start after start."""
     before = read_batch(spark, kinesis.options("target")).count()
     for _ in range(2):
@@ -95,7 +102,7 @@ def main() -> None:
         polling = kinesis.options("source")
         for name, options in (
             ("polling", polling),
-            ("fan-out", replace(polling, record_publisher=EnhancedFanOut("versions"))),
+            ("fan-out", polling.replace(record_publisher=EnhancedFanOut("versions"))),
         ):
             place = Path(temporary) / name
             place.mkdir()

@@ -22,8 +22,8 @@ from kinesis_spark.credentials import StaticCredentials
 from kinesis_spark.errors import LocalKinesisError
 from kinesis_spark.jars import testkit_jar
 from kinesis_spark.local.client import KinesisClient, Receipt, Record
-from kinesis_spark.options import KinesisOptions
-from kinesis_spark.position import StartingPosition
+from kinesis_spark.options import KinesisSourceOptions
+from kinesis_spark.position import Position
 from kinesis_spark.write import KinesisSinkOptions
 
 _STOP_S = 10.0
@@ -124,19 +124,17 @@ class LocalKinesis:
             self._client = KinesisClient(endpoint, self.region)
         return self._client
 
-    def options(
-        self, stream: str | tuple[str, ...], starting_position: StartingPosition | None = None
-    ) -> KinesisOptions:
+    def options(self, stream: str | tuple[str, ...], starting_position: Position | None = None) -> KinesisSourceOptions:
         """Options to read from this server, from the oldest record on unless told otherwise.
 
         `dataclasses.replace` changes further ones.
         """
-        return KinesisOptions(
+        return KinesisSourceOptions(
             stream_name=stream,
             region=self.region,
             endpoint=self.endpoint,
             credentials=StaticCredentials("local", "local"),
-            starting_position=starting_position or StartingPosition.trim_horizon(),
+            starting_position=starting_position or Position.trim_horizon(),
         )
 
     def sink_options(self, stream: str | None = None) -> KinesisSinkOptions:

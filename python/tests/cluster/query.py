@@ -22,9 +22,9 @@ from pyspark.sql.types import StringType
 
 from kinesis_spark import (
     EnhancedFanOut,
-    KinesisOptions,
+    KinesisSourceOptions,
     Polling,
-    StartingPosition,
+    Position,
     StaticCredentials,
     read_stream,
     session,
@@ -151,12 +151,12 @@ def main(arguments: dict[str, str]) -> None:
     for key, value in json.loads(arguments["settings"]).items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
-    options = KinesisOptions(
+    options = KinesisSourceOptions(
         stream_name="events",
         region="us-east-1",
         endpoint=arguments["endpoint"],
         credentials=StaticCredentials("local", "local"),
-        starting_position=StartingPosition.trim_horizon(),
+        starting_position=Position.trim_horizon(),
         max_records_per_trigger=int(arguments["max_records"]),
         record_publisher=EnhancedFanOut("cluster") if arguments["publisher"] == "efo" else Polling(),
     )

@@ -30,5 +30,15 @@ object StreamPositionsJson {
     StreamPositions.before(if (start.isEmpty) KinesisOffset.initial else OffsetJson.read(start), OffsetJson.read(end))
   )
 
+  /** @return the positions */
+  def save(spark: SparkSession, positions: String, path: String): String = {
+    new PositionFile(path, spark.sparkContext.hadoopConfiguration).write(positions)
+    positions
+  }
+
+  /** @return empty where there is no such file */
+  def load(spark: SparkSession, path: String): String =
+    new PositionFile(path, spark.sparkContext.hadoopConfiguration).read().getOrElse("")
+
   private def json(offset: KinesisOffset): String = OffsetJson.write(offset)
 }

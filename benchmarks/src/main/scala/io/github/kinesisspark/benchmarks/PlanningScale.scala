@@ -20,17 +20,16 @@ import io.github.kinesisspark.read.plan.{
   WatermarkAlignment
 }
 import io.github.kinesisspark.read.reader.{
-  CutAnswer,
-  CutRequest,
+  Boundaries,
+  Grain,
+  KinesisRecord,
   ProbeAnswer,
   ProbeRequest,
   ReaderConfig,
   ReaderRequest,
   ReaderTotals,
-  RecordBuffer,
   ReleaseRequest,
-  ShardTip,
-  SplitRequest
+  ShardTip
 }
 import io.github.kinesisspark.read.stream.{Publishing, SourceMetrics}
 
@@ -52,6 +51,9 @@ object PlanningScale {
   private val Executors   = (1 to 8).map(i => ExecutorId(s"10.0.0.$i", i.toString)).toVector
   private val RecordBytes = 200L
   private val Keys        = BigInt(1) << 128
+  private val Skew        = 10.seconds
+
+  private def grain(shards: Int) = Grain.of(isLimited = true, parts = 1, Some(Skew.toMillis), shards)
 
   def main(args: Array[String]): Unit = {
     val report  = new Report(this, args.toSeq)
@@ -88,10 +90,14 @@ object PlanningScale {
     val lineage = Lineage(shards)
     val heap    = LiveHeap.bytes() - before
     val tips    = shards.map { s =>
-      val key = ShardKey(Arn, s.id)
+      val key  = ShardKey(Arn, s.id)
+      val held =
+        Array.tabulate(100)(i => new KinesisRecord(at(s, i + 1).number, "", new Array(RecordBytes.toInt), Created))
       key -> ShardTip(
         key,
+        at(s, 0),
         at(s, 100),
+        Boundaries.none(grain(n)).add(held, 0, held.length),
         100,
         100 * RecordBytes,
         room = 1L << 20,
@@ -183,7 +189,8 @@ object PlanningScale {
       this,
       ReaderConfig("planning", Map.empty, bufferBytes = 256L << 20, callsPerSecond = 5, failOnDataLoss = true),
       Publishing.Polling,
-      WatermarkAlignment(Some(10.seconds.toMillis))
+      WatermarkAlignment(Some(Skew.toMillis)),
+      grain
     )
 
     override def executors(): ExecutorsNow           = ExecutorsNow.all(Executors.toSet)
@@ -203,9 +210,7 @@ object PlanningScale {
 
     private def answer[A](request: ReaderRequest[A]): Option[A] = request match {
       case probe: ProbeRequest => Some(read(probe.shards.map { case (shard, _) => tips(shard) }))
-      case cut: CutRequest   => Some(CutAnswer(cut.allotments.map(a => a.shard -> prefix(tips(a.shard), a.maxRecords))))
-      case _: SplitRequest   => None
-      case _: ReleaseRequest => None
+      case _: ReleaseRequest   => None
     }
 
     private def read(tips: Vector[ShardTip]) = ProbeAnswer(
@@ -214,11 +219,6 @@ object PlanningScale {
       opened = true,
       ReaderTotals.none.copy(bufferedBytes = tips.map(_.bytes).sum)
     )
-
-    private def prefix(tip: ShardTip, most: Long) = {
-      val records = most.min(tip.records)
-      RecordBuffer.Cut(tip.position, records, records * RecordBytes, tip.newestArrival, tip.newestArrival)
-    }
 
     private def elsewhere[A](work: => A): A = {
       val began = System.nanoTime()

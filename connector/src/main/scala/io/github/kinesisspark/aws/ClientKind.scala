@@ -58,7 +58,7 @@ object ClientKind {
     /** Subscriptions at once. Each is an HTTP/2 stream that stays open, not a connection, so the number costs nothing until it is
       * used; the SDK's own 50 would be 50 shards, and the 51st would wait for a minute and fail.
       */
-    val MaxConcurrency = 10_000
+    val MaxConcurrency = 10000
 
     /** Longer than the 5 minutes of a subscription: one without demand for events (backpressure) is no error. Not
       * for ever, so that a subscription that is held but never read again gives its stream back. Dead connections are found
@@ -107,7 +107,7 @@ object ClientKind {
     if (endpoint.exists(isOtherTls)) builder.eventLoopGroupBuilder(HandshakeWatch.connections)
     builder
       // Many shards begin at once: each waits for a connection, and none is refused.
-      .maxPendingConnectionAcquires(100_000)
+      .maxPendingConnectionAcquires(100000)
       .connectionAcquisitionTimeout(AcquisitionTimeout.toJava)
       .connectionTimeout(Duration.ofSeconds(10))
       // Firewalls and NAT drop idle connections.

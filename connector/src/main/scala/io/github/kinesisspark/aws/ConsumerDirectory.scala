@@ -107,7 +107,7 @@ private[kinesisspark] final class ConsumerDirectory(
         client.deregisterStreamConsumer(request)
       )
     )
-    log.info("consumer {} is {}", arn, done.fold("gone already")(_ => "deregistered"): Any)
+    log.info(s"consumer $arn is ${done.fold("gone already")(_ => "deregistered")}")
   }
 
   private def describe(what: String, which: DescribeStreamConsumerRequest.Builder => Unit): Option[StreamConsumer] = {
@@ -153,7 +153,7 @@ private[kinesisspark] final class ConsumerDirectory(
       case Left(fault)   => Event.Refused(fault)
       case Right(answer) =>
         val consumer = StreamConsumer.of(answer.consumer)
-        log.info("consumer {} is registered and {}", consumer.arn, consumer.status)
+        log.info(s"consumer ${consumer.arn} is registered and ${consumer.status}")
         registered(consumer.arn)
         Event.Seen(Some(consumer))
     }
@@ -164,7 +164,7 @@ private[kinesisspark] final class ConsumerDirectory(
     try list(stream)
     catch {
       case e: KinesisException if e.reason == FailureReason.AccessDenied =>
-        log.info("the consumers of {} can't be listed: {}", stream, e.getMessage)
+        log.info(s"the consumers of $stream can't be listed: ${e.getMessage}")
         Nil
     }
 

@@ -141,7 +141,7 @@ private[aws] object CredentialsCache {
       Int.MaxValue,
       10,
       TimeUnit.SECONDS,
-      new SynchronousQueue,
+      new SynchronousQueue[Runnable],
       new DaemonThreads("kinesis-credentials")
     )
 }

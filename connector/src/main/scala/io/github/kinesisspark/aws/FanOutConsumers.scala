@@ -64,7 +64,7 @@ final class FanOutConsumers private (
     val before = resolved.get(stream)
     val now    = consumerOf(known)
     before.filter(_ != now).foreach { gone =>
-      log.warn("Stream consumer {} was deregistered by others; registered {} in its place", gone, now: Any)
+      log.warn(s"Stream consumer $gone was deregistered by others; registered $now in its place")
       claims.forget(gone)
     }
     resolved += stream -> now

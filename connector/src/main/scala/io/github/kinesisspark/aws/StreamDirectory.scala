@@ -199,7 +199,7 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
 object StreamDirectory {
 
   /** The most that the service gives in one answer; its default is 1,000. */
-  private val PageSize = 10_000
+  private val PageSize = 10000
 
   private val DefaultRetentionHours = 24
 

@@ -20,7 +20,7 @@ object KinesisOptions {
     OptionValue.list(OptionValue.streamName, _.name),
     doc = "The stream to read, or several, comma-separated. Either this or `streamArn` is required; streams that share a name, " +
       "in several regions or accounts, are named by `streamArn`. In writing: the one stream for rows that don't name " +
-      "theirs in a column `streamName`.",
+      "theirs in a column `targetStream`.",
     scope = Both
   )
 
@@ -113,14 +113,18 @@ object KinesisOptions {
     "maxRecordsPerTrigger",
     "count",
     OptionValue.count,
-    doc = "The most Kinesis records in one micro-batch, over all shards; an aggregated record counts as one."
+    doc =
+      "The most Kinesis records in one micro-batch, over all shards; an aggregated record counts as one. Never more; " +
+        "somewhat fewer where that spares work: a shard's part is at most about 3% short, or 25% with thousands of shards."
   )
 
   val maxBytesPerTrigger: Opt[Long] = option(
     "maxBytesPerTrigger",
     "size",
     OptionValue.size,
-    doc = "The most bytes of data in one micro-batch, over all shards, such as `256m`."
+    doc =
+      "The most bytes of data in one micro-batch, over all shards, such as `256m`. A larger record makes a batch of " +
+        "its own. Otherwise never more; somewhat less as with `maxRecordsPerTrigger`."
   )
 
   val minRecordsPerTrigger: Opt[Long] = option(

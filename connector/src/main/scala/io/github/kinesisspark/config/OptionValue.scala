@@ -95,9 +95,9 @@ object OptionValue {
   private val DurationUnits: Map[String, Long] = Seq(
     Seq("ms", "millisecond", "milliseconds") -> 1L,
     Seq("s", "sec", "second", "seconds")     -> 1000L,
-    Seq("m", "min", "minute", "minutes")     -> 60_000L,
-    Seq("h", "hr", "hour", "hours")          -> 3_600_000L,
-    Seq("d", "day", "days")                  -> 86_400_000L
+    Seq("m", "min", "minute", "minutes")     -> 60000L,
+    Seq("h", "hr", "hour", "hours")          -> 3600000L,
+    Seq("d", "day", "days")                  -> 86400000L
   ).flatMap { case (names, millis) => names.map(_ -> millis) }.toMap
 
   /** A span of time as Spark's triggers write it (`10 seconds`, `1 hour 30 minutes`), short (`15m`), or plain
@@ -133,7 +133,7 @@ object OptionValue {
       duration(value).map(time => Option.when(time.length > 0)(time)).left.map(other => s"$other, or off")
 
   // What a FiniteDuration can hold: 2^63 ns.
-  private val MaxMillis = Long.MaxValue / 1_000_000
+  private val MaxMillis = Long.MaxValue / 1000000
 
   private def times(a: Long, b: Long): Option[Long] = BigInt(a) * b match {
     case p => Option.when(p.isValidLong)(p.toLong)

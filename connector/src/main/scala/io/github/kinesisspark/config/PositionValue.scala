@@ -74,7 +74,7 @@ object PositionValue {
   }
 
   private[config] def instant(text: String): Option[Instant] =
-    if (text.nonEmpty && text.forall(_.isDigit)) text.toLongOption.map(Instant.ofEpochMilli)
+    if (text.nonEmpty && text.forall(_.isDigit)) text.toLongOption.map(Instant.ofEpochMilli(_))
     else
       try Some(Instant.from(DateTimeFormatter.ISO_OFFSET_DATE_TIME.parse(text))).filter(_.toEpochMilli >= 0)
       catch { case _: DateTimeParseException | _: ArithmeticException => None }

@@ -51,7 +51,7 @@ private[config] object SinkOptionsParser {
     if (view.has(streamName) && view.has(streamArn))
       problems += "'streamName' and 'streamArn' are both given. Give one of them: the ARN holds the name."
     for (option <- Seq(streamName, streamArn); named <- view.value(option) if named.size > 1)
-      problems += s"'${view.key(option)}' names ${named.size} streams. A sink's option names one; to write to several, give the rows a column streamName."
+      problems += s"'${view.key(option)}' names ${named.size} streams. A sink's option names one; to write to several, give the rows a column targetStream."
     view.value(streamName).orElse(view.value(streamArn)).flatMap(_.headOption)
   }
 }

@@ -41,17 +41,17 @@ object ShardPosition {
     case ShardEnd               => "SHARD_END"
   }
 
-  def decode(text: String): Either[String, ShardPosition] = text match {
-    case "TRIM_HORIZON"             => Right(TrimHorizon)
-    case "SHARD_END"                => Right(ShardEnd)
-    case s"AT_TIMESTAMP:$ms"        => ms.toLongOption.map(AtTimestamp(_)).toRight(s"'$ms' is not a time in ms")
-    case s"AT_SEQUENCE_NUMBER:$num" => number(num).map(AtSequenceNumber(_))
-    case s"WITHIN:$num:$place"      =>
+  def decode(text: String): Either[String, ShardPosition] = text.split(":", 3) match {
+    case Array("TRIM_HORIZON")            => Right(TrimHorizon)
+    case Array("SHARD_END")               => Right(ShardEnd)
+    case Array("AT_TIMESTAMP", ms)        => ms.toLongOption.map(AtTimestamp(_)).toRight(s"'$ms' is not a time in ms")
+    case Array("AT_SEQUENCE_NUMBER", num) => number(num).map(AtSequenceNumber(_))
+    case Array("WITHIN", num, place)      =>
       for {
         number <- number(num)
         place  <- place.toLongOption.filter(_ >= 0).toRight(s"'$place' is no place in a record")
       } yield Within(number, place)
-    case num => number(num).map(AfterSequenceNumber(_))
+    case _ => number(text).map(AfterSequenceNumber(_))
   }
 
   private def number(text: String): Either[String, SequenceNumber] =

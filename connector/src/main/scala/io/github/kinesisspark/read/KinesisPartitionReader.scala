@@ -58,7 +58,7 @@ private final class KinesisPartitionReader(config: ReaderConfig, partition: Kine
   private val open             = mutable.ArrayBuffer.empty[Lane]
   private var current          = Option.empty[Lane]
   private var hurried          = Option.empty[Lane]
-  private var rows             = Iterator.empty[InternalRow]
+  private var rows             = Iterator[InternalRow]()
   private var row: InternalRow = _
 
   override def next(): Boolean = {

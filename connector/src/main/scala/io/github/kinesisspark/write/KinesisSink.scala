@@ -30,7 +30,7 @@ final class KinesisSink(override val schema: StructType, options: SinkOptions)
 
   private val counts = new SinkMetrics
 
-  override def name(): String = s"kinesis ${options.stream.fold("by the column streamName")(_.name)}"
+  override def name(): String = s"kinesis ${options.stream.fold("by the column targetStream")(_.name)}"
 
   // Without the last, Spark would compare the rows with the table's columns by place.
   override def capabilities(): util.Set[TableCapability] =
@@ -73,7 +73,8 @@ private final class KinesisWrite(
   }
 
   private def factory() = {
-    val isTold = options.client.region.nonEmpty || (columns.streamName.isEmpty && options.stream.exists(_.arn.nonEmpty))
+    val isTold =
+      options.client.region.nonEmpty || (columns.targetStream.isEmpty && options.stream.exists(_.arn.nonEmpty))
     new KinesisWriterFactory(columns, options, if (isTold) None else Regions.ofMachine(options.client), queryId)
   }
 

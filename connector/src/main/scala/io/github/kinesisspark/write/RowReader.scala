@@ -60,8 +60,8 @@ private[write] final class RowReader(columns: SinkColumns, stream: Option[Stream
     }
 
   private def streamOf(row: InternalRow): Either[String, StreamRef] =
-    columns.streamName.filterNot(row.isNullAt) match {
-      case None     => stream.toRight("streamName is null, and no option names the stream.")
+    columns.targetStream.filterNot(row.isNullAt) match {
+      case None     => stream.toRight("targetStream is null, and no option names the stream.")
       case Some(at) =>
         val name = row.getUTF8String(at)
         named.get(name) match {
@@ -76,5 +76,5 @@ private[write] final class RowReader(columns: SinkColumns, stream: Option[Stream
 
   private def parse(text: String) =
     (if (text.startsWith("arn:")) OptionValue.streamArn else OptionValue.streamName) (text).left
-      .map(must => s"streamName is '${text.take(200)}'; it $must.")
+      .map(must => s"targetStream is '${text.take(200)}'; it $must.")
 }

@@ -132,5 +132,5 @@ final class SlowestCallMillisMetric extends SinkMetric {
   override def name(): String                                     = "slowestCallMillis"
   override def description(): String                              = "slowest PutRecords call (ms)"
   override def value(counts: SinkCounts): Long                    = counts.callTimes.slowest
-  override def aggregateTaskMetrics(ofTasks: Array[Long]): String = ofTasks.maxOption.getOrElse(0L).toString
+  override def aggregateTaskMetrics(ofTasks: Array[Long]): String = ofTasks.iterator.foldLeft(0L)(_ max _).toString
 }

@@ -10,10 +10,14 @@ private[write] final case class SinkColumns(
     isText: Boolean,
     partitionKey: Option[Int],
     explicitHashKey: Option[Int],
-    streamName: Option[Int]
+    targetStream: Option[Int]
 )
 
-/** The columns of a sink: `data` (binary or string), and optionally `partitionKey`, `explicitHashKey`, `streamName` (string). */
+/** The columns of a sink: `data` (binary or string), and optionally `partitionKey`, `explicitHashKey`, `targetStream` (string).
+  *
+  * A source's `streamName` names the stream that a row was read from. A sink refuses that column, so that rows which are passed on
+  * as they were read can't go back into their own stream by accident.
+  */
 private[write] object SinkSchema {
 
   private final case class Column(name: String, kind: String, isFit: DataType => Boolean)
@@ -24,7 +28,7 @@ private[write] object SinkSchema {
     Column("data", "binary or string", kind => kind == BinaryType || text(kind)),
     Column("partitionKey", "string", text),
     Column("explicitHashKey", "string", text),
-    Column("streamName", "string", text)
+    Column("targetStream", "string", text)
   )
 
   /** @param stream the one of the options
@@ -42,12 +46,10 @@ private[write] object SinkSchema {
         }
       } ++
         Option.when(found("data").isEmpty)("There is no column 'data' (binary or string), the payload.") ++
-        Option.when(found("streamName").isEmpty && stream.isEmpty)(
-          "There is no stream to write to: set the option 'streamName' or 'streamArn', or give the rows a column 'streamName'."
+        Option.when(found("targetStream").isEmpty && stream.isEmpty)(
+          "There is no stream to write to: set the option 'streamName' or 'streamArn', or give the rows a column 'targetStream'."
         ) ++
-        schema.fields.indices.filterNot(known).map { i =>
-          s"The column '${schema.fields(i).name}' is none that can be written; select ${columns.map(_.name).mkString(", ")} alone."
-        }
+        schema.fields.indices.filterNot(known).map(i => unknown(schema.fields(i).name))
     if (problems.nonEmpty) throw new SinkSchemaException(problems)
     val data = found("data").head
     SinkColumns(
@@ -55,9 +57,15 @@ private[write] object SinkSchema {
       text(schema.fields(data).dataType),
       found("partitionKey").headOption,
       found("explicitHashKey").headOption,
-      found("streamName").headOption
+      found("targetStream").headOption
     )
   }
+
+  private def unknown(name: String) =
+    if (name.equalsIgnoreCase("streamName"))
+      s"The column '$name' names the stream that a row was read from, and is not written. Drop it; to choose the stream that a row " +
+        "goes to, name that column 'targetStream'."
+    else s"The column '$name' is none that can be written; select ${columns.map(_.name).mkString(", ")} alone."
 
   // As Spark resolves names by default.
   private def isNamed(schema: StructType, i: Int, column: Column) = schema.fields(i).name.equalsIgnoreCase(column.name)

@@ -59,8 +59,8 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
     problems("linger" -> "0").loneElement should include("'linger'")
   }
 
-  test("several stream names are refused with a hint to the column streamName") {
-    problems("streamName" -> "a,b").loneElement should include("a column streamName")
+  test("several stream names are refused with a hint to the column targetStream") {
+    problems("streamName" -> "a,b").loneElement should include("a column targetStream")
   }
 
   test("source options and per-stream options are refused in the sink, and sink options in the source") {

@@ -80,7 +80,7 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
       awaited(reply, deadline) match {
         case Some(Success(bytes)) => Reply.read[A](bytes).map(executor -> _)
         case other                =>
-          log.debug("Executor {} gave no answer: {}", executor.id, other.fold("in time")(_.toString), "")
+          log.debug(s"Executor ${executor.id} gave no answer: ${other.fold("in time")(_.toString)}")
           None
       }
     }

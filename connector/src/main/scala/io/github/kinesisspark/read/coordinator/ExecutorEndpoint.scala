@@ -46,7 +46,7 @@ private[coordinator] object ExecutorEndpoint {
 
   private def report(driver: RpcChannel.Peer, source: String): Unit =
     try driver.note(source)
-    catch { case NonFatal(e) => log.debug("Reporting news of {} failed: {}", source, e.toString, "") }
+    catch { case NonFatal(e) => log.debug(s"Reporting news of $source failed: $e") }
 
   private final class Requests extends RpcChannel.Handler {
     // A request may open clients, which takes its time, and release waits for subscriptions to end.

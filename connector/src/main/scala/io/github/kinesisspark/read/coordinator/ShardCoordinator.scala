@@ -2,6 +2,7 @@ package io.github.kinesisspark.read.coordinator
 
 import scala.concurrent.duration._
 
+import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.plan.{
   Admission,
@@ -15,32 +16,35 @@ import io.github.kinesisspark.read.plan.{
   WatermarkAlignment
 }
 import io.github.kinesisspark.read.reader.{
-  CutRequest,
+  Grain,
   PollingRecordPublisher,
   ProbeAnswer,
   ProbeRequest,
   ReaderConfig,
   ReaderTotals,
   RecordBuffer,
-  ShardTip,
-  SplitRequest
+  ShardTip
 }
 import io.github.kinesisspark.read.stream.Publishing
 
 /** All shard readers of one source, seen from the driver: who reads what, how far they are, and where a batch may end.
   *
   * Used by the query's own thread only.
+  *
+  * @param grain how far boundaries lie apart, by the number of shards
   */
 final class ShardCoordinator(
     channel: ExecutorChannel,
     val config: ReaderConfig,
     publishing: Publishing,
-    alignment: WatermarkAlignment
+    alignment: WatermarkAlignment,
+    grain: Int => Grain
 ) extends AutoCloseable {
   import ShardCoordinator._
 
   private val assignments = new ShardAssignments(channel.idleTimeout, config.bufferBytes)
   private var weights     = Map.empty[ShardKey, Long]
+  private var planned     = (_: ShardRange) => Vector.empty[(ShardPosition, Long)]
   private var answers     = Vector.empty[ProbeAnswer]
   private var lastNews    = System.nanoTime()
   private var asked       = 0L
@@ -133,10 +137,12 @@ final class ShardCoordinator(
       order = tips.keys.toVector.sortBy(shard => (shard.stream.text, shard.shardId))
     val held    = order.map(tips).map(t => BatchEnds.Held(t.shard, t.all, ahead(t.shard, Some(t))))
     val unheard = assignments.shards.filterNot(tips.contains).flatMap(ahead(_, None).toCome).toVector
-    val within  = BatchEnds(limits, alignment, turn, unheard).of(held)(resolve)
-    val toCome  = held.flatMap(h => h.ahead.toCome.map(h.shard -> _))
-    val cuts    = within ++ beyond(within, toCome, unheard)
-    weights = cuts.view.mapValues(_.bytes).toMap
+    val within = BatchEnds(limits, alignment, turn, unheard).of(held)(_.map(a => a.shard -> tips(a.shard).cut(a)).toMap)
+    val toCome = held.flatMap(h => h.ahead.toCome.map(h.shard -> _))
+    val cuts   = within ++ beyond(within, toCome, unheard)
+    weights = cuts.transform((_, cut) => cut.bytes)
+    planned = range =>
+      within.get(range.shard).fold(Vector.empty[(ShardPosition, Long)])(partsOf(range, tips(range.shard), _))
     assignments.weigh(weights, System.nanoTime())
     clocks = clocks.admit(for ((shard, cut) <- cuts; newest <- cut.newestArrival) yield shard -> newest)
     cuts
@@ -196,6 +202,7 @@ final class ShardCoordinator(
         mine.iterator.flatMap { case (shard, _) => stops.get(shard).map(shard -> _) }.toMap,
         sinceMillis = (System.nanoTime() - began).nanos.toMillis,
         leaseMillis = channel.lease.toMillis,
+        grain(reading.size),
         hasRead = hasRead
       )
     }
@@ -205,25 +212,18 @@ final class ShardCoordinator(
     hasRead ||= answers.exists(_.totals.reads.reads > 0)
   }
 
-  private def resolve(allotments: Vector[Admission.Allotment]): Map[ShardKey, RecordBuffer.Cut] = {
-    val requests = allotments.groupBy(a => assignments.of(a.shard)).toVector.collect { case (Some(executor), mine) =>
-      executor -> CutRequest(executor.id, config.source, mine)
-    }
-    channel.ask(requests).flatMap(_._2.cuts).toMap
-  }
+  /** Where a range that was planned can be cut, with the bytes up to there. */
+  private def partsOf(range: ShardRange, tip: ShardTip, cut: RecordBuffer.Cut): Vector[(ShardPosition, Long)] =
+    if (range.start != tip.base || range.end != cut.position) Vector.empty
+    else tip.boundaries.all.takeWhile(_.records <= cut.records).map(b => AfterSequenceNumber(b.last) -> b.bytes)
 
   /** The parts of all ranges with their bytes. Ranges that no reader holds stay whole. */
-  private def split(ranges: Seq[ShardRange], leastTasks: Int): Seq[(ShardRange, Long)] = {
-    val wanted   = RangeSplitting.parts(ranges, range => weights.get(range.shard), leastTasks)
-    val requests = wanted.filter(_._2 > 1).groupBy { case (range, _) => assignments.of(range.shard) }.toVector.collect {
-      case (Some(executor), mine) => executor -> SplitRequest(executor.id, config.source, mine)
-    }
-    val ends = channel.ask(requests).flatMap(_._2.ends).toMap
-    ranges.flatMap { range =>
-      val parts = RangeSplitting.cut(range, ends.getOrElse(range, Vector.empty))
+  private def split(ranges: Seq[ShardRange], leastTasks: Int): Seq[(ShardRange, Long)] =
+    RangeSplitting.parts(ranges, range => weights.get(range.shard), leastTasks).flatMap { case (range, wanted) =>
+      val ends  = RangeSplitting.ends(planned(range), wanted)
+      val parts = RangeSplitting.cut(range, ends)
       parts.map(_ -> weight(range) / parts.size)
     }
-  }
 
   /** As far as it is known. */
   private def weight(range: ShardRange) = weights.getOrElse(range.shard, RangeGrouping.BytesWorthATask)

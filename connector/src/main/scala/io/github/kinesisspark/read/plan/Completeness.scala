@@ -31,7 +31,7 @@ final case class Completeness(byShard: Map[ShardKey, Long] = Map.empty) {
 
   /** Nothing if it isn't known of one. */
   private def earliest(times: Iterator[Option[Long]]) =
-    times.reduceOption((a, b) => a.zip(b).map { case (x, y) => x.min(y) }).flatten
+    times.reduceOption((a, b) => for { x <- a; y <- b } yield x.min(y)).flatten
 }
 
 object Completeness {

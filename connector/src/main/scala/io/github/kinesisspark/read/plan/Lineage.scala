@@ -54,7 +54,7 @@ final class Lineage private (shards: Map[String, Shard]) {
     val skipped      = entering(known).iterator
       .flatMap(shards(_).parents)
       .filterNot(parent => shards.contains(parent) || known.contains(parent) || history(parent))
-    (unfinished ++ skipped).distinct.toVector.sorted
+    (unfinished ++ skipped).toVector.distinct.sorted
   }
 
   /** Whether a finished shard is listed without its children: then the listing is older than the shard's end. The children of a

@@ -52,7 +52,7 @@ object RangeGrouping {
 
   private def spread(ranges: Seq[ShardRange], weight: ShardRange => Long, tasks: Int): Vector[Vector[ShardRange]] = {
     val bins = Vector.fill(tasks)(new Bin)
-    val next = mutable.PriorityQueue.from(bins)(Ordering.by((b: Bin) => (-b.bytes, -b.places.size)))
+    val next = mutable.PriorityQueue(bins: _*)(Ordering.by((b: Bin) => (-b.bytes, -b.places.size)))
     ranges.indices.sortBy(i => (-weight(ranges(i)), i)).foreach { place =>
       val lightest = next.dequeue()
       lightest.places += place

@@ -23,6 +23,23 @@ object RangeSplitting {
     }.toVector
   }
 
+  /** Where to cut records into at most `parts` of about the same bytes: the ends of all of them but the last.
+    *
+    * @param boundaries where they can be cut, each with the bytes up to it
+    */
+  def ends[A](boundaries: Seq[(A, Long)], parts: Int): Vector[A] = {
+    val total = boundaries.lastOption.fold(0L)(_._2)
+    val ends  = Vector.newBuilder[A]
+    var next  = 1
+    boundaries.dropRight(1).foreach { case (boundary, bytes) =>
+      if (next < parts && bytes >= total * next / parts) {
+        ends += boundary
+        next += 1
+      }
+    }
+    ends.result()
+  }
+
   /** @param ends where each part but the last ends, in order, all of them inside of the range */
   def cut(range: ShardRange, ends: Seq[ShardPosition]): Vector[ShardRange] =
     (range.start +: ends).zip(ends :+ range.end).map { case (from, to) => ShardRange(range.shard, from, to) }.toVector

@@ -137,7 +137,7 @@ final class FanOutRecordPublisher(
 
   private def subscribe(number: Long, at: ShardPosition): Unit = {
     if (number > 1) telemetry.resubscribed()
-    log.debug("{}: subscription {} from {}", shard, number, encode(at))
+    log.debug(s"$shard: subscription $number from ${encode(at)}")
     try call = Some(new SubscriptionCall(requestOf(at), client, news => messages.put(Message.Of(number, news))))
     catch { case NonFatal(e) => messages.put(Message.Of(number, News.Failed(e))) }
   }
@@ -169,7 +169,7 @@ final class FanOutRecordPublisher(
     fault match {
       case _: Fault.ResourceInUse if wasLive =>
         telemetry.refused()
-        log.warn("{}: another subscriber of {} took the shard over; subscribing again", shard, consumer, "")
+        log.warn(s"$shard: another subscriber of $consumer took the shard over; subscribing again")
       case _: Fault.ResourceInUse | _: Fault.Throttled =>
         telemetry.refused()
         log.info("{} Subscribing again.", described)

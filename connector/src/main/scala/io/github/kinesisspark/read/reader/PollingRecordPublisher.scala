@@ -195,7 +195,7 @@ final class PollingRecordPublisher(
   private def report(action: String, fault: Fault): Unit = fault match {
     case _: Fault.Throttled =>
       telemetry.throttled()
-      log.debug("{} of {} is throttled, next attempt in {}", action, shard, pace.interval)
+      log.debug(s"$action of $shard is throttled, next attempt in ${pace.interval}")
     case _ =>
       telemetry.failed()
       // The iterator may be what the failure is about, and it ages while we wait.

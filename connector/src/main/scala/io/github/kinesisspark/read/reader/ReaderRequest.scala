@@ -1,7 +1,6 @@
 package io.github.kinesisspark.read.reader
 
-import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange}
-import io.github.kinesisspark.read.plan.Admission.Allotment
+import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 
 /** What the driver asks of one executor's readers. An executor that isn't the one it is for answers nothing, nor does one whose
   * source has stopped.
@@ -21,6 +20,7 @@ sealed trait ReaderRequest[A] extends Product with Serializable {
   * @param stops       where to stop reading, in shards that are not to be read on for ever
   * @param sinceMillis how long ago the driver began to ask: older answers of the service don't tell what is there now
   * @param leaseMillis how long the readers go on without hearing from the driver
+  * @param grain       how far the boundaries of tips lie apart
   * @param hasRead     whether a reader of this query has ever read anything
   */
 final case class ProbeRequest(
@@ -33,6 +33,7 @@ final case class ProbeRequest(
     stops: Map[ShardKey, ShardPosition],
     sinceMillis: Long,
     leaseMillis: Long,
+    grain: Grain,
     hasRead: Boolean
 ) extends ReaderRequest[ProbeAnswer]
 
@@ -116,22 +117,6 @@ final case class UserRecordCount(records: Long, userRecords: Long, ofOthers: Lon
 object UserRecordCount {
   val none: UserRecordCount = UserRecordCount(0, 0, 0, 0)
 }
-
-/** Where to end inside of what the readers hold, when a limit or the alignment does not let all of it in. */
-final case class CutRequest(executorId: String, source: String, allotments: Vector[Allotment])
-    extends ReaderRequest[CutAnswer]
-
-/** Where to cut ranges of a planned batch into parts for several tasks.
-  *
-  * @param ranges each with the number of parts it should have
-  */
-final case class SplitRequest(executorId: String, source: String, ranges: Vector[(ShardRange, Int)])
-    extends ReaderRequest[SplitAnswer]
-
-/** @param ends of all parts but the last; of the ranges that buffers hold */
-final case class SplitAnswer(ends: Vector[(ShardRange, Vector[ShardPosition])])
-
-final case class CutAnswer(cuts: Vector[(ShardKey, RecordBuffer.Cut)])
 
 /** Closes the readers of a source now instead of at the end of their lease. Answered when they are closed. */
 final case class ReleaseRequest(executorId: String, source: String) extends ReaderRequest[Boolean]

@@ -37,7 +37,7 @@ final class ShardConsumer(
     with AutoCloseable {
   private val log      = LoggerFactory.getLogger(classOf[ShardConsumer])
   private var position = range.start
-  private var current  = Iterator.empty[KinesisRecord]
+  private var current  = Iterator[KinesisRecord]()
   private var read     = 0L
   private var begun    = false
   private var finished = range.start == range.end
@@ -163,7 +163,7 @@ final class ShardConsumer(
   private def isGone(why: ShardReader.Standstill) = why.nothingMore && range.end != ShardEnd
 
   private def poll(why: String): Boolean = {
-    log.warn("{} is read on by polling: {}", range.shard, why)
+    log.warn(s"${range.shard} is read on by polling: $why")
     end()
     begin(sources.polling(range.copy(start = position)))
     true
@@ -185,7 +185,7 @@ final class ShardConsumer(
           "without them, and raise the stream's retention.",
         cause.orNull
       )
-    log.warn("{}; going on, as failOnDataLoss is false. {} records of the range were read.", what, read)
+    log.warn(s"$what; going on, as failOnDataLoss is false. $read records of the range were read.")
   }
 
 }

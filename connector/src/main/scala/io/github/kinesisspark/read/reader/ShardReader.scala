@@ -38,6 +38,7 @@ final class ShardReader(
   private val tasks                         = new CopyOnWriteArrayList[() => Unit]
 
   private var buffer     = RecordBuffer.at(start)
+  private var boundaries = Option.empty[Boundaries] // Of the buffer, since somebody has asked for them.
   private var heap       = 0L
   private var requested  = false
   private val opened     = System.nanoTime()
@@ -58,6 +59,7 @@ final class ShardReader(
       requested = false
       if (!closed) {
         buffer = buffer.append(records, position)
+        boundaries = boundaries.map(_.add(records, 0, records.length))
         heap += delivery.heap - unwanted
         time = time.after(delivery.records, delivery.millisBehind)
         lastAnswer = Some(ShardReader.Answer(delivery.asOfNanos, delivery.millisBehind))
@@ -132,6 +134,7 @@ final class ShardReader(
     val freed = synchronized {
       buffer.dropTo(position).map { rest =>
         val before = heap
+        if (rest ne buffer) boundaries = None
         buffer = rest
         heap = rest.heap
         before - heap
@@ -177,15 +180,19 @@ final class ShardReader(
   def slice(start: ShardPosition, end: ShardPosition): Option[Iterator[KinesisRecord]] =
     synchronized(buffer).slice(start, end)
 
-  def split(start: ShardPosition, end: ShardPosition, parts: Int): Option[Vector[ShardPosition]] =
-    synchronized(buffer).split(start, end, parts)
-
-  def cut(most: Allotment): RecordBuffer.Cut = synchronized(buffer).cut(most)
+  /** How far it is, with where a batch can end. */
+  def tip(grain: Grain): ShardTip = synchronized {
+    val mine = boundaries.filter(_.grain == grain).getOrElse(buffer.boundaries(grain))
+    boundaries = Some(mine)
+    tip.copy(boundaries = mine)
+  }
 
   def tip: ShardTip = synchronized {
     ShardTip(
       shard = shard,
+      base = buffer.base,
       position = buffer.tip,
+      boundaries = Boundaries.none(Grain.none),
       records = buffer.records,
       bytes = buffer.bytes,
       room = share(),
@@ -236,6 +243,7 @@ final class ShardReader(
       closed = true
       val all = heap
       buffer = RecordBuffer.at(buffer.base)
+      boundaries = None
       heap = 0
       (all, isFirst)
     }
@@ -271,6 +279,9 @@ object ShardReader {
 
 /** How far a reader has read beyond the batch's start, as it tells the driver.
   *
+  * @param base          where what it holds begins
+  * @param position      where it ends
+  * @param boundaries    where a batch can end within it; none where nobody cuts it
   * @param records       after the start, up to `position`
   * @param bytes         of data and keys
   * @param room          bytes that its reader may hold
@@ -286,7 +297,9 @@ object ShardReader {
   */
 final case class ShardTip(
     shard: ShardKey,
+    base: ShardPosition,
     position: ShardPosition,
+    boundaries: Boundaries,
     records: Long,
     bytes: Long,
     room: Long,
@@ -307,6 +320,21 @@ final case class ShardTip(
 
   /** All of it as a batch's part. */
   def all: RecordBuffer.Cut = RecordBuffer.Cut(position, records, bytes, newestArrival, nextArrival = None)
+
+  /** The longest prefix within an allotment that ends at a boundary; all of it where it fits. */
+  def cut(most: Allotment): RecordBuffer.Cut = {
+    val ends   = boundaries.all
+    val within = boundaries.countWhile(b =>
+      b.records <= most.maxRecords && b.bytes <= most.maxBytes && b.newest <= most.maxArrival
+    )
+    if (within == ends.size) all
+    else if (within == 0) RecordBuffer.Cut(base, 0, 0, None, Some(ends.head.oldest))
+    else {
+      val last = ends(within - 1)
+      val next = last.newest.max(ends(within).oldest)
+      RecordBuffer.Cut(AfterSequenceNumber(last.last), last.records, last.bytes, Some(last.newest), Some(next))
+    }
+  }
 
   /** Up to when all that arrived is read after a batch that takes this part; in ms by the service's clock, as far as it is known.
     *

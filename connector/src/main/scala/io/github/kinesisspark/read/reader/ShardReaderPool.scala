@@ -11,7 +11,6 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.{ClientKind, ClientLease, KinesisClients}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange, StreamArn}
-import io.github.kinesisspark.read.plan.Admission.Allotment
 
 /** The shard readers of one source in one executor, kept across micro-batches.
   *
@@ -89,7 +88,7 @@ final class ShardReaderPool(
     // Before the readers are looked at: what comes after that is news.
     awaitsNews.set(true)
     ProbeAnswer(
-      tips = mine.map(_.tip),
+      tips = mine.map(_.tip(request.grain)),
       settled = mine.forall(_.settledSince(since)),
       opened = !mine.exists(_.isOpening),
       totals = ReaderTotals(
@@ -106,21 +105,6 @@ final class ShardReaderPool(
       )
     )
   }
-
-  def cut(allotments: Vector[Allotment]): CutAnswer = CutAnswer(
-    for {
-      most   <- allotments
-      reader <- readerOf(most.shard)
-    } yield most.shard -> reader.cut(most)
-  )
-
-  def split(ranges: Vector[(ShardRange, Int)]): SplitAnswer = SplitAnswer(
-    for {
-      (range, parts) <- ranges
-      reader         <- readerOf(range.shard)
-      ends           <- reader.split(range.start, range.end, parts)
-    } yield range -> ends
-  )
 
   /** The range's records, if the shard's reader holds all of them. */
   def slice(range: ShardRange): Option[Iterator[KinesisRecord]] =
@@ -223,7 +207,7 @@ final class ShardReaderPool(
   }
 
   private def open(shard: ShardKey, position: ShardPosition, stop: Option[ShardPosition]): ShardReader = {
-    log.debug("reading {} from {}", shard, ShardPosition.encode(position))
+    log.debug(s"reading $shard from ${ShardPosition.encode(position)}")
     val reader =
       new ShardReader(shard, position, stop, publishers, memory, () => memory.share, count, () => tellNews(shard))
     readers(shard) = reader

@@ -23,7 +23,7 @@ object ShardReaderPools {
   /** Of all readers of this JVM. */
   private val memory = new MemoryBudget
 
-  @volatile private var newsListener: String => Unit = _ => ()
+  @volatile private var newsListener: String => Unit = (_: String) => ()
 
   private lazy val worker: ScheduledExecutorService = {
     val threads = new ScheduledThreadPoolExecutor(2, new DaemonThreads("kinesis-shard-readers"))
@@ -56,8 +56,6 @@ object ShardReaderPools {
   else
     request match {
       case probe: ProbeRequest     => running(probe.config).flatMap(_.probe(probe))
-      case cut: CutRequest         => existing(cut.source).map(_.cut(cut.allotments))
-      case split: SplitRequest     => existing(split.source).map(_.split(split.ranges))
       case release: ReleaseRequest =>
         close(release.source)
         Some(true)

@@ -84,10 +84,7 @@ final class TaskReaders(
 
   private def open(range: ShardRange, publishers: RecordPublisher.Factory): ShardReader = {
     log.info(
-      "reading {} from {} to {}",
-      range.shard,
-      ShardPosition.encode(range.start),
-      ShardPosition.encode(range.end)
+      s"reading ${range.shard} from ${ShardPosition.encode(range.start)} to ${ShardPosition.encode(range.end)}"
     )
     val reader = new ShardReader(
       range.shard,

@@ -43,16 +43,12 @@ private[read] final class RecordRows(range: ShardRange, columns: StructType, has
   def warn(): Unit = {
     if (damaged > 0)
       log.warn(
-        "{}: {} records begin as aggregated ones and are none; they come as they are. The first is {}",
-        range.shard,
-        damaged,
-        damage
+        s"${range.shard}: $damaged records begin as aggregated ones and are none; they come as they are. The first is $damage"
       )
     if (strays > 0)
       log.warn(
-        "{}: left out {} user records of aggregated ones with hash keys of other shards, as their producer puts them there again",
-        range.shard,
-        strays
+        s"${range.shard}: left out $strays user records of aggregated ones with hash keys of other shards, as their producer puts " +
+          "them there again"
       )
   }
 

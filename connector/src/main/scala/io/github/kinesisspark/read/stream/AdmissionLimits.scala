@@ -19,7 +19,7 @@ object AdmissionLimits {
     val limits = Seq(
       options.minRecordsPerTrigger.map(ReadLimit.minRows(_, options.maxTriggerDelay.toMillis)),
       options.maxRecordsPerTrigger.map(ReadLimit.maxRows(_)),
-      options.maxBytesPerTrigger.map(ReadLimit.maxBytes(_))
+      options.maxBytesPerTrigger.map(MaxBytes(_))
     ).flatten
     // Not "all available", even if there are no limits: that is what Trigger.Once asks for.
     ReadLimit.compositeLimit(limits.toArray)
@@ -31,10 +31,13 @@ object AdmissionLimits {
   def fromSpark(limit: ReadLimit): AdmissionLimits = limit match {
     case all: CompositeReadLimit => all.getReadLimits.iterator.map(fromSpark).foldLeft(none)(both)
     case max: ReadMaxRows        => AdmissionLimits(Admission.Limits(Some(max.maxRows), None), None)
-    case max: ReadMaxBytes       => AdmissionLimits(Admission.Limits(None, Some(max.maxBytes)), None)
+    case MaxBytes(bytes)         => AdmissionLimits(Admission.Limits(None, Some(bytes)), None)
     case min: ReadMinRows => AdmissionLimits(Admission.Limits.none, Some(min.minRows -> min.maxTriggerDelayMs.millis))
     case _                => none
   }
+
+  /** Spark's own came with 4.0. */
+  private final case class MaxBytes(bytes: Long) extends ReadLimit
 
   private val none = AdmissionLimits(Admission.Limits.none, None)
 

@@ -16,7 +16,7 @@ import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.ShardCatalog
 import io.github.kinesisspark.read.coordinator.{ExecutorChannel, ShardCoordinator}
 import io.github.kinesisspark.read.plan.{Admission, Frontier, HistoryPart, TriggerClock, WatermarkAlignment}
-import io.github.kinesisspark.read.reader.{ReaderConfig, RecordBuffer, ShardTip}
+import io.github.kinesisspark.read.reader.{Grain, ReaderConfig, RecordBuffer, ShardTip}
 import io.github.kinesisspark.read.retention.{DataLoss, RetentionWatch}
 import io.github.kinesisspark.read.{KinesisInputPartition, KinesisPartitionReaderFactory}
 
@@ -53,7 +53,13 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       failOnDataLoss = options.failOnDataLoss
     ),
     publishing,
-    WatermarkAlignment(options.admission.maxShardSkew.map(_.toMillis))
+    WatermarkAlignment(options.admission.maxShardSkew.map(_.toMillis)),
+    Grain.of(
+      options.admission.maxRecordsPerTrigger.isDefined || options.admission.maxBytesPerTrigger.isDefined,
+      options.minPartitions,
+      options.admission.maxShardSkew.map(_.toMillis),
+      _
+    )
   )
   private val beginnings      = scala.collection.mutable.HashMap.empty[StreamArn, Vector[(String, ShardPosition)]]
   private[read] val retention = new RetentionWatch(catalog)

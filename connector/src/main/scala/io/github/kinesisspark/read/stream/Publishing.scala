@@ -53,7 +53,7 @@ object Publishing {
         consumers.toDeregister.values.foreach(arn =>
           log.warn(
             s"Stream consumer ${arn.name} stays registered after a batch read and is charged for: $arn. " +
-              s"Remove it with StreamConsumers.deregister(\"${arn.name}\")."
+              s"Remove it with StreamConsumers.deregister('${arn.name}')."
           )
         )
         Publication.FanOut(resolved, fanOut.retries.subscribe)

@@ -180,7 +180,7 @@ final case class Sending(
     record.refusedSince.nonEmpty && age(record, now) >= settings.maxRetry
 
   private def tooLong(batch: Batch, results: Vector[RecordAnswer], spans: ShardSpans, now: Long): Option[SendFailure] =
-    batch.records.iterator.zip(results).collectFirst {
+    batch.records.iterator.zip(results.iterator).collectFirst {
       case (record, answer: RecordAnswer.Refused) if isOver(record, now) =>
         SendFailure.TooLong(
           record,

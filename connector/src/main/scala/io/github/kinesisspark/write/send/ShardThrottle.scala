@@ -48,7 +48,7 @@ final case class ShardThrottle(
   def park(record: PendingRecord): ShardThrottle = copy(waiting = waiting.enqueue(record))
 
   /** Refused records are sent before the others. */
-  def parkFirst(records: Seq[PendingRecord]): ShardThrottle = copy(waiting = waiting.prependedAll(records))
+  def parkFirst(records: Seq[PendingRecord]): ShardThrottle = copy(waiting = records ++: waiting)
 
   /** The turn is sent, if it has any records. */
   def depart(now: Long): ShardThrottle =
@@ -106,7 +106,7 @@ object ShardThrottle {
   private val GentlestCut = 0.95
   private val Floor       = 0.02
   private val FreeShare   = 8.0
-  private val IdleMillis  = 10_000L
+  private val IdleMillis  = 10000L
 
   private def onGrid(at: Long) = (at + GridMillis - 1) / GridMillis * GridMillis
 }

@@ -89,8 +89,9 @@ private[send] final case class StreamSending(
   /** The service answered for each record. */
   def answered(batch: Batch, results: Vector[RecordAnswer], now: Long, chance: Double): StreamSending = {
     val (next, freed) = throttles.answered(batch, results, now, chance)
-    val taken = batch.records.iterator.zip(results).collect { case (r, _: RecordAnswer.Taken) => r.entry }.toVector
-    val back  = copy(
+    val taken         =
+      batch.records.iterator.zip(results.iterator).collect { case (r, _: RecordAnswer.Taken) => r.entry }.toVector
+    val back = copy(
       limits = taken.foldLeft(limits)((l, entry) => l.taken(entry.size)),
       throttles = next,
       pause = Pause.none,
@@ -196,5 +197,5 @@ private[send] final case class SendQueue(records: Queue[PendingRecord] = Queue.e
   def prepended(before: Vector[PendingRecord]): SendQueue =
     if (before.isEmpty) this
     else
-      SendQueue(records.prependedAll(before), count + before.size, bytes + before.iterator.map(_.entry.size.toLong).sum)
+      SendQueue(before ++: records, count + before.size, bytes + before.iterator.map(_.entry.size.toLong).sum)
 }

@@ -13,7 +13,7 @@ import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan.CatchUpSpec._
-import io.github.kinesisspark.read.reader.{KinesisRecord, ReadingTime, RecordBuffer}
+import io.github.kinesisspark.read.reader.{Grain, KinesisRecord, ReadingTime, RecordBuffer, ShardTip}
 
 /** Runs planning on real buffers through whole catch-ups of uneven shards, with readers at random speeds, restarts,
   * limits and approximate arrival times.
@@ -73,6 +73,8 @@ object CatchUpSpec {
       Option.when(random.nextBoolean())(1L + random.nextInt(100)),
       Option.when(random.nextInt(3) == 0)(1L + random.nextInt(3000))
     )
+    private val grain =
+      Grain.of(limits != Admission.Limits.none, 1, Option.when(aligned)(skew), shards.size * (1 + random.nextInt(1000)))
     private val alignment = if (aligned) WatermarkAlignment(Some(skew)) else WatermarkAlignment.off
     private var clocks    = ShardClocks()
     private var now       = 0L
@@ -117,7 +119,7 @@ object CatchUpSpec {
       } else {
         waited = 0
         val ends = BatchEnds(limits, alignment, random.nextInt(1000).toLong, Vector.empty)
-        val cuts = ends.of(held)(_.map(most => most.shard -> shards(index(most.shard)).buffer.cut(most)).toMap)
+        val cuts = ends.of(held)(_.map(most => most.shard -> shards(index(most.shard)).tip.cut(most)).toMap)
         if (held.exists(_.all.records > 0) && !cuts.values.exists(_.records > 0)) stalls += 1
         take(cuts)
       }
@@ -165,8 +167,27 @@ object CatchUpSpec {
         buffer = RecordBuffer.at(buffer.base)
       }
 
-      def all: RecordBuffer.Cut =
-        RecordBuffer.Cut(buffer.tip, buffer.records.toLong, buffer.bytes, buffer.newestArrival, None)
+      def all: RecordBuffer.Cut = RecordBuffer.Cut(buffer.tip, buffer.records, buffer.bytes, buffer.newestArrival, None)
+
+      def tip: ShardTip = ShardTip(
+        key,
+        buffer.base,
+        buffer.tip,
+        buffer.boundaries(grain),
+        buffer.records,
+        buffer.bytes,
+        room = 0,
+        isFull = false,
+        buffer.oldestArrival,
+        buffer.newestArrival,
+        time.reached,
+        starved = false,
+        isComplete = false,
+        behind,
+        millisSinceAnswer = None,
+        failure = None,
+        children = Vector.empty
+      )
 
       def ahead: WatermarkAlignment.Ahead = WatermarkAlignment.Ahead(
         buffer.oldestArrival,

@@ -71,12 +71,27 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       val s = new Setting
       s.reader.demand()
       s.bring(after(2), record(1), record(2))
-      s.reader.cut(Allotment(shard(0), 1, Long.MaxValue)).position shouldBe after(1)
+      s.reader.tip(Grain(32, None)).cut(Allotment(shard(0), 1, Long.MaxValue)).position shouldBe after(1)
       s.reader.slice(after(0), after(1)).map(_.size) shouldBe Some(1)
       s.reader.slice(after(0), after(1)).map(_.size) shouldBe Some(1)
       s.reader.dropTo(after(1)) shouldBe true
       s.reader.slice(after(0), after(1)) shouldBe None
       s.reader.tip.records shouldBe 1
+    }
+
+    it("reports the boundaries of what it holds, also after it was appended to and dropped from") {
+      val s    = new Setting(share = 1 << 20)
+      def ends = s.reader.tip(Grain(32, None)).boundaries.all.map(_.last)
+      ends shouldBe Vector.empty
+      s.reader.demand()
+      s.bring(after(2), record(1), record(2))
+      ends shouldBe Vector(number(1), number(2))
+      s.bring(after(3), record(3))
+      ends shouldBe Vector(number(1), number(2), number(3))
+      s.reader.dropTo(after(1))
+      ends shouldBe Vector(number(2), number(3))
+      s.reader.tip(Grain.none).boundaries.all.map(_.last) shouldBe Vector(number(2), number(3))
+      s.reader.tip(Grain.none).boundaries.all.map(_.records) shouldBe Vector(1, 2)
     }
 
     it("requests nothing after the shard's end or a failure, and reports either") {

@@ -25,6 +25,7 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
     stops = Map.empty,
     sinceMillis = 0,
     lease.toMillis,
+    Grain.none,
     hasRead = false
   )
 

@@ -8,14 +8,16 @@ import org.scalatest.matchers.should.Matchers
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
-import io.github.kinesisspark.read.reader.{ReaderTotals, ShardTip}
+import io.github.kinesisspark.read.reader.{Boundaries, Grain, ReaderTotals, ShardTip}
 
 class SourceMetricsSpec extends AnyFunSpec with Matchers {
   private val shards = Seq(shard(0), shard(1))
 
   private def tip(n: Int, millisBehind: Long, ago: FiniteDuration) = shard(n) -> ShardTip(
     shard(n),
-    TrimHorizon,
+    base = TrimHorizon,
+    position = TrimHorizon,
+    boundaries = Boundaries.none(Grain.none),
     records = 0,
     bytes = 0,
     room = 0,

@@ -15,6 +15,7 @@ import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.source.{BatchLog, TestkitSuite}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.reader.{
+  Grain,
   ProbeRequest,
   Publication,
   ReaderConfig,
@@ -105,6 +106,7 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
         Map.empty,
         sinceMillis = 0,
         leaseMillis = 1,
+        Grain.none,
         hasRead = false
       )
       def calls = kinesis.calls.count("GetRecords", stream.name)

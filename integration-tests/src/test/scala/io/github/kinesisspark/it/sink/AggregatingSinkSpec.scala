@@ -138,7 +138,7 @@ final class AggregatingSinkSpec extends TestkitSuite {
     it("go to the streams named in their column") {
       val Seq(a, b) = Seq.fill(2)(newStream(shards = 1)): @unchecked
       val named     = when(col("partitionKey") === "key-3", a.name).otherwise(b.arn())
-      save(rows(1000).withColumn("streamName", named), b)
+      save(rows(1000).withColumn("targetStream", named), b)
       readBySource(a).map(_.text) shouldBe written(1000).filter(_.partitionKey == "key-3").map(_.text)
       readBySource(b) should have size 990
     }

@@ -56,7 +56,7 @@ final class SinkScenarios(target: KinesisTarget) extends SourceSuite(target.serv
     it("writes rows to the streams named by their column, and others to the stream of the option") {
       val Seq(a, b, c) = Seq.fill(3)(newStream(shards = 1)): @unchecked
       val named        = when(col("id") % 3 === 0, a.name).when(col("id") % 3 === 1, b.arn())
-      save(numbered(300).select(text, named.as("streamName")), c)
+      save(numbered(300).select(text, named.as("targetStream")), c)
       for ((stream, n) <- Seq(a, b, c).zipWithIndex)
         Written.texts(stream).sorted shouldBe (n until 300 by 3).map(i => s"row-$i").sorted
     }
@@ -87,7 +87,7 @@ final class SinkScenarios(target: KinesisTarget) extends SourceSuite(target.serv
         when(col("id") =!= 7, "k").otherwise("k" * 257).as("partitionKey")       -> "257 characters",
         when(col("id") === 7, "2e3").as("explicitHashKey")                       -> "explicitHashKey is '2e3'",
         when(col("id") === 7, (BigInt(1) << 128).toString).as("explicitHashKey") -> "from 0 to 2^128-1",
-        when(col("id") === 7, "no/name").as("streamName")                        -> "streamName is 'no/name'"
+        when(col("id") === 7, "no/name").as("targetStream")                      -> "targetStream is 'no/name'"
       )
       for ((column, why) <- bad) withClue(s"$why: ") {
         val failure = intercept[SparkException](save(numbered(10, 1).select(text, column), stream))

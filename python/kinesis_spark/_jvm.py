@@ -1,11 +1,10 @@
-"""How this package calls the connector's Scala objects that answer in JSON: what every such call has in common."""
+"""How this package calls the connector's Scala objects: what every such call has in common."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
-from kinesis_spark.errors import InvalidOptionError, JarMissingError
+from kinesis_spark.errors import InvalidOptionError, KinesisCallError, SparkConnectError
 from kinesis_spark.jars import require_jar
 
 if TYPE_CHECKING:
@@ -17,35 +16,39 @@ def jvm_of(spark: SparkSession, what: str, instead: str) -> Any:  # noqa: ANN401
 
     Args:
         spark: the session.
-        what: what is dealt with there, as the beginning of a sentence.
+        what: what needs the JVM, as the beginning of a sentence.
         instead: what to do where the JVM is out of reach.
 
     Raises:
-        JarMissingError: if the session's JVM doesn't have the connector, or can't be reached.
+        JarMissingError: if the session's JVM doesn't have the connector.
+        SparkConnectError: if the session has no JVM in this process.
     """
     require_jar(spark)
     jvm = getattr(spark, "_jvm", None)
     if jvm is None:
-        raise JarMissingError(f"{what} are dealt with in Spark's JVM, out of Spark Connect's reach. {instead}")
+        raise SparkConnectError(f"{what} need Spark's JVM, which a Spark Connect session doesn't reach. {instead}")
     return jvm
 
 
-def call(method: Any, *arguments: object) -> Any:  # noqa: ANN401  (whatever the JSON holds)
-    """What a Scala method that answers in JSON has to say.
+def call(method: Any, *arguments: object) -> str:  # noqa: ANN401  (py4j's view of a method)
+    """The text that a Scala method returns.
 
     Raises:
         InvalidOptionError: if an option can't be right.
-        py4j.protocol.Py4JJavaError: for all else; see `error_of`.
+        KinesisCallError: for all other failures.
     """
+    from py4j.protocol import Py4JJavaError
     from pyspark.errors import IllegalArgumentException
 
     try:
-        return json.loads(method(*arguments))
+        return str(method(*arguments))
     except IllegalArgumentException as refused:
         raise InvalidOptionError(str(refused)) from None
+    except Py4JJavaError as failed:
+        raise KinesisCallError(*_error_of(failed.java_exception)) from failed
 
 
-def error_of(failure: Any) -> tuple[str, str]:  # noqa: ANN401  (py4j's view of a Java exception)
+def _error_of(failure: Any) -> tuple[str, str]:  # noqa: ANN401  (py4j's view of a Java exception)
     """The message of a Java exception, and the stable name of its class of errors."""
     message = failure.getMessage() or failure.toString()
     kind = "KINESIS_CALL_FAILED"

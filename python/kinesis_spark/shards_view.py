@@ -1,20 +1,22 @@
-"""The shards of streams, as a table and as a picture: who descends from whom, since when, and where a query is."""
+"""The shards of streams, as a table and as a picture: parents, times, hash keys, and where a query is."""
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta, timezone
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from kinesis_spark._front import call, error_of, jvm_of
-from kinesis_spark.errors import ShardListError
+from kinesis_spark._jvm import call, jvm_of
+from kinesis_spark.errors import InvalidOptionError
+from kinesis_spark.options import KinesisSourceOptions, SourceArguments, source_options
+from kinesis_spark.positions import offsets_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-
-    from kinesis_spark.options import KinesisOptions
+    from typing_extensions import Unpack
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _SCHEMA = (
@@ -25,13 +27,22 @@ _SCHEMA = (
 _KEYS = 2**128
 
 
-def shards(
-    spark: SparkSession, options: KinesisOptions, offset: StreamingQuery | str | PurePath | None = None
+def shards(  # noqa: PLR0913  (each is one thing to ask by, and at most one of the three is given)
+    spark: SparkSession,
+    options: KinesisSourceOptions | None = None,
+    *,
+    query: StreamingQuery | None = None,
+    checkpoint: str | PurePath | None = None,
+    offset: str | None = None,
+    source: int | None = None,
+    **arguments: Unpack[SourceArguments],
 ) -> DataFrame:
-    """The shards that Kinesis still lists of the streams of some options, as they are now; a row for each.
+    """The shards that Kinesis still lists of some streams, as they are now; a row for each.
 
-    With a query (or its checkpoint, or an offset) it tells where that is in each shard, and how far behind the newest
-    record; this takes one of the five reads a second of the shard. Without, nothing is read.
+        shards(spark, stream_name="orders", query=query).show()
+
+    With a query, its checkpoint or an offset, the rows have its position in each shard, and how far that is behind the
+    newest record; this takes one of the five reads a second of the shard. Without, nothing is read.
 
     The columns are `streamArn`, `streamName`, `shardId`, `parents` (none, one after a split, two after a merge; a
     parent past retention is not listed itself), `startingHashKey` and `endingHashKey` (numbers of 128 bits, as
@@ -43,33 +54,40 @@ def shards(
     Args:
         spark: a session with the connector on its class path; not one of Spark Connect, whose JVM is out of reach.
         options: which streams, where, in whose name.
-        offset: a running query that reads the streams; the checkpoint location of a stopped one, whose last committed
-            batch counts; or an offset, as a query's progress tells it (`sources[0].endOffset`, a text that begins
-            with `{`).
+        query: a running query that reads the streams.
+        checkpoint: the checkpoint location of a stopped query, whose last committed batch counts.
+        offset: an offset, as a query's progress has it (`sources[0].endOffset`).
+        source: which of the query's sources, from 0; needed only if several of them read one of the streams, as in a
+            self-join.
+        arguments: the options by keyword; beside `options` they replace some of them.
 
     Raises:
-        InvalidOptionError: if an option can't be right.
-        JarMissingError: if the session's JVM doesn't have the connector, or can't be reached.
-        ShardListError: if there is no such stream, Kinesis refuses to tell, or the checkpoint is none.
+        InvalidOptionError: if an option can't be right, or it isn't clear which source of the query is meant.
+        JarMissingError: if the session's JVM doesn't have the connector.
+        KinesisCallError: if there is no such stream, Kinesis refuses to list it, or the checkpoint is none.
+        SparkConnectError: if the session has no JVM in this process.
 
     https://docs.aws.amazon.com/kinesis/latest/APIReference/API_ListShards.html
     """
-    from py4j.protocol import Py4JJavaError
-
+    if sum(given is not None for given in (query, checkpoint, offset)) > 1:
+        raise InvalidOptionError("query, checkpoint and offset: give one of them at most.")
+    chosen = source_options(options, arguments)
     jvm = jvm_of(spark, "Shards", "Use a classic session or the AWS CLI (`aws kinesis list-shards`).")
     front = jvm.io.github.kinesisspark.StreamShardsJson
-    try:
-        found = _list(front, dict(options.to_dict()), offset)
-    except Py4JJavaError as failed:
-        raise ShardListError(*error_of(failed.java_exception)) from failed
-    return spark.createDataFrame([_row(shard) for shard in found], _SCHEMA)
+    handed = chosen.to_dict()
+    if checkpoint is not None:
+        found = call(front.listFrom, handed, str(checkpoint))
+    else:
+        at = offset if query is None else _offset_of(query, chosen, source)
+        found = call(front.list, handed, at or "")
+    return spark.createDataFrame([_row(shard) for shard in json.loads(found)], _SCHEMA)
 
 
 def plot_shards(frame: DataFrame, axes: Axes | None = None) -> Axes:
     """Draw the shards of one stream over time: each is a rectangle, as high as its share of the hash keys.
 
-    A split is a rectangle followed by two, a merge two followed by one. Open shards are green and go on to the right
-    edge, which is the time of drawing; what a query is behind is written into them.
+    A split is a rectangle followed by two, a merge two followed by one. Open shards are green and reach the right
+    edge, which is the time of drawing; how far a query is behind is written into them.
 
     Args:
         frame: as `shards` gives it, of one stream.
@@ -112,20 +130,33 @@ def plot_shards(frame: DataFrame, axes: Axes | None = None) -> Axes:
     return drawn
 
 
-def _list(front: Any, options: dict[str, str], where: StreamingQuery | str | PurePath | None) -> Any:  # noqa: ANN401
-    if where is None:
-        return call(front.list, options, "")
-    if not isinstance(where, str | PurePath):
-        return call(front.list, options, _newest_offset(where))
-    text = str(where)
-    return call(front.list if text.startswith("{") else front.listFrom, options, text)
+def _offset_of(query: StreamingQuery, options: KinesisSourceOptions, source: int | None) -> str:
+    """Where a query is in the streams of some options, as an offset; empty if it has had no batch yet."""
+    ends = offsets_of(query.lastProgress)
+    if source is not None:
+        if query.lastProgress and source not in ends:
+            raise InvalidOptionError(
+                f"source={source} is not valid: the query's sources of Kinesis are {sorted(ends) or 'none'}"
+            )
+        return ends.get(source, "")
+    wanted = {name for given in (options.stream_name, options.stream_arn) for name in _names(given)}
+    streams: dict[str, Any] = {}
+    version: Any = None
+    for end in ends.values():
+        offset = json.loads(end)
+        version = offset["version"]
+        read = {arn: at for arn, at in offset["streams"].items() if wanted & {arn, arn.rpartition("/")[2]}}
+        twice = sorted(streams.keys() & read.keys())
+        if twice:
+            raise InvalidOptionError(
+                f"Several sources of the query read {', '.join(twice)}: name one of them by source=, of {sorted(ends)}"
+            )
+        streams.update(read)
+    return json.dumps({"version": version, "streams": streams}) if streams else ""
 
 
-def _newest_offset(query: StreamingQuery) -> str:
-    progress: Any = query.lastProgress
-    # A query over several sources has one offset of ours at least, or none yet.
-    ends = [source["endOffset"] for source in progress["sources"]] if progress else []
-    return next((end for end in ends if end and '"streams"' in end), "")
+def _names(given: Any) -> tuple[str, ...]:  # noqa: ANN401  (one name, several, or none)
+    return (given,) if isinstance(given, str) else tuple(given or ())
 
 
 def _row(shard: dict[str, Any]) -> tuple[Any, ...]:

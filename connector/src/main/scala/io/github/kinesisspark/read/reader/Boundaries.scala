@@ -1,0 +1,181 @@
+package io.github.kinesisspark.read.reader
+
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, DataOutputStream}
+
+import io.github.kinesisspark.position.SequenceNumber
+
+/** A record that a batch can end with.
+  *
+  * @param last    that record
+  * @param records from the beginning up to it
+  * @param bytes   of data and keys, from the beginning up to it
+  * @param newest  the latest arrival from the beginning up to it, in ms by the service's clock
+  * @param oldest  when the first record after the boundary before it arrived
+  */
+final case class Boundary(last: SequenceNumber, records: Long, bytes: Long, newest: Long, oldest: Long)
+
+/** How far boundaries lie apart. Each is at most so far from the one before as they need to be for what is cut by them.
+  *
+  * @param precision  a cut by records or bytes takes less than its limit by one part in so many at most; 0 if nothing is cut by them
+  * @param spanMillis the times of arrival between two boundaries, unless they are long after the first; nothing if nothing is cut by time
+  */
+final case class Grain(precision: Int, spanMillis: Option[Long])
+
+object Grain {
+
+  /** Nothing is cut. */
+  val none: Grain = Grain(0, None)
+
+  /** @param isLimited  by records or bytes
+    * @param parts      tasks among which records are shared
+    * @param skewMillis how far shards may run ahead of each other
+    * @param shards     whose boundaries the driver keeps
+    */
+  def of(isLimited: Boolean, parts: Int, skewMillis: Option[Long], shards: Int): Grain = {
+    val most  = (MostInAll / shards.max(1)).max(LeastPrecision)
+    val limit = if (isLimited) LimitPrecision.min(most) else 0
+    val split = if (parts > 1) (2 * parts).min(most) else 0
+    Grain(limit.max(split), skewMillis.map(_ / SpanPrecision))
+  }
+
+  private val LimitPrecision = 32
+  private val LeastPrecision = 4
+  private val MostInAll      = 16000
+
+  /** Of the skew, and of the time since the first record. */
+  val SpanPrecision = 8L
+}
+
+/** The boundaries of what follows a position, by which the driver cuts a batch alone. They lie further apart the further they are from the
+  * beginning, so that there are few however many records there are. The first record has one of its own. Immutable.
+  *
+  * @param closed these stay
+  * @param open   the last one, which more records may join
+  */
+final case class Boundaries private (grain: Grain, closed: Vector[Boundary], open: Option[Boundary]) {
+
+  def all: Vector[Boundary] = open.fold(closed)(closed :+ _)
+
+  /** How many of them are within; those that are come first. */
+  def countWhile(isWithin: Boundary => Boolean): Int = {
+    val boundaries = all
+    var low        = 0
+    var high       = boundaries.size
+    while (low < high) {
+      val middle = (low + high) >>> 1
+      if (isWithin(boundaries(middle))) low = middle + 1 else high = middle
+    }
+    low
+  }
+
+  /** With what follows.
+    *
+    * @param from  first of them in `records`
+    * @param until behind the last of them
+    */
+  def add(records: Array[KinesisRecord], from: Int, until: Int): Boundaries =
+    if (from >= until) this
+    else {
+      val done   = Vector.newBuilder[Boundary]
+      var before = closed.lastOption
+      var oldest = closed.headOption.orElse(open).fold(records(from).arrivalMillis)(_.oldest)
+      var count  = open.orElse(before).fold(0L)(_.records)
+      var bytes  = open.orElse(before).fold(0L)(_.bytes)
+      var newest = open.orElse(before).fold(Long.MinValue)(_.newest)
+      var first  = open.fold(Long.MinValue)(_.oldest)
+      var empty  = open.isEmpty
+      var last   = open.map(_.last).orNull
+      var most   = mostRecords(before)
+      var large  = mostBytes(before)
+      var span   = mostMillis(first, oldest)
+      var begun  = before.fold(0L)(_.records)
+      var size   = before.fold(0L)(_.bytes)
+      var i      = from
+      while (i < until) {
+        val record = records(i)
+        if (!empty && (count - begun >= most || bytes - size >= large || record.arrivalMillis - first > span)) {
+          val boundary = Boundary(last, count, bytes, newest, first)
+          done += boundary
+          before = Some(boundary)
+          begun = count
+          size = bytes
+          most = mostRecords(before)
+          large = mostBytes(before)
+          empty = true
+        }
+        if (empty) {
+          first = record.arrivalMillis
+          oldest = oldest.min(first)
+          span = mostMillis(first, oldest)
+          empty = false
+        }
+        count += 1
+        bytes += record.size
+        newest = newest.max(record.arrivalMillis)
+        last = record.sequenceNumber
+        i += 1
+      }
+      Boundaries(grain, closed ++ done.result(), Some(Boundary(last, count, bytes, newest, first)))
+    }
+
+  /** Of a block that begins after `before`. */
+  private def mostRecords(before: Option[Boundary]) = before match {
+    case None                           => 1L
+    case Some(b) if grain.precision > 0 => (b.records / grain.precision).max(1L)
+    case _                              => Long.MaxValue
+  }
+
+  private def mostBytes(before: Option[Boundary]) = before match {
+    case Some(b) if grain.precision > 0 => (b.bytes / grain.precision).max(1L)
+    case _                              => Long.MaxValue
+  }
+
+  private def mostMillis(first: Long, oldest: Long) =
+    grain.spanMillis.fold(Long.MaxValue)(_.max((first - oldest) / Grain.SpanPrecision))
+
+  // Of many shards there are hundreds of thousands.
+  private def writeReplace(): AnyRef = Boundaries.Written(grain, Boundaries.write(all))
+}
+
+object Boundaries {
+  def none(grain: Grain): Boundaries = Boundaries(grain, Vector.empty, None)
+
+  private final case class Written(grain: Grain, bytes: Array[Byte]) {
+    private def readResolve(): AnyRef = Boundaries(grain, read(bytes), None)
+  }
+
+  private def write(boundaries: Vector[Boundary]): Array[Byte] = {
+    val bytes = new ByteArrayOutputStream(boundaries.size * 64)
+    val out   = new DataOutputStream(bytes)
+    var last  = ""
+    out.writeInt(boundaries.size)
+    boundaries.foreach { b =>
+      val text = b.last.text
+      val same = sharedPrefix(last, text)
+      out.writeByte(same)
+      out.writeUTF(text.substring(same))
+      out.writeLong(b.records)
+      out.writeLong(b.bytes)
+      out.writeLong(b.newest)
+      out.writeLong(b.oldest)
+      last = text
+    }
+    bytes.toByteArray
+  }
+
+  private def read(bytes: Array[Byte]): Vector[Boundary] = {
+    val in   = new DataInputStream(new ByteArrayInputStream(bytes))
+    var last = ""
+    Vector.fill(in.readInt()) {
+      last = last.substring(0, in.readUnsignedByte()) + in.readUTF()
+      Boundary(SequenceNumber(last), in.readLong(), in.readLong(), in.readLong(), in.readLong())
+    }
+  }
+
+  private def sharedPrefix(one: String, other: String) = {
+    val most = one.length.min(other.length)
+    var same = 0
+    while (same < most && one.charAt(same) == other.charAt(same)) same += 1
+    same
+  }
+}

@@ -1,0 +1,196 @@
+package io.github.kinesisspark.read.reader
+
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
+
+import org.scalacheck.Gen
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.position.ShardPosition._
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.plan.Admission.Allotment
+import io.github.kinesisspark.read.plan.RangeSplitting
+
+class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+  private def after(n: Long) = AfterSequenceNumber(number(n))
+
+  private def record(n: Int, size: Int, arrival: Long) =
+    new KinesisRecord(number(n.toLong), "", new Array[Byte](size), arrival)
+
+  /** Answers of random sizes, with records of random sizes and arrivals. */
+  private val answers = for {
+    sizes  <- Gen.listOf(Gen.choose(0, 200))
+    sparse <- Gen.choose(0, 5000)
+    seed   <- Gen.choose(Long.MinValue, Long.MaxValue)
+  } yield {
+    val random  = new scala.util.Random(seed)
+    val all     = Iterator.from(1)
+    var arrival = 100000L
+    sizes.map(Array.fill(_) {
+      arrival += random.nextInt(sparse + 1)
+      record(all.next(), random.nextInt(2000), arrival - random.nextInt(20))
+    })
+  }
+
+  private val grains = for {
+    precision <- Gen.oneOf(0, 4, 32)
+    span      <- Gen.option(Gen.choose(0L, 2000L))
+  } yield Grain(precision, span)
+
+  private def buffered(answers: Seq[Array[KinesisRecord]]) = answers.foldLeft(RecordBuffer.at(after(0))) {
+    (buffer, answer) =>
+      buffer.append(answer, answer.lastOption.fold(buffer.tip)(r => AfterSequenceNumber(r.sequenceNumber)))
+  }
+
+  private def tip(answers: Seq[Array[KinesisRecord]], grain: Grain): ShardTip = {
+    val buffer = buffered(answers)
+    ShardTip(
+      shard(0),
+      buffer.base,
+      buffer.tip,
+      buffer.boundaries(grain),
+      buffer.records,
+      buffer.bytes,
+      room = 0,
+      isFull = false,
+      buffer.oldestArrival,
+      buffer.newestArrival,
+      reached = None,
+      starved = false,
+      isComplete = false,
+      millisBehind = None,
+      millisSinceAnswer = None,
+      failure = None,
+      children = Vector.empty
+    )
+  }
+
+  describe("boundaries") {
+    it("tell the records, bytes and arrivals up to each of them, and the last one those of all") {
+      forAll(answers, grains) { (answers, grain) =>
+        val all = answers.flatten
+        tip(answers, grain).boundaries.all.foldLeft(0) { (from, boundary) =>
+          val upTo = all.take(boundary.records.toInt)
+          boundary shouldBe Boundary(
+            upTo.last.sequenceNumber,
+            upTo.size.toLong,
+            upTo.map(_.size).sum,
+            upTo.map(_.arrivalMillis).max,
+            all(from).arrivalMillis
+          )
+          upTo.size
+        } shouldBe all.size
+      }
+    }
+
+    it("are the same whether answers come one by one or are looked at together") {
+      forAll(answers, grains) { (answers, grain) =>
+        val together = Boundaries.none(grain).add(answers.flatten.toArray, 0, answers.map(_.length).sum)
+        buffered(answers).boundaries(grain).all shouldBe together.all
+      }
+    }
+
+    it("lie no further apart than the precision says, and the first record has one of its own") {
+      forAll(answers) { answers =>
+        val found = tip(answers, Grain(32, None)).boundaries.all
+        found.headOption.foreach(_.records shouldBe 1)
+        found.zip(found.drop(1)).foreach { case (one, next) =>
+          next.records - one.records should be <= (one.records / 32).max(1)
+        }
+      }
+    }
+
+    it("lie no further apart than the span, or an eighth of the time since the first record") {
+      forAll(answers) { answers =>
+        val all   = answers.flatten
+        val found = tip(answers, Grain(0, Some(100))).boundaries.all
+        found.zip(found.drop(1)).foreach { case (one, next) =>
+          val block = all.slice(one.records.toInt, next.records.toInt).map(_.arrivalMillis)
+          block.max - block.head should be <= (100L.max((block.head - all.map(_.arrivalMillis).min) / 8))
+        }
+      }
+    }
+
+    it("stay the same on their way to the driver") {
+      forAll(answers, grains) { (answers, grain) =>
+        val mine  = buffered(answers).boundaries(grain)
+        val bytes = new ByteArrayOutputStream
+        new ObjectOutputStream(bytes).writeObject(mine)
+        val theirs = new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject()
+        theirs.asInstanceOf[Boundaries].all shouldBe mine.all
+      }
+    }
+
+    it("are few however many records there are") {
+      val million = Array.tabulate(1000000)(n => record(n + 1, 10, n * 100L))
+      Boundaries.none(Grain(32, Some(1250))).add(million, 0, million.length).all.size should be < 600
+      Boundaries.none(Grain.none).add(million, 0, million.length).all.size shouldBe 2
+    }
+  }
+
+  describe("the grain") {
+    it("is the finer the fewer shards there are, and none where nothing is cut") {
+      Grain.of(isLimited = false, parts = 1, None, shards = 10) shouldBe Grain.none
+      Grain.of(isLimited = true, parts = 1, Some(10000), shards = 100) shouldBe Grain(32, Some(1250))
+      Grain.of(isLimited = true, parts = 64, None, shards = 1) shouldBe Grain(128, None)
+      Grain.of(isLimited = true, parts = 64, None, shards = 10000) shouldBe Grain(4, None)
+    }
+  }
+
+  describe("a cut at boundaries") {
+    it("is within the limits, and less than the longest prefix by no more than the precision") {
+      forAll(answers, Gen.choose(0L, 1000L), Gen.choose(0L, 100000L)) { (answers, maxRecords, maxBytes) =>
+        val all   = answers.flatten
+        val sizes = all.scanLeft(0L)(_ + _.size)
+        val fits  = sizes.zipWithIndex.takeWhile { case (size, n) => n <= maxRecords && size <= maxBytes }.last._2
+        val cut   = tip(answers, Grain(32, None)).cut(Allotment(shard(0), maxRecords, maxBytes))
+        cut.records should be <= fits.toLong
+        if (fits > 0) cut.records should be > 0L
+        cut.bytes shouldBe sizes(cut.records.toInt)
+        cut.position shouldBe (if (cut.records == 0 && all.nonEmpty) after(0) else after(cut.records))
+        // A record that is larger than all before it together ends a block.
+        if (maxBytes == 100000L) cut.records should be >= fits - fits / 32 - 1L
+      }
+    }
+
+    it("ends before the first record that arrived after the limit, and reports its arrival") {
+      val late = Array(1000L, 1005L, 1003L, 1004L, 1006L).zipWithIndex.map { case (t, i) => record(i + 1, 1, t) }
+      def until(time: Long) = tip(Seq(late), Grain(32, None)).cut(Allotment(shard(0), 10, 1000, time))
+      until(999) shouldBe RecordBuffer.Cut(after(0), 0, 0, None, Some(1000))
+      until(1004) shouldBe RecordBuffer.Cut(after(1), 1, 1, Some(1000), Some(1005))
+      until(1006) shouldBe RecordBuffer.Cut(after(5), 5, 5, Some(1006), None)
+      // What comes after an approximate time is never said to be before it.
+      tip(Seq(late), Grain(32, None)).cut(Allotment(shard(0), 2, 1000, 2000)).nextArrival shouldBe Some(1005)
+    }
+
+    it("includes the shard's end if all records fit") {
+      val ended = tip(Seq(Array(record(1, 1, 0), record(2, 1, 0))), Grain(32, None)).copy(position = ShardEnd)
+      ended.cut(Allotment(shard(0), 2, 1000)).position shouldBe ShardEnd
+      ended.cut(Allotment(shard(0), 1, 1000)).position shouldBe after(1)
+      val empty = tip(Nil, Grain(32, None)).copy(position = ShardEnd)
+      empty.cut(Allotment(shard(0), 0, 0)) shouldBe RecordBuffer.Cut(ShardEnd, 0, 0, None, None)
+    }
+  }
+
+  describe("a split at boundaries") {
+    it("yields non-empty parts of similar size that make up the range") {
+      forAll(Gen.choose(1, 2000), Gen.choose(1, 64)) { (records, parts) =>
+        val all   = Array.tabulate(records)(n => record(n + 1, 100, 0))
+        val grain = Grain.of(isLimited = false, parts, None, shards = 1)
+        val cuts  = Boundaries.none(grain).add(all, 0, records).all
+        val range = ShardRange(shard(0), after(0), after(records.toLong))
+        val ends  = RangeSplitting.ends(cuts.map(b => AfterSequenceNumber(b.last) -> b.bytes), parts)
+        val split = RangeSplitting.cut(range, ends)
+        val sizes = split.map(part => buffered(Seq(all)).slice(part.start, part.end).get.size)
+        sizes.sum shouldBe records
+        split.head.start shouldBe range.start
+        split.last.end shouldBe range.end
+        split.zip(split.drop(1)).foreach { case (one, next) => next.start shouldBe one.end }
+        split.size shouldBe parts.min(records)
+        sizes.max should be <= 2 * records / parts + 1
+      }
+    }
+  }
+}

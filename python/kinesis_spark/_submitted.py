@@ -1,0 +1,75 @@
+"""The JARs that a session would have without this package: those of spark-submit's arguments and of Spark's defaults.
+
+A JVM that Python starts takes its arguments from `PYSPARK_SUBMIT_ARGS` (as notebooks and IDEs set it) and its defaults
+from `spark-defaults.conf`. A setting of a session builder replaces them, so what they name has to be in it.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+SPARK_JARS = "spark.jars"
+_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+
+
+def gateway_of_submit() -> Any:  # noqa: ANN401  (py4j's view of a JVM)
+    """The JVM that runs this program, where it was started by spark-submit; None elsewhere. Starts none."""
+    from pyspark import SparkContext
+
+    if SparkContext._jvm is None and "PYSPARK_GATEWAY_PORT" in os.environ:  # noqa: SLF001  (no public name for either)
+        SparkContext._ensure_initialized()  # noqa: SLF001
+    return SparkContext._jvm  # noqa: SLF001
+
+
+def add_to_arguments(jar: str) -> list[str]:
+    """Add a JAR to those that `PYSPARK_SUBMIT_ARGS` names, if it names any, and return what it names then.
+
+    spark-submit prefers its arguments to the settings of a builder; so the JAR has to stand there as well.
+    """
+    words = shlex.split(os.environ.get(_ARGUMENTS, ""))
+    named: list[str] = []
+    for at, word in enumerate(words[:-1]):
+        value = words[at + 1]
+        if word == "--jars":
+            named = _items(value)
+            words[at + 1] = ",".join(_with(named, jar))
+        elif word in ("--conf", "-c") and value.startswith(f"{SPARK_JARS}="):
+            named = named or _items(value.partition("=")[2])
+            words[at + 1] = f"{SPARK_JARS}={','.join(_with(named, jar))}"
+    if named:
+        os.environ[_ARGUMENTS] = shlex.join(words)
+    return named
+
+
+def default_jars() -> list[str]:
+    """The JARs of Spark's file of defaults."""
+    words = shlex.split(os.environ.get(_ARGUMENTS, ""))
+    given = [value for word, value in zip(words, words[1:]) if word == "--properties-file"]
+    file = Path(given[-1]) if given else _configuration() / "spark-defaults.conf"
+    lines = file.read_text().splitlines() if file.is_file() else []
+    found = [line.strip().replace("=", " ", 1).split(None, 1) for line in lines]
+    jars = [words[1] for words in found if len(words) > 1 and words[0] == SPARK_JARS]
+    return _items(jars[-1]) if jars else []
+
+
+def joined(*groups: Sequence[str]) -> str:
+    """All JARs of some groups once, as `spark.jars` has them."""
+    return ",".join(dict.fromkeys(jar for group in groups for jar in group))
+
+
+def _configuration() -> Path:
+    from pyspark.find_spark_home import _find_spark_home
+
+    return Path(os.environ.get("SPARK_CONF_DIR") or Path(_find_spark_home()) / "conf")
+
+
+def _items(text: str) -> list[str]:
+    return [jar.strip() for jar in text.split(",") if jar.strip()]
+
+
+def _with(jars: list[str], jar: str) -> list[str]:
+    return jars if jar in jars else [*jars, jar]
