@@ -3,6 +3,8 @@ package io.github.kinesisspark.read.reader
 import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}
 import java.util
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.unsafe.types.UTF8String
 import software.amazon.awssdk.services.kinesis.model.Record
 
@@ -66,11 +68,8 @@ object KinesisRecord {
       partitionKey: String,
       data: Array[Byte],
       arrivalMillis: Long
-  ): KinesisRecord = {
-    val builder = new AnswerRecords.Builder(1, data.length, AnswerRecords.textLength(partitionKey, sequenceNumber))
-    builder.add(data, partitionKey, sequenceNumber, arrivalMillis)
-    builder.result().head
-  }
+  ): KinesisRecord =
+    AnswerRecords.pack(Array(AnswerRecords.Unpacked(data, partitionKey, sequenceNumber, arrivalMillis))).head
 
   /** The records of an answer that come after a position. What answers and subscriptions continue at must not go back; one
     * that does (LocalStack's may, at a shard's first record) repeats nothing here.
@@ -78,44 +77,38 @@ object KinesisRecord {
     * @throws DamagedAnswer where something is missing in them, or they are out of order
     */
   def after(position: ShardPosition, answered: util.List[Record]): Array[KinesisRecord] = DamagedAnswer.unlessRead {
-    val numbers = new Array[SequenceNumber](answered.size)
-    var bytes   = 0L
-    var texts   = 0
-    var i       = 0
-    while (i < numbers.length) {
-      val record = answered.get(i)
-      numbers(i) = SequenceNumber
-        .parse(record.sequenceNumber)
-        .getOrElse(throw new DamagedAnswer(s"'${record.sequenceNumber}' is not a record's number"))
-      bytes += dataOf(record).length
-      texts += AnswerRecords.textLength(record.partitionKey, numbers(i))
-      i += 1
-    }
+    val all                                 = answered.asScala.iterator.map(unpacked)
     val isBefore: SequenceNumber => Boolean = position match {
       case AfterSequenceNumber(last) => _ <= last
       case Within(number, _)         => _ < number
       case _                         => _ => false
     }
-    val first   = numbers.indexWhere(!isBefore(_)) match { case -1 => numbers.length; case known => known }
-    val builder = new AnswerRecords.Builder(numbers.length - first, bytes, texts)
-    i = first
-    while (i < numbers.length) {
-      val record = answered.get(i)
-      if (i > first && numbers(i - 1) >= numbers(i))
-        throw new DamagedAnswer(s"Record ${numbers(i)} comes after ${numbers(i - 1)}")
-      val arrival =
-        DamagedAnswer.has(record.approximateArrivalTimestamp, "ApproximateArrivalTimestamp of a record").toEpochMilli
-      builder.add(dataOf(record), record.partitionKey, numbers(i), arrival)
-      i += 1
-    }
-    builder.result()
+    val after = all.dropWhile(record => isBefore(record.sequenceNumber)).toArray
+    checkOrder(after)
+    AnswerRecords.pack(after)
   }
 
-  private def dataOf(record: Record) = DamagedAnswer.has(record.data, "Data of a record").asByteArrayUnsafe
+  private def checkOrder(records: Array[AnswerRecords.Unpacked]): Unit = {
+    var i = 1
+    while (i < records.length) {
+      val (before, after) = (records(i - 1).sequenceNumber, records(i).sequenceNumber)
+      if (before >= after) throw new DamagedAnswer(s"Record $after comes after $before")
+      i += 1
+    }
+  }
+
+  private def unpacked(r: Record) = AnswerRecords.Unpacked(
+    DamagedAnswer.has(r.data, "Data of a record").asByteArrayUnsafe,
+    r.partitionKey,
+    SequenceNumber
+      .parse(r.sequenceNumber)
+      .getOrElse(throw new DamagedAnswer(s"'${r.sequenceNumber}' is not a record's number")),
+    DamagedAnswer.has(r.approximateArrivalTimestamp, "ApproximateArrivalTimestamp of a record").toEpochMilli
+  )
 }
 
-/** The records of one answer as a few arrays. What survives young collections is copied by the garbage collector object by object, several times; arrays
-  * of an answer's size are not.
+/** Records of one answer as a few arrays. Objects that survive young collections are copied one by one, several times; a few arrays cost a fraction
+  * of that.
   *
   * @param bytes      data, key and number of each record, one after the other
   * @param dataEnds   where each record's data ends
@@ -134,55 +127,83 @@ private[reader] final class AnswerRecords(
 
 private[reader] object AnswerRecords {
 
-  /** Average bytes of data above which records keep the arrays that they came in. */
+  /** Bytes of records that share their arrays. Half of a region of G1's smallest size, 1 MiB, or more would need neighbouring regions of
+    * its own, and a heap of which much is in use has few of them.
+    */
+  private val PartBytes = 256 << 10
+
+  /** Records with more bytes of data keep the array that it came in. */
   private val LargeRecord = 16 << 10
 
-  /** Of key and number together, where the key is ASCII. */
-  def textLength(partitionKey: String, number: SequenceNumber): Int =
-    (if (partitionKey == null) 0 else partitionKey.length) + number.text.length
+  /** A record before it is packed. */
+  final case class Unpacked(
+      data: Array[Byte],
+      partitionKey: String,
+      sequenceNumber: SequenceNumber,
+      arrivalMillis: Long
+  )
 
-  /** @param records   to come
-    * @param dataBytes of all of them
-    * @param textBytes of their keys and numbers; more are taken where it needs them
-    */
-  final class Builder(records: Int, dataBytes: Long, textBytes: Int) {
-    private val isLarge    = dataBytes > records.toLong * LargeRecord
-    private val separate   = if (isLarge) Some(new Array[Array[Byte]](records)) else None
-    private val dataEnds   = new Array[Int](records)
-    private val keyEnds    = new Array[Int](records)
-    private val numberEnds = new Array[Int](records)
-    private val arrivals   = new Array[Long](records)
-    private var bytes      = new Array[Byte](textBytes + (if (isLarge) 0 else dataBytes.toInt))
-    private var end        = 0
-    private var count      = 0
+  def pack(records: Array[Unpacked]): Array[KinesisRecord] = {
+    val packed = new Array[KinesisRecord](records.length)
+    var from   = 0
+    while (from < records.length) {
+      val isLarge = records(from).data.length > LargeRecord
+      var until   = from
+      var bytes   = 0
+      while (
+        until < records.length && (until == from || bytes < PartBytes) &&
+        (records(until).data.length > LargeRecord) == isLarge
+      ) {
+        bytes += packedLength(records(until), isLarge)
+        until += 1
+      }
+      val part = arraysOf(records, from, until, bytes, isLarge)
+      var i    = from
+      while (i < until) {
+        packed(i) = new KinesisRecord(part, i - from)
+        i += 1
+      }
+      from = until
+    }
+    packed
+  }
 
-    def add(data: Array[Byte], partitionKey: String, number: SequenceNumber, arrivalMillis: Long): Unit = {
+  /** As far as its key is ASCII. */
+  private def packedLength(record: Unpacked, isLarge: Boolean) =
+    (if (isLarge) 0 else record.data.length) + (if (record.partitionKey == null) 0 else record.partitionKey.length) +
+      record.sequenceNumber.text.length
+
+  private def arraysOf(all: Array[Unpacked], from: Int, until: Int, length: Int, isLarge: Boolean): AnswerRecords = {
+    val dataEnds                      = new Array[Int](until - from)
+    val keyEnds                       = new Array[Int](until - from)
+    val numberEnds                    = new Array[Int](until - from)
+    val arrivals                      = new Array[Long](until - from)
+    val separate                      = if (isLarge) Some(new Array[Array[Byte]](until - from)) else None
+    var bytes                         = new Array[Byte](length)
+    var end                           = 0
+    def put(added: Array[Byte]): Unit = {
+      if (end + added.length > bytes.length) bytes = util.Arrays.copyOf(bytes, (end + added.length) * 5 / 4)
+      System.arraycopy(added, 0, bytes, end, added.length)
+      end += added.length
+    }
+    var i = 0
+    while (i < until - from) {
+      val record = all(from + i)
       separate match {
-        case Some(arrays) => arrays(count) = data
-        case None         => put(data)
+        case Some(arrays) => arrays(i) = record.data
+        case None         => put(record.data)
       }
-      dataEnds(count) = end
-      if (partitionKey == null) keyEnds(count) = -1
+      dataEnds(i) = end
+      if (record.partitionKey == null) keyEnds(i) = -1
       else {
-        put(partitionKey.getBytes(UTF_8))
-        keyEnds(count) = end
+        put(record.partitionKey.getBytes(UTF_8))
+        keyEnds(i) = end
       }
-      put(number.text.getBytes(ISO_8859_1))
-      numberEnds(count) = end
-      arrivals(count) = arrivalMillis
-      count += 1
+      put(record.sequenceNumber.text.getBytes(ISO_8859_1))
+      numberEnds(i) = end
+      arrivals(i) = record.arrivalMillis
+      i += 1
     }
-
-    def result(): Array[KinesisRecord] = {
-      val all = new AnswerRecords(bytes, dataEnds, keyEnds, numberEnds, arrivals, separate)
-      Array.tabulate(count)(new KinesisRecord(all, _))
-    }
-
-    private def put(more: Array[Byte]): Unit = {
-      if (end + more.length > bytes.length)
-        bytes = util.Arrays.copyOf(bytes, (end + more.length).max(bytes.length + bytes.length / 4))
-      System.arraycopy(more, 0, bytes, end, more.length)
-      end += more.length
-    }
+    new AnswerRecords(bytes, dataEnds, keyEnds, numberEnds, arrivals, separate)
   }
 }

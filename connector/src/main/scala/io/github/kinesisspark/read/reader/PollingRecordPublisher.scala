@@ -55,6 +55,7 @@ final class PollingRecordPublisher(
   private var iterator = Option.empty[String]
   private var pace     = atFirst
   private var history  = RetryHistory.none
+  private var limit    = FirstLimit
 
   /** Bytes of the memory budget that the step under way holds. */
   private var reserved = 0L
@@ -125,6 +126,7 @@ final class PollingRecordPublisher(
     position =
       if (iterator.isEmpty) ShardEnd
       else records.lastOption.fold(position)(r => AfterSequenceNumber(r.sequenceNumber))
+    if (records.nonEmpty) limit = limitAfter(records.length, records.iterator.map(_.size).sum)
     val heap = records.iterator.map(_.heapSize).sum
     // An answer of small records may weigh more on the heap than on the wire; then the budget is overdrawn by the
     // records' overhead until they are dropped, and nothing is read meanwhile.
@@ -207,7 +209,7 @@ final class PollingRecordPublisher(
     GetRecordsRequest.builder
       .streamARN(shard.stream.text)
       .shardIterator(iterator)
-      .limit(MostRecords)
+      .limit(limit)
       .overrideConfiguration(OneCall)
       .build
   )
@@ -223,6 +225,18 @@ object PollingRecordPublisher {
   /** The most GetRecords gives: 10 MiB of data, or 10,000 records. */
   val LargestAnswer: Long = 10L << 20
   val MostRecords: Int    = 10000
+
+  /** Before the size of a shard's records is known. */
+  private val FirstLimit = 1000
+
+  /** Bytes that an answer is to have, about. A shard gives 2 MB/s to 5 calls a second, so smaller answers cost no throughput; and the SDK takes
+    * several times an answer's size to decode it.
+    */
+  private val WantedAnswer = 4L << 20
+
+  /** How many records the next call asks for, if they are as large as the last answer's. */
+  private[reader] def limitAfter(records: Int, bytes: Long): Int =
+    (WantedAnswer * records / bytes.max(1L)).max(1L).min(MostRecords.toLong).toInt
 
   /** A call ends by its own time limit; this one is for what the SDK never completes. */
   private val StuckAfter = 90.seconds
