@@ -27,6 +27,7 @@ object IntegrationSuites {
     "DnsFaultsSpec"          -> 80,
     "EndpointFaultsSpec"     -> 125,
     "SeveralStreamsSpec"     -> 110,
+    "SlowTriggerSpec"        -> 100,
     "ReshardingSpec"         -> 100,
     "ReaderPromisesSpec"     -> 80,
     "AwkwardServiceSpec"     -> 70,
@@ -42,7 +43,7 @@ object IntegrationSuites {
     "TestAwsSpec"            -> 30,
     "LateSignalsSpec"        -> 30,
     "SinkFaultsSpec"         -> 25,
-    "LargestRecordsSpec"     -> 20,
+    "LargestRecordsSpec"     -> 40,
     "ShardSkewSpec"          -> 20,
     "BatchLimitsSpec"        -> 20
   )

@@ -10,6 +10,7 @@ import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.coordinator.{ExecutorChannel, ExecutorsNow, ShardCoordinator}
 import io.github.kinesisspark.read.plan.{
   Admission,
+  ArrivalDensity,
   Completeness,
   ExecutorId,
   Frontier,
@@ -105,6 +106,7 @@ object PlanningScale {
         Some(Created),
         Some(Created),
         Some(Created),
+        ArrivalDensity(100 * RecordBytes, 1000),
         starved = false,
         isComplete = false,
         Some(0L),

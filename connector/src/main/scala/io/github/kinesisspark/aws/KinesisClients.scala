@@ -75,7 +75,10 @@ object KinesisClients {
       .httpClientBuilder(kind.http(options.endpoint))
       // No limit on the time of a whole call here: it would end subscriptions.
       .overrideConfiguration { o =>
-        o.retryStrategy(AwsRetryStrategy.doNotRetry()).addExecutionInterceptor(success); ()
+        o.retryStrategy(AwsRetryStrategy.doNotRetry())
+          .addExecutionInterceptor(success)
+          .addExecutionInterceptor(AnswerBytes.Interceptor);
+        ()
       }
     options.endpoint.foreach(builder.endpointOverride(_))
     new Held(withCredentials(builder.build(), cache), success, credentials)

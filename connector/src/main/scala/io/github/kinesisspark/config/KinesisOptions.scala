@@ -115,7 +115,8 @@ object KinesisOptions {
     OptionValue.count,
     doc =
       "The most Kinesis records in one micro-batch, over all shards; an aggregated record counts as one. Never more; " +
-        "somewhat fewer where that spares work: a shard's part is at most about 3% short, or 25% with thousands of shards."
+        "somewhat fewer where that spares work: a shard's part is at most about 3% short, or 25% with thousands of shards. " +
+        "It takes no more than the readers hold, as nothing else is counted: see `readerBufferSize`."
   )
 
   val maxBytesPerTrigger: Opt[Long] = option(
@@ -124,7 +125,8 @@ object KinesisOptions {
     OptionValue.size,
     doc =
       "The most bytes of data in one micro-batch, over all shards, such as `256m`. A larger record makes a batch of " +
-        "its own. Otherwise never more; somewhat less as with `maxRecordsPerTrigger`."
+        "its own. Otherwise never more; somewhat less as with `maxRecordsPerTrigger`. It takes no more than the readers " +
+        "hold, as nothing else is counted: see `readerBufferSize`."
   )
 
   val minRecordsPerTrigger: Opt[Long] = option(
@@ -190,7 +192,7 @@ object KinesisOptions {
     "size",
     OptionValue.sizeAtLeast(16L << 20, "16m"),
     doc =
-      "Memory for records that are read but not yet in a batch, in one executor, at least `16m`; by default a quarter of its heap. " +
+      "Memory for records that are read but not yet in a batch, in one executor, at least `16m`; by default an eighth of its heap. " +
         "All sources and queries of an executor share the largest that one of them asks for. Full buffers stop reading until batches " +
         "catch up."
   )

@@ -97,5 +97,5 @@ object ShardEnds {
     */
   def isToCome(time: Long, now: Long): Boolean = time >= now + ClockTick
 
-  private val ClockTick = 1000L
+  val ClockTick = 1000L
 }

@@ -17,7 +17,7 @@ import io.github.kinesisspark.read.plan.{
 }
 import io.github.kinesisspark.read.reader.{
   Grain,
-  PollingRecordPublisher,
+  MemoryBudget,
   ProbeAnswer,
   ProbeRequest,
   ReaderConfig,
@@ -173,7 +173,7 @@ final class ShardCoordinator(
 
   /** Some executor's readers have little room left. */
   def nearlyFull: Boolean =
-    answers.exists(_.totals.bufferedBytes > config.bufferBytes - PollingRecordPublisher.LargestAnswer)
+    answers.exists(answer => MemoryBudget.isNearlyFull(config.bufferBytes, answer.totals.bufferedBytes))
 
   /** A moment, because asking again at once would find the same. */
   def pause(): Unit = pause(shortly = false)

@@ -4,45 +4,91 @@ import scala.concurrent.duration.FiniteDuration
 
 import io.github.kinesisspark.position.ShardKey
 
-/** How far a batch goes beyond what readers hold that stand still for lack of room: so far that the shards give it in the time between two
-  * triggers, at the service's 2 MB/s each, and a quarter more: what a reader has read so far lets expect how the records are spread over the
-  * time, roughly, and a batch that is too long only delays the next trigger, where one that is too short leaves the shards idle.
+/** How far a batch goes beyond what readers hold, where they hold less than their shards give until the next trigger. It takes what a shard gives
+  * in one and a half intervals, at the service's 2 MiB/s: a batch that is too long only delays the next trigger, one that is too short leaves the
+  * shards idle.
+  *
+  * No call of Kinesis tells where so many bytes of a shard end, only what arrived at a time. So bytes become time: by the density of what the reader
+  * has read so far, which is 1 MiB/s at most, as a shard takes no more.
   */
 object LongTrigger {
 
-  /** A shard whose reader is behind.
+  /** A shard with more than its reader holds.
     *
-    * @param bytes  of what it holds, all of which is in the batch
-    * @param room   bytes it may hold
-    * @param oldest arrival of what it holds, in ms by the service's clock
-    * @param newest arrival of what it holds
+    * @param density of what its reader has read lately
+    * @param bytes   of what it holds, all of which is in the batch
+    * @param room    bytes it may hold
+    * @param oldest  arrival of what it holds, in ms by the service's clock
+    * @param newest  arrival of what it holds
     */
-  final case class Behind(shard: ShardKey, bytes: Long, room: Long, oldest: Long, newest: Long)
+  final case class Behind(
+      shard: ShardKey,
+      density: ArrivalDensity,
+      bytes: Long,
+      room: Long,
+      oldest: Long,
+      newest: Long
+  )
 
-  /** When the last record arrived, about, that each shard is to bring; only of those that are to bring more than they hold.
+  /** The arrival time up to which the batch takes each shard; only of shards that are to bring more than they hold.
     *
-    * @param stretch how much more than is to be expected, as the last batch has shown
     * @param starved shards that hold nothing, because others hold all memory: they go as far as the one that ends first
     * @param toCome of the other shards, the earliest arrivals that others must not run ahead of
     */
   def times(
       interval: FiniteDuration,
-      stretch: Double,
       behind: Vector[Behind],
       starved: Vector[ShardKey],
       toCome: Iterable[Long],
       alignment: WatermarkAlignment
   ): Map[ShardKey, Long] = {
-    val wanted       = BytesPerSecond * interval.toMillis / 1000 * 5 / 4
-    val (more, rest) = behind.partition(b => b.bytes > 0 && wanted > b.room && wanted > b.bytes)
-    val each   = more.map(b => b -> (b.oldest + (b.newest - b.oldest).max(1L) * (stretch * wanted / b.bytes)).toLong)
-    val latest = alignment.horizon(each.map(_._2) ++ rest.map(_.newest) ++ toCome)
-    val times  = each.collect {
+    val wanted       = ReadLimit * interval.toMillis / 1000 * 3 / 2
+    val (more, rest) = behind.partition(b => wanted > b.room && wanted > b.bytes)
+    val each         = more.map(b => b -> (b.oldest + b.density.millisOf(wanted)))
+    val latest       = alignment.horizon(each.map(_._2) ++ rest.map(_.newest) ++ toCome)
+    val times        = each.collect {
       case (b, time) if latest.forall(_ > b.newest) => b.shard -> latest.fold(time)(_.min(time))
     }.toMap
     times ++ times.values.minOption.fold(Map.empty[ShardKey, Long])(first => starved.map(_ -> first).toMap)
   }
 
-  /** @see [[https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html Kinesis: quotas and limits]] */
-  private val BytesPerSecond = 2L << 20
+  /** Of a shard, in bytes a second.
+    *
+    * @see [[https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html Kinesis: quotas and limits]]
+    */
+  private[plan] val ReadLimit  = 2L << 20
+  private[plan] val WriteLimit = 1L << 20
+}
+
+/** How densely a shard's records lie in time, by what was read of it last.
+  *
+  * @param bytes  of data and keys
+  * @param millis from the arrival of the first to that of the last
+  */
+final case class ArrivalDensity(bytes: Long, millis: Long) {
+  import ArrivalDensity._
+
+  /** With what was read next. What was read before counts less and less. */
+  def and(moreBytes: Long, moreMillis: Long): ArrivalDensity = {
+    val all = ArrivalDensity(bytes + moreBytes, millis + moreMillis)
+    if (all.bytes > Window) ArrivalDensity(all.bytes / 2, all.millis / 2) else all
+  }
+
+  /** The time in which so many bytes arrive. */
+  def millisOf(wanted: Long): Long = {
+    val perSecond = if (millis == 0) LongTrigger.WriteLimit else bytes * 1000 / millis
+    wanted * 1000 / perSecond.max(Sparsest).min(LongTrigger.WriteLimit)
+  }
+}
+
+object ArrivalDensity {
+
+  /** Of a reader that has read nothing. */
+  val unknown: ArrivalDensity = ArrivalDensity(0, 0)
+
+  /** Half a minute of reading at least. */
+  private val Window = 64L << 20
+
+  /** In bytes a second. Where a dense part follows a sparse one, a batch takes sixteen times what is wanted, no more. */
+  private val Sparsest = LongTrigger.WriteLimit / 16
 }

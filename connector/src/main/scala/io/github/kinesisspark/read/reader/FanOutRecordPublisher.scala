@@ -19,8 +19,8 @@ import io.github.kinesisspark.read.reader.SubscriptionCall.News
 /** Reads a shard by SubscribeToShard. [[Subscription]] decides what to do; this class does it, one message after the other.
   *
   * The service pushes; how much it may push is decided here: each request for a delivery lets one event through, and where
-  * nobody asks, HTTP/2's flow control holds the service back. Memory for an event is taken before it is asked for, by what
-  * the last one lets expect.
+  * nobody asks, HTTP/2's flow control holds the service back. An event that comes whole fits into the memory that is taken before it is
+  * asked for; for a larger one [[EventGate]] takes more before it lets it through.
   *
   * Positions that are delivered are those of records, as when polling. The continuation of an event, which moves without
   * records, is kept here alone, for the next call.
@@ -48,7 +48,6 @@ final class FanOutRecordPublisher(
   private val gauge    = telemetry.open()
 
   @volatile private var closed = false
-  @volatile private var need   = EventNeed.unknown
 
   // Below: the messages' own.
   private var subscription = Subscription.at(from, start)
@@ -62,7 +61,7 @@ final class FanOutRecordPublisher(
   private var successor    = Option.empty[RecordPublisher]
 
   override def request(): Unit = if (!closed) {
-    val bytes = need.bytes(System.nanoTime()).min(sink.memory.capacity)
+    val bytes = (sink.memory.share / 8).min(WholeEvent)
     sink.memory.take(bytes)(() => messages.put(Message.Asked(bytes)))
   }
 
@@ -83,7 +82,7 @@ final class FanOutRecordPublisher(
           step(Event.Asked)
         case Message.Due(at) =>
           timer = timer.filterNot(_._1 == at)
-          step(Event.Due)
+          step(call.filter(_.gate.isMoving).fold[Event](Event.Due)(_ => Event.Arriving(subscription.calls)))
         case Message.ShardClosed    => shardClosed = true
         case Message.Of(call, news) => hear(call, news)
         case Message.Closed         => ()
@@ -101,15 +100,22 @@ final class FanOutRecordPublisher(
       worked.succeeded()
       step(Event.Opened(number))
       if (isLive) sink.begun()
-    case News.Completed      => step(Event.Completed(number))
+    case News.Completed      => ended(number, Event.Completed(number))
     case News.Arrived(event) =>
       ParsedEvent.of(event, position) match {
         case Right(Some(parsed)) => step(Event.Arrived(number, parsed.resume), Some(parsed))
         case Right(None)         => step(Event.Failed(number, HalfAnEnd))
         case Left(damage)        => step(Event.Failed(number, FaultClassifier.classify(damage)))
       }
-    case News.Failed(cause) => step(Event.Failed(number, FaultClassifier.classify(cause)))
+    case News.Failed(cause) => ended(number, Event.Failed(number, FaultClassifier.classify(cause)))
   }
+
+  /** The service, and the client, end a call whose event waits for memory for minutes: that is no failure. */
+  private def ended(number: Long, event: Event): Unit =
+    if (call.exists(_.gate.isWaiting)) {
+      step(Event.Arriving(number))
+      step(Event.Completed(number))
+    } else step(event)
 
   private def isLive = subscription.state match {
     case _: Subscription.State.Live => true
@@ -138,7 +144,10 @@ final class FanOutRecordPublisher(
   private def subscribe(number: Long, at: ShardPosition): Unit = {
     if (number > 1) telemetry.resubscribed()
     log.debug(s"$shard: subscription $number from ${encode(at)}")
-    try call = Some(new SubscriptionCall(requestOf(at), client, news => messages.put(Message.Of(number, news))))
+    try
+      call = Some(
+        new SubscriptionCall(requestOf(at), client, sink.memory, news => messages.put(Message.Of(number, news)))
+      )
     catch { case NonFatal(e) => messages.put(Message.Of(number, News.Failed(e))) }
   }
 
@@ -146,15 +155,15 @@ final class FanOutRecordPublisher(
     val now     = System.nanoTime()
     val records = event.records
     val behind  = event.millisBehind
-    val heap    = records.iterator.map(_.heapSize).sum
+    val heap    = KinesisRecord.heapOf(records)
     freshness = freshness.arrived(now)
-    need = EventNeed(caughtUp = behind == 0, heap, now)
     quiet = records.isEmpty && behind == 0
     position =
       if (subscription.resume == ShardEnd) ShardEnd
       else records.lastOption.fold(position)(r => AfterSequenceNumber(r.sequenceNumber))
     gauge.heard(now)
-    reserved.foreach(bytes => sink.memory.giveBack(bytes - heap))
+    // More than was taken before is counted now.
+    sink.memory.giveBack(reserved.getOrElse(0L) + call.fold(0L)(_.gate.takeOver()) - heap)
     reserved = None
     sink.deliver(Delivery(records, position, behind, heap, freshness.asOf, event.children))
   }
@@ -333,22 +342,8 @@ object FanOutRecordPublisher {
       catch { case damage: DamagedAnswer => Left(damage) }
   }
 
-  /** How much memory the next event may need. A shard that has caught up gets what is written since the last event, at 1 MB/s
-    * at most; one that is behind, or that nobody asked for a while, gets as much as an event holds.
-    */
-  private final case class EventNeed(caughtUp: Boolean, heap: Long, atNanos: Long) {
-    def bytes(now: Long): Long =
-      if (caughtUp && now - atNanos < EventNeed.Fresh) (heap * 2).max(EventNeed.Least).min(EventNeed.Most)
-      else EventNeed.Most
-  }
-
-  private object EventNeed {
-    val unknown: EventNeed = EventNeed(caughtUp = false, 0, 0)
-
-    private val Fresh = TimeUnit.MILLISECONDS.toNanos(500)
-    private val Least = 32L << 10
-    private val Most  = 1L << 20
-  }
+  /** What HTTP/2 brings at once. */
+  private val WholeEvent = 16L << 10
 
   /** Since when what an event says holds. One that had to be waited for was made just now; one that was there at once may have
     * waited for us, but not longer than since the last one we waited for.

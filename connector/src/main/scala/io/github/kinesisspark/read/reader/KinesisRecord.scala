@@ -62,6 +62,21 @@ object KinesisRecord {
   /** Of the heap. */
   val Overhead: Long = 120
 
+  /** By [[KinesisRecord.size]]. */
+  def bytesOf(records: Array[KinesisRecord]): Long = {
+    // A loop without boxes: it runs over every record that is read.
+    var total = 0L
+    var i     = 0
+    while (i < records.length) {
+      total += records(i).size
+      i += 1
+    }
+    total
+  }
+
+  /** By [[KinesisRecord.heapSize]]. */
+  def heapOf(records: Array[KinesisRecord]): Long = bytesOf(records) + records.length * Overhead
+
   /** An answer of one record. */
   def apply(
       sequenceNumber: SequenceNumber,

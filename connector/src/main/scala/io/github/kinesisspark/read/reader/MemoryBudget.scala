@@ -11,8 +11,8 @@ import io.github.kinesisspark.read.reader.PollingRecordPublisher.LargestAnswer
   *
   * Sources join it, and it is as large as the largest of them asks for. Memory is taken before a request is sent, for the
   * largest answer there can be, and given back as far as the answer was smaller. The requests of one source are served in the order they
-  * came. A query with a long trigger holds what it has for as long: where there is room, one largest answer is kept free for each
-  * source that holds less than that.
+  * came. A query with a long trigger holds what it has for as long: where there is room, the memory of one largest request is kept free for
+  * each source that holds less than that.
   *
   * A task that has nothing to do gets one request of its readers served at once, beyond the capacity: the others may hold all of it, and
   * give it back only when that task goes on. So the bound is the capacity and one answer for each running task.
@@ -112,13 +112,28 @@ final class MemoryBudget {
 
   private def fits(member: Member, bytes: Long): Boolean = {
     val kept =
-      if (capacity < (members.size + 1) * LargestAnswer) 0L
-      else members.iterator.filterNot(_ eq member).map(m => (LargestAnswer - m.taken).max(0L)).sum
+      if (capacity < (members.size + 1) * LargestRequest) 0L
+      else members.iterator.filterNot(_ eq member).map(m => (LargestRequest - m.taken).max(0L)).sum
     taken + bytes <= capacity - kept
   }
 }
 
 object MemoryBudget {
+
+  /** What a poller takes for an answer. */
+  private[reader] val LargestRequest: Long = PollingRecordPublisher.Forms * LargestAnswer
+
+  /** What to take for an answer while it is decoded: for all its forms, if half of all memory is enough for them, else for one. A quarter is
+    * left for what readers have taken that wait for an answer.
+    *
+    * @param forms in which its bytes are on the heap at the same time
+    */
+  private def forDecoding(capacity: Long, bytes: Long, forms: Int): Long =
+    bytes.max((forms * bytes).min(capacity / 2)).min(capacity / 4 * 3)
+
+  /** Whether so much is held that an answer may have to wait for memory. */
+  def isNearlyFull(capacity: Long, held: Long): Boolean =
+    held > capacity - forDecoding(capacity, EventGate.LargestEvent, EventGate.Forms)
 
   /** The readers of one source, or of one task. */
   final class Member private[MemoryBudget] (budget: MemoryBudget, private[MemoryBudget] val bytes: Long)
@@ -152,6 +167,12 @@ object MemoryBudget {
     private[MemoryBudget] var requests = 0
 
     def capacity: Long = budget.capacity
+
+    /** What one reader may hold. */
+    def share: Long = budget.share
+
+    /** What to take for an answer while it is decoded. */
+    def forDecoding(bytes: Long, forms: Int): Long = MemoryBudget.forDecoding(capacity, bytes, forms)
 
     /** It has asked for more than there is. */
     def isWaiting: Boolean = budget.synchronized(requests > 0)

@@ -1,5 +1,7 @@
 package io.github.kinesisspark.read.reader
 
+import io.github.kinesisspark.read.plan.ArrivalDensity
+
 /** How far a reader has come by the times of arrival of its shard.
   *
   * An answer without records has come further, too, if it says to be less behind than the one before: neither the newest
@@ -7,16 +9,20 @@ package io.github.kinesisspark.read.reader
   *
   * @param reached what arrived before it is read; in ms by the service's clock, nothing before the first record
   * @param tip     that which `millisBehind` was measured from at the last record, or before it
+  * @param density of what it has read lately
   */
-final case class ReadingTime(reached: Option[Long], tip: Option[Long]) {
+final case class ReadingTime(reached: Option[Long], tip: Option[Long], density: ArrivalDensity) {
 
   def after(records: Array[KinesisRecord], millisBehind: Long): ReadingTime = {
     val newest = records.iterator.map(_.arrivalMillis).maxOption
     val latest = newest.map(_ + millisBehind).orElse(tip)
-    ReadingTime((reached ++ newest ++ latest.map(_ - millisBehind)).maxOption, latest)
+    val to     = (reached ++ newest ++ latest.map(_ - millisBehind)).maxOption
+    val from   = reached.orElse(records.iterator.map(_.arrivalMillis).minOption)
+    val passed = for (begin <- from; end <- to) yield end - begin
+    ReadingTime(to, latest, density.and(KinesisRecord.bytesOf(records), passed.getOrElse(0)))
   }
 }
 
 object ReadingTime {
-  val unknown: ReadingTime = ReadingTime(None, None)
+  val unknown: ReadingTime = ReadingTime(None, None, ArrivalDensity.unknown)
 }

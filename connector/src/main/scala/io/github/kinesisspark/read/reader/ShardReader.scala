@@ -8,6 +8,7 @@ import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtSequenceNumber, Within}
 import io.github.kinesisspark.position.{SequenceNumber, Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.Admission.Allotment
+import io.github.kinesisspark.read.plan.ArrivalDensity
 import io.github.kinesisspark.read.reader.PollingRecordPublisher.LargestAnswer
 import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
 
@@ -54,7 +55,8 @@ final class ShardReader(
 
   override def deliver(delivery: Delivery): Unit = {
     val (records, position) = untilStop(delivery)
-    val unwanted            = delivery.records.iterator.drop(records.length).map(_.heapSize).sum
+    val isWhole             = records.length == delivery.records.length
+    val unwanted            = if (isWhole) 0L else delivery.heap - KinesisRecord.heapOf(records)
     val wanted              = synchronized {
       requested = false
       if (!closed) {
@@ -196,10 +198,11 @@ final class ShardReader(
       records = buffer.records,
       bytes = buffer.bytes,
       room = share(),
-      isFull = !requested && !isComplete && !hasRoom,
+      isFull = !isComplete && (if (requested) memory.isWaiting else !hasRoom),
       oldestArrival = buffer.oldestArrival,
       newestArrival = buffer.newestArrival,
       reached = time.reached,
+      density = time.density,
       starved = buffer.records == 0 && memory.isWaiting,
       isComplete = isComplete,
       millisBehind = lastAnswer.map(_.millisBehind),
@@ -285,10 +288,11 @@ object ShardReader {
   * @param records       after the start, up to `position`
   * @param bytes         of data and keys
   * @param room          bytes that its reader may hold
-  * @param isFull        its reader stands still for lack of room
+  * @param isFull        its reader stands still for lack of room, its own or that of all readers
   * @param oldestArrival of the first record, in ms by the service's clock
   * @param newestArrival the latest of all records, in ms by the service's clock
   * @param reached       what arrived before it is read; in ms by the service's clock, nothing before the first record
+  * @param density       of what it has read lately
   * @param starved       it has nothing, and can't read before others give memory back
   * @param isComplete    nothing more is to be read: `position` is the shard's end, or where its reader was told to stop
   * @param millisBehind  how far `position` is behind the newest record of the shard; nothing before the first answer
@@ -307,6 +311,7 @@ final case class ShardTip(
     oldestArrival: Option[Long],
     newestArrival: Option[Long],
     reached: Option[Long],
+    density: ArrivalDensity,
     starved: Boolean,
     isComplete: Boolean,
     millisBehind: Option[Long],
@@ -315,8 +320,9 @@ final case class ShardTip(
     children: Vector[Shard]
 ) {
 
-  /** There is more than it has read, as far as is known. */
-  def isBehind: Boolean = failure.isEmpty && !isComplete && (isFull || starved || millisBehind.exists(_ > 0))
+  /** There is more than its reader can hold, or more than arrives between two triggers. */
+  def outlasts(interval: FiniteDuration): Boolean =
+    failure.isEmpty && !isComplete && (isFull || starved || millisBehind.exists(_ > interval.toMillis))
 
   /** All of it as a batch's part. */
   def all: RecordBuffer.Cut = RecordBuffer.Cut(position, records, bytes, newestArrival, nextArrival = None)

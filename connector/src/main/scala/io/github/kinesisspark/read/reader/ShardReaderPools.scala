@@ -4,7 +4,6 @@ import java.util.concurrent.{ScheduledExecutorService, ScheduledThreadPoolExecut
 
 import scala.collection.mutable
 import scala.concurrent.duration._
-import scala.util.control.NonFatal
 
 import org.apache.spark.SparkEnv
 import org.slf4j.LoggerFactory
@@ -16,7 +15,6 @@ import io.github.kinesisspark.aws.DaemonThreads
   * Two threads serve all readers of all queries: none of their work blocks.
   */
 object ShardReaderPools {
-  private val log      = LoggerFactory.getLogger(getClass)
   private val pools    = mutable.HashMap.empty[String, ShardReaderPool]
   private val released = mutable.LinkedHashSet.empty[String]
 
@@ -29,7 +27,7 @@ object ShardReaderPools {
     val threads = new ScheduledThreadPoolExecutor(2, new DaemonThreads("kinesis-shard-readers"))
     // Timers of subscriptions are mostly cancelled, long before they are due.
     threads.setRemoveOnCancelPolicy(true)
-    threads.scheduleWithFixedDelay(() => closeExpired(), 30, 30, TimeUnit.SECONDS)
+    threads.scheduleWithFixedDelay(new Expiry(() => expired()), 30, 30, TimeUnit.SECONDS)
     threads
   }
 
@@ -92,14 +90,29 @@ object ShardReaderPools {
 
   private def isHere(executorId: String) = SparkEnv.get.executorId == executorId
 
-  /** A look that fails must not be the last one: what a periodic task throws ends it for good. */
-  private def closeExpired(): Unit =
-    try {
-      val expired = synchronized {
-        val old = pools.filter(_._2.isExpired).toVector
-        pools --= old.map(_._1)
-        old
-      }
-      expired.foreach(_._2.close())
-    } catch { case NonFatal(e) => log.warn("Closing readers whose query is gone failed.", e) }
+  /** Whoever gets them closes them. */
+  private def expired() = synchronized {
+    val old = pools.filter(_._2.isExpired).toVector
+    pools --= old.map(_._1)
+    old.map(_._2)
+  }
+}
+
+/** Closes what has expired, on a thread of its own: closing waits for what the caller's thread brings about. Whatever is thrown keeps nothing else
+  * from being closed, now or the next time: what a periodic task throws ends it for good.
+  *
+  * @param expired what is to be closed
+  */
+private[reader] final class Expiry(expired: () => Vector[AutoCloseable]) extends Runnable {
+  private val log     = LoggerFactory.getLogger(classOf[Expiry])
+  private val threads = new DaemonThreads("kinesis-closing")
+
+  override def run(): Unit = logged {
+    val all = expired()
+    if (all.nonEmpty) threads.newThread(() => all.foreach(one => logged(one.close()))).start()
+  }
+
+  private def logged(work: => Unit): Unit =
+    try work
+    catch { case e: Throwable => log.warn("Closing readers whose query is gone failed.", e) }
 }

@@ -19,6 +19,7 @@ import io.github.kinesisspark.position.ShardPosition
   *              failed, completed           Waiting                 cancel, or give up
   *              due: not opened in time     Waiting                 cancel, or give up
   * Live         asked                       Live, asked             request one event
+  *              part of an event            Live, asked
   *              event                       Live, not asked         deliver
   *              last event                  Over                    deliver, cancel
   *              completed, failed           Waiting or Resting      cancel, or give up if asked
@@ -72,6 +73,11 @@ final case class Subscription private (
   private def requestOne(live: Live, policy: Policy, now: Long): Step =
     (copy(state = live.copy(silentAfter = Some(now + policy.silence.toNanos))), Vector(RequestOne(live.call)))
 
+  private def arriving(live: Live, policy: Policy, now: Long) = copy(
+    history = RetryHistory.none,
+    state = live.copy(silentAfter = Some(now + policy.silence.toNanos), heard = true)
+  )
+
   private def arrived(live: Live, to: ShardPosition): Step = {
     val moved = copy(resume = to, history = RetryHistory.none)
     if (to == ShardPosition.ShardEnd) (moved.copy(state = Over), Vector(Deliver, Cancel(live.call)))
@@ -116,7 +122,7 @@ object Subscription {
     final case class Calling(call: Long, deadline: Long) extends State
 
     /** @param silentAfter deadline of the event that was asked for, if one was
-      * @param heard       it has brought an event
+      * @param heard       it has brought an event, or a part of one
       */
     final case class Live(call: Long, silentAfter: Option[Long], heard: Boolean) extends State
     case object Over                                                             extends State
@@ -129,8 +135,11 @@ object Subscription {
     /** Of one call, be it the current one or not. */
     sealed trait OfCall extends Event { def call: Long }
 
-    case object Asked                                           extends Event
-    final case class Opened(call: Long)                         extends OfCall
+    case object Asked                   extends Event
+    final case class Opened(call: Long) extends OfCall
+
+    /** A part of an event has come, or the event waits for memory. */
+    final case class Arriving(call: Long)                       extends OfCall
     final case class Arrived(call: Long, resume: ShardPosition) extends OfCall
     final case class Completed(call: Long)                      extends OfCall
     final case class Failed(call: Long, fault: Fault)           extends OfCall
@@ -240,6 +249,7 @@ object Subscription {
       case (Calling(call, _), _) if due         => failed(call, asked = true, Silence)
 
       case (live @ Live(_, None, _), Asked)             => s.requestOne(live, policy, at.now)
+      case (live @ Live(_, Some(_), _), Arriving(_))    => (s.arriving(live, policy, at.now), Vector.empty)
       case (live @ Live(_, Some(_), _), Arrived(_, to)) => s.arrived(live, to)
       // More than was asked for: what is ignored now must come again.
       case (Live(call, None, _), Arrived(_, _))                => s.renewed(call, asked = false, policy, at)

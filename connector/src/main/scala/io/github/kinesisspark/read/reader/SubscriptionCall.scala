@@ -7,30 +7,43 @@ import software.amazon.awssdk.core.async.SdkPublisher
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model._
 
+import io.github.kinesisspark.aws.AnswerBytes
 import io.github.kinesisspark.read.reader.SubscriptionCall.News
 
 /** One call of SubscribeToShard. Turns what the SDK does on its threads into news, in the order it happens, and keeps no
   * SDK thread waiting. It brings one event for each that is requested.
   */
-final class SubscriptionCall(request: SubscribeToShardRequest, client: KinesisAsyncClient, tell: News => Unit)
-    extends SubscribeToShardResponseHandler
+final class SubscriptionCall(
+    request: SubscribeToShardRequest,
+    client: KinesisAsyncClient,
+    memory: MemoryBudget.Account,
+    tell: News => Unit
+) extends SubscribeToShardResponseHandler
     with Subscriber[SubscribeToShardEventStream] {
 
   @volatile private var flow      = Option.empty[Flow]
   @volatile private var cancelled = false
 
-  private val answer: CompletableFuture[Void] = client.subscribeToShard(request, this)
+  /** Has memory for the events that come. */
+  val gate = new EventGate(memory)
+
+  private val answer: CompletableFuture[Void] =
+    client.subscribeToShard(request.toBuilder.overrideConfiguration(AnswerBytes.configuration(gate)).build, this)
   // What happens to a call that brings no stream of events is told by the future alone. Where there is one, the future may
   // be done before the last events are taken.
   answer.whenComplete { (_, failure) =>
     if (failure != null) tell(News.Failed(failure)) else if (flow.isEmpty) tell(News.Completed)
   }
 
-  def requestOne(): Unit = flow.foreach(_.request(1))
+  def requestOne(): Unit = {
+    gate.look()
+    flow.foreach(_.request(1))
+  }
 
   /** Ends the call; the service may count it for a while longer. */
   def cancel(): Unit = {
     cancelled = true
+    gate.close()
     // Not both: cancelling the answer of an open stream makes the SDK log what it calls an unhandled exception.
     flow.fold(answer.cancel(true): Unit)(_.cancel())
   }

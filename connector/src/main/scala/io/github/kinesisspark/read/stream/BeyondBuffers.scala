@@ -2,7 +2,7 @@ package io.github.kinesisspark.read.stream
 
 import scala.annotation.tailrec
 import scala.concurrent.duration._
-import scala.util.control.NonFatal
+import scala.util.{Failure, Success, Try}
 
 import org.slf4j.LoggerFactory
 
@@ -10,14 +10,14 @@ import io.github.kinesisspark.aws.Peek
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtTimestamp}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.catalog.{Parallel, PeekingClients, ShardEnds}
-import io.github.kinesisspark.read.plan.{HistoryPart, LongTrigger, WatermarkAlignment}
+import io.github.kinesisspark.read.plan.{HistoryPart, LatestPositionSearch, LongTrigger, WatermarkAlignment}
 import io.github.kinesisspark.read.reader.{RecordBuffer, ShardTip, StreamAccess}
 
-/** Ends of a batch beyond what its readers hold: a record in the shard that arrived about a given time. The tasks read up to there through the
-  * live readers, as any other range.
+/** Ends of a batch beyond what its readers hold. [[LongTrigger]] decides up to which arrival time the batch goes, and Kinesis is asked for the first
+  * record that arrived then, whose sequence number is the end. The tasks read up to it through the live readers.
   *
-  * Each look takes one GetShardIterator and one or two GetRecords of one record, of the calls that all pollers of the shard share. A shard whose looks
-  * fail ends where its reader stands.
+  * Where nothing has arrived since that time, the end is a record within a second of the shard's newest. Each look takes one GetShardIterator and
+  * one or two GetRecords of one record, out of the 5 calls a second that all pollers of the shard share.
   *
   * @param serviceNow by the service's clock, in ms
   */
@@ -32,95 +32,97 @@ final class BeyondBuffers(
 
   /** The parts of a batch that end later than the readers stand.
     *
-    * @param cuts   the batch as far as readers hold it
-    * @param stretch as LongTrigger has it
-    * @param toCome the earliest arrivals of shards that others wait for, before the batch
-    * @param unheard the same of shards that nothing is held of
+    * @param interval from trigger to trigger
+    * @param within   the parts of the batch as far as readers hold them
+    * @param toCome   the earliest arrivals of shards that others wait for, before the batch
+    * @param unheard  the same of shards whose readers have not answered
     */
   def ends(
       interval: FiniteDuration,
-      stretch: Double,
       tips: Map[ShardKey, ShardTip],
-      cuts: Map[ShardKey, RecordBuffer.Cut],
+      within: Map[ShardKey, RecordBuffer.Cut],
       toCome: Vector[(ShardKey, Long)],
       unheard: Vector[Long]
   ): Map[ShardKey, RecordBuffer.Cut] = {
     val behind = for {
-      (shard, cut) <- cuts.toVector
+      (shard, cut) <- within.toVector
       tip          <- tips.get(shard)
-      if cut.position == tip.position && tip.isBehind
+      if cut.position == tip.position && tip.outlasts(interval)
       oldest <- tip.oldestArrival
       newest <- tip.newestArrival
-    } yield LongTrigger.Behind(shard, tip.bytes, tip.room, oldest, newest)
-    val starved = tips.valuesIterator.filter(t => t.starved && t.isBehind && t.records == 0).map(_.shard).toVector
+    } yield LongTrigger.Behind(shard, tip.density, tip.bytes, tip.room, oldest, newest)
+    val starved = tips.valuesIterator.filter(t => t.starved && t.outlasts(interval)).map(_.shard).toVector
     val known   = behind.iterator.map(_.shard).toSet ++ starved
     val others  = unheard ++ toCome.collect { case (shard, time) if !known(shard) => time } ++
-      cuts.collect { case (shard, cut) if !known(shard) => cut.nextArrival }.flatten
-    val times  = LongTrigger.times(interval, stretch, behind, starved, others, alignment)
-    val oldest = behind.map(_.oldest).minOption
+      within.collect { case (shard, cut) if !known(shard) => cut.nextArrival }.flatten
+    val times = LongTrigger.times(interval, behind, starved, others, alignment)
+    val begin = behind.map(_.oldest).minOption
     if (times.isEmpty) Map.empty
     else
-      PeekingClients.using(streams.view.mapValues(_.copy(maxRetryDuration = Patience)).toMap) { looks =>
-        Parallel.map(times.toVector) { case (shard, time) => end(tips(shard), time, oldest, looks) }.flatten.toMap
+      PeekingClients.using(streams.map { case (arn, access) => arn -> access.copy(maxRetryDuration = Patience) }) {
+        looks =>
+          found(Parallel.map(times.toVector) { case (shard, time) => Try(end(tips(shard), time, begin, looks)) })
       }
+  }
+
+  /** With an alignment, a shard whose end is not found keeps the others from going beyond their buffers as well. */
+  private def found(ends: Vector[Try[Option[(ShardKey, RecordBuffer.Cut)]]]): Map[ShardKey, RecordBuffer.Cut] = {
+    val failures = ends.collect { case Failure(e) => e }
+    failures.headOption.foreach { e =>
+      log.warn(
+        s"The ends of a batch beyond the readers' buffers were not found in ${failures.size} of ${ends.size} shards: ${e.getMessage} These " +
+          "shards' parts of the batch end where their readers stand."
+      )
+    }
+    if (failures.nonEmpty && alignment.skewMillis.isDefined) Map.empty
+    else ends.collect { case Success(end) => end }.flatten.toMap
   }
 
   private def end(
       tip: ShardTip,
       time: Long,
-      oldest: Option[Long],
+      begin: Option[Long],
       looks: ShardEnds
-  ): Option[(ShardKey, RecordBuffer.Cut)] =
-    try
-      search(tip, time, oldest, looks).filter(found => isPast(tip.position, found.end)).map { found =>
-        tip.shard -> tip.all.copy(position = found.end, newestArrival = (tip.newestArrival ++ found.newest).maxOption)
+  ): Option[(ShardKey, RecordBuffer.Cut)] = {
+    val low = (tip.newestArrival ++ tip.reached).maxOption.orElse(begin).getOrElse(time)
+    search(time, low, serviceNow(tip.shard.stream))(at => looks.first(tip.shard, AtTimestamp(at)))
+      .map(record => record -> AfterSequenceNumber(record.number))
+      .collect {
+        case (record, position) if isPast(tip.position, position) =>
+          val newest = (tip.newestArrival ++ Some(record.arrivalMillis)).maxOption
+          tip.shard -> tip.all.copy(position = position, newestArrival = newest)
       }
-    catch {
-      case NonFatal(e) =>
-        log.info(s"${tip.shard}: the batch ends where its reader stands, as no later end was found: ${e.getMessage}")
-        None
-    }
+  }
 
   /** A time in a position is from before anything was read. */
   private def isPast(before: ShardPosition, end: ShardPosition) = before match {
     case _: AtTimestamp => true
     case _              => HistoryPart.isBefore(before, end)
   }
-
-  /** What arrived first at the time or after it; where nothing has, the newest record. */
-  private def search(tip: ShardTip, time: Long, oldest: Option[Long], looks: ShardEnds): Option[ShardEnds.Extent] = {
-    val now = serviceNow(tip.shard.stream)
-    val low = (tip.newestArrival ++ tip.reached).maxOption.orElse(oldest).getOrElse(time)
-
-    def look(at: Long)                = looks.first(tip.shard, AtTimestamp(at))
-    def newestAfter(found: Peek.Seen) = {
-      val newest = looks.tip(tip.shard, AfterSequenceNumber(found.number), now)
-      newest.copy(newest = newest.newest.orElse(Some(found.arrivalMillis)))
-    }
-    @tailrec def between(some: Long, none: Long, found: Option[Peek.Seen], left: Int): Option[Peek.Seen] =
-      if (left == 0 || none - some <= (none - low) / 8) found
-      else {
-        val middle = some + (none - some) / 2
-        look(middle) match {
-          case Some(record) => between(middle.max(record.arrivalMillis), none, Some(record), left - 1)
-          case None         => between(some, middle, found, left - 1)
-        }
-      }
-    // The service refuses times in the future, and tells its own in whole seconds.
-    val latest = time.min(now - 1000)
-    if (latest <= low) None
-    else
-      look(latest)
-        .map(record => ShardEnds.Extent(AfterSequenceNumber(record.number), Some(record.arrivalMillis)))
-        .orElse(between(low, latest, None, MostLooks).map(record => newestAfter(record)))
-  }
 }
 
 object BeyondBuffers {
 
-  /** After the first. */
-  private val MostLooks = 4
+  /** For one look with all its attempts: after an answer of 10 MiB the service refuses the calls of 5 s. */
+  private val Patience = 10.seconds
 
-  /** For one look with all its attempts. */
-  private val Patience = 3.seconds
+  /** The first record that arrived at a time or later. Where there is none, one within a second of the newest; nothing if that is not after `low`.
+    *
+    * @param low  arrival of a record that is known
+    * @param now  by the service's clock, which refuses later times
+    * @param look the first record that arrived at a time or later
+    */
+  private[stream] def search(time: Long, low: Long, now: Long)(look: Long => Option[Peek.Seen]): Option[Peek.Seen] = {
+    @tailrec def newest(state: LatestPositionSearch, found: Option[Peek.Seen]): Option[Peek.Seen] = state.next match {
+      case None     => found
+      case Some(at) =>
+        look(at) match {
+          case Some(record) => newest(state.foundMore(at, record.arrivalMillis), Some(record))
+          case None         => newest(state.foundNothing(at), found)
+        }
+    }
+    val isPassed = time < now - ShardEnds.ClockTick
+    val first    = if (isPassed) look(time) else None
+    first.orElse(newest(LatestPositionSearch(if (isPassed) time else now, low), None))
+  }
 }

@@ -15,7 +15,7 @@ import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.ShardCatalog
 import io.github.kinesisspark.read.coordinator.{ExecutorChannel, ShardCoordinator}
-import io.github.kinesisspark.read.plan.{Admission, Frontier, HistoryPart, TriggerClock, WatermarkAlignment}
+import io.github.kinesisspark.read.plan.{Admission, Frontier, HistoryPart, WatermarkAlignment}
 import io.github.kinesisspark.read.reader.{Grain, ReaderConfig, RecordBuffer, ShardTip}
 import io.github.kinesisspark.read.retention.{DataLoss, RetentionWatch}
 import io.github.kinesisspark.read.{KinesisInputPartition, KinesisPartitionReaderFactory}
@@ -68,7 +68,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     WatermarkAlignment(options.admission.maxShardSkew.map(_.toMillis)),
     catalog.now
   )
-  private var triggers      = TriggerClock()
+  private lazy val interval = QueryTrigger.interval(sc)
   private val minimum       = new BatchMinimum(System.nanoTime())
   private[read] var metrics = SourceMetrics.none
   private var endsNow       = false
@@ -92,7 +92,6 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) is called instead")
 
   override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
-    triggers = triggers.planning(System.nanoTime())
     val from = catalog.accept(offsetOf(start))
     catalog.refreshIfDue()
     val frontier = frontierAt(from)
@@ -161,18 +160,14 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       shard -> moved.get(shard).filter(HistoryPart.isBefore(tip.position, _)).getOrElse(tip.position)
     }
 
-  /** Where readers stand still for lack of room, the batch ends later than they stand: as far as the shards give it until the next trigger. A
-    * limit needs ends that are known to the record, and AvailableNow has its own.
+  /** Where readers hold less than the shards give until the next trigger, the batch ends later than they stand. Not with a limit: only what
+    * readers hold is counted. AvailableNow has ends of its own.
     */
   private def goBeyond(tips: Map[ShardKey, ShardTip], limits: Admission.Limits): ShardCoordinator.Beyond =
-    (cuts, toCome, unheard) =>
-      triggers.interval
+    (within, toCome, unheard) =>
+      interval
         .filter(_ => bounds.isEmpty && limits == Admission.Limits.none)
-        .fold(Map.empty[ShardKey, RecordBuffer.Cut]) { interval =>
-          val ends = beyond.ends(interval, triggers.stretch, tips, cuts, toCome, unheard)
-          if (ends.nonEmpty) triggers = triggers.wentBeyond
-          ends
-        }
+        .fold(Map.empty[ShardKey, RecordBuffer.Cut])(beyond.ends(_, tips, within, toCome, unheard))
 
   /** The batch's end, or its start if it is not worth planning.
     *
@@ -217,11 +212,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     readers.config.copy(streams = readers.config.streams ++ former.access)
   )
 
-  /** Spark asks for them when a trigger is over. */
-  override def metrics(latestConsumedOffset: Optional[Offset]): util.Map[String, String] = {
-    triggers = triggers.batchEnded(System.nanoTime())
-    metrics.toJava
-  }
+  override def metrics(latestConsumedOffset: Optional[Offset]): util.Map[String, String] = metrics.toJava
 
   /** The next probe tells the readers what they may drop; nothing is to be written anywhere. */
   override def commit(end: Offset): Unit = ()

@@ -181,6 +181,7 @@ object CatchUpSpec {
         buffer.oldestArrival,
         buffer.newestArrival,
         time.reached,
+        time.density,
         starved = false,
         isComplete = false,
         behind,

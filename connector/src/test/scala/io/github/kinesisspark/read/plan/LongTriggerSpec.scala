@@ -2,93 +2,88 @@ package io.github.kinesisspark.read.plan
 
 import scala.concurrent.duration._
 
+import org.scalacheck.Gen
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.kinesisspark.Generators._
 
-class LongTriggerSpec extends AnyFunSpec with Matchers {
+class LongTriggerSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+  private val MB = 1L << 20
 
-  describe("the trigger interval") {
-
-    /** After triggers at these times that took so long, in ms. */
-    def after(triggers: (Int, Int)*): TriggerClock = triggers.foldLeft(TriggerClock()) { case (clock, (at, lasting)) =>
-      clock.planning(at.millis.toNanos).batchEnded((at + lasting).millis.toNanos)
+  describe("the time in which bytes of a shard arrive") {
+    it("follows the density of what was read, within what a shard can take and a sixteenth of it") {
+      ArrivalDensity(MB / 2, 1000).millisOf(10 * MB) shouldBe 20000
+      ArrivalDensity(8 * MB, 1000).millisOf(10 * MB) shouldBe 10000
+      ArrivalDensity(8 * MB, 0).millisOf(10 * MB) shouldBe 10000
+      ArrivalDensity.unknown.millisOf(10 * MB) shouldBe 10000
+      ArrivalDensity(1, 1000000).millisOf(10 * MB) shouldBe 160000
     }
 
-    it("is what lies between two plannings if the query has waited in between, and never less than before") {
-      after(0 -> 100, 7000 -> 100).interval shouldBe Some(7.seconds)
-      after(0 -> 100, 7000 -> 100, 17000 -> 100).interval shouldBe Some(10.seconds)
-      after(0 -> 100, 7000 -> 100, 17000 -> 12000, 29000 -> 100, 37000 -> 10).interval shouldBe Some(10.seconds)
+    it("is within a tenth of a shard's steady rate, whatever sizes its answers have") {
+      forAll(Gen.choose(100000L, MB), Gen.nonEmptyListOf(Gen.choose(1L, 10 * MB))) { (perSecond, answers) =>
+        val all = answers.foldLeft(ArrivalDensity.unknown)((d, bytes) => d.and(bytes, bytes * 1000 / perSecond))
+        whenever(all.millis > 100)(all.millisOf(perSecond * 100) shouldBe (100000L +- 10000))
+      }
     }
 
-    it("makes batches beyond the buffers longer that are over early, and shorter that are over late") {
-      def second(lasting: FiniteDuration) = after(0 -> 100, 10000 -> 100, 20000 -> 100)
-        .planning(30.seconds.toNanos)
-        .wentBeyond
-        .batchEnded((30.seconds + lasting).toNanos)
-        .planning((30.seconds + lasting.max(10.seconds)).toNanos)
-      second(4.seconds).stretch shouldBe 2.5
-      second(100.millis).stretch shouldBe 8
-      second(20.seconds).stretch shouldBe 1
-      after(0 -> 100, 10000 -> 100, 20000 -> 100).stretch shouldBe 1
-    }
-
-    it("is unknown for a query that plans as soon as a batch is over") {
-      after(0 -> 3000, 3010 -> 5000, 8020 -> 100, 8130 -> 10).interval shouldBe None
-    }
-
-    it("is kept while batches outlast it") {
-      after(0 -> 100, 10000 -> 25000, 35010 -> 9000, 44020 -> 10).interval shouldBe Some(10.seconds)
-    }
-
-    it("is forgotten if a batch is planned early without a wait, which a trigger would not do") {
-      after(0 -> 3000, 4000 -> 1000, 5010 -> 10).interval shouldBe None
+    it("follows a change of the density after 200 MB") {
+      val dense  = ArrivalDensity.unknown.and(1000 * MB, 1000000)
+      val sparse = (1 to 200).foldLeft(dense)((d, _) => d.and(MB, 4000))
+      sparse.millisOf(MB) shouldBe (4000L +- 400)
     }
   }
 
   describe("a batch of shards that are behind") {
-    val MB                                               = 1L << 20
-    def behind(n: Int, bytes: Long, room: Long = 4 * MB) = LongTrigger.Behind(shard(n), bytes, room, 1000, 2000)
-    def times(shards: LongTrigger.Behind*)               =
-      LongTrigger.times(10.seconds, 1, shards.toVector, Vector.empty, Nil, WatermarkAlignment.off)
+    // 1 MiB a second.
+    def behind(n: Int, bytes: Long, room: Long = 4 * MB, density: ArrivalDensity = ArrivalDensity(4 * MB, 4000)) =
+      LongTrigger.Behind(shard(n), density, bytes, room, 1000, 2000)
+    def times(shards: LongTrigger.Behind*) =
+      LongTrigger.times(10.seconds, shards.toVector, Vector.empty, Nil, WatermarkAlignment.off)
 
-    it("goes so far beyond their buffers that the shards give it within a trigger's interval") {
-      // 20 MiB and a quarter more, at 4 MiB a second of arrivals.
-      times(behind(0, 4 * MB)) shouldBe Map(shard(0) -> 7250)
+    val half = ArrivalDensity(4 * MB, 8000)
+
+    it("takes what the shards give in one and a half intervals, at 2 MiB a second") {
+      times(behind(0, 4 * MB)) shouldBe Map(shard(0) -> 31000)
+      times(behind(0, 4 * MB, density = half)) shouldBe Map(shard(0) -> 61000)
+    }
+
+    it(
+      "takes no more than two or less than one interval's read limit of a shard with any steady rate above 64 KiB a second"
+    ) {
+      forAll(Gen.choose(MB / 16, MB), Gen.choose(1, 600)) { (perSecond, seconds) =>
+        val one = behind(0, MB, density = ArrivalDensity(perSecond * 100, 100000))
+        val end = LongTrigger.times(seconds.seconds, Vector(one), Vector.empty, Nil, WatermarkAlignment.off)
+        end.get(shard(0)).foreach(_ * perSecond / 1000 should (be >= 2 * MB * seconds and be <= 5 * MB * seconds))
+      }
     }
 
     it("ends with the buffers if those hold what the shards give within the interval") {
       times(behind(0, 4 * MB, room = 30 * MB), behind(1, 30 * MB)) shouldBe Map.empty
     }
 
-    it("ends with the buffer of a shard that holds nothing") {
-      times(behind(0, 0)) shouldBe Map.empty
-    }
-
     it("goes as far in shards that hold nothing for want of memory as in the one that ends first") {
       val all = LongTrigger.times(
         10.seconds,
-        1,
-        Vector(behind(0, 4 * MB), behind(1, 10 * MB)),
+        Vector(behind(0, 4 * MB), behind(1, 4 * MB, density = half)),
         Vector(shard(2)),
         Nil,
         WatermarkAlignment.off
       )
-      all shouldBe Map(shard(0) -> 7250, shard(1) -> 3500, shard(2) -> 3500)
-      LongTrigger.times(10.seconds, 1, Vector.empty, Vector(shard(2)), Nil, WatermarkAlignment.off) shouldBe empty
+      all shouldBe Map(shard(0) -> 31000, shard(1) -> 61000, shard(2) -> 31000)
+      LongTrigger.times(10.seconds, Vector.empty, Vector(shard(2)), Nil, WatermarkAlignment.off) shouldBe empty
     }
 
     it("goes no further than maxShardSkew beyond the shard that ends first") {
       def aligned(toCome: Long*) = LongTrigger.times(
         10.seconds,
-        1,
-        Vector(behind(0, 4 * MB), behind(1, 10 * MB)),
+        Vector(behind(0, 4 * MB), behind(1, 4 * MB, density = half)),
         Vector.empty,
         toCome,
         WatermarkAlignment(Some(500))
       )
-      aligned() shouldBe Map(shard(0) -> 4000, shard(1) -> 3500)
+      aligned() shouldBe Map(shard(0) -> 31000, shard(1) -> 31500)
       aligned(2100) shouldBe Map(shard(0) -> 2600, shard(1) -> 2600)
       aligned(1000) shouldBe Map.empty
       aligned(WatermarkAlignment.Unknown) shouldBe Map.empty

@@ -11,7 +11,7 @@ import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan.Admission.Allotment
-import io.github.kinesisspark.read.plan.RangeSplitting
+import io.github.kinesisspark.read.plan.{ArrivalDensity, RangeSplitting}
 
 class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private def after(n: Long) = AfterSequenceNumber(number(n))
@@ -58,6 +58,7 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       buffer.oldestArrival,
       buffer.newestArrival,
       reached = None,
+      density = ArrivalDensity.unknown,
       starved = false,
       isComplete = false,
       millisBehind = None,

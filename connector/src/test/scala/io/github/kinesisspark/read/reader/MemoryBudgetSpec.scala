@@ -8,7 +8,7 @@ import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
-  private val Largest = PollingRecordPublisher.LargestAnswer
+  private val Largest = MemoryBudget.LargestRequest
 
   private final class Setting(sizes: Long*) {
     val budget  = new MemoryBudget
@@ -71,7 +71,7 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       s.members.map(_.share) shouldBe Seq(33, 33)
     }
 
-    it("keeps one largest answer free for a member that holds nothing, where there is room") {
+    it("keeps the memory of one largest request free for a member that holds nothing, where there is room") {
       val s = new Setting(4 * Largest, 4 * Largest)
       (1 to 4).foreach(s.take(_, Largest))
       s.served shouldBe Seq(1, 2, 3)

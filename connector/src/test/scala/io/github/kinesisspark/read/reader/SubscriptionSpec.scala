@@ -83,6 +83,27 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       run(silent :+ (36L -> Event.Due): _*)._2 shouldBe Vector(Command.Subscribe(2, after(0)))
     }
 
+    it("is not silent while parts of an event arrive") {
+      val arriving = live ++ Seq(34L -> Event.Arriving(1), 35L -> Event.Due, 60L -> Event.Arriving(1), 94L -> Event.Due)
+      run(arriving: _*)._2 shouldBe empty
+      run(arriving :+ (95L -> Event.Due): _*)._2 shouldBe Vector(Command.Cancel(1))
+      run(moved :+ (60L -> Event.Arriving(1)): _*)._1.dueAt shouldBe None
+    }
+
+    it("is renewed without counting a failure when it ends while its first event waits for memory, however often") {
+      val ends = Seq.tabulate(50) { i =>
+        val call = i + 1L
+        Seq(
+          400L * i       -> Event.Opened(call),
+          400L * i + 300 -> Event.Arriving(call),
+          400L * i + 300 -> Event.Completed(call)
+        )
+      }
+      val (s, commands) = run((0L -> Event.Asked) +: ends.flatten: _*)
+      commands shouldBe Vector(Command.Cancel(50), Command.Subscribe(51, after(0)))
+      s.history shouldBe RetryHistory.none
+    }
+
     it("fails the reader after it has stayed silent for longer than maxRetryDuration") {
       val silences = Seq.iterate(0L, 5)(_ + 100).flatMap { at =>
         Seq(at -> Event.Due, at -> Event.Opened(at / 100 + 1), at + 35 -> Event.Due)
@@ -242,6 +263,7 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       4 -> anyCall.map(Event.Opened(_)),
       6 -> Gen.zip(anyCall, Gen.choose(1L, 1000L)).map { case (c, n) => Event.Arrived(c, after(n)) },
       1 -> anyCall.map(Event.Arrived(_, ShardEnd)),
+      1 -> anyCall.map(Event.Arriving(_)),
       3 -> anyCall.map(Event.Completed(_)),
       4 -> Gen.zip(anyCall, faults).map { case (c, s) =>
         Event.Failed(c, s)

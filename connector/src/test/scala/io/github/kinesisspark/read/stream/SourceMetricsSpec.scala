@@ -8,6 +8,7 @@ import org.scalatest.matchers.should.Matchers
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
+import io.github.kinesisspark.read.plan.ArrivalDensity
 import io.github.kinesisspark.read.reader.{Boundaries, Grain, ReaderTotals, ShardTip}
 
 class SourceMetricsSpec extends AnyFunSpec with Matchers {
@@ -25,6 +26,7 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
     oldestArrival = None,
     newestArrival = None,
     reached = None,
+    density = ArrivalDensity.unknown,
     starved = false,
     isComplete = false,
     Some(millisBehind),

@@ -9,7 +9,7 @@ import software.amazon.awssdk.services.kinesis.model.{ConsumerStatus, ShardItera
 import io.github.kinesisspark.aws.{ClientKind, KinesisClients}
 import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, Secret}
 import io.github.kinesisspark.it.Slow
-import io.github.kinesisspark.read.reader.SubscriptionCall
+import io.github.kinesisspark.read.reader.{MemoryBudget, SubscriptionCall}
 import io.github.kinesisspark.read.reader.SubscriptionCall.News
 import io.github.kinesisspark.testkit.{KinesisServer, KinesisServerConfig, SubscriptionSettings}
 
@@ -55,7 +55,7 @@ final class SilentSubscriptionSpec extends AnyFunSpec with Matchers {
         .shardId("shardId-000000000000")
         .startingPosition(p => p.`type`(ShardIteratorType.TRIM_HORIZON): Unit)
         .build
-      val call = new SubscriptionCall(request, lease.client, news.put)
+      val call = new SubscriptionCall(request, lease.client, new MemoryBudget().join(64L << 20).account(), news.put)
       try {
         news.poll(30, TimeUnit.SECONDS) shouldBe News.Opened
         call.requestOne()

@@ -10,7 +10,7 @@ import software.amazon.awssdk.services.kinesis.model.{ShardIteratorType, Subscri
 import io.github.kinesisspark.aws.{ClientKind, FaultClassifier, KinesisClients}
 import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, Secret}
 import io.github.kinesisspark.position.StreamArn
-import io.github.kinesisspark.read.reader.SubscriptionCall
+import io.github.kinesisspark.read.reader.{MemoryBudget, SubscriptionCall}
 import io.github.kinesisspark.read.reader.SubscriptionCall.News
 import io.github.kinesisspark.testkit.model.ConsumerDelays
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, ResetPoint}
@@ -41,7 +41,7 @@ final class SubscriptionFaultsSpec extends AnyFunSpec with Matchers with BeforeA
       .shardId("shardId-000000000000")
       .startingPosition(p => p.`type`(ShardIteratorType.TRIM_HORIZON): Unit)
       .build
-    val call                             = new SubscriptionCall(request, client.client, news.put)
+    val call = new SubscriptionCall(request, client.client, new MemoryBudget().join(64L << 20).account(), news.put)
     @tailrec def end(): (String, String) = news.poll(60, TimeUnit.SECONDS) match {
       case News.Opened | _: News.Arrived =>
         call.requestOne()

@@ -1,8 +1,9 @@
 package io.github.kinesisspark.it.faults
 
+import java.time.Duration
 import java.util.concurrent.ConcurrentSkipListMap
 
-import scala.concurrent.duration._
+import scala.concurrent.duration.{Duration => _, _}
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.DataFrame
@@ -10,7 +11,7 @@ import org.apache.spark.sql.streaming.Trigger
 import org.scalatest.Suites
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.{AwaitsEngine, Slow}
+import io.github.kinesisspark.it.Slow
 import io.github.kinesisspark.it.source.{Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.KinesisServerConfig
 
@@ -22,15 +23,18 @@ final class SlowTrigger(override protected val mode: Mode)
   override def suiteName: String = s"Slow triggers by $mode"
   override def suiteId: String   = s"${getClass.getName}-$mode"
 
-  /** Works off what 90% of the shards' read limit allow in `intervals`, in three batches more at most: the first begins before anything is read,
-    * the second shows how far triggers lie apart, and the last may end in the midst of the next.
+  /** Works off what 90% of the shards' read limit allow in `intervals`, which have arrived at the shards' write limit, in two batches more at most:
+    * the first may begin before anything is read, and the last may end in the midst of the next.
     */
   private def worksOff(trigger: FiniteDuration, shards: Int, intervals: Int): Unit = {
     val stream  = newStream(shards)
     val batches = new ConcurrentSkipListMap[Long, Long]
     val ids     = kinesis.streams.shards(stream.name).map(_.id)
     val records = (trigger.toSeconds * intervals * shards * BytesPerSecond * 9 / 10 / Record.length).toInt
-    (0 until records).foreach(i => kinesis.streams.putInto(stream.name, ids(i % shards), "k", Record))
+    (0 until records).foreach { i =>
+      if (i % shards == 0) serverClock.advance(BetweenRecords)
+      kinesis.streams.putInto(stream.name, ids(i % shards), "k", Record)
+    }
     def read = batches.values.asScala.sum
     // A buffer that fills in seconds, as the default's does with many shards.
     val query = load(stream, "readerBufferSize" -> "16m").writeStream
@@ -39,9 +43,9 @@ final class SlowTrigger(override protected val mode: Mode)
       .foreachBatch((batch: DataFrame, id: Long) => batches.put(id, batch.count()): Unit)
       .start()
     try {
-      eventually(timeout(Span((trigger * (intervals + 4)).toSeconds + 60, Seconds))) {
+      eventually(timeout(Span((trigger * (intervals + 3)).toSeconds + 60, Seconds))) {
         query.exception shouldBe None
-        assert(read == records || batches.size >= intervals + 3)
+        assert(read == records || batches.size >= intervals + 2)
       }
       withClue(s"rows of the batches, one every $trigger: ${batches.values.asScala.mkString(", ")}: ")(
         read shouldBe records
@@ -50,13 +54,13 @@ final class SlowTrigger(override protected val mode: Mode)
   }
 
   describe("a query keeps up with 90% of its shards' read limit") {
-    it("with a trigger of 10 seconds and a buffer that fills in 2", AwaitsEngine)(
+    it("with a trigger of 10 seconds and a buffer that fills in 2")(
       worksOff(10.seconds, shards = 4, intervals = 2)
     )
-    it("with a trigger of 1 minute and a buffer that fills in 4 seconds", AwaitsEngine, Slow)(
+    it("with a trigger of 1 minute and a buffer that fills in 4 seconds", Slow)(
       worksOff(1.minute, shards = 2, intervals = 2)
     )
-    it("with a trigger of 10 minutes and a buffer that fills in 8 seconds", AwaitsEngine, Slow)(
+    it("with a trigger of 10 minutes and a buffer that fills in 8 seconds", Slow)(
       worksOff(10.minutes, shards = 1, intervals = 1)
     )
   }
@@ -68,6 +72,9 @@ object SlowTrigger {
   private val BytesPerSecond = 2L << 20
 
   private val Record = new Array[Byte](200000)
+
+  /** A shard takes 1 MiB a second. */
+  private val BetweenRecords = Duration.ofMillis(Record.length * 1000L / (1L << 20))
 }
 
 class SlowTriggerSpec extends Suites(Mode.both.map(new SlowTrigger(_)): _*)

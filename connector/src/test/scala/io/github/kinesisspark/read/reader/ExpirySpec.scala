@@ -1,0 +1,34 @@
+package io.github.kinesisspark.read.reader
+
+import java.util.concurrent.CountDownLatch
+
+import org.scalatest.concurrent.Eventually
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+class ExpirySpec extends AnyFunSpec with Matchers with Eventually {
+
+  describe("closing readers whose query is gone") {
+    it("does not keep the thread that looks for them, however long it takes") {
+      val open               = new CountDownLatch(1)
+      @volatile var closedBy = Option.empty[Thread]
+      new Expiry(() => Vector { () => open.await(); closedBy = Some(Thread.currentThread) }).run()
+      closedBy shouldBe None
+      open.countDown()
+      eventually(closedBy.getOrElse(Thread.currentThread) should not be Thread.currentThread)
+    }
+
+    it("goes on with the others and the next time, whatever is thrown") {
+      @volatile var closed = 0
+      var looks            = 0
+      val expiry           = new Expiry(() => {
+        looks += 1
+        if (looks == 1) throw new LinkageError("a class is missing")
+        Vector(() => throw new StackOverflowError, () => closed += 1)
+      })
+      expiry.run()
+      expiry.run()
+      eventually(closed shouldBe 1)
+    }
+  }
+}
