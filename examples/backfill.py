@@ -1,58 +1,48 @@
-"""Reads a stream as a batch, and hands over to a streaming query at an exact point: no record is lost or doubled.
+"""Reads a stream as a batch, then streams exactly from where the batch ended: no record is lost or doubled.
 
-    python examples/backfill.py                                      # on a local Kinesis server; more orders come
-    python examples/backfill.py --stream orders --region eu-west-1   # on AWS
+    python examples/backfill.py --stream orders --region eu-west-1 --state s3a://bucket/orders-state
 
-The point is kept in a file, so that a program which is started again after a failure hands over where it was to; and so
-is that the batch is done, which is not read again then. A batch that fails on its way is read anew as a whole: it
-belongs where writing it twice leaves it there once, such as a table that is overwritten. Once the query has a
-checkpoint, that counts. docs/batch.md tells more.
+The point between them is kept in a file, so that a program that is started again after a failure hands over at the same
+point; and so is that the batch is done. A batch that fails on its way is read anew as a whole: it belongs where
+writing it twice leaves it there once, such as a table that is overwritten. Once the query has a checkpoint, that
+counts. docs/batch.md has more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
+from contextlib import ExitStack
 from tempfile import TemporaryDirectory
 
-from orders import come, show_all, source
-from pyspark.sql import SparkSession
+from orders import arguments, order, service
+from pyspark.sql import DataFrame, SparkSession
 
-from kinesis_spark import KinesisSourceOptions, Positions, positions, read_batch, read_stream, session
-
-
-def keep(file: Path, text: str) -> None:
-    """Write a file that is there as a whole or not at all."""
-    written = file.with_suffix(".new")
-    written.write_text(text)
-    written.replace(file)
+from kinesis_spark import KinesisSourceOptions, positions, read_batch, read_stream, session
 
 
-def handover(spark: SparkSession, options: KinesisSourceOptions, kept: Path) -> Positions:
-    """Where the batch ends and the query begins: what is in the stream when this is called first."""
-    if not kept.exists():
-        keep(kept, str(positions.latest(spark, options)))
-    return Positions(kept.read_text())
+def show(batch: DataFrame, number: int) -> None:
+    """Print each record."""
+    for row in batch.selectExpr("shardId", "CAST(data AS STRING) AS text").toLocalIterator():
+        print(f"batch {number}: {row['shardId']} {row['text']}")
 
 
 def backfill(
-    spark: SparkSession, options: KinesisSourceOptions, state: Path, meanwhile: Callable[[], None] = lambda: None
+    spark: SparkSession, options: KinesisSourceOptions, state: str, meanwhile: Callable[[], None] = lambda: None
 ) -> None:
     """Print what is in the stream up to the point, and then what comes after it; end with what is there."""
-    point = handover(spark, options, state / "handover.json")
+    handover, done = f"{state}/handover.json", f"{state}/done.json"
+    point = positions.load(spark, handover) or positions.save(spark, positions.latest(spark, options), handover)
     meanwhile()
-    done = state / "done.txt"
-    if not done.exists():
-        batch = read_batch(spark, options.replace(ending_position=point))
+    if positions.load(spark, done) is None:
+        batch = read_batch(spark, options, ending_position=point)
         # A DataFrame of a batch has the same rows in every action.
-        records = batch.count()
-        print(f"backfill of {records} records")
-        show_all(batch, -1)
-        keep(done, f"{records} records\n")
+        print(f"backfill of {batch.count()} records")
+        show(batch, -1)
+        positions.save(spark, point, done)
     query = (
-        read_stream(spark, options.replace(starting_position=point))
-        .writeStream.foreachBatch(show_all)
-        .option("checkpointLocation", str(state / "checkpoint"))
+        read_stream(spark, options, starting_position=point)
+        .writeStream.foreachBatch(show)
+        .option("checkpointLocation", f"{state}/checkpoint")
         .trigger(availableNow=True)
         .start()
     )
@@ -61,9 +51,14 @@ def backfill(
 
 def main() -> None:
     """Print what is in the stream, and end."""
-    spark = session.builder("backfill", "local[2]").config("spark.ui.enabled", "false").getOrCreate()
-    with source("Reads a stream as a batch, and goes on as a stream.") as options, TemporaryDirectory() as state:
-        backfill(spark, options, Path(state), meanwhile=lambda: come(options))
+    parser = arguments(__doc__)
+    parser.add_argument("--state", help="a folder for the point and the checkpoint; without it, a temporary one")
+    given = parser.parse_args()
+    spark = session.builder("backfill").getOrCreate()
+    with ExitStack() as stack:
+        kinesis = stack.enter_context(service(given))
+        state = given.state or stack.enter_context(TemporaryDirectory())
+        backfill(spark, kinesis.source, state, lambda: kinesis.put([order(number) for number in range(20, 30)]))
     spark.stop()
 
 

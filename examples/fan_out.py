@@ -1,10 +1,10 @@
 """Reads a stream by enhanced fan-out (SubscribeToShard), which gives this query the throughput of each shard to itself.
 
-    python examples/fan_out.py                                      # on a local Kinesis server
-    python examples/fan_out.py --stream orders --region eu-west-1   # on AWS, which charges for the consumer
+    python examples/fan_out.py --stream orders --region eu-west-1                        # AWS charges for the consumer
+    python examples/fan_out.py --stream orders --region eu-west-1 --registration none
 
-The consumer is registered before the query and deregistered after it by hand, to show how. A query does both by itself
-with `EnhancedFanOut("kinesis-spark-example")`. docs/polling-or-fan-out.md tells when to choose what.
+With `lazy`, the query registers its consumer and deregisters it at its end. With `none`, it is given one that is
+registered before, here by this program. docs/polling-or-fan-out.md says when to choose what.
 """
 
 from __future__ import annotations
@@ -13,37 +13,40 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 
-from orders import show, show_metrics, source
+from orders import arguments, service, show_metrics
+from pyspark.sql import DataFrame, SparkSession
 
-from kinesis_spark import EnhancedFanOut, StreamConsumers, read_stream, session
+from kinesis_spark import EnhancedFanOut, KinesisSourceOptions, StreamConsumers, read_stream, session
 
 CONSUMER = "kinesis-spark-example"
 
 
 @contextmanager
-def registered(consumers: StreamConsumers) -> Iterator[EnhancedFanOut]:
-    """A consumer that is there as long as the block runs."""
+def publisher(spark: SparkSession, options: KinesisSourceOptions, registration: str) -> Iterator[EnhancedFanOut]:
+    """How the query gets its consumer."""
+    if registration == "lazy":
+        yield EnhancedFanOut(CONSUMER)
+        return
+    consumers = StreamConsumers(spark, options)
     try:
         consumers.register(CONSUMER)
-        arns = tuple(consumer.arn for consumer in consumers.await_active(CONSUMER))
-        for consumer in consumers.list():
-            print(f"consumer {consumer.name} is {consumer.status}")
-        yield EnhancedFanOut(registration="none", consumer_arns=arns)
+        yield EnhancedFanOut(registration="none", consumer_arns=[c.arn for c in consumers.await_active(CONSUMER)])
     finally:
         for consumer in consumers.deregister(CONSUMER):
             print(f"consumer {consumer.name} is deregistered")
 
 
-def main() -> None:
-    """Print what is in the stream, and end."""
-    spark = session.builder("fan-out", "local[2]").config("spark.ui.enabled", "false").getOrCreate()
-    with (
-        source("Reads a stream by enhanced fan-out.") as options,
-        registered(StreamConsumers(spark, options)) as fan_out,
-        TemporaryDirectory() as checkpoint,
-    ):
+def show(batch: DataFrame, number: int) -> None:
+    """Print each record."""
+    for row in batch.selectExpr("shardId", "partitionKey", "CAST(data AS STRING) AS text").collect():
+        print(f"batch {number}: {row['shardId']} {row['partitionKey']} {row['text']}")
+
+
+def read(spark: SparkSession, options: KinesisSourceOptions) -> None:
+    """Print what is in the stream."""
+    with TemporaryDirectory() as checkpoint:
         query = (
-            read_stream(spark, options.replace(record_publisher=fan_out, max_records_per_trigger=12))
+            read_stream(spark, options)
             .writeStream.foreachBatch(show)
             .option("checkpointLocation", checkpoint)
             .trigger(availableNow=True)
@@ -51,6 +54,16 @@ def main() -> None:
         )
         query.awaitTermination()
         show_metrics(query, "records", "subscriptionsLive", "resubscriptions", "millisSinceLastEvent")
+
+
+def main() -> None:
+    """Print what is in the stream, and end."""
+    parser = arguments(__doc__)
+    parser.add_argument("--registration", choices=["lazy", "none"], default="lazy")
+    given = parser.parse_args()
+    spark = session.builder("fan-out").getOrCreate()
+    with service(given) as kinesis, publisher(spark, kinesis.source, given.registration) as fan_out:
+        read(spark, kinesis.source.replace(record_publisher=fan_out, max_records_per_trigger=12))
     spark.stop()
 
 

@@ -1,65 +1,108 @@
-"""What the examples read: orders on a Kinesis server of their own, or a stream of yours on AWS."""
+"""What the examples share: the Kinesis that they use, and the orders in it.
+
+Each example reads a stream of yours, `--stream orders --region eu-west-1`, or one of any server, `--endpoint http://...`.
+Without `--stream` it starts a Kinesis server of its own with some orders in it. All run with `python` and with
+`spark-submit --jars "$(python -c 'from kinesis_spark import jars; print(jars.connector_jar())')"`, on any master.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timedelta, timezone
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kinesis_spark import KinesisSourceOptions, LocalKinesis, Position
-from kinesis_spark.local import KinesisClient, Record
+from kinesis_spark import (
+    DefaultCredentials,
+    KinesisSinkOptions,
+    KinesisSourceOptions,
+    LocalKinesis,
+    Record,
+    StaticCredentials,
+)
+from kinesis_spark.local import KinesisClient
 
-ORDERS = [Record(f"customer-{n % 7}", json.dumps({"order": n}).encode()) for n in range(1, 21)]
-LATER = [Record(f"customer-{n % 7}", json.dumps({"order": n}).encode()) for n in range(21, 31)]
-MOST_SHOWN = 50
+SCHEMA = "order int, customer string, total double"
+
+
+def order(number: int) -> Record:
+    """An order, as a producer would put it: of one of three customers, whose orders keep their sequence."""
+    customer = f"customer-{number % 3}"
+    return Record(customer, json.dumps({"order": number, "customer": customer, "total": number / 2}).encode())
+
+
+def parsed() -> Column:
+    """The order in a record's data."""
+    return F.from_json(F.col("data").cast("string"), SCHEMA).alias("order")
+
+
+class Service:
+    """The Kinesis that an example uses."""
+
+    def __init__(self, stream: str, region: str | None, endpoint: str | None) -> None:
+        self._stream = stream
+        self._region = "us-east-1" if endpoint is not None and region is None else region
+        self._endpoint = endpoint
+
+    @property
+    def source(self) -> KinesisSourceOptions:
+        """Options to read the stream with, from its oldest record on."""
+        return KinesisSourceOptions(
+            stream_name=self._stream,
+            region=self._region,
+            endpoint=self._endpoint,
+            credentials=self._credentials(),
+            starting_position="TRIM_HORIZON",
+        )
+
+    def sink(self, stream: str) -> KinesisSinkOptions:
+        """Options to write to a stream with."""
+        return KinesisSinkOptions(
+            stream_name=stream, region=self._region, endpoint=self._endpoint, credentials=self._credentials()
+        )
+
+    def put(self, records: Sequence[Record]) -> None:
+        """More records come to the stream of a local server. Nothing is put into a stream on AWS."""
+        if self._endpoint is not None:
+            client = KinesisClient(self._endpoint)
+            client.put_records(self._stream, records)
+            client.close()
+
+    def _credentials(self) -> StaticCredentials | DefaultCredentials:
+        return DefaultCredentials() if self._endpoint is None else StaticCredentials("local", "local")
+
+
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    """The arguments of all examples; some add their own."""
+    parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
+    parser.add_argument("--stream", help="the stream to read; without it, one of a local server with some orders")
+    parser.add_argument("--region", help="the stream's region, like eu-west-1")
+    parser.add_argument("--endpoint", help="the URL of a service other than AWS, such as http://127.0.0.1:4567")
+    return parser
 
 
 @contextmanager
-def source(description: str) -> Iterator[KinesisSourceOptions]:
-    """The options of the stream on AWS that the command line names; of one on a local server, where it names none."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--stream", help="a stream on AWS; its last five minutes are read, nothing is written")
-    parser.add_argument("--region", help="the stream's region, like eu-west-1")
-    given = parser.parse_args()
-    if given.stream is None and given.region is not None:
-        parser.error("--region goes with --stream")
+def service(given: argparse.Namespace, *others: str) -> Iterator[Service]:
+    """The service that the command line names, or a local server with 20 orders.
+
+    Args:
+        given: the command line's arguments.
+        others: further streams that a local server needs.
+    """
     if given.stream is not None:
-        recently = datetime.now(timezone.utc) - timedelta(minutes=5)
-        yield KinesisSourceOptions(
-            stream_name=given.stream, region=given.region, starting_position=Position.at(recently)
-        )
-    else:
-        with LocalKinesis({"orders": 2}) as kinesis:
-            kinesis.put_records("orders", ORDERS)
-            yield kinesis.options("orders")
-
-
-def come(options: KinesisSourceOptions) -> None:
-    """More orders come to the local server; nothing is written to AWS."""
-    if options.endpoint is not None:
-        client = KinesisClient(options.endpoint)
-        client.put_records("orders", LATER)
-        client.close()
-
-
-def show_all(batch: DataFrame, number: int) -> None:
-    """Print each record, however many there are."""
-    for row in batch.selectExpr("shardId", "partitionKey", "CAST(data AS STRING) AS text").toLocalIterator():
-        print(f"batch {number}: {row['shardId']} {row['partitionKey']} {row['text']}")
-
-
-def show(batch: DataFrame, number: int) -> None:
-    """One micro-batch, for foreachBatch."""
-    show_all(batch.limit(MOST_SHOWN), number)
+        yield Service(given.stream, given.region, given.endpoint)
+        return
+    with LocalKinesis({"orders": 2, **dict.fromkeys(others, 1)}) as kinesis:
+        kinesis.put_records("orders", [order(number) for number in range(20)])
+        yield Service("orders", kinesis.region, kinesis.endpoint)
 
 
 def show_metrics(query: StreamingQuery, *names: str) -> None:
-    """What the source told of each micro-batch that had records."""
+    """Print what the source reported of each micro-batch that had records."""
     for progress in query.recentProgress:
         if progress.numInputRows > 0:
             metrics = progress.sources[0].metrics

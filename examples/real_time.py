@@ -68,7 +68,7 @@ class Reader:
 
 def main() -> None:
     """Print which orders came through, and how long after they were put."""
-    spark = session.builder("real-time", "local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    spark = session.builder("real-time").getOrCreate()
     with LocalKinesis({"orders": 2, "even": 1}) as kinesis, TemporaryDirectory() as checkpoint:
         query = pipeline(spark, kinesis.options("orders"), kinesis.sink_options("even"), checkpoint)
         # The first batch only stores where the query begins.

@@ -32,7 +32,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Writes records to a local Kinesis stream and reads them back.")
     parser.add_argument("--records", type=int, default=100_000)
     count: int = parser.parse_args().records
-    spark = session.builder("round trip", "local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    spark = session.builder("round trip").getOrCreate()
     rows = spark.range(count).selectExpr(
         "encode(concat('record ', id, ' ', repeat('x', 100)), 'UTF-8') AS data", "concat('key ', id) AS partitionKey"
     )

@@ -4,6 +4,10 @@ The connector itself is a JAR (in the wheel). This package gives it typed option
 shards and positions, and a local Kinesis server for tests. Importing it starts no JVM and needs no PySpark.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from kinesis_spark import functions, positions, session
 from kinesis_spark.consumers import StreamConsumer, StreamConsumers
 from kinesis_spark.credentials import (
@@ -33,6 +37,9 @@ from kinesis_spark.read import read_batch, read_stream
 from kinesis_spark.shards_view import plot_shards, shards
 from kinesis_spark.write import BadRecords, KinesisSinkOptions, write_batch, write_stream
 
+if TYPE_CHECKING:
+    from kinesis_spark.monitor import KinesisMonitor
+
 __all__ = [
     "AnyPosition",
     "AssumedRole",
@@ -45,6 +52,7 @@ __all__ = [
     "InvalidOptionError",
     "JarMissingError",
     "KinesisCallError",
+    "KinesisMonitor",
     "KinesisSinkOptions",
     "KinesisSourceOptions",
     "KinesisSparkError",
@@ -75,3 +83,12 @@ __all__ = [
     "write_batch",
     "write_stream",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """The monitor is a listener of PySpark's, which the rest of the package does without."""
+    if name == "KinesisMonitor":
+        from kinesis_spark.monitor import KinesisMonitor
+
+        return KinesisMonitor
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,6 +11,7 @@ import http.client
 import json
 import time
 from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -41,6 +42,24 @@ class Receipt(NamedTuple):
 
     shard_id: str
     sequence_number: str
+
+
+class StoredRecord(NamedTuple):
+    """A record as it is in a stream.
+
+    Attributes:
+        partition_key: as it was put.
+        data: the payload.
+        shard_id: where it is.
+        sequence_number: grows within the shard, as a number.
+        arrived: when the server took it in, in UTC.
+    """
+
+    partition_key: str
+    data: bytes
+    shard_id: str
+    sequence_number: str
+    arrived: datetime
 
 
 class KinesisClient:
@@ -75,18 +94,7 @@ class KinesisClient:
                 "SignedHeaders=host;x-amz-date, Signature=0"
             ),
         }
-        try:
-            self._connection.request("POST", "/", json.dumps(request).encode(), headers)
-            response = self._connection.getresponse()
-            body = response.read()
-        except (OSError, http.client.HTTPException) as fault:
-            self._connection.close()  # the next call starts on a new connection
-            raise LocalKinesisError(f"{operation} at {self.endpoint}: no answer ({fault!r}); is it running?") from fault
-        if response.status != http.client.OK:
-            text = body.decode(errors="replace").strip()
-            raise LocalKinesisError(f"{operation} at {self.endpoint}: HTTP {response.status}: {text}")
-        answer: dict[str, Any] = json.loads(body) if body.strip() else {}
-        return answer
+        return self._send(operation, "POST", "/", json.dumps(request).encode(), headers)
 
     def create_stream(self, stream: str, shards: int = 1, *, timeout_s: float = 30.0) -> None:
         """Create a stream and wait until it is active.
@@ -100,6 +108,71 @@ class KinesisClient:
             if time.monotonic() > deadline:
                 raise LocalKinesisError(f"Stream {stream} at {self.endpoint} is {status} after {timeout_s:g} s")
             time.sleep(0.05)
+
+    def delete_stream(self, stream: str) -> None:
+        """Delete a stream, its records and its consumers.
+
+        Raises:
+            LocalKinesisError: if there is no such stream.
+        """
+        self.call("DeleteStream", StreamName=stream, EnforceConsumerDeletion=True)
+
+    def shards(self, stream: str) -> list[dict[str, Any]]:
+        """The shards of a stream, closed ones included, as ListShards describes them.
+
+        Raises:
+            LocalKinesisError: if there is no such stream.
+        """
+        found: list[dict[str, Any]] = []
+        request: dict[str, object] = {"StreamName": stream}
+        while request:
+            page = self.call("ListShards", **request)
+            found += page["Shards"]
+            request = {"NextToken": page["NextToken"]} if page.get("NextToken") else {}
+        return found
+
+    def split(self, stream: str, shard: str) -> None:
+        """Split a shard in the middle of its hash keys.
+
+        Raises:
+            LocalKinesisError: if the server refuses.
+        """
+        keys = next((s["HashKeyRange"] for s in self.shards(stream) if s["ShardId"] == shard), None)
+        if keys is None:
+            raise LocalKinesisError(f"Splitting {shard} of stream {stream} at {self.endpoint}: there is no such shard")
+        middle = (int(keys["StartingHashKey"]) + int(keys["EndingHashKey"]) + 1) // 2
+        self.call("SplitShard", StreamName=stream, ShardToSplit=shard, NewStartingHashKey=str(middle))
+
+    def merge(self, stream: str, shard: str, adjacent: str) -> None:
+        """Merge a shard with the one beside it.
+
+        Raises:
+            LocalKinesisError: if the server refuses.
+        """
+        self.call("MergeShards", StreamName=stream, ShardToMerge=shard, AdjacentShardToMerge=adjacent)
+
+    def read_records(self, stream: str, count: int | None = None, *, timeout_s: float = 30.0) -> list[StoredRecord]:
+        """All records of a stream from its oldest on, by shard, in each shard in order.
+
+        Args:
+            stream: the stream's name.
+            count: how many records to wait for; None takes what is there.
+            timeout_s: how long `count` records are waited for.
+
+        Raises:
+            LocalKinesisError: if there is no such stream, or fewer records when the time is over.
+        """
+        deadline = time.monotonic() + timeout_s
+        while True:
+            records = [record for shard in self.shards(stream) for record in self._read(stream, shard["ShardId"])]
+            if count is None or len(records) >= count:
+                return records
+            if time.monotonic() > deadline:
+                raise LocalKinesisError(
+                    f"Reading {count} records of stream {stream} at {self.endpoint}: it has {len(records)} after "
+                    f"{timeout_s:g} s"
+                )
+            time.sleep(0.1)
 
     def put_records(self, stream: str, records: Sequence[Record], *, timeout_s: float = 60.0) -> list[Receipt]:
         """Put records, each once: those that the server throttles are sent again, the others are not.
@@ -121,8 +194,8 @@ class KinesisClient:
             wanted = list(batch)
             while wanted:
                 results = self._put(stream, [records[i] for i in wanted])
-                refused = [(i, r) for i, r in zip(wanted, results, strict=True) if r.get("ErrorCode")]
-                for i, result in zip(wanted, results, strict=True):
+                refused = [(i, r) for i, r in zip(wanted, results) if r.get("ErrorCode")]
+                for i, result in zip(wanted, results):
                     if not result.get("ErrorCode"):
                         receipts[i] = Receipt(result["ShardId"], result["SequenceNumber"])
                 wanted = [i for i, _ in refused]
@@ -138,6 +211,42 @@ class KinesisClient:
     def close(self) -> None:
         """Close the connection; a later call opens it again."""
         self._connection.close()
+
+    def control(self, method: str, what: str, body: dict[str, object] | None = None) -> dict[str, Any]:
+        """One call of the embedded server's own controls, such as `control("POST", "clock", {"advanceMillis": 1000})`.
+
+        Raises:
+            LocalKinesisError: if the server can't be reached or refuses the call.
+        """
+        return self._send(
+            f"{method} /_testkit/{what}", method, f"/_testkit/{what}", json.dumps(body or {}).encode(), {}
+        )
+
+    def _read(self, stream: str, shard: str) -> Iterator[StoredRecord]:
+        start = {"StreamName": stream, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"}
+        iterator = self.call("GetShardIterator", **start)["ShardIterator"]
+        while iterator:
+            answer = self.call("GetRecords", ShardIterator=iterator)
+            for record in answer["Records"]:
+                arrived = datetime.fromtimestamp(record["ApproximateArrivalTimestamp"], timezone.utc)
+                data = base64.b64decode(record["Data"])
+                yield StoredRecord(record["PartitionKey"], data, shard, record["SequenceNumber"], arrived)
+            caught_up = not answer["Records"] and answer.get("MillisBehindLatest", 0) == 0
+            iterator = None if caught_up else answer.get("NextShardIterator")
+
+    def _send(self, what: str, method: str, path: str, body: bytes, headers: dict[str, str]) -> dict[str, Any]:
+        try:
+            self._connection.request(method, path, body, headers)
+            response = self._connection.getresponse()
+            answer = response.read()
+        except (OSError, http.client.HTTPException) as fault:
+            self._connection.close()  # the next call starts on a new connection
+            raise LocalKinesisError(f"{what} at {self.endpoint}: no answer ({fault!r}); is it running?") from fault
+        if response.status != http.client.OK:
+            text = answer.decode(errors="replace").strip()
+            raise LocalKinesisError(f"{what} at {self.endpoint}: HTTP {response.status}: {text}")
+        found: dict[str, Any] = json.loads(answer) if answer.strip() else {}
+        return found
 
     def _status(self, stream: str) -> str:
         summary = self.call("DescribeStreamSummary", StreamName=stream)

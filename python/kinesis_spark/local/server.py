@@ -14,17 +14,21 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from kinesis_spark.credentials import StaticCredentials
 from kinesis_spark.errors import LocalKinesisError
 from kinesis_spark.jars import testkit_jar
-from kinesis_spark.local.client import KinesisClient, Receipt, Record
-from kinesis_spark.options import KinesisSourceOptions
+from kinesis_spark.local.client import KinesisClient, Receipt, Record, StoredRecord
+from kinesis_spark.options import KinesisSourceOptions, SourceArguments
 from kinesis_spark.position import Position
-from kinesis_spark.write import KinesisSinkOptions
+from kinesis_spark.write import KinesisSinkOptions, SinkArguments
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _STOP_S = 10.0
 _QUOTED_LOG_CHARACTERS = 4000
@@ -92,6 +96,7 @@ class LocalKinesis:
         self._log: IO[str] | None = None
         self._announced: dict[str, Any] = {}
         self._client: KinesisClient | None = None
+        self.clock_moved = False
 
     @property
     def endpoint(self) -> str:
@@ -124,34 +129,104 @@ class LocalKinesis:
             self._client = KinesisClient(endpoint, self.region)
         return self._client
 
-    def options(self, stream: str | tuple[str, ...], starting_position: Position | None = None) -> KinesisSourceOptions:
-        """Options to read from this server, from the oldest record on unless told otherwise.
+    def options(self, stream: str | Sequence[str], **arguments: Unpack[SourceArguments]) -> KinesisSourceOptions:
+        """Options to read from this server, from the oldest record on unless `starting_position` is given.
 
-        `dataclasses.replace` changes further ones.
+        Args:
+            stream: the stream's name, or several.
+            arguments: further options by keyword.
         """
         return KinesisSourceOptions(
             stream_name=stream,
             region=self.region,
             endpoint=self.endpoint,
             credentials=StaticCredentials("local", "local"),
-            starting_position=starting_position or Position.trim_horizon(),
-        )
+            starting_position=Position.trim_horizon(),
+        ).replace(**arguments)
 
-    def sink_options(self, stream: str | None = None) -> KinesisSinkOptions:
+    def sink_options(self, stream: str | None = None, **arguments: Unpack[SinkArguments]) -> KinesisSinkOptions:
         """Options to write to a stream of this server, or to those that the rows name.
 
-        `dataclasses.replace` changes further ones.
+        Args:
+            stream: the stream's name, or None.
+            arguments: further options by keyword.
         """
         return KinesisSinkOptions(
             stream_name=stream,
             region=self.region,
             endpoint=self.endpoint,
             credentials=StaticCredentials("local", "local"),
-        )
+        ).replace(**arguments)
+
+    def create_stream(self, stream: str, shards: int = 1) -> None:
+        """Create a stream; it is active when this returns."""
+        self.client.create_stream(stream, shards)
 
     def put_records(self, stream: str, records: Sequence[Record]) -> list[Receipt]:
         """Put records into a stream of this server; see `KinesisClient.put_records`."""
         return self.client.put_records(stream, records)
+
+    def read_records(self, stream: str, count: int | None = None, *, timeout_s: float = 30.0) -> list[StoredRecord]:
+        """All records of a stream, without Spark; see `KinesisClient.read_records`."""
+        return self.client.read_records(stream, count, timeout_s=timeout_s)
+
+    def split(self, stream: str, shard: str) -> None:
+        """Split a shard in the middle; see `KinesisClient.split`."""
+        self.client.split(stream, shard)
+
+    def merge(self, stream: str, shard: str, adjacent: str) -> None:
+        """Merge two shards that are side by side; see `KinesisClient.merge`."""
+        self.client.merge(stream, shard, adjacent)
+
+    def advance_clock(self, time: timedelta) -> None:
+        """Move the server's clock ahead: iterators expire, subscriptions end, records go past retention.
+
+        The clock can't be moved back: start another server for what needs the present time.
+        """
+        self.client.control("POST", "clock", {"advanceMillis": time // timedelta(milliseconds=1)})
+        self.clock_moved = True
+
+    def add_fault(  # noqa: PLR0913  (all but the effect are left out mostly)
+        self,
+        effect: str | Mapping[str, object],
+        *,
+        action: str | None = None,
+        stream: str | None = None,
+        shard: str | None = None,
+        first: int | None = None,
+        probability: float | None = None,
+    ) -> None:
+        """Have the server fail calls, from now on or a few times.
+
+            kinesis.add_fault("ProvisionedThroughputExceededException", action="PutRecords", first=3)
+            kinesis.add_fault({"type": "reset", "at": "afterCall"}, action="PutRecords", first=1)
+
+        Args:
+            effect: the code of an error of the service, or an effect as the testkit's page describes it.
+            action: which call; None for each.
+            stream: of which stream; None for each.
+            shard: of which shard; None for each.
+            first: how many of these calls; None for all.
+            probability: which share of these calls, at random; None for all.
+
+        Raises:
+            LocalKinesisError: if the server doesn't know the effect.
+        """
+        error = {"type": "serviceCode", "code": effect, "message": "planned by the test", "status": 400}
+        rule = {"action": action, "stream": stream, "shard": shard, "first": first, "probability": probability}
+        given = {name: value for name, value in rule.items() if value is not None}
+        self.client.control("POST", "faults", {**given, "effect": error if isinstance(effect, str) else dict(effect)})
+
+    def clear_faults(self) -> None:
+        """Remove all faults."""
+        self.client.control("DELETE", "faults")
+
+    def reset(self) -> None:
+        """Delete all streams and remove all faults, for the next test. The clock stays as it is."""
+        self.clear_faults()
+        while streams := self.client.call("ListStreams")["StreamNames"]:
+            for stream in streams:
+                self.client.delete_stream(stream)
 
     def start(self) -> LocalKinesis:
         """Start the server and return once it answers.

@@ -1,5 +1,6 @@
 package io.github.kinesisspark.aws
 
+import io.github.kinesisspark.ErrorCatalogue
 import software.amazon.awssdk.awscore.exception.AwsServiceException
 
 /** A failure that ends the query, the batch or the task.
@@ -12,10 +13,10 @@ class KinesisException(
     message: String,
     cause: Throwable = null,
     val reason: FailureReason = FailureReason.Other
-) extends RuntimeException(s"[$errorClass] $message", cause) {
+) extends RuntimeException(s"[$errorClass] $message${ErrorCatalogue.suffix(errorClass)}", cause) {
 
-  /** The message without its error class. */
-  def bareMessage: String = getMessage.stripPrefix(s"[$errorClass] ")
+  /** The message without its error class and the place of that in the catalogue. */
+  def bareMessage: String = getMessage.stripPrefix(s"[$errorClass] ").stripSuffix(ErrorCatalogue.suffix(errorClass))
 }
 
 /** Why a call or a reader failed, as far as callers decide by it. Travels from executors to the driver. */

@@ -1,5 +1,7 @@
 package io.github.kinesisspark.config
 
+import io.github.kinesisspark.ErrorCatalogue
+
 /** The options as given can't be used. All problems are told at once, so that one run mends them all.
   *
   * @param problems one sentence or two each: which option, what was found, what to do. None holds a secret's value.
@@ -15,7 +17,8 @@ object OptionException {
   val ErrorClass = "KINESIS_INVALID_OPTION"
 
   private def text(problems: Seq[String]): String = problems match {
-    case Seq(one) => s"[$ErrorClass] $one"
-    case many     => many.mkString(s"[$ErrorClass] ${many.size} problems:\n  - ", "\n  - ", "")
+    case Seq(one) => s"[$ErrorClass] $one${ErrorCatalogue.suffix(ErrorClass)}"
+    case many     =>
+      many.mkString(s"[$ErrorClass] ${many.size} problems:\n  - ", "\n  - ", s"\n${ErrorCatalogue.suffix(ErrorClass)}")
   }
 }

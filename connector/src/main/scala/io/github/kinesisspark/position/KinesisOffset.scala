@@ -1,5 +1,7 @@
 package io.github.kinesisspark.position
 
+import io.github.kinesisspark.ErrorCatalogue
+
 import scala.collection.immutable.{SortedMap, TreeMap}
 
 /** How far a query has read: what Spark's offset log stores, and all that is stored anywhere.
@@ -66,7 +68,10 @@ object StreamOffset {
 final case class ShardProgress(position: ShardPosition, entered: Option[ShardPosition] = None)
 
 /** An offset that cannot be used, and what to do about it. */
-final class OffsetException(message: String) extends RuntimeException(s"[${OffsetException.ErrorClass}] $message")
+final class OffsetException(message: String)
+    extends RuntimeException(
+      s"[${OffsetException.ErrorClass}] $message${ErrorCatalogue.suffix(OffsetException.ErrorClass)}"
+    )
 
 object OffsetException {
   val ErrorClass = "KINESIS_OFFSET_REFUSED"

@@ -2,6 +2,7 @@ package io.github.kinesisspark.write
 
 import org.apache.spark.sql.types.{BinaryType, DataType, StringType, StructType}
 
+import io.github.kinesisspark.ErrorCatalogue
 import io.github.kinesisspark.config.StreamRef
 
 /** The places of a sink's columns in its rows; none for absent columns. */
@@ -76,7 +77,10 @@ private[write] object SinkSchema {
   * @param problems one sentence or two each
   */
 final class SinkSchemaException(val problems: Seq[String])
-    extends IllegalArgumentException(problems.mkString(s"[${SinkSchemaException.ErrorClass}] ", " ", "")) {
+    extends IllegalArgumentException(
+      problems
+        .mkString(s"[${SinkSchemaException.ErrorClass}] ", " ", ErrorCatalogue.suffix(SinkSchemaException.ErrorClass))
+    ) {
 
   /** The stable name that monitoring can match on; the message starts with it, as Spark's do. */
   def errorClass: String = SinkSchemaException.ErrorClass

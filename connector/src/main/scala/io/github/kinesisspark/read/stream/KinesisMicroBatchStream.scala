@@ -6,12 +6,13 @@ import java.util.{Optional, UUID}
 import scala.concurrent.duration._
 
 import org.apache.spark.SparkContext
+import org.apache.spark.kinesisspark.SparkMetrics
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
 import org.apache.spark.sql.connector.read.streaming._
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.{Closing, FailureReason, KinesisException}
-import io.github.kinesisspark.config.SourceOptions
+import io.github.kinesisspark.config.{RecordPublisherKind, SourceOptions}
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.ShardCatalog
 import io.github.kinesisspark.read.coordinator.{ExecutorChannel, ShardCoordinator}
@@ -70,12 +71,17 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   )
   private lazy val interval = QueryTrigger.interval(sc)
   private val minimum       = new BatchMinimum(System.nanoTime())
-  private[read] var metrics = SourceMetrics.none
-  private var endsNow       = false
-  private var bounds        = Option.empty[AvailableNow]
-  private[read] var seen    = KinesisOffset.initial
-  private var turn          = 0L
-  private var recent        = Vector.empty[KinesisSourceOffset]
+  // Read by the threads of Spark's metrics sinks, too.
+  @volatile private[read] var metrics = SourceMetrics.none
+  private var endsNow                 = false
+  private var bounds                  = Option.empty[AvailableNow]
+  private[read] var seen              = KinesisOffset.initial
+  private var turn                    = 0L
+  private var recent                  = Vector.empty[KinesisSourceOffset]
+  private val shown                   = SparkMetrics.show(
+    catalog.streams.map(_.arn.name).mkString("+"),
+    SourceMetrics.gauges(options.recordPublisher != RecordPublisherKind.Polling, () => metrics.at(System.nanoTime()))
+  )
 
   override def initialOffset(): Offset = KinesisSourceOffset(KinesisOffset.initial)
 
@@ -221,7 +227,9 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     try readers.close()
     finally
       try publishing.close()
-      finally catalog.close()
+      finally
+        try catalog.close()
+        finally shown.close()
 
   override def toString: String = s"KinesisSource[${catalog.streams.map(_.arn.name).mkString(", ")}]"
 

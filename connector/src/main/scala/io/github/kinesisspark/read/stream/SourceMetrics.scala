@@ -76,6 +76,9 @@ final case class SourceMetrics(
     )
   )
 
+  /** The same at a later time: nobody knows of records that have arrived since, so the lag may have grown by that time. */
+  def at(nowNanos: Long): SourceMetrics = copy(lagMillis = lags.valuesIterator.map(_.millisAt(nowNanos)).toVector)
+
   /** The next planning's. */
   def next(
       open: Iterable[ShardKey],
@@ -125,6 +128,28 @@ object SourceMetrics {
 
   /** Twice the time between two events of a subscription, or between two calls where shards are many. */
   private val LongestSilence = 10.seconds
+
+  /** What Spark's metrics system shows of a source, by the names that its progress has.
+    *
+    * @param now the metrics when a gauge is looked at
+    */
+  def gauges(isFanOut: Boolean, now: () => SourceMetrics): Map[String, () => Long] = {
+    val names = none.general.keySet ++ (if (isFanOut) FanOutNames else Set.empty)
+    names.iterator.map(name => name -> (() => Option(now().toJava.get(name)).fold(0L)(_.toLong))).toMap
+  }
+
+  /** Those that a source has once its consumers are registered and subscribed through. */
+  private[stream] val FanOutNames = Set(
+    "subscriptionsLive",
+    "subscriptionsWaiting",
+    "subscriptionsRefused",
+    "subscriptionsFailed",
+    "resubscriptions",
+    "millisSinceLastEvent",
+    "consumerCalls",
+    "consumerWaits",
+    "consumerWaitMillis"
+  )
 
   val none: SourceMetrics =
     SourceMetrics(Map.empty, Vector.empty, 0, 0, 0, ReadCount.none, ReaderTotals.none, None)

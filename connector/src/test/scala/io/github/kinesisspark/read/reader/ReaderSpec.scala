@@ -347,7 +347,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
     it("fails with the cause of any other failure, also with failOnDataLoss=false") {
       val s = new Setting(after(3), failOnDataLoss = false)
       s.publishers.last.fail("KINESIS_ACCESS_DENIED")
-      the[KinesisException] thrownBy s.numbers should have message "[KINESIS_ACCESS_DENIED] as planned"
+      the[KinesisException] thrownBy s.numbers should have message "[KINESIS_ACCESS_DENIED] as planned (See docs/errors.md#kinesis_access_denied)"
     }
 
     describe("from a live reader") {

@@ -1,6 +1,7 @@
 package io.github.kinesisspark.read.stream
 
 import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
 
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
@@ -8,8 +9,9 @@ import org.scalatest.matchers.should.Matchers
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
+import io.github.kinesisspark.aws.ConsumerCalls
 import io.github.kinesisspark.read.plan.ArrivalDensity
-import io.github.kinesisspark.read.reader.{Boundaries, Grain, ReaderTotals, ShardTip}
+import io.github.kinesisspark.read.reader.{Boundaries, Grain, ReaderTotals, ShardTip, SubscriptionReport}
 
 class SourceMetricsSpec extends AnyFunSpec with Matchers {
   private val shards = Seq(shard(0), shard(1))
@@ -57,6 +59,31 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
     it("show the lag of a reader that the service doesn't answer as growing with time") {
       shown(next(SourceMetrics.none, at = 1.minute, tip(0, 0, 1.second), tip(1, 0, 40.seconds))) shouldBe
         Seq(2, 0, 40000)
+    }
+
+    it("grow with time between two plannings, once it is longer than shards go without an answer") {
+      val planned = next(SourceMetrics.none, at = 0.seconds, tip(0, 100, 0.seconds), tip(1, 0, 0.seconds))
+      shown(planned.at(5.seconds.toNanos)) shouldBe Seq(2, 0, 100)
+      shown(planned.at(15.seconds.toNanos)) shouldBe Seq(2, 15000, 15100)
+    }
+
+    it("are gauges of the same names, as they are when they are looked at") {
+      var now    = SourceMetrics.none
+      val gauges = SourceMetrics.gauges(isFanOut = false, () => now)
+      gauges.keySet shouldBe now.toJava.keySet.asScala
+      gauges("maxMillisBehindLatest")() shouldBe 0
+      now = next(now, at = 0.seconds, tip(0, 100, 0.seconds))
+      gauges("maxMillisBehindLatest")() shouldBe 100
+    }
+
+    it("are gauges of all names of fan-out from the beginning, 0 until they are known") {
+      val known = SourceMetrics.none.copy(
+        fleet = ReaderTotals.none.copy(subscriptions = Some(SubscriptionReport(0, 0, 0, 0, 0, 0))),
+        consumers = Some(ConsumerCalls.none)
+      )
+      val gauges = SourceMetrics.gauges(isFanOut = true, () => SourceMetrics.none)
+      gauges.keySet shouldBe known.toJava.keySet.asScala
+      gauges("subscriptionsLive")() shouldBe 0
     }
 
     it("count a shard of which nothing is known yet, and show no lag of it") {

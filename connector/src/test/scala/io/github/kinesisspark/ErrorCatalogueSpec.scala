@@ -1,0 +1,41 @@
+package io.github.kinesisspark
+
+import java.nio.file.{Files, Path}
+
+import scala.jdk.CollectionConverters._
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.config.OptionException
+
+class ErrorCatalogueSpec extends AnyFunSpec with Matchers {
+  private val root =
+    Iterator.iterate(Path.of("").toAbsolutePath)(_.getParent).find(p => Files.exists(p.resolve("docs/errors.md"))).get
+
+  describe("the catalogue of errors") {
+    it("has each error class of the sources once") {
+      val sources =
+        Files.walk(root.resolve("connector/src/main/scala")).iterator.asScala.filter(_.toString.endsWith(".scala"))
+      val others = sources.filterNot(_.endsWith("ErrorCatalogue.scala")).map(Files.readString(_)).mkString
+      val named  = "\"(KINESIS_[A-Z_]+)\"".r.findAllMatchIn(others).map(_.group(1)).toSet
+      ErrorCatalogue.entries.map(_.name).sorted shouldBe named.toSeq.sorted
+    }
+
+    it("is docs/errors.md") {
+      Files.readString(root.resolve("docs/errors.md")) should endWith(ErrorCatalogue.markdown)
+    }
+  }
+
+  describe("an error's message") {
+    it("begins with its class and ends with its place in the catalogue") {
+      val failure = new KinesisException("KINESIS_NOT_FOUND", "There is no stream.")
+      failure.getMessage shouldBe "[KINESIS_NOT_FOUND] There is no stream. (See docs/errors.md#kinesis_not_found)"
+      failure.bareMessage shouldBe "There is no stream."
+      new OptionException(Seq("No stream is given.")).getMessage should endWith(
+        "docs/errors.md#kinesis_invalid_option)"
+      )
+    }
+  }
+}

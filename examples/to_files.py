@@ -1,0 +1,52 @@
+"""ETL: takes orders apart and appends them to files of Parquet, or to a Delta table, each once.
+
+    python examples/to_files.py --stream orders --region eu-west-1 --output s3a://bucket/lake
+    spark-submit --packages io.delta:delta-spark_2.13:<version> ... examples/to_files.py --format delta
+
+Spark's file sink and Delta remember which micro-batches they have, so a batch that runs again after a crash adds
+nothing. Data that isn't an order is kept in a column of its own and stops nothing.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from tempfile import TemporaryDirectory
+
+from orders import arguments, parsed, service
+
+from kinesis_spark import read_stream, session
+
+COLUMNS = (
+    "order.*",
+    "CASE WHEN order.order IS NULL THEN CAST(data AS STRING) END AS unparsed",
+    "approximateArrivalTimestamp AS arrived",
+)
+
+
+def main() -> None:
+    """Append what is in the stream, and end."""
+    parser = arguments(__doc__)
+    parser.add_argument("--output", help="a folder; without it, a temporary one")
+    parser.add_argument("--format", choices=["parquet", "delta"], default="parquet")
+    given = parser.parse_args()
+    spark = session.builder("to files").getOrCreate()
+    with ExitStack() as stack:
+        kinesis = stack.enter_context(service(given))
+        output = given.output or stack.enter_context(TemporaryDirectory())
+        orders = read_stream(spark, kinesis.source, max_bytes_per_trigger="256m").withColumn("order", parsed())
+        # Appends what is there and ends, as a scheduled job does; without the trigger it would follow the stream.
+        query = (
+            orders.selectExpr(*COLUMNS)
+            .writeStream.format(given.format)
+            .option("checkpointLocation", f"{output}/checkpoint")
+            .trigger(availableNow=True)
+            .start(f"{output}/orders")
+        )
+        query.awaitTermination()
+        table = spark.read.format(given.format).load(f"{output}/orders")
+        print(f"{table.count()} rows, {table.where('unparsed IS NOT NULL').count()} of them unparsed")
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,240 @@
+"""The commands of `kinesis-spark`, thin: each asks the service and prints what it says, as a table or as JSON."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from kinesis_spark._kinds import is_stream_arn
+from kinesis_spark.cli import service
+from kinesis_spark.cli.doctor import examine
+from kinesis_spark.cli.offsets import last_committed
+from kinesis_spark.cli.policies import policy
+from kinesis_spark.cli.service import Target
+from kinesis_spark.errors import KinesisSparkError
+from kinesis_spark.jars import connector_jar
+from kinesis_spark.position import Position
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_ACCOUNT_OF_EXAMPLES = "111122223333"
+
+
+def _of_stream(command: _Command) -> _Command:
+    """The arguments of each command about a stream, which become one `Target`."""
+    for option in (
+        click.option("--profile", help="A profile of the AWS configuration files."),
+        click.option("--endpoint", help="The URL of a service other than AWS, such as a local server's."),
+        click.option("--region", help="The stream's region; left out, the ARN's or the AWS configuration's."),
+        click.argument("stream"),
+    ):
+        command = option(command)
+    return command
+
+
+_OUTPUT = click.option(
+    "--output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="What to print."
+)
+
+
+@click.group()
+@click.version_option(package_name="kinesis-spark")
+def kinesis_spark() -> None:
+    """Look at Kinesis streams as the connector for Spark does. STREAM is a name or an ARN."""
+
+
+@kinesis_spark.command()
+@_of_stream
+@click.option("--from", "start", default="LATEST", show_default=True, help="LATEST, TRIM_HORIZON, AT_TIMESTAMP:<time>.")
+@click.option("--follow/--no-follow", default=True, show_default=True, help="Wait for more records at the end.")
+@click.option("--count", type=click.IntRange(min=1), help="End after so many records.")
+@_OUTPUT
+def tail(start: str, count: int | None, output: str, *, follow: bool, **of: str | None) -> None:
+    """Print the records of a stream as they come.
+
+    As JSON, data that isn't UTF-8 is base64 in dataBase64.
+    """
+    with _failures():
+        target = Target(**of)  # type: ignore[arg-type]
+        records = service.tail(target.client(), target, Position.parse(start, "--from"), follow=follow)
+        for number, (shard, record) in enumerate(records, start=1):
+            print(_json_of(shard, record) if output == "json" else _line_of(shard, record), flush=True)  # noqa: T201
+            if number == count:
+                return
+
+
+@kinesis_spark.command()
+@_of_stream
+@click.option("--key", help="The partition key of all records; left out, each has one of its own.")
+@click.option("--file", "source", type=click.File("rb"), default="-", help="Where to read; - for standard input.")
+@_OUTPUT
+def put(key: str | None, source: BinaryIO, output: str, **of: str | None) -> None:
+    """Put each line of a file or of standard input as a record."""
+    lines = [line.rstrip(b"\r\n") for line in source]
+    records = [(key or f"line-{number}", line) for number, line in enumerate(lines)]
+    with _failures():
+        target = Target(**of)  # type: ignore[arg-type]
+        receipts = list(service.put(target.client(), target, records))
+    _show(output, ("shardId", "sequenceNumber"), receipts)
+
+
+@kinesis_spark.command()
+@_of_stream
+@_OUTPUT
+def shards(output: str, **of: str | None) -> None:
+    """List the shards of a stream, closed ones included."""
+    with _failures():
+        target = Target(**of)  # type: ignore[arg-type]
+        found = service.all_shards(target.client(), target)
+    rows = [
+        (
+            shard["ShardId"],
+            [shard[parent] for parent in ("ParentShardId", "AdjacentParentShardId") if shard.get(parent)],
+            "EndingSequenceNumber" not in shard["SequenceNumberRange"],
+            shard["HashKeyRange"]["StartingHashKey"],
+            shard["HashKeyRange"]["EndingHashKey"],
+        )
+        for shard in found
+    ]
+    _show(output, ("shardId", "parents", "open", "startingHashKey", "endingHashKey"), rows)
+
+
+@kinesis_spark.command()
+@_of_stream
+@_OUTPUT
+def consumers(output: str, **of: str | None) -> None:
+    """List the stream consumers of enhanced fan-out, which are charged for."""
+    with _failures():
+        target = Target(**of)  # type: ignore[arg-type]
+        found = service.all_consumers(target.client(), target)
+    rows = [
+        (c["ConsumerName"], c["ConsumerStatus"], c["ConsumerCreationTimestamp"].isoformat(), c["ConsumerARN"])
+        for c in found
+    ]
+    _show(output, ("name", "status", "created", "arn"), rows)
+
+
+@kinesis_spark.command()
+@_of_stream
+@click.option(
+    "--checkpoint",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The query's checkpointLocation, on this machine.",
+)
+@click.option("--above", type=click.IntRange(min=0), help="Exit with 2 if a shard is more milliseconds behind.")
+@_OUTPUT
+def lag(checkpoint: Path, above: int | None, output: str, **of: str | None) -> None:
+    """Show how far a query is behind the newest record of each shard, from its checkpoint.
+
+    It reads one record of each shard, one of the five reads a second that a shard has.
+    """
+    with _failures():
+        target = Target(**of)  # type: ignore[arg-type]
+        committed = last_committed(checkpoint)
+        client = target.client()
+        arn = service.stream_arn(client, target)
+        if arn not in committed:
+            raise click.ClickException(f"The checkpoint doesn't have {arn}; it has {', '.join(committed)}.")
+        found = list(service.lags(client, target, committed[arn]))
+    _show(
+        output, ("shardId", "position", "millisBehindLatest"), [(s.shard, s.position, s.millis_behind) for s in found]
+    )
+    if above is not None and any((shard.millis_behind or 0) > above for shard in found):
+        raise SystemExit(2)
+
+
+@kinesis_spark.command()
+@_of_stream
+@click.option(
+    "--for",
+    "use",
+    type=click.Choice(["polling", "fan-out", "fan-out-none", "sink", "aggregating-sink"]),
+    default="polling",
+    show_default=True,
+    help="What the query does.",
+)
+@click.option("--consumer", default="*", show_default=True, help="The stream consumer's name, for fan-out.")
+@click.option("--key-arn", help="The KMS key's ARN, for an encrypted stream.")
+def iam(use: Any, consumer: str, key_arn: str | None, **of: str | None) -> None:  # noqa: ANN401  (one of the choices)
+    """Print the IAM policy that a query needs. Nothing is called for a stream that is named by its ARN."""
+    with _failures():
+        target = Target(**of)  # type: ignore[arg-type]
+        arn = target.stream
+        if not is_stream_arn(arn):
+            region = target.session().region_name or "eu-west-1"
+            arn = f"arn:aws:kinesis:{region}:{_ACCOUNT_OF_EXAMPLES}:stream/{target.stream}"
+            click.echo(f"The account {_ACCOUNT_OF_EXAMPLES} is a placeholder; name the stream by its ARN.", err=True)
+    click.echo(json.dumps(policy(use, arn, consumer, key_arn), indent=2))
+
+
+@kinesis_spark.command()
+@_of_stream
+@click.option("--fan-out", is_flag=True, help="Also what enhanced fan-out needs, as far as it can be tried.")
+@_OUTPUT
+def doctor(output: str, *, fan_out: bool, **of: str | None) -> None:
+    """Check what a query needs, one by one, and say what to do. Exits with 1 if something is missing."""
+    with _failures():
+        checks = list(examine(Target(**of), fan_out=fan_out))  # type: ignore[arg-type]
+    words = {True: "ok", False: "missing", None: "not tried"}
+    rows = [(c.what, words[c.is_good], c.found, "" if c.is_good else c.advice) for c in checks]
+    _show(output, ("check", "result", "found", "do"), rows)
+    if any(check.is_good is False for check in checks):
+        raise SystemExit(1)
+
+
+@kinesis_spark.command()
+def jar() -> None:
+    """Print the path of the connector's JAR, for spark-submit --jars."""
+    with _failures():
+        click.echo(str(connector_jar()))
+
+
+@contextlib.contextmanager
+def _failures() -> Iterator[None]:
+    """A failure of the service or of an option is one line, not a traceback."""
+    try:
+        yield
+    except (*service.Failure, KinesisSparkError) as failed:
+        raise click.ClickException(str(failed)) from failed
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+
+
+def _show(output: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    if output == "json":
+        for row in rows:
+            click.echo(json.dumps(dict(zip(names, row))))
+        return
+    table = Table(*names)
+    for row in rows:
+        table.add_row(
+            *("" if cell is None else ", ".join(cell) if isinstance(cell, list) else str(cell) for cell in row)
+        )
+    # In a pipe there is no width to fit into.
+    Console(width=None if sys.stdout.isatty() else 400).print(table)
+
+
+def _json_of(shard: str, record: dict[str, Any]) -> str:
+    data: bytes = record["Data"]
+    try:
+        payload = {"data": data.decode()}
+    except UnicodeDecodeError:
+        payload = {"dataBase64": base64.b64encode(data).decode()}
+    arrived = record["ApproximateArrivalTimestamp"].isoformat()
+    known = {"shardId": shard, "sequenceNumber": record["SequenceNumber"], "partitionKey": record.get("PartitionKey")}
+    return json.dumps({**known, "approximateArrivalTimestamp": arrived, **payload})
+
+
+def _line_of(shard: str, record: dict[str, Any]) -> str:
+    arrived = record["ApproximateArrivalTimestamp"].isoformat(timespec="milliseconds")
+    number = shard.rpartition("-")[2].lstrip("0") or "0"
+    return f"{arrived} {number:>4} {record.get('PartitionKey')} {record['Data'].decode(errors='replace')}"

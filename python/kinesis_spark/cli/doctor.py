@@ -1,0 +1,181 @@
+"""`kinesis-spark doctor`: what a query needs, tried one by one, with what to do about what is missing."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+from botocore.exceptions import ClientError, NoCredentialsError, NoRegionError
+
+from kinesis_spark.cli.service import Failure, Target
+from kinesis_spark.errors import JarMissingError
+from kinesis_spark.jars import connector_jar
+
+_OLDEST_JAVA = 17
+_OLDEST_SPARK = (3, 5)
+
+
+@dataclass(frozen=True)
+class Check:
+    """What was found of one thing.
+
+    Attributes:
+        what: the thing.
+        is_good: whether it is as a query needs it; None if it could not be tried.
+        found: what was found.
+        advice: what to do, if it is not good.
+    """
+
+    what: str
+    is_good: bool | None
+    found: str
+    advice: str = ""
+
+
+def examine(target: Target, *, fan_out: bool = False) -> Iterator[Check]:
+    """All checks, in the order in which a query needs them."""
+    yield _pyspark()
+    yield _java()
+    yield _jar()
+    region = target.session().region_name
+    advice = "Give --region, set AWS_REGION, or name the stream by its ARN."
+    yield Check("region", region is not None, str(region or "none"), advice)
+    if region is None:
+        return
+    credentials = _credentials(target)
+    yield credentials
+    if not credentials.is_good:
+        return
+    yield from _stream(target, fan_out=fan_out)
+
+
+def _pyspark() -> Check:
+    try:
+        version = metadata.version("pyspark")
+    except metadata.PackageNotFoundError:
+        advice = "On a cluster it may come with Spark. Elsewhere: pip install 'kinesis-spark[spark]'."
+        return Check("PySpark", None, "not installed here", advice)
+    numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+    advice = f"The connector runs on Spark {'.'.join(map(str, _OLDEST_SPARK))} and later."
+    return Check("PySpark", numbers >= _OLDEST_SPARK, version, advice)
+
+
+def _java() -> Check:
+    advice = f"Install Java {_OLDEST_JAVA}, and set JAVA_HOME to it."
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=f"{home}/bin") if home else None
+    java = java or shutil.which("java")
+    if java is None:
+        return Check("Java", is_good=False, found="no java in JAVA_HOME or on PATH", advice=advice)
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
+    version = re.search(r'version "(\d+)[^"]*"', said)
+    found = version.group(0) if version else said.strip()[:80]
+    return Check("Java", version is not None and int(version.group(1)) >= _OLDEST_JAVA, found, advice)
+
+
+def _jar() -> Check:
+    try:
+        return Check("connector JAR", is_good=True, found=str(connector_jar()))
+    except JarMissingError as missing:
+        return Check("connector JAR", is_good=False, found="not in this installation", advice=str(missing))
+
+
+def _credentials(target: Target) -> Check:
+    advice = "Log in (aws sso login, aws configure), give --profile, or run where a role is attached."
+    if target.endpoint is not None:
+        found = target.session().get_credentials()
+        return Check("credentials", found is not None, "for a local server" if found else "none", advice)
+    try:
+        identity = target.client("sts").get_caller_identity()
+    except NoCredentialsError:
+        return Check("credentials", is_good=False, found="none", advice=advice)
+    except Failure as failed:
+        return Check("credentials", is_good=False, found=str(failed), advice=advice)
+    return Check("credentials", is_good=True, found=str(identity["Arn"]))
+
+
+class _Tries:
+    """The calls of a reader, each with what those before it brought."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._client = target.client()
+        self._shards: list[dict[str, Any]] = []
+        self._place: str | None = None
+        self._arn = ""
+
+    def describe(self) -> str:
+        summary = self._client.describe_stream_summary(**self._target.name)["StreamDescriptionSummary"]
+        self._arn = summary["StreamARN"]
+        return f"{summary['StreamStatus']}, {summary['OpenShardCount']} open shards"
+
+    def list_shards(self) -> str:
+        self._shards = self._client.list_shards(**self._target.name)["Shards"]
+        return f"{len(self._shards)} shards"
+
+    def get_iterator(self) -> str:
+        if not self._shards:
+            return "no shard to try it on"
+        oldest = {"ShardId": self._shards[0]["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
+        self._place = self._client.get_shard_iterator(**self._target.name, **oldest)["ShardIterator"]
+        return "allowed"
+
+    def get_records(self) -> str:
+        if self._place is None:
+            return "no shard to try it on"
+        self._client.get_records(ShardIterator=self._place, Limit=1)
+        return "allowed"
+
+    def list_consumers(self) -> str:
+        found = self._client.list_stream_consumers(StreamARN=self._arn)["Consumers"]
+        return ", ".join(f"{c['ConsumerName']} is {c['ConsumerStatus']}" for c in found) or "no consumers"
+
+
+def _stream(target: Target, *, fan_out: bool) -> Iterator[Check]:
+    tries = _Tries(target)
+    steps: list[tuple[str, Callable[[], str]]] = [
+        ("DescribeStreamSummary", tries.describe),
+        ("ListShards", tries.list_shards),
+        ("GetShardIterator", tries.get_iterator),
+        ("GetRecords", tries.get_records),
+    ]
+    if fan_out:
+        steps.append(("ListStreamConsumers", tries.list_consumers))
+    for action, step in steps:
+        check = _tried(action, step, target)
+        yield check
+        if not check.is_good:
+            return
+
+
+def _tried(action: str, step: Callable[[], str], target: Target) -> Check:
+    what = f"kinesis:{action}"
+    try:
+        return Check(what, is_good=True, found=step())
+    except ClientError as refused:
+        error = refused.response.get("Error", {})
+        code, message = str(error.get("Code")), str(error.get("Message"))
+        return Check(what, is_good=False, found=f"{code}: {message}", advice=_advice(code, action, target))
+    except NoRegionError as failed:
+        return Check(what, is_good=False, found=str(failed), advice="Give --region.")
+    except Failure as failed:
+        advice = "Check the endpoint, DNS, proxies and security groups between this machine and Kinesis."
+        return Check(what, is_good=False, found=str(failed), advice=advice)
+
+
+def _advice(code: str, action: str, target: Target) -> str:
+    if code == "ResourceNotFoundException":
+        return f"There is no stream {target.stream} in this region and account. Check its name, --region and --profile."
+    if "AccessDenied" in code:
+        return f"Allow kinesis:{action} on the stream; `kinesis-spark iam` prints the whole policy."
+    if code.startswith("KMS"):
+        return "The stream is encrypted: allow kms:Decrypt on its key."
+    if code in ("ExpiredTokenException", "UnrecognizedClientException", "InvalidSignatureException"):
+        return "The credentials are expired or unknown: log in again, or check the machine's clock."
+    return "Try again; if it persists, AWS's page of the action explains the error."

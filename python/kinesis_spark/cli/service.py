@@ -1,0 +1,175 @@
+"""Kinesis for the command line: what it asks of the service, by boto3, as plain values."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from kinesis_spark._kinds import is_stream_arn
+from kinesis_spark.position import Position
+
+# GetRecords of a shard in a second is 5 calls, from all who poll it; a tail takes one.
+_POLL_S = 1.0
+_MOST_RECORDS = 500
+
+Failure = (BotoCoreError, ClientError)
+
+
+@dataclass(frozen=True)
+class Target:
+    """Which stream, where and in whose name."""
+
+    stream: str
+    region: str | None
+    endpoint: str | None
+    profile: str | None
+
+    @property
+    def name(self) -> dict[str, str]:
+        """The stream as calls take it."""
+        return {"StreamARN" if is_stream_arn(self.stream) else "StreamName": self.stream}
+
+    def session(self) -> Any:  # noqa: ANN401  (boto3 makes its classes at run time)
+        """The session of AWS whose credentials and region are used."""
+        region = self.region or (self.stream.split(":")[3] if is_stream_arn(self.stream) else None)
+        return boto3.Session(profile_name=self.profile, region_name=region)
+
+    def client(self, service: str = "kinesis") -> Any:  # noqa: ANN401
+        """A client that gives up within a minute."""
+        config = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard", "total_max_attempts": 3})
+        endpoint = self.endpoint if service == "kinesis" else None
+        return self.session().client(service, endpoint_url=endpoint, config=config)
+
+
+@dataclass(frozen=True)
+class ShardLag:
+    """How far a position is behind the newest record of a shard."""
+
+    shard: str
+    position: str
+    millis_behind: int | None
+
+
+def all_shards(client: Any, target: Target) -> list[dict[str, Any]]:  # noqa: ANN401
+    """The stream's shards, by id; closed ones included."""
+    pages = client.get_paginator("list_shards").paginate(**target.name)
+    return sorted((shard for page in pages for shard in page["Shards"]), key=lambda shard: str(shard["ShardId"]))
+
+
+def stream_arn(client: Any, target: Target) -> str:  # noqa: ANN401
+    """The stream's ARN, which calls about consumers need."""
+    if is_stream_arn(target.stream):
+        return target.stream
+    return str(client.describe_stream_summary(**target.name)["StreamDescriptionSummary"]["StreamARN"])
+
+
+def all_consumers(client: Any, target: Target) -> list[dict[str, Any]]:  # noqa: ANN401
+    """The stream's consumers."""
+    pages = client.get_paginator("list_stream_consumers").paginate(StreamARN=stream_arn(client, target))
+    return [consumer for page in pages for consumer in page["Consumers"]]
+
+
+def put(client: Any, target: Target, records: Sequence[tuple[str, bytes]]) -> Iterator[tuple[str, str]]:  # noqa: ANN401
+    """Put records of partition key and data, in order; refused ones again until they are taken.
+
+    Yields:
+        Shard and sequence number of each record.
+    """
+    for first in range(0, len(records), _MOST_RECORDS):
+        wanted = list(records[first : first + _MOST_RECORDS])
+        while wanted:
+            entries = [{"PartitionKey": key, "Data": data} for key, data in wanted]
+            answers = client.put_records(**target.name, Records=entries)["Records"]
+            yield from ((a["ShardId"], a["SequenceNumber"]) for a in answers if not a.get("ErrorCode"))
+            wanted = [record for record, answer in zip(wanted, answers) if answer.get("ErrorCode")]
+            if wanted:
+                time.sleep(0.2)
+
+
+def tail(client: Any, target: Target, start: Position, *, follow: bool) -> Iterator[tuple[str, dict[str, Any]]]:  # noqa: ANN401
+    """The records of all shards from a position on, as they come.
+
+    Args:
+        client: of Kinesis.
+        target: the stream.
+        start: where to begin.
+        follow: whether to wait for more at the end.
+
+    Yields:
+        The shard's id, and the record as GetRecords has it.
+    """
+    first = [shard["ShardId"] for shard in _first(client, target, start)]
+    places = {shard: _iterator(client, target, shard, start) for shard in first}
+    seen = set(first)
+    while places:
+        for shard, place in sorted(places.items()):
+            answer = client.get_records(ShardIterator=place)
+            yield from ((shard, record) for record in answer["Records"])
+            following = answer.get("NextShardIterator")
+            done = not follow and not answer["Records"] and answer["MillisBehindLatest"] == 0
+            if following is not None and not done:
+                places[shard] = following
+                continue
+            places.pop(shard)
+            children = {child["ShardId"] for child in answer.get("ChildShards") or ()} - seen
+            seen |= children
+            places.update({child: _iterator(client, target, child, _of_child(start)) for child in children})
+        if places:
+            time.sleep(_POLL_S)
+
+
+def lags(client: Any, target: Target, positions: dict[str, str]) -> Iterator[ShardLag]:  # noqa: ANN401
+    """How far positions are behind, each by one record read.
+
+    Args:
+        client: of Kinesis.
+        target: the stream.
+        positions: by shard, as an offset has them.
+    """
+    for shard, position in sorted(positions.items()):
+        if position == "SHARD_END":
+            yield ShardLag(shard, position, 0)
+            continue
+        try:
+            place = client.get_shard_iterator(**target.name, ShardId=shard, **_start(position))["ShardIterator"]
+            yield ShardLag(shard, position, int(client.get_records(ShardIterator=place, Limit=1)["MillisBehindLatest"]))
+        except client.exceptions.ResourceNotFoundException:
+            yield ShardLag(shard, position, None)
+
+
+def _first(client: Any, target: Target, start: Position) -> list[dict[str, Any]]:  # noqa: ANN401
+    """The shards to begin with; all others are reached as their children."""
+    shards = all_shards(client, target)
+    if start.kind == "LATEST":
+        return [shard for shard in shards if "EndingSequenceNumber" not in shard["SequenceNumberRange"]]
+    listed = {shard["ShardId"] for shard in shards}
+    return [shard for shard in shards if not listed & {shard.get("ParentShardId"), shard.get("AdjacentParentShardId")}]
+
+
+def _of_child(start: Position) -> Position:
+    """A child may have records from before a time, if its parent ended before it."""
+    return start if start.kind == "AT_TIMESTAMP" else Position.trim_horizon()
+
+
+def _iterator(client: Any, target: Target, shard: str, start: Position) -> str:  # noqa: ANN401
+    more = {} if start.timestamp is None else {"Timestamp": start.timestamp}
+    kind = {"ShardIteratorType": start.kind}
+    return str(client.get_shard_iterator(**target.name, ShardId=shard, **kind, **more)["ShardIterator"])
+
+
+def _start(position: str) -> dict[str, object]:
+    if position.isdigit():
+        return {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "StartingSequenceNumber": position}
+    if position.startswith(("AT_SEQUENCE_NUMBER:", "WITHIN:")):
+        number = position.split(":")[1]
+        return {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "StartingSequenceNumber": number}
+    parsed = Position.parse(position)
+    moment: datetime | None = parsed.timestamp
+    return {"ShardIteratorType": parsed.kind, **({} if moment is None else {"Timestamp": moment})}

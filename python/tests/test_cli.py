@@ -1,0 +1,191 @@
+"""The command line, on a local server."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from patience import PATIENCE_S
+from pyspark.sql import SparkSession
+
+from kinesis_spark import LocalKinesis, Record, read_stream
+from kinesis_spark.cli.commands import kinesis_spark
+from kinesis_spark.cli.offsets import last_committed
+from kinesis_spark.errors import InvalidOptionError
+
+ROOT = Path(__file__).resolve().parents[2]
+Run = Callable[..., Result]
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_SECRET_ACCESS_KEY": "local",
+        "AWS_CONFIG_FILE": str(tmp_path / "config"),
+        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "credentials"),
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def run(kinesis: LocalKinesis) -> Run:
+    def run(command: str, *arguments: str, stream: str = "events", given: str | None = None) -> Result:
+        place = ["--region", kinesis.region, "--endpoint", kinesis.endpoint]
+        return CliRunner().invoke(kinesis_spark, [command, stream, *place, *arguments], input=given)
+
+    return run
+
+
+def lines(result: Result) -> list[dict[str, Any]]:
+    assert result.exit_code == 0, result.output
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_lines_that_are_put_are_tailed_with_their_shards(run: Run, kinesis: LocalKinesis) -> None:
+    receipts = lines(run("put", "--output", "json", given="one\ntwo\nthree\n"))
+    assert len(receipts) == 3
+    read = lines(run("tail", "--from", "TRIM_HORIZON", "--no-follow", "--output", "json"))
+    assert sorted(record["data"] for record in read) == ["one", "three", "two"]
+    assert {(r["shardId"], r["sequenceNumber"]) for r in read} == {
+        (r["shardId"], r["sequenceNumber"]) for r in receipts
+    }
+    assert len(kinesis.read_records("events")) == 3
+
+
+def test_a_tail_follows_a_split_and_a_merge_and_reads_each_record_once(run: Run, kinesis: LocalKinesis) -> None:
+    kinesis.put_records("events", [Record(f"key-{n}", b"before") for n in range(20)])
+    kinesis.split("events", "shardId-000000000000")
+    kinesis.merge("events", "shardId-000000000002", "shardId-000000000003")
+    kinesis.put_records("events", [Record(f"key-{n}", b"after") for n in range(20)])
+    read = lines(run("tail", "--from", "TRIM_HORIZON", "--count", "40", "--output", "json"))
+    assert len({(record["shardId"], record["sequenceNumber"]) for record in read}) == 40
+
+
+def test_data_that_is_no_text_is_printed_as_base64(run: Run, kinesis: LocalKinesis) -> None:
+    kinesis.put_records("events", [Record("key", b"\xff\x00")])
+    (record,) = lines(run("tail", "--from", "TRIM_HORIZON", "--count", "1", "--output", "json"))
+    assert record["dataBase64"] == "/wA="
+
+
+def test_shards_and_consumers_are_listed_as_table_and_json(run: Run, kinesis: LocalKinesis) -> None:
+    kinesis.split("events", "shardId-000000000001")
+    found = lines(run("shards", "--output", "json"))
+    assert [shard["open"] for shard in found] == [True, False, True, True]
+    assert found[2]["parents"] == ["shardId-000000000001"]
+    assert "shardId-000000000003" in run("shards").stdout
+    arn = "arn:aws:kinesis:us-east-1:000000000000:stream/events"
+    kinesis.client.call("RegisterStreamConsumer", StreamARN=arn, ConsumerName="app")
+    assert [c["name"] for c in lines(run("consumers", "--output", "json"))] == ["app"]
+    assert [c["name"] for c in lines(run("consumers", "--output", "json", stream=arn))] == ["app"]
+
+
+def test_lag_shows_what_a_query_has_not_read(
+    run: Run, kinesis: LocalKinesis, spark: SparkSession, tmp_path: Path
+) -> None:
+    kinesis.put_records("events", [Record(f"key-{n}", b"read") for n in range(20)])
+    checkpoint = tmp_path / "checkpoint"
+    writer = read_stream(spark, kinesis.options("events")).writeStream.format("noop")
+    query = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
+    assert query.awaitTermination(PATIENCE_S)
+    caught_up = lines(run("lag", "--checkpoint", str(checkpoint), "--output", "json"))
+    assert [shard["millisBehindLatest"] for shard in caught_up] == [0, 0]
+    assert run("lag", "--checkpoint", str(checkpoint), "--above", "0").exit_code == 0
+    (receipt, *_) = kinesis.put_records("events", [Record("key-0", b"new")] * 3)
+    behind = lines(run("lag", "--checkpoint", str(checkpoint), "--output", "json"))
+    assert [s["shardId"] for s in behind if s["millisBehindLatest"] > 0] == [receipt.shard_id]
+    assert run("lag", "--checkpoint", str(checkpoint), "--above", "0").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "position"),
+    [
+        ('{"version":1,"streams":{"arn":{"created":1,"shards":{"s":"49"}}}}', "49"),
+        ('{"version":1,"streams":{"arn":{"created":1,"from":"TRIM_HORIZON","shards":{"s":["49"]}}}}', "49"),
+        ('orders:{"version":1,"streams":{"arn":{"created":1,"shards":{"s":{"from":"TRIM_HORIZON","to":"49"}}}}}', "49"),
+    ],
+)
+def test_positions_are_read_from_each_form_of_the_offset_log(tmp_path: Path, line: str, position: str) -> None:
+    for folder in ("offsets", "commits"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "0").write_text(f'v1\n{{"batchWatermarkMs":0}}\n{line}\n')
+    assert last_committed(tmp_path) == {"arn": {"s": position}}
+
+
+def test_a_folder_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidOptionError, match="no checkpoint on this machine"):
+        last_committed(tmp_path)
+
+
+def test_a_doctor_finds_all_in_order_on_a_stream_that_can_be_read(run: Run) -> None:
+    checks = lines(run("doctor", "--fan-out", "--output", "json"))
+    assert {check["result"] for check in checks} == {"ok"}
+    assert [check["check"] for check in checks][-5:] == [
+        "kinesis:DescribeStreamSummary",
+        "kinesis:ListShards",
+        "kinesis:GetShardIterator",
+        "kinesis:GetRecords",
+        "kinesis:ListStreamConsumers",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("effect", "advice"),
+    [("AccessDeniedException", "Allow kinesis:GetRecords"), ("KMSAccessDeniedException", "kms:Decrypt")],
+)
+def test_a_doctor_says_what_to_do_about_a_call_that_is_refused(
+    run: Run, kinesis: LocalKinesis, effect: str, advice: str
+) -> None:
+    kinesis.add_fault(effect, action="GetRecords")
+    result = run("doctor", "--output", "json")
+    assert result.exit_code == 1
+    last = json.loads(result.stdout.splitlines()[-1])
+    assert (last["check"], last["result"]) == ("kinesis:GetRecords", "missing")
+    assert advice in last["do"] or "Allow" in last["do"]
+
+
+def test_a_doctor_says_that_a_stream_is_missing_or_a_region_or_credentials(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "There is no stream absent" in run("doctor", "--output", "json", stream="absent").stdout
+    without_region = CliRunner().invoke(kinesis_spark, ["doctor", "events", "--output", "json"])
+    assert json.loads(without_region.stdout.splitlines()[-1])["check"] == "region"
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    assert json.loads(run("doctor", "--output", "json").stdout.splitlines()[-1])["check"] == "credentials"
+
+
+def test_a_failure_is_one_line_and_no_traceback(run: Run) -> None:
+    result = run("shards", stream="absent")
+    assert result.exit_code == 1
+    assert re.fullmatch(r"Error: .*ResourceNotFoundException.*\n", result.stderr)
+    assert "EARLIEST" in run("tail", "--from", "EARLIEST").stderr
+
+
+@pytest.mark.parametrize(
+    ("use", "heading"),
+    [("polling", "Polling"), ("fan-out", "Fan-out, lazy or eager"), ("fan-out-none", "Fan-out, none")],
+)
+def test_iam_prints_the_policy_of_the_fan_out_page(use: str, heading: str) -> None:
+    arn = "arn:aws:kinesis:eu-west-1:111122223333:stream/orders"
+    result = CliRunner().invoke(kinesis_spark, ["iam", arn, "--for", use, "--consumer", "orders-to-parquet"])
+    page = (ROOT / "docs" / "polling-or-fan-out.md").read_text()
+    (documented, *_) = re.findall(r"```json\n(.*?)```", page.partition(f"### {heading}\n")[2], re.DOTALL)
+    assert json.loads(result.stdout) == json.loads(documented)
+
+
+def test_the_command_line_says_how_to_install_what_it_needs() -> None:
+    script = "import sys; sys.modules['click'] = None; from kinesis_spark.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "pip install 'kinesis-spark[cli]'" in done.stderr
