@@ -106,7 +106,7 @@ object PlanningScale {
         Some(Created),
         Some(Created),
         Some(Created),
-        ArrivalDensity(100 * RecordBytes, 1000),
+        ArrivalDensity.unknown,
         starved = false,
         isComplete = false,
         Some(0L),

@@ -17,7 +17,7 @@ final case class Boundary(last: SequenceNumber, records: Long, bytes: Long, newe
 /** How far boundaries lie apart. Each is at most so far from the one before as they need to be for what is cut by them.
   *
   * @param precision  a cut by records or bytes takes less than its limit by one part in so many at most; 0 if nothing is cut by them
-  * @param spanMillis the times of arrival between two boundaries, unless they are long after the first; nothing if nothing is cut by time
+  * @param spanMillis the times of arrival between two boundaries; nothing if nothing is cut by time
   */
 final case class Grain(precision: Int, spanMillis: Option[Long])
 
@@ -26,7 +26,9 @@ object Grain {
   /** Nothing is cut. */
   val none: Grain = Grain(0, None)
 
-  /** @param isLimited  by records or bytes
+  /** What is cut by time ends before the time by less than the span. Then the other shards are ahead of it by so much, which is less than the skew.
+    *
+    * @param isLimited  by records or bytes
     * @param parts      tasks among which records are shared
     * @param skewMillis how far shards may run ahead of each other
     * @param shards     whose boundaries the driver keeps
@@ -35,15 +37,12 @@ object Grain {
     val most  = (MostInAll / shards.max(1)).max(LeastPrecision)
     val limit = if (isLimited) LimitPrecision.min(most) else 0
     val split = if (parts > 1) (2 * parts).min(most) else 0
-    Grain(limit.max(split), skewMillis.map(_ / SpanPrecision))
+    Grain(limit.max(split), skewMillis.map(_ / 2))
   }
 
   private val LimitPrecision = 32
   private val LeastPrecision = 4
   private val MostInAll      = 16000
-
-  /** Of the skew, and of the time since the first record. */
-  val SpanPrecision = 8L
 }
 
 /** The boundaries of what follows a position, by which the driver cuts a batch alone. They lie further apart the further they are from the
@@ -54,7 +53,7 @@ object Grain {
   */
 final case class Boundaries private (grain: Grain, closed: Vector[Boundary], open: Option[Boundary]) {
 
-  def all: Vector[Boundary] = open.fold(closed)(closed :+ _)
+  lazy val all: Vector[Boundary] = open.fold(closed)(closed :+ _)
 
   /** How many of them are within; those that are come first. */
   def countWhile(isWithin: Boundary => Boolean): Int = {
@@ -78,7 +77,6 @@ final case class Boundaries private (grain: Grain, closed: Vector[Boundary], ope
     else {
       val done   = Vector.newBuilder[Boundary]
       var before = closed.lastOption
-      var oldest = closed.headOption.orElse(open).fold(records(from).arrivalMillis)(_.oldest)
       var count  = open.orElse(before).fold(0L)(_.records)
       var bytes  = open.orElse(before).fold(0L)(_.bytes)
       var newest = open.orElse(before).fold(Long.MinValue)(_.newest)
@@ -87,7 +85,7 @@ final case class Boundaries private (grain: Grain, closed: Vector[Boundary], ope
       var last   = open.map(_.last).orNull
       var most   = mostRecords(before)
       var large  = mostBytes(before)
-      var span   = mostMillis(first, oldest)
+      val span   = grain.spanMillis.getOrElse(Long.MaxValue)
       var begun  = before.fold(0L)(_.records)
       var size   = before.fold(0L)(_.bytes)
       var i      = from
@@ -105,8 +103,6 @@ final case class Boundaries private (grain: Grain, closed: Vector[Boundary], ope
         }
         if (empty) {
           first = record.arrivalMillis
-          oldest = oldest.min(first)
-          span = mostMillis(first, oldest)
           empty = false
         }
         count += 1
@@ -129,9 +125,6 @@ final case class Boundaries private (grain: Grain, closed: Vector[Boundary], ope
     case Some(b) if grain.precision > 0 => (b.bytes / grain.precision).max(1L)
     case _                              => Long.MaxValue
   }
-
-  private def mostMillis(first: Long, oldest: Long) =
-    grain.spanMillis.fold(Long.MaxValue)(_.max((first - oldest) / Grain.SpanPrecision))
 
   // Of many shards there are hundreds of thousands.
   private def writeReplace(): AnyRef = Boundaries.Written(grain, Boundaries.write(all))

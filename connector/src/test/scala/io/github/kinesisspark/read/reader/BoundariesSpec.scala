@@ -103,13 +103,13 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       }
     }
 
-    it("lie no further apart than the span, or an eighth of the time since the first record") {
+    it("lie no further apart in time than the span") {
       forAll(answers) { answers =>
         val all   = answers.flatten
         val found = tip(answers, Grain(0, Some(100))).boundaries.all
         found.zip(found.drop(1)).foreach { case (one, next) =>
           val block = all.slice(one.records.toInt, next.records.toInt).map(_.arrivalMillis)
-          block.max - block.head should be <= (100L.max((block.head - all.map(_.arrivalMillis).min) / 8))
+          block.max - block.head should be <= 100L
         }
       }
     }
@@ -126,7 +126,7 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
 
     it("are few however many records there are") {
       val million = Array.tabulate(1000000)(n => record(n + 1, 10, n * 100L))
-      Boundaries.none(Grain(32, Some(1250))).add(million, 0, million.length).all.size should be < 600
+      Boundaries.none(Grain(32, None)).add(million, 0, million.length).all.size should be < 600
       Boundaries.none(Grain.none).add(million, 0, million.length).all.size shouldBe 2
     }
   }
@@ -134,7 +134,7 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
   describe("the grain") {
     it("is the finer the fewer shards there are, and none where nothing is cut") {
       Grain.of(isLimited = false, parts = 1, None, shards = 10) shouldBe Grain.none
-      Grain.of(isLimited = true, parts = 1, Some(10000), shards = 100) shouldBe Grain(32, Some(1250))
+      Grain.of(isLimited = true, parts = 1, Some(10000), shards = 100) shouldBe Grain(32, Some(5000))
       Grain.of(isLimited = true, parts = 64, None, shards = 1) shouldBe Grain(128, None)
       Grain.of(isLimited = true, parts = 64, None, shards = 10000) shouldBe Grain(4, None)
     }
