@@ -127,7 +127,7 @@ class KinesisSourceOptions:
         min_partitions: the least number of tasks for a micro-batch, as far as it has records enough, or a batch read;
             with more than 1, what a shard brings is cut into parts for several tasks where there are fewer shards.
         reader_buffer_size: bytes that the shard readers of one executor may hold ahead of their queries, in all; 16 MiB
-            at least; None for a quarter of the executor's heap.
+            at least; None for an eighth of the executor's heap.
         max_retry_duration: how long calls are retried, from the first failure in a row, before the query fails. What
             cannot pass, such as a missing permission, fails at once; throttled reads are retried without end.
         credentials: whose name to call AWS in; see `kinesis_spark.credentials`.

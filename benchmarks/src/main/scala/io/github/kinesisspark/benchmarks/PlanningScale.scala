@@ -93,7 +93,7 @@ object PlanningScale {
     val tips    = shards.map { s =>
       val key  = ShardKey(Arn, s.id)
       val held =
-        Array.tabulate(100)(i => new KinesisRecord(at(s, i + 1).number, "", new Array(RecordBytes.toInt), Created))
+        Array.tabulate(100)(i => KinesisRecord(at(s, i + 1).number, "", new Array(RecordBytes.toInt), Created))
       key -> ShardTip(
         key,
         at(s, 0),

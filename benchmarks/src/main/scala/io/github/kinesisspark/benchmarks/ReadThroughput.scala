@@ -7,7 +7,6 @@ import java.util.concurrent.{CompletableFuture, CountDownLatch}
 import scala.jdk.CollectionConverters._
 import scala.util.Random
 
-import com.sun.management.OperatingSystemMXBean
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.streaming.Trigger
 import software.amazon.awssdk.core.SdkBytes
@@ -21,27 +20,29 @@ import software.amazon.awssdk.services.kinesis.model._
   * compilation and garbage collection; the server's is beside it.
   *
   * {{{ ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.ReadThroughput polling 1000 16 1000" }}}: publisher, bytes of a record,
-  * shards, MB in all
+  * shards, MB in all; after these any options of the source, as `readerBufferSize=64m`
   */
 object ReadThroughput {
   private val Stream = "backlog"
-  private val Warmup = 2
-  private val Rounds = 4
+  private val Warmup = Integer.getInteger("warmup", 2)
+  private val Rounds = Integer.getInteger("rounds", 4)
   private val Seed   = 16L
 
   /** Of PutRecords. */
   private val MostBytes   = 4 << 20
   private val MostRecords = 500
 
-  private final case class Run(way: String, bytes: Long, seconds: Double, cpu: Double, server: Double, gc: Double) {
+  /** @param cpu in seconds, by what it was used for */
+  private final case class Run(way: String, bytes: Long, seconds: Double, cpu: CpuShares, server: Double, gc: Double) {
     def mbPerSecond: Double = bytes / 1e6 / seconds
-    def cpuPerGb: Double    = cpu / (bytes / 1e9)
+    def cpuPerGb: Double    = cpu.all / (bytes / 1e9)
 
     def json: ujson.Obj = ujson.Obj(
       "way"          -> way,
       "seconds"      -> rounded(seconds),
       "mb_per_s"     -> rounded(mbPerSecond),
       "cpu_s_per_gb" -> rounded(cpuPerGb),
+      "cpu_s_by"     -> ujson.Obj.from(cpu.byUse.toSeq.sorted.map { case (use, s) => use -> ujson.Num(rounded(s)) }),
       "server_cpu_s" -> rounded(server),
       "collection_s" -> rounded(gc)
     )
@@ -50,10 +51,11 @@ object ReadThroughput {
   def main(args: Array[String]): Unit = {
     val publisher                    = args(0)
     val Seq(size, shards, megabytes) = args.toSeq.slice(1, 4).map(_.toInt): @unchecked
-    val report                       = new Report(this, args.toSeq, Some(Seed))
-    val server                       = new ServerProcess(Map(Stream -> shards), heap = s"${megabytes * 2 / 1000 + 3}g")
-    val client                       = server.client()
-    val spark                        = BenchmarkSession.start()
+    val extra  = args.drop(4).map(_.split("=", 2)).collect { case Array(key, value) => key -> value }.toMap
+    val report = new Report(this, args.toSeq, Some(Seed))
+    val server = new ServerProcess(Map(Stream -> shards), heap = s"${megabytes * 2 / 1000 + 3}g")
+    val client = server.client()
+    val spark  = BenchmarkSession.start()
     try {
       val bytes = fill(client, size, megabytes * 1000000L)
       val runs  = for {
@@ -61,7 +63,7 @@ object ReadThroughput {
         way   <- Seq("sdk", "connector")
       } yield {
         val run = measured(server, way, bytes) {
-          if (way == "connector") drain(spark, server, publisher)
+          if (way == "connector") drain(spark, server.source(Stream, publisher) ++ extra)
           else if (publisher == "polling") poll(client, bytes)
           else subscribe(client, s"sdk-$round", bytes)
         }
@@ -96,15 +98,22 @@ object ReadThroughput {
   }
 
   private def measured(server: ServerProcess, way: String, bytes: Long)(read: => Unit): Run = {
-    val (cpu, served, gc, began) = (cpuSeconds, server.cpuSeconds, gcSeconds, System.nanoTime())
+    val (cpu, served, gc, began) = (CpuShares.now(), server.cpuSeconds, gcSeconds, System.nanoTime())
     read
-    Run(way, bytes, (System.nanoTime() - began) / 1e9, cpuSeconds - cpu, server.cpuSeconds - served, gcSeconds - gc)
+    Run(
+      way,
+      bytes,
+      (System.nanoTime() - began) / 1e9,
+      CpuShares.now().since(cpu),
+      server.cpuSeconds - served,
+      gcSeconds - gc
+    )
   }
 
-  private def drain(spark: SparkSession, server: ServerProcess, publisher: String): Unit =
+  private def drain(spark: SparkSession, source: Map[String, String]): Unit =
     spark.readStream
       .format("kinesis")
-      .options(server.source(Stream, publisher))
+      .options(source)
       .load()
       .writeStream
       .trigger(Trigger.AvailableNow)
@@ -193,9 +202,6 @@ object ReadThroughput {
     }
     records * size
   }
-
-  private def cpuSeconds =
-    ManagementFactory.getOperatingSystemMXBean.asInstanceOf[OperatingSystemMXBean].getProcessCpuTime / 1e9
 
   private def gcSeconds =
     ManagementFactory.getGarbageCollectorMXBeans.asScala.map(_.getCollectionTime).sum / 1e3

@@ -130,9 +130,10 @@ object AggregatedRecord {
     util.Arrays.equals(payload, end, payload.length, md5.digest(), 0, DigestBytes)
   }
 
-  private val Magic       = Array(0xf3, 0x89, 0x9a, 0xc2).map(_.toByte)
-  private val DigestBytes = 16
-  private val Envelope    = Magic.length + DigestBytes
+  /** What the data of every aggregated record begins with. */
+  private[kinesisspark] val Magic = Array(0xf3, 0x89, 0x9a, 0xc2).map(_.toByte)
+  private val DigestBytes         = 16
+  private val Envelope            = Magic.length + DigestBytes
 }
 
 /** The keys of one field, in the order in which they came.

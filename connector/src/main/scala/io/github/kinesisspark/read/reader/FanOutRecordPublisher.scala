@@ -155,7 +155,7 @@ final class FanOutRecordPublisher(
     val now     = System.nanoTime()
     val records = event.records
     val behind  = event.millisBehind
-    val heap    = records.iterator.map(_.heapSize).sum
+    val heap    = KinesisRecord.heapOf(records)
     freshness = freshness.arrived(now)
     quiet = records.isEmpty && behind == 0
     position =

@@ -55,6 +55,7 @@ final class PollingRecordPublisher(
   private var iterator = Option.empty[String]
   private var pace     = atFirst
   private var history  = RetryHistory.none
+  private var expected = ExpectedAnswer.unknown
 
   /** Bytes of the memory budget that the step under way holds. */
   private var reserved = 0L
@@ -74,7 +75,9 @@ final class PollingRecordPublisher(
 
   private def takeMemory(): Unit =
     if (!closed) {
-      val bytes = if (caughtUp) LargestAnswer else sink.memory.forDecoding(LargestAnswer, Forms)
+      val decoded = if (caughtUp) 0L else sink.memory.forDecoding(expected.bytes, Forms)
+      // In the end it is there once.
+      val bytes = decoded.max(LargestAnswer)
       sink.memory.take(bytes)(() =>
         worker.execute(() =>
           guarded {
@@ -118,6 +121,7 @@ final class PollingRecordPublisher(
 
   private def accept(asked: Long, answer: GetRecordsResponse): Unit = {
     val records  = KinesisRecord.after(position, answer.records)
+    val bytes    = KinesisRecord.bytesOf(records)
     val behind   = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
     val next     = Option(answer.nextShardIterator)
     val children = if (next.isEmpty) StreamDirectory.children(answer.childShards) else Vector.empty
@@ -126,12 +130,13 @@ final class PollingRecordPublisher(
     history = RetryHistory.none
     caughtUp = behind == 0
     pace =
-      if (records.nonEmpty) pace.afterRecords(records.iterator.map(_.size).sum)
+      if (records.nonEmpty) pace.afterRecords(bytes)
       else pace.afterEmpty(behind > 0, readers())
     position =
       if (iterator.isEmpty) ShardEnd
       else records.lastOption.fold(position)(r => AfterSequenceNumber(r.sequenceNumber))
-    val heap = records.iterator.map(_.heapSize).sum
+    if (records.nonEmpty) expected = ExpectedAnswer.after(records, bytes)
+    val heap = KinesisRecord.heapOf(records)
     // An answer of small records may weigh more on the heap than on the wire; then the budget is overdrawn by the
     // records' overhead until they are dropped, and nothing is read meanwhile.
     sink.memory.giveBack(reserved - heap)
@@ -213,7 +218,7 @@ final class PollingRecordPublisher(
     GetRecordsRequest.builder
       .streamARN(shard.stream.text)
       .shardIterator(iterator)
-      .limit(MostRecords)
+      .limit(expected.limit)
       .overrideConfiguration(OneCall)
       .build
   )
@@ -230,8 +235,35 @@ object PollingRecordPublisher {
   val LargestAnswer: Long = 10L << 20
   val MostRecords: Int    = 10000
 
-  /** An answer is decoded whole: its body, and the records that are made of it. */
-  private[reader] val Forms = 2
+  /** What the next answer may be, if its records are like the last one's.
+    *
+    * @param limit records to ask for
+    * @param bytes to expect at most
+    */
+  private[reader] final case class ExpectedAnswer(limit: Int, bytes: Long)
+
+  private[reader] object ExpectedAnswer {
+
+    /** Of a shard whose records nobody has seen. */
+    val unknown: ExpectedAnswer = ExpectedAnswer(1000, LargestAnswer)
+
+    /** Bytes that an answer is to have, about. A shard gives 2 MB/s to 5 calls a second, so smaller answers cost no throughput; and the SDK
+      * takes several times an answer's size to decode it.
+      */
+    private val Wanted = 4L << 20
+
+    /** Where a record is larger, the average says little of the next answer. */
+    private val LargeRecord = 256L << 10
+
+    /** @param records at least one */
+    def after(records: Array[KinesisRecord], bytes: Long): ExpectedAnswer = ExpectedAnswer(
+      (Wanted * records.length / bytes.max(1L)).max(1L).min(MostRecords.toLong).toInt,
+      if (records.exists(_.size > LargeRecord)) LargestAnswer else Wanted
+    )
+  }
+
+  /** An answer is decoded whole: its body, the records that the SDK makes of it, and those as they are kept. */
+  private[reader] val Forms = 3
 
   /** A call ends by its own time limit; this one is for what the SDK never completes. */
   private val StuckAfter = 90.seconds

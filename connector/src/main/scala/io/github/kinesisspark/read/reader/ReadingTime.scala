@@ -19,7 +19,7 @@ final case class ReadingTime(reached: Option[Long], tip: Option[Long], density: 
     val to     = (reached ++ newest ++ latest.map(_ - millisBehind)).maxOption
     val from   = reached.orElse(records.iterator.map(_.arrivalMillis).minOption)
     val passed = for (begin <- from; end <- to) yield end - begin
-    ReadingTime(to, latest, density.and(records.iterator.map(_.size).sum, passed.getOrElse(0)))
+    ReadingTime(to, latest, density.and(KinesisRecord.bytesOf(records), passed.getOrElse(0)))
   }
 }
 

@@ -107,9 +107,9 @@ final class ShardConsumer(
   private def accept(from: Source, head: RecordBuffer.Head): Unit = {
     val all    = head.records.toArray
     val within = range.end match {
-      case AfterSequenceNumber(last) => all.takeWhile(_.sequenceNumber <= last)
-      case Within(last, _)           => all.takeWhile(_.sequenceNumber <= last)
-      case AtSequenceNumber(next)    => all.takeWhile(_.sequenceNumber < next)
+      case AfterSequenceNumber(last) => before(all)(_ <= last)
+      case Within(last, _)           => before(all)(_ <= last)
+      case AtSequenceNumber(next)    => before(all)(_ < next)
       case _                         => all
     }
     checkBeginning(within)
@@ -122,6 +122,11 @@ final class ShardConsumer(
       case Passed => lose(None): Unit
     }
   }
+
+  /** Mostly all of them, which the last one shows. */
+  private def before(records: Array[KinesisRecord])(isWithin: SequenceNumber => Boolean): Array[KinesisRecord] =
+    if (records.lastOption.forall(last => isWithin(last.sequenceNumber))) records
+    else records.takeWhile(record => isWithin(record.sequenceNumber))
 
   /** A range that begins with a record must bring it. */
   private def checkBeginning(records: Array[KinesisRecord]): Unit = if (!begun) records.headOption.foreach { first =>

@@ -55,7 +55,8 @@ final class ShardReader(
 
   override def deliver(delivery: Delivery): Unit = {
     val (records, position) = untilStop(delivery)
-    val unwanted            = delivery.records.iterator.drop(records.length).map(_.heapSize).sum
+    val isWhole             = records.length == delivery.records.length
+    val unwanted            = if (isWhole) 0L else delivery.heap - KinesisRecord.heapOf(records)
     val wanted              = synchronized {
       requested = false
       if (!closed) {

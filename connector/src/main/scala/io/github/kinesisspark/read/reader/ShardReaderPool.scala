@@ -145,7 +145,7 @@ final class ShardReaderPool(
 
   /** Told by tasks, of what they have read from Kinesis again. */
   def countAgain(records: Array[KinesisRecord]): Unit = {
-    rereadBytes.addAndGet(records.iterator.map(_.size).sum)
+    rereadBytes.addAndGet(KinesisRecord.bytesOf(records))
     rereadRecords.addAndGet(records.length.toLong): Unit
   }
 
@@ -217,7 +217,7 @@ final class ShardReaderPool(
   private def drop(shard: ShardKey): Unit = readers.remove(shard).foreach(_.close())
 
   private def count(read: Array[KinesisRecord]): Unit =
-    reads.updateAndGet(_.and(ReadCount(1, read.length, read.iterator.map(_.size).sum))): Unit
+    reads.updateAndGet(_.and(ReadCount(1, read.length, KinesisRecord.bytesOf(read)))): Unit
 
   private def lease(stream: StreamArn, kind: ClientKind): ClientLease =
     synchronized(clients.getOrElseUpdate((stream, kind), newLease(stream, kind)))

@@ -52,7 +52,10 @@ private[read] final class RecordRows(range: ShardRange, columns: StructType, has
       )
   }
 
-  private def takenApart(record: KinesisRecord, keys: HashKeyRange) = AggregatedRecord.read(record.data) match {
+  private def takenApart(record: KinesisRecord, keys: HashKeyRange) =
+    if (record.startsWith(AggregatedRecord.Magic)) userRecords(record, keys) else asItIs(record)
+
+  private def userRecords(record: KinesisRecord, keys: HashKeyRange) = AggregatedRecord.read(record.data) match {
     case AggregatedRecord.Plain           => asItIs(record)
     case all: AggregatedRecord.Aggregated =>
       val mine = all.within(keys)

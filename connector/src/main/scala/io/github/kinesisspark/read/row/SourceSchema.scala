@@ -46,26 +46,23 @@ private[read] final class RecordRow(shard: ShardKey, columns: StructType) extend
 
   private var record: KinesisRecord = _
   private var data: Array[Byte]     = _
-  private var partitionKey: String  = _
-  private var explicitHashKey       = Option.empty[BigInt]
+  private var user                  = Option.empty[UserRecord]
   private var place                 = 0L
 
   /** A record that is not taken apart. */
   def show(whole: KinesisRecord): InternalRow = {
     record = whole
-    data = whole.data
-    partitionKey = whole.partitionKey
-    explicitHashKey = None
+    data = null
+    user = None
     place = 0
     this
   }
 
   /** @param at place in the Kinesis record */
-  def show(user: UserRecord, at: Long, of: KinesisRecord): InternalRow = {
+  def show(part: UserRecord, at: Long, of: KinesisRecord): InternalRow = {
     record = of
-    data = user.data
-    partitionKey = user.partitionKey
-    explicitHashKey = user.explicitHashKey
+    data = part.data
+    user = Some(part)
     place = at
     this
   }
@@ -73,26 +70,30 @@ private[read] final class RecordRow(shard: ShardKey, columns: StructType) extend
   override def numFields: Int = kinds.length
 
   override def isNullAt(column: Int): Boolean = kinds(column) match {
-    case PartitionKey    => partitionKey == null
-    case ExplicitHashKey => explicitHashKey.isEmpty
+    case PartitionKey    => getUTF8String(column) == null
+    case ExplicitHashKey => user.forall(_.explicitHashKey.isEmpty)
     case _               => false
   }
 
-  override def getBinary(column: Int): Array[Byte] = data
+  override def getBinary(column: Int): Array[Byte] = {
+    if (data == null) data = record.data
+    data
+  }
 
   override def getLong(column: Int): Long =
     if (kinds(column) == SubSequenceNumber) place else Math.multiplyExact(record.arrivalMillis, 1000L)
 
   override def getUTF8String(column: Int): UTF8String = kinds(column) match {
-    case PartitionKey    => UTF8String.fromString(partitionKey)
-    case ExplicitHashKey => explicitHashKey.fold(null: UTF8String)(key => UTF8String.fromString(key.toString))
-    case SequenceNumber  => UTF8String.fromString(record.sequenceNumber.text)
-    case StreamName      => streamName
-    case _               => shardId
+    case PartitionKey    => user.fold(record.partitionKeyText)(part => UTF8String.fromString(part.partitionKey))
+    case ExplicitHashKey =>
+      user.flatMap(_.explicitHashKey).fold(null: UTF8String)(key => UTF8String.fromString(key.toString))
+    case SequenceNumber => record.sequenceNumberText
+    case StreamName     => streamName
+    case _              => shardId
   }
 
   override protected def genericGet(column: Int): Any = kinds(column) match {
-    case Data                            => data
+    case Data                            => getBinary(column)
     case SubSequenceNumber | ArrivalTime => getLong(column)
     case _                               => getUTF8String(column)
   }

@@ -142,7 +142,7 @@ object CatchUpSpec {
       private val gap     = 1 + random.nextInt(200)
       private val records = Vector.tabulate(random.nextInt(200)) { i =>
         val arrival = 100000L + i * gap + random.nextInt(jitter.toInt + 1)
-        new KinesisRecord(number(i + 1L), "key", new Array[Byte](random.nextInt(50)), arrival)
+        KinesisRecord(number(i + 1L), "key", new Array[Byte](random.nextInt(50)), arrival)
       }
       private var read_        = 0
       private var taken        = 0

@@ -17,7 +17,7 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
   private def after(n: Long) = AfterSequenceNumber(number(n))
 
   private def record(n: Int, size: Int, arrival: Long) =
-    new KinesisRecord(number(n.toLong), "", new Array[Byte](size), arrival)
+    KinesisRecord(number(n.toLong), "", new Array[Byte](size), arrival)
 
   /** Answers of random sizes, with records of random sizes and arrivals. */
   private val answers = for {

@@ -18,7 +18,7 @@ import io.github.kinesisspark.read.plan.Admission.Allotment
 class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks with Eventually {
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(50, Millis))
 
-  private def record(n: Long) = new KinesisRecord(number(n), "key", new Array[Byte](100), 1000 + n)
+  private def record(n: Long) = KinesisRecord(number(n), "key", new Array[Byte](100), 1000 + n)
   private def after(n: Long)  = AfterSequenceNumber(number(n))
 
   describe("a shard reader") {
@@ -122,7 +122,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
     it("requests an answer only if the largest one fits into its share, if the share is large") {
       val s = new Setting(share = 3 * PollingRecordPublisher.LargestAnswer)
-      val r = new KinesisRecord(number(1), "key", new Array[Byte](5 << 20), 1000)
+      val r = KinesisRecord(number(1), "key", new Array[Byte](5 << 20), 1000)
       s.reader.demand()
       (1 to 3).foreach(_ => s.publisher.bring(after(1), 0, r))
       s.publisher.requests shouldBe 4

@@ -10,7 +10,7 @@ import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position._
 
 class RecordBufferSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
-  private def record(n: Long) = new KinesisRecord(number(n), "key", Array.fill(n.toInt % 7)(0), 1000 + n)
+  private def record(n: Long) = KinesisRecord(number(n), "key", Array.fill(n.toInt % 7)(0), 1000 + n)
   private def after(n: Long)  = AfterSequenceNumber(number(n))
   private def numbers(records: Iterator[KinesisRecord]) = records.map(_.sequenceNumber).toVector
 

@@ -22,7 +22,7 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
 
   private def after(n: Long)                                                  = AfterSequenceNumber(number(n))
   private def record(n: Long, text: String, data: Option[Array[Byte]] = None) =
-    new KinesisRecord(number(n), "key", data.getOrElse(text.getBytes), 1000 + n)
+    KinesisRecord(number(n), "key", data.getOrElse(text.getBytes), 1000 + n)
   private def shardOf(n: Int, parents: Int*) = Shard(shardId(n), parents.map(shardId), HashKeyRange.all, closed = false)
 
   private val columns = StructType(SourceSchema.schema.filter(_.name == "data"))

@@ -11,8 +11,8 @@ import io.github.kinesisspark.aggregation.UserRecord
 import io.github.kinesisspark.read.reader.KinesisRecord
 
 class RecordRowSpec extends AnyFunSpec with Matchers {
-  private val whole = new KinesisRecord(number(7), "key", "seven".getBytes, 1700000000123L)
-  private val other = new KinesisRecord(number(8), null, "eight".getBytes, 1700000000124L)
+  private val whole = KinesisRecord(number(7), "key", "seven".getBytes, 1700000000123L)
+  private val other = KinesisRecord(number(8), null, "eight".getBytes, 1700000000124L)
 
   private def columns(names: String*) = StructType(names.map(SourceSchema.schema(_)))
 
