@@ -34,7 +34,9 @@ object Publishing {
         "Automatic-Module-Name"  -> "io.github.kinesisspark",
         "Built-For-Spark"        -> line.name,
         "Built-For-Scala"        -> scalaBinaryVersion.value
-      )
+      ),
+      // The same sources make the same bytes.
+      Package.FixedTimestamp(Some(1262304000000L))
     ),
     Compile / resourceGenerators += Def.task(papers.value ++ Seq(sbom.value)).taskValue
   ) ++ addArtifact(Compile / assembly / artifact, assembly).settings

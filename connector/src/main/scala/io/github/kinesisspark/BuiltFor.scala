@@ -10,7 +10,7 @@ import java.util.Properties
 private[kinesisspark] object BuiltFor {
   val ErrorClass = "KINESIS_WRONG_JAR"
 
-  /** @throws java.lang.IllegalStateException on another Spark or Scala */
+  /** @throws java.lang.IllegalArgumentException on another Spark or Scala */
   def check(): Unit = {
     val built = new Properties
     val file  = getClass.getResourceAsStream("/META-INF/kinesis-spark.properties")
@@ -23,7 +23,7 @@ private[kinesisspark] object BuiltFor {
       scala.util.Properties.versionNumberString
     )
     if (why.nonEmpty)
-      throw new IllegalStateException("[" + ErrorClass + "] " + why + " (See docs/errors.md#kinesis_wrong_jar)")
+      throw new IllegalArgumentException("[" + ErrorClass + "] " + why + " (See docs/errors.md#kinesis_wrong_jar)")
   }
 
   /** What is wrong, in a sentence; empty if nothing is.
