@@ -19,7 +19,7 @@ class KinesisException(
   def bareMessage: String = getMessage.stripPrefix(s"[$errorClass] ").stripSuffix(ErrorCatalogue.suffix(errorClass))
 }
 
-/** Why a call or a reader failed, as far as callers decide by it. Travels from executors to the driver. */
+/** Why a call or a reader failed, in the cases that callers treat differently. Sent from executors to the driver. */
 sealed trait FailureReason extends Product with Serializable
 
 object FailureReason {

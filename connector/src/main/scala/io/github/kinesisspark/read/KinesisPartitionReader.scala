@@ -45,8 +45,8 @@ final class KinesisPartitionReaderFactory(config: ReaderConfig, columns: StructT
 }
 
 /** Reads the ranges of a task, as many at once as there are shards among them, so that a task has the read limits of all its shards
-  * together. It stays with a shard as long as there is something to take, and goes on with the next then that has: so what readers hold already
-  * comes shard by shard, and what they have to read comes from all of them. Each shard's records come in their order.
+  * together. It takes all that is ready of one shard before it turns to the next shard that has something. So buffered records come shard
+  * by shard, and records that have still to be read come from all shards. Each shard's records come in their order.
   */
 private final class KinesisPartitionReader(config: ReaderConfig, partition: KinesisInputPartition, columns: StructType)
     extends PartitionReader[InternalRow] {

@@ -31,7 +31,7 @@ final class KinesisBatch(options: SourceOptions, columns: StructType, filter: Ro
   /** Of data and keys, at most; but user records of one aggregated record may share a key that each row has by itself. */
   def mostBytes: Long = parts.iterator.map(_.most(snapshot.now)).sum
 
-  /** Of all parts, if that is known: an aggregated record tells only to its task how many rows it makes. */
+  /** Of all parts, if known: how many rows an aggregated record makes is known only to the task that reads it. */
   def rows: Option[Long] =
     Option.when(!options.deaggregate && parts.forall(_.size.nonEmpty))(parts.flatMap(_.size).map(_.records).sum)
 

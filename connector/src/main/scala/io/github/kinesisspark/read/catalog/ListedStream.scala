@@ -54,13 +54,13 @@ final class ListedStream private (
     knowledge.get().hashKeys.filter { case (id, _) => shardIds(id) }
   }
 
-  /** The children of shards, as their last answers told them. */
+  /** Adds the children that the last answers of their parents named. */
   def learn(children: Vector[Shard]): Unit = knowledge.updateAndGet(_.told(children, System.nanoTime())): Unit
 
-  /** In ms, as the service tells it. */
+  /** Epoch ms by the service's clock. */
   def serviceTime(): Long = directory.listShards(arn, ShardFilter.All).serviceTimeMillis
 
-  /** The same as far as it can be told without asking. */
+  /** The same, from what is known without a call. */
   def now: Long = clock.at(System.nanoTime())
 
   /** Lists beside the caller if so much time has passed.

@@ -36,14 +36,14 @@ final class ShardCatalog(options: SourceOptions) extends AutoCloseable {
 
   def access(arn: StreamArn): StreamAccess = byArn(arn).access
 
-  /** The hash keys of shards of streams that are read, as far as anybody knows them. */
+  /** The hash key ranges of the shards, without shards whose range is unknown. */
   def hashKeys(shards: Iterable[ShardKey]): Map[ShardKey, HashKeyRange] = for {
     (arn, ids) <- shards.toSet.groupMap((_: ShardKey).stream)(_.shardId)
     stream     <- byArn.get(arn).iterator
     (id, keys) <- stream.hashKeys(ids)
   } yield ShardKey(arn, id) -> keys
 
-  /** In ms, as the services tell it. */
+  /** Epoch ms by the clocks of the services. */
   def serviceTime(): Long = streams.map(_.serviceTime()).max
 
   /** Lists beside the caller the streams whose interval has passed. */

@@ -68,7 +68,7 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
     }
   }
 
-  /** Sends a request and doesn't wait. What comes of it is told on another thread: nothing where the executor can't answer. */
+  /** Sends a request without waiting. The callback gets the answer on another thread, or nothing if the executor can't answer. */
   def tell[A](executor: ExecutorId, request: ReaderRequest[A], session: String)(done: Try[Option[A]] => Unit): Unit =
     synchronized(peers.get(PeerKey(executor.id, session))) match {
       case Some(contact) =>

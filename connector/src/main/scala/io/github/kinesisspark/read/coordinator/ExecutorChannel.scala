@@ -29,7 +29,7 @@ trait ExecutorChannel {
   /** How long readers that don't hear of the query go on. */
   def lease: FiniteDuration
 
-  /** Sends orders. What comes of them shows in the reports. */
+  /** Sends orders. Their results arrive as reports. */
   def order(orders: Vector[(ExecutorId, ReadOrder)]): Unit
 
   /** What the readers have reported. */

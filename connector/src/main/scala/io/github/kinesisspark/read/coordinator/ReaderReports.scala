@@ -103,7 +103,7 @@ object ReaderReports {
     }
   }
 
-  /** @param pool    tells the readers from those before them in the same executor
+  /** @param pool    identifies this generation of readers in the executor
     * @param number  of the last report
     * @param applied the last order that was carried out when it was made
     */

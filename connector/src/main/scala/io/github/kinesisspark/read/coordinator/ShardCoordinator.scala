@@ -104,7 +104,9 @@ final class ShardCoordinator(
     await()
   }
 
-  /** Has all shards read from where they go on, and waits until the readers are there, but not for answers of the service. What they tell so far. */
+  /** Has all shards read from the batch's start, and waits until their readers are open, but not for answers of the service. Returns the reports so
+    * far.
+    */
   def open(frontier: Frontier, without: ShardKey => Boolean): Map[ShardKey, ShardTip] = {
     val deadline = HearingPatience.fromNow
     val reading  = frontier.reading.filterNot { case (shard, _) => without(shard) }
@@ -165,7 +167,7 @@ final class ShardCoordinator(
   /** The batch's tasks: ranges stay with their readers, and are cut where there are fewer of them than there shall be tasks. After
     * a restart the first batch is planned before anybody reads.
     *
-    * @param leastTasks as far as the ranges' records can be shared
+    * @param leastTasks if the ranges' records can be shared among so many
     */
   def group(ranges: Seq[ShardRange], leastTasks: Int): Vector[RangeGrouping.Group] = {
     def grouped(parts: Seq[ShardRange], bytes: ShardRange => Long) = RangeGrouping.group(
@@ -214,7 +216,7 @@ final class ShardCoordinator(
         shard -> ReadOrder.Task(shard, position, stops.get(shard), ending(shard))
       }
       val known = orders.getOrElse(executor, ReaderOrders.none)
-      // One that doesn't answer gets what takes its shards away, which it finds when it goes on.
+      // An executor that doesn't answer is sent the release of its shards, and carries it out once it answers again.
       val isDue = executors.answering(executor) || (!known.isLost && known.whole > 0)
       val next  = if (isDue) known.next(mine.toMap, publishing.publication) else None
       next
@@ -261,7 +263,7 @@ final class ShardCoordinator(
     })
   }
 
-  /** What readers tell that are where the batch starts. */
+  /** The reports of readers that stand at the batch's start. */
   private def heard(reading: Map[ShardKey, ShardPosition]): Map[ShardKey, ShardTip] = {
     val now   = System.nanoTime()
     val known = channel.reports.now
@@ -277,7 +279,7 @@ final class ShardCoordinator(
   private def isHeard(executor: ExecutorId, known: ReaderOrders) =
     channel.reports.now.get(executor.id).exists(_.applied >= known.assigned)
 
-  /** Those that haven't told for long that they have done what they were ordered are ordered all again. */
+  /** Sends all orders again to executors that have not confirmed theirs in time. */
   private def repeatUnheard(): Unit = orders = orders.transform { (executor, known) =>
     if (isHeard(executor, known)) known else known.lost(known.number)
   }

@@ -58,7 +58,7 @@ object HistoryPart {
   /** With records before it. */
   private def isWithin(position: ShardPosition) = position != ShardEnd && position != TrimHorizon
 
-  /** As far as two positions of one shard tell it by themselves. */
+  /** Decided by the two positions alone. */
   def isBefore(a: ShardPosition, b: ShardPosition): Boolean = (a, b) match {
     case (ShardEnd, _)                                                           => false
     case (_, ShardEnd)                                                           => true

@@ -43,7 +43,7 @@ object LatestPositionSearch {
     */
   def apply(now: Long, newest: Long): LatestPositionSearch = new LatestPositionSearch(now, newest, 0, isNear = false)
 
-  /** The service tells its time in whole seconds. */
+  /** The service's time has a resolution of one second. */
   private val FirstStep     = 2000L
   private val MostDoublings = 24
   private val ReadOn        = 1000L

@@ -18,7 +18,7 @@ object RangeGrouping {
 
   /** In each task, and from task to task of one executor, ranges are in the order they were given in.
     *
-    * @param weight bytes of a range, as far as known
+    * @param weight bytes of a range, if known
     * @param most   tasks for one executor, or for all ranges that are nowhere yet, unless more are asked for
     * @param least  tasks in all, if there are as many ranges
     */

@@ -13,7 +13,7 @@ object RangeSplitting {
     * stay whole.
     *
     * @param least  tasks to aim at
-    * @param weight bytes of a range, as far as known
+    * @param weight bytes of a range, if known
     */
   def parts(ranges: Seq[ShardRange], weight: ShardRange => Option[Long], least: Int): Vector[(ShardRange, Int)] = {
     val total = ranges.iterator.flatMap(weight(_)).sum

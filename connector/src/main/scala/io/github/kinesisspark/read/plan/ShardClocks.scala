@@ -3,7 +3,7 @@ package io.github.kinesisspark.read.plan
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.ShardClocks._
 
-/** How far each shard has come in time, as the readers' answers tell it, and who has stopped moving.
+/** How far each shard has been read in time, by the readers' reports, and which shards have stopped.
   *
   * A shard that is behind and brings nothing holds the others back where it was last seen, but not for ever: after
   * a patience without any progress (its reads fail, say) the others go on without it, until it brings something.
@@ -37,7 +37,7 @@ final case class ShardClocks(seen: Map[ShardKey, Seen] = Map.empty) {
     else copy(seen = all.filter { case (shard, _) => reading.contains(shard) || kept(shard) })
   }
 
-  /** With what the readers tell now.
+  /** With the newest reports.
     *
     * @param reached of each reader, the time up to which it has read; one that has just been opened anew knows none, and
     *                begins where the batches have come

@@ -2,7 +2,7 @@ package io.github.kinesisspark.read.reader
 
 import java.util.concurrent.atomic.LongAdder
 
-/** What becomes of the calls that poll the shards of one source in one executor, counted since its readers were opened. */
+/** Counts of the polling calls of one source in one executor, since its readers were opened: throttled and failed. */
 final class PollingTelemetry {
   private val refusals = new LongAdder
   private val failures = new LongAdder

@@ -3,7 +3,7 @@ package io.github.kinesisspark.read.reader
 import io.github.kinesisspark.config.RetryOptions
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 
-/** How a source's records come out of the shards, as the driver tells its readers. */
+/** How readers get their records: by polling, or through which consumer. */
 sealed trait Publication extends Product with Serializable {
 
   /** Through whom a stream is read; readers of a stream whose consumer is another now begin anew. */

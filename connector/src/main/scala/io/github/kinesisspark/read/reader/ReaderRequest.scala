@@ -22,7 +22,7 @@ sealed trait ReaderRequest[A] extends Product with Serializable {
   * @param release     shards whose readers end
   * @param planned     where a batch ends that begins to run now: what comes after it is reported from here on
   * @param driverNanos the driver's `System.nanoTime` when it was sent
-  * @param leaseMillis how long the readers go on without hearing from the driver
+  * @param leaseMillis how long the readers live without a message from the driver
   * @param grain       how far the boundaries of tips lie apart
   * @param pauseMillis between two reports, at least
   * @param hasRead     whether a reader of this query has ever read anything
@@ -62,7 +62,7 @@ final case class OrderAnswer(isNext: Boolean, report: Option[ReaderReport])
 
 /** How far the readers of one source in one executor are.
   *
-  * @param pool    tells them from readers before them in the same executor
+  * @param pool    identifies this generation of readers in the executor
   * @param number  grows by one from report to report
   * @param isWhole `tips` are those of all readers; otherwise of those that have changed since the report before
   * @param applied the last order that was carried out

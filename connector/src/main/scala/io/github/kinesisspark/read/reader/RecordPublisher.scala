@@ -31,7 +31,7 @@ object RecordPublisher {
     * @param millisBehind      how far the position is behind the shard's newest record, in ms by the service's clock
     * @param heap              bytes of the memory budget that come along: who drops the records gives them back
     * @param asOfNanos        what it tells of the shard was so then, or later, by `System.nanoTime`
-    * @param children         with the shard's end, all its children, where the service tells them
+    * @param children         at the shard's end, all its children, if the service names them
     */
   final case class Delivery(
       records: Array[KinesisRecord],

@@ -20,8 +20,8 @@ import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
   *
   * @param stop    where to stop, if anywhere before the shard's end
   * @param share   bytes this reader may hold; above it, it asks for nothing more
-  * @param onRead  told the records of every delivery; must not block
-  * @param onNews  told after every delivery and failure; must not block
+  * @param onRead  receives the records of every delivery; must not block
+  * @param onNews  called after every delivery and failure; must not block
   */
 final class ShardReader(
     val shard: ShardKey,
@@ -201,7 +201,7 @@ final class ShardReader(
     )
   }
 
-  /** Has a task told of news, or that this reader waits for memory; from any thread. */
+  /** Calls the task back on news, and when this reader waits for memory. From any thread. */
   def listen(task: () => Unit): Unit = tasks.add(task): Unit
 
   def unlisten(task: () => Unit): Unit = tasks.remove(task): Unit
@@ -264,7 +264,7 @@ final class ShardReader(
   private def isOnItsWay =
     stop.isDefined && emptySince.forall(since => System.nanoTime() - since < ShardReader.DoubtAfter.toNanos)
 
-  /** Whether there is something that the driver may wait for and that this hasn't told yet. */
+  /** Whether there is unreported news that the driver may wait for. */
   def takeNews(): Boolean = synchronized {
     val isNew = fresh
     fresh = false
@@ -318,7 +318,7 @@ object ShardReader {
   private final case class Answer(asOfNanos: Long, millisBehind: Long)
 }
 
-/** How far a reader has read beyond the batch's start, as it tells the driver.
+/** How far a reader has read beyond the batch's start: its report to the driver.
   *
   * @param base          where what it holds begins
   * @param position      where it ends
@@ -337,7 +337,7 @@ object ShardReader {
   * @param millisSinceAnswer how long ago that was so
   * @param openingMillis how long its first answer is awaited, if it is still to come
   * @param isOnItsWay    to where it was told to stop: one answer that there is nothing more doesn't count
-  * @param children      of a shard that is read to its end, where the service told them
+  * @param children      of a shard that is read to its end, if the service named them
   */
 final case class ShardTip(
     shard: ShardKey,

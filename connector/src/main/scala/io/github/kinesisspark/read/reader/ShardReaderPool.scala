@@ -59,7 +59,7 @@ final class ShardReaderPool(
 
   private val leasedUntil = new AtomicLong(System.nanoTime())
 
-  /** Tasks of a real-time batch, told of their shards' news at once. */
+  /** Tasks of a real-time batch. They are called on each news of their shards. */
   private val followers = TrieMap.empty[ShardKey, () => Unit]
 
   // All below is guarded by `this`.

@@ -11,8 +11,8 @@ import io.github.kinesisspark.position.{ShardPosition, ShardRange, StreamArn}
 import io.github.kinesisspark.read.reader.ShardConsumer.{Source, Sources}
 import io.github.kinesisspark.read.reader.TaskReaders._
 
-/** What one task reads its ranges by: the live readers of its executor as far as they stand where a range begins, and readers of its own
-  * else: after a restart, on another executor, for what another task has taken out already, and in a batch read.
+/** Readers for the ranges of one task. A range is taken from the executor's live reader if that stands where the range begins. Otherwise the task
+  * opens a reader of its own: after a restart, on another executor, for a range that another task has taken already, and in a batch read.
   *
   * Used by the task's thread alone. Clients are its own, because a task may outlive the live readers.
   *

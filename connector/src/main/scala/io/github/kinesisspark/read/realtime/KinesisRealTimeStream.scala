@@ -66,7 +66,7 @@ final class KinesisRealTimeStream(options: SourceOptions, sc: SparkContext)
     remember(KinesisSourceOffset(completed(now, end, reads, begun)))
   }
 
-  /** Readers are where the batch goes on, and nobody has lost what can be told by now. */
+  /** The readers stand at the batch's start, and no loss of records is known. */
   @tailrec private def opened(from: KinesisOffset): Batch = {
     val frontier = frontierAt(from)
     val lost     = loseOrFail(frontier)

@@ -80,7 +80,7 @@ final class RetentionWatch(catalog: ShardCatalog) {
     known.tellIn(end)
   }
 
-  /** Whether a batch is worth planning though it brings no record: it is long ago that an offset told its time. */
+  /** Whether to plan a batch without records: the time in the last offset is old. */
   def isDue(from: KinesisOffset, end: => KinesisOffset): Boolean = {
     val old = aging(from)
     old.nonEmpty && old.exists(!aging(end).contains(_))

@@ -108,8 +108,8 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     else admitted(start, from, frontier, lost, AdmissionLimits.fromSpark(limit))
   }
 
-  /** Up to where the shards are now, which the tasks read from Kinesis: it is no matter how much of it readers can hold. As always,
-    * children of a shard that ends with this batch are left to the next.
+  /** Ends where the shards end now. The tasks read all of it from Kinesis, however much readers can hold. As always, children of a shard that
+    * ends with this batch are left to the next.
     */
   private def allAtOnce(start: Offset, from: KinesisOffset, frontier: Frontier, lost: Vector[ShardKey]): Offset = {
     val bounds = AvailableNow.fix(catalog, frontier)
@@ -177,8 +177,8 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
 
   /** The batch's end, or its start if it is not worth planning.
     *
-    * @param moved      where shards end, as far as the batch takes of them
-    * @param completeTo up to when all that arrived in a shard comes before a position, in ms, as far as known
+    * @param moved      where the batch's parts end
+    * @param completeTo up to when all that arrived in a shard comes before a position, in ms, if known
     */
   private def endOf(
       start: Offset,
@@ -280,7 +280,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       }
     }
 
-  /** Only suspected: the service doesn't tell whether there was anything. */
+  /** A suspicion only: no call shows whether there were records. */
   private[read] def warnIfOvertaken(tips: Map[ShardKey, ShardTip]): Unit =
     retention.overtaken(tips.values).foreach { case (shard, gap) =>
       log.warn(
@@ -304,7 +304,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     lost
   }
 
-  /** @param rest what there is to go on with */
+  /** @param rest what the query continues with */
   private def lose(what: String, rest: String): Unit = {
     if (options.failOnDataLoss)
       throw new KinesisException(

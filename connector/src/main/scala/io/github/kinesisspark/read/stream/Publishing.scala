@@ -10,7 +10,7 @@ import io.github.kinesisspark.read.reader.Publication
 /** What the driver does so that its readers get records. Used by the query's own thread only. */
 sealed trait Publishing extends AutoCloseable {
 
-  /** What the readers are told. */
+  /** How the readers get their records. */
   def publication: Publication
 
   /** After SubscribeToShard found something gone: looks for the stream's consumer, and says whether it is another now, so

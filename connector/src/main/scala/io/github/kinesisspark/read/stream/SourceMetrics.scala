@@ -10,7 +10,7 @@ import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.read.reader.{ReadCount, ReaderTotals, RecordBuffer, ShardTip}
 import io.github.kinesisspark.read.stream.SourceMetrics.Lag
 
-/** What `StreamingQueryProgress.sources[].metrics` tells, as of the last planning.
+/** The values of `StreamingQueryProgress.sources[].metrics`, as of the last planning.
   *
   * @param lags      of the shards that are read, as their readers last reported
   * @param lagMillis how far the planned ends of the shards are behind their newest records: that of a shard without answers grows

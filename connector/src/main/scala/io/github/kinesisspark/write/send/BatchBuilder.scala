@@ -60,7 +60,7 @@ private[send] final case class BatchBuilder(
   private def plus(record: PendingRecord) = copy(records = records :+ record, bytes = bytes + record.entry.size)
 }
 
-/** How large calls and records may be, as far as the service's answers have shown.
+/** The largest calls and records that the service takes, learned from its answers.
   *
   * A call may have 10 MiB with its keys; before 2025, and on servers that are like it was then, 5 MiB. A record may have 1 MiB
   * everywhere, and up to 10 MiB where the stream's MaxRecordSize says so. Neither is asked for, which would take permissions that

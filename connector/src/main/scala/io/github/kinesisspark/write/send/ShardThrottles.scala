@@ -96,7 +96,7 @@ object ShardThrottles {
   }
 }
 
-/** Which shard a hash key belongs to, as far as answers have shown: for each shard, the span between the least and the greatest hash key
+/** The shard of a hash key, learned from answers: for each shard, the span between the least and the greatest hash key
   * that went there. Shards have no holes, so what lies between belongs to it as well. Newer answers win: where a span runs into
   * another's, that one's shard has been split or merged.
   *
