@@ -10,9 +10,17 @@ import org.scalatest.matchers.should.Matchers
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.OptionException
 
+/** `KINESIS_SPARK_WRITE_DOCS=1 ./sbt "connector/testOnly *ErrorCatalogueSpec"` writes the page anew. */
 class ErrorCatalogueSpec extends AnyFunSpec with Matchers {
   private val root =
     Iterator.iterate(Path.of("").toAbsolutePath)(_.getParent).find(p => Files.exists(p.resolve("docs/errors.md"))).get
+
+  private val page = root.resolve("docs/errors.md")
+
+  if (sys.env.get("KINESIS_SPARK_WRITE_DOCS").contains("1")) {
+    val introduction = Files.readString(page).split("(?m)^## ", 2).head
+    Files.writeString(page, introduction + ErrorCatalogue.markdown): Unit
+  }
 
   describe("the catalogue of errors") {
     it("has each error class of the sources once") {
@@ -24,7 +32,7 @@ class ErrorCatalogueSpec extends AnyFunSpec with Matchers {
     }
 
     it("is docs/errors.md") {
-      Files.readString(root.resolve("docs/errors.md")) should endWith(ErrorCatalogue.markdown)
+      Files.readString(page) should endWith(ErrorCatalogue.markdown)
     }
   }
 

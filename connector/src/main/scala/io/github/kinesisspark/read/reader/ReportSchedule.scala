@@ -5,7 +5,9 @@ import java.util.concurrent.{ScheduledExecutorService, ScheduledFuture, TimeUnit
 import scala.collection.mutable
 import scala.concurrent.{ExecutionContext, Future}
 import scala.concurrent.duration._
-import scala.util.Try
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.read.reader.ReportSchedule._
@@ -20,6 +22,8 @@ import io.github.kinesisspark.read.reader.ReportSchedule._
   */
 private[reader] final class ReportSchedule(worker: ScheduledExecutorService, send: What => Future[Boolean])
     extends AutoCloseable {
+  private val log = LoggerFactory.getLogger(classOf[ReportSchedule])
+
   // All below is guarded by `this`.
   private var changed                                  = mutable.LinkedHashSet.empty[ShardKey]
   private var hasChanged                               = false
@@ -80,9 +84,17 @@ private[reader] final class ReportSchedule(worker: ScheduledExecutorService, sen
       }
     }
     what.foreach { w =>
-      Try(send(w))
-        .fold(Future.failed, identity)
-        .onComplete(done => reported(done.getOrElse(false)))(ExecutionContext.parasitic)
+      // An Error, too, such as an OutOfMemoryError for a large report: without an end of this one no other would follow.
+      val sent =
+        try send(w)
+        catch { case e: Throwable => Future.failed(e) }
+      sent.onComplete { done =>
+        done.failed.foreach {
+          case NonFatal(e) => log.debug("A report of shard readers was not sent. The next one is of all readers.", e)
+          case e           => log.warn("A report of shard readers was not made. The next one is of all readers.", e)
+        }
+        reported(done.getOrElse(false))
+      }(ExecutionContext.parasitic)
     }
   }
 

@@ -1,0 +1,92 @@
+package io.github.kinesisspark.read.reader
+
+import java.util.concurrent.{LinkedBlockingQueue, ScheduledThreadPoolExecutor, TimeUnit}
+
+import scala.concurrent.{Future, Promise}
+import scala.concurrent.duration._
+
+import org.scalatest.BeforeAndAfterAll
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+import io.github.kinesisspark.Generators.stream
+import io.github.kinesisspark.position.ShardKey
+import io.github.kinesisspark.read.reader.ReportSchedule.What
+
+class ReportScheduleSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll {
+  private val worker = new ScheduledThreadPoolExecutor(1)
+
+  override protected def afterAll(): Unit = worker.shutdownNow(): Unit
+
+  private val Seq(a, b, c) = Seq("a", "b", "c").map(ShardKey(stream, _)): @unchecked
+
+  /** What is sent, with the answers that a test gives. */
+  private final class Driver {
+    private val sent = new LinkedBlockingQueue[(What, Promise[Boolean])]
+    val schedule     = new ReportSchedule(worker, send)
+
+    private def send(what: What): Future[Boolean] = {
+      val answer = Promise[Boolean]()
+      sent.put(what -> answer)
+      answer.future
+    }
+
+    def next(): (What, Promise[Boolean]) = Option(sent.poll(10, TimeUnit.SECONDS)).getOrElse(fail("no report was sent"))
+    def nothing(): Boolean               = sent.isEmpty
+
+    /** The driver has had a report of all readers. */
+    def begun(): Driver = {
+      schedule.change(Nil, isNews = true)
+      val (first, accepted) = next()
+      first.isWhole shouldBe true
+      accepted.success(true)
+      this
+    }
+  }
+
+  describe("reports of shard readers") {
+    it("begin with one of all readers, and name only changed shards from then on") {
+      val driver = new Driver().begun()
+      driver.schedule.change(Seq(a), isNews = true)
+      driver.next()._1 shouldBe What(Vector(a), isWhole = false, hasNews = true)
+    }
+
+    it("are sent one at a time, and the next has all changes since") {
+      val driver = new Driver().begun()
+      driver.schedule.change(Seq(a), isNews = true)
+      val (_, accepted) = driver.next()
+      driver.schedule.change(Seq(b), isNews = true)
+      driver.schedule.change(Seq(c, b), isNews = false)
+      driver.nothing() shouldBe true
+      accepted.success(true)
+      driver.next()._1.changed shouldBe Vector(b, c)
+    }
+
+    it("are followed by one of all readers if the driver doesn't accept one, or it fails") {
+      val driver = new Driver().begun()
+      driver.schedule.change(Seq(a), isNews = true)
+      driver.next()._2.success(false)
+      val (second, failed) = driver.next()
+      second.isWhole shouldBe true
+      failed.failure(new java.io.IOException("the driver can't be reached"))
+      driver.next()._1.isWhole shouldBe true
+    }
+
+    it("are followed by one of all readers if an Error is thrown while one is made") {
+      val whole    = new LinkedBlockingQueue[What]
+      var attempts = 0
+      val schedule = new ReportSchedule(
+        worker,
+        what => {
+          attempts += 1
+          if (attempts == 1) throw new OutOfMemoryError("for a test")
+          whole.put(what)
+          Future.successful(true)
+        }
+      )
+      schedule.setPause(1.milli)
+      schedule.change(Seq(a), isNews = true)
+      Option(whole.poll(10, TimeUnit.SECONDS)).map(_.isWhole) shouldBe Some(true)
+    }
+  }
+}
