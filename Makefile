@@ -183,7 +183,7 @@ pytest-check: $(VENV)/.installed
 CHAOS_GROUP   := $(CHAOS) python/tests/test_jar.py examples
 CLUSTER_GROUP := python/tests/cluster python/tests/test_local.py python/tests/test_session.py
 IN_TEST       := "jvm and not slow and not awaits_engine"
-# The Scala suites and the clusters take longest and mostly wait, so they come first where all want the CPU.
+# The Scala suites, the clusters and the shared session take longest and mostly wait, so they come first where all want the CPU.
 BEHIND        := nice -n 5
 
 pytest-chaos: wheel classes
@@ -193,7 +193,7 @@ pytest-cluster: wheel classes
 	@$(STEP) $@ $(PYTEST) -m $(IN_TEST) --junit-xml=build/$@.xml $(CLUSTER_GROUP)
 
 pytest-session: wheel classes
-	@$(STEP) $@ $(BEHIND) $(PYTEST) -m $(IN_TEST) --junit-xml=build/$@.xml python/tests \
+	@$(STEP) $@ $(PYTEST) -m $(IN_TEST) --junit-xml=build/$@.xml python/tests \
 	  $(addprefix --ignore=,$(filter python/tests/%,$(CHAOS_GROUP) $(CLUSTER_GROUP)))
 
 # Status 5 of pytest: there is no such test, which is no failure.

@@ -3,14 +3,17 @@ import scala.annotation.tailrec
 /** What the build knows of the suites of integration-tests: which need no Spark, and which share a test JVM. */
 object IntegrationSuites {
 
-  /** No Spark query and no third-party server: pure logic, or the embedded server alone. */
+  /** Quick, with no Spark query and no third-party server: pure logic, or the embedded server alone. */
   def isPure(suite: String): Boolean = {
     val name = suite.stripPrefix("io.github.kinesisspark.it.")
-    (Seq("fanout.", "aws.").exists(name.startsWith(_)) || !name.contains('.')) && !StartsAServer(name)
+    (Seq("fanout.", "aws.").exists(name.startsWith(_)) || !name.contains('.')) && !StartsAServer(name) &&
+    !WaitsForAMinute(name)
   }
 
   // kinesis-local, and a JVM that runs suites.
   private val StartsAServer = Set("KinesisTargetSpec", "aws.TestAwsSpec")
+
+  private val WaitsForAMinute = Set("fanout.SilentSubscriptionSpec")
 
   /** Suites that count threads or heap of their JVM, or fill it. */
   private val MeasuresItsJvm = Set("ManyShardsSpec")

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "polling-or-fan-out.md"
 TEXT = PAGE.read_text()
 # Spark's, and CloudWatch's.
-NAMES_OF_OTHERS = {"availableNow", "ReadProvisionedThroughputExceeded"}
+NAMES_OF_OTHERS = {"availableNow", "processingTime", "ReadProvisionedThroughputExceeded"}
 
 
 def in_code_font(text: str) -> set[str]:

@@ -90,6 +90,7 @@ def documented() -> set[str]:
     return {name for row in rows for name in re.findall(r"`(\w+)`", row)}
 
 
+@pytest.mark.slow
 def test_prometheus_shows_a_running_query_and_a_stall_within_20_seconds(server: LocalKinesis, tmp_path: Path) -> None:
     command = [sys.executable, "-c", textwrap.dedent(QUERY), server.endpoint, str(tmp_path / "checkpoint")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)

@@ -18,7 +18,7 @@ class ReportScheduleSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll
 
   override protected def afterAll(): Unit = worker.shutdownNow(): Unit
 
-  private val Seq(a, b, c) = Seq("a", "b", "c").map(ShardKey(stream, _)): @unchecked
+  private val Seq(one, two, three) = Seq("1", "2", "3").map(ShardKey(stream, _)): @unchecked
 
   /** What is sent, with the answers that a test gives. */
   private final class Driver {
@@ -47,24 +47,24 @@ class ReportScheduleSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll
   describe("reports of shard readers") {
     it("begin with one of all readers, and name only changed shards from then on") {
       val driver = new Driver().begun()
-      driver.schedule.change(Seq(a), isNews = true)
-      driver.next()._1 shouldBe What(Vector(a), isWhole = false, hasNews = true)
+      driver.schedule.change(Seq(one), isNews = true)
+      driver.next()._1 shouldBe What(Vector(one), isWhole = false, hasNews = true)
     }
 
     it("are sent one at a time, and the next has all changes since") {
       val driver = new Driver().begun()
-      driver.schedule.change(Seq(a), isNews = true)
+      driver.schedule.change(Seq(one), isNews = true)
       val (_, accepted) = driver.next()
-      driver.schedule.change(Seq(b), isNews = true)
-      driver.schedule.change(Seq(c, b), isNews = false)
+      driver.schedule.change(Seq(two), isNews = true)
+      driver.schedule.change(Seq(three, two), isNews = false)
       driver.nothing() shouldBe true
       accepted.success(true)
-      driver.next()._1.changed shouldBe Vector(b, c)
+      driver.next()._1.changed shouldBe Vector(two, three)
     }
 
     it("are followed by one of all readers if the driver doesn't accept one, or it fails") {
       val driver = new Driver().begun()
-      driver.schedule.change(Seq(a), isNews = true)
+      driver.schedule.change(Seq(one), isNews = true)
       driver.next()._2.success(false)
       val (second, failed) = driver.next()
       second.isWhole shouldBe true
@@ -85,7 +85,7 @@ class ReportScheduleSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll
         }
       )
       schedule.setPause(1.milli)
-      schedule.change(Seq(a), isNews = true)
+      schedule.change(Seq(one), isNews = true)
       Option(whole.poll(10, TimeUnit.SECONDS)).map(_.isWhole) shouldBe Some(true)
     }
   }
