@@ -16,7 +16,7 @@ object ReaderMemory {
     )
 
   /** Spark itself takes 60% of the heap for caches and shuffles. What tasks make of records, and what the SDK leaves behind when it decodes
-    * them, comes on top: with a quarter of a heap of 1 GB the collector took half of the CPU.
+    * them, comes on top: with a quarter of a heap of 1 GB the collector took a third of the CPU in a catch-up.
     */
   private[read] def default(heap: Long): Long = (heap / 8).max(Least)
 
