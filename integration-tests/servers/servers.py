@@ -25,11 +25,21 @@ from types import ModuleType
 import kinesis_local
 import localstack
 from launch import Launch, UnavailableError, one_at_a_time
-from supervise import GRACE_S, Lease, StoppedError, UntilStdinCloses, WhileProcessLives, start_time, supervise
+from supervise import (
+    GRACE_S,
+    Lease,
+    PortTakenError,
+    StoppedError,
+    UntilStdinCloses,
+    WhileProcessLives,
+    start_time,
+    supervise,
+)
 
 SERVERS: dict[str, ModuleType] = {"kinesis-local": kinesis_local, "localstack": localstack}
 CACHE = Path(__file__).resolve().parents[2] / ".cache"
 RUN = CACHE / "run"
+ATTEMPTS = 5
 
 
 def install(name: str) -> None:
@@ -38,7 +48,19 @@ def install(name: str) -> None:
 
 
 def run(name: str, port: int | None, lease: Lease) -> None:
+    """Another program may get the free port between the look for it and the server's start; then it is looked for again."""
     install(name)
+    attempts_left = ATTEMPTS if port is None else 1
+    while attempts_left:
+        attempts_left -= 1
+        try:
+            return run_once(name, port, lease)
+        except PortTakenError:
+            if not attempts_left:
+                raise
+
+
+def run_once(name: str, port: int | None, lease: Lease) -> None:
     launch: Launch = SERVERS[name].launch(CACHE, port)
     RUN.mkdir(parents=True, exist_ok=True)
     pid_file = RUN / f"{name}-{launch.port}.pid"

@@ -61,6 +61,10 @@ class StoppedError(Exception):
     """The server ended, or was told to end, before it was ready."""
 
 
+class PortTakenError(StoppedError):
+    """Somebody else listens on the server's port."""
+
+
 def start_time(pid: int) -> str | None:
     """Tells a process from a later one with the same id; None if there is none."""
     shown = subprocess.run(
@@ -139,7 +143,8 @@ def supervise(launch: Launch, lease: Lease, log: Path, ready: Callable[[], None]
             deadline = time.monotonic() + launch.ready_within_s
             while not answers(launch.endpoint):
                 if server.poll() is not None:
-                    raise StoppedError(
+                    taken = b"address already in use" in log.read_bytes().lower()
+                    raise (PortTakenError if taken else StoppedError)(
                         f"the server exited with status {server.returncode} before it was ready; see {log}"
                     )
                 if time.monotonic() > deadline:
