@@ -19,7 +19,7 @@ final class SequenceNumber private (val text: String) extends Ordered[SequenceNu
 }
 
 object SequenceNumber {
-  private val MostDigits = 129
+  val MostDigits = 129
 
   /** The number in `text`, or nothing where it is not of the service's form (leading zeros included). */
   def parse(text: String): Option[SequenceNumber] = Option.when(isNumber(text))(new SequenceNumber(text))

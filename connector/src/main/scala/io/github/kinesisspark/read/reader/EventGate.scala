@@ -4,6 +4,7 @@ import java.nio.ByteBuffer
 import java.util.concurrent.atomic.{AtomicInteger, AtomicLong, AtomicReference}
 
 import org.reactivestreams.{Publisher, Subscriber, Subscription => Flow}
+import software.amazon.awssdk.http.SdkHttpResponse
 
 import io.github.kinesisspark.aws.AnswerBytes
 import io.github.kinesisspark.read.reader.EventGate._
@@ -60,7 +61,7 @@ final class EventGate(memory: MemoryBudget.Account) extends AnswerBytes with Aut
     memory.giveBack(bytes)
   }
 
-  override def through(bytes: Publisher[ByteBuffer]): Publisher[ByteBuffer] =
+  override def through(answer: SdkHttpResponse, bytes: Publisher[ByteBuffer]): Publisher[ByteBuffer] =
     (to: Subscriber[_ >: ByteBuffer]) => bytes.subscribe(new Passage(to))
 
   private def granted(bytes: Long): Unit = {

@@ -3,6 +3,7 @@ package io.github.kinesisspark.read.reader
 import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}
 import java.util
 
+import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.unsafe.types.UTF8String
@@ -83,43 +84,71 @@ object KinesisRecord {
       partitionKey: String,
       data: Array[Byte],
       arrivalMillis: Long
-  ): KinesisRecord =
-    AnswerRecords.pack(Array(AnswerRecords.Unpacked(data, partitionKey, sequenceNumber, arrivalMillis))).head
+  ): KinesisRecord = {
+    val packer = new AnswerRecords.Packer(data.length)
+    pack(packer, data, partitionKey, sequenceNumber, arrivalMillis)
+    packer.result().head
+  }
 
-  /** The records of an answer that come after a position. What answers and subscriptions continue at must not go back; one
-    * that does (LocalStack's may, at a shard's first record) repeats nothing here.
+  /** The records of an answer that come after a position, of which the SDK has made objects. What answers and subscriptions continue at must
+    * not go back; one that does (LocalStack's may, at a shard's first record) repeats nothing here.
     *
     * @throws DamagedAnswer where something is missing in them, or they are out of order
     */
   def after(position: ShardPosition, answered: util.List[Record]): Array[KinesisRecord] = DamagedAnswer.unlessRead {
-    val all                                 = answered.asScala.iterator.map(unpacked)
-    val isBefore: SequenceNumber => Boolean = position match {
-      case AfterSequenceNumber(last) => _ <= last
-      case Within(number, _)         => _ < number
-      case _                         => _ => false
+    val isBefore = before(position)
+    val packer   = new AnswerRecords.Packer(answered.asScala.iterator.map(packedSize).sum)
+    var last     = Option.empty[SequenceNumber]
+    for (r <- answered.asScala) {
+      val number = SequenceNumber
+        .parse(r.sequenceNumber)
+        .getOrElse(throw new DamagedAnswer(s"'${r.sequenceNumber}' is not a record's number"))
+      if (last.isDefined || !isBefore(number)) {
+        last.filter(_ >= number).foreach(other => throw new DamagedAnswer(s"Record $number comes after $other"))
+        last = Some(number)
+        pack(
+          packer,
+          DamagedAnswer.has(r.data, "Data of a record").asByteArrayUnsafe,
+          r.partitionKey,
+          number,
+          DamagedAnswer.has(r.approximateArrivalTimestamp, "ApproximateArrivalTimestamp of a record").toEpochMilli
+        )
+      }
     }
-    val after = all.dropWhile(record => isBefore(record.sequenceNumber)).toArray
-    checkOrder(after)
-    AnswerRecords.pack(after)
+    packer.result()
   }
 
-  private def checkOrder(records: Array[AnswerRecords.Unpacked]): Unit = {
-    var i = 1
-    while (i < records.length) {
-      val (before, after) = (records(i - 1).sequenceNumber, records(i).sequenceNumber)
-      if (before >= after) throw new DamagedAnswer(s"Record $after comes after $before")
-      i += 1
-    }
+  /** The records of an answer, in their order, that come after a position. */
+  def after(position: ShardPosition, records: Array[KinesisRecord]): Array[KinesisRecord] = {
+    val isBefore = before(position)
+    // Mostly the first one shows that it is all of them.
+    if (records.headOption.forall(first => !isBefore(first.sequenceNumber))) records
+    else records.dropWhile(record => isBefore(record.sequenceNumber))
   }
 
-  private def unpacked(r: Record) = AnswerRecords.Unpacked(
-    DamagedAnswer.has(r.data, "Data of a record").asByteArrayUnsafe,
-    r.partitionKey,
-    SequenceNumber
-      .parse(r.sequenceNumber)
-      .getOrElse(throw new DamagedAnswer(s"'${r.sequenceNumber}' is not a record's number")),
-    DamagedAnswer.has(r.approximateArrivalTimestamp, "ApproximateArrivalTimestamp of a record").toEpochMilli
-  )
+  private def before(position: ShardPosition): SequenceNumber => Boolean = position match {
+    case AfterSequenceNumber(last) => _ <= last
+    case Within(number, _)         => _ < number
+    case _                         => _ => false
+  }
+
+  private def packedSize(r: Record) =
+    Option(r.data).fold(0)(_.asByteArrayUnsafe.length) + Option(r.partitionKey).fold(0)(
+      _.length
+    ) + SequenceNumber.MostDigits
+
+  private def pack(
+      packer: AnswerRecords.Packer,
+      data: Array[Byte],
+      partitionKey: String,
+      sequenceNumber: SequenceNumber,
+      arrivalMillis: Long
+  ): Unit = {
+    val key    = Option(partitionKey).map(_.getBytes(UTF_8))
+    val number = sequenceNumber.text.getBytes(ISO_8859_1)
+    packer.addData(data)
+    packer.add(key.orNull, key.fold(-1)(_.length), number, number.length, arrivalMillis)
+  }
 }
 
 /** Records of one answer as a few arrays. Objects that survive young collections are copied one by one, several times; a few arrays cost a fraction
@@ -147,78 +176,132 @@ private[reader] object AnswerRecords {
     */
   private val PartBytes = 256 << 10
 
-  /** Records with more bytes of data keep the array that it came in. */
+  /** Records with more bytes of data have an array of their own for them. */
   private val LargeRecord = 16 << 10
 
-  /** A record before it is packed. */
-  final case class Unpacked(
-      data: Array[Byte],
-      partitionKey: String,
-      sequenceNumber: SequenceNumber,
-      arrivalMillis: Long
-  )
+  /** A part has begun before its last record, which may have the longest key and number: 256 characters, and 129 digits. */
+  private val LargestPart = PartBytes + LargeRecord + (2 << 10)
 
-  def pack(records: Array[Unpacked]): Array[KinesisRecord] = {
-    val packed = new Array[KinesisRecord](records.length)
-    var from   = 0
-    while (from < records.length) {
-      val isLarge = records(from).data.length > LargeRecord
-      var until   = from
-      var bytes   = 0
-      while (
-        until < records.length && (until == from || bytes < PartBytes) &&
-        (records(until).data.length > LargeRecord) == isLarge
-      ) {
-        bytes += packedLength(records(until), isLarge)
-        until += 1
+  /** Packs records one after the other: first what is known of the data, in pieces or whole, then the rest. Not thread-safe.
+    *
+    * @param expected bytes of all records together, at most; if there are more, arrays grow
+    */
+  final class Packer(expected: Int) {
+    private val packed = mutable.ArrayBuilder.make[KinesisRecord]
+    private var left   = expected
+
+    private var bytes      = newBytes()
+    private var end        = 0
+    private var dataEnds   = new Array[Int](FewRecords)
+    private var keyEnds    = new Array[Int](FewRecords)
+    private var numberEnds = new Array[Int](FewRecords)
+    private var arrivals   = new Array[Long](FewRecords)
+    private val separate   = mutable.ArrayBuffer.empty[Array[Byte]]
+    private var count      = 0
+
+    // Of the record that is being packed: where its data begin, or the data where they are large.
+    private var begin       = 0
+    private var large       = Option.empty[Array[Byte]]
+    private var largeLength = 0
+
+    /** @param toCome bytes of data that may follow, at most */
+    def addData(from: Array[Byte], offset: Int, length: Int, toCome: Int): Unit =
+      if (large.isEmpty && end - begin + length <= LargeRecord) put(from, offset, length)
+      else {
+        if (large.isEmpty) {
+          largeLength = end - begin
+          large = Some(util.Arrays.copyOfRange(bytes, begin, end + length))
+          end = begin
+        }
+        val needed = largeLength + length
+        if (large.exists(_.length < needed))
+          large = large.map(util.Arrays.copyOf(_, needed.max((2 * needed).min(needed + toCome.max(0)))))
+        large.foreach(System.arraycopy(from, offset, _, largeLength, length))
+        largeLength = needed
       }
-      val part = arraysOf(records, from, until, bytes, isLarge)
-      var i    = from
-      while (i < until) {
-        packed(i) = new KinesisRecord(part, i - from)
+
+    /** All data of a record. Large ones are kept as they are given. */
+    def addData(all: Array[Byte]): Unit =
+      if (all.length <= LargeRecord) put(all, 0, all.length)
+      else {
+        large = Some(all)
+        largeLength = all.length
+      }
+
+    /** Completes the record.
+      *
+      * @param key    in UTF-8; none where its length is negative
+      * @param number in ASCII
+      */
+    def add(key: Array[Byte], keyLength: Int, number: Array[Byte], numberLength: Int, arrivalMillis: Long): Unit = {
+      if (count > 0 && (large.isDefined != separate.nonEmpty || begin >= PartBytes)) beginPart()
+      large.foreach { data =>
+        separate += (if (data.length == largeLength) data else util.Arrays.copyOf(data, largeLength))
+        left -= largeLength
+      }
+      large = None
+      if (count == dataEnds.length) enlarge()
+      dataEnds(count) = end
+      if (keyLength >= 0) put(key, 0, keyLength)
+      keyEnds(count) = if (keyLength >= 0) end else -1
+      put(number, 0, numberLength)
+      numberEnds(count) = end
+      arrivals(count) = arrivalMillis
+      count += 1
+      left -= end - begin
+      begin = end
+    }
+
+    /** Called once. */
+    def result(): Array[KinesisRecord] = {
+      endPart()
+      packed.result()
+    }
+
+    /** What has come of the data goes with the record that is being packed. */
+    private def beginPart(): Unit = {
+      val begun = util.Arrays.copyOfRange(bytes, begin, end)
+      endPart()
+      bytes = newBytes()
+      separate.clear()
+      count = 0
+      begin = 0
+      end = 0
+      put(begun, 0, begun.length)
+    }
+
+    private def endPart(): Unit = if (count > 0) {
+      val part = new AnswerRecords(
+        // Copied rather than kept with much room that nobody uses.
+        if (bytes.length - begin > bytes.length / 8) util.Arrays.copyOf(bytes, begin) else bytes,
+        util.Arrays.copyOf(dataEnds, count),
+        util.Arrays.copyOf(keyEnds, count),
+        util.Arrays.copyOf(numberEnds, count),
+        util.Arrays.copyOf(arrivals, count),
+        if (separate.isEmpty) None else Some(separate.toArray)
+      )
+      var i = 0
+      while (i < count) {
+        packed += new KinesisRecord(part, i)
         i += 1
       }
-      from = until
     }
-    packed
+
+    private def newBytes() = new Array[Byte](left.max(0).min(LargestPart))
+
+    private def put(from: Array[Byte], offset: Int, length: Int): Unit = {
+      if (end + length > bytes.length) bytes = util.Arrays.copyOf(bytes, (end + length) * 5 / 4)
+      System.arraycopy(from, offset, bytes, end, length)
+      end += length
+    }
+
+    private def enlarge(): Unit = {
+      dataEnds = util.Arrays.copyOf(dataEnds, 2 * count)
+      keyEnds = util.Arrays.copyOf(keyEnds, 2 * count)
+      numberEnds = util.Arrays.copyOf(numberEnds, 2 * count)
+      arrivals = util.Arrays.copyOf(arrivals, 2 * count)
+    }
   }
 
-  /** As far as its key is ASCII. */
-  private def packedLength(record: Unpacked, isLarge: Boolean) =
-    (if (isLarge) 0 else record.data.length) + (if (record.partitionKey == null) 0 else record.partitionKey.length) +
-      record.sequenceNumber.text.length
-
-  private def arraysOf(all: Array[Unpacked], from: Int, until: Int, length: Int, isLarge: Boolean): AnswerRecords = {
-    val dataEnds                      = new Array[Int](until - from)
-    val keyEnds                       = new Array[Int](until - from)
-    val numberEnds                    = new Array[Int](until - from)
-    val arrivals                      = new Array[Long](until - from)
-    val separate                      = if (isLarge) Some(new Array[Array[Byte]](until - from)) else None
-    var bytes                         = new Array[Byte](length)
-    var end                           = 0
-    def put(added: Array[Byte]): Unit = {
-      if (end + added.length > bytes.length) bytes = util.Arrays.copyOf(bytes, (end + added.length) * 5 / 4)
-      System.arraycopy(added, 0, bytes, end, added.length)
-      end += added.length
-    }
-    var i = 0
-    while (i < until - from) {
-      val record = all(from + i)
-      separate match {
-        case Some(arrays) => arrays(i) = record.data
-        case None         => put(record.data)
-      }
-      dataEnds(i) = end
-      if (record.partitionKey == null) keyEnds(i) = -1
-      else {
-        put(record.partitionKey.getBytes(UTF_8))
-        keyEnds(i) = end
-      }
-      put(record.sequenceNumber.text.getBytes(ISO_8859_1))
-      numberEnds(i) = end
-      arrivals(i) = record.arrivalMillis
-      i += 1
-    }
-    new AnswerRecords(bytes, dataEnds, keyEnds, numberEnds, arrivals, separate)
-  }
+  private val FewRecords = 16
 }

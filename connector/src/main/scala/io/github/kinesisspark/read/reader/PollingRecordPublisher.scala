@@ -100,7 +100,8 @@ final class PollingRecordPublisher(
       iterator match {
         case Some(it) =>
           lastCall = Some(asked)
-          whenDone("GetRecords", getRecords(it))(accept(asked, _))
+          val body = new AnswerBody
+          whenDone("GetRecords", getRecords(it, body))(accept(asked, _, body))
         case None =>
           whenDone("GetShardIterator", getIterator()) { it =>
             iterator = Some(it)
@@ -119,8 +120,8 @@ final class PollingRecordPublisher(
         sink.fail(KinesisFault.exception("GetRecords", shard.toString, FaultClassifier.classify(unexpected)))
     }
 
-  private def accept(asked: Long, answer: GetRecordsResponse): Unit = {
-    val records  = KinesisRecord.after(position, answer.records)
+  private def accept(asked: Long, answer: GetRecordsResponse, body: AnswerBody): Unit = {
+    val records  = body.records(answer, position)
     val bytes    = KinesisRecord.bytesOf(records)
     val behind   = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
     val next     = Option(answer.nextShardIterator)
@@ -214,12 +215,12 @@ final class PollingRecordPublisher(
       log.warn(s"${KinesisFault.describe(action, shard.toString, fault)} Next attempt in ${pace.interval.toMillis} ms.")
   }
 
-  private def getRecords(iterator: String) = client.getRecords(
+  private def getRecords(iterator: String, body: AnswerBody) = client.getRecords(
     GetRecordsRequest.builder
       .streamARN(shard.stream.text)
       .shardIterator(iterator)
       .limit(expected.limit)
-      .overrideConfiguration(OneCall)
+      .overrideConfiguration(AnswerBytes.configuration(body).apiCallTimeout(LongestCall).build)
       .build
   )
 
@@ -275,6 +276,8 @@ object PollingRecordPublisher {
     endless = Set(RetryPolicy.Slowdown.Throttling)
   )
 
+  private val LongestCall = java.time.Duration.ofSeconds(60)
+
   private val OneCall: AwsRequestOverrideConfiguration =
-    AwsRequestOverrideConfiguration.builder.apiCallTimeout(java.time.Duration.ofSeconds(60)).build
+    AwsRequestOverrideConfiguration.builder.apiCallTimeout(LongestCall).build
 }

@@ -28,7 +28,7 @@ final class SubscriptionCall(
   val gate = new EventGate(memory)
 
   private val answer: CompletableFuture[Void] =
-    client.subscribeToShard(request.toBuilder.overrideConfiguration(AnswerBytes.configuration(gate)).build, this)
+    client.subscribeToShard(request.toBuilder.overrideConfiguration(AnswerBytes.configuration(gate).build).build, this)
   // What happens to a call that brings no stream of events is told by the future alone. Where there is one, the future may
   // be done before the last events are taken.
   answer.whenComplete { (_, failure) =>

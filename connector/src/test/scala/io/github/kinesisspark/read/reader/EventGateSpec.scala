@@ -9,6 +9,7 @@ import org.scalacheck.Gen
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+import software.amazon.awssdk.http.SdkHttpResponse
 
 class EventGateSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val KB = 1 << 10
@@ -44,7 +45,9 @@ class EventGateSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
       override def onComplete(): Unit              = ended = Some("completed")
     }
     private var through: Subscriber[_ >: ByteBuffer] = _
-    gate.through { to => through = to; to.onSubscribe(network) }.subscribe(reader)
+    gate
+      .through(SdkHttpResponse.builder.statusCode(200).build, { to => through = to; to.onSubscribe(network) })
+      .subscribe(reader)
 
     def request(n: Long): Unit = demand.foreach(_.request(n))
     def complete(): Unit       = through.onComplete()
