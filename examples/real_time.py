@@ -3,7 +3,7 @@
     python examples/real_time.py
 
 Orders come into one stream of a local Kinesis server; those with even numbers are written to another, while one and
-the same batch lasts. Needs Spark 4.2. docs/real-time.md tells what the mode can do and what it can't.
+the same batch lasts. Needs Spark 4.2. docs/how-to/real-time.md tells what the mode can do and what it can't.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class SourceSample:
 
     Attributes:
         streams: the names of its streams.
-        metrics: the source's metrics, by name; docs/polling-or-fan-out.md explains each.
+        metrics: the source's metrics, by name; docs/reference/metrics.md explains each.
     """
 
     streams: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""docs/polling-or-fan-out.md says what the code does: names exist, permissions and metrics are those of queries."""
+"""The page about polling and fan-out says what the code does: names exist, permissions and metrics are a query's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kinesis_spark.fan_out import RecordPublisher
 from kinesis_spark.local import Record
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "polling-or-fan-out.md"
+PAGE = ROOT / "docs" / "how-to" / "polling-or-fan-out.md"
 TEXT = PAGE.read_text()
 # Spark's, and CloudWatch's.
 NAMES_OF_OTHERS = {"availableNow", "processingTime", "ReadProvisionedThroughputExceeded"}

@@ -15,7 +15,7 @@ import pytest
 from kinesis_spark import KinesisMonitor, LocalKinesis, Record
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCS = ROOT / "docs"
+DOCS = ROOT / "docs" / "how-to"
 PAGE = (DOCS / "monitoring.md").read_text()
 
 # Follows the stream by fan-out, with a sink that stands still from its second batch on, and scrapes as Prometheus does.

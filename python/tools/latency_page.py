@@ -1,6 +1,6 @@
-"""Writes what the latency benchmark measured into docs/latency.md: a table, and a picture beside it.
+"""Writes what the latency benchmark measured into docs/evidence/latency.md: a table, and a picture beside it.
 
-python python/tools/latency_page.py latency.jsonl docs/latency.md
+python python/tools/latency_page.py latency.jsonl docs/evidence/latency.md
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Draw docs/shards.png: the shards of a local stream that was split and merged within hours, and a query in them.
+"""Draw docs/how-to/shards.png: shards of a local stream that was split and merged within hours, and a query in them.
 
-`.venv/bin/python python/tools/shards_picture.py docs/shards.png`. The hours are the server's: its clock is set back
-before the stream is created, and on again from one reshard to the next.
+`.venv/bin/python python/tools/shards_picture.py docs/how-to/shards.png`. The hours are the server's: its clock is set
+back before the stream is created, and on again from one reshard to the next.
 """
 
 from __future__ import annotations

@@ -104,8 +104,8 @@ object KinesisOptions {
     OptionValue.boolean,
     default = Some("true"),
     doc =
-      "Whether records that the Kinesis Producer Library has aggregated are taken apart into their user records, as " +
-        "[docs/aggregation.md](docs/aggregation.md) tells. With `false` they come as they are.",
+      "Whether records that the Kinesis Producer Library has aggregated are taken apart into their user records " +
+        "(see [Aggregated records](../concepts/aggregation.md)). With `false` they come as they are.",
     values = Seq("true", "false")
   )
 

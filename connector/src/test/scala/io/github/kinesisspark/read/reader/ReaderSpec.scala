@@ -400,7 +400,8 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
     it("fails with the cause of any other failure, also with failOnDataLoss=false") {
       val s = new Setting(after(3), failOnDataLoss = false)
       s.publishers.last.fail("KINESIS_ACCESS_DENIED")
-      the[KinesisException] thrownBy s.numbers should have message "[KINESIS_ACCESS_DENIED] as planned (See docs/errors.md#kinesis_access_denied)"
+      the[KinesisException] thrownBy s.numbers should have message "[KINESIS_ACCESS_DENIED] as planned " +
+        "(See docs/reference/errors.md#kinesis_access_denied)"
     }
 
     describe("from a live reader") {
