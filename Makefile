@@ -51,7 +51,7 @@ PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup package publish-local check test test-all test-awaiting minutes chaos fuzz test-versions test-aws test-aws-clean \
-  lint format demo bench-latency docs readme clean \
+  lint format demo bench-latency docs reference pictures clean \
   jars wheel classes scala ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow pytest-awaiting concurrency
 
 help: ## list these commands
@@ -260,8 +260,12 @@ bench-latency: $(VENV)/.installed ## latency by polling and fan-out beside the b
 docs: $(VENV)/.installed ## build the documentation's site anew in build/site, with every link checked
 	$(BIN)/python python/tools/docs_site.py
 
-readme: $(VENV)/.wheel ## write the options table into README.md anew
-	$(BIN)/python python/tools/options_table.py
+pictures: $(VENV)/.installed ## draw the pictures of docs/pictures that need no measurement
+	$(BIN)/python python/tools/pictures.py
+
+reference: $(VENV)/.installed ## write the generated parts of docs/reference anew: options, columns, metrics, errors, IAM policies
+	KINESIS_SPARK_WRITE_DOCS=1 ./sbt "connector/testOnly *ErrorCatalogueSpec *ReferencePagesSpec"
+	PYTHONPATH=$(CURDIR)/python $(BIN)/python python/tools/reference_pages.py
 
 clean: ## remove what was built, but not .venv and .cache, which only cost time to fetch again
 	rm -rf dist build target project/target project/project/target */target spark-warehouse metastore_db derby.log

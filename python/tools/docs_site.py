@@ -24,6 +24,7 @@ BUILD = ROOT / "build" / "site"
 
 # Pages of the site that stand elsewhere in the repository.
 PAGES = {
+    "index.md": "README.md",
     "contributing/changelog.md": "CHANGELOG.md",
     "contributing/index.md": "CONTRIBUTING.md",
     "evidence/servers.md": "integration-tests/SERVERS.md",

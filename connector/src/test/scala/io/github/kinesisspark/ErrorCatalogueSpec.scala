@@ -13,7 +13,10 @@ import io.github.kinesisspark.config.OptionException
 /** `KINESIS_SPARK_WRITE_DOCS=1 ./sbt "connector/testOnly *ErrorCatalogueSpec"` writes the page anew. */
 class ErrorCatalogueSpec extends AnyFunSpec with Matchers {
   private val root =
-    Iterator.iterate(Path.of("").toAbsolutePath)(_.getParent).find(p => Files.exists(p.resolve("docs/reference/errors.md"))).get
+    Iterator
+      .iterate(Path.of("").toAbsolutePath)(_.getParent)
+      .find(p => Files.exists(p.resolve("docs/reference/errors.md")))
+      .get
 
   private val page = root.resolve("docs/reference/errors.md")
 

@@ -103,9 +103,8 @@ object KinesisOptions {
     "boolean",
     OptionValue.boolean,
     default = Some("true"),
-    doc =
-      "Whether records that the Kinesis Producer Library has aggregated are taken apart into their user records " +
-        "(see [Aggregated records](../concepts/aggregation.md)). With `false` they come as they are.",
+    doc = "Whether records that the Kinesis Producer Library has aggregated are taken apart into their user records " +
+      "(see [Aggregated records](../concepts/aggregation.md)). With `false` they come as they are.",
     values = Seq("true", "false")
   )
 
