@@ -11,15 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import marked
-import matplotlib as mpl
-
-mpl.use("Agg")
-
-import matplotlib.pyplot as plt
+import picture
+from matplotlib.figure import Figure
 
 Run = dict[str, Any]
 
-COLOURS = {"raw": "0.55", "micro-batch": "tab:blue", "real-time": "tab:red"}
+COLOURS = {"raw": picture.GREY, "micro-batch": picture.BLUE, "real-time": picture.RED}
 WAYS = {"raw": "the bare SDK", "micro-batch": "micro-batches", "real-time": "real-time mode"}
 NAMES = {"polling": "polling", "efo": "enhanced fan-out"}
 LOADS = {"steady": "200 records a second, one by one", "bursts": "200 records at a random moment of each second"}
@@ -27,9 +24,8 @@ LOADS = {"steady": "200 records a second, one by one", "bursts": "200 records at
 
 def draw(measured: list[Run], to: Path) -> None:
     """A panel for each publisher and load."""
-    figure, panels = plt.subplots(
-        len(NAMES), len(LOADS), figsize=(10, 8), sharex=True, sharey=True, layout="constrained"
-    )
+    figure = Figure(figsize=(10, 8), layout="constrained")
+    panels = figure.subplots(len(NAMES), len(LOADS), sharex=True, sharey=True)
     for row, publisher in zip(panels, NAMES, strict=True):
         for panel, load in zip(row, LOADS, strict=True):
             for run in measured:
@@ -45,7 +41,7 @@ def draw(measured: list[Run], to: Path) -> None:
             panel.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.1), frameon=False)
     figure.supxlabel("from PutRecords to the program (ms)", fontsize=10)
     figure.supylabel("share of the records", fontsize=10)
-    figure.savefig(to, dpi=110)
+    picture.save(figure, to, "Which share of the records had come after which time")
 
 
 def check(measured: list[Run]) -> None:
@@ -90,5 +86,5 @@ if __name__ == "__main__":
     lines, page = map(Path, sys.argv[1:])
     *told, nothing_read = [json.loads(line) for line in lines.read_text().splitlines()]
     check(told)
-    draw(told, page.with_suffix(".png"))
+    draw(told, page.parents[1] / "pictures" / "latency.svg")
     marked.put(page, "figures", table(told, nothing_read))

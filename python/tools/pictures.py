@@ -33,12 +33,12 @@ def data_flow() -> Figure:
         _arrow(axes, (16.2, row + 2.2), (27.2, row + 2.2), "records" if shard == 0 else "")
         _arrow(axes, (40.8, row + 2.2), (46.2, row + 2.2))
         _arrow(axes, (61.8, row + 2.2), (73.6, 15.2))
-    _label(axes, 82, 15.2, "micro-batch:\na range of each shard,\nrows to the query", BLUE, width=16.5, height=11)
+    _label(axes, 84, 15.2, "micro-batch:\na range of each shard,\nrows to the query", BLUE, width=20, height=11)
     _label(axes, 45, 37.3, "plans where the batch ends", INK, width=32)
     _label(axes, 85, 37.3, "range of each batch", INK, width=21)
-    _arrow(axes, (34, 26), (34, 34.4), "how far", side=-5.2)
+    _arrow(axes, (34, 28.4), (34, 34.4), "how far each has read", side=0.8)
     _arrow(axes, (61.4, 37.3), (74, 37.3), "before it runs")
-    _arrow(axes, (85, 34.3), (85, 21.4), "runs it, again if it must", side=-0.5)
+    _arrow(axes, (85, 34.3), (85, 21.4), "read by the batch,\nand by its repeats", side=0.8)
     return figure
 
 
@@ -46,13 +46,13 @@ def shard_life() -> Figure:
     """The life of shards over a split and a merge, with the order in which a query reads them."""
     figure = Figure(figsize=(10, 4), layout="constrained")
     axes = figure.add_subplot()
-    # Where each is in time and in hash keys, and its place in the order of reading.
+    # Where each is in time and in hash keys, when it is read, and what becomes of it.
     shards = [
-        ("shard 0", 0, 4, 0.5, 1.0, "1", "closed by a split"),
-        ("shard 1", 0, 7, 0.0, 0.5, "1", "closed by a merge"),
-        ("shard 2", 4, 10, 0.75, 1.0, "2", "child of 0, open"),
-        ("shard 3", 4, 7, 0.5, 0.75, "2", "child of 0, closed"),
-        ("shard 4", 7, 10, 0.0, 0.75, "3", "child of 1 and 3, open"),
+        ("shard 0", 0, 4, 0.5, 1.0, "read first", "closed by a split"),
+        ("shard 1", 0, 7, 0.0, 0.5, "read first", "closed by a merge"),
+        ("shard 2", 4, 10, 0.75, 1.0, "read after 0", "open"),
+        ("shard 3", 4, 7, 0.5, 0.75, "read after 0", "closed by a merge"),
+        ("shard 4", 7, 10, 0.0, 0.75, "read after 1 and 3", "open"),
     ]
     for name, begin, end, low, high, turn, life in shards:
         closed = end < 10
@@ -60,9 +60,8 @@ def shard_life() -> Figure:
         axes.add_patch(
             Rectangle((begin, low), end - begin, high - low, facecolor=GROUND, edgecolor=colour, linewidth=1.5)
         )
-        axes.text((begin + end) / 2, (low + high) / 2, f"{name}\nread {turn}.\n{life}", ha="center", va="center", size=9)
+        axes.text((begin + end) / 2, (low + high) / 2, f"{name}\n{life}\n{turn}", ha="center", va="center", size=10)
     for time, event in ((4, "split"), (7, "merge")):
-        axes.axvline(time, color=GREEN, linewidth=1, linestyle="--")
         axes.text(time, 1.02, event, color=GREEN, ha="center", size=10)
     axes.set(xlim=(0, 10), ylim=(0, 1), yticks=[0, 0.5, 1], yticklabels=["0", "2¹²⁷", "2¹²⁸"])
     axes.set_xticks([])
