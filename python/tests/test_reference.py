@@ -1,4 +1,4 @@
-"""The parts of docs/reference that come from the Python package are current. ReferencePagesSpec checks those of Scala."""
+"""The parts of docs/reference that come from the Python package are current; ReferencePagesSpec checks the others."""
 
 from __future__ import annotations
 

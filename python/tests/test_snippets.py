@@ -1,9 +1,9 @@
 """Every block of code in the documentation is run by a test, or a comment before it says why it can't be.
 
-A comment `<!-- not run: reason -->` or `<!-- run by: file -->`, with a file below python/tests, stands right before the block.
-Blocks of Python and SQL of a page run one after the other, in one Spark session, on streams of a local server. They run as they
-stand, except for the service, the folder /data, and queries that end when they have read what there is. Shell blocks
-that call `kinesis-spark` run as well.
+A comment `<!-- not run: reason -->` or `<!-- run by: file -->`, with a file below python/tests, stands right before the
+block. Python blocks of a page run one after the other, in one Spark session, on streams of a local server. They run as
+they stand, except for the service, the folder /data, and queries that end when they have read what there is. Shell
+blocks that call `kinesis-spark` run as well.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def pages() -> list[str]:
 
 BLOCKS = [block for page in pages() for block in blocks_of(page, (ROOT / page).read_text(encoding="utf-8"))]
 FREE = [block for block in BLOCKS if not block.not_run and not block.run_by and block.page not in TESTED]
-SESSIONS = sorted({block.page for block in FREE if block.language in ("python", "sql")})
+SESSIONS = sorted({block.page for block in FREE if block.language == "python"})
 COMMANDS = sorted({block.page for block in FREE if block.language == "bash"})
 
 
@@ -84,9 +84,8 @@ def problem(block: Block) -> str | None:
     if block.page in TESTED:
         name = block.page.rsplit("/", 1)[-1]
         return None if name in (TESTS / TESTED[block.page]).read_text(encoding="utf-8") else "its test is gone"
-    if block.language in ("python", "sql"):
-        return None
-    if block.language == "bash" and all(line.startswith("kinesis-spark ") for line in code_lines(block.code)):
+    commands = all(line.startswith("kinesis-spark ") for line in code_lines(block.code))
+    if block.language == "python" or (block.language == "bash" and commands):
         return None
     return "no test runs it: say in a comment what does, or why nothing can"
 
@@ -123,7 +122,7 @@ def aws() -> Iterator[LocalKinesis]:
 
 
 @pytest.mark.parametrize("page", SESSIONS)
-def test_python_and_sql_of_a_page_run_one_after_the_other(
+def test_python_blocks_of_a_page_run_one_after_the_other(
     spark: SparkSession, aws: LocalKinesis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str
 ) -> None:
     for options, local in ((KinesisSourceOptions, aws.options("orders")), (KinesisSinkOptions, aws.sink_options())):
@@ -197,7 +196,9 @@ CHECKS: dict[str, Check] = {
 
 @pytest.mark.parametrize("page", COMMANDS)
 def test_commands_of_a_page_run(aws: LocalKinesis, tmp_path: Path, page: str) -> None:
-    lines = [line for block in FREE if block.page == page and block.language == "bash" for line in code_lines(block.code)]
+    lines = [
+        line for block in FREE if block.page == page and block.language == "bash" for line in code_lines(block.code)
+    ]
     environment = {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",

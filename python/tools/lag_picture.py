@@ -2,9 +2,9 @@
 
 python python/tools/lag_picture.py docs/pictures/restart-lag.svg [seconds that each phase takes, 15 by default]
 
-A producer puts 200 records a second into two shards of a local server throughout. The lag is that of the query's metrics,
-`maxMillisBehindLatest`, looked at four times a second. While the query is down nobody measures it: it grows by a second
-each second.
+A producer puts 200 records a second into two shards of a local server throughout. The lag is `maxMillisBehindLatest` of
+the query's metrics, looked at four times a second. While the query is stopped, nothing measures it, and it grows by a
+second each second.
 """
 
 from __future__ import annotations
@@ -113,7 +113,9 @@ def draw(before: Points, after: Points, down: tuple[float, float]) -> Figure:
 def main(to: Path, seconds: float) -> None:
     """Measure, draw, and print what the caption says."""
     before, after, down = measure(seconds)
-    description = f"The lag stays low, grows for {down[1] - down[0]:.0f} s while the query is stopped, and falls at its start."
+    description = (
+        f"The lag stays low, grows for {down[1] - down[0]:.0f} s while the query is stopped, and falls at its start."
+    )
     picture.save(draw(before, after, down), to, description)
     commit = subprocess.run(
         ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True

@@ -1,8 +1,8 @@
 """Pictures that are readable on light and dark pages: SVG whose few colours follow the reader's setting.
 
-A picture is drawn by matplotlib with the colours of `INK` and others below, which stand for a meaning each; `save` puts a
-style sheet in their place, with two values for each. The ground is part of the picture, so that it is readable also where
-a page is dark and the reader's setting is light. The same drawing makes the same bytes.
+matplotlib draws a picture with the colours `INK` and others below; `save` replaces each by a variable of a style sheet,
+which has two values. The ground is part of the picture, so it is readable also where a page is dark and the reader's
+setting is light. The same drawing makes the same bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ mpl.rcParams["font.family"] = "sans-serif"
 # What stands for what while drawing; colours that matplotlib writes as they are.
 GROUND, INK, FAINT, BLUE, RED, GREEN, GREY = (f"#0000{n:02x}" for n in range(1, 8))
 
-# On light and on dark ground; each has a contrast of 4.5 with its ground, except for FAINT, which is for grids and areas.
+# On light and on dark ground, with a contrast of 4.5 at least, except for FAINT, which is for grids and areas.
 THEME = {
     GROUND: ("ground", "#ffffff", "#1e2129"),
     INK: ("ink", "#24292f", "#d7dae0"),

@@ -15,6 +15,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
 from picture import BLUE, FAINT, GREEN, GREY, GROUND, INK
 
+Place = tuple[float, float, float, float]
+
+# The height of a label of one line.
+LINE = 4.4
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 
 
@@ -22,20 +26,20 @@ def data_flow() -> Figure:
     """From shards to rows, and what the checkpoint holds."""
     figure = Figure(figsize=(10, 4.6), layout="constrained")
     axes = _canvas(figure, 100, 46)
-    _box(axes, 1, 4, 17, 38, "Kinesis", GREY)
-    _box(axes, 25, 4, 40, 24, "executors", GREY)
-    _box(axes, 25, 33, 40, 11, "driver", GREY)
-    _box(axes, 72, 33, 26, 11, "checkpoint", GREY)
+    _box(axes, (1, 4, 17, 38), "Kinesis")
+    _box(axes, (25, 4, 40, 24), "executors")
+    _box(axes, (25, 33, 40, 11), "driver")
+    _box(axes, (72, 33, 26, 11), "checkpoint")
     for row, shard in ((20, 0), (13, 1), (6, 2)):
-        _label(axes, 9.5, row + 2.2, f"shard {shard}", BLUE, width=13)
-        _label(axes, 34, row + 2.2, "reader", GREEN, width=13)
-        _label(axes, 54, row + 2.2, "buffer", GREEN, width=15)
+        _label(axes, (9.5, row + 2.2, 13, LINE), f"shard {shard}", BLUE)
+        _label(axes, (34, row + 2.2, 13, LINE), "reader", GREEN)
+        _label(axes, (54, row + 2.2, 15, LINE), "buffer", GREEN)
         _arrow(axes, (16.2, row + 2.2), (27.2, row + 2.2), "records" if shard == 0 else "")
         _arrow(axes, (40.8, row + 2.2), (46.2, row + 2.2))
         _arrow(axes, (61.8, row + 2.2), (73.6, 15.2))
-    _label(axes, 84, 15.2, "micro-batch:\na range of each shard,\nrows to the query", BLUE, width=20, height=11)
-    _label(axes, 45, 37.3, "plans where the batch ends", INK, width=32)
-    _label(axes, 85, 37.3, "range of each batch", INK, width=21)
+    _label(axes, (84, 15.2, 20, 11), "micro-batch:\na range of each shard,\nrows to the query", BLUE)
+    _label(axes, (45, 37.3, 32, LINE), "plans where the batch ends", INK)
+    _label(axes, (85, 37.3, 21, LINE), "range of each batch", INK)
     _arrow(axes, (34, 28.4), (34, 34.4), "how far each has read", side=0.8)
     _arrow(axes, (61.4, 37.3), (74, 37.3), "before it runs")
     _arrow(axes, (85, 34.3), (85, 21.4), "read by the batch,\nand by its repeats", side=0.8)
@@ -55,8 +59,7 @@ def shard_life() -> Figure:
         ("shard 4", 7, 10, 0.0, 0.75, "read after 1 and 3", "open"),
     ]
     for name, begin, end, low, high, turn, life in shards:
-        closed = end < 10
-        colour = GREY if closed else BLUE
+        colour = BLUE if life == "open" else GREY
         axes.add_patch(
             Rectangle((begin, low), end - begin, high - low, facecolor=GROUND, edgecolor=colour, linewidth=1.5)
         )
@@ -75,13 +78,13 @@ def shard_life() -> Figure:
 DRAWN: dict[str, tuple[Callable[[], Figure], str]] = {
     "data-flow.svg": (
         data_flow,
-        "Records flow from shards through readers and buffers on the executors to micro-batches. The driver plans where "
-        "a batch ends and writes its ranges to the checkpoint before it runs.",
+        "Records flow from shards through readers and buffers on the executors to micro-batches. The driver plans "
+        "where a batch ends and writes its ranges to the checkpoint before it runs.",
     ),
     "shard-life.svg": (
         shard_life,
-        "Shards over time and hash keys: shard 0 is split into 2 and 3, then 1 and 3 are merged into 4. Parents are read "
-        "before their children.",
+        "Shards over time and hash keys: shard 0 is split into 2 and 3, then 1 and 3 are merged into 4. Parents are "
+        "read before their children.",
     ),
 }
 
@@ -99,20 +102,20 @@ def _canvas(figure: Figure, width: float, height: float) -> Axes:
     return axes
 
 
-def _box(axes: Axes, x: float, y: float, width: float, height: float, title: str, colour: str) -> None:
-    shape = FancyBboxPatch(
-        (x, y), width, height, boxstyle="round,pad=0.2,rounding_size=1.2", facecolor=GROUND, edgecolor=FAINT, linewidth=1.5
-    )
-    axes.add_patch(shape)
-    axes.text(x + 1, y + height - 1, title, color=colour, size=10, va="top")
+def _box(axes: Axes, place: Place, title: str) -> None:
+    """A frame, with its title at the upper left; the place begins at the lower left."""
+    x, y, width, height = place
+    style = "round,pad=0.2,rounding_size=1.2"
+    axes.add_patch(FancyBboxPatch((x, y), width, height, style, facecolor=GROUND, edgecolor=FAINT, linewidth=1.5))
+    axes.text(x + 1, y + height - 1, title, color=GREY, size=10, va="top")
 
 
-def _label(axes: Axes, x: float, y: float, text: str, colour: str, width: float, height: float = 4.4) -> None:
+def _label(axes: Axes, place: Place, text: str, colour: str) -> None:
+    """A text in a frame around it; the place begins at its middle."""
+    x, y, width, height = place
     corner = (x - width / 2, y - height / 2)
-    shape = FancyBboxPatch(
-        corner, width, height, boxstyle="round,pad=0.1,rounding_size=0.8", facecolor=GROUND, edgecolor=colour, linewidth=1.4
-    )
-    axes.add_patch(shape)
+    style = "round,pad=0.1,rounding_size=0.8"
+    axes.add_patch(FancyBboxPatch(corner, width, height, style, facecolor=GROUND, edgecolor=colour, linewidth=1.4))
     axes.text(x, y, text, ha="center", va="center", size=10, linespacing=1.4)
 
 

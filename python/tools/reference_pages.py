@@ -1,4 +1,4 @@
-"""Writes the parts of docs/reference that come from the Python package. `make reference` runs it; a test checks them."""
+"""Writes the parts of docs/reference that come from the Python package. `make reference` runs it."""
 
 from __future__ import annotations
 
