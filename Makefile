@@ -51,7 +51,7 @@ PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup package publish-local check test test-all test-awaiting minutes chaos fuzz test-versions test-aws test-aws-clean \
-  lint format demo bench-latency docs reference pictures clean \
+  lint format demo bench-latency docs reference pictures notebook clean \
   jars wheel classes scala ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow pytest-awaiting concurrency
 
 help: ## list these commands
@@ -262,6 +262,9 @@ docs: $(VENV)/.installed ## build the documentation's site anew in build/site, w
 
 pictures: $(VENV)/.installed ## draw the pictures of docs/pictures that need no measurement
 	$(BIN)/python python/tools/pictures.py
+
+notebook: $(VENV)/.wheel ## run the notebook of the documentation, and keep what it prints
+	$(BIN)/python python/tools/notebook.py
 
 reference: $(VENV)/.installed ## write the generated parts of docs/reference anew: options, columns, metrics, errors, IAM policies
 	KINESIS_SPARK_WRITE_DOCS=1 ./sbt "connector/testOnly *ErrorCatalogueSpec *ReferencePagesSpec"

@@ -1,4 +1,4 @@
-"""Prose is in the terms of this project and spelled right; `python python/tools/prose.py` and `typos` print all findings."""
+"""Prose is in the terms of this project and spelled right. `python python/tools/prose.py` and `typos` print it all."""
 
 from __future__ import annotations
 

@@ -18,6 +18,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
+import notebook
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "docs"
 BUILD = ROOT / "build" / "site"
@@ -69,6 +71,9 @@ def assemble(to: Path) -> None:
     for page, source in PAGES.items():
         (to / page).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / source, to / page)
+    for file in to.rglob("*.ipynb"):
+        file.with_suffix(".md").write_text(notebook.as_markdown(file), encoding="utf-8")
+        file.unlink()
     linked: set[str] = set()
     for file in sorted(to.rglob("*.md")):
         page = file.relative_to(to).as_posix()
@@ -97,7 +102,7 @@ def on_site(page: str, link: str) -> str:
     if path is None:
         return link
     if path.startswith("docs/"):
-        target = path.removeprefix("docs/")
+        target = re.sub(r"\.ipynb$", ".md", path.removeprefix("docs/"))
     elif path in PLACES:
         target = PLACES[path]
     elif (ROOT / path).is_file():
