@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
@@ -79,7 +80,7 @@ def assemble(to: Path) -> None:
         page = file.relative_to(to).as_posix()
         text = file.read_text(encoding="utf-8")
         linked.update(outside(page, text))
-        file.write_text(with_links(text, lambda link, page=page: on_site(page, link)), encoding="utf-8")
+        file.write_text(with_links(text, partial(on_site, page)), encoding="utf-8")
     for path in linked:
         target = to / source_page(path)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -88,12 +89,15 @@ def assemble(to: Path) -> None:
 
 def outside(page: str, text: str) -> Iterator[str]:
     """The repository's files that a page links to, and that are no pages of the site."""
-    links: list[str] = []
-    with_links(text, lambda link: links.append(link) or link)
-    for link in links:
+    for link in links_of(text):
         path = in_repository(page, link)
         if path and not path.startswith("docs/") and path not in PLACES and (ROOT / path).is_file():
             yield path
+
+
+def links_of(markdown: str) -> list[str]:
+    """Where a page's links lead. Code has no links."""
+    return [link for part in CODE.split(markdown)[::2] for _, link, _ in LINK.findall(part)]
 
 
 def on_site(page: str, link: str) -> str:

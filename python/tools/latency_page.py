@@ -45,7 +45,7 @@ def draw(measured: list[Run], to: Path) -> None:
 
 
 def check(measured: list[Run]) -> None:
-    """What records took that came tells nothing of those that didn't.
+    """What records took that arrived says nothing of those that didn't.
 
     Raises:
         ValueError: if a run has other records than it should have.

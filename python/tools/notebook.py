@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
-from nbformat import NotebookNode
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "docs" / "getting-started" / "notebook.ipynb"
 TIMEOUT_S = 180
 
 
-def run(folder: Path) -> NotebookNode:
+def run(folder: Path) -> Any:  # noqa: ANN401  (nbformat has no types)
     """The notebook with what its cells print.
 
     Args:
@@ -21,7 +21,7 @@ def run(folder: Path) -> NotebookNode:
     Raises:
         CellExecutionError: if a cell raises an error.
     """
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    notebook = _read(NOTEBOOK)
     resources = {"metadata": {"path": str(folder)}}
     NotebookClient(notebook, timeout=TIMEOUT_S, kernel_name="python3", resources=resources).execute()
     return notebook
@@ -30,7 +30,7 @@ def run(folder: Path) -> NotebookNode:
 def as_markdown(path: Path) -> str:
     """A notebook as a page: its texts, its code, and what that prints."""
     parts: list[str] = []
-    for cell in nbformat.read(path, as_version=4).cells:
+    for cell in _read(path).cells:
         if cell.cell_type == "markdown":
             parts.append(cell.source)
             continue
@@ -43,19 +43,23 @@ def as_markdown(path: Path) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def printed(notebook: NotebookNode) -> str:
+def printed(notebook: Any) -> str:  # noqa: ANN401
     """All that the cells print as text."""
     return "".join(_text(output) for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs)
 
 
-def _text(output: NotebookNode) -> str:
+def _text(output: Any) -> str:  # noqa: ANN401
     """What an output shows; of errors and warnings of other programs nothing."""
     if output.output_type == "stream":
         return str(output.text) if output.name == "stdout" else ""
     return str(output.get("data", {}).get("text/plain", ""))
 
 
-def _keep(notebook: NotebookNode) -> None:
+def _read(path: Path) -> Any:  # noqa: ANN401
+    return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+
+
+def _keep(notebook: Any) -> None:  # noqa: ANN401
     """Without what differs in each run and says nothing."""
     for cell in notebook.cells:
         cell.metadata.clear()
@@ -65,7 +69,7 @@ def _keep(notebook: NotebookNode) -> None:
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
     }
-    nbformat.write(notebook, NOTEBOOK)
+    nbformat.write(notebook, NOTEBOOK)  # type: ignore[no-untyped-call]
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import picture
@@ -16,6 +16,7 @@ from matplotlib.patches import FancyBboxPatch, Rectangle
 from picture import BLUE, FAINT, GREEN, GREY, GROUND, INK
 
 Place = tuple[float, float, float, float]
+Point = tuple[float, float]
 
 # The height of a label of one line.
 LINE = 4.4
@@ -119,9 +120,9 @@ def _label(axes: Axes, place: Place, text: str, colour: str) -> None:
     axes.text(x, y, text, ha="center", va="center", size=10, linespacing=1.4)
 
 
-def _arrow(axes: Axes, begin: Sequence[float], end: Sequence[float], text: str = "", side: float = 0) -> None:
+def _arrow(axes: Axes, begin: Point, end: Point, text: str = "", side: float = 0) -> None:
     style = {"arrowstyle": "-|>", "color": GREY, "linewidth": 1.3, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", xy=tuple(end), xytext=tuple(begin), arrowprops=style)
+    axes.annotate("", xy=end, xytext=begin, arrowprops=style)
     middle = ((begin[0] + end[0]) / 2, (begin[1] + end[1]) / 2)
     if begin[0] == end[0]:
         axes.text(middle[0] + side, middle[1], text, size=9, va="center", ha="right" if side <= 0 else "left")

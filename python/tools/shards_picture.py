@@ -29,7 +29,7 @@ def shard(number: int) -> str:
 
 
 def reshard(server: LocalKinesis) -> None:
-    """Two shards become six by and by, and then three."""
+    """Two shards become six one after the other, and then three."""
     splits = [(0, 1 / 4), (1, 3 / 4), (2, 1 / 8), (5, 7 / 8)]
     merges = [(6, 7), (4, 8), (10, 3)]
     move_clock(server, setMillis=int(time.time() * 1000) - 8 * HOUR_MS)

@@ -27,7 +27,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
   private def answer(
       code: String,
       status: Int = 400,
-      message: String = "told so",
+      message: String = "as scripted",
       service: String = "Kinesis"
   ): Throwable =
     SdkKinesisException
@@ -179,7 +179,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       "KINESIS_NO_CREDENTIALS"
     ),
     (
-      new IllegalArgumentException("Illegal headers: they go on beyond the message"),
+      new IllegalArgumentException("Illegal headers: they end beyond the message"),
       "Transient",
       "KINESIS_CONNECTION_LOST"
     ),
