@@ -329,7 +329,8 @@ class KinesisMonitor:
     def _repr_html_(self) -> str:
         from rich.console import Console
 
-        console = Console(record=True, width=160, file=io.StringIO())
+        # Not as a notebook does it, which would show the table at once, beside what is returned.
+        console = Console(record=True, width=160, file=io.StringIO(), force_jupyter=False)
         console.print(self.table())
         return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
 

@@ -77,7 +77,8 @@ def measure(seconds: float) -> tuple[Points, Points, tuple[float, float]]:
     with LocalKinesis({STREAM: 2}) as kinesis, TemporaryDirectory() as checkpoint, Producer(kinesis):
         options = kinesis.options(STREAM)
         query = start(spark, options, checkpoint)
-        query.processAllAvailable()
+        while query.lastProgress is None:
+            time.sleep(0.1)
         begun = time.monotonic()
         before = watch(query, begun, seconds)
         query.stop()

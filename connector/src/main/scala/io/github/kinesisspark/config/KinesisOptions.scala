@@ -92,9 +92,10 @@ object KinesisOptions {
     "boolean",
     OptionValue.boolean,
     default = Some("true"),
-    doc = "Whether the query fails when records were removed (past the stream's retention) before it had read them, also if that " +
-      "is only likely, or when a stream of the checkpoint is not in the list any more. With `false` it warns and " +
-      "continues with the oldest records that are left, or without that stream.",
+    doc =
+      "Whether the query fails when records were removed (past the stream's retention) before it had read them, also if that " +
+        "is only likely, or when a stream of the checkpoint is not in the list any more. With `false` it warns and " +
+        "continues with the oldest records that are left, or without that stream.",
     values = Seq("true", "false")
   )
 
