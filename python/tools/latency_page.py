@@ -41,7 +41,7 @@ def draw(measured: list[Run], to: Path) -> None:
             panel.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.1), frameon=False)
     figure.supxlabel("from PutRecords to the program (ms)", fontsize=10)
     figure.supylabel("share of the records", fontsize=10)
-    picture.save(figure, to, "Which share of the records had come after which time")
+    picture.save(figure, to, "Which share of the records had arrived after which time")
 
 
 def check(measured: list[Run]) -> None:
