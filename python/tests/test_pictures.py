@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import latency_page
 import picture
 import pictures
 import pytest
@@ -26,6 +27,20 @@ def contrast(one: str, other: str) -> float:
 def test_a_picture_is_current(tmp_path: Path, name: str) -> None:
     pictures.draw(tmp_path)
     assert (tmp_path / name).read_text() == (pictures.PICTURES / name).read_text(), "run `make pictures`"
+
+
+def test_the_picture_of_latency_shows_the_figures_of_its_page(tmp_path: Path) -> None:
+    page = (pictures.PICTURES.parent / "evidence" / "latency.md").read_text()
+    publishers, ways = ({name: key for key, name in known.items()} for known in (latency_page.NAMES, latency_page.WAYS))
+    rows = re.findall(r"^\| ([^:|]+): ([^|]+) \|(.*)\|$", page, re.MULTILINE)
+    runs = [
+        {"publisher": publishers[publisher], "way": ways[way], "load": load}
+        | dict(zip(latency_page.QUANTILES, map(float, cells.split("|")[place : place + 3]), strict=True))
+        for publisher, way, cells in rows
+        for place, load in ((0, "steady"), (3, "bursts"))
+    ]
+    latency_page.draw(runs, tmp_path / "latency.svg")
+    assert (tmp_path / "latency.svg").read_text() == (pictures.PICTURES / "latency.svg").read_text()
 
 
 @pytest.mark.parametrize("file", sorted(pictures.PICTURES.glob("*.svg")), ids=lambda file: file.name)

@@ -194,4 +194,4 @@ if __name__ == "__main__":
         sys.exit(str(error))
     if wrong:
         sys.exit("\n".join(wrong))
-    print(f"The site is {BUILD / 'site' / 'index.html'}")
+    print(f"{BUILD / 'site' / 'index.html'}; with search: python3 -m http.server -d {BUILD / 'site'}")
