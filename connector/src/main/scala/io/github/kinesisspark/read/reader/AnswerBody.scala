@@ -35,9 +35,12 @@ final class AnswerBody extends AnswerBytes {
     read.fold(KinesisRecord.after(position, answer.records))(KinesisRecord.after(position, _))
 
   override def through(answer: SdkHttpResponse, bytes: Publisher[ByteBuffer]): Publisher[ByteBuffer] =
-    format(answer).filter(_ => answer.isSuccessful && !isEncoded(answer)).fold(bytes) { format => to =>
-      bytes.subscribe(new Collector(format, to))
-    }
+    Option(answer.firstMatchingHeader("Content-Type").orElse(null))
+      .filter(_ => answer.isSuccessful && !isEncoded(answer))
+      .flatMap(format)
+      .fold(bytes) { format => to =>
+        bytes.subscribe(new Collector(format, to))
+      }
 
   /** Waits for the whole body. */
   private final class Collector(format: JsonFactory, to: Subscriber[_ >: ByteBuffer]) extends Subscriber[ByteBuffer] {
@@ -67,11 +70,9 @@ private[reader] object AnswerBody {
   private val json = new JsonFactory
   private val cbor = new CBORFactory
 
-  private def format(answer: SdkHttpResponse) =
-    Option(answer.firstMatchingHeader("Content-Type").orElse(null)).collect {
-      case kind if kind.contains("cbor") => cbor
-      case kind if kind.contains("json") => json
-    }
+  /** By its media type. */
+  private[reader] def format(contentType: String): Option[JsonFactory] =
+    if (contentType.contains("cbor")) Some(cbor) else if (contentType.contains("json")) Some(json) else None
 
   /** Compressed, or with a checksum that the SDK compares with the body it sees. */
   private def isEncoded(answer: SdkHttpResponse) =
@@ -100,7 +101,7 @@ private[reader] object AnswerBody {
       generator.writeFieldName(name)
       if (parser.nextToken() == JsonToken.START_ARRAY && name == "Records") {
         expect(records.isEmpty, "records once")
-        records = Some(new RecordsReader(parser, body, isCbor = format eq cbor).read())
+        records = Some(new RecordsReader(parser, body, isCbor = format.isInstanceOf[CBORFactory]).read())
         generator.writeStartArray()
         generator.writeEndArray()
       } else generator.copyCurrentStructure(parser)

@@ -59,7 +59,7 @@ class AnswerBodySpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       isLeft(_.writeString("no")) shouldBe true
     }
 
-    it("is left to the SDK where it ends early or bytes of it are changed, or yields as many records as before") {
+    it("is left to the SDK where it ends early, and read or left where a byte of it is changed") {
       forAll(seeds) { seed =>
         val random  = new Random(seed)
         val records = Vector.tabulate(1 + random.nextInt(4))(n => record(random, n))
