@@ -6,8 +6,6 @@ shards and positions, and a local Kinesis server for tests. Importing it starts 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kinesis_spark import functions, positions, session
 from kinesis_spark.consumers import StreamConsumer, StreamConsumers
 from kinesis_spark.credentials import (
@@ -30,15 +28,13 @@ from kinesis_spark.fan_out import Deregistration, EnhancedFanOut, Polling, Recor
 from kinesis_spark.functions import sequence_key
 from kinesis_spark.jars import require_jar
 from kinesis_spark.local import LocalKinesis, Record
+from kinesis_spark.monitor import KinesisMonitor
 from kinesis_spark.options import AnyPosition, KinesisSourceOptions, StreamOptions
 from kinesis_spark.position import Position
 from kinesis_spark.positions import Positions
 from kinesis_spark.read import read_batch, read_stream
 from kinesis_spark.shards_view import plot_shards, shards
 from kinesis_spark.write import BadRecords, KinesisSinkOptions, write_batch, write_stream
-
-if TYPE_CHECKING:
-    from kinesis_spark.monitor import KinesisMonitor
 
 __all__ = [
     "AnyPosition",
@@ -83,12 +79,3 @@ __all__ = [
     "write_batch",
     "write_stream",
 ]
-
-
-def __getattr__(name: str) -> object:
-    """The monitor is a listener of PySpark's, which the rest of the package does without."""
-    if name == "KinesisMonitor":
-        from kinesis_spark.monitor import KinesisMonitor
-
-        return KinesisMonitor
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kinesis_spark._declare import values
 from kinesis_spark._jvm import call, jvm_of
+from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.fan_out import require_consumer_name
 from kinesis_spark.options import KinesisSourceOptions, SourceArguments, source_options
 
@@ -53,6 +54,7 @@ class StreamConsumers:
         (consumer,) = consumers.await_active("app")
     """
 
+    @takes_fields_of(KinesisSourceOptions)
     def __init__(
         self, spark: SparkSession, options: KinesisSourceOptions | None = None, **arguments: Unpack[SourceArguments]
     ) -> None:

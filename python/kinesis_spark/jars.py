@@ -42,7 +42,7 @@ def require_jar(spark: SparkSession) -> None:
     Raises:
         JarMissingError: if the session's JVM doesn't have the connector's classes; says how to add them.
     """
-    jvm = getattr(spark, "_jvm", None) if _is_classic(spark) else None
+    jvm = getattr(spark, "_jvm", None) if is_classic(spark) else None
     if jvm is None or on_class_path(jvm):
         return
     conf = spark.sparkContext.getConf()
@@ -66,7 +66,8 @@ def on_class_path(jvm: object) -> bool:
     return isinstance(found, JavaClass)
 
 
-def _is_classic(spark: SparkSession) -> bool:
+def is_classic(spark: SparkSession) -> bool:
+    """Whether Spark's JVM is in reach, which it isn't with Spark Connect."""
     return "connect" not in type(spark).__module__.split(".")
 
 

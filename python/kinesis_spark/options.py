@@ -27,11 +27,11 @@ from kinesis_spark._kinds import (
     size,
     tuple_of,
 )
+from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.credentials import CREDENTIALS, ROLE, AssumedRole, Credentials, DefaultCredentials
 from kinesis_spark.errors import InvalidOptionError
 from kinesis_spark.fan_out import RECORD_PUBLISHER, EnhancedFanOut, Polling, RecordPublisher, stream_of
-from kinesis_spark.position import Position
-from kinesis_spark.positions import Positions
+from kinesis_spark.position import Position, Positions
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -221,6 +221,9 @@ class KinesisSourceOptions:
             meant += read
         twice = sorted({stream for stream in meant if meant.count(stream) > 1})
         require(not twice, "per_stream", ", ".join(twice), "the options of each stream once")
+
+
+takes_fields_of(KinesisSourceOptions)(KinesisSourceOptions.replace)
 
 
 class SourceArguments(TypedDict, total=False):

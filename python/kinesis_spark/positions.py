@@ -13,45 +13,24 @@ from datetime import datetime, timedelta, timezone
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from kinesis_spark._declare import values
 from kinesis_spark._jvm import call, jvm_of
 from kinesis_spark._kinds import count, require
+from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.errors import InvalidOptionError
-from kinesis_spark.position import Position
+from kinesis_spark.options import KinesisSourceOptions, SourceArguments, source_options
+from kinesis_spark.position import Position, Positions, is_json_object
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.listener import StreamingQueryProgress
     from typing_extensions import Unpack
 
-    from kinesis_spark.options import KinesisSourceOptions, SourceArguments
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _BATCH = count(least=0)
 _INSTEAD = "Use a classic session, or write the positions by hand (positions.of)."
 
 
-@values
-class Positions:
-    """Positions by stream and shard, as the options `startingPosition` and `endingPosition` take them.
-
-    Attributes:
-        json: an offset of a query, or `{"<stream>": {"<shard>": "<position>"}}`; `str` gives it, too. It may be stored.
-
-    Raises:
-        InvalidOptionError: for a text that is no JSON object.
-    """
-
-    json: str
-
-    def __post_init__(self) -> None:
-        require(_is_object(self.json), "json", self.json, "a JSON object of positions by stream")
-
-    def __str__(self) -> str:
-        """The positions as the options have them."""
-        return self.json
-
-
+@takes_fields_of(KinesisSourceOptions)
 def latest(
     spark: SparkSession, options: KinesisSourceOptions | None = None, **arguments: Unpack[SourceArguments]
 ) -> Positions:
@@ -71,6 +50,7 @@ def latest(
     return _found(_scala(spark).latest, _handed(options, arguments))
 
 
+@takes_fields_of(KinesisSourceOptions)
 def at(
     spark: SparkSession,
     moment: datetime,
@@ -223,9 +203,6 @@ def _session(spark: SparkSession) -> Any:  # noqa: ANN401
 
 
 def _handed(options: KinesisSourceOptions | None, arguments: SourceArguments) -> dict[str, str]:
-    # The options' module needs this one.
-    from kinesis_spark.options import source_options
-
     return source_options(options, arguments).to_dict()
 
 
@@ -260,14 +237,7 @@ def _offset(progress: Any, number: int, which: str) -> str:  # noqa: ANN401
 
 
 def _is_offset(text: str) -> bool:
-    return _is_object(text) and {"version", "streams"} <= json.loads(text).keys()
-
-
-def _is_object(text: object) -> bool:
-    try:
-        return isinstance(text, str) and isinstance(json.loads(text), dict)
-    except ValueError:
-        return False
+    return is_json_object(text) and {"version", "streams"} <= json.loads(text).keys()
 
 
 __all__ = [

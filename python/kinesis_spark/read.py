@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.jars import require_jar
 from kinesis_spark.options import KinesisSourceOptions, SourceArguments, source_options
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 FORMAT = "kinesis"
 
 
+@takes_fields_of(KinesisSourceOptions)
 def read_stream(
     spark: SparkSession, options: KinesisSourceOptions | None = None, **arguments: Unpack[SourceArguments]
 ) -> DataFrame:
@@ -38,6 +40,7 @@ def read_stream(
     return spark.readStream.format(FORMAT).options(**chosen.to_dict()).load()
 
 
+@takes_fields_of(KinesisSourceOptions)
 def read_batch(
     spark: SparkSession, options: KinesisSourceOptions | None = None, **arguments: Unpack[SourceArguments]
 ) -> DataFrame:

@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from kinesis_spark._jvm import call, jvm_of
+from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.errors import InvalidOptionError
 from kinesis_spark.options import KinesisSourceOptions, SourceArguments, source_options
 from kinesis_spark.positions import offsets_of
@@ -27,6 +28,7 @@ _SCHEMA = (
 _KEYS = 2**128
 
 
+@takes_fields_of(KinesisSourceOptions)
 def shards(  # noqa: PLR0913  (each is one thing to ask by, and at most one of the three is given)
     spark: SparkSession,
     options: KinesisSourceOptions | None = None,

@@ -23,6 +23,7 @@ from kinesis_spark._kinds import (
     size,
     words,
 )
+from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.credentials import CREDENTIALS, ROLE, AssumedRole, Credentials, DefaultCredentials
 from kinesis_spark.errors import InvalidOptionError
 from kinesis_spark.jars import require_jar
@@ -112,6 +113,9 @@ class KinesisSinkOptions:
         return encoded(self) | encoded(self.credentials) | encoded(self.role)
 
 
+takes_fields_of(KinesisSinkOptions)(KinesisSinkOptions.replace)
+
+
 class SinkArguments(TypedDict, total=False):
     """The fields of `KinesisSinkOptions`, for functions that take them by keyword; what each means is said there."""
 
@@ -131,6 +135,7 @@ class SinkArguments(TypedDict, total=False):
     role: AssumedRole | str | None
 
 
+@takes_fields_of(KinesisSinkOptions)
 def write_stream(
     rows: DataFrame, options: KinesisSinkOptions | None = None, **arguments: Unpack[SinkArguments]
 ) -> DataStreamWriter:
@@ -153,6 +158,7 @@ def write_stream(
     return rows.writeStream.format(FORMAT).options(**chosen.to_dict())
 
 
+@takes_fields_of(KinesisSinkOptions)
 def write_batch(rows: DataFrame, options: KinesisSinkOptions | None = None, **arguments: Unpack[SinkArguments]) -> None:
     """Append the rows of a DataFrame to Kinesis; they are in their streams when this returns.
 

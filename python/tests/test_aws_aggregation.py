@@ -27,9 +27,10 @@ class UserRecord(NamedTuple):
 
 
 @pytest.fixture
-def one_shard() -> Iterator[LocalKinesis]:
-    with LocalKinesis({"events": 1}) as kinesis:
-        yield kinesis
+def one_shard(kinesis: LocalKinesis) -> LocalKinesis:
+    kinesis.client.delete_stream("events")
+    kinesis.create_stream("events")
+    return kinesis
 
 
 @pytest.fixture(params=[1, 2, 3], ids="seed {}".format)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,12 @@ def test_the_readme_has_the_connector_s_options_table(spark: SparkSession) -> No
 
 
 @pytest.fixture
-def aws() -> Iterator[LocalKinesis]:
-    with LocalKinesis({"orders": 2, "orders-checked": 1}) as server:
-        totals = [f'{{"total": {n}}}'.encode() for n in range(-5, 20)]
-        server.put_records("orders", [Record("customer-1", total) for total in totals])
-        yield server
+def aws(kinesis: LocalKinesis) -> LocalKinesis:
+    kinesis.create_stream("orders", shards=2)
+    kinesis.create_stream("orders-checked")
+    totals = [f'{{"total": {n}}}'.encode() for n in range(-5, 20)]
+    kinesis.put_records("orders", [Record("customer-1", total) for total in totals])
+    return kinesis
 
 
 def test_python_examples_of_the_readme_run_one_after_the_other(

@@ -66,9 +66,10 @@ def texts(spark: SparkSession, kinesis: LocalKinesis, stream: str) -> list[str]:
 
 
 @pytest.fixture
-def two_streams() -> Iterator[LocalKinesis]:
-    with LocalKinesis({"source": 2, "target": 2}) as kinesis:
-        yield kinesis
+def two_streams(kinesis: LocalKinesis) -> LocalKinesis:
+    for stream in ("source", "target"):
+        kinesis.create_stream(stream, shards=2)
+    return kinesis
 
 
 def test_a_real_time_query_writes_to_the_console(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:

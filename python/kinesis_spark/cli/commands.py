@@ -7,7 +7,6 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 import click
@@ -126,16 +125,16 @@ def consumers(output: str, **of: str | None) -> None:
 @_of_stream
 @click.option(
     "--checkpoint",
-    type=click.Path(path_type=Path),
     required=True,
-    help="The query's checkpointLocation, on this machine.",
+    help="The query's checkpointLocation: a folder of this machine, or a URL that Spark reads, such as s3a://...",
 )
 @click.option("--above", type=click.IntRange(min=0), help="Exit with 2 if a shard is more milliseconds behind.")
 @_OUTPUT
-def lag(checkpoint: Path, above: int | None, output: str, **of: str | None) -> None:
+def lag(checkpoint: str, above: int | None, output: str, **of: str | None) -> None:
     """Show how far a query is behind the newest record of each shard, from its checkpoint.
 
-    It reads one record of each shard, one of the five reads a second that a shard has.
+    It reads one record of each shard, one of the five reads a second that a shard has. Spark is started only for a
+    checkpoint on another file system.
     """
     with _failures():
         target = Target(**of)  # type: ignore[arg-type]
@@ -179,11 +178,15 @@ def iam(use: Any, consumer: str, key_arn: str | None, **of: str | None) -> None:
 @kinesis_spark.command()
 @_of_stream
 @click.option("--fan-out", is_flag=True, help="Also what enhanced fan-out needs, as far as it can be tried.")
+@click.option("--session/--no-session", default=True, show_default=True, help="Start a Spark session, too.")
 @_OUTPUT
-def doctor(output: str, *, fan_out: bool, **of: str | None) -> None:
-    """Check what a query needs, one by one, and say what to do. Exits with 1 if something is missing."""
+def doctor(output: str, *, fan_out: bool, session: bool, **of: str | None) -> None:
+    """Check what a query needs, one by one, and say what to do. Exits with 1 if something is missing.
+
+    What is missing hides nothing else: all that can be tried is tried.
+    """
     with _failures():
-        checks = list(examine(Target(**of), fan_out=fan_out))  # type: ignore[arg-type]
+        checks = list(examine(Target(**of), fan_out=fan_out, session=session))  # type: ignore[arg-type]
     words = {True: "ok", False: "missing", None: "not tried"}
     rows = [(c.what, words[c.is_good], c.found, "" if c.is_good else c.advice) for c in checks]
     _show(output, ("check", "result", "found", "do"), rows)

@@ -1,31 +1,39 @@
-"""Where a query is, from the offset log of its checkpoint, without Spark."""
+"""Where a query is, from the offset log of its checkpoint: as files of this machine, or by Spark's file systems."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from kinesis_spark.errors import InvalidOptionError
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
-def last_committed(checkpoint: Path) -> dict[str, dict[str, str]]:
+# Like s3a://bucket/folder, hdfs:/folder or dbfs:/folder; one letter is a drive of Windows.
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+
+
+def last_committed(checkpoint: str) -> dict[str, dict[str, str]]:
     """The end of a query's last committed batch: by stream ARN and shard, a position as offsets have it.
 
+    Args:
+        checkpoint: a folder of this machine, or the URL of one that a Spark session reads, such as `s3a://...`. The
+            session is the active one, or one that is started with Spark's own configuration and stopped again.
+
     Raises:
-        InvalidOptionError: if the folder is no checkpoint, has no committed batch or no Kinesis source.
+        InvalidOptionError: if the folder is no checkpoint, has no committed batch or no Kinesis source, or it takes a
+            session to read it and there is none.
     """
-    if not (checkpoint / "offsets").is_dir():
-        raise InvalidOptionError(
-            f"{checkpoint} is no checkpoint on this machine: it has no folder 'offsets'. Name the query's "
-            "checkpointLocation; for one on another file system, use kinesis_spark.shards(spark, checkpoint=...)."
-        )
-    committed = sorted(int(file.name) for file in (checkpoint / "commits").glob("*") if file.name.isdigit())
-    if not committed:
-        raise InvalidOptionError(f"The checkpoint {checkpoint} has no committed batch yet.")
-    lines = (checkpoint / "offsets" / str(committed[-1])).read_text(encoding="utf-8").splitlines()
+    is_elsewhere = _URL.match(checkpoint) and not checkpoint.startswith("file:")
+    log = _of_spark(checkpoint) if is_elsewhere else _of_files(checkpoint)
     # The lines are `{json}`, or `source:{json}` where sources have names.
-    texts = [line[line.index("{") :] for line in lines if '"streams":' in line and '"version":' in line]
+    texts = [line[line.index("{") :] for line in log.splitlines() if '"streams":' in line and '"version":' in line]
     streams: dict[str, dict[str, str]] = {}
     for text in texts:
         for arn, stream in json.loads(text)["streams"].items():
@@ -33,6 +41,66 @@ def last_committed(checkpoint: Path) -> dict[str, dict[str, str]]:
     if not streams:
         raise InvalidOptionError(f"The checkpoint {checkpoint} has no source of this connector.")
     return streams
+
+
+def _of_files(checkpoint: str) -> str:
+    folder = Path(unquote(urlsplit(checkpoint).path) if checkpoint.startswith("file:") else checkpoint)
+    if not (folder / "offsets").is_dir():
+        raise InvalidOptionError(
+            f"{checkpoint} is no checkpoint on this machine: it has no folder 'offsets'. Name the query's "
+            "checkpointLocation, with its scheme (such as s3a://) if it is on another file system."
+        )
+    last = _last(checkpoint, (file.name for file in (folder / "commits").glob("*")))
+    return (folder / "offsets" / last).read_text(encoding="utf-8")
+
+
+def _of_spark(checkpoint: str) -> str:
+    place = checkpoint.rstrip("/")
+    with _session(checkpoint) as spark:
+        try:
+            # Without reading them: of their columns only the path is asked for.
+            files = spark.read.format("binaryFile").load(f"{place}/commits").select("path").collect()
+            last = _last(checkpoint, (row["path"].rpartition("/")[2] for row in files))
+            return str(spark.read.text(f"{place}/offsets/{last}", wholetext=True).collect()[0]["value"])
+        except InvalidOptionError:
+            raise
+        except Exception as failed:
+            why = str(failed).strip().splitlines()[0]
+            raise InvalidOptionError(f"{checkpoint} can't be read as a checkpoint by Spark: {why}") from failed
+
+
+def _last(checkpoint: str, commits: Iterator[str]) -> str:
+    committed = [int(name) for name in commits if name.isdigit()]
+    if not committed:
+        raise InvalidOptionError(f"The checkpoint {checkpoint} has no committed batch yet.")
+    return str(max(committed))
+
+
+@contextmanager
+def _session(checkpoint: str) -> Iterator[SparkSession]:
+    """The active session, or one for the time being."""
+    needs = f"{checkpoint} is read by the file systems of a Spark session, and there is none"
+    try:
+        from pyspark.sql import SparkSession
+    except ModuleNotFoundError:
+        raise InvalidOptionError(
+            f"{needs}: PySpark isn't installed here. Install it (pip install 'kinesis-spark[spark]'), or copy the "
+            "checkpoint's folders 'commits' and 'offsets' to this machine and name that folder."
+        ) from None
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    try:
+        builder = SparkSession.Builder().appName("kinesis-spark lag").config("spark.ui.enabled", "false")
+        spark = builder.getOrCreate()
+    except Exception as failed:
+        why = str(failed).strip().splitlines()[0]
+        raise InvalidOptionError(f"{needs}: starting one failed ({why}). Check Java and Spark's settings.") from failed
+    try:
+        yield spark
+    finally:
+        spark.stop()
 
 
 def _position(written: Any) -> str:  # noqa: ANN401  (a text, a list of one, or from and to)

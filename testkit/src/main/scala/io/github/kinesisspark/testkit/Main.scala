@@ -69,7 +69,8 @@ final class Main extends Callable[Integer] {
   @Flag(
     names = Array("--account"),
     description = Array(
-      "Account whose signatures are accepted, as id:accessKeyId:secret. The first is the server's own."
+      "Account whose signatures are accepted, as id:accessKeyId:secret, or id:accessKeyId:secret:sessionToken for the " +
+        "temporary keys of a role. The first is the server's own."
     )
   )
   var accounts: java.util.List[String] = new java.util.ArrayList[String]
@@ -200,10 +201,11 @@ object Main {
   private[testkit] def fault(json: String): FaultRule =
     FaultRuleJson.parse(json).fold(error => throw new IllegalArgumentException(s"--fault $json: $error"), identity)
 
-  /** Reads `id:accessKeyId:secret`. */
-  private[testkit] def account(text: String): Account = text.split(":", 3) match {
-    case Array(id, key, secret) => Account.of(id, AccessKey(key, secret))
-    case _                      => throw new IllegalArgumentException("--account: id:accessKeyId:secret expected")
+  /** Reads `id:accessKeyId:secret`, also with `:sessionToken`. */
+  private[testkit] def account(text: String): Account = text.split(":", 4) match {
+    case Array(id, key, secret)        => Account.of(id, AccessKey(key, secret))
+    case Array(id, key, secret, token) => Account.of(id, AccessKey(key, secret, Some(SessionToken(token))))
+    case _ => throw new IllegalArgumentException("--account: id:accessKeyId:secret[:sessionToken] expected")
   }
 
   /** Reads `name:shards`; one shard if only a name is given. */

@@ -71,8 +71,10 @@ class MainSpec extends AnyFunSpec with Matchers {
     an[IllegalArgumentException] should be thrownBy Main.fault("""{"effect":{"type":"flood"}}""")
   }
 
-  it("an account is read as id:accessKeyId:secret, with colons in the secret only") {
-    Main.account("111111111111:AKID:se:cret") shouldBe Account.of("111111111111", AccessKey("AKID", "se:cret"))
+  it("an account is read as id:accessKeyId:secret, and with a session token, which may have colons") {
+    Main.account("111111111111:AKID:secret") shouldBe Account.of("111111111111", AccessKey("AKID", "secret"))
+    Main.account("111111111111:ASID:secret:to:ken") shouldBe
+      Account.of("111111111111", AccessKey("ASID", "secret", Some(SessionToken("to:ken"))))
     Seq("111111111111:AKID", "1:AKID:secret").foreach(text =>
       an[IllegalArgumentException] should be thrownBy Main.account(text)
     )

@@ -20,7 +20,7 @@ import io.github.kinesisspark.read.reader.{
   MemoryBudget,
   ReadOrder,
   ReaderConfig,
-  ReaderTotals,
+  ReadersNow,
   RecordBuffer,
   ShardTip
 }
@@ -184,8 +184,16 @@ final class ShardCoordinator(
     }
   }
 
-  /** Over all executors. */
-  def totals: ReaderTotals = reported.map(_.totals).foldLeft(ReaderTotals.none)(_ and _)
+  /** Where shards are read, and what has been counted there. */
+  def now: ReadersNow = {
+    val known = channel.reports.now
+    val mine  = assignments.holding.toVector.flatMap(executor => known.get(executor.id).map(executor -> _))
+    ReadersNow(
+      mine.map { case (executor, reported) => executor -> reported.totals },
+      assignments.all,
+      mine.map { case (_, reported) => reported.counts }
+    )
+  }
 
   /** Some executor's readers have little room left. */
   def nearlyFull: Boolean =

@@ -45,7 +45,7 @@ final class FanOutRecordPublisher(
 ) extends RecordPublisher {
   private val log      = LoggerFactory.getLogger(classOf[FanOutRecordPublisher])
   private val messages = new Mailbox[Message](worker, failUnexpectedly)(handle)
-  private val gauge    = telemetry.open()
+  private val gauge    = telemetry.open(shard)
 
   @volatile private var closed = false
 
@@ -177,10 +177,10 @@ final class FanOutRecordPublisher(
     def described = KinesisFault.describe(Call, shard.toString, fault)
     fault match {
       case _: Fault.ResourceInUse if wasLive =>
-        telemetry.refused()
+        telemetry.refused(shard)
         log.warn(s"$shard: another subscriber of $consumer took the shard over; subscribing again")
       case _: Fault.ResourceInUse | _: Fault.Throttled =>
-        telemetry.refused()
+        telemetry.refused(shard)
         log.info("{} Subscribing again.", described)
       case _ =>
         telemetry.failed()

@@ -205,7 +205,7 @@ final class PollingRecordPublisher(
 
   private def report(action: String, fault: Fault): Unit = fault match {
     case _: Fault.Throttled =>
-      telemetry.throttled()
+      telemetry.throttled(shard)
       log.debug(s"$action of $shard is throttled, next attempt in ${pace.interval}")
     case _ =>
       telemetry.failed()

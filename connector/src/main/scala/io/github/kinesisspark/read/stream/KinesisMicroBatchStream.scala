@@ -148,7 +148,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       val moved = cuts.view.mapValues(_.position).toMap ++ lost.map(_ -> ShardPosition.ShardEnd)
       seen = frontier.end(furthest(tips, moved))
       val open = frontier.reading.keys.filterNot(isLeftOut)
-      metrics = metrics.next(open, tips, cuts, readers.totals, publishing.calls, System.nanoTime())
+      metrics = metrics.next(open, tips, cuts, readers.now, publishing.calls, System.nanoTime())
       endOf(start, from, frontier, moved) { (shard, at) =>
         val read = for {
           tip  <- tips.get(shard)
