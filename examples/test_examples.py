@@ -8,10 +8,11 @@ import re
 import runpy
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from types import MappingProxyType
 from typing import ClassVar
 from urllib.parse import parse_qs
 
@@ -240,11 +241,12 @@ def test_orders_pass_through_a_real_time_query(
 NEIGHBOURS = "io.netty:netty-codec-http2:4.1.100.Final,com.fasterxml.jackson.core:jackson-databind:2.15.4"
 
 
-def submit(program: str, *arguments: str, packages: str) -> str:
+def submit(program: str, *arguments: str, packages: str, settings: Mapping[str, str] = MappingProxyType({})) -> str:
     """As a user does, with nothing about the master in the program."""
     spark_submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     options = ["--master", "local[2]", "--conf", "spark.ui.enabled=false", "--jars", str(jars.connector_jar())]
     more = ["--packages", packages] if packages else []
+    more += [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
     done = subprocess.run(
         [str(spark_submit), *options, *more, str(EXAMPLES / program), *arguments],
         capture_output=True,
@@ -276,3 +278,22 @@ def test_payloads_of_spark_s_modules_are_written_and_read_back(module: str) -> N
     version = pyspark.__version__
     printed = submit("payloads.py", "--payload", module, packages=f"org.apache.spark:spark-{module}_2.13:{version}")
     assert numbers(rf"^{module}: order (\d+) of customer-\d", printed) == list(range(1, 11))
+
+
+# The newest of Delta that Maven Central has for this Spark.
+DELTA = f"io.delta:delta-spark_{'.'.join(pyspark.__version__.split('.')[:2])}_2.13:4.4.0"
+
+
+@pytest.mark.slow
+def test_orders_are_appended_to_a_delta_table_once_in_two_runs(kinesis: LocalKinesis, tmp_path: Path) -> None:
+    kinesis.create_stream("delta", shards=2)
+    kinesis.put_records("delta", [order(number) for number in ORDERS])
+    settings = {
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    }
+    where = ["--stream", "delta", "--endpoint", kinesis.endpoint, "--output", str(tmp_path), "--format", "delta"]
+    for _ in range(2):
+        printed = submit("to_files.py", *where, packages=DELTA, settings=settings)
+        assert printed.endswith("20 rows, 0 of them unparsed\n")
+    assert (tmp_path / "orders" / "_delta_log").is_dir()

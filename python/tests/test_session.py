@@ -154,14 +154,28 @@ def test_a_session_keeps_the_jars_of_spark_s_defaults(
     assert out.strip() == f"{other_jar},{jars.connector_jar()}"
 
 
-def test_importing_the_package_needs_no_pyspark_and_starts_no_jvm() -> None:
+def test_importing_all_of_the_package_needs_no_pyspark() -> None:
     out = run_python("""
         import sys
         sys.modules["pyspark"] = sys.modules["py4j"] = None
-        import kinesis_spark
-        print(kinesis_spark.KinesisSourceOptions(stream_name="orders").to_dict())
+        from kinesis_spark import *
+        KinesisMonitor()
+        print(KinesisSourceOptions(stream_name="orders").to_dict())
     """)
     assert out.strip() == "{'streamName': 'orders'}"
+
+
+def test_no_jvm_starts_before_there_is_a_session() -> None:
+    out = run_python("""
+        from pyspark import SparkContext
+        from kinesis_spark import KinesisMonitor, KinesisSinkOptions, KinesisSourceOptions, Position, positions, session
+        monitor = KinesisMonitor()
+        source = KinesisSourceOptions(stream_name="orders", starting_position=positions.of({"orders": Position.latest()}))
+        sink = KinesisSinkOptions(stream_name="orders")
+        builder = session.builder("orders", "local[1]")
+        print(SparkContext._gateway, SparkContext._jvm)
+    """)
+    assert out.strip() == "None None"
 
 
 def test_an_installation_without_jars_is_reported(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
