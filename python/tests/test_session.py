@@ -170,7 +170,8 @@ def test_no_jvm_starts_before_there_is_a_session() -> None:
         from pyspark import SparkContext
         from kinesis_spark import KinesisMonitor, KinesisSinkOptions, KinesisSourceOptions, Position, positions, session
         monitor = KinesisMonitor()
-        source = KinesisSourceOptions(stream_name="orders", starting_position=positions.of({"orders": Position.latest()}))
+        start = positions.of({"orders": Position.latest()})
+        source = KinesisSourceOptions(stream_name="orders", starting_position=start)
         sink = KinesisSinkOptions(stream_name="orders")
         builder = session.builder("orders", "local[1]")
         print(SparkContext._gateway, SparkContext._jvm)
