@@ -1,5 +1,5 @@
 # The commands of this project; `make` alone lists them. Needs GNU make, Java 17, Python 3.10 or later, sbt or Maven; for
-# the third-party servers also Node.js. Everything else comes from PyPI, Maven Central and npm by its ordinary client.
+# the third-party servers and pyright also Node.js. Everything else comes from PyPI, Maven Central and npm by its ordinary client.
 
 PYTHON  ?= python3
 SERVER  ?= testkit
@@ -16,6 +16,9 @@ BIN     := $(CURDIR)/$(VENV)/bin
 PIP     := $(BIN)/pip --disable-pip-version-check --quiet
 RUFF    := $(BIN)/ruff
 STRICT  := $(BIN)/mypy --config-file $(CURDIR)/python/pyproject.toml
+
+# Beside .venv, for tests of Spark Connect alone.
+CONNECT := $(CURDIR)/.cache/spark-connect
 
 CONNECTOR_JAR := kinesis-spark-4_2.13-$(VERSION).jar
 SPARK35_JARS  := kinesis-spark-3.5_2.12-$(VERSION).jar kinesis-spark-3.5_2.13-$(VERSION).jar
@@ -64,6 +67,11 @@ $(VENV)/.installed: python/requirements-dev.txt examples/demo/requirements.txt p
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install pyspark==$(SPARK) -r python/requirements-dev.txt
 	$(PIP) install --no-deps -r examples/demo/requirements.txt
+	touch $@
+
+$(CONNECT)/.installed: python/requirements-connect.txt $(VENV)/.installed
+	rm -rf $(CONNECT)
+	$(PIP) install --no-deps --target $(CONNECT) -r $<
 	touch $@
 
 $(CLASSES): $(VENV)/.installed python/tools/class_archive.py
@@ -199,7 +207,7 @@ pytest-session: wheel classes
 # Status 5 of pytest: there is no such test, which is no failure.
 SOME_OR_NONE = sh -c '"$$@" || [ $$? -eq 5 ]' --
 
-pytest-slow: wheel classes
+pytest-slow: wheel classes $(CONNECT)/.installed
 	@$(STEP) $@ $(SOME_OR_NONE) $(PYTEST) -m "slow and not awaits_engine" --junit-xml=build/$@.xml $(PYTHON_TESTS)
 
 pytest-awaiting: wheel classes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -255,6 +256,8 @@ def test_a_running_query_is_watched_and_forgotten_when_it_ends(
         monitor.stop()
 
 
+CONNECT_PACKAGES = Path(__file__).resolve().parents[2] / ".cache" / "spark-connect"
+
 # A session of its own: a process has either a classic session or one of Spark Connect.
 CONNECT = """
     import json, sys, tempfile, time
@@ -290,11 +293,14 @@ CONNECT = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.jvm
 def test_a_query_of_spark_connect_is_watched_and_forgotten_when_it_ends() -> None:
-    pytest.importorskip("grpc", reason="Spark Connect's Python packages aren't installed")
+    if not CONNECT_PACKAGES.is_dir():
+        pytest.skip("Spark Connect's Python packages aren't installed: `make test-all` does that")
     command = [sys.executable, "-c", textwrap.dedent(CONNECT)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    environment = {**os.environ, "PYTHONPATH": str(CONNECT_PACKAGES)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False, env=environment)
     assert done.returncode == 0, done.stderr[-4000:]
     found = json.loads(done.stdout.splitlines()[-1])
     assert "connect" in found["session"]
