@@ -128,7 +128,14 @@ final case class ReadersNow(
 ) {
   lazy val totals: ReaderTotals = byExecutor.map(_._2).foldLeft(ReaderTotals.none)(_ and _)
 
-  def counts(shard: ShardKey): ShardCounts = counted.flatMap(_.get(shard)).foldLeft(ShardCounts.none)(_ and _)
+  private lazy val sums: Map[ShardKey, ShardCounts] = counted
+    .filter(_.nonEmpty)
+    .reduceOption((sums, more) =>
+      more.foldLeft(sums) { case (all, (shard, counts)) => all.updated(shard, all.get(shard).fold(counts)(_ and counts)) }
+    )
+    .getOrElse(Map.empty)
+
+  def counts(shard: ShardKey): ShardCounts = sums.getOrElse(shard, ShardCounts.none)
 }
 
 object ReadersNow {
