@@ -210,10 +210,10 @@ def _tried(action: str, step: Callable[[_Tries], str], tries: _Tries, target: Ta
 def _advice(code: str, action: str, target: Target) -> str:
     if code == "ResourceNotFoundException":
         return f"There is no stream {target.stream} in this region and account. Check its name, --region and --profile."
-    if "AccessDenied" in code:
-        return f"Allow kinesis:{action} on the stream; `kinesis-spark iam` prints the whole policy."
     if code.startswith("KMS"):
         return "The stream is encrypted: allow kms:Decrypt on its key."
+    if "AccessDenied" in code:
+        return f"Allow kinesis:{action} on the stream; `kinesis-spark iam` prints the whole policy."
     if code in ("ExpiredTokenException", "UnrecognizedClientException", "InvalidSignatureException"):
         return "The credentials are expired or unknown: log in again, or check the machine's clock."
     return "Try again; if it persists, AWS's page of the action explains the error."

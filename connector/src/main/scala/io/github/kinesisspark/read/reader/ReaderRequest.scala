@@ -131,7 +131,9 @@ final case class ReadersNow(
   private lazy val sums: Map[ShardKey, ShardCounts] = counted
     .filter(_.nonEmpty)
     .reduceOption((sums, more) =>
-      more.foldLeft(sums) { case (all, (shard, counts)) => all.updated(shard, all.get(shard).fold(counts)(_ and counts)) }
+      more.foldLeft(sums) { case (all, (shard, counts)) =>
+        all.updated(shard, all.get(shard).fold(counts)(_ and counts))
+      }
     )
     .getOrElse(Map.empty)
 

@@ -19,10 +19,12 @@ private[stream] object MetricCatalogue {
   def names(scope: Scope): Set[String] = entries.filter(_.scope == scope).flatMap(_.names).toSet
 
   /** The page's table. */
-  def markdown: String = entries.map { entry =>
-    val only = if (entry.scope == FanOut) "Fan-out: " else ""
-    s"| ${entry.names.map(name => s"`$name`").mkString(", ")} | $only${entry.meaning} |"
-  }.mkString("| Metric | Means |\n|---|---|\n", "\n", "\n")
+  def markdown: String = entries
+    .map { entry =>
+      val only = if (entry.scope == FanOut) "Fan-out: " else ""
+      s"| ${entry.names.map(name => s"`$name`").mkString(", ")} | $only${entry.meaning} |"
+    }
+    .mkString("| Metric | Means |\n|---|---|\n", "\n", "\n")
 
   val entries: Seq[Entry] = Seq(
     Entry(

@@ -70,7 +70,10 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
   private val text = Files.readString(page)
 
   if (sys.env.get("KINESIS_SPARK_WRITE_DOCS").contains("1"))
-    Files.writeString(page, text.replaceFirst("(?s)\\| Metric \\|.*?\\n(?=\\n)", quoteReplacement(MetricCatalogue.markdown))): Unit
+    Files.writeString(
+      page,
+      text.replaceFirst("(?s)\\| Metric \\|.*?\\n(?=\\n)", quoteReplacement(MetricCatalogue.markdown))
+    ): Unit
 
   describe("the catalogue of metrics") {
     it("is the table of docs/polling-or-fan-out.md") {
@@ -81,7 +84,8 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
       val all = SourceMetrics.none.copy(
         readers = ReadersNow.none.copy(byExecutor =
           Vector(
-            ExecutorId("host", "1") -> ReaderTotals.none.copy(subscriptions = Some(SubscriptionReport(0, 0, 0, 0, 0, 0)))
+            ExecutorId("host", "1") -> ReaderTotals.none
+              .copy(subscriptions = Some(SubscriptionReport(0, 0, 0, 0, 0, 0)))
           )
         ),
         consumers = Some(ConsumerCalls.none)
