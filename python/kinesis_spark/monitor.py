@@ -127,7 +127,7 @@ class SourceSample:
 
     Attributes:
         streams: the names of its streams.
-        metrics: the source's metrics, by name; docs/polling-or-fan-out.md explains each.
+        metrics: the source's metrics, by name; docs/reference/metrics.md explains each.
         by_stream: its streams.
         by_shard: its shards; of more than fifty, those that are furthest behind.
         by_executor: the executors that read it.
@@ -434,7 +434,8 @@ class KinesisMonitor:
     def _repr_html_(self) -> str:
         from rich.console import Console
 
-        console = Console(record=True, width=160, file=io.StringIO())
+        # Not as a notebook does it, which would show the tables at once, beside what is returned.
+        console = Console(record=True, width=160, file=io.StringIO(), force_jupyter=False)
         console.print(*self.tables())
         return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
 

@@ -13,17 +13,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import marked
 import promql_parser
 import pytest
 import yaml
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from kinesis_spark import KinesisMonitor, LocalKinesis, Record
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCS = ROOT / "docs"
+DOCS = ROOT / "docs" / "how-to"
 PAGE = (DOCS / "monitoring.md").read_text()
 ALERTS, DASHBOARD = DOCS / "monitoring" / "prometheus-alerts.yaml", DOCS / "monitoring" / "grafana-dashboard.json"
 NO_PROMETHEUS = "Prometheus isn't installed here (apt-get install prometheus)"
+METRICS = marked.get(ROOT / "docs" / "reference" / "metrics.md", "metrics")
 
 # Follows the stream by fan-out, with a sink that stands still from its second batch on, and scrapes as Prometheus does.
 QUERY = """
@@ -102,8 +106,7 @@ def server() -> Iterator[LocalKinesis]:
 
 def documented() -> set[str]:
     """The metrics that are numbers, and so gauges."""
-    table = (DOCS / "polling-or-fan-out.md").read_text().partition("\n## Metrics\n")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\|([^|]*)\|", table, re.MULTILINE)
+    rows = re.findall(r"^\|([^|]*)\|", METRICS, re.MULTILINE)
     return {name for row in rows for name in re.findall(r"`(\w+)`", row)} - {"details"}
 
 
@@ -191,10 +194,6 @@ def test_the_queries_of_the_alert_rules_and_the_dashboard_are_promql() -> None:
 
 
 def test_the_dashboard_is_read_whole_by_grafana_s_own_types() -> None:
-    pytest.importorskip("grafana_foundation_sdk", reason="Grafana's types need Python 3.11")
-    from grafana_foundation_sdk.cog.encoder import JSONEncoder
-    from grafana_foundation_sdk.models.dashboard import Dashboard
-
     given = json.loads(DASHBOARD.read_text())
     read = json.loads(JSONEncoder().encode(Dashboard.from_json(given)))
     assert missing(given, read) == []

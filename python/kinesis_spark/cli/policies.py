@@ -1,4 +1,4 @@
-"""The permissions that a query needs, as policies of IAM. docs/polling-or-fan-out.md and docs/sink.md explain them."""
+"""The IAM policies that a query needs. docs/reference/iam.md is made of them."""
 
 from __future__ import annotations
 

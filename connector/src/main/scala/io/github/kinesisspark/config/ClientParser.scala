@@ -2,7 +2,7 @@ package io.github.kinesisspark.config
 
 import scala.collection.mutable.ListBuffer
 
-/** Decides how the service is called: where, and in whose name. Source and sink are told it by the same options. */
+/** Decides how the service is called: where, and in whose name. Source and sink have the same options for it. */
 private[config] final class ClientParser(problems: ListBuffer[String]) {
   import KinesisOptions._
 
@@ -46,5 +46,5 @@ private[config] final class ClientParser(problems: ListBuffer[String]) {
   /** The region that is given must be the ARN's. */
   def checkRegion(view: OptionView, stream: StreamRef): Unit =
     for (r <- view.value(region); arn <- stream.arn if arn.region != r)
-      problems += s"'${view.key(region)}' is $r, but ${arn.text} is in ${arn.region}. Leave '${region.name}' out: the ARN tells it."
+      problems += s"'${view.key(region)}' is $r, but ${arn.text} is in ${arn.region}. Leave '${region.name}' out: the ARN names it."
 }

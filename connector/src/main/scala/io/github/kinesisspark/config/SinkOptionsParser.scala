@@ -15,7 +15,7 @@ private[config] object SinkOptionsParser {
     val view     = new OptionView(sorted.general, problems)
     val parsed   = read(view, problems)
     problems ++= sorted.perStream.map { case (_, _, setting) =>
-      s"'${setting.key}' is for reading: a sink has the same options for all its streams. A stream's region is told by its ARN."
+      s"'${setting.key}' is for reading: a sink has the same options for all its streams. A stream's ARN names its region."
     }
     parsed.filter(_ => problems.isEmpty).getOrElse(throw new OptionException(problems.toSeq.distinct))
   }

@@ -139,10 +139,22 @@ object SourceMetrics {
     * @param now the metrics when a gauge is looked at
     */
   def gauges(isFanOut: Boolean, now: () => SourceMetrics): Map[String, () => Long] = {
-    val names = MetricCatalogue.names(MetricCatalogue.All) ++
-      (if (isFanOut) MetricCatalogue.names(MetricCatalogue.FanOut) else Set.empty)
+    val names = none.general.keySet ++ (if (isFanOut) FanOutNames else Set.empty)
     names.iterator.map(name => name -> (() => now().numbers.get(name).fold(0L)(_.toLong))).toMap
   }
+
+  /** Those that a source has once its consumers are registered and subscribed through. */
+  private[stream] val FanOutNames = Set(
+    "subscriptionsLive",
+    "subscriptionsWaiting",
+    "subscriptionsRefused",
+    "subscriptionsFailed",
+    "resubscriptions",
+    "millisSinceLastEvent",
+    "consumerCalls",
+    "consumerWaits",
+    "consumerWaitMillis"
+  )
 
   val none: SourceMetrics =
     SourceMetrics(0, Map.empty, Vector.empty, Map.empty, ReadCount.none, ReadersNow.none, None)

@@ -1,8 +1,5 @@
 package io.github.kinesisspark.read.stream
 
-import java.nio.file.{Files, Path}
-import java.util.regex.Matcher.quoteReplacement
-
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
@@ -60,39 +57,6 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
   private def numbers(metrics: SourceMetrics) = metrics.toJava.keySet.asScala.toSet - SourceDetails.Name
 
   private def details(metrics: SourceMetrics) = ujson.read(metrics.toJava.get(SourceDetails.Name))
-
-  private val page = Iterator
-    .iterate(Path.of("").toAbsolutePath)(_.getParent)
-    .map(_.resolve("docs/polling-or-fan-out.md"))
-    .find(Files.exists(_))
-    .get
-
-  private val text = Files.readString(page)
-
-  if (sys.env.get("KINESIS_SPARK_WRITE_DOCS").contains("1"))
-    Files.writeString(
-      page,
-      text.replaceFirst("(?s)\\| Metric \\|.*?\\n(?=\\n)", quoteReplacement(MetricCatalogue.markdown))
-    ): Unit
-
-  describe("the catalogue of metrics") {
-    it("is the table of docs/polling-or-fan-out.md") {
-      text should include(s"\n\n${MetricCatalogue.markdown}\n")
-    }
-
-    it("has each metric of progress once") {
-      val all = SourceMetrics.none.copy(
-        readers = ReadersNow.none.copy(byExecutor =
-          Vector(
-            ExecutorId("host", "1") -> ReaderTotals.none
-              .copy(subscriptions = Some(SubscriptionReport(0, 0, 0, 0, 0, 0)))
-          )
-        ),
-        consumers = Some(ConsumerCalls.none)
-      )
-      MetricCatalogue.entries.flatMap(_.names).sorted shouldBe all.toJava.keySet.asScala.toSeq.sorted
-    }
-  }
 
   describe("metrics of the source") {
     it("show what readers report of their shards") {
