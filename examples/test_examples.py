@@ -66,7 +66,7 @@ def run(
 def play(monkeypatch: pytest.MonkeyPatch, program: str, *arguments: str) -> None:
     with monkeypatch.context() as here:
         here.setattr(sys, "argv", [program, *arguments])
-        # A program ends with the session; here others go on with it.
+        # A program ends with the session; here others continue with it.
         here.setattr(SparkSession, "stop", lambda _: None)
         runpy.run_path(str(EXAMPLES / program), run_name="__main__")
 

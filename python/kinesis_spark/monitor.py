@@ -468,7 +468,7 @@ class _Fetched:
         self._last: dict[str, Any] = {}
 
     def fetch(self) -> None:
-        """Hand on what is new. A server that doesn't answer is asked again; the alerts go on meanwhile."""
+        """Take up what is new. A server that doesn't answer is asked again; alerts continue meanwhile."""
         try:
             running = {str(query.id): query for query in self._spark.streams.active}
             for key, query in running.items():
@@ -534,12 +534,18 @@ def _sample(progress: dict[str, Any], now: float, before: Sample | None) -> Samp
         at=now,
         time=began,
         batch=int(progress["batchId"]),
-        rows=int(progress.get("numInputRows", 0)),
-        rows_per_second=float(progress.get("processedRowsPerSecond") or 0.0),
+        rows=int(_sum(progress, "numInputRows")),
+        rows_per_second=_sum(progress, "processedRowsPerSecond"),
         batch_time=batch_time,
         interval=batch_time if before is None else began - before.time,
         sources=tuple(_sources(progress)),
     )
+
+
+def _sum(progress: dict[str, Any], name: str) -> float:
+    """A figure of all sources, which progress of Spark Connect has of each source alone."""
+    total = progress.get(name)
+    return float(sum(source.get(name) or 0 for source in progress["sources"]) if total is None else total)
 
 
 def _sources(progress: dict[str, Any]) -> Iterator[SourceSample]:

@@ -196,6 +196,15 @@ def test_the_tables_show_streams_shards_and_executors_of_each_query(monitor: Kin
     assert list(monitor.tables()[0].columns[2].cells) == ["0:02:01", "0:01:01"]
 
 
+def test_progress_of_spark_connect_has_its_figures_by_source_alone(monitor: KinesisMonitor) -> None:
+    given = progress(1)
+    source = {**given["sources"][1], "numInputRows": 100, "processedRowsPerSecond": 50.0}
+    other = {**given["sources"][0], "numInputRows": 1, "processedRowsPerSecond": None}
+    monitor.observe({**given, "numInputRows": None, "processedRowsPerSecond": None, "sources": [other, source]})
+    (sample,) = monitor.samples()
+    assert (sample.rows, sample.rows_per_second) == (101, 50)
+
+
 def test_queries_are_named_where_there_are_several(monitor: KinesisMonitor) -> None:
     for query in ("q-1", "q-2"):
         monitor.observe(progress(0, query=query))

@@ -191,7 +191,7 @@ def _stream(target: Target, without: str | None, fan_out: bool) -> Iterator[Chec
 
 
 def _tried(action: str, step: Callable[[_Tries], str], tries: _Tries, target: Target) -> tuple[Check, str | None]:
-    """What came of a call, and what the calls after it are without, if it is no use to make them."""
+    """The result of a call, and what later calls would be without, if it is no use to make them."""
     what = f"kinesis:{action}"
     try:
         return Check(what, is_good=True, found=step(tries)), None

@@ -27,7 +27,9 @@ class ReferencePagesSpec extends AnyFunSpec with Matchers {
     }
 
     it("describes each metric of the source, and no other") {
-      metrics.map(_._1).toSet shouldBe SourceMetrics.gauges(isFanOut = true, () => SourceMetrics.none).keySet + "details"
+      metrics
+        .map(_._1)
+        .toSet shouldBe SourceMetrics.gauges(isFanOut = true, () => SourceMetrics.none).keySet + "details"
     }
   }
 }
@@ -95,7 +97,7 @@ private object ReferencePages {
     "numberOfAggregatedRecords"   -> "Mean Kinesis records, aggregated or not, of the same.",
     "numberOfDeaggregatedRecords" -> "User records in as many Kinesis records, estimated from those read so far.",
     "details" -> "JSON: lag, records, throttled calls, records read again and subscriptions of each stream, of the fifty shards that are furthest behind, and of each executor. [KinesisMonitor](../how-to/monitoring.md) shows it as tables. No gauge, as it is a text.",
-    "subscriptionsLive"           -> "Fan-out: open subscriptions; `shardsOpen` when all is well.",
+    "subscriptionsLive" -> "Fan-out: open subscriptions; `shardsOpen` when all is well.",
     "subscriptionsWaiting" -> "Fan-out: shards without a subscription: between two, or not requested because the buffer is full.",
     "subscriptionsRefused" -> "Fan-out: subscriptions refused because the consumer has another one on the shard, or by a limit. Some after a crash are normal. Steady growth: something else uses the consumer.",
     "subscriptionsFailed" -> "Fan-out: subscriptions that failed for other reasons. The log names each.",
