@@ -97,7 +97,7 @@ class LocalKinesis:
         self._log: IO[str] | None = None
         self._announced: dict[str, Any] = {}
         self._client: KinesisClient | None = None
-        self.clock_moved = False
+        self.clock_moved: bool = False
 
     @property
     def endpoint(self) -> str:
