@@ -19,7 +19,7 @@ from kinesis_spark.position import Position
 _POLL_S = 1.0
 _MOST_RECORDS = 500
 
-Failure: tuple[type[Exception], ...] = (BotoCoreError, ClientError)
+Failure: tuple[type[Exception], type[Exception]] = (BotoCoreError, ClientError)
 
 
 @dataclass(frozen=True)
