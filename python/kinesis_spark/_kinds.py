@@ -7,7 +7,7 @@ forms as the connector does.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -91,6 +91,37 @@ def _read_secret(field: str, value: object) -> object:
     return Secret(value)
 
 
+class Tags(dict[str, str]):
+    """Tags by their keys. It is not changed once it is an option's value, so it may be hashed."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+
+_TAG_KEY = re.compile(r"(?!aws:)[\w .:/+@-]{1,128}", re.IGNORECASE)
+_TAG_VALUE = re.compile(r"[\w .:/=+@-]{0,256}")
+_MOST_TAGS = 50
+
+
+def _read_tags(field: str, value: object) -> object:
+    expected = (
+        f'at most {_MOST_TAGS} tags, such as {{"team": "data"}}, of letters, digits, spaces and _.:/=+-@, '
+        "without = in keys, none of which begins with aws:"
+    )
+    pairs = [tuple(map(str.strip, pair.split("=", 1))) for pair in value.split(",")] if isinstance(value, str) else []
+    tags = dict(pair if len(pair) == 2 else ("", "") for pair in pairs) if isinstance(value, str) else value
+    require(isinstance(tags, Mapping) and len(tags) <= _MOST_TAGS, field, value, expected)
+    require(not isinstance(value, str) or len(tags) == len(pairs), field, value, "tags with different keys")
+    for key, text in tags.items():
+        good = isinstance(key, str) and _TAG_KEY.fullmatch(key) and isinstance(text, str) and _TAG_VALUE.fullmatch(text)
+        require(bool(good), field, value, expected)
+    return Tags(tags)
+
+
+def _write_tags(tags: Mapping[str, str]) -> str:
+    return ",".join(f"{key}={text}" for key, text in tags.items())
+
+
 def _read_boolean(field: str, value: object) -> bool:
     known = {"true": True, "false": False}
     meant = known.get(value.lower()) if isinstance(value, str) else value
@@ -137,6 +168,7 @@ def write_duration(value: timedelta) -> str:
 
 TEXT = Kind(_read_text)
 SECRET = Kind(_read_secret, lambda value: value, secret=True)
+TAGS = Kind(_read_tags, _write_tags)
 BOOLEAN = Kind(_read_boolean, _write_boolean)
 REGION = matching(_REGION, "the name of an AWS region, like eu-west-1")
 ENDPOINT = Kind(_read_endpoint)

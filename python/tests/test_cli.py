@@ -90,6 +90,17 @@ def test_shards_and_consumers_are_listed_as_table_and_json(run: Run, kinesis: Lo
     assert [c["name"] for c in lines(run("consumers", "--output", "json", stream=arn))] == ["app"]
 
 
+def test_consumers_that_were_left_behind_are_deregistered_by_prefix_and_age(run: Run, kinesis: LocalKinesis) -> None:
+    arn = "arn:aws:kinesis:us-east-1:000000000000:stream/events"
+    for name in ("app-1", "app-2", "other"):
+        kinesis.client.call("RegisterStreamConsumer", StreamARN=arn, ConsumerName=name)
+    assert lines(run("consumers", "--prefix", "app-", "--older-than", "1h", "--deregister", "--output", "json")) == []
+    gone = lines(run("consumers", "--prefix", "app-", "--deregister", "--output", "json"))
+    assert [c["name"] for c in gone] == ["app-1", "app-2"]
+    assert [c["name"] for c in lines(run("consumers", "--output", "json"))] == ["other"]
+    assert "--deregister needs --prefix" in run("consumers", "--deregister").stderr
+
+
 def test_lag_shows_what_a_query_has_not_read(
     run: Run, kinesis: LocalKinesis, spark: SparkSession, tmp_path: Path
 ) -> None:

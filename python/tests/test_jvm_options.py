@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, get_args, get_type_hints
 
@@ -30,6 +30,7 @@ from kinesis_spark import (
     StreamOptions,
 )
 from kinesis_spark._declare import OptionSpec, groups, specs
+from kinesis_spark.cli.policies import DEFAULTS, GIVEN, PERMISSIONS
 
 CLASSES = (
     KinesisSourceOptions,
@@ -51,6 +52,7 @@ PYTHON_TYPE: dict[str, object] = {
     "arn": str,
     "class": str,
     "list": str | Sequence[str],
+    "map": Mapping[str, str] | str,
     "boolean": bool | str,
     "count": int,
     "number": float,
@@ -164,9 +166,19 @@ def test_python_defaults_equal_the_connector_s(jvm: dict[str, dict[str, Any]]) -
     assert python == {name: comparable(o["type"], o["default"]) for name, o in jvm.items() if name in options}
 
 
+def test_the_table_of_permissions_has_the_connector_s_options_and_defaults(
+    jvm: dict[str, dict[str, Any]], jvm_sink: dict[str, dict[str, Any]]
+) -> None:
+    options = jvm | jvm_sink
+    for permission in PERMISSIONS:
+        for name, values in permission.when.items():
+            assert values == GIVEN or set(values) <= set(options[name]["values"]), name
+    assert {name: options[name]["default"] for name in DEFAULTS} == dict(DEFAULTS)
+
+
 def test_unset_retries_are_left_to_the_connector_s_defaults() -> None:
     assert {field.default for field in dataclasses.fields(Retries)} == {None}
-    assert all(default == Retries() for default in (f.default for f in dataclasses.fields(EnhancedFanOut)[4:]))
+    assert all(default == Retries() for default in (f.default for f in dataclasses.fields(EnhancedFanOut)[5:]))
 
 
 def test_python_option_types_match_the_connector_s(jvm: dict[str, dict[str, Any]]) -> None:

@@ -331,6 +331,15 @@ object KinesisOptions {
     values = Seq("registered", "true", "false")
   )
 
+  val consumerTags: Opt[Map[String, String]] = option(
+    "efo.tags",
+    "map",
+    OptionValue.tags(50),
+    doc =
+      "Tags of the consumers that the query registers, such as `team=data,env=prod`, at most 50. Consumers that it finds keep theirs. Needs " +
+        "the permission `kinesis:TagResource`."
+  )
+
   val registerRetry: RetryOpts = retry(
     "efo.registerStreamConsumer",
     "The most retries of RegisterStreamConsumer, which an account may call 5 times a second.",
@@ -480,7 +489,8 @@ object KinesisOptions {
     consumerName,
     registration,
     consumerArn,
-    deregisterOnStop
+    deregisterOnStop,
+    consumerTags
   ) ++ Seq(registerRetry, deregisterRetry, listRetry, describeRetry, subscribeRetry).flatMap(_.all) ++
     Seq(ordered, aggregate, aggregateSize, badRecords, maxRetryDuration, writerBufferSize, maxInFlightCalls, linger)
 

@@ -49,6 +49,30 @@ object OptionValue {
       }
   }
 
+  /** Tags as AWS takes them: `key=value`, comma-separated; a value may be empty.
+    *
+    * @see [[https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html#tag-conventions the rules for tags]]
+    */
+  def tags(most: Int): Parser[Map[String, String]] = value => {
+    val pairs = value.split(",", -1).toSeq.map(_.split("=", 2).map(_.trim)).map {
+      case Array(key, text) if isTag(key, text) => Some(key -> text)
+      case _                                    => None
+    }
+    if (pairs.contains(None))
+      Left("tags of the form key=value, comma-separated, of letters, digits, spaces and _.:/=+-@, none of which begins with aws:")
+    else {
+      val found = pairs.flatten
+      if (found.map(_._1).distinct.size < found.size) Left("tags with different keys")
+      else Either.cond(found.size <= most, found.toMap, s"at most $most tags")
+    }
+  }
+
+  private def isTag(key: String, value: String) =
+    TagKey.matches(key) && TagText.matches(value) && !key.toLowerCase(Locale.ROOT).startsWith("aws:")
+
+  private val TagKey  = """[\p{L}\p{N}\p{Z}_.:/+\-@]{1,128}""".r
+  private val TagText = """[\p{L}\p{N}\p{Z}_.:/=+\-@]{0,256}""".r
+
   /** A whole number of one or more. */
   val count: Parser[Long] = value => value.toLongOption.filter(_ > 0).toRight("a whole number greater than 0")
 

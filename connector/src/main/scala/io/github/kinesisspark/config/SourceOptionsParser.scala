@@ -68,7 +68,7 @@ private[config] object SourceOptionsParser {
 
     def consumerOptions(): Option[ConsumerOptions] = {
       val perStream = eachStream()
-      fanOut.retries().map(ConsumerOptions(perStream, _))
+      fanOut.retries().map(ConsumerOptions(perStream, fanOut.tags(), _))
     }
 
     def eachStream(): Seq[StreamOptions] = {
