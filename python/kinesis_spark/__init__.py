@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kinesis_spark import functions, positions, session
+from kinesis_spark.connection import Connection
 from kinesis_spark.consumers import StreamConsumer, StreamConsumers
 from kinesis_spark.credentials import (
     AssumedRole,
@@ -17,6 +18,7 @@ from kinesis_spark.credentials import (
     DefaultCredentials,
     ProfileCredentials,
     StaticCredentials,
+    WebIdentityCredentials,
 )
 from kinesis_spark.errors import (
     InvalidOptionError,
@@ -44,6 +46,7 @@ __all__ = [
     "AnyPosition",
     "AssumedRole",
     "BadRecords",
+    "Connection",
     "Credentials",
     "CustomCredentials",
     "DefaultCredentials",
@@ -71,6 +74,7 @@ __all__ = [
     "StreamConsumer",
     "StreamConsumers",
     "StreamOptions",
+    "WebIdentityCredentials",
     "functions",
     "plot_shards",
     "positions",

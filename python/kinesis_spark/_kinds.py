@@ -172,6 +172,10 @@ TAGS = Kind(_read_tags, _write_tags)
 BOOLEAN = Kind(_read_boolean, _write_boolean)
 REGION = matching(_REGION, "the name of an AWS region, like eu-west-1")
 ENDPOINT = Kind(_read_endpoint)
+HOST = matching(
+    re.compile(r"(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|\[?[0-9a-fA-F:]+\]?"),
+    "a host's name, or *. with the end of one",
+)
 STREAM_NAME = matching(_STREAM_NAME, "a stream's name: 1 to 128 letters, digits, '_', '.' or '-'")
 STREAM_ARN = Kind(_read_stream_arn)
 
@@ -261,11 +265,12 @@ def _bytes_of(text: str) -> int | None:
     return None if parts is None or unit is None else int(parts.group(1)) * unit
 
 
-def duration(least: timedelta = _MILLISECOND, *, off: bool = False) -> Kind:
+def duration(least: timedelta = _MILLISECOND, *, most: timedelta = timedelta.max, off: bool = False) -> Kind:
     """A time of whole milliseconds: a timedelta, or a text such as "10 seconds", "15m" or "off" where `off` is one."""
     none = ", or off" if off else ""
     expected = (
-        f"a datetime.timedelta of whole milliseconds of at least {least / _MILLISECOND:g} ms, or a text such as "
+        f"a datetime.timedelta of whole milliseconds of at least {least / _MILLISECOND:g} ms"
+        f"{'' if most == timedelta.max else f' and at most {most / _MILLISECOND:g} ms'}, or a text such as "
         f'"10 seconds", "15m" or "500 ms"{none}'
     )
 
@@ -273,7 +278,7 @@ def duration(least: timedelta = _MILLISECOND, *, off: bool = False) -> Kind:
         is_off = off and isinstance(value, str) and value.lower() == "off"
         time = timedelta(0) if is_off else _time_of(value) if isinstance(value, str) else value
         whole = isinstance(time, timedelta) and not time % _MILLISECOND
-        require(whole and time >= least, field, value, expected)  # type: ignore[operator]
+        require(whole and least <= time <= most, field, value, expected)  # type: ignore[operator]
         return time
 
     return Kind(read, write_duration)

@@ -27,6 +27,7 @@ from kinesis_spark._kinds import (
     size,
     tuple_of,
 )
+from kinesis_spark.connection import CONNECTION, Connection
 from kinesis_spark.credentials import CREDENTIALS, ROLE, AssumedRole, Credentials, DefaultCredentials
 from kinesis_spark.errors import InvalidOptionError
 from kinesis_spark.fan_out import RECORD_PUBLISHER, EnhancedFanOut, Polling, RecordPublisher, stream_of
@@ -132,6 +133,7 @@ class KinesisSourceOptions:
             cannot pass, such as a missing permission, fails at once; throttled reads are retried without end.
         credentials: whose name to call AWS in; see `kinesis_spark.credentials`.
         role: a role to assume with those credentials; None to call AWS with them as they are.
+        connection: how AWS is reached: proxy, certificates, time limits and so on.
         per_stream: what differs for single streams.
 
     Raises:
@@ -162,6 +164,7 @@ class KinesisSourceOptions:
     max_retry_duration: timedelta | str = option("maxRetryDuration", duration(), default=timedelta(minutes=15))
     credentials: Credentials = plain(CREDENTIALS, default=DefaultCredentials())
     role: AssumedRole | str | None = plain(ROLE, default=None)
+    connection: Connection = plain(CONNECTION, default=Connection())
     per_stream: Sequence[StreamOptions] = plain(tuple_of(StreamOptions, "a list of StreamOptions"), default=())
 
     def __post_init__(self) -> None:
@@ -190,6 +193,7 @@ class KinesisSourceOptions:
         It holds static keys, for the connector needs them, but no `repr` of it or of a copy shows them.
         """
         options = encoded(self) | encoded(self.record_publisher) | encoded(self.credentials) | encoded(self.role)
+        options |= encoded(self.connection)
         for stream in self.per_stream:
             options.update(stream.to_dict())
         return options
@@ -246,6 +250,7 @@ class SourceArguments(TypedDict, total=False):
     max_retry_duration: timedelta | str
     credentials: Credentials
     role: AssumedRole | str | None
+    connection: Connection
     per_stream: Sequence[StreamOptions]
 
 

@@ -174,7 +174,9 @@ def lag(checkpoint: Path, above: int | None, output: str, **of: str | None) -> N
 @click.option("--option", "given", multiple=True, help="An option of the query, such as efo.deregisterOnStop=false.")
 @click.option("--consumer", help="The stream consumer's name, for fan-out; left out, that of efo.consumerName, or any.")
 @click.option("--key-arn", help="The KMS key's ARN, for an encrypted stream.")
-@click.option("--principal", help="The account or role to share with: prints the policy of the stream or consumer itself.")
+@click.option(
+    "--principal", help="The account or role to share with: prints the policy of the stream or consumer itself."
+)
 @click.option(
     "--of",
     "shared",
@@ -203,7 +205,10 @@ def iam(
             region = target.session().region_name or "eu-west-1"
             arn = f"arn:aws:kinesis:{region}:{_ACCOUNT_OF_EXAMPLES}:stream/{target.stream}"
             click.echo(f"The account {_ACCOUNT_OF_EXAMPLES} is a placeholder; name the stream by its ARN.", err=True)
-    roles = [role for role in by_name.get("rolearn", "").split(",") if role]
+    roles = [role for role in (*by_name.get("rolechain", "").split(","), by_name.get("rolearn", "")) if role]
+    if "webidentitytokenfile" in by_name:
+        # The first is assumed with a token, which needs no permission.
+        roles = roles[1:]
     resources = Resources(arn, consumer or by_name.get("efo.consumername", "*"), key_arn, roles)
     if principal is None:
         found = policy(side, options, resources)

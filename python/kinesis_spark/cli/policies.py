@@ -65,6 +65,8 @@ PERMISSIONS: Sequence[Permission] = (
     Permission("kms:Decrypt", "key", _SOURCE),
     Permission("kms:GenerateDataKey", "key", _SINK),
     Permission("sts:AssumeRole", "role", _BOTH, {"roleArn": GIVEN}),
+    Permission("sts:TagSession", "role", _BOTH, {"roleTags": GIVEN}),
+    Permission("sts:SetSourceIdentity", "role", _BOTH, {"roleSourceIdentity": GIVEN}),
 )
 
 DEFAULTS: Mapping[str, str] = {

@@ -65,13 +65,12 @@ private[kinesisspark] final class ConsumerDirectory(
         client.listStreamConsumers(request.build())
       )
     }
-    @tailrec def rest(pages: Vector[ListStreamConsumersResponse]): Vector[ListStreamConsumersResponse] =
-      Option(pages.last.nextToken).filter(_.nonEmpty) match {
-        case None  => pages
-        case token => rest(pages :+ page(token))
-      }
+    def pages = Paging.all("ListStreamConsumers", resource(s"stream $stream"), MostConsumers)(page)(
+      answer => Option(answer.nextToken).filter(_.nonEmpty),
+      _.consumers.size
+    )
     calls
-      .restarting(policy(retries.list).backoff)(rest(Vector(page(None))))
+      .restarting(policy(retries.list).backoff)(pages)
       .flatMap(_.consumers.asScala.map(StreamConsumer.of(_)))
   }
 
@@ -187,4 +186,7 @@ private[kinesisspark] object ConsumerDirectory {
 
   /** The most that the service gives in one answer. */
   private val PageSize = 100
+
+  /** Of one stream; the service allows 50. */
+  private val MostConsumers = 10000
 }

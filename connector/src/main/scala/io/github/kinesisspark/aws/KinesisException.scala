@@ -100,7 +100,8 @@ object KinesisFault {
       case _: Fault.Denied => MaxLengthOfRefusal
       case _               => MaxLength
     }
-    said.linesIterator.nextOption().getOrElse("").take(length).stripSuffix(".")
+    // What a server says may move a terminal's cursor, or look like a line of another message.
+    said.linesIterator.nextOption().getOrElse("").take(length).map(c => if (c.isControl) '?' else c).stripSuffix(".")
   }
 
   private def named(e: Throwable): String = e.getClass.getSimpleName + message(e.getMessage)
