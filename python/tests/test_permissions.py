@@ -99,7 +99,9 @@ def test_the_server_refuses_what_the_policy_does_not_allow(server: Server, user:
     }
     for action, call in tries.items():
         if action not in allowed or user == "guest":
-            with pytest.raises(ClientError, match=f"{arn} is not authorized to perform: {action} on resource: {ORDERS}"):
+            with pytest.raises(
+                ClientError, match=f"{arn} is not authorized to perform: {action} on resource: {ORDERS}"
+            ):
                 call()
         else:
             call()
@@ -122,7 +124,9 @@ def test_another_account_reads_through_the_consumer_that_is_shared_with_it(
     arn = owner.register_stream_consumer(StreamARN=ORDERS, ConsumerName="shared")["Consumer"]["ConsumerARN"]
     through = EnhancedFanOut(registration="none", consumer_arns=[arn])
     by_arn = server.source("guest", stream_name=None, stream_arn=ORDERS, record_publisher=through)
-    with pytest.raises(PySparkException, match=rf"user/guest is not authorized .* on resource: {ORDERS} because no resource"):
+    with pytest.raises(
+        PySparkException, match=rf"user/guest is not authorized .* on resource: {ORDERS} because no resource"
+    ):
         read_batch(spark, by_arn).count()
     owner.put_records(StreamARN=ORDERS, Records=[{"PartitionKey": "k", "Data": b"shared"}])
     principal = f"arn:aws:iam::{OTHER}:user/guest"

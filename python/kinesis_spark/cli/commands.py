@@ -174,7 +174,9 @@ def lag(checkpoint: Path, above: int | None, output: str, **of: str | None) -> N
 @click.option("--option", "given", multiple=True, help="An option of the query, such as efo.deregisterOnStop=false.")
 @click.option("--consumer", help="The stream consumer's name, for fan-out; left out, that of efo.consumerName, or any.")
 @click.option("--key-arn", help="The KMS key's ARN, for an encrypted stream.")
-@click.option("--principal", help="The account or role to share with: prints the policy of the stream or consumer itself.")
+@click.option(
+    "--principal", help="The account or role to share with: prints the policy of the stream or consumer itself."
+)
 @click.option(
     "--of",
     "shared",
@@ -183,7 +185,8 @@ def lag(checkpoint: Path, above: int | None, output: str, **of: str | None) -> N
     show_default=True,
     help="What is shared with --principal.",
 )
-def iam(
+def iam(  # noqa: PLR0913  (one for each of its options)
+    *,
     use: Any,  # noqa: ANN401  (one of the choices)
     given: Sequence[str],
     consumer: str | None,

@@ -82,12 +82,14 @@ final class StreamConsumers private[kinesisspark] (
 
   private def old(stream: KnownStreams.Stream, prefix: String, age: FiniteDuration): Seq[StreamConsumer] = {
     valid(prefix)
-    val before                         = time.now() - age.toMillis
+    val before                           = time.now() - age.toMillis
     def isFree(consumer: StreamConsumer) =
       !claims.isTaken(ConsumerClaims.Claim(stream.endpoint, stream.arn, consumer.name))
     stream.consumers
       .list(stream.arn)
-      .filter(c => c.name.startsWith(prefix) && c.createdMillis < before && c.status != ConsumerStatus.Deleting && isFree(c))
+      .filter(c =>
+        c.name.startsWith(prefix) && c.createdMillis < before && c.status != ConsumerStatus.Deleting && isFree(c)
+      )
   }
 
   private def valid(name: String): String = KinesisOptions.consumerName

@@ -10,7 +10,11 @@ import scala.concurrent.duration.FiniteDuration
   * @param tags      of consumers that are registered
   * @see [[https://docs.aws.amazon.com/streams/latest/dev/enhanced-consumers.html enhanced fan-out consumers]]
   */
-final case class FanOutOptions(consumers: Map[StreamRef, ConsumerChoice], tags: Map[String, String], retries: FanOutRetries)
+final case class FanOutOptions(
+    consumers: Map[StreamRef, ConsumerChoice],
+    tags: Map[String, String],
+    retries: FanOutRetries
+)
 
 /** Through which consumer a stream is read. */
 sealed trait ConsumerChoice extends Product with Serializable

@@ -59,7 +59,9 @@ object OptionValue {
       case _                                    => None
     }
     if (pairs.contains(None))
-      Left("tags of the form key=value, comma-separated, of letters, digits, spaces and _.:/=+-@, none of which begins with aws:")
+      Left(
+        "tags of the form key=value, comma-separated, of letters, digits, spaces and _.:/=+-@, none of which begins with aws:"
+      )
     else {
       val found = pairs.flatten
       if (found.map(_._1).distinct.size < found.size) Left("tags with different keys")

@@ -279,8 +279,9 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
   test("an error of a denied call names principal, resource and the missing action, however long their names are") {
     val principal = s"arn:aws:sts::111122223333:assumed-role/${"r" * 64}/${"s" * 64}"
     val stream    = s"arn:aws:kinesis:eu-west-1:111122223333:stream/${"n" * 128}/consumer/${"c" * 128}:1525898737"
-    val refusal   = s"User: $principal is not authorized to perform: kinesis:TagResource on resource: $stream because no " +
-      "identity-based policy allows the kinesis:TagResource action"
+    val refusal   =
+      s"User: $principal is not authorized to perform: kinesis:TagResource on resource: $stream because no " +
+        "identity-based policy allows the kinesis:TagResource action"
     val denied  = FaultClassifier.classify(answer("AccessDeniedException", 400, refusal))
     val message = KinesisFault.describe("RegisterStreamConsumer", "consumer app", denied)
     assert(message.startsWith("RegisterStreamConsumer failed for consumer app: ") && message.contains(refusal))

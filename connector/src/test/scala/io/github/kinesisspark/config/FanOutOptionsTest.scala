@@ -56,9 +56,12 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     val app                 = "efo.consumerName" -> "app"
     def tags(text: String)  = fanOut(app, "efo.tags" -> text).tags
     def wrong(text: String) = problems(app, "efo.tags" -> text)
-    assert(tags("team=data, env = prod,note=a=b,empty=") ==
-      Map("team" -> "data", "env" -> "prod", "note" -> "a=b", "empty" -> ""))
-    for (text <- Seq("team", "=data", "a=b,", "aws:team=data", "team=a;b")) assertTells(wrong(text), "efo.tags", "key=value")
+    assert(
+      tags("team=data, env = prod,note=a=b,empty=") ==
+        Map("team" -> "data", "env" -> "prod", "note" -> "a=b", "empty" -> "")
+    )
+    for (text <- Seq("team", "=data", "a=b,", "aws:team=data", "team=a;b"))
+      assertTells(wrong(text), "efo.tags", "key=value")
     assertTells(wrong("a=1,a=2"), "different keys")
     assertTells(wrong((1 to 51).map(i => s"k$i=v").mkString(",")), "at most 50")
     assertTells(

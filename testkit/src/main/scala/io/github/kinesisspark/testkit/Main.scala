@@ -222,7 +222,9 @@ object Main {
         val policy = Files.readString(Path.of(file))
         id -> Principal.user(id, name, AccessKey(key, secret)).copy(policy = Some(policy))
       case _ =>
-        throw new IllegalArgumentException("--user: id:name:accessKeyId:secret:file expected, id being one of --account")
+        throw new IllegalArgumentException(
+          "--user: id:name:accessKeyId:secret:file expected, id being one of --account"
+        )
     }
     accounts.map(a => a.copy(principals = a.principals ++ added.collect { case (a.id, user) => user }))
   }

@@ -62,7 +62,9 @@ final class StreamConsumersSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  it("StreamConsumers.deregisterOld deregisters only consumers of the prefix and age that no query of the application uses") {
+  it(
+    "StreamConsumers.deregisterOld deregisters only consumers of the prefix and age that no query of the application uses"
+  ) {
     in() { (world, a, b) =>
       val some = new StreamConsumers(world.options(a, b)(), world.waiting, world.claims)
       for (name <- Seq("app-used", "app-left", "other")) world.others(a).register(name)
