@@ -108,8 +108,9 @@ def _read_tags(field: str, value: object) -> object:
         f'at most {_MOST_TAGS} tags, such as {{"team": "data"}}, of letters, digits, spaces and _.:/=+-@, '
         "without = in keys, none of which begins with aws:"
     )
-    pairs = [tuple(map(str.strip, pair.split("=", 1))) for pair in value.split(",")] if isinstance(value, str) else []
-    tags = dict(pair if len(pair) == 2 else ("", "") for pair in pairs) if isinstance(value, str) else value
+    pairs = [pair.partition("=") for pair in value.split(",")] if isinstance(value, str) else []
+    split = {key.strip(): text.strip() if separator else None for key, separator, text in pairs}
+    tags: Any = split if isinstance(value, str) else value
     require(isinstance(tags, Mapping) and len(tags) <= _MOST_TAGS, field, value, expected)
     require(not isinstance(value, str) or len(tags) == len(pairs), field, value, "tags with different keys")
     for key, text in tags.items():

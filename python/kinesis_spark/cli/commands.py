@@ -185,7 +185,8 @@ def lag(checkpoint: Path, above: int | None, output: str, **of: str | None) -> N
     show_default=True,
     help="What is shared with --principal.",
 )
-def iam(
+def iam(  # noqa: PLR0913  (one for each of its options)
+    *,
     use: Any,  # noqa: ANN401  (one of the choices)
     given: Sequence[str],
     consumer: str | None,
