@@ -253,14 +253,20 @@ def trials(seed: int, runs: int, publishers: Sequence[Publisher] = PUBLISHERS) -
         number += 1
 
 
-def trial(seed: str, runs: int, publishers: Sequence[Publisher] = PUBLISHERS) -> Trial:
-    """The trial of a seed: `<seed of the whole>.<number of the trial>`."""
+def trial(
+    seed: str, runs: int, publishers: Sequence[Publisher] = PUBLISHERS, executor_kills: int = _EXECUTOR_KILLS
+) -> Trial:
+    """The trial of a seed: `<seed of the whole>.<number of the trial>`.
+
+    Args:
+        executor_kills: in each run on a cluster.
+    """
     number = int(seed.rpartition(".")[2])
     chance = random.Random(seed)
     sink: SinkKind = "parquet" if number % 2 else "sqlite"
     trigger: Trigger = "availableNow" if number % 4 >= 2 else "processing"  # noqa: PLR2004
     streams = tuple((f"s{i}", chance.randint(1, 4)) for i in range(chance.randint(1, 3)))
-    planner = _Planner(chance, sink, publishers)
+    planner = _Planner(chance, sink, publishers, executor_kills)
     killed = [planner.killed_run() for _ in range(runs - 1)]
     return Trial(seed, streams, sink, trigger, _KEYS, chance.choice((100, 300)), (*killed, planner.last_run()))
 
@@ -281,7 +287,7 @@ def restarts(seed: str, starts: int, publishers: Sequence[Publisher] = PUBLISHER
     The starts before the first footprint and the last one are left undisturbed, as they are what is compared.
     """
     chance = random.Random(seed)
-    planner = _Planner(chance, "sqlite", publishers)
+    planner = _Planner(chance, "sqlite", publishers, executor_kills=0)
     end = Restarts(starts, min(_WARM_UP, max(starts // 3, 1)), max(starts // 20, 5), tuple(publishers))
     each = tuple(
         planner.in_session(end.publisher(start))
@@ -297,8 +303,11 @@ def restarts(seed: str, starts: int, publishers: Sequence[Publisher] = PUBLISHER
 class _Planner:
     """Deals runs."""
 
-    def __init__(self, chance: random.Random, sink: SinkKind, publishers: Sequence[Publisher]) -> None:
+    def __init__(
+        self, chance: random.Random, sink: SinkKind, publishers: Sequence[Publisher], executor_kills: int
+    ) -> None:
         self._chance, self._sink, self._publishers = chance, sink, publishers
+        self._executor_kills = executor_kills
         self._points = ShuffledDeck(
             [*POINTS[sink], *POINTS[sink], *_FAILING[chance.randrange(2) :: 2], None, None, None, "up"], chance
         )
@@ -318,7 +327,7 @@ class _Planner:
         chance = self._chance
         publisher = chance.choice(self._publishers)
         clustered = self._masters.deal() == "cluster"
-        victims = range(1, _EXECUTOR_KILLS + 1) if clustered else ()
+        victims = range(1, self._executor_kills + 1) if clustered else ()
         kills = [After(n, KillExecutors(every=chance.random() < _ALL_OF_THEM)) for n in victims]
         actions: list[After] = [*self._injected(publisher), *self._other(clustered=clustered), *kills]
         batches = max((after.batches for after in actions), default=0)

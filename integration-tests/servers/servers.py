@@ -48,13 +48,12 @@ def install(name: str) -> None:
 
 
 def run(name: str, port: int | None, lease: Lease) -> None:
-    """Another program may get the free port between the look for it and the server's start; then it is looked for again."""
+    """Another program may get the free port between the look for it and the start; then it is looked for again."""
     install(name)
-    attempts_left = ATTEMPTS if port is None else 1
-    while attempts_left:
-        attempts_left -= 1
+    for attempts_left in reversed(range(ATTEMPTS if port is None else 1)):
         try:
-            return run_once(name, port, lease)
+            run_once(name, port, lease)
+            break
         except PortTakenError:
             if not attempts_left:
                 raise

@@ -6,11 +6,18 @@ import io.github.kinesisspark.read.plan.ShardClocks._
 /** How far each shard has been read in time, by the readers' reports, and which shards have stopped.
   *
   * A shard that is behind and brings nothing holds the others back where it was last seen, but not for ever: after
-  * a patience without any progress (its reads fail, say) the others go on without it, until it brings something.
+  * a patience without any progress (its reads fail, say) the others go on without it, until it brings something. Patience passes
+  * only while a batch is planned: while one runs, nobody waits for a shard, and a full executor may have had no room for its records.
   *
-  * @param seen by shard, those included that ended in the last batch: their children begin at their time
+  * @param seen        by shard, those included that ended in the last batch: their children begin at their time
+  * @param pausedNanos how long batches have run, all together
+  * @param lastNanos   the last look, by `System.nanoTime`
   */
-final case class ShardClocks(seen: Map[ShardKey, Seen] = Map.empty) {
+final case class ShardClocks(
+    seen: Map[ShardKey, Seen] = Map.empty,
+    pausedNanos: Long = 0,
+    lastNanos: Option[Long] = None
+) {
 
   /** Before a batch is planned.
     *
@@ -24,17 +31,20 @@ final case class ShardClocks(seen: Map[ShardKey, Seen] = Map.empty) {
       kept: ShardKey => Boolean,
       nowNanos: Long
   ): ShardClocks = {
+    val paused   = pausedNanos + lastNanos.fold(0L)(nowNanos - _)
     val entering =
       reading.iterator.filterNot { case (shard, _) => seen.contains(shard) }.map { case (shard, position) =>
         val inherited = parents(shard).flatMap(seen.get).map(_.admitted).filter(_ != WatermarkAlignment.Unknown)
         val starting  = Some(position).collect { case ShardPosition.AtTimestamp(ms) => ms }
         val time      = inherited.maxOption.orElse(starting).getOrElse(WatermarkAlignment.Unknown)
-        shard -> Seen(time, time, nowNanos)
+        shard -> Seen(time, time, nowNanos - paused)
       }
     val all = seen ++ entering
     // Where nothing is to be forgotten, the map of ten thousand shards stays as it is.
-    if (all.size == reading.size) copy(seen = all)
-    else copy(seen = all.filter { case (shard, _) => reading.contains(shard) || kept(shard) })
+    val present =
+      if (all.size == reading.size) all
+      else all.filter { case (shard, _) => reading.contains(shard) || kept(shard) }
+    ShardClocks(present, paused, Some(nowNanos))
   }
 
   /** With the newest reports.
@@ -43,11 +53,14 @@ final case class ShardClocks(seen: Map[ShardKey, Seen] = Map.empty) {
     *                begins where the batches have come
     */
   def hear(reached: Iterable[(ShardKey, Option[Long])], nowNanos: Long): ShardClocks =
-    copy(seen = seen ++ (for {
-      (shard, told) <- reached
-      last          <- seen.get(shard)
-      time = told.getOrElse(last.admitted) if time != last.reached
-    } yield shard -> last.copy(reached = time, sinceNanos = nowNanos)))
+    copy(
+      seen = seen ++ (for {
+        (shard, told) <- reached
+        last          <- seen.get(shard)
+        time = told.getOrElse(last.admitted) if time != last.reached
+      } yield shard -> last.copy(reached = time, sinceNanos = nowNanos - pausedNanos)),
+      lastNanos = Some(nowNanos)
+    )
 
   /** With the times that a batch comes to. */
   def admit(newest: Iterable[(ShardKey, Long)]): ShardClocks =
@@ -62,7 +75,7 @@ final case class ShardClocks(seen: Map[ShardKey, Seen] = Map.empty) {
     */
   def toCome(shard: ShardKey, patienceNanos: Option[Long], nowNanos: Long): Option[Long] = seen.get(shard) match {
     case None       => Some(WatermarkAlignment.Unknown)
-    case Some(last) => Option.when(patienceNanos.forall(nowNanos - last.sinceNanos < _))(last.reached)
+    case Some(last) => Option.when(patienceNanos.forall(nowNanos - pausedNanos - last.sinceNanos < _))(last.reached)
   }
 }
 
@@ -70,7 +83,7 @@ object ShardClocks {
 
   /** @param admitted   what arrived before it is in batches; in ms by the service's times of arrival
     * @param reached    what arrived before it is read
-    * @param sinceNanos when `reached` last changed, by `System.nanoTime`
+    * @param sinceNanos when `reached` last changed, by a clock that stands still while batches run
     */
   final case class Seen(admitted: Long, reached: Long, sinceNanos: Long)
 }

@@ -53,6 +53,13 @@ class WatermarkAlignmentSpec extends AnyFunSpec with Matchers {
       )
     }
 
+    it("keep a shard's patience while a batch runs, and count all planning before and after") {
+      val planned = begun(AtTimestamp(7)).hear(Nil, Patience / 2)
+      val next    = planned.begin(Map(shard(0) -> AtTimestamp(7)), _ => Nil, _ => false, 100 * Patience)
+      next.toCome(shard(0), Some(Patience), 100 * Patience + Patience / 2 - 1) shouldBe Some(7)
+      next.toCome(shard(0), Some(Patience), 100 * Patience + Patience / 2) shouldBe None
+    }
+
     it("drop shards that have left the offset") {
       begun(AtTimestamp(7)).begin(Map.empty, _ => Nil, _ => false, 0).seen shouldBe empty
     }

@@ -128,9 +128,8 @@ final class ExactnessScenarios(target: KinesisTarget, override protected val mod
       val written = (0 until 20).flatMap { i =>
         val texts   = put(stream, s"p$i", 60)
         val running = query()
-        val stopAt  = System.nanoTime() + random.nextInt(900) * 1000000L
         // The moment itself is what is random here; nothing is waited for.
-        while (System.nanoTime() < stopAt && running.isActive) Thread.onSpinWait()
+        running.awaitTermination(1L + random.nextInt(900))
         running.exception shouldBe None
         running.stop()
         texts
