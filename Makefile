@@ -51,7 +51,7 @@ PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup package publish-local check test test-all test-awaiting minutes chaos fuzz test-versions test-aws test-aws-clean \
-  lint format demo bench-latency readme clean \
+  lint format demo bench-latency readme audit clean \
   jars wheel classes scala ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow pytest-awaiting concurrency
 
 help: ## list these commands
@@ -259,6 +259,11 @@ bench-latency: $(VENV)/.installed ## latency by polling and fan-out beside the b
 
 readme: $(VENV)/.wheel ## write the options table into README.md anew
 	$(BIN)/python python/tools/options_table.py
+
+audit: $(VENV)/.installed ## known vulnerabilities of the Python packages, from PyPI's own list; needs pypi.org
+	$(PYTHON) -m venv build/audit
+	build/audit/bin/pip --disable-pip-version-check --quiet install pip-audit==2.10.1
+	build/audit/bin/pip-audit --strict --disable-pip --no-deps -r python/requirements-dev.txt -r examples/demo/requirements.txt
 
 clean: ## remove what was built, but not .venv and .cache, which only cost time to fetch again
 	rm -rf dist build target project/target project/project/target */target spark-warehouse metastore_db derby.log

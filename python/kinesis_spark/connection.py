@@ -1,4 +1,4 @@
-"""How AWS is reached: endpoints, certificates, proxies, time limits. The same for reading, writing, consumers and roles."""
+"""How AWS is reached: endpoints, certificates, proxies, time limits. The same for all clients of a query."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -86,7 +86,7 @@ def test_the_server_refuses_what_the_policy_does_not_allow(server: Server, user:
     arn = f"arn:aws:iam::{account}:user/{user}"
     allowed = {action for statement in printed(*options)["Statement"] for action in statement["Action"]}
     client = server.client(user)
-    tries = {
+    tries: dict[str, Callable[[], Any]] = {
         "kinesis:DescribeStreamSummary": lambda: client.describe_stream_summary(StreamARN=ORDERS),
         "kinesis:DescribeStream": lambda: client.describe_stream(StreamARN=ORDERS),
         "kinesis:ListShards": lambda: client.list_shards(StreamARN=ORDERS),

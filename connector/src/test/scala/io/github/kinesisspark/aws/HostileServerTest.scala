@@ -111,7 +111,8 @@ class HostileServerTest extends AnyFunSuite {
   }
 
   test("what a server says is shown on one line without control characters") {
-    val body = """{"__type":"AccessDeniedException","message":"no\u001b[2Jescape\u0007"}"""
+    val escape     = "\\" + "u001b"
+    val body       = s"{\"__type\":\"AccessDeniedException\",\"message\":\"no$escape[2Jescape$escape\"}"
     val (fault, _) =
       asked((_, _) => StubServer.Answer(400, body.getBytes("UTF-8"), Map("Content-Type" -> "application/x-amz-json-1.1")))(faultOf)
     val message = KinesisFault.describe("ListShards", "events", fault)

@@ -295,7 +295,7 @@ class SourceOptionsTest extends AnyFunSuite {
 
   test("client options that contradict each other or lack their other half are refused") {
     def told(options: (String, String)*)(words: String*): Unit =
-      assertTells(problems(("streamName" -> "a") +: options*).mkString("\n"), words*)
+      assertTells(problems((("streamName" -> "a") +: options)*).mkString("\n"), words*)
     told("fips" -> "true", "endpoint" -> "http://localhost:1")("'fips' and 'endpoint' contradict")
     told("dualStack" -> "true", "roleArn" -> role, "stsEndpoint" -> "http://localhost:1")(
       "'dualStack' and 'stsEndpoint'"
