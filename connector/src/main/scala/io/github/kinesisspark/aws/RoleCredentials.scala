@@ -59,7 +59,7 @@ private[aws] final class RoleCredentials(
 
   private def renew(): AwsSessionCredentials = {
     val answer = ask()
-    val keys  = AwsSessionCredentials
+    val keys   = AwsSessionCredentials
       .builder()
       .accessKeyId(answer.accessKeyId)
       .secretAccessKey(answer.secretAccessKey)
@@ -109,7 +109,8 @@ private[aws] object RoleCredentials {
         try Files.readString(Path.of(file)).trim
         catch {
           case e: IOException =>
-            throw SdkClientException.create(s"Unable to load credentials: the token file can't be read: $e", e)
+            // Without its cause, which looks like a lost connection.
+            throw SdkClientException.create(s"Unable to load credentials: the token file can't be read: $e")
         }
       val request =
         AssumeRoleWithWebIdentityRequest.builder().roleArn(role).roleSessionName(name).webIdentityToken(token)

@@ -243,7 +243,7 @@ class CredentialsTest extends AnyFunSuite {
     var now                                   = Instant.parse("2026-01-31T08:00:00Z")
     var asked                                 = 0
     var answer: Option[sts.model.Credentials] = None
-    def keys(id: String)                     = Some(
+    def keys(id: String)                      = Some(
       sts.model.Credentials
         .builder()
         .accessKeyId(id)

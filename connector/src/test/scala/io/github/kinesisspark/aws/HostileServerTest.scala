@@ -1,5 +1,6 @@
 package io.github.kinesisspark.aws
 
+import java.io.ByteArrayOutputStream
 import java.util.concurrent.TimeUnit
 
 import scala.concurrent.duration._
@@ -9,6 +10,7 @@ import io.github.kinesisspark.position.{Shard, StreamArn}
 import org.scalatest.funsuite.AnyFunSuite
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.{ChildShard, HashKeyRange}
+import software.amazon.awssdk.thirdparty.jackson.dataformat.cbor.CBORFactory
 
 /** Servers that answer what Kinesis never would: memory and time stay bounded, and nothing of it is believed. */
 class HostileServerTest extends AnyFunSuite {
@@ -30,8 +32,32 @@ class HostileServerTest extends AnyFunSuite {
   private def faultOf(client: KinesisAsyncClient): Fault =
     FaultClassifier.classify(intercept[Exception](client.describeLimits().get(2, TimeUnit.MINUTES)))
 
-  private def json(text: String): StubServer.Answer =
-    StubServer.Answer(200, text.getBytes("UTF-8"), Map("Content-Type" -> "application/x-amz-json-1.1"))
+  /** A body in CBOR, as clients ask for it. */
+  private def cbor(json: String): Array[Byte] = {
+    val bytes = new ByteArrayOutputStream
+    val out   = new CBORFactory().createGenerator(bytes)
+    def write(value: ujson.Value): Unit = value match {
+      case ujson.Obj(fields) =>
+        out.writeStartObject()
+        fields.foreach { case (name, field) =>
+          out.writeFieldName(name)
+          write(field)
+        }
+        out.writeEndObject()
+      case ujson.Arr(items) =>
+        out.writeStartArray()
+        items.foreach(write)
+        out.writeEndArray()
+      case other => out.writeString(other.str)
+    }
+    write(ujson.read(json))
+    out.close()
+    bytes.toByteArray
+  }
+
+  private val ContentType = Map("Content-Type" -> "application/x-amz-cbor-1.1")
+
+  private def json(text: String): StubServer.Answer = StubServer.Answer(200, cbor(text), ContentType)
 
   private def shard(id: String) =
     s"""{"ShardId":"$id","HashKeyRange":{"StartingHashKey":"0","EndingHashKey":"1"},"SequenceNumberRange":{"StartingSequenceNumber":"1"}}"""
@@ -53,15 +79,22 @@ class HostileServerTest extends AnyFunSuite {
 
   test("pages end at a number of items that no stream has") {
     val failure = intercept[KinesisException](
-      Paging.all[Int]("ListShards", "events", most = 1000)(token => token.fold(0)(_.toInt) + 1)(n => Some(n.toString), _ => 10)
+      Paging.all[Int]("ListShards", "events", most = 1000)(token => token.fold(0)(_.toInt) + 1)(
+        n => Some(n.toString),
+        _ => 10
+      )
     )
     assert(failure.getMessage.contains("more than 1000 items"))
-    assert(Paging.all[Int]("ListShards", "events", 1000)(_.fold(1)(_.toInt + 1))(n => Option.when(n < 50)(n.toString), _ => 10).size == 50)
+    assert(
+      Paging
+        .all[Int]("ListShards", "events", 1000)(_.fold(1)(_.toInt + 1))(n => Option.when(n < 50)(n.toString), _ => 10)
+        .size == 50
+    )
   }
 
   test("pages of consumers that never end fail, too") {
-    val retry   = RetryOptions(Some(0), 1.milli, 1.milli, 1.0)
-    val retries = FanOutRetries(retry, retry, retry, retry, retry, 1.minute)
+    val retry            = RetryOptions(Some(0), 1.milli, 1.milli, 1.0)
+    val retries          = FanOutRetries(retry, retry, retry, retry, retry, 1.minute)
     val (failure, calls) = asked((_, _) => json("""{"Consumers":[],"NextToken":"same"}""")) { client =>
       intercept[KinesisException](new ConsumerDirectory(client, retries, time = (new FakeTime).waiting).list(stream))
     }
@@ -70,7 +103,8 @@ class HostileServerTest extends AnyFunSuite {
 
   test("an answer larger than any of Kinesis is given up when it is too long, not kept") {
     val body       = Array.fill[Byte]((AnswerBytes.Largest + (1L << 20)).toInt)(' ')
-    val (fault, _) = asked((_, _) => StubServer.Answer(200, body, Map("Content-Type" -> "application/x-amz-json-1.1")))(faultOf)
+    val (fault, _) =
+      asked((_, _) => StubServer.Answer(200, body, ContentType))(faultOf)
     assert(fault.kind.errorClass == "KINESIS_ANSWER_DAMAGED", fault)
   }
 
@@ -104,7 +138,8 @@ class HostileServerTest extends AnyFunSuite {
         .hashKeyRange(HashKeyRange.builder().startingHashKey("0").endingHashKey("1").build())
         .build()
     )
-    val Vector(own: Shard) = StreamDirectory.children("shardId-1", child("shardId-2", "shardId-0", "shardId-1")): @unchecked
+    val Vector(own: Shard) =
+      StreamDirectory.children("shardId-1", child("shardId-2", "shardId-0", "shardId-1")): @unchecked
     assert(own.id == "shardId-2")
     for (forged <- Seq(child("shardId-1", "shardId-1"), child("shardId-2", "shardId-0"), child("shardId-2")))
       intercept[DamagedAnswer](StreamDirectory.children("shardId-1", forged))
@@ -112,9 +147,8 @@ class HostileServerTest extends AnyFunSuite {
 
   test("what a server says is shown on one line without control characters") {
     val escape     = "\\" + "u001b"
-    val body       = s"{\"__type\":\"AccessDeniedException\",\"message\":\"no$escape[2Jescape$escape\"}"
-    val (fault, _) =
-      asked((_, _) => StubServer.Answer(400, body.getBytes("UTF-8"), Map("Content-Type" -> "application/x-amz-json-1.1")))(faultOf)
+    val body       = cbor(s"{\"__type\":\"AccessDeniedException\",\"message\":\"no$escape[2Jescape$escape\"}")
+    val (fault, _) = asked((_, _) => StubServer.Answer(400, body, ContentType))(faultOf)
     val message = KinesisFault.describe("ListShards", "events", fault)
     assert(message.contains("no?[2Jescape?") && !message.exists(_.isControl))
   }

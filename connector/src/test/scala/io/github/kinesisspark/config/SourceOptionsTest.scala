@@ -259,7 +259,6 @@ class SourceOptionsTest extends AnyFunSuite {
   test("connection options are parsed, and the same for all streams") {
     val options = parse(
       "streamName"     -> "a,b",
-      "dualStack"      -> "true",
       "caBundle"       -> "/etc/ca.pem",
       "proxy"          -> "http://proxy.example.com:3128",
       "proxyUser"      -> "u",
@@ -281,7 +280,6 @@ class SourceOptionsTest extends AnyFunSuite {
     )
     val sts      = StsOptions(Some("us-east-1"), Some(new URI("https://sts.example.com")))
     val expected = ConnectionOptions(
-      dualStack = true,
       caBundle = Some("/etc/ca.pem"),
       proxy = Some(proxy),
       connectTimeout = 3.seconds,
@@ -291,6 +289,8 @@ class SourceOptionsTest extends AnyFunSuite {
       sts = sts
     )
     assert((options.client +: options.streams.map(_.client)).map(_.connection).distinct == Seq(expected))
+    assert(parse("streamName" -> "a", "dualStack" -> "true", "fips" -> "true").client.connection ==
+      ConnectionOptions(fips = true, dualStack = true))
   }
 
   test("client options that contradict each other or lack their other half are refused") {
