@@ -1,4 +1,4 @@
-# The commands of this project; `make` alone lists them. Needs GNU make, Java 17, Python 3.10 or later, sbt or Maven; for
+# The commands of this project; `make` alone lists them. Needs GNU make, Java 17, Python 3.11 or later, sbt or Maven; for
 # the third-party servers also Node.js. Everything else comes from PyPI, Maven Central and npm by its ordinary client.
 
 PYTHON  ?= python3
@@ -51,7 +51,7 @@ PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup package publish-local check test test-all test-awaiting minutes chaos fuzz test-versions test-aws test-aws-clean \
-  lint format demo bench-latency readme audit clean \
+  lint format demo bench-latency docs reference pictures notebook audit clean \
   jars wheel classes scala ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow pytest-awaiting concurrency
 
 help: ## list these commands
@@ -60,9 +60,9 @@ help: ## list these commands
 
 setup: $(VENV)/.installed ## make .venv with PySpark and the tools, pinned; quick the second time
 
-$(VENV)/.installed: python/requirements-dev.txt examples/demo/requirements.txt project/Versions.scala
+$(VENV)/.installed: python/requirements-dev.txt python/requirements-docs.txt examples/demo/requirements.txt project/Versions.scala
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install pyspark==$(SPARK) -r python/requirements-dev.txt
+	$(PIP) install pyspark==$(SPARK) -r python/requirements-dev.txt -r python/requirements-docs.txt
 	$(PIP) install --no-deps -r examples/demo/requirements.txt
 	touch $@
 
@@ -236,7 +236,7 @@ test-aws-clean: ## list and delete streams of test-aws that a crash left in REGI
 fuzz: ## coverage-guided fuzzing of all that is read from others, for MINUTES=20; ONLY=offset,polled,... for some
 	MINUTES=$(or $(MINUTES),20) ONLY=$(ONLY) ./sbt "fuzz/runMain io.github.kinesisspark.fuzz.Fuzz"
 
-# Each version is a download of 400 MB, which stays in .cache. A run of all of them writes docs/versions.md.
+# Each version is a download of 400 MB, which stays in .cache. A run of all of them writes docs/reference/compatibility.md.
 test-versions: $(WHEEL) ## the tests marked `every_spark` on the first and newest patch of each line of Spark, or on VERSIONS="3.5.9 4.3.0"
 	$(BIN)/python python/tools/spark_versions.py $(WHEEL) $(VERSIONS)
 
@@ -253,12 +253,22 @@ demo: $(VENV)/.wheel ## a query killed on the way counts real events exactly; SE
 
 SECONDS_EACH ?= 60
 
-bench-latency: $(VENV)/.installed ## latency by polling and fan-out beside the bare SDK: JSON lines, and docs/latency.md's figures
+bench-latency: $(VENV)/.installed ## latency by polling and fan-out beside the bare SDK: JSON lines, and docs/evidence/latency.md's figures
 	./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.latency.Latency $(SECONDS_EACH) $(CURDIR)/benchmarks/target/latency.jsonl"
-	$(BIN)/python python/tools/latency_page.py benchmarks/target/latency.jsonl docs/latency.md
+	$(BIN)/python python/tools/latency_page.py benchmarks/target/latency.jsonl docs/evidence/latency.md
 
-readme: $(VENV)/.wheel ## write the options table into README.md anew
-	$(BIN)/python python/tools/options_table.py
+docs: $(VENV)/.installed ## build the documentation's site anew in build/site, with every link checked
+	$(BIN)/python python/tools/docs_site.py
+
+pictures: $(VENV)/.installed ## draw the pictures of docs/pictures that need no measurement
+	$(BIN)/python python/tools/pictures.py
+
+notebook: $(VENV)/.wheel ## run the notebook of the documentation, and keep what it prints
+	$(BIN)/python python/tools/notebook.py
+
+reference: $(VENV)/.installed ## write the generated parts of docs/reference anew: options, columns, metrics, errors, IAM policies
+	KINESIS_SPARK_WRITE_DOCS=1 ./sbt "connector/testOnly *ErrorCatalogueSpec *ReferencePagesSpec"
+	PYTHONPATH=$(CURDIR)/python $(BIN)/python python/tools/reference_pages.py
 
 audit: $(VENV)/.installed ## known vulnerabilities of the Python packages, from PyPI's own list; needs pypi.org
 	$(PYTHON) -m venv build/audit

@@ -5,7 +5,7 @@
 The point between them is kept in a file, so that a program that is started again after a failure hands over at the same
 point; and so is that the batch is done. A batch that fails on its way is read anew as a whole: it belongs where
 writing it twice leaves it there once, such as a table that is overwritten. Once the query has a checkpoint, that
-counts. docs/batch.md has more.
+counts. docs/how-to/batch.md has more.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     python examples/fan_out.py --stream orders --region eu-west-1 --registration none
 
 With `lazy`, the query registers its consumer and deregisters it at its end. With `none`, it is given one that is
-registered before, here by this program. docs/polling-or-fan-out.md says when to choose what.
+registered before, here by this program. docs/how-to/polling-or-fan-out.md says when to choose what.
 """
 
 from __future__ import annotations

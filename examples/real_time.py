@@ -1,9 +1,9 @@
-"""A pipeline from Kinesis to Kinesis in Spark's real-time mode: each record goes on milliseconds after it came.
+"""A pipeline from Kinesis to Kinesis in Spark's real-time mode: each record is written milliseconds after it came.
 
     python examples/real_time.py
 
 Orders come into one stream of a local Kinesis server; those with even numbers are written to another, while one and
-the same batch lasts. Needs Spark 4.2. docs/real-time.md tells what the mode can do and what it can't.
+the same batch lasts. Needs Spark 4.2. docs/how-to/real-time.md says what the mode can do and what it can't.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from kinesis_spark.local import KinesisClient, Record
 
 ROUNDS = 4
 ORDERS_A_ROUND = 10
-# Spark's list for this mode has the console, foreach and Kafka. Others run as well, if it is told not to ask.
+# Spark's list for this mode has the console, foreach and Kafka. Others run as well, once the check is off.
 ANY_SINK = "spark.sql.streaming.realTimeMode.allowlistCheck"
 
 
 def pipeline(
     spark: SparkSession, source: KinesisSourceOptions, target: KinesisSinkOptions, checkpoint: str
 ) -> StreamingQuery:
-    """Even orders go on. Every five minutes the query stores how far it is, and pauses for a moment."""
+    """Write even orders. Every five minutes the query stores how far it is, and pauses for a moment."""
     spark.conf.set(ANY_SINK, "false")
     orders = read_stream(spark, source).selectExpr("data", "partitionKey")
     even = orders.where("get_json_object(CAST(data AS STRING), '$.order') % 2 = 0")

@@ -2,7 +2,7 @@
 
     python examples/round_trip.py --records 1000000
 
-docs/sink.md tells what the sink promises.
+docs/how-to/write.md says what the sink promises.
 """
 
 from __future__ import annotations

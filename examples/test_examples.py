@@ -49,7 +49,7 @@ def run(
             kinesis.put_records(stream, [order(number) for number in ORDERS])
         command = [program, "--stream", stream, "--endpoint", kinesis.endpoint, *arguments]
         monkeypatch.setattr(sys, "argv", command)
-        # A program ends with the session; here others go on with it.
+        # A program ends with the session; here others continue with it.
         monkeypatch.setattr(SparkSession, "stop", lambda _: None)
         runpy.run_path(str(EXAMPLES / program), run_name="__main__")
         monkeypatch.undo()

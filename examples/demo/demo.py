@@ -28,13 +28,13 @@ from servers import Load
 
 STREAM = "departures"
 TICK_S = 0.2
-# The query is killed when so much of the stream is sent: what follows shows it catch up and go on.
+# The query is killed when so much of the stream is sent: what follows shows it catch up and continue.
 KILL_AT = 0.4
 SHORTEST_S = 5
 # From the last event on: what a slow machine may need to catch up.
 PATIENCE_S = 60.0
 START_S = 90.0
-# After all are counted, the query goes on for so long: an event that came a second time would show.
+# After all are counted, the query continues for so long: an event that came a second time would show.
 ENCORE_S = 1.5
 BUILD = Path(__file__).resolve().parents[2] / "build" / "demo"
 
@@ -98,7 +98,7 @@ class Demo:
             self._tick(state, query, producer)
 
     def _await_count(self, query: Process) -> None:
-        """Let the query catch up, and go on a little."""
+        """Let the query catch up, and continue a little."""
         deadline = time.time() + PATIENCE_S
         while sink.flights_counted(self.result) < self.events and time.time() < deadline:
             self._tick("catching up", query)
@@ -162,7 +162,7 @@ def main() -> int:
         parser.error(
             f"{load.events} events at {load.rate} a second are over in less than {SHORTEST_S} s: too short to measure"
         )
-    # Told to end, it ends what it has started, as on Ctrl-C.
+    # On SIGTERM it ends what it has started, as on Ctrl-C.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     return 0 if Demo(asked.server, load).run() else 1
 

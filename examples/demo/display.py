@@ -15,7 +15,7 @@ LINE_EVERY_S = 5.0
 
 
 class Display:
-    """Shows a run; `state` says in words what is going on."""
+    """Shows a run; `state` says in words what happens."""
 
     def __init__(self, console: Console, run: Run, total: int) -> None:
         self._console = console

@@ -3,7 +3,7 @@
     python query.py <endpoint> <stream> <directory>
 
 The directory holds the checkpoint, the result (`result.db`) and the progress (`progress.jsonl`), and outlives the job:
-a second run goes on where the first was, however that ended. The job ends when its standard input closes.
+a second run continues where the first was, however that ended. The job ends when its standard input closes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ProgressFile(StreamingQueryListener):
         self._path = path
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
-        """Tell that the query runs."""
+        """Report that the query runs."""
         self._append({"time": _now(), "event": "started", "run": str(event.runId)})
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
@@ -69,10 +69,10 @@ class ProgressFile(StreamingQueryListener):
         )
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
-        """Nothing to tell."""
+        """Nothing to report."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
-        """Tell that the query has ended."""
+        """Report that the query has ended."""
         self._append({"time": _now(), "event": "ended", "run": str(event.runId)})
 
     def _append(self, line: dict[str, object]) -> None:

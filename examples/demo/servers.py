@@ -1,4 +1,4 @@
-"""The Kinesis that the demo runs on: the embedded server, or one by other people. Both end with this process."""
+"""The Kinesis that the demo runs on: the embedded server, or a third-party emulator. Both end with this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server's own module tells the supervisor: a command, its environment, a port, and how long it may take.
+"""What a server's own module gives the supervisor: a command, its environment, a port, and how long it may take.
 
 Also what those modules share: the failure to name, free ports, and one installation at a time.
 """

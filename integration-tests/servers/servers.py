@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Local Kinesis servers by other people, without Docker: install, run, start and stop them.
+"""Third-party Kinesis emulators, without Docker: install, run, start and stop them.
 
     servers.py install kinesis-local                  fetch it once into .cache/
     servers.py run     localstack                     in the foreground, until standard input closes

@@ -38,7 +38,7 @@ SERVING_TICK_S = 0.5
 
 class Lease(Protocol):
     def wait(self, seconds: float) -> bool:
-        """Waits at most so long and says whether the server should go on."""
+        """Waits at most so long and says whether the server should continue."""
 
 
 class UntilStdinCloses:
@@ -58,7 +58,7 @@ class WhileProcessLives:
 
 
 class StoppedError(Exception):
-    """The server ended, or was told to end, before it was ready."""
+    """The server ended, or was stopped, before it was ready."""
 
 
 class PortTakenError(StoppedError):
@@ -66,7 +66,7 @@ class PortTakenError(StoppedError):
 
 
 def start_time(pid: int) -> str | None:
-    """Tells a process from a later one with the same id; None if there is none."""
+    """Distinguishes a process from a later one with the same id; None if there is none."""
     shown = subprocess.run(
         ["ps", "-o", "lstart=,stat=", "-p", str(pid)], check=False, capture_output=True, text=True
     ).stdout.strip()
@@ -157,6 +157,6 @@ def supervise(launch: Launch, lease: Lease, log: Path, ready: Callable[[], None]
             if server.poll() is not None:
                 raise StoppedError(f"the server exited by itself with status {server.returncode}; see {log}")
         except KeyboardInterrupt:
-            pass  # told to stop: that is no error
+            pass  # stopped by its user: that is no error
         finally:
             end(server)

@@ -110,7 +110,7 @@ class StreamConsumers:
 
         Raises:
             InvalidOptionError: if the name, or an option, can't be right.
-            KinesisCallError: if Kinesis refuses to tell.
+            KinesisCallError: if Kinesis refuses to answer.
         """
         require_consumer_name("name", name)
         return self._call("describe", name)
@@ -120,7 +120,7 @@ class StreamConsumers:
 
         Raises:
             InvalidOptionError: if an option can't be right.
-            KinesisCallError: if there is no such stream, or Kinesis refuses to tell.
+            KinesisCallError: if there is no such stream, or Kinesis refuses to answer.
         """
         return self._call("list")
 

@@ -48,7 +48,7 @@ class SourceSample:
 
     Attributes:
         streams: the names of its streams.
-        metrics: the source's metrics, by name; docs/polling-or-fan-out.md explains each.
+        metrics: the source's metrics, by name; docs/reference/metrics.md explains each.
     """
 
     streams: tuple[str, ...]
@@ -329,7 +329,8 @@ class KinesisMonitor:
     def _repr_html_(self) -> str:
         from rich.console import Console
 
-        console = Console(record=True, width=160, file=io.StringIO())
+        # Not as a notebook does it, which would show the table at once, beside what is returned.
+        console = Console(record=True, width=160, file=io.StringIO(), force_jupyter=False)
         console.print(self.table())
         return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
 

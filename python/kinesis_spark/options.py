@@ -113,7 +113,7 @@ class KinesisSourceOptions:
         record_publisher: how records come out of shards: `Polling()`, or `EnhancedFanOut(...)`.
         fail_on_data_loss: whether the query fails when records it still wanted have left the stream's retention, also
             if that is only likely, or when a stream of its checkpoint is not among the streams any more; if False
-            it goes on with the oldest that are left, or without that stream.
+            it continues with the oldest that are left, or without that stream.
         deaggregate: whether records that the Kinesis Producer Library has aggregated are taken apart into their user
             records; if False they come as they are.
         max_records_per_trigger: at most so many Kinesis records a micro-batch, shared fairly by the shards; an

@@ -157,7 +157,7 @@ def before_batch(spark: SparkSession, checkpoint: str, batch: int) -> Positions:
 
 
 def after_progress(progress: StreamingQueryProgress | Mapping[str, Any], source: int = 0) -> Positions:
-    """Where the micro-batch ended that a query's progress tells of.
+    """Where the micro-batch ended that a query's progress reports.
 
     Args:
         progress: such as `query.lastProgress`, or one of `query.recentProgress`.
@@ -172,7 +172,7 @@ def after_progress(progress: StreamingQueryProgress | Mapping[str, Any], source:
 def before_progress(
     spark: SparkSession, progress: StreamingQueryProgress | Mapping[str, Any], source: int = 0
 ) -> Positions:
-    """Where the micro-batch began that a query's progress tells of.
+    """Where the micro-batch began that a query's progress reports.
 
     Raises:
         InvalidOptionError: as `after_progress`.
@@ -243,7 +243,7 @@ def offsets_of(progress: Any) -> dict[int, str]:  # noqa: ANN401  (Spark's progr
 def _source(progress: Any, number: int) -> Any:  # noqa: ANN401  (Spark's progress, as objects or as dicts)
     sources = progress["sources"] if progress else []
     if number >= len(sources):
-        raise InvalidOptionError(f"source={number} is not valid: the progress tells of {len(sources)} sources")
+        raise InvalidOptionError(f"source={number} is not valid: the progress has {len(sources)} sources")
     source = sources[number]
     return (
         source

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from typing_extensions import Unpack
 
-FORMAT = "kinesis"
+# What `format("kinesis")` stands for. Glue and Databricks have a source of their own with that short name.
+FORMAT = "io.github.kinesisspark.KinesisTableProvider"
 
 
 def read_stream(

@@ -30,7 +30,7 @@ from kinesis_spark import (
 )
 from kinesis_spark.local import Record
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "batch.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "batch.md"
 
 
 def put(kinesis: LocalKinesis, first: int, last: int) -> list[str]:

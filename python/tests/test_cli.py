@@ -187,10 +187,10 @@ def test_a_failure_is_one_line_and_no_traceback(run: Run) -> None:
     ("use", "heading"),
     [("polling", "Polling"), ("fan-out", "Fan-out, lazy or eager"), ("fan-out-none", "Fan-out, none")],
 )
-def test_iam_prints_the_policy_of_the_fan_out_page(use: str, heading: str) -> None:
+def test_iam_prints_the_policy_of_the_reference(use: str, heading: str) -> None:
     arn = "arn:aws:kinesis:eu-west-1:111122223333:stream/orders"
     result = CliRunner().invoke(kinesis_spark, ["iam", arn, "--for", use, "--consumer", "orders-to-parquet"])
-    page = (ROOT / "docs" / "polling-or-fan-out.md").read_text()
+    page = (ROOT / "docs" / "reference" / "iam.md").read_text()
     (documented, *_) = re.findall(r"```json\n(.*?)```", page.partition(f"### {heading}\n")[2], re.DOTALL)
     assert json.loads(result.stdout) == json.loads(documented)
 

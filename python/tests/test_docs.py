@@ -1,4 +1,4 @@
-"""docs/polling-or-fan-out.md says what the code does: names exist, permissions and metrics are those of queries."""
+"""The page about polling and fan-out says what the code does: names exist, permissions and metrics are a query's."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import marked
 import pytest
 from patience import PATIENCE_S
 from pyspark.sql import SparkSession
@@ -20,8 +21,9 @@ from kinesis_spark.fan_out import RecordPublisher
 from kinesis_spark.local import Record
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "polling-or-fan-out.md"
-TEXT = PAGE.read_text()
+TEXT = (ROOT / "docs" / "how-to" / "polling-or-fan-out.md").read_text()
+IAM = (ROOT / "docs" / "reference" / "iam.md").read_text()
+METRICS = marked.get(ROOT / "docs" / "reference" / "metrics.md", "metrics")
 # Spark's, and CloudWatch's.
 NAMES_OF_OTHERS = {"availableNow", "processingTime", "ReadProvisionedThroughputExceeded"}
 
@@ -30,16 +32,16 @@ def in_code_font(text: str) -> set[str]:
     return set(re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL)))
 
 
-def chapter(title: str) -> str:
+def chapter(text: str, title: str) -> str:
     """What is under a heading, up to the next."""
-    _, found, rest = TEXT.partition(f"# {title}\n")
-    assert found, f"{PAGE} has no heading {title!r}"
+    _, found, rest = text.partition(f"# {title}\n")
+    assert found, f"no heading {title!r}"
     return re.split(r"^#+ ", rest, maxsplit=1, flags=re.MULTILINE)[0]
 
 
-def first_cells(title: str) -> list[tuple[set[str], str]]:
-    """The rows of a chapter's table: the names in the first cell, and the second cell."""
-    rows = [line.split("|")[1:3] for line in chapter(title).splitlines() if line.startswith("| `")]
+def first_cells(text: str) -> list[tuple[set[str], str]]:
+    """The rows of a table: the names in the first cell, and the second cell."""
+    rows = [line.split("|")[1:3] for line in text.splitlines() if line.startswith("| `")]
     return [(in_code_font(names), meaning.strip()) for names, meaning in rows]
 
 
@@ -52,7 +54,7 @@ def test_options_named_on_the_fan_out_page_exist(spark: SparkSession) -> None:
     assert spark._jvm is not None
     options = json.loads(spark._jvm.io.github.kinesisspark.config.OptionDocs.json())
     known = {option["name"] for option in options} | NAMES_OF_OTHERS
-    known |= {name for names, _ in first_cells("Metrics") for name in names}
+    known |= {name for names, _ in first_cells(METRICS) for name in names}
     named = {name for name in in_code_font(TEXT) if re.fullmatch(r"[A-Za-z]+(\.?[A-Z]?[a-z]+)*(\.<stream>)?", name)}
     camel = {name for name in named if re.search(r"[a-z][A-Z]|\.", name)} - {"StreamConsumers"}
     assert "efo.consumerArn.<stream>" in camel
@@ -61,7 +63,7 @@ def test_options_named_on_the_fan_out_page_exist(spark: SparkSession) -> None:
 
 def test_error_classes_named_on_the_fan_out_page_exist() -> None:
     code = "".join(file.read_text() for file in (ROOT / "connector/src/main/scala").rglob("*.scala"))
-    classes = {name for names, _ in first_cells("Errors and logs") for name in names}
+    classes = {name for names, _ in first_cells(chapter(TEXT, "Errors and logs")) for name in names}
     assert set(re.findall(r"KINESIS_\w+", TEXT)) == classes
     assert sorted(name for name in classes if f'"{name}"' not in code) == []
 
@@ -134,10 +136,10 @@ def test_a_query_uses_the_permissions_and_reports_the_metrics_of_the_fan_out_pag
     publisher: Callable[[SparkSession, LocalKinesis], RecordPublisher],
 ) -> None:
     seen = watch(spark, kinesis, publisher(spark, kinesis), tmp_path / "checkpoint")
-    (policy,) = re.findall(r"```json\n(.*?)```", chapter(title), re.DOTALL)
+    (policy,) = re.findall(r"```json\n(.*?)```", chapter(IAM, title), re.DOTALL)
     allowed = [action for statement in json.loads(policy)["Statement"] for action in statement["Action"]]
     assert sorted(f"kinesis:{action}" for action in seen.actions) == sorted(allowed)
-    listed = first_cells("Metrics")
+    listed = first_cells(METRICS)
     expected = {
         name for names, meaning in listed for name in names if title != "Polling" or not meaning.startswith("Fan-out:")
     }

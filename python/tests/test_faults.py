@@ -1,4 +1,4 @@
-"""docs/faults.md names tests: every one of them exists, every fault has one, and those that fail today are marked."""
+"""docs/evidence/faults.md names tests: each exists, each fault has one, and those that fail today are marked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "evidence" / "faults.md").read_text(encoding="utf-8")
 
 ROW = re.compile(r"^\| (\d+) \| [^|]+ \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
 TEST = re.compile(r"`(\w+)` ([^|]+)")

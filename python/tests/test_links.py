@@ -66,7 +66,7 @@ def test_relative_links_name_existing_files_and_headings(page: Path) -> None:
 
 def test_the_checker_covers_every_page_and_finds_links_in_them() -> None:
     names = {str(page.relative_to(ROOT)) for page in pages()}
-    assert {"README.md", "docs/faults.md", "testkit/README.md", "integration-tests/SERVERS.md"} <= names
+    assert {"README.md", "docs/evidence/faults.md", "testkit/README.md", "integration-tests/SERVERS.md"} <= names
     assert sum(1 for page in pages() for _ in links(page.read_text(encoding="utf-8"))) > len(names)
 
 

@@ -36,7 +36,7 @@ def await_end(pid: int, seconds: float = 120) -> bool:
 
 
 def await_exit(child: int) -> None:
-    """Wait until its parent, this process, could be told its status; a process's first thread may end well before."""
+    """Wait until its parent, this process, could learn its status; a process's first thread may end well before."""
     os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
 
 

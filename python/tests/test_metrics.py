@@ -10,13 +10,15 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
+import marked
 import pytest
 
 from kinesis_spark import KinesisMonitor, LocalKinesis, Record
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCS = ROOT / "docs"
+DOCS = ROOT / "docs" / "how-to"
 PAGE = (DOCS / "monitoring.md").read_text()
+METRICS = marked.get(ROOT / "docs" / "reference" / "metrics.md", "metrics")
 
 # Follows the stream by fan-out, with a sink that stands still from its second batch on, and scrapes as Prometheus does.
 QUERY = """
@@ -85,8 +87,7 @@ def server() -> Iterator[LocalKinesis]:
 
 
 def documented() -> set[str]:
-    table = PAGE.partition("<!-- metrics:")[2]
-    rows = re.findall(r"^\|([^|]*)\|", table, re.MULTILINE)
+    rows = re.findall(r"^\|([^|]*)\|", METRICS, re.MULTILINE)
     return {name for row in rows for name in re.findall(r"`(\w+)`", row)}
 
 
@@ -115,8 +116,7 @@ def test_the_dashboard_and_the_alert_rules_name_documented_metrics() -> None:
 
 
 def test_the_calls_of_the_page_are_the_monitor_s() -> None:
-    table = PAGE.partition("<!-- metrics:")[0]
-    listed = set(re.findall(r"^\| `(\w+)\(", table, re.MULTILINE))
+    listed = set(re.findall(r"^\| `(\w+)\(", PAGE, re.MULTILINE))
     public = {name for name, value in vars(KinesisMonitor).items() if callable(value) and not name.startswith("_")}
     # How reports come in, which the listener does.
     assert listed == public - {"observe", "idle", "ended", "check", "table"}

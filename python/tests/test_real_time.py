@@ -1,4 +1,4 @@
-"""Tests queries with the trigger `realTime`, and those that Spark refuses according to docs/real-time.md."""
+"""Tests queries with the trigger `realTime`, and those that Spark refuses according to docs/how-to/real-time.md."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kinesis_spark.local import Record
 
 SPARK = tuple(map(int, pyspark.__version__.split(".")[:2]))
 ROOT = Path(__file__).resolve().parents[2]
-TEXT = (ROOT / "docs" / "real-time.md").read_text()
+TEXT = (ROOT / "docs" / "how-to" / "real-time.md").read_text()
 Trigger: TypeAlias = Callable[[DataStreamWriter], DataStreamWriter]
 ALLOW_LIST = "spark.sql.streaming.realTimeMode.allowlistCheck"
 

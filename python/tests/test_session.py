@@ -78,7 +78,7 @@ def other_jar(tmp_path: Path) -> Path:
     return jar
 
 
-# Prints whether the driver and an executor have somebody else's JAR, and the JARs that executors are handed.
+# Prints whether the driver and an executor have a JAR of another library, and the JARs that executors are handed.
 WHO_HAS_IT = """
     from kinesis_spark import require_jar, session
     spark = session.builder("jars").config("spark.ui.enabled", "false").getOrCreate()

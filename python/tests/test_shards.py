@@ -148,7 +148,7 @@ def test_a_shard_with_new_records_has_a_lag_and_a_caught_up_shard_has_none(
     assert {receipt.shard_id for receipt in read} == {shard_id(0), shard_id(1)}
     query = run(spark, options, tmp_path)
     assert [row.millisBehindLatest for row in shards(spark, options, query=query).collect()] == [0, 0]
-    # The look at a shard takes one record along, and tells how far what follows it is behind.
+    # The look at a shard takes one record along, and shows how far what follows it is behind.
     new = server.put_records("busy", [Record("key-0", b"new")] * 3)
     behind = {row.shardId: row.millisBehindLatest > 0 for row in shards(spark, options, query=query).collect()}
     assert behind == {shard: shard == new[0].shard_id for shard in (shard_id(0), shard_id(1))}

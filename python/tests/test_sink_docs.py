@@ -1,4 +1,4 @@
-"""docs/sink.md says what the sink does: its options, errors and metrics exist, and its recipes drop every repeat."""
+"""docs/how-to/write.md says what the sink does: its options and errors exist, and its recipes drop every repeat."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kinesis_spark import LocalKinesis, read_stream
 from kinesis_spark.local import Record
 
 ROOT = Path(__file__).resolve().parents[2]
-TEXT = (ROOT / "docs" / "sink.md").read_text()
+TEXT = (ROOT / "docs" / "how-to" / "write.md").read_text()
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 RECORDS = [f"value-{i}" for i in range(600)]
 

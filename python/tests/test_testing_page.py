@@ -1,4 +1,4 @@
-"""docs/testing.md says what the fixtures and the server do: its test runs, its methods exist."""
+"""docs/how-to/testing.md says what the fixtures and the server do: its test runs, its methods exist."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from kinesis_spark import LocalKinesis, pytest_plugin
 
-TEXT = (Path(__file__).resolve().parents[2] / "docs" / "testing.md").read_text()
+TEXT = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "testing.md").read_text()
 
 
 def test_the_test_of_the_page_passes(spark: SparkSession, tmp_path: Path) -> None:

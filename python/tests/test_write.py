@@ -112,8 +112,8 @@ def read_all(spark: SparkSession, kinesis: LocalKinesis, stream: str, tmp_path: 
 
 
 def documented_metrics() -> set[str]:
-    page = Path(__file__).resolve().parents[2] / "docs" / "sink.md"
-    _, _, chapter = page.read_text().partition("## Metrics\n")
+    page = Path(__file__).resolve().parents[2] / "docs" / "reference" / "metrics.md"
+    _, _, chapter = page.read_text().partition("## Sink\n")
     return {name for row in re.findall(r"^\|([^|]*)\|", chapter, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
 
 

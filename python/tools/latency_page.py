@@ -1,6 +1,6 @@
-"""Writes what the latency benchmark measured into docs/latency.md: a table, and a picture beside it.
+"""Writes what the latency benchmark measured into docs/evidence/latency.md: a table, and a picture beside it.
 
-python python/tools/latency_page.py latency.jsonl docs/latency.md
+python python/tools/latency_page.py latency.jsonl docs/evidence/latency.md
 """
 
 from __future__ import annotations
@@ -11,45 +11,43 @@ from pathlib import Path
 from typing import Any
 
 import marked
-import matplotlib as mpl
-
-mpl.use("Agg")
-
-import matplotlib.pyplot as plt
+import picture
+from matplotlib.figure import Figure
 
 Run = dict[str, Any]
 
-COLOURS = {"raw": "0.55", "micro-batch": "tab:blue", "real-time": "tab:red"}
+QUANTILES = ("p50_ms", "p99_ms", "p999_ms")
+COLOURS = {"raw": picture.GREY, "micro-batch": picture.BLUE, "real-time": picture.RED}
 WAYS = {"raw": "the bare SDK", "micro-batch": "micro-batches", "real-time": "real-time mode"}
 NAMES = {"polling": "polling", "efo": "enhanced fan-out"}
-LOADS = {"steady": "200 records a second, one by one", "bursts": "200 records at a random moment of each second"}
+LOADS = {"steady": "200 records a second, one by one", "bursts": "200 records at once, once a second"}
 
 
 def draw(measured: list[Run], to: Path) -> None:
-    """A panel for each publisher and load."""
-    figure, panels = plt.subplots(
-        len(NAMES), len(LOADS), figsize=(10, 8), sharex=True, sharey=True, layout="constrained"
-    )
-    for row, publisher in zip(panels, NAMES, strict=True):
-        for panel, load in zip(row, LOADS, strict=True):
-            for run in measured:
-                if (run["publisher"], run["load"]) == (publisher, load):
-                    steps = run["cdf_ms"]
-                    shares = [n / (len(steps) - 1) for n in range(len(steps))]
-                    label = f"{run['way']}: median {run['p50_ms']:.0f} ms, 99% within {run['p99_ms']:.0f} ms"
-                    panel.plot(steps, shares, color=COLOURS[run["way"]], label=label)
-            panel.set_title(f"{NAMES[publisher]}, {LOADS[load]}", fontsize=10)
-            panel.set_xscale("log")
-            panel.grid(alpha=0.3)
-            # Below the axes, where no curve is.
-            panel.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.1), frameon=False)
-    figure.supxlabel("from PutRecords to the program (ms)", fontsize=10)
-    figure.supylabel("share of the records", fontsize=10)
-    figure.savefig(to, dpi=110)
+    """A panel for each load, a line for each way of reading: from the median by the 99% to the 99.9% quantile."""
+    figure = Figure(figsize=(10, 3.8), layout="constrained")
+    ways = [(publisher, way) for publisher in NAMES for way in WAYS]
+    for panel, load in zip(figure.subplots(1, len(LOADS), sharex=True, sharey=True), LOADS, strict=True):
+        for row, (publisher, way) in enumerate(reversed(ways)):
+            (run,) = [run for run in measured if (run["publisher"], run["way"], run["load"]) == (publisher, way, load)]
+            # As the table has them.
+            quantiles = [round(run[name], 1) for name in QUANTILES]
+            panel.plot(quantiles, [row] * len(quantiles), color=COLOURS[way], linewidth=2)
+            panel.scatter(quantiles, [row] * len(quantiles), color=COLOURS[way], marker="|", s=90)
+            panel.scatter(quantiles[:1], [row], color=COLOURS[way], s=36)
+        panel.set_title(LOADS[load], fontsize=10)
+        panel.set_xscale("log")
+        panel.set_xticks([1, 10, 100, 1000], ["1", "10", "100", "1000"])
+        panel.grid(axis="x", alpha=0.6)
+        panel.set_yticks(range(len(ways)), [f"{NAMES[publisher]}: {WAYS[way]}" for publisher, way in reversed(ways)])
+        for side in ("top", "right"):
+            panel.spines[side].set_visible(False)
+    figure.supxlabel("ms from PutRecords to the program: median (dot), 99%, 99.9%", fontsize=10)
+    picture.save(figure, to, "Median, 99% and 99.9% quantiles of the latency of each way of reading")
 
 
 def check(measured: list[Run]) -> None:
-    """What records took that came tells nothing of those that didn't.
+    """What records took that arrived says nothing of those that didn't.
 
     Raises:
         ValueError: if a run has other records than it should have.
@@ -69,9 +67,7 @@ def table(measured: list[Run], floor: Run) -> str:
     ]
     for publisher, name in NAMES.items():
         for way, called in WAYS.items():
-            figures = [
-                f"{runs[publisher, way, load][q]:.1f}" for load in LOADS for q in ("p50_ms", "p99_ms", "p999_ms")
-            ]
+            figures = [f"{runs[publisher, way, load][q]:.1f}" for load in LOADS for q in QUANTILES]
             lines.append(f"| {name}: {called} | {' | '.join(figures)} |")
     fewest = min(run["records"] for run in measured)
     note = (
@@ -90,5 +86,5 @@ if __name__ == "__main__":
     lines, page = map(Path, sys.argv[1:])
     *told, nothing_read = [json.loads(line) for line in lines.read_text().splitlines()]
     check(told)
-    draw(told, page.with_suffix(".png"))
+    draw(told, page.parents[1] / "pictures" / "latency.svg")
     marked.put(page, "figures", table(told, nothing_read))

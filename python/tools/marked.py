@@ -11,9 +11,23 @@ def put(page: Path, name: str, text: str) -> None:
     Raises:
         ValueError: if the page has no such part.
     """
+    before, _, after = _split(page, name)
+    page.write_text(f"{before}\n{text.strip()}\n\n{after}")
+
+
+def get(page: Path, name: str) -> str:
+    """The text of such a part.
+
+    Raises:
+        ValueError: if the page has no such part.
+    """
+    return _split(page, name)[1].strip()
+
+
+def _split(page: Path, name: str) -> tuple[str, str, str]:
     before, begin, rest = page.read_text().partition(f"<!-- {name}: ")
     comment, close, part = rest.partition("-->\n")
-    _, end, after = part.partition(f"<!-- end of {name} -->")
+    part, end, after = part.partition(f"<!-- end of {name} -->")
     if not (begin and close and end):
         raise ValueError(f"{page} has no part '{name}', which begins and ends with a comment of that name")
-    page.write_text(f"{before}{begin}{comment}{close}\n{text.strip()}\n\n{end}{after}")
+    return f"{before}{begin}{comment}{close}", part, f"{end}{after}"

@@ -1,7 +1,7 @@
-"""Draw docs/shards.png: the shards of a local stream that was split and merged within hours, and a query in them.
+"""Draw docs/how-to/shards.png: shards of a local stream that was split and merged within hours, and a query in them.
 
-`.venv/bin/python python/tools/shards_picture.py docs/shards.png`. The hours are the server's: its clock is set back
-before the stream is created, and on again from one reshard to the next.
+`.venv/bin/python python/tools/shards_picture.py docs/how-to/shards.png`. The hours are the server's: its clock is set
+back before the stream is created, and on again from one reshard to the next.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def shard(number: int) -> str:
 
 
 def reshard(server: LocalKinesis) -> None:
-    """Two shards become six by and by, and then three."""
+    """Two shards become six one after the other, and then three."""
     splits = [(0, 1 / 4), (1, 3 / 4), (2, 1 / 8), (5, 7 / 8)]
     merges = [(6, 7), (4, 8), (10, 3)]
     move_clock(server, setMillis=int(time.time() * 1000) - 8 * HOUR_MS)

@@ -1,7 +1,7 @@
 """Runs the tests marked `every_spark` on versions of PySpark: `python spark_versions.py WHEEL [3.5.9 4.3.0 ...]`.
 
 Each version has an environment of its own below `.cache/spark-versions`, with the wheel. Without versions it runs on
-the first and the newest patch of each line, and writes the table in docs/versions.md.
+the first and the newest patch of each line, and writes the table in docs/reference/compatibility.md.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from junit import Failed, Passed, shown
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENTS = ROOT / ".cache" / "spark-versions"
 REPORTS = ROOT / "build" / "spark-versions"
-PAGE = ROOT / "docs" / "versions.md"
+PAGE = ROOT / "docs" / "reference" / "compatibility.md"
 PINNED = ROOT / "python" / "requirements-dev.txt"
 
 # The first and the newest patch of each line.

@@ -60,7 +60,7 @@ class Run:
 def aborted(cases: Sequence[Case], ran: Sequence[Step], missing: Iterable[str], due: Iterable[str]) -> list[str]:
     """What failed without a failed test to show for it.
 
-    A step that runs tests ends with a failure if one of them fails, and that is told already.
+    A step that runs tests ends with a failure if one of them fails, and that is reported already.
     """
     suites = [f"{suite}: no report; its JVM died or never began (see build/logs)" for suite in missing]
     failed = {"pytest" if case.module == "python" else "scala" for case in cases if isinstance(case.outcome, Failed)}

@@ -1,6 +1,6 @@
 """The permissions that options need: one table, and the policies of IAM that follow from it.
 
-docs/polling-or-fan-out.md and docs/sink.md explain them.
+docs/reference/iam.md is made of them.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class ClusterQuery:
         return self._said()
 
     def stop(self) -> dict[str, Any]:
-        """Ends the query and tells how it went."""
+        """Ends the query and reports how it went."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         outcome = self._said()

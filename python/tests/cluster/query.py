@@ -121,7 +121,7 @@ def decommission_the_occupied(spark: SparkSession) -> None:
 
 
 def latest_progress(spark: SparkSession, query: StreamingQuery) -> dict[str, object]:
-    """What the query tells of itself now."""
+    """What the query reports of itself now."""
     progress = query.recentProgress
     failure = query.exception()
     return {

@@ -23,7 +23,9 @@ private[kinesisspark] object BuiltFor {
       scala.util.Properties.versionNumberString
     )
     if (why.nonEmpty)
-      throw new IllegalArgumentException("[" + ErrorClass + "] " + why + " (See docs/errors.md#kinesis_wrong_jar)")
+      throw new IllegalArgumentException(
+        "[" + ErrorClass + "] " + why + " (See docs/reference/errors.md#kinesis_wrong_jar)"
+      )
   }
 
   /** What is wrong, in a sentence; empty if nothing is.

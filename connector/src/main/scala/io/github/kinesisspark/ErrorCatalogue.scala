@@ -9,11 +9,11 @@ import java.util.Locale
   */
 final case class ErrorEntry(name: String, meaning: String, cause: String, advice: String)
 
-/** Every error class of the connector, once. docs/errors.md is made of it, and each message names its place there. */
+/** Every error class of the connector, once. docs/reference/errors.md is made of it, and each message names its section there. */
 object ErrorCatalogue {
 
   /** The place of an error class in the documentation, as messages name it. */
-  def link(errorClass: String): String = s"docs/errors.md#${errorClass.toLowerCase(Locale.ROOT)}"
+  def link(errorClass: String): String = s"docs/reference/errors.md#${errorClass.toLowerCase(Locale.ROOT)}"
 
   /** The end of a message. */
   def suffix(errorClass: String): String = s" (See ${link(errorClass)})"
@@ -285,7 +285,7 @@ object ErrorCatalogue {
     )
   )
 
-  /** The table of docs/errors.md: a chapter for each class, so that messages can link to it. */
+  /** The table of docs/reference/errors.md: a chapter for each class, so that messages can link to it. */
   def markdown: String =
     entries
       .sortBy(_.name)

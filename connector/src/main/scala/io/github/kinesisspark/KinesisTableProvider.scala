@@ -26,12 +26,12 @@ final class KinesisTableProvider extends TableProvider with DataSourceRegister {
     SourceSchema.schema
   }
 
-  /** So that a write tells the columns of its rows. */
+  /** So that a write names the columns of its rows. */
   override def supportsExternalMetadata(): Boolean = true
 
-  /** Spark doesn't say what a table is for, but whoever reads has asked for the schema before and hands on that very object;
-    * whoever writes brings a schema of its own. A catalog, too, hands on a schema of its own: its tables are for reading, which
-    * the names of its properties tell. Spark refuses to write into them, and to create them with other columns.
+  /** Spark doesn't say what a table is for, but a reader has asked for the schema before and passes that very object;
+    * a writer brings a schema of its own. A catalog, too, passes a schema of its own: its tables are for reading, which
+    * the names of its properties show. Spark refuses to write into them, and to create them with other columns.
     */
   override def getTable(
       schema: StructType,

@@ -52,7 +52,7 @@ final class StreamConsumers private[kinesisspark] (
   /** All consumers of all streams. */
   def list(): Seq[StreamConsumer] = ofEach(stream => stream.consumers.list(stream.arn))
 
-  /** Deregisters the consumer of that name of each stream that has one, and tells which they were. Each is DELETING for a while after
+  /** Deregisters the consumer of that name of each stream that has one, and returns which they were. Each is DELETING for a while after
     * that. A query that reads through it registers it again, unless it was given its ARN: then it fails.
     *
     * @throws io.github.kinesisspark.aws.KinesisException with a stable `errorClass`, such as `KINESIS_ACCESS_DENIED`

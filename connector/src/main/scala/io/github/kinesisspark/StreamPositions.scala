@@ -49,7 +49,7 @@ object StreamPositions {
     before(if (batch == 0) KinesisOffset.initial else offsets.of(Some(batch - 1)), end)
   }
 
-  /** Where a batch began that a query's progress tells of.
+  /** Where a batch began that a query's progress reports.
     *
     * @param start as the progress has it, without the streams that were first read in the batch: those are in its end alone, with
     *              where they began

@@ -25,7 +25,7 @@ object StreamPositionsJson {
   def beforeBatch(spark: SparkSession, checkpoint: String, batch: Long): String =
     json(StreamPositions.beforeBatch(spark, checkpoint, batch))
 
-  /** @param start as a query's progress tells it; empty for none */
+  /** @param start as a query's progress has it; empty for none */
   def before(start: String, end: String): String = json(
     StreamPositions.before(if (start.isEmpty) KinesisOffset.initial else OffsetJson.read(start), OffsetJson.read(end))
   )

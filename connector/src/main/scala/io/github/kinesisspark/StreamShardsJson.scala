@@ -19,7 +19,7 @@ object StreamShardsJson {
     ujson.write(ujson.Arr.from(StreamShards.list(options.asScala.toMap, from).map(json)))
   }
 
-  /** The same with where a stopped query goes on.
+  /** The same with where a stopped query continues.
     *
     * @param checkpoint see [[CheckpointOffsets.lastCommitted]]
     */

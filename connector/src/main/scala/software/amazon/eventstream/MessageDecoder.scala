@@ -7,7 +7,7 @@ import java.util.function.Consumer
 
 /** Cuts the bytes of an event stream into messages, in the place of the class of this name in the library of this name: the
   * SDK makes one for each subscription, and the library's takes 2 MiB of heap before it has seen a byte, so that a thousand
-  * shards would cost 2 GiB. This one holds what has come of a message that is not whole yet, and nothing between messages.
+  * shards would cost 2 GiB. This one holds what has arrived of a message that is not whole yet, and nothing between messages.
   *
   * Not thread-safe, as the library's. The JAR carries it under the SDK's relocated name, so no other SDK of an application
   * ever meets it.
@@ -68,7 +68,7 @@ final class MessageDecoder(take: Consumer[Message]) {
       try Message.decode(message)
       catch {
         case e: BufferUnderflowException =>
-          throw new IllegalArgumentException("Illegal headers: they go on beyond the message", e)
+          throw new IllegalArgumentException("Illegal headers: they end beyond the message", e)
       }
     if (take == null) decoded.add(one): Unit else take.accept(one)
   }

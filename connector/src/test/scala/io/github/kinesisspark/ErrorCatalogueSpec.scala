@@ -13,9 +13,12 @@ import io.github.kinesisspark.config.OptionException
 /** `KINESIS_SPARK_WRITE_DOCS=1 ./sbt "connector/testOnly *ErrorCatalogueSpec"` writes the page anew. */
 class ErrorCatalogueSpec extends AnyFunSpec with Matchers {
   private val root =
-    Iterator.iterate(Path.of("").toAbsolutePath)(_.getParent).find(p => Files.exists(p.resolve("docs/errors.md"))).get
+    Iterator
+      .iterate(Path.of("").toAbsolutePath)(_.getParent)
+      .find(p => Files.exists(p.resolve("docs/reference/errors.md")))
+      .get
 
-  private val page = root.resolve("docs/errors.md")
+  private val page = root.resolve("docs/reference/errors.md")
 
   if (sys.env.get("KINESIS_SPARK_WRITE_DOCS").contains("1")) {
     val introduction = Files.readString(page).split("(?m)^## ", 2).head
@@ -31,7 +34,7 @@ class ErrorCatalogueSpec extends AnyFunSpec with Matchers {
       ErrorCatalogue.entries.map(_.name).sorted shouldBe named.toSeq.sorted
     }
 
-    it("is docs/errors.md") {
+    it("is docs/reference/errors.md") {
       Files.readString(page) should endWith(ErrorCatalogue.markdown)
     }
   }
@@ -39,10 +42,10 @@ class ErrorCatalogueSpec extends AnyFunSpec with Matchers {
   describe("an error's message") {
     it("begins with its class and ends with its place in the catalogue") {
       val failure = new KinesisException("KINESIS_NOT_FOUND", "There is no stream.")
-      failure.getMessage shouldBe "[KINESIS_NOT_FOUND] There is no stream. (See docs/errors.md#kinesis_not_found)"
+      failure.getMessage shouldBe "[KINESIS_NOT_FOUND] There is no stream. (See docs/reference/errors.md#kinesis_not_found)"
       failure.bareMessage shouldBe "There is no stream."
       new OptionException(Seq("No stream is given.")).getMessage should endWith(
-        "docs/errors.md#kinesis_invalid_option)"
+        "docs/reference/errors.md#kinesis_invalid_option)"
       )
     }
   }

@@ -6,7 +6,7 @@ import scala.jdk.CollectionConverters._
 import scala.util.Try
 
 /** CPU time of this process in seconds, by what its threads are for: the JVM's own threads as well, which collect garbage and compile. Linux alone
-  * tells it. A thread that has ended since counts no more.
+  * shows it. A thread that has ended since counts no more.
   */
 final case class CpuShares(byThread: Map[(String, String), Double]) {
   def since(before: CpuShares): CpuShares =

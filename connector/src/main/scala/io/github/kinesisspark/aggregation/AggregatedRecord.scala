@@ -12,7 +12,7 @@ import io.github.kinesisspark.aggregation.AggregatedRecord._
 import io.github.kinesisspark.aggregation.Messages.{AggregatedRecord => Message}
 import io.github.kinesisspark.position.{HashKey, HashKeyRange}
 
-/** User records that share one Kinesis record in the KPL's format: four bytes that tell it, a message of Protocol Buffers,
+/** User records that share one Kinesis record in the KPL's format: four bytes that mark it, a message of Protocol Buffers,
   * and the message's MD5. Keys stand in tables, each once. Immutable: adding makes another one.
   *
   * @see [[https://github.com/awslabs/amazon-kinesis-producer/blob/master/aggregation-format.md KPL Aggregated Record Format]]
@@ -70,7 +70,7 @@ object AggregatedRecord {
   /** What the data of a Kinesis record is. */
   sealed trait Content extends Product with Serializable
 
-  /** The producer's own data: nothing in it tells of the KPL. */
+  /** The producer's own data: nothing in it is the KPL's. */
   case object Plain extends Content
 
   /** It begins as an aggregated record and is none, for its producer's data or because it was damaged on the way. */

@@ -76,7 +76,7 @@ object ClientKind {
     val MaxConcurrency = 10000
 
     /** Longer than the 5 minutes of a subscription: one without demand for events (backpressure) is no error. Not
-      * for ever, so that a subscription that is held but never read again gives its stream back. Dead connections are found
+      * without end, so that a subscription that is held but never read again gives its stream back. Dead connections are found
       * sooner, by the pings and by the readers' watchdogs.
       */
     val ReadTimeout: FiniteDuration = 6.minutes

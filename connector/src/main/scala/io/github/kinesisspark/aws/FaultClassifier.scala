@@ -32,7 +32,7 @@ import scala.util.matching.Regex
   * the chain of causes holds.
   *
   * Codes are those of the service's API reference. Some rows are stricter than those of other Kinesis consumers, because of what
-  * happened there: access denied that is retried for ever hides a mistake, and a missing resource that is taken for the end of a
+  * happened there: access denied that is retried without end hides a mistake, and a missing resource that is taken for the end of a
   * shard loses data.
   *
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/CommonErrors.html Kinesis: common errors]]
@@ -200,7 +200,7 @@ object FaultClassifier {
         "The credentials' policy, or the stream's, must allow kinesis:<action> on this resource."
       ),
       Fault.Denied(_, _),
-      "Only a changed policy helps; consumers that retried this for ever stood still without a word.",
+      "Only a changed policy helps; consumers that retried this without end stood still without a word.",
       codes = Set("AccessDeniedException", "AccessDenied"),
       classes = Seq(classOf[AccessDeniedException])
     ),

@@ -7,7 +7,7 @@ import scala.concurrent.duration._
 
 import GivenOptions.Setting
 
-/** Decides how the service is called: where, how, and in whose name. Source and sink are told it by the same options.
+/** Decides how the service is called: where, how, and in whose name. Source and sink have the same options for it.
   *
   * @param parameters of the credentials provider's class, by their names
   */
@@ -56,7 +56,7 @@ private[config] final class ClientParser(parameters: Map[String, Setting], probl
   /** The region that is given must be the ARN's. */
   def checkRegion(view: OptionView, stream: StreamRef): Unit =
     for (r <- view.value(region); arn <- stream.arn if arn.region != r)
-      problems += s"'${view.key(region)}' is $r, but ${arn.text} is in ${arn.region}. Leave '${region.name}' out: the ARN tells it."
+      problems += s"'${view.key(region)}' is $r, but ${arn.text} is in ${arn.region}. Leave '${region.name}' out: the ARN names it."
 
   /** What belongs to a role is pointless, so probably a mistake, where no role is assumed.
     *

@@ -37,7 +37,7 @@ private[config] object GivenOptions {
   private def lower(text: String): String = text.toLowerCase(Locale.ROOT)
 
   /** What Spark itself puts among the options: `path` and `paths` (of `load(path)`, and of tables that a catalog gives a
-    * place), names of its own with two underscores, and what a streaming query is told beside its sink.
+    * place), names of its own with two underscores, and what a streaming query has beside its sink.
     */
   private def addedBySpark(key: String, side: OptionScope): Boolean = lower(key) match {
     case "path" | "paths"                   => true

@@ -61,7 +61,7 @@ object KinesisOptions {
       "`LATEST`, `TRIM_HORIZON`, `AT_TIMESTAMP:<time>`, the time being ISO-8601 with an offset, such as " +
       "`2026-01-31T08:00:00Z`, or milliseconds since 1970 (UTC), or positions by stream and shard as JSON, such as the offset " +
       "of another query. `LATEST` is the second of the service's clock in which the query first plans. A query with a " +
-      "checkpoint goes on from there.",
+      "checkpoint continues from there.",
     perStream = true,
     aliases = Seq("initialPosition")
   )
@@ -92,9 +92,10 @@ object KinesisOptions {
     "boolean",
     OptionValue.boolean,
     default = Some("true"),
-    doc = "Whether the query fails when records were removed (past the stream's retention) before it had read them, also if that " +
-      "is only likely, or when a stream of the checkpoint is not in the list any more. With `false` it warns and goes " +
-      "on with the oldest records that are left, or without that stream.",
+    doc =
+      "Whether the query fails when records were removed (past the stream's retention) before it had read them, also if that " +
+        "is only likely, or when a stream of the checkpoint is not in the list any more. With `false` it warns and " +
+        "continues with the oldest records that are left, or without that stream.",
     values = Seq("true", "false")
   )
 
@@ -103,9 +104,8 @@ object KinesisOptions {
     "boolean",
     OptionValue.boolean,
     default = Some("true"),
-    doc =
-      "Whether records that the Kinesis Producer Library has aggregated are taken apart into their user records, as " +
-        "[docs/aggregation.md](docs/aggregation.md) tells. With `false` they come as they are.",
+    doc = "Whether records that the Kinesis Producer Library has aggregated are taken apart into their user records " +
+      "(see [Aggregated records](../concepts/aggregation.md)). With `false` they come as they are.",
     values = Seq("true", "false")
   )
 
@@ -594,7 +594,7 @@ object KinesisOptions {
     default = Some("fail"),
     doc =
       "What becomes of a row that can never be written (too large, null data, an impossible key): `fail` fails its task before " +
-        "the call that it would be part of; `skip` counts it, logs samples and goes on.",
+        "the call that it would be part of; `skip` counts it, logs samples and continues.",
     scope = Sink,
     values = Seq("fail", "skip")
   )

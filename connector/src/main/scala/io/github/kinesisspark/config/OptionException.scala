@@ -2,7 +2,7 @@ package io.github.kinesisspark.config
 
 import io.github.kinesisspark.ErrorCatalogue
 
-/** The options as given can't be used. All problems are told at once, so that one run mends them all.
+/** The options as given can't be used. It lists all problems, so that one run corrects them all.
   *
   * @param problems one sentence or two each: which option, what was found, what to do. None holds a secret's value.
   */

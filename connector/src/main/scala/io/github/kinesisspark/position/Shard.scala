@@ -9,7 +9,7 @@ final case class ShardKey(stream: StreamArn, shardId: String) {
   override def toString: String = s"$stream/$shardId"
 }
 
-/** A shard as ListShards tells it.
+/** A shard as ListShards returns it.
   *
   * @param parents none for a shard of the stream's first hour, one after a split, two after a merge; a parent past
   *                retention is named here though it is listed no more

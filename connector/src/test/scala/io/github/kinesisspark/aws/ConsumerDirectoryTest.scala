@@ -27,7 +27,7 @@ class ConsumerDirectoryTest extends AnyFunSuite {
 
   private type Step = Either[Throwable, ListStreamConsumersResponse]
 
-  /** Answers from a script, the last line for ever. */
+  /** Answers from a script, the last line without end. */
   private final class Scripted(script: Step*) extends KinesisAsyncClient {
     val asked = ListBuffer.empty[ListStreamConsumersRequest]
 

@@ -27,7 +27,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
   private def answer(
       code: String,
       status: Int = 400,
-      message: String = "told so",
+      message: String = "as scripted",
       service: String = "Kinesis"
   ): Throwable =
     SdkKinesisException
@@ -202,7 +202,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       "KINESIS_NO_CREDENTIALS"
     ),
     (
-      new IllegalArgumentException("Illegal headers: they go on beyond the message"),
+      new IllegalArgumentException("Illegal headers: they end beyond the message"),
       "Transient",
       "KINESIS_CONNECTION_LOST"
     ),
@@ -294,7 +294,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       e.getMessage == "[KINESIS_ACCESS_DENIED] GetRecords failed for events/shardId-000000000003: " +
         "AccessDeniedException (Kinesis, HTTP 400, request r-1): User: x is not authorized. " +
         "The credentials' policy, or the stream's, must allow kinesis:GetRecords on this resource. Tried 2 times. " +
-        "(See docs/errors.md#kinesis_access_denied)"
+        "(See docs/reference/errors.md#kinesis_access_denied)"
     )
     assert(e.getCause.isInstanceOf[AwsServiceException])
   }

@@ -34,8 +34,8 @@ class HostileServerTest extends AnyFunSuite {
 
   /** A body in CBOR, as clients ask for it. */
   private def cbor(json: String): Array[Byte] = {
-    val bytes = new ByteArrayOutputStream
-    val out   = new CBORFactory().createGenerator(bytes)
+    val bytes                           = new ByteArrayOutputStream
+    val out                             = new CBORFactory().createGenerator(bytes)
     def write(value: ujson.Value): Unit = value match {
       case ujson.Obj(fields) =>
         out.writeStartObject()
@@ -149,7 +149,7 @@ class HostileServerTest extends AnyFunSuite {
     val escape     = "\\" + "u001b"
     val body       = cbor(s"{\"__type\":\"AccessDeniedException\",\"message\":\"no$escape[2Jescape$escape\"}")
     val (fault, _) = asked((_, _) => StubServer.Answer(400, body, ContentType))(faultOf)
-    val message = KinesisFault.describe("ListShards", "events", fault)
+    val message    = KinesisFault.describe("ListShards", "events", fault)
     assert(message.contains("no?[2Jescape?") && !message.exists(_.isControl))
   }
 }

@@ -45,7 +45,7 @@ class StreamDirectoryTest extends AnyFunSuite {
       AwsErrorDetails
         .builder()
         .errorCode(code)
-        .errorMessage("told so")
+        .errorMessage("as scripted")
         .serviceName("Kinesis")
         .sdkHttpResponse(http(date))
         .build()
@@ -96,7 +96,7 @@ class StreamDirectoryTest extends AnyFunSuite {
 
   private type Step[A] = Either[Throwable, A]
 
-  /** A client that answers from a script, the last line for ever, and remembers what it was asked. */
+  /** A client that answers from a script, the last line without end, and remembers what it was asked. */
   private final class Scripted(
       listings: Seq[Step[ListShardsResponse]],
       descriptions: Seq[Step[DescribeStreamSummaryResponse]] = Nil

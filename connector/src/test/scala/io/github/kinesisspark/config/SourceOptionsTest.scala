@@ -289,8 +289,10 @@ class SourceOptionsTest extends AnyFunSuite {
       sts = sts
     )
     assert((options.client +: options.streams.map(_.client)).map(_.connection).distinct == Seq(expected))
-    assert(parse("streamName" -> "a", "dualStack" -> "true", "fips" -> "true").client.connection ==
-      ConnectionOptions(fips = true, dualStack = true))
+    assert(
+      parse("streamName" -> "a", "dualStack" -> "true", "fips" -> "true").client.connection ==
+        ConnectionOptions(fips = true, dualStack = true)
+    )
   }
 
   test("client options that contradict each other or lack their other half are refused") {

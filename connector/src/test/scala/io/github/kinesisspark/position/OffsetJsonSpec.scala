@@ -59,7 +59,8 @@ class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     it("is refused if a later release wrote it, with what to do") {
       the[OffsetException] thrownBy OffsetJson.read("""{"version":2,"streams":{}}""") should have message
         "[KINESIS_OFFSET_REFUSED] The checkpoint's Kinesis offset has version 2, this connector reads versions up to 1. It was written by a later " +
-        "release: run the query with that release, or start it with a new checkpoint. (See docs/errors.md#kinesis_offset_refused)"
+        "release: run the query with that release, or start it with a new checkpoint. " +
+        "(See docs/reference/errors.md#kinesis_offset_refused)"
     }
 
     it("is refused if another source wrote it") {

@@ -7,7 +7,7 @@ import java.security.MessageDigest
 import io.github.kinesisspark.aggregation.{AggregatedRecord, UserRecord}
 import io.github.kinesisspark.position.{HashKey, HashKeyRange}
 
-/** Data that begins as the KPL's: it is taken apart, all of it, or passed through. The first byte of the input tells whether the
+/** Data that begins as the KPL's: it is taken apart, all of it, or passed through. The first byte of the input says whether the
   * rest is the data itself or a message for which marks and checksum are made.
   */
 object AggregatedData extends Target {

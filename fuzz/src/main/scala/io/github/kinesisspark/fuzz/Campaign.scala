@@ -2,7 +2,7 @@ package io.github.kinesisspark.fuzz
 
 import scala.concurrent.duration.FiniteDuration
 
-/** What came of fuzzing a target for a while.
+/** The result of fuzzing a target for a while.
   *
   * @param executions inputs that were tried
   * @param edges      of the instrumented code that some input has taken
@@ -36,7 +36,7 @@ object Campaign {
   private val Progress = """#(\d+)\s.*cov: (\d+) .*corp: (\d+)/.*""".r
   private val Finding  = """== Java Exception: (.*)|==\d+== ?ERROR: libFuzzer: (.*)""".r
 
-  /** @param log of Jazzer, which tells about itself as libFuzzer does */
+  /** @param log of Jazzer, which prints about itself what libFuzzer does */
   def of(target: String, time: FiniteDuration, log: Vector[String], ended: Boolean): Campaign = {
     val progress = log.collect { case Progress(n, edges, inputs) => (n.toLong, edges.toLong, inputs.toLong) }
     val findings = log.collect { case Finding(exception, other) => Option(exception).getOrElse(other) }

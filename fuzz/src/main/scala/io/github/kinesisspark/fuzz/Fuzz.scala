@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
-/** `make fuzz`: Jazzer on one target after the other, MINUTES of the environment for all of them together, or ONLY some, by name. Tells a
+/** `make fuzz`: Jazzer on one target after the other, MINUTES of the environment for all of them together, or ONLY some, by name. Prints a
   * JSON line for each on standard output, and fails if there are findings.
   *
   * @see [[https://github.com/CodeIntelligenceTesting/jazzer Jazzer]]

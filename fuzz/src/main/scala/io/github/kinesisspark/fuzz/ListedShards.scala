@@ -6,7 +6,7 @@ import io.github.kinesisspark.aws._
 import io.github.kinesisspark.config.StreamRef
 import io.github.kinesisspark.read.plan.Lineage
 
-/** Answers of ListShards and DescribeStreamSummary: all shards that were sent are listed, or an error of ours tells why not. */
+/** Answers of ListShards and DescribeStreamSummary: all shards that were sent are listed, or an error of ours says why not. */
 object ListedShards extends Target {
   override val name = "listed"
 
@@ -22,12 +22,12 @@ object ListedShards extends Target {
     refusedOr(directory.describe(stream)) { about =>
       Broken.unless(about.arn != null && about.retentionHours >= 0)(s"$about")
     }
-    // An answer that names the next page names it for ever.
+    // An answer that names the next page names it without end.
     if (!Cbor.read(input.drop(2)).exists(_.has("NextToken"))) refusedOr(directory.listShards(stream, ShardFilter.All)) {
       listing =>
         for (sent <- Cbor.size(answer.parts.flatten.toArray, "Shards"))
           Broken.unless(sent == listing.shards.size)(s"$sent shards were sent, ${listing.shards.size} are listed")
-        Broken.unless(Cbor.read(input.drop(2)).forall(_.has("Shards")))("an answer that tells nothing lists no shards")
+        Broken.unless(Cbor.read(input.drop(2)).forall(_.has("Shards")))("an answer that says nothing lists no shards")
         Broken.unless(listing.shards.forall(s => s.id != null && s.hashKeys.start <= s.hashKeys.end))(s"$listing")
         val _ = Lineage(listing.shards).inOrder.size
     }

@@ -16,11 +16,11 @@ object OptionTexts extends Target {
     for (parse <- Seq[Map[String, String] => Any](SourceOptions.parse, SinkOptions.parse))
       try {
         val taken = parse(options).toString
-        Broken.unless(text.contains(Secret) || !taken.contains(Secret))(s"the secret is told: $taken")
+        Broken.unless(text.contains(Secret) || !taken.contains(Secret))(s"the secret is shown: $taken")
       } catch {
         case refused: OptionException =>
           val said = refused.getMessage
-          Broken.unless(text.contains(Secret) || !said.contains(Secret))(s"the secret is told: $said")
+          Broken.unless(text.contains(Secret) || !said.contains(Secret))(s"the secret is shown: $said")
       }
   }
 

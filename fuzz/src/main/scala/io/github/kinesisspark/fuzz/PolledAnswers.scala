@@ -42,7 +42,7 @@ object PolledAnswers extends Target {
       for (sent <- Cbor.size(body, "Records"))
         Broken.unless(sent == delivery.records.length)(s"$sent records were sent, ${delivery.records.length} came")
       val tells = Cbor.read(body).forall(_.has("Records"))
-      Broken.unless(delivery.position != ShardPosition.ShardEnd || tells)("an answer that tells nothing ends the shard")
+      Broken.unless(delivery.position != ShardPosition.ShardEnd || tells)("an answer that says nothing ends the shard")
     }
   }
 

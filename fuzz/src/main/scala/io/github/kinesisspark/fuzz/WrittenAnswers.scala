@@ -6,7 +6,7 @@ import io.github.kinesisspark.config.StreamRef
 import io.github.kinesisspark.write.PutRecordsCall
 import io.github.kinesisspark.write.send.{CallAnswer, Entry, RecordAnswer, RowId}
 
-/** Answers of PutRecords: each record is told of, or the call has failed; a record counts as taken only where its own result says so. */
+/** Answers of PutRecords: each record is reported, or the call has failed; a record counts as taken only where its own result says so. */
 object WrittenAnswers extends Target {
   override val name = "written"
 
@@ -19,7 +19,7 @@ object WrittenAnswers extends Target {
     val answer = Answer.of(input)
     http.answer = _ => answer
     val call = PutRecordsCall(http.client, stream, entries, () => false)
-    Broken.unless(call.isDone)("nothing came of it")
+    Broken.unless(call.isDone)("it has no result")
     call.join() match {
       case CallAnswer.PerRecord(results) =>
         Broken.unless(results.size == entries.size)(s"${results.size} results for ${entries.size} records")

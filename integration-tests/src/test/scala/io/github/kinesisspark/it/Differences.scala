@@ -67,7 +67,7 @@ object Differences {
   val UnknownValueIsSerialization: Difference = Difference(
     "unknown-value-is-serialization",
     "An iterator type that does not exist is a SerializationException.",
-    "The error code tells less than the service's."
+    "The error code says less than the service's."
   )
 
   val TakesForeignNumbers: Difference = Difference(
@@ -85,7 +85,7 @@ object Differences {
   val RepeatsTheFirstRecord: Difference = Difference(
     "repeats-the-first-record",
     "An iterator that points after a shard's first record can give that record again, and again.",
-    "A reader has to drop what is not past its position, or it reads the record for ever."
+    "A reader has to drop what is not past its position, or it reads the record without end."
   )
 
   val LagIsToTheLastRecord: Difference = Difference(
@@ -97,7 +97,7 @@ object Differences {
   val EndsAtLongMax: Difference = Difference(
     "ends-at-long-max",
     "A closed shard's EndingSequenceNumber is 9223372036854775807, which is less than any of its records' numbers.",
-    "Whether a position is at the end cannot be told from the shard's range."
+    "The shard's range does not show whether a position is at the end."
   )
 
   val SplitsOffNothing: Difference = Difference(
@@ -127,7 +127,7 @@ object Differences {
   val ChildrenInEveryEvent: Difference = Difference(
     "children-in-every-event",
     "Every event has ChildShards, an empty list.",
-    "Children alone do not tell the end of a shard, nor do none."
+    "Neither children nor their absence alone show the end of a shard."
   )
 
   val ShardEndNotTold: Difference = Difference(
@@ -157,24 +157,24 @@ object Differences {
   val IdlePositionIsNone: Difference = Difference(
     "idle-position-is-none",
     "On an idle shard the continuation is 0, and a call that begins after it is answered with status 500.",
-    "A position that was told on an idle shard is of no use."
+    "A position that was received on an idle shard is of no use."
   )
 
   val NoTakeover: Difference = Difference(
     "no-takeover",
-    "A second subscription of a consumer to a shard, five seconds after the first, does not end it: both are told everything.",
+    "A second subscription of a consumer to a shard, five seconds after the first, does not end it: both receive everything.",
     "A reader that forgets a subscription is not found out."
   )
 
   val OutlivesItsConsumer: Difference = Difference(
     "outlives-its-consumer",
-    "A subscription goes on when its consumer has been deregistered.",
+    "A subscription continues when its consumer has been deregistered.",
     "That a consumer was taken away under a reader cannot be tested against it."
   )
 
   val SubscribesToNothing: Difference = Difference(
     "subscribes-to-nothing",
-    "SubscribeToShard takes a shard that does not exist, and tells empty events of it.",
+    "SubscribeToShard accepts a shard that does not exist, and sends empty events of it.",
     "A shard that is gone looks like an idle one."
   )
 

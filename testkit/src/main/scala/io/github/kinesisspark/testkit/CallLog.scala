@@ -24,7 +24,7 @@ final case class Call(
     protocol: String
 )
 
-/** What was asked of the server: counts for ever, single requests for a while. */
+/** What was asked of the server: counts without end, single requests for a while. */
 final class CallLog private[testkit] (remembered: Int) {
   private val totals  = new ConcurrentHashMap[CallLog.Key, LongAdder]
   private val latest  = new Array[Call](remembered)

@@ -8,7 +8,7 @@ sealed trait FaultEffect
 /** What goes wrong with a call, of any action. */
 sealed trait CallFault extends FaultEffect
 
-/** What goes wrong with an event of a live subscription, when it is about to be told. */
+/** What goes wrong with an event of a live subscription, when it is about to be sent. */
 sealed trait EventFault extends FaultEffect
 
 /** What goes wrong with the last event of a closed shard. */
@@ -74,17 +74,17 @@ object FaultEffect {
   /** The event has no continuation, and no children either: this alone is not the end. */
   case object ContinuationMissing extends EventFault
 
-  /** The children are told with a continuation: they alone are not the end. */
+  /** The children are sent with a continuation: they alone are not the end. */
   case object EndWithContinuation extends LastEventFault
 
-  /** In place of the end comes an empty event: the shard's end is never told, and the subscription stays open. */
+  /** In place of the end comes an empty event: the shard's end is never sent, and the subscription stays open. */
   case object EndWithheld extends LastEventFault
 
   /** The subscription keeps its place for so long after its client left it, by the service's clock. */
   final case class PlaceHeld(by: FiniteDuration) extends LeavingFault
 }
 
-/** When a connection is reset. What a client cannot tell apart differs here: after the call was done, a retry of a
+/** When a connection is reset. What a client cannot distinguish differs here: after the call was done, a retry of a
   * write stores its records twice.
   */
 sealed trait ResetPoint

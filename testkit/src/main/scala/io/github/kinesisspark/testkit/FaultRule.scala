@@ -25,7 +25,7 @@ object Occurrence {
   * @param action name of the call, any if absent
   * @param shard of a call that concerns shards; a PutRecords concerns every shard one of its entries goes to
   * @param afterEvents spares that many events of each subscription
-  * @param probability that a call which matches and whose turn it is is struck, decided by the seed alone
+  * @param probability that a call is struck which matches and whose turn it is, decided by the seed alone
   */
 final case class FaultRule(
     effect: FaultEffect,
@@ -43,7 +43,7 @@ sealed trait FaultMoment
 object FaultMoment {
   case object Call extends FaultMoment
 
-  /** An event of a subscription is about to be told.
+  /** An event of a subscription is about to be sent.
     *
     * @param number its place in the subscription, from 1
     * @param last it is the end of a closed shard

@@ -10,7 +10,7 @@ import java.util.concurrent.{Callable, CountDownLatch}
 import scala.concurrent.duration.{Duration, FiniteDuration}
 import scala.jdk.CollectionConverters._
 
-/** `java -jar`: starts a server, says where in one line of JSON, and stays until it is told or left alone. */
+/** `java -jar`: starts a server, says where in one line of JSON, and stays until it is stopped or left alone. */
 @Command(
   name = "kinesis-spark-testkit",
   mixinStandardHelpOptions = true,

@@ -49,7 +49,7 @@ object ServiceClock {
   }
 }
 
-/** A clock that moves only when told to. */
+/** A clock that moves only when a test moves it. */
 final class ManualClock(start: Instant) extends MovableClock {
   private val now                          = new AtomicLong(start.toEpochMilli)
   def millis: Long                         = now.get

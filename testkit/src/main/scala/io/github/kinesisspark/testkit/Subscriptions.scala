@@ -7,10 +7,10 @@ import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicLong
 import scala.jdk.CollectionConverters._
 
-/** A subscription that has more to tell.
+/** A subscription that has more to send.
   *
   * @param sinceMillis when it was accepted, on the service's clock
-  * @param events how many it has been told, and how many records were in them
+  * @param events how many it has been sent, and how many records were in them
   */
 final case class LiveSubscription(
     consumerArn: String,

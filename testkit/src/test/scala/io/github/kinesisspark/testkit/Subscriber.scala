@@ -9,7 +9,7 @@ import java.util.concurrent.{CompletableFuture, LinkedBlockingQueue, TimeUnit}
 import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
 
-/** One call of SubscribeToShard by an SDK client, and what it is told, in order.
+/** One call of SubscribeToShard by an SDK client, and what it receives, in order.
   *
   * @param demand how many events it asks for at first
   */

@@ -146,7 +146,9 @@ object Latency {
         s"$stream: $held records were put in the time measured, and not some ${planned.toInt}"
       )
     if (came != held)
-      throw new IllegalStateException(s"$stream holds $held records of the time measured, and $came of them came")
+      throw new IllegalStateException(
+        s"$stream holds $held records of the time measured, and $came of them were received"
+      )
   }
 
   private def read(

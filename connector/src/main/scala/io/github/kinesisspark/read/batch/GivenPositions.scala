@@ -136,7 +136,7 @@ final class GivenPositions(option: String, stream: ListedStream, lineage: Lineag
         DataLoss.ErrorClass,
         s"'$option' $what. Give a later position; or set failOnDataLoss to false, to begin with what is left."
       )
-    else log.warn(s"'$option' $what; going on with what is left, as failOnDataLoss is false")
+    else log.warn(s"'$option' $what; continuing with what is left, as failOnDataLoss is false")
 
   private def refuse(what: String) = throw new OffsetException(s"'$option' $what.")
 }

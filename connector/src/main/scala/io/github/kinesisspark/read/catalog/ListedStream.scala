@@ -16,7 +16,7 @@ import io.github.kinesisspark.read.batch.GivenPositions
 import io.github.kinesisspark.read.plan.{Lineage, ShardKnowledge}
 import io.github.kinesisspark.read.reader.StreamAccess
 
-/** A stream that was found, and what is known of its shards: the last listing, and the children that were told since.
+/** A stream that was found, and what is known of its shards: the last listing, and the children that were reported since.
   *
   * Each stream is listed by itself: one that is slow or fails keeps no other from being listed. The first listing must succeed. A later
   * one that fails leaves the last one in force, and the query reads on by it, until listing has failed for `maxRetryDuration`, or for a

@@ -63,7 +63,7 @@ final class ShardCatalog(options: SourceOptions) extends AutoCloseable {
   def refreshWithout(unknown: Iterable[ShardKey]): Unit =
     unknown.groupMap(_.stream)(_.shardId).foreach { case (arn, ids) => byArn(arn).refreshWithout(ids) }
 
-  /** The checkpoint's part that a query over these streams goes on from. Streams that were taken out of the list are left out
+  /** The checkpoint's part from which a query over these streams continues. Streams that were taken out of the list are left out
     * of it, where the user has allowed that.
     *
     * @throws OffsetException where a stream was taken out of the list and `failOnDataLoss` is true, or was created anew
@@ -81,11 +81,11 @@ final class ShardCatalog(options: SourceOptions) extends AutoCloseable {
       throw new OffsetException(
         s"The checkpoint is at ${changes.removed.mkString(", ")}, which this query does not read (it reads " +
           s"${streams.map(_.arn).mkString(", ")}). Add the stream to streamName or streamArn again; or set failOnDataLoss to " +
-          "false once, to go on without it and forget how far it was read; or start the query with a new checkpoint."
+          "false once, to continue without it and forget how far it was read; or start the query with a new checkpoint."
       )
     changes.removed.filterNot(warned).foreach { arn =>
       log.warn(
-        "{} is in the checkpoint and not read any more; going on without it, as failOnDataLoss is false. How far it was read is " +
+        "{} is in the checkpoint and not read any more; continuing without it, as failOnDataLoss is false. How far it was read is " +
           "forgotten with the next batch.",
         arn
       )

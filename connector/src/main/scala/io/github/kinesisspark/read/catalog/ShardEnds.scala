@@ -93,7 +93,7 @@ object ShardEnds {
 
   /** Whether a time is in the future for sure.
     *
-    * @param now as the service tells it: in whole seconds, so that it may be a second later
+    * @param now as the service returns it: in whole seconds, so that it may be a second later
     */
   def isToCome(time: Long, now: Long): Boolean = time >= now + ClockTick
 

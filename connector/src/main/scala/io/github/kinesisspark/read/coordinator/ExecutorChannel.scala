@@ -26,7 +26,7 @@ trait ExecutorChannel {
   /** How many tasks of one batch are worth having there. */
   def tasksOfAnExecutor: Int
 
-  /** How long readers that don't hear of the query go on. */
+  /** How long readers that don't hear of the query continue. */
   def lease: FiniteDuration
 
   /** Sends orders. Their results arrive as reports. */

@@ -58,7 +58,7 @@ final class ShardCoordinator(
   /** How far the readers are beyond the positions, once that is worth planning: somebody has something that need not wait
     * for others, and everybody has begun, or nobody has anything more.
     *
-    * @param stops    where to stop reading, in shards that are not to be read on for ever
+    * @param stops    where to stop reading, in shards that are not to be read without end
     * @param patience how long shards that say nothing may hold up the answer that nothing is there
     */
   def awaitTips(
@@ -229,7 +229,7 @@ final class ShardCoordinator(
     hasRead ||= reported.exists(_.totals.reads.reads > 0)
   }
 
-  /** Tells readers where the batch ends, so that they report what comes after it. Those that can't report hear of it with the next batch. */
+  /** Announces to readers where the batch ends, so that they report what comes after it. Those that can't report hear of it with the next batch. */
   private def plan(ends: Map[ShardKey, ShardPosition]): Unit = if (channel.isPushed) {
     val byHome = ends.groupBy { case (shard, _) => assignments.of(shard) }
     send(for {
@@ -331,7 +331,7 @@ object ShardCoordinator {
   /** How long a shard that is behind and brings nothing holds the others back. Longer than a throttled one is silent. */
   private val SilentPatience = 30.seconds
 
-  /** The same if it has nothing because the others hold all memory, which they give back only when they go on. */
+  /** The same if it has nothing because the others hold all memory, which they give back only when they continue. */
   private val StarvedPatience = 2.seconds
 
   private val ShortestPause = 10.millis

@@ -11,7 +11,7 @@ import io.github.kinesisspark.read.plan.BatchEnds._
   * others, and a record beyond a limit makes a batch of its own. Only an alignment that [[WatermarkAlignment.blocks]] stops all.
   *
   * @param turn    grows from batch to batch: it says whose turn it is when there is less than one record for each
-  * @param unheard what is to come of shards that others wait for and nothing is held of, as far as it is known
+  * @param unheard what is still expected from shards that others wait for and nothing is held of, as far as it is known
   */
 final case class BatchEnds(
     limits: Limits,

@@ -2,7 +2,7 @@ package io.github.kinesisspark.read.plan
 
 import io.github.kinesisspark.position.{Shard, ShardKey}
 
-/** Which shards a task of a real-time batch goes on with when some of its own end: the children whose parents have all been read to
+/** Which shards a task of a real-time batch continues with when some of its own end: the children whose parents have all been read to
   * their end, in this task or in batches before. Those of which another task reads a parent are left to the next batch.
   *
   * @param ended shards that are read to their end, as far as this task knows
@@ -17,7 +17,7 @@ final case class ChildHandover(
 
   /** After a shard's end.
     *
-    * @param children as the service told them with it; if it didn't, they are left to the next batch
+    * @param children as the service reported them with it; if it didn't, they are left to the next batch
     * @return with the children to begin now, at their trim horizon
     */
   def end(shard: ShardKey, children: Iterable[Shard]): (ChildHandover, Vector[(ShardKey, Shard)]) = {

@@ -9,7 +9,7 @@ import io.github.kinesisspark.position.{KinesisOffset, ShardKey}
 /** Up to when all that arrived in a shard is in the batches planned so far; in ms since 1970, by the service's clock.
   *
   * Kinesis reads on from a sequence number past retention as if nothing had been between it and the oldest record, and doesn't
-  * tell whether something was. The time tells: if the last batch knew all that arrived up to a time within retention, nothing is
+  * say whether something was. The time decides: if the last batch knew all that arrived up to a time within retention, nothing is
   * lost since.
   */
 final case class Completeness(byShard: Map[ShardKey, Long] = Map.empty) {

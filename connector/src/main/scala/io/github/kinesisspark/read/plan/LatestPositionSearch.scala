@@ -2,7 +2,7 @@ package io.github.kinesisspark.read.plan
 
 import io.github.kinesisspark.read.plan.LatestPositionSearch._
 
-/** Finds a shard's newest record, which no call of Kinesis tells, in a few looks at times near the end: an iterator at a time
+/** Finds a shard's newest record, which no call of Kinesis returns, in a few looks at times near the end: an iterator at a time
   * gives what arrived then or later.
   *
   * {{{

@@ -2,7 +2,7 @@ package io.github.kinesisspark.read.plan
 
 import io.github.kinesisspark.position.{Shard, ShardPosition, ShardProgress}
 
-/** Who descends from whom in one stream, as one listing tells it, and what that means for an offset.
+/** Who descends from whom in one stream, as one listing has it, and what that means for an offset.
   *
   * Parents before children: a child enters the offset when all its parents have been read to their end. A parent past
   * retention is not listed and counts as read: whatever it held is gone.
@@ -92,7 +92,7 @@ final class Lineage private (shards: Map[String, Shard]) {
     level(roots, Vector.empty)
   }
 
-  /** Those that the shards come from, listed or not; only listed shards tell their parents. */
+  /** Those that the shards come from, listed or not; only listed shards name their parents. */
   def ancestors(ids: Iterable[String]): Set[String] = reach(ids)(shards.get(_).fold(Seq.empty[String])(_.parents))
 
   /** Those that come from the shards. */

@@ -8,7 +8,7 @@ import io.github.kinesisspark.position.ShardKey
   * in one and a half intervals, at the service's 2 MiB/s: a batch that is too long only delays the next trigger, one that is too short leaves the
   * shards idle.
   *
-  * No call of Kinesis tells where so many bytes of a shard end, only what arrived at a time. So bytes become time: by the density of what the reader
+  * No call of Kinesis returns where so many bytes of a shard end, only what arrived at a time. So bytes become time: by the density of what the reader
   * has read so far, which is 1 MiB/s at most, as a shard takes no more.
   */
 object LongTrigger {

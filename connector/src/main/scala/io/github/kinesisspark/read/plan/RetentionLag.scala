@@ -7,11 +7,11 @@ import io.github.kinesisspark.read.plan.Completeness.Gap
 
 /** Whether a running query is so far behind that records may go before they are read.
   *
-  * What a reader had come to at one planning is within retention at the next, or else the service may have gone on at the oldest record
+  * What a reader had come to at one planning is within retention at the next, or else the service may have continued at the oldest record
   * it had left: it never says that it did.
   *
   * @param reached all that arrived before is read, at the last planning; in ms since 1970, by the service's clock
-  * @param overdue shards of which it was told, and that haven't caught up since
+  * @param overdue shards that were reported, and that haven't caught up since
   */
 final case class RetentionLag(reached: Map[ShardKey, Long] = Map.empty, overdue: Set[ShardKey] = Set.empty) {
 

@@ -7,7 +7,7 @@ import io.github.kinesisspark.position.ShardKey
 
 /** A shard that is to be read, as far as its assignment goes.
   *
-  * @param hashStart where its hash keys begin, which tells its neighbours
+  * @param hashStart where its hash keys begin, which decides its neighbours
   * @param load      what it carries, in any unit that all shards share; above 0
   * @param home      who reads it now; of a child that is to be read for the first time, who read its parent
   */
@@ -17,7 +17,7 @@ final case class PlacedShard(shard: ShardKey, hashStart: BigInt, load: Double, h
 
 /** Which executor reads which shard.
   *
-  * A shard stays where it is read, for its buffer is there. Those that nobody reads are dealt out in runs of neighbours, each
+  * A shard stays where it is read, for its buffer is there. Those that nobody reads are assigned in runs of neighbours, each
   * as long as the room of who has most of it; among equals rendezvous hashing decides. Then, as long as somebody has more than
   * the mean and the tolerance or somebody less, a piece of a run goes from who has most to who has least.
   *
@@ -102,7 +102,7 @@ object ShardAssignment {
     }
 
     /** The beginning of a run, of the shortest if it may be. As much as brings either to the mean, whose last shard may stand out by
-      * half of it, and at most half of what lies between them: more would change their roles, and so could go on for ever.
+      * half of it, and at most half of what lies between them: more would change their roles, and so might never end.
       */
     private def movable(giver: Member, taker: Member): Seq[Int] = {
       val most                               = (giver.load - taker.load) / 2

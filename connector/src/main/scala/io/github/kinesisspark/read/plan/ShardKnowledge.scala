@@ -7,7 +7,7 @@ import io.github.kinesisspark.position.{HashKeyRange, Shard}
 /** What is known of one stream's shards: the last listing, and the children that came with the last answers of their parents.
   *
   * Such an answer is often newer than the listing, also than one that began before it and came back after: children that were
-  * told stay until a listing has them, or would have them by all means. All times are those of `System.nanoTime`.
+  * reported stay until a listing has them, or would have them by all means. All times are those of `System.nanoTime`.
   *
   * @param asOf when the listing was asked for
   * @param told by id; none of them is in the listing, and all their parents are known
@@ -38,7 +38,7 @@ final class ShardKnowledge private (
       new ShardKnowledge(shards, asOf, unlisted, hashKeys)
     }
 
-  /** All children of a shard, as its last answer tells them. One that has another parent, of which nothing is known yet, would enter
+  /** All children of a shard, as its last answer names them. One that has another parent, of which nothing is known yet, would enter
     * before it: that is left to the next listing.
     */
   def told(children: Iterable[Shard], at: Long): ShardKnowledge = {

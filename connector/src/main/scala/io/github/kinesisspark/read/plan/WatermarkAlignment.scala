@@ -4,7 +4,7 @@ package io.github.kinesisspark.read.plan
   *
   * Spark's watermark follows the newest event, whichever shard it came from; what the other shards still have to bring
   * from before it is late, and dropped. So a batch ends in every shard at most `skewMillis` after the earliest arrival
-  * that is still to come of any shard (the horizon). Shards that are caught up or ended have nothing old to come.
+  * that is still expected from any shard (the horizon). From shards that are caught up or ended nothing old is expected.
   *
   * @param skewMillis by the service's times of arrival; nothing turns it off
   */
@@ -12,7 +12,7 @@ final case class WatermarkAlignment(skewMillis: Option[Long]) {
 
   /** The latest arrival to take, or nothing where nobody holds others back.
     *
-    * @param toCome of each shard that others wait for, the earliest arrival that is still to come of it
+    * @param toCome of each shard that others wait for, the earliest arrival that is still expected from it
     */
   def horizon(toCome: Iterable[Long]): Option[Long] =
     for {

@@ -196,7 +196,7 @@ object EventGate {
 
 /** Where in an event stream its bytes have come to. Each message begins with its length.
   *
-  * @param left bytes to come of the message that is being let through
+  * @param left missing bytes of the message that is being let through
   * @see [[https://smithy.io/2.0/aws/amazon-eventstream.html the format]]
   */
 final case class EventFraming(left: Long) {

@@ -25,7 +25,7 @@ import io.github.kinesisspark.read.reader.SubscriptionCall.News
   * Positions that are delivered are those of records, as when polling. The continuation of an event, which moves without
   * records, is kept here alone, for the next call.
   *
-  * A closed shard whose subscription has gone quiet without telling the end is finished by polling.
+  * A closed shard whose subscription has gone quiet without reporting the end is finished by polling.
   *
   * @param start     of the first call, by `System.nanoTime`
   * @param telemetry of all publishers of the source in this executor
@@ -209,7 +209,7 @@ final class FanOutRecordPublisher(
   }
 
   private def finishByPolling(): Unit = {
-    log.info("{} is closed and its subscription tells no more: reading on by GetRecords to its end", shard)
+    log.info("{} is closed and its subscription is silent: reading to its end by GetRecords", shard)
     val now = Subscription.Moment(System.nanoTime(), 0, hasWorked = true)
     subscription = Subscription.step(subscription, Event.Closed, policy, now)._1
     val asked = reserved.isDefined
@@ -303,7 +303,7 @@ object FanOutRecordPublisher {
 
   private val Call = "SubscribeToShard"
 
-  /** Where to subscribe again after an event; nothing if it says so in part only: the shard's end is told by children and a
+  /** Where to subscribe again after an event; nothing if it says so in part only: the shard's end is shown by children and a
     * missing continuation together.
     */
   private[reader] def continuation(event: SubscribeToShardEvent): Option[ShardPosition] = {

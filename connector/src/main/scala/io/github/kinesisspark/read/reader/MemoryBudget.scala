@@ -15,7 +15,7 @@ import io.github.kinesisspark.read.reader.PollingRecordPublisher.LargestAnswer
   * each source that holds less than that.
   *
   * A task that has nothing to do gets one request of its readers served at once, beyond the capacity: the others may hold all of it, and
-  * give it back only when that task goes on. So the bound is the capacity and one answer for each running task.
+  * give it back only when that task continues. So the bound is the capacity and one answer for each running task.
   */
 final class MemoryBudget {
   // All below is guarded by `this`.

@@ -53,7 +53,7 @@ object PollingPace {
   /** Of one shard, for all its pollers. */
   private val BytesPerSecond = 2L << 20
 
-  /** How often a shard is asked that has had nothing for a while: once a second; with more than 250 readers in an executor seldomer, so that
+  /** How often a shard is asked that has had nothing for a while: once a second; with more than 250 readers in an executor less often, so that
     * their calls, which cost about three quarters of a millisecond of a core each, come to 250 a second; with many more, every five seconds.
     */
   def idle(readers: Int): FiniteDuration = (readers * 4L).millis.max(1.second).min(5.seconds)

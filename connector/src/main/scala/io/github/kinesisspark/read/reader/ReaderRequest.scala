@@ -18,7 +18,7 @@ sealed trait ReaderRequest[A] extends Product with Serializable {
   * @param number      grows by one from order to order of a source and executor
   * @param isWhole     `read` names all shards: readers of others end
   * @param commit      the batches planned so far are written: their records may be dropped
-  * @param read        shards to read from where the next batch starts: those that are new here or go on elsewhere than was ordered
+  * @param read        shards to read from where the next batch starts: those that are new here or continue elsewhere than was ordered
   * @param release     shards whose readers end
   * @param planned     where a batch ends that begins to run now: what comes after it is reported from here on
   * @param driverNanos the driver's `System.nanoTime` when it was sent
@@ -51,7 +51,7 @@ final case class ReadOrder(
 object ReadOrder {
 
   /** @param position from where the next batch starts
-    * @param stop     where to stop reading, in a shard that is not to be read on for ever
+    * @param stop     where to stop reading, in a shard that is not to be read without end
     * @param isClosed the shard has an end
     */
   final case class Task(shard: ShardKey, position: ShardPosition, stop: Option[ShardPosition], isClosed: Boolean)

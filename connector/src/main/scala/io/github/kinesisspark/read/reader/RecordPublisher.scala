@@ -4,10 +4,10 @@ import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
 
 /** Brings the records of one shard, in order, each once, from a position on (FLIP-128's name). Whether by polling or by
-  * enhanced fan-out, nothing behind it can tell.
+  * enhanced fan-out, nothing behind it can see.
   *
   * It passes on what it must not hide and mends what it can: throttling, expired iterators and broken connections are its
-  * own business, and it goes on from the last position it delivered.
+  * own business, and it continues from the last position it delivered.
   *
   * @see [[https://cwiki.apache.org/confluence/display/FLINK/FLIP-128%3A+Enhanced+Fan+Out+for+AWS+Kinesis+Consumers FLIP-128]]
   */
@@ -30,7 +30,7 @@ object RecordPublisher {
   /** @param position          where this delivery ends; the shard's end with its last
     * @param millisBehind      how far the position is behind the shard's newest record, in ms by the service's clock
     * @param heap              bytes of the memory budget that come along: who drops the records gives them back
-    * @param asOfNanos        what it tells of the shard was so then, or later, by `System.nanoTime`
+    * @param asOfNanos        what it says of the shard was so then, or later, by `System.nanoTime`
     * @param children         at the shard's end, all its children, if the service names them
     */
   final case class Delivery(

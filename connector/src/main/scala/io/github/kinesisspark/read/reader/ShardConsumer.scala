@@ -100,7 +100,7 @@ final class ShardConsumer(
         accept(from, head)
         true
       case Some(_) => from.reader.standstill(position).forall(isOver(from, _))
-      case None    => poll("its reader has gone on without this task")
+      case None    => poll("its reader has continued without this task")
     }
   }
 
@@ -186,11 +186,11 @@ final class ShardConsumer(
     if (failOnDataLoss)
       throw new KinesisException(
         DataLoss.ErrorClass,
-        s"$what: they are past its retention, or the stream was created anew. Set failOnDataLoss to false to go on " +
+        s"$what: they are past its retention, or the stream was created anew. Set failOnDataLoss to false to continue " +
           "without them, and raise the stream's retention.",
         cause.orNull
       )
-    log.warn(s"$what; going on, as failOnDataLoss is false. $read records of the range were read.")
+    log.warn(s"$what; continuing, as failOnDataLoss is false. $read records of the range were read.")
   }
 
 }
@@ -214,7 +214,7 @@ object ShardConsumer {
 
     def polling(range: ShardRange): Source
 
-    /** Told of what a source of the task's own brings. */
+    /** Hears of what a source of the task's own brings. */
     def readAgain(records: Array[KinesisRecord]): Unit
   }
 

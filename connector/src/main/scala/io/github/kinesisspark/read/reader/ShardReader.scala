@@ -175,7 +175,7 @@ final class ShardReader(
     forget()
   }
 
-  /** The batch that was planned is written. Tells its end where this reader is somewhere else and must be opened anew there. */
+  /** The batch that was planned is written. Returns its end where this reader is somewhere else and must be opened anew there. */
   def commit(): Option[ShardPosition] = synchronized(planned).filterNot(dropTo)
 
   /** For a task that has taken what comes before `position`: the next answer's records, which stay in the buffer until the task comes again. None
@@ -332,11 +332,11 @@ object ShardReader {
   * @param reached       what arrived before it is read; in ms by the service's clock, nothing before the first record
   * @param density       of what it has read lately
   * @param starved       it has nothing, and can't read before others give memory back
-  * @param isComplete    nothing more is to be read: `position` is the shard's end, or where its reader was told to stop
+  * @param isComplete    nothing more is to be read: `position` is the shard's end, or where its reader had to stop
   * @param millisBehind  how far `position` is behind the newest record of the shard; nothing before the first answer
   * @param millisSinceAnswer how long ago that was so
   * @param openingMillis how long its first answer is awaited, if it is still to come
-  * @param isOnItsWay    to where it was told to stop: one answer that there is nothing more doesn't count
+  * @param isOnItsWay    to where it has to stop: one answer that there is nothing more doesn't count
   * @param children      of a shard that is read to its end, if the service named them
   */
 final case class ShardTip(

@@ -158,7 +158,7 @@ final class ShardReaderPool(
       val some = if (what.isWhole) readers.values.toVector else what.changed.flatMap(readers.get)
       (readers.values.toVector, some, what.changed.filterNot(readers.contains), reported, applied)
     }
-    // Before the readers are looked at: what they tell may be newer, not older.
+    // Before the readers are looked at: what they report may be newer, not older.
     val now = clock.at(System.nanoTime())
     ReaderReport(
       executorId,
@@ -223,13 +223,13 @@ final class ShardReaderPool(
   /** Whether some executor has read for this query before. */
   def hasEverRead: Boolean = hasRead
 
-  /** Told by tasks, of what they have read from Kinesis again. */
+  /** Hears from tasks what they have read from Kinesis again. */
   def countAgain(records: Array[KinesisRecord]): Unit = {
     rereadBytes.addAndGet(KinesisRecord.bytesOf(records))
     rereadRecords.addAndGet(records.length.toLong): Unit
   }
 
-  /** Told by tasks, of what they have read here. */
+  /** Hears from tasks what they have read here. */
   def count(records: UserRecordCount): Unit = {
     delivered.updateAndGet(_.and(records))
     change(Nil, isNews = true)
@@ -254,7 +254,7 @@ final class ShardReaderPool(
 
   def isExpired: Boolean = followers.isEmpty && System.nanoTime() - leasedUntil.get > 0
 
-  /** The readers go on for so long at the least. */
+  /** The readers continue for so long at the least. */
   def renewLease(length: FiniteDuration): Unit = {
     val until = System.nanoTime() + length.toNanos
     leasedUntil.updateAndGet(before => if (until - before > 0) until else before): Unit
@@ -321,6 +321,6 @@ object ShardReaderPool {
 
   private val LeavingTime = 5.seconds
 
-  /** How long readers go on after a real-time batch if the next doesn't come. */
+  /** How long readers continue after a real-time batch if the next doesn't come. */
   private val BetweenBatches = 1.minute
 }

@@ -29,7 +29,7 @@ import io.github.kinesisspark.position.ShardPosition
   * Over         anything                    Over
   * }}}
   *
-  * Waiting, Calling and an asked Live have a deadline ([[dueAt]]), so none of them can last for ever. Events of a call that is no longer
+  * Waiting, Calling and an asked Live have a deadline ([[dueAt]]), so each of them ends. Events of a call that is no longer
   * the current one are ignored: the SDK completes a subscription that was cancelled, and may fail it twice.
   *
   * @param resume     where the next call begins; moves with every event, also with those that bring no record

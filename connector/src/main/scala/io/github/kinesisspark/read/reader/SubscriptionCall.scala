@@ -29,7 +29,7 @@ final class SubscriptionCall(
 
   private val answer: CompletableFuture[Void] =
     client.subscribeToShard(request.toBuilder.overrideConfiguration(AnswerBytes.configuration(gate)).build, this)
-  // What happens to a call that brings no stream of events is told by the future alone. Where there is one, the future may
+  // What happens to a call that brings no stream of events shows in the future alone. Where there is one, the future may
   // be done before the last events are taken.
   answer.whenComplete { (_, failure) =>
     if (failure != null) tell(News.Failed(failure)) else if (flow.isEmpty) tell(News.Completed)

@@ -14,8 +14,8 @@ import io.github.kinesisspark.read.plan.{ExecutorId, Frontier}
 import io.github.kinesisspark.read.row.SourceSchema
 import io.github.kinesisspark.read.stream.{KinesisMicroBatchStream, KinesisSourceOffset}
 
-/** Micro-batches, and with Spark's real-time trigger batches without an end of their own: their tasks hand on each record when it
-  * comes, until Spark's time is over, and tell where they are then. From that the same offsets are made, so a query may change its
+/** Micro-batches, and with Spark's real-time trigger batches without an end of their own: their tasks return each record when it
+  * comes, until Spark's time is over, and report where they are then. From that the same offsets are made, so a query may change its
   * trigger from run to run.
   *
   * A real-time batch is stored when it is over. One that fails comes again from its start, as Spark defines the mode. So that

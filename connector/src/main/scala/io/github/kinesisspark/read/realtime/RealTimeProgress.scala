@@ -7,7 +7,7 @@ import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosi
 import io.github.kinesisspark.read.plan.ExecutorId
 import io.github.kinesisspark.read.reader.{Publication, RecordBuffer, ShardTip}
 
-/** What one task of a real-time batch reads: its shards from where they go on, and those of their children that it can begin.
+/** What one task of a real-time batch reads: its shards from where they continue, and those of their children that it can begin.
   *
   * @param ended       shards of these streams that are read to their end, as parents of what may come
   * @param hashKeys    of the shards, if aggregated records are taken apart
@@ -27,7 +27,7 @@ private[realtime] final case class RealTimePartition(
 /** How far a task has come when its batch is over.
   *
   * @param reads    parents before children
-  * @param executor where its readers are, if they go on
+  * @param executor where its readers are, if they continue
   * @param isAsked  whether the task was asked for rows at all: one that finds no core before the batch is over is not
   */
 private[realtime] final case class RealTimeProgress(

@@ -22,7 +22,7 @@ import io.github.kinesisspark.read.reader.UserRecordCount
   *
   * | a shard has no more rows, and its reader | what follows |
   * |---|---|
-  * | goes on | it comes into line again with its next news |
+  * | continues | it comes into line again with its next news |
   * | is at the shard's end | the children begin that can: see [[ChildHandover]] |
   * | has failed so that only planning can mend it | it is left to the next batch |
   * | has failed otherwise | so does the task |
@@ -135,7 +135,7 @@ private[realtime] object TaskFeed {
   /** Rows of one shard before another has its turn. */
   private val RecordsInTurn = 500
 
-  /** The shard may be past retention, its consumer another one now, or somebody else's: the driver finds out when it plans. */
+  /** The shard may be past retention, its consumer another one now, or another query's: the driver finds out when it plans. */
   private val LeftToPlanning = Set[FailureReason](FailureReason.NotFound, FailureReason.ConsumerTaken)
 
   /** A shard with its reader, till it is closed. */

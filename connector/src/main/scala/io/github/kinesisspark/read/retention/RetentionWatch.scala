@@ -10,7 +10,7 @@ import io.github.kinesisspark.read.reader.ShardTip
 /** Whether a query keeps up with the retention of its streams: writes into its offsets up to when they are complete, and holds
   * that against retention when a run begins.
   *
-  * @see [[Completeness]] why only the time can tell
+  * @see [[Completeness]] why only the time decides
   */
 final class RetentionWatch(catalog: ShardCatalog) {
   import RetentionWatch._
@@ -19,7 +19,7 @@ final class RetentionWatch(catalog: ShardCatalog) {
   private var isChecked = false
   private var lag       = RetentionLag()
 
-  /** Asked before anything is read: what an offset had not read and may be gone, by stream. Tells it once. */
+  /** Asked before anything is read: what an offset had not read and may be gone, by stream. Reported once. */
   def gapsOnce(from: KinesisOffset): Map[StreamArn, Completeness.Gap] =
     if (isChecked) Map.empty
     else {
@@ -46,7 +46,7 @@ final class RetentionWatch(catalog: ShardCatalog) {
     Option.when(likely.nonEmpty)((likely.take(MostNamed) ++ more).mkString(", "))
   }
 
-  /** Asked at every planning: what may have gone since the last one before it was read. Tells it once, until the shard has caught up. */
+  /** Asked at every planning: what may have gone since the last one before it was read. Reported once, until the shard has caught up. */
   def overtaken(tips: Iterable[ShardTip]): Map[ShardKey, Completeness.Gap] = {
     val told = tips.iterator
       .filterNot(_.isComplete)

@@ -163,7 +163,7 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
         DataLoss.ErrorClass,
         s"$what. Give a later position (TRIM_HORIZON is the oldest record there is); or set failOnDataLoss to false, to read what is left."
       )
-    else log.warn("{}; going on with what is left, as failOnDataLoss is false", what)
+    else log.warn("{}; continuing with what is left, as failOnDataLoss is false", what)
 }
 
 object StreamHistory {

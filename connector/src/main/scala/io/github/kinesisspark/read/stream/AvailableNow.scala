@@ -19,7 +19,7 @@ final class AvailableNow private (val ends: Map[ShardKey, ShardPosition], at: Lo
   }
 
   /** Up to when all that arrived in a shard comes before a position, in ms by the service's clock: where it has reached the end.
-    * The children of a closed shard may have begun before that, so it tells nothing.
+    * The children of a closed shard may have begun before that, so it proves nothing.
     */
   def completeTo(shard: ShardKey, position: ShardPosition): Option[Long] =
     Option.when(ends.get(shard).exists(_ != ShardEnd) && isDone(shard, position))(at)

@@ -45,7 +45,7 @@ final class CheckpointOffsets private (checkpoint: String, files: FileSystem) {
     }
   }
 
-  /** Where the query goes on: the end of its last committed batch, of all Kinesis sources together; without any stream where no
+  /** Where the query continues: the end of its last committed batch, of all Kinesis sources together; without any stream where no
     * batch was committed yet.
     *
     * @throws OffsetException where no source is this connector's

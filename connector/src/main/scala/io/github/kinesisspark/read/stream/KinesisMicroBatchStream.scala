@@ -274,7 +274,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
           lose(s"$records are $past; that there were any is likely, as $evidence", "the oldest that are left")
         case None =>
           log.warn(
-            s"$records, if there were any, are $past. That there were none is as likely, as no shard has any of soon after; going on with the " +
+            s"$records, if there were any, are $past. That there were none is as likely, as no shard has any of soon after; continuing with the " +
               "oldest that are left"
           )
       }
@@ -309,9 +309,9 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     if (options.failOnDataLoss)
       throw new KinesisException(
         DataLoss.ErrorClass,
-        s"$what. Set failOnDataLoss to false to go on with $rest, and raise the stream's retention."
+        s"$what. Set failOnDataLoss to false to continue with $rest, and raise the stream's retention."
       )
-    log.warn("{}; going on, as failOnDataLoss is false", what)
+    log.warn("{}; continuing, as failOnDataLoss is false", what)
   }
 
   private def patience(frontier: Frontier): Duration =

@@ -14,7 +14,7 @@ sealed trait Publishing extends AutoCloseable {
   def publication: Publication
 
   /** After SubscribeToShard found something gone: looks for the stream's consumer, and says whether it is another now, so
-    * that the readers can go on.
+    * that the readers can continue.
     */
   def renew(stream: StreamArn): Boolean
 

@@ -19,7 +19,7 @@ import io.github.kinesisspark.aws.Backoff
   * It is AIMD in its signs, so that writers who share a shard come to share it evenly, but neither step is blind. A refusal shows how
   * much was too much, so that one record of 500 doesn't halve the pace; and it begins at the quota, which is where an additive increase would be after
   * minutes. The increase grows, because a shard that was throttled by others for a while must not be written to slowly for minutes after
-  * (FLINK-31772). And what a refusal adds keeps the share from falling for ever where the writer is not the reason for it.
+  * (FLINK-31772). And what a refusal adds keeps the share from falling without end where the writer is not the reason for it.
   *
   * @param share   of the shard's quota
   * @param due     when the next turn may begin

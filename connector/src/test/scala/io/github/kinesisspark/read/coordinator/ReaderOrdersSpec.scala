@@ -50,7 +50,7 @@ class ReaderOrdersSpec extends AnyFunSpec with Matchers {
       first.next(wanted(task(0, 0)), fanOut).map(_._2) shouldBe Some(changes(isWhole = true, read = Seq(task(0, 0))))
     }
 
-    it("name a shard that goes on elsewhere than was planned") {
+    it("name a shard that continues elsewhere than was planned") {
       val (planned, _) = first.plan(Map(shard(0) -> after(7))).get
       next(planned, task(0, 3), task(1, 0)).map(_._2) shouldBe Some(changes(commit = true, read = Seq(task(0, 3))))
     }

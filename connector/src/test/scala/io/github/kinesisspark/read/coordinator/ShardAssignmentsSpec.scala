@@ -27,7 +27,7 @@ class ShardAssignmentsSpec extends AnyFunSpec with Matchers {
     Frontier(KinesisOffset.initial, Map(stream -> Frontier.Stream(1L, Lineage(listing), beginning)))
   }
 
-  /** A planning: the readers are asked, and those of `deaf` don't answer. Tells who was asked. */
+  /** A planning: the readers are asked, and those of `deaf` don't answer. Returns who was asked. */
   private def plan(
       homes: ShardAssignments,
       alive: Set[ExecutorId],

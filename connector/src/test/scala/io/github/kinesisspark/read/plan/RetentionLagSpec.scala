@@ -13,7 +13,7 @@ class RetentionLagSpec extends AnyFunSpec with Matchers {
   private val one    = ShardKey(stream, "shardId-000000000000")
   private val two    = ShardKey(stream, "shardId-000000000001")
 
-  /** What is told at each planning, by what each shard has come to and what is past retention. */
+  /** What is reported at each planning, by what each shard has come to and what is past retention. */
   private def told(plannings: (Map[ShardKey, Option[Long]], Long)*): Seq[Map[ShardKey, Gap]] =
     plannings
       .scanLeft((RetentionLag(), Map.empty[ShardKey, Gap])) { case ((lag, _), (reached, horizon)) =>

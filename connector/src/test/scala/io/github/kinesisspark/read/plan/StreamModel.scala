@@ -23,7 +23,7 @@ final class StreamModel(random: Random, shards: Int) {
 
   def open: Vector[Kept] = kept.filter(_.closed.isEmpty).sortBy(_.keys.start)
 
-  /** What the service still tells of. */
+  /** What the service still lists. */
   def listing: Vector[Shard] = kept.filterNot(_.expired).map(_.told)
 
   def children(id: String): Vector[Shard] = kept.filter(_.parents.contains(id)).map(_.told.copy(closed = false))

@@ -71,7 +71,7 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
   }
 
   describe("boundaries") {
-    it("tell the records, bytes and arrivals up to each of them, and the last one those of all") {
+    it("have the records, bytes and arrivals up to each of them, and the last one those of all") {
       forAll(answers, grains) { (answers, grain) =>
         val all = answers.flatten
         tip(answers, grain).boundaries.all.foldLeft(0) { (from, boundary) =>

@@ -18,7 +18,7 @@ class ExpirySpec extends AnyFunSpec with Matchers with Eventually {
       eventually(closedBy.getOrElse(Thread.currentThread) should not be Thread.currentThread)
     }
 
-    it("goes on with the others and the next time, whatever is thrown") {
+    it("continues with the others and the next time, whatever is thrown") {
       @volatile var closed = 0
       var looks            = 0
       val expiry           = new Expiry(() => {

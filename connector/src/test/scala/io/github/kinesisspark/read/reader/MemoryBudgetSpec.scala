@@ -16,7 +16,7 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     val readers = members.map(_.account())
     val served  = mutable.Buffer.empty[Int]
 
-    /** By the first reader, unless told otherwise. */
+    /** By the first reader, unless another is named. */
     def take(name: Int, bytes: Long, by: Int = 0): Unit = readers(by).take(bytes)(() => served += name)
   }
 

@@ -114,7 +114,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.reader.tip.records shouldBe 1
     }
 
-    it("tells where to open anew if it isn't at the end of the committed batch") {
+    it("returns where to open anew if it isn't at the end of the committed batch") {
       val s = new Setting
       s.reader.commit() shouldBe None
       s.reader.plan(after(3))
@@ -400,7 +400,8 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
     it("fails with the cause of any other failure, also with failOnDataLoss=false") {
       val s = new Setting(after(3), failOnDataLoss = false)
       s.publishers.last.fail("KINESIS_ACCESS_DENIED")
-      the[KinesisException] thrownBy s.numbers should have message "[KINESIS_ACCESS_DENIED] as planned (See docs/errors.md#kinesis_access_denied)"
+      the[KinesisException] thrownBy s.numbers should have message "[KINESIS_ACCESS_DENIED] as planned " +
+        "(See docs/reference/errors.md#kinesis_access_denied)"
     }
 
     describe("from a live reader") {
@@ -425,7 +426,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         reader.tip.records shouldBe 1
       }
 
-      it("stops before an exclusive end, where the reader goes on with the next batch") {
+      it("stops before an exclusive end, where the reader continues with the next batch") {
         val by     = new ScriptedPublishers
         val reader = live(new MemoryBudget, by)
         val end    = AtSequenceNumber(number(3))

@@ -98,7 +98,7 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
       (last.isWhole, last.applied, last.number) shouldBe ((false, 3, 3))
     }
 
-    it("tell the driver's time no later than it is, whatever clock the executor has") {
+    it("have the driver's time no later than it is, whatever clock the executor has") {
       val readers               = pool()
       val ahead                 = 1.hour.toNanos
       def at(driverNanos: Long) =

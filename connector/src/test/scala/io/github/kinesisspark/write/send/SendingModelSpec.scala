@@ -126,7 +126,7 @@ class SendingModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       }
     }
 
-    /** Time goes on to the next answer at most, so that nothing waits for it in vain. */
+    /** Time moves to the next answer at most, so that nothing waits for it in vain. */
     private def wait(millis: Int): Unit = {
       val due = underWay.map(_._3).minOption ++ sending.wakeAt(rows.isEmpty)
       if (rows.isEmpty || !sending.hasRoom) withClue("nothing will ever happen: ")(due should not be empty)

@@ -37,7 +37,7 @@ trait ListShardsScenarios { this: Conformance =>
     ()
   }
 
-  /** An instant that lies so far from what came before and what comes after that any server can tell them apart, those
+  /** An instant that lies so far from what came before and what comes after that any server can distinguish them, those
     * that count whole seconds too.
     */
   private def apart(): Instant = {

@@ -81,7 +81,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
     body(subscribed, put.shardId, put.sequenceNumber)
   }
 
-  /** What is told until a subscription ends, and how it does. */
+  /** What is received until a subscription ends, and how it does. */
   private def toTheEnd(subscriber: Subscriber): (Vector[SubscribeToShardEvent], Signal) = {
     @tailrec def on(events: Vector[SubscribeToShardEvent]): (Vector[SubscribeToShardEvent], Signal) =
       subscriber.signal() match {
@@ -92,7 +92,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
     on(Vector.empty)
   }
 
-  /** What it tells after the records is no end. */
+  /** What it sends after the records is no end. */
   private def staysOpen(subscriber: Subscriber, records: String*): Unit = {
     subscriber.texts(records.size) shouldBe records
     (1 to 3).foreach { _ =>
@@ -103,7 +103,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
     }
   }
 
-  /** It completes, and nothing that it tells says why. */
+  /** It completes, and nothing that it sends says why. */
   private def endsUnsaid(subscriber: Subscriber): Unit = {
     val (events, end) = toTheEnd(subscriber)
     end shouldBe Signal.Completed
@@ -133,7 +133,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
     body(subscribed.stream, first, subscribed.subscribe(shard, latest, consumer))
   }
 
-  /** A subscription that has been told everything, and then lost its consumer. */
+  /** A subscription that has received everything, and then lost its consumer. */
   private def withDeregistered(body: (TestStream, Subscriber) => Any): Unit = withFive { (subscribed, shard, _) =>
     val consumer   = subscribed.newConsumer()
     val subscriber = subscribed.subscribe(shard, trimHorizon, consumer)
@@ -156,7 +156,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
 
   private val NoShard = "shardId-000000000007"
 
-  // What comes of an idle shard in less than a minute, on any server.
+  // What arrives from an idle shard in less than a minute, on any server.
   private val MaxEvents = 15
 
   protected def subscribeScenarios(): Unit = describe("SubscribeToShard") {

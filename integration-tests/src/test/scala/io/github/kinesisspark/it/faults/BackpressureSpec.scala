@@ -86,7 +86,7 @@ final class Backpressure(override protected val mode: Mode) extends TestkitSuite
       .toSeq shouldBe empty
   }
 
-  describe("a batch that holds the query back while the stream goes on") {
+  describe("a batch that holds the query back while the stream continues") {
     it("for 6 minutes of the service's clock costs no record, no call and no failure") {
       heldBack { (query, stream, full) =>
         for (_ <- 1 to 72) serverClock.advance(java.time.Duration.ofSeconds(5))

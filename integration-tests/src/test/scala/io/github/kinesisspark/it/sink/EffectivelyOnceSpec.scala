@@ -10,7 +10,7 @@ import io.github.kinesisspark.it.source.TestkitSuite
 import io.github.kinesisspark.testkit.{FaultRule, Occurrence, ResetPoint}
 import io.github.kinesisspark.testkit.FaultEffect.{RefuseEntries, Reset}
 
-/** Runs the recipes of docs/sink.md: a pipeline from Kinesis to Kinesis repeats records after lost answers and
+/** Runs the recipes of docs/how-to/write.md: a pipeline from Kinesis to Kinesis repeats records after lost answers and
   * replayed batches, and readers that drop repeats by identity get each record once.
   */
 final class EffectivelyOnceSpec extends TestkitSuite {

@@ -56,7 +56,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
 
   private def isCommitted(at: Path, batch: Long) = Files.exists(at.resolve("commits").resolve(batch.toString))
 
-  /** Until the last rows' batch is committed: a query that is stopped before would hand them on again. */
+  /** Until the last rows' batch is committed: a query that is stopped before would return them again. */
   private def awaitCommit(at: Path, log: RealTimeLog): Unit =
     eventually(isCommitted(at, log.rows.map(_.batch).max) shouldBe true): Unit
 

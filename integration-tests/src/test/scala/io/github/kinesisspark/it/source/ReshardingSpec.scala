@@ -18,7 +18,7 @@ import io.github.kinesisspark.testkit.FaultEffect.ServiceCode
 /** Tests reads of streams that are resharded or expire, while the query runs and while it is stopped, by polling and
   * by fan-out.
   *
-  * The shards are listed every hour only, unless a test says otherwise: whatever is found earlier was told by the parents.
+  * The shards are listed every hour only, unless a test says otherwise: whatever is found earlier was reported by the parents.
   */
 final class Resharding(clock: MovableClock, override protected val mode: Mode)
     extends TestkitSuite(clock, KinesisServerConfig())

@@ -104,10 +104,10 @@ final class SeveralStreams(override protected val mode: Mode)
       val log = new BatchLog
       running(loaded(options), at)(log.add) { _ =>
         once(log, expected)
-        // The log couldn't tell one stream's rows from the other's in a batch that came again.
+        // The log couldn't distinguish one stream's rows from the other's in a batch that came again.
         awaitCommit(at, log)
       }
-      // And each goes on from its own place.
+      // And each continues from its own place.
       val more = here.put("later", 10)
       running(loaded(options), at)(log.add)(_ => once(log, expected ++ more))
     }
@@ -288,7 +288,7 @@ object SeveralStreams {
   final case class Place(name: String, server: KinesisServer, account: String) {
     def arn: String = s"arn:aws:kinesis:${server.region}:$account:stream/$name"
 
-    /** Puts records over all shards and tells their texts. */
+    /** Puts records over all shards and returns their texts. */
     def put(prefix: String, count: Int): Seq[String] =
       (0 until count).map(i => s"$prefix-$i").map { text =>
         server.streams.put(name, text, text)

@@ -89,7 +89,7 @@ private[testkit] object ListShards {
     time
   }
 
-  /** Refuses a time later than the service's, where the server is told to. */
+  /** Refuses a time later than the service's, where the server is set to. */
   def checkNotInFuture(request: Request, time: Long): Unit =
     if (time > request.now && request.config.futureTimestamps == FutureTimestamps.Refuse)
       ServiceError

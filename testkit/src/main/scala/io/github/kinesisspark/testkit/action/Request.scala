@@ -81,7 +81,7 @@ private[testkit] object Request {
         .raise()
 }
 
-/** What came of a call.
+/** The result of a call.
   *
   * @param records how many records it carried or answered with
   * @param shards the shards it turned out to concern, where the request itself does not say

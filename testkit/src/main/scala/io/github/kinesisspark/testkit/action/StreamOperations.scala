@@ -20,7 +20,7 @@ private[testkit] object StreamOperations {
     "UpdateStreamMode"              -> updateMode _
   )
 
-  /** An on-demand stream begins with four shards, unless it is told otherwise. */
+  /** An on-demand stream begins with four shards, unless the call says otherwise. */
   private val OnDemandShards = 4
 
   private def create(request: Request): Outcome = {

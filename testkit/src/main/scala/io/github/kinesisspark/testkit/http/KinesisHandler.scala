@@ -184,7 +184,7 @@ final private[testkit] class KinesisHandler(
     )
   }
 
-  // Whom a call concerns, as far as its members tell; a malformed one concerns nobody.
+  // Whom a call concerns, as far as its members say; a malformed one concerns nobody.
   private def targetOf(action: String, fields: Fields): FaultTarget = try {
     val iterator = fields.text("ShardIterator").flatMap(ShardIterator.decode)
     val stream   = Request

@@ -11,7 +11,7 @@ import scala.util.Try
   * the shard (32), version (4, 2). So numbers grow with the ordinal in a shard, a shard made later has higher numbers
   * than one made before, and no two shards of a stream share one.
   *
-  * @param incarnation tells a stream from one of the same name that was deleted before it
+  * @param incarnation distinguishes a stream from one of the same name that was deleted before it
   */
 final case class SequenceNumber(
     shardMadeAt: Long,

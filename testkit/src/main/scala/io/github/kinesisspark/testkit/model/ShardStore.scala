@@ -117,7 +117,7 @@ final private[testkit] class ShardStore(
     }
   }
 
-  /** What a subscription is told next. Subscriptions have a quota of their own: no limit on reads applies.
+  /** What a subscription is sent next. Subscriptions have a quota of their own: no limit on reads applies.
     *
     * Nothing is moved by asking, except that an event without records continues at a number that is given to it and to
     * no record, above all before and below all to come: so a position moves on an idle shard.
@@ -255,8 +255,8 @@ private[testkit] object ShardStore {
   /** One event of a subscription.
     *
     * @param continuation where to subscribe again after it
-    * @param next where this subscription goes on
-    * @param last the shard is closed, and all of its records have been told before
+    * @param next where this subscription continues
+    * @param last the shard is closed, and all of its records have been sent before
     */
   final case class Event(
       slices: RecordLog.Slices,

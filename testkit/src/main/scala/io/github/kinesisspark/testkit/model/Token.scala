@@ -103,7 +103,7 @@ object ShardPage {
   }
 }
 
-/** Turns parts into opaque text and back. A checksum tells text that was never ours. */
+/** Turns parts into opaque text and back. A checksum detects text that was never ours. */
 object Token {
   // Not in any stream name, shard id or number.
   private val Separator = "\n"

@@ -8,7 +8,7 @@ private[testkit] object EventFaults {
 
   /** What becomes of an event with the faults that strike it.
     *
-    * @param continuation where to go on after the event, also if it is the last one
+    * @param continuation where to continue after the event, also if it is the last one
     */
   def play(event: SubscriptionEvent, continuation: String, faults: Vector[EventFault]): Turn = {
     val said = faults.foldLeft(event) {

@@ -38,7 +38,7 @@ final private[testkit] class Subscription(
   @volatile private var onChange: Runnable = () => ()
   @volatile private var told               = Told(0, 0)
 
-  /** What it has told so far. */
+  /** What it has sent so far. */
   def progress: Told = told
 
   /** Has the writer called whenever it should ask for another turn; it may be called for nothing. */
@@ -168,7 +168,7 @@ final private[testkit] class Subscription(
 private[testkit] object Subscription {
   private val SubscribeToShard = "SubscribeToShard"
 
-  /** How much a subscription has told. */
+  /** How much a subscription has sent. */
   final case class Told(events: Long, records: Long) {
     def and(more: Int): Told = Told(events + 1, records + more)
   }
@@ -177,7 +177,7 @@ private[testkit] object Subscription {
   private object Phase {
     case object Telling extends Phase
 
-    /** What was read from the shard is to be told later than it should. */
+    /** What was read from the shard is to be sent later than it should. */
     final case class Late(turn: Turn, untilMillis: Long) extends Phase
 
     /** Nothing new, but this. */

@@ -29,7 +29,7 @@ private[testkit] object Turn {
 /** One SubscribeToShardEvent.
   *
   * @param continuation absent from the last one of a closed shard
-  * @param millisBehind how far the records told are behind the shard's tip
+  * @param millisBehind how far the records sent are behind the shard's tip
   * @param children in the last one of a closed shard
   */
 final private[testkit] case class SubscriptionEvent(

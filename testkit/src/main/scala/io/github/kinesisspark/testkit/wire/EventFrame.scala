@@ -14,7 +14,7 @@ import scala.jdk.CollectionConverters._
 private[testkit] object EventFrame {
   val ContentType = "application/vnd.amazon.eventstream"
 
-  /** The answer to the call itself. It comes first, and SDKs tell of no event before it. */
+  /** The answer to the call itself. It comes first, and SDKs report no event before it. */
   def initialResponse(format: WireFormat): ByteBuffer =
     frame(format, Reply.Members(_ => ()), ":message-type" -> "event", ":event-type" -> "initial-response")
 

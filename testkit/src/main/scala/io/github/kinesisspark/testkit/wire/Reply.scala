@@ -14,7 +14,7 @@ object Reply {
   /** An answer that is one body. */
   sealed trait Whole extends Reply
 
-  /** SubscribeToShard: an answer that goes on for as long as the subscription lives. */
+  /** SubscribeToShard: an answer that continues for as long as the subscription lives. */
   final case class Events(subscription: Subscription) extends Reply
 
   /** Success with nothing to say. */

@@ -1,0 +1,131 @@
+package io.github.kinesisspark
+
+import java.nio.file.{Files, Path}
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+import io.github.kinesisspark.config.OptionDocs
+import io.github.kinesisspark.read.row.SourceSchema
+import io.github.kinesisspark.read.stream.SourceMetrics
+
+/** Holds the generated parts of docs/reference to the code. `make reference` writes them anew. */
+class ReferencePagesSpec extends AnyFunSpec with Matchers {
+  import ReferencePages._
+
+  if (sys.env.get("KINESIS_SPARK_WRITE_DOCS").contains("1")) parts.foreach(_.write())
+
+  describe("the reference") {
+    parts.foreach { part =>
+      it(s"has the ${part.name} of the code on its page") {
+        part.onPage shouldBe part.text
+      }
+    }
+
+    it("describes each column of the source, and no other") {
+      columns.keySet shouldBe SourceSchema.schema.fieldNames.toSet
+    }
+
+    it("describes each metric of the source, and no other") {
+      metrics.map(_._1).toSet shouldBe SourceMetrics.gauges(isFanOut = true, () => SourceMetrics.none).keySet
+    }
+  }
+}
+
+private object ReferencePages {
+
+  private val folder = Iterator
+    .iterate(Path.of("").toAbsolutePath)(_.getParent)
+    .map(_.resolve("docs/reference"))
+    .find(Files.exists(_))
+    .get
+
+  /** What stands on a page between two comments with its name. */
+  final class Part(page: String, val name: String, val text: String) {
+    private val file  = folder.resolve(page)
+    private val begin = s"<!-- $name: written by `make reference` -->\n\n"
+    private val end   = s"\n\n<!-- end of $name -->"
+
+    def onPage: String = {
+      val (_, rest) = split(Files.readString(file), begin)
+      split(rest, end)._1
+    }
+
+    def write(): Unit = {
+      val (before, rest) = split(Files.readString(file), begin)
+      val (_, after)     = split(rest, end)
+      Files.writeString(file, before + begin + text + end + after): Unit
+    }
+
+    private def split(whole: String, at: String): (String, String) = {
+      val found = whole.indexOf(at)
+      require(found >= 0, s"$file has no line '${at.trim}'")
+      (whole.take(found), whole.drop(found + at.length))
+    }
+  }
+
+  val columns: Map[String, String] = Map(
+    "data"            -> "payload of the record, or of the user record",
+    "partitionKey"    -> "partition key; null on a stream that distributes records itself",
+    "explicitHashKey" -> "explicit hash key of an aggregated user record, if its producer gave one",
+    "sequenceNumber" -> "position in the shard. Greater numbers are later, but as numbers, not as text: sort by `sequence_key()` in Python, or `lpad(sequenceNumber, 129, '0')` in SQL",
+    "subSequenceNumber" -> "place within an aggregated record, from 0; 0 for other records",
+    "approximateArrivalTimestamp" -> "time at which Kinesis received the record; it may go back from one record to the next",
+    "streamName" -> "name of the stream that the record was read from",
+    "shardId"    -> "shard that the record was read from"
+  )
+
+  val metrics: Seq[(String, String)] = Seq(
+    "maxMillisBehindLatest" -> "Lag: how far the planned end of the shard that is furthest behind is from that shard's newest record, in ms. **The one to watch**: while it grows, the query doesn't keep up.",
+    "avgMillisBehindLatest" -> "Mean lag of the shards.",
+    "minMillisBehindLatest" -> "Least lag. Far below the greatest: some shards get more records than others.",
+    "millisBehindLatest"    -> "The same as `maxMillisBehindLatest`, by FLIP-128's name.",
+    "records"               -> "Kinesis records in the planned batch, as far as readers hold them.",
+    "bytes"                 -> "Bytes in the planned batch, as far as readers hold them.",
+    "shardsOpen"            -> "Shards that are read.",
+    "bufferedBytes" -> "Bytes held by the readers of all executors. Near `readerBufferSize` times executors: batches are the bottleneck, not reading.",
+    "rereadRecords" -> "Records read again by GetRecords because the buffer that held them was lost. Growth without restarts: executors are being lost.",
+    "rereadBytes" -> "Bytes of these records.",
+    "callsThrottled" -> "GetRecords and GetShardIterator calls refused by a limit of the shard, and made again. Some during a catch-up are normal. Steady growth of a query that keeps up: others poll the same shards. Lower `polling.callsPerSecond`, or use fan-out.",
+    "callsFailed" -> "Such calls that failed otherwise, and were made again. The log names each.",
+    "userRecords" -> "Rows given to the query since it started. More than Kinesis records if those are [aggregated](../concepts/aggregation.md). A batch that is read twice counts twice.",
+    "userRecordsOfOtherShards" -> "User records left out because [their keys belong to another shard](../concepts/aggregation.md#after-a-reshard).",
+    "malformedAggregatedRecords" -> "Records that begin like aggregated ones and are not; they are returned as they are.",
+    "bytesPerRead" -> "Mean bytes of a GetRecords answer or a subscription's event since the planning before.",
+    "numberOfAggregatedRecords"   -> "Mean Kinesis records, aggregated or not, of the same.",
+    "numberOfDeaggregatedRecords" -> "User records in as many Kinesis records, estimated from those read so far.",
+    "subscriptionsLive"           -> "Fan-out: open subscriptions; `shardsOpen` when all is well.",
+    "subscriptionsWaiting" -> "Fan-out: shards without a subscription: between two, or not requested because the buffer is full.",
+    "subscriptionsRefused" -> "Fan-out: subscriptions refused because the consumer has another one on the shard, or by a limit. Some after a crash are normal. Steady growth: something else uses the consumer.",
+    "subscriptionsFailed" -> "Fan-out: subscriptions that failed for other reasons. The log names each.",
+    "resubscriptions" -> "Fan-out: SubscribeToShard calls after the first of each reader. One for each shard in five minutes is normal.",
+    "millisSinceLastEvent" -> "Fan-out: time since the last event of the most silent shard. Kinesis sends one about every 5 s, even without records; a subscription is reopened after 35 s. Grows also while the buffer is full.",
+    "consumerCalls"      -> "Fan-out: calls that found, registered or listed stream consumers.",
+    "consumerWaits"      -> "Fan-out: pauses before such calls were made again.",
+    "consumerWaitMillis" -> "Fan-out: length of these pauses in all, in ms."
+  )
+
+  private def table(header: Seq[String], rows: Seq[Seq[String]]): String =
+    (header +: header.map(_ => "---") +: rows).map(_.mkString("| ", " | ", " |")).mkString("\n")
+
+  private def sourceColumns = table(
+    Seq("Column", "Type", "Null", "Content"),
+    SourceSchema.schema.toSeq.map { field =>
+      Seq(
+        s"`${field.name}`",
+        field.dataType.simpleString,
+        if (field.nullable) "yes" else "no",
+        columns.getOrElse(field.name, "")
+      )
+    }
+  )
+
+  private def sourceMetrics =
+    table(Seq("Metric", "Meaning"), metrics.map { case (name, meaning) => Seq(s"`$name`", meaning) })
+
+  val parts: Seq[Part] = Seq(
+    new Part("options.md", "options", OptionDocs.markdown.trim),
+    new Part("columns.md", "columns", sourceColumns),
+    new Part("metrics.md", "metrics", sourceMetrics)
+  )
+}

@@ -1,0 +1,26 @@
+"""The parts of docs/reference that come from the Python package are current; ReferencePagesSpec checks the others."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import marked
+import pytest
+import reference_pages
+
+from kinesis_spark.cli.policies import USES, Resources, policy
+
+
+@pytest.mark.parametrize(("page", "name"), reference_pages.parts(), ids=lambda value: getattr(value, "name", value))
+def test_a_generated_part_is_current(page: Path, name: str) -> None:
+    assert marked.get(page, name) == reference_pages.parts()[page, name], "run `make reference`"
+
+
+def test_the_page_of_calls_has_the_calls_that_the_policies_allow() -> None:
+    tables, _, _ = (reference_pages.REFERENCE / "calls.md").read_text().partition("## Roles")
+    cells = re.findall(r"^\| ([A-Z]\w+(?:, [A-Z]\w+)*) \|", tables, re.MULTILINE)
+    listed = {call for cell in cells for call in cell.split(", ")}
+    policies = [policy(side, options, Resources(reference_pages.STREAM)) for side, options in USES.values()]
+    allowed = {action for found in policies for statement in found["Statement"] for action in statement["Action"]}
+    assert {f"kinesis:{call}" for call in listed} == allowed
