@@ -240,7 +240,8 @@ object StreamDirectory {
     listed.asScala.iterator.map { c =>
       val id      = idOf(c.shardId)
       val parents = c.parentShards.asScala.toVector
-      if (id == of || (parents.nonEmpty && !parents.contains(of))) throw new DamagedAnswer(s"Its child $id is none of $of")
+      if (id == of || (parents.nonEmpty && !parents.contains(of)))
+        throw new DamagedAnswer(s"Its child $id is none of $of")
       Shard(id, parents, hashKeys(c.hashKeyRange), closed = false)
     }.toVector
   }

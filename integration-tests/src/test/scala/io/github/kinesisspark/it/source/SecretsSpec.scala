@@ -89,12 +89,13 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
         eventually(query.recentProgress.map(_.numInputRows).sum shouldBe 100)
         query.explain(extended = true)
       }
+      val batch     = backfill(stream).queryExecution
+      val explained = Seq("simple", "extended", "codegen", "cost", "formatted")
+        .map(level => batch.explainString(ExplainMode.fromString(level)))
+        .mkString
       kinesis.faults.add(FaultRule(FaultEffect.ServiceCode("AccessDeniedException", "denied"), Some("GetRecords")))
       val bad  = run(stream, failing)(query => failureOf(query): Unit)
-      val plan = load(stream).queryExecution.toString + load(stream).toString +
-        Seq("simple", "extended", "codegen", "cost", "formatted")
-          .map(level => backfill(stream).queryExecution.explainString(ExplainMode.fromString(level)))
-          .mkString
+      val plan = load(stream).queryExecution.toString + load(stream).toString + explained
       save(copy)
       val absent = intercept[SparkException](save(new TestStream(service, "no-such-stream")))
       Map(
