@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from typing_extensions import Unpack
 
-# What `format("kinesis")` stands for. Glue and Databricks have a source of their own with that short name.
-FORMAT = "io.github.kinesisspark.KinesisTableProvider"
+FORMAT = "kinesis"
 
 
 def read_stream(
