@@ -309,7 +309,7 @@ def test_a_proxy_s_password_and_a_class_s_parameters_are_shown_nowhere() -> None
         options.connection,
         options.to_dict(),
         {**options.to_dict()},
-        dataclasses.asdict(options),  # type: ignore[call-overload]
+        dataclasses.asdict(options),
         pickle.loads(pickle.dumps(options)),  # noqa: S301
         copy.deepcopy(options.credentials),
     ]
