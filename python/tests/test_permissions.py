@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import ClientError
 from click.testing import CliRunner
 from patience import PATIENCE_S
-from pyspark.errors import PySparkException
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from kinesis_spark import EnhancedFanOut, KinesisSourceOptions, LocalKinesis, StaticCredentials, read_batch, read_stream
@@ -125,7 +125,7 @@ def test_another_account_reads_through_the_consumer_that_is_shared_with_it(
     through = EnhancedFanOut(registration="none", consumer_arns=[arn])
     by_arn = server.source("guest", stream_name=None, stream_arn=ORDERS, record_publisher=through)
     with pytest.raises(
-        PySparkException, match=rf"user/guest is not authorized .* on resource: {ORDERS} because no resource"
+        Py4JJavaError, match=rf"user/guest is not authorized .* on resource: {ORDERS} because no resource"
     ):
         read_batch(spark, by_arn).count()
     owner.put_records(StreamARN=ORDERS, Records=[{"PartitionKey": "k", "Data": b"shared"}])
@@ -139,10 +139,10 @@ def test_another_account_reads_through_the_consumer_that_is_shared_with_it(
 
 def test_a_refusal_names_principal_action_and_resource(server: Server, spark: SparkSession) -> None:
     refused = rf"user/sink is not authorized to perform: kinesis:DescribeStreamSummary on resource: {ORDERS}"
-    with pytest.raises(PySparkException, match=refused):
+    with pytest.raises(Py4JJavaError, match=refused):
         read_batch(spark, server.source("sink")).count()
     through = EnhancedFanOut("app", tags={"team": "data"})
-    with pytest.raises(PySparkException, match="must allow kinesis:DescribeStreamSummary"):
+    with pytest.raises(Py4JJavaError, match="must allow kinesis:DescribeStreamSummary"):
         read_batch(spark, server.source("sink", record_publisher=through)).count()
 
 
