@@ -260,7 +260,8 @@ object KinesisOptions {
     OptionValue.secret,
     doc =
       "A parameter of that class, which then needs a static method `create` or a constructor that takes a `java.util.Map` of them, or a " +
-        "`Configuration` and such a map. Their names may come in lower case.",
+        "`Configuration` and such a map. Their names may come in lower case. Put `secret`, `password` or `token` into the names of secret ones: Spark's plans " +
+      "show others.",
     scope = Both,
     secret = true
   )

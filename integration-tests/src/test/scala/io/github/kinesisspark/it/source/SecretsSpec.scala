@@ -19,15 +19,14 @@ import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule}
 
 /** Runs succeeding and failing queries and batches with known credentials, and searches all of their output for
-  * these: keys, a role's external ID and its own keys, which a stub of STS gives, and a proxy's password.
+  * these: keys, a role's own keys, which a stub of STS gives, and a proxy's password.
   */
 final class SecretsSpec extends TestkitSuite with CapturedLogs {
   private val planted = Map(
     "accessKeyId"     -> "AKIAPLANTEDKEYID0001",
     "secretAccessKey" -> "planted/Secret+Access+Key/0000000000002",
     "sessionToken"    -> "planted-session-token-0000000000000003",
-    "proxyPassword"   -> "planted-proxy-password-00000000000004",
-    "externalId"      -> "planted-external-id-000000000000000005"
+    "proxyPassword"   -> "planted-proxy-password-00000000000004"
   )
   private val ofRole = Map(
     "key of the role"    -> "ASIAPLANTEDKEYID0006",
@@ -122,7 +121,7 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
 
   it("all secret options have values in this suite, except those of a provider class, which excludes keys") {
     KinesisOptions.all.filter(_.secret).map(_.name).toSet shouldBe
-      planted.keySet - "externalId" + "credentialsProvider.<parameter>"
+      planted.keySet + "credentialsProvider.<parameter>"
     val failure = intercept[IllegalArgumentException](
       SourceOptions.parse(Map("streamName" -> "s", "credentialsProvider.token" -> "planted-parameter"))
     )
