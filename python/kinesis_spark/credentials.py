@@ -98,7 +98,8 @@ class CustomCredentials:
         credentials_provider: the full name of a class that implements `AwsCredentialsProvider` of the AWS SDK for
             Java 2 (or `AWSCredentialsProvider` of version 1).
         credentials_provider_parameters: what its constructor, which must take a `java.util.Map`, is given; no
-            `repr` shows them. Put `secret`, `password` or `token` into the names of secret ones: Spark's plans show others.
+            `repr` shows them. Put `secret`, `password` or `token` into the names of secret ones: Spark's plans show
+            others.
     """
 
     credentials_provider: str = option("credentialsProvider", _CLASS_NAME)
