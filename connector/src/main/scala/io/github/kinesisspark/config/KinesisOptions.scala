@@ -261,7 +261,7 @@ object KinesisOptions {
     doc =
       "A parameter of that class, which then needs a static method `create` or a constructor that takes a `java.util.Map` of them, or a " +
         "`Configuration` and such a map. Their names may come in lower case. Put `secret`, `password` or `token` into the names of secret ones: Spark's plans " +
-      "show others.",
+        "show others.",
     scope = Both,
     secret = true
   )
