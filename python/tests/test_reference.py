@@ -9,7 +9,6 @@ import marked
 import pytest
 import reference_pages
 
-from kinesis_spark.cli.commands import kinesis_spark
 from kinesis_spark.cli.policies import USES, Resources, policy
 
 
@@ -25,9 +24,3 @@ def test_the_page_of_calls_has_the_calls_that_the_policies_allow() -> None:
     policies = [policy(side, options, Resources(reference_pages.STREAM)) for side, options in USES.values()]
     allowed = {action for found in policies for statement in found["Statement"] for action in statement["Action"]}
     assert {f"kinesis:{call}" for call in listed} == allowed
-
-
-def test_the_page_of_the_command_line_has_each_command() -> None:
-    page = (reference_pages.REFERENCE / "command-line.md").read_text()
-    listed = set(re.findall(r"^\| `kinesis-spark ([a-z-]+)", page, re.MULTILINE))
-    assert listed == set(kinesis_spark.commands)
