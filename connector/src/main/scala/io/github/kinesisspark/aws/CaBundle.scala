@@ -1,13 +1,12 @@
 package io.github.kinesisspark.aws
 
-import java.io.{BufferedInputStream, IOException}
+import java.io.{ByteArrayInputStream, IOException}
 import java.nio.file.{Files, Path}
 import java.security.{GeneralSecurityException, KeyStore}
 import java.security.cert.CertificateFactory
 import javax.net.ssl.{TrustManager, TrustManagerFactory}
 
 import scala.jdk.CollectionConverters._
-import scala.util.Using
 
 import software.amazon.awssdk.http.TlsTrustManagersProvider
 
@@ -26,9 +25,8 @@ private[aws] object CaBundle {
   }
 
   private def trusting(file: Path): Array[TrustManager] = {
-    val certificates = Using.resource(new BufferedInputStream(Files.newInputStream(file))) { in =>
-      CertificateFactory.getInstance("X.509").generateCertificates(in).asScala.toSeq
-    }
+    val in           = new ByteArrayInputStream(Files.readAllBytes(file))
+    val certificates = CertificateFactory.getInstance("X.509").generateCertificates(in).asScala.toSeq
     if (certificates.isEmpty) fail(file.toString, "it has no certificates in PEM")
     val store = KeyStore.getInstance(KeyStore.getDefaultType)
     store.load(null, null)
