@@ -14,7 +14,8 @@ import software.amazon.awssdk.auth.credentials.{AwsCredentials, AwsCredentialsPr
 import software.amazon.awssdk.core.exception.SdkClientException
 import software.amazon.awssdk.regions.Region
 import software.amazon.awssdk.services.sts.StsAsyncClient
-import software.amazon.awssdk.services.sts.model.{AssumeRoleRequest, AssumeRoleWithWebIdentityRequest, Credentials, Tag}
+import software.amazon.awssdk.services.sts.model.{AssumeRoleRequest, AssumeRoleWithWebIdentityRequest, Tag}
+import software.amazon.awssdk.services.sts.model.{Credentials => RoleKeys}
 
 import io.github.kinesisspark.config.{ConnectionOptions, RoleSession}
 
@@ -25,7 +26,7 @@ import io.github.kinesisspark.config.{ConnectionOptions, RoleSession}
   * @param now the machine's time
   */
 private[aws] final class RoleCredentials(
-    ask: () => Credentials,
+    ask: () => RoleKeys,
     held: AutoCloseable,
     now: () => Instant = () => Instant.now
 ) extends AwsCredentialsProvider
@@ -81,12 +82,12 @@ private[aws] object RoleCredentials {
 
   /** How a role is asked for. */
   sealed trait Asked {
-    private[RoleCredentials] def of(client: StsAsyncClient): CompletableFuture[Credentials]
+    private[RoleCredentials] def of(client: StsAsyncClient): CompletableFuture[RoleKeys]
   }
 
   /** @see [[https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html AssumeRole]] */
   final case class OfRole(role: String, name: String, externalId: Option[String], session: RoleSession) extends Asked {
-    private[RoleCredentials] def of(client: StsAsyncClient): CompletableFuture[Credentials] = {
+    private[RoleCredentials] def of(client: StsAsyncClient): CompletableFuture[RoleKeys] = {
       val request = AssumeRoleRequest.builder().roleArn(role).roleSessionName(name)
       externalId.foreach(request.externalId(_))
       session.duration.foreach(time => request.durationSeconds(time.toSeconds.toInt))
@@ -104,7 +105,7 @@ private[aws] object RoleCredentials {
     */
   final case class OfWebIdentity(role: String, name: String, file: String, duration: Option[FiniteDuration])
       extends Asked {
-    private[RoleCredentials] def of(client: StsAsyncClient): CompletableFuture[Credentials] = {
+    private[RoleCredentials] def of(client: StsAsyncClient): CompletableFuture[RoleKeys] = {
       val token =
         try Files.readString(Path.of(file)).trim
         catch {
@@ -141,7 +142,7 @@ private[aws] object RoleCredentials {
     new RoleCredentials(() => waited(asked.of(client)), client)
   }
 
-  private def waited(answer: CompletableFuture[Credentials]): Credentials =
+  private def waited(answer: CompletableFuture[RoleKeys]): RoleKeys =
     try answer.join()
     catch { case e: CompletionException if e.getCause != null => throw e.getCause }
 }
