@@ -148,7 +148,7 @@ class StreamConsumers:
 
         Raises:
             InvalidOptionError: if the prefix, or an option, can't be right.
-            KinesisCallError: if Kinesis refuses to tell.
+            KinesisCallError: if Kinesis refuses to answer.
         """
         return self._call("listOld", *_old(prefix, age))
 

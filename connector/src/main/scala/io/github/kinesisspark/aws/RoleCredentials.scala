@@ -136,7 +136,7 @@ private[aws] object RoleCredentials {
       .credentialsProvider(caller)
       .httpClientBuilder(ClientKind.Roles.http(sts.endpoint, connection))
     ClientKind.configure(builder, sts.endpoint, connection)
-    // A server that sends a byte now and then keeps nobody waiting for ever.
+    // A server that sends a byte now and then keeps nobody waiting without end.
     builder.overrideConfiguration(ClientKind.named(connection).toBuilder.apiCallTimeout(CallTime).build())
     val client = builder.build()
     new RoleCredentials(() => waited(asked.of(client)), client)

@@ -195,7 +195,7 @@ object StreamDirectory {
   /** The most that the service gives in one answer; its default is 1,000. */
   private val PageSize = 10000
 
-  /** Of one stream, closed ones included. Far more than Kinesis has; a server that goes on and on ends here. */
+  /** Of one stream, closed ones included. Far more than Kinesis has; a server that never ends its listing ends here. */
   private val MostShards = 1000000
 
   private val DefaultRetentionHours = 24
