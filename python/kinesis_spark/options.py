@@ -127,6 +127,8 @@ class KinesisSourceOptions:
         shard_discovery_interval: how often the streams' shards are listed, to find new ones; 100 ms at least.
         min_partitions: the least number of tasks for a micro-batch, as far as it has records enough, or a batch read;
             with more than 1, what a shard brings is cut into parts for several tasks where there are fewer shards.
+        real_time_reserved_cores: cores that the tasks of a real-time batch leave to others, as all stages of such a
+            batch run at once; None for `spark.sql.shuffle.partitions` for each operator of the query that shuffles.
         reader_buffer_size: bytes that the shard readers of one executor may hold ahead of their queries, in all; 16 MiB
             at least; None for an eighth of the executor's heap.
         max_retry_duration: how long calls are retried, from the first failure in a row, before the query fails. What
@@ -160,6 +162,7 @@ class KinesisSourceOptions:
         "shardDiscoveryInterval", duration(least=_LEAST_DISCOVERY), default=timedelta(seconds=10)
     )
     min_partitions: int = option("minPartitions", count(), default=1)
+    real_time_reserved_cores: int | None = option("realTime.reservedCores", count(least=0), default=None)
     reader_buffer_size: int | str | None = option("readerBufferSize", size(least=_LEAST_BUFFER), default=None)
     max_retry_duration: timedelta | str = option("maxRetryDuration", duration(), default=timedelta(minutes=15))
     credentials: Credentials = plain(CREDENTIALS, default=DefaultCredentials())
@@ -246,6 +249,7 @@ class SourceArguments(TypedDict, total=False):
     max_shard_skew: timedelta | str
     shard_discovery_interval: timedelta | str
     min_partitions: int
+    real_time_reserved_cores: int | None
     reader_buffer_size: int | str | None
     max_retry_duration: timedelta | str
     credentials: Credentials

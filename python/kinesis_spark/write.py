@@ -28,9 +28,8 @@ from kinesis_spark._kinds import (
 from kinesis_spark.connection import CONNECTION, Connection
 from kinesis_spark.credentials import CREDENTIALS, ROLE, AssumedRole, Credentials, DefaultCredentials
 from kinesis_spark.errors import InvalidOptionError
-from kinesis_spark.jars import require_jar
+from kinesis_spark.jars import FORMAT, require_jar
 from kinesis_spark.options import StreamOptions
-from kinesis_spark.read import FORMAT
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

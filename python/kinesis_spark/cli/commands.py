@@ -144,16 +144,17 @@ def consumers(prefix: str, older_than: str, output: str, *, deregister: bool, **
     required=True,
     help="The query's checkpointLocation, on this machine.",
 )
+@click.option("--source", help="The query's source, by name or number, if several of them read the stream.")
 @click.option("--above", type=click.IntRange(min=0), help="Exit with 2 if a shard is more milliseconds behind.")
 @_OUTPUT
-def lag(checkpoint: Path, above: int | None, output: str, **of: str | None) -> None:
+def lag(checkpoint: Path, source: str | None, above: int | None, output: str, **of: str | None) -> None:
     """Show how far a query is behind the newest record of each shard, from its checkpoint.
 
     It reads one record of each shard, one of the five reads a second that a shard has.
     """
     with _failures():
         target = Target(**of)  # type: ignore[arg-type]
-        committed = last_committed(checkpoint)
+        committed = last_committed(checkpoint, source)
         client = target.client()
         arn = service.stream_arn(client, target)
         if arn not in committed:

@@ -176,6 +176,16 @@ object KinesisOptions {
         "restart. A batch read has a task for each shard, and with more parts of the same time."
   )
 
+  val realTimeReservedCores: Opt[Int] = option(
+    "realTime.reservedCores",
+    "count",
+    OptionValue.countOrZero,
+    default = None,
+    doc =
+      "Cores that the tasks of a real-time batch leave to others: all stages of such a batch run at once. Left out, it is " +
+        "`spark.sql.shuffle.partitions` for each operator of the query that shuffles, which Spark 4.3 can run."
+  )
+
   val callsPerSecond: Opt[Int] = option(
     "polling.callsPerSecond",
     "count",
@@ -658,6 +668,7 @@ object KinesisOptions {
     maxShardSkew,
     shardDiscoveryInterval,
     minPartitions,
+    realTimeReservedCores,
     callsPerSecond,
     readerBufferSize,
     profile,

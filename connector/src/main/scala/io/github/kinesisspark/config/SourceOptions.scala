@@ -15,6 +15,7 @@ import scala.concurrent.duration.FiniteDuration
   * @param deaggregate            whether the KPL's aggregated records are taken apart
   * @param shardDiscoveryInterval how often each stream's shards are listed
   * @param minPartitions          tasks of a batch to aim at, even if shards must be shared by several
+  * @param reservedCores          that tasks of a real-time batch leave to others, if it is said
   * @param callsPerSecond         GetRecords calls of a shard, at most
   * @param readerBufferSize       bytes that the readers of one executor may hold; by default a part of its heap
   * @param maxRetryDuration       for failures in a row of one call, shard or stream
@@ -28,6 +29,7 @@ final case class SourceOptions(
     admission: AdmissionOptions,
     shardDiscoveryInterval: FiniteDuration,
     minPartitions: Int,
+    reservedCores: Option[Int],
     callsPerSecond: Int,
     readerBufferSize: Option[Long],
     maxRetryDuration: FiniteDuration

@@ -51,6 +51,7 @@ private[config] object SourceOptionsParser {
       val discovery = general.value(shardDiscoveryInterval)
       val buffer    = general.value(readerBufferSize)
       val tasks     = general.value(minPartitions)
+      val reserved  = general.value(realTimeReservedCores)
       val calls     = general.value(callsPerSecond)
       val retry     = general.value(maxRetryDuration)
       for {
@@ -63,7 +64,7 @@ private[config] object SourceOptionsParser {
         t <- tasks
         n <- calls
         r <- retry
-      } yield SourceOptions(perStream, c, p, l, u, a, d, t, n, buffer, r)
+      } yield SourceOptions(perStream, c, p, l, u, a, d, t, reserved, n, buffer, r)
     }
 
     def consumerOptions(): Option[ConsumerOptions] = {

@@ -58,6 +58,7 @@ class SourceOptionsTest extends AnyFunSuite {
         AdmissionOptions(None, None, None, 15.minutes, Some(10.seconds)),
         shardDiscoveryInterval = 10.seconds,
         minPartitions = 1,
+        reservedCores = None,
         callsPerSecond = 5,
         readerBufferSize = None,
         maxRetryDuration = 15.minutes
@@ -81,6 +82,7 @@ class SourceOptionsTest extends AnyFunSuite {
       "maxShardSkew"           -> "1m",
       "shardDiscoveryInterval" -> "1s",
       "minPartitions"          -> "8",
+      "realTime.reservedCores" -> "0",
       "polling.callsPerSecond" -> "2",
       "readerBufferSize"       -> "16m",
       "maxRetryDuration"       -> "1h"
@@ -102,6 +104,7 @@ class SourceOptionsTest extends AnyFunSuite {
         AdmissionOptions(Some(1000), Some(64L << 20), Some(10), 30.seconds, Some(1.minute)),
         1.second,
         8,
+        Some(0),
         2,
         Some(16L << 20),
         1.hour
