@@ -7,6 +7,7 @@ shards and positions, and a local Kinesis server for tests. Importing it starts 
 from __future__ import annotations
 
 from kinesis_spark import functions, positions, session
+from kinesis_spark.connection import Connection
 from kinesis_spark.consumers import StreamConsumer, StreamConsumers
 from kinesis_spark.credentials import (
     AssumedRole,
@@ -15,6 +16,7 @@ from kinesis_spark.credentials import (
     DefaultCredentials,
     ProfileCredentials,
     StaticCredentials,
+    WebIdentityCredentials,
 )
 from kinesis_spark.errors import (
     InvalidOptionError,
@@ -40,6 +42,7 @@ __all__ = [
     "AnyPosition",
     "AssumedRole",
     "BadRecords",
+    "Connection",
     "Credentials",
     "CustomCredentials",
     "DefaultCredentials",
@@ -67,6 +70,7 @@ __all__ = [
     "StreamConsumer",
     "StreamConsumers",
     "StreamOptions",
+    "WebIdentityCredentials",
     "functions",
     "plot_shards",
     "positions",

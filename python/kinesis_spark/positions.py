@@ -105,7 +105,9 @@ def load(spark: SparkSession, path: str | PurePath) -> Positions | None:
     return Positions(text) if text else None
 
 
-def after_batch(spark: SparkSession, checkpoint: str, batch: int | None = None) -> Positions:
+def after_batch(
+    spark: SparkSession, checkpoint: str, batch: int | None = None, source: int | str | None = None
+) -> Positions:
     """Where a micro-batch of a query ended.
 
     Args:
@@ -113,18 +115,21 @@ def after_batch(spark: SparkSession, checkpoint: str, batch: int | None = None) 
         checkpoint: the query's `checkpointLocation`, on any file system that Spark reads.
         batch: its number; None for the last one that is committed. One that is planned and not committed may not have
             come to the query's sink, so it has to be named.
+        source: which of the query's sources: its name (`DataStreamReader.name`), or else its number from 0; needed only
+            if several of them are of Kinesis.
 
     Raises:
         InvalidOptionError: for a number below 0.
         JarMissingError: as `latest`.
-        KinesisCallError: if the checkpoint has no such batch, or none that is committed, or no Kinesis source, or
-            several.
+        KinesisCallError: if the checkpoint has no such batch, or none that is committed, or no such source, or several
+            of Kinesis and none is named.
     """
     _BATCH.read("batch", 0 if batch is None else batch)
-    return _found(_scala(spark).afterBatch, _session(spark), checkpoint, -1 if batch is None else batch)
+    number = -1 if batch is None else batch
+    return _found(_scala(spark).afterBatch, _session(spark), checkpoint, number, named(source))
 
 
-def before_batch(spark: SparkSession, checkpoint: str, batch: int) -> Positions:
+def before_batch(spark: SparkSession, checkpoint: str, batch: int, source: int | str | None = None) -> Positions:
     """Where a micro-batch of a query began. Up to `after_batch` of the same number it is what the batch read.
 
     Raises:
@@ -133,7 +138,7 @@ def before_batch(spark: SparkSession, checkpoint: str, batch: int) -> Positions:
         KinesisCallError: as `after_batch`.
     """
     _BATCH.read("batch", 0 if batch is None else batch)
-    return _found(_scala(spark).beforeBatch, _session(spark), checkpoint, batch)
+    return _found(_scala(spark).beforeBatch, _session(spark), checkpoint, batch, named(source))
 
 
 def after_progress(progress: StreamingQueryProgress | Mapping[str, Any], source: int = 0) -> Positions:
@@ -208,6 +213,11 @@ def _handed(options: KinesisSourceOptions | None, arguments: SourceArguments) ->
 
 def _found(method: Any, *arguments: object) -> Positions:  # noqa: ANN401  (py4j's view of a method)
     return Positions(call(method, *arguments))
+
+
+def named(source: int | str | None) -> str:
+    """A source of a checkpoint as the JVM takes it: by name or number, empty for the only one."""
+    return "" if source is None else str(source)
 
 
 def offsets_of(progress: Any) -> dict[int, str]:  # noqa: ANN401  (Spark's progress, as objects or as dicts)

@@ -90,6 +90,17 @@ def test_shards_and_consumers_are_listed_as_table_and_json(run: Run, kinesis: Lo
     assert [c["name"] for c in lines(run("consumers", "--output", "json", stream=arn))] == ["app"]
 
 
+def test_consumers_that_were_left_behind_are_deregistered_by_prefix_and_age(run: Run, kinesis: LocalKinesis) -> None:
+    arn = "arn:aws:kinesis:us-east-1:000000000000:stream/events"
+    for name in ("app-1", "app-2", "other"):
+        kinesis.client.call("RegisterStreamConsumer", StreamARN=arn, ConsumerName=name)
+    assert lines(run("consumers", "--prefix", "app-", "--older-than", "1h", "--deregister", "--output", "json")) == []
+    gone = lines(run("consumers", "--prefix", "app-", "--deregister", "--output", "json"))
+    assert [c["name"] for c in gone] == ["app-1", "app-2"]
+    assert [c["name"] for c in lines(run("consumers", "--output", "json"))] == ["other"]
+    assert "--deregister needs --prefix" in run("consumers", "--deregister").stderr
+
+
 def test_lag_shows_what_a_query_has_not_read(
     run: Run, kinesis: LocalKinesis, spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -107,19 +118,41 @@ def test_lag_shows_what_a_query_has_not_read(
     assert run("lag", "--checkpoint", str(checkpoint), "--above", "0").exit_code == 2
 
 
+def write_checkpoint(folder: Path, version: str, *lines: str) -> None:
+    for log in ("offsets", "commits"):
+        (folder / log).mkdir()
+        (folder / log / "0").write_text("\n".join([version, '{"batchWatermarkMs":0}', *lines]))
+
+
+def offset_of(position: str) -> str:
+    return f'{{"version":1,"streams":{{"arn":{{"created":1,"shards":{{"s":{position}}}}}}}}}'
+
+
 @pytest.mark.parametrize(
-    ("line", "position"),
+    ("version", "line"),
     [
-        ('{"version":1,"streams":{"arn":{"created":1,"shards":{"s":"49"}}}}', "49"),
-        ('{"version":1,"streams":{"arn":{"created":1,"from":"TRIM_HORIZON","shards":{"s":["49"]}}}}', "49"),
-        ('orders:{"version":1,"streams":{"arn":{"created":1,"shards":{"s":{"from":"TRIM_HORIZON","to":"49"}}}}}', "49"),
+        ("v1", offset_of('"49"')),
+        ("v1", '{"version":1,"streams":{"arn":{"created":1,"from":"TRIM_HORIZON","shards":{"s":["49"]}}}}'),
+        ("v2", "orders:" + offset_of('{"from":"TRIM_HORIZON","to":"49"}')),
     ],
 )
-def test_positions_are_read_from_each_form_of_the_offset_log(tmp_path: Path, line: str, position: str) -> None:
-    for folder in ("offsets", "commits"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "0").write_text(f'v1\n{{"batchWatermarkMs":0}}\n{line}\n')
-    assert last_committed(str(tmp_path)) == {"arn": {"s": position}}
+def test_positions_are_read_from_each_form_of_the_offset_log(tmp_path: Path, version: str, line: str) -> None:
+    write_checkpoint(tmp_path, version, line)
+    assert last_committed(str(tmp_path)) == {"arn": {"s": "49"}}
+
+
+@pytest.mark.parametrize(("version", "names"), [("v1", ("0", "1")), ("v2", ("orders", "again"))])
+def test_positions_of_a_stream_that_several_sources_read_are_those_of_the_named_source(
+    tmp_path: Path, version: str, names: tuple[str, str]
+) -> None:
+    offsets = [offset_of('"49"'), offset_of('"50"')]
+    prefixes = [f"{name}:" if version == "v2" else "" for name in names]
+    write_checkpoint(tmp_path, version, *(prefix + offset for prefix, offset in zip(prefixes, offsets, strict=True)))
+    assert [last_committed(str(tmp_path), name) for name in names] == [{"arn": {"s": "49"}}, {"arn": {"s": "50"}}]
+    with pytest.raises(InvalidOptionError, match="Several sources of the query read arn"):
+        last_committed(str(tmp_path))
+    with pytest.raises(InvalidOptionError, match="source=other"):
+        last_committed(str(tmp_path), "other")
 
 
 def test_a_folder_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:

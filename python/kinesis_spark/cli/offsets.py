@@ -19,24 +19,32 @@ if TYPE_CHECKING:
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
-def last_committed(checkpoint: str) -> dict[str, dict[str, str]]:
+def last_committed(checkpoint: str, source: str | None = None) -> dict[str, dict[str, str]]:
     """The end of a query's last committed batch: by stream ARN and shard, a position as offsets have it.
 
     Args:
         checkpoint: a folder of this machine, or the URL of one that a Spark session reads, such as `s3a://...`. The
             session is the active one, or one that is started with Spark's own configuration and stopped again.
+        source: one of the query's sources, by its name or else its number from 0; None for all.
 
     Raises:
-        InvalidOptionError: if the folder is no checkpoint, has no committed batch or no Kinesis source, or it takes a
-            session to read it and there is none.
+        InvalidOptionError: if the folder is no checkpoint, has no committed batch or no such Kinesis source, if several
+            sources read one stream and none is named, or it takes a session to read it and there is none.
     """
     is_elsewhere = _URL.match(checkpoint) and not checkpoint.startswith("file:")
-    log = _of_spark(checkpoint) if is_elsewhere else _of_files(checkpoint)
-    # The lines are `{json}`, or `source:{json}` where sources have names.
-    texts = [line[line.index("{") :] for line in log.splitlines() if '"streams":' in line and '"version":' in line]
+    log = (_of_spark(checkpoint) if is_elsewhere else _of_files(checkpoint)).splitlines()
+    sources = {name: json.loads(text) for name, text in _sources(log) if '"streams":' in text and '"version":' in text}
+    if source is not None:
+        if source not in sources:
+            raise InvalidOptionError(
+                f"source={source} is not valid: the checkpoint's Kinesis sources are {list(sources)}"
+            )
+        sources = {source: sources[source]}
     streams: dict[str, dict[str, str]] = {}
-    for text in texts:
-        for arn, stream in json.loads(text)["streams"].items():
+    for offset in sources.values():
+        for arn, stream in offset["streams"].items():
+            if arn in streams:
+                raise InvalidOptionError(f"Several sources of the query read {arn}: name one of {list(sources)}.")
             streams[arn] = {shard: _position(at) for shard, at in stream["shards"].items()}
     if not streams:
         raise InvalidOptionError(f"The checkpoint {checkpoint} has no source of this connector.")
@@ -101,6 +109,13 @@ def _session(checkpoint: str) -> Iterator[SparkSession]:
         yield spark
     finally:
         spark.stop()
+
+
+def _sources(log: list[str]) -> Iterator[tuple[str, str]]:
+    """The offsets by source: in version 1 of the log a line is an offset, in version 2 it is `name:offset`."""
+    for number, line in enumerate(log[2:]):
+        name, _, offset = line.partition(":") if log[0] == "v2" else (str(number), "", line)
+        yield name, offset
 
 
 def _position(written: Any) -> str:  # noqa: ANN401  (a text, a list of one, or from and to)

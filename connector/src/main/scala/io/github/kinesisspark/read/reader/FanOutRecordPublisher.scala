@@ -102,7 +102,7 @@ final class FanOutRecordPublisher(
       if (isLive) sink.begun()
     case News.Completed      => ended(number, Event.Completed(number))
     case News.Arrived(event) =>
-      ParsedEvent.of(event, position) match {
+      ParsedEvent.of(shard.shardId, event, position) match {
         case Right(Some(parsed)) => step(Event.Arrived(number, parsed.resume), Some(parsed))
         case Right(None)         => step(Event.Failed(number, HalfAnEnd))
         case Left(damage)        => step(Event.Failed(number, FaultClassifier.classify(damage)))
@@ -332,11 +332,15 @@ object FanOutRecordPublisher {
   private object ParsedEvent {
 
     /** @return nothing for half an end */
-    def of(event: SubscribeToShardEvent, position: ShardPosition): Either[DamagedAnswer, Option[ParsedEvent]] =
+    def of(
+        shard: String,
+        event: SubscribeToShardEvent,
+        position: ShardPosition
+    ): Either[DamagedAnswer, Option[ParsedEvent]] =
       try
         Right(continuation(event).map { resume =>
           val behind   = Option(event.millisBehindLatest).fold(0L)(_.longValue)
-          val children = if (resume == ShardEnd) StreamDirectory.children(event.childShards) else Vector.empty
+          val children = if (resume == ShardEnd) StreamDirectory.children(shard, event.childShards) else Vector.empty
           ParsedEvent(KinesisRecord.after(position, event.records), resume, behind, children)
         })
       catch { case damage: DamagedAnswer => Left(damage) }

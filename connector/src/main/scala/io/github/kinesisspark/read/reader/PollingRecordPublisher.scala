@@ -124,7 +124,7 @@ final class PollingRecordPublisher(
     val bytes    = KinesisRecord.bytesOf(records)
     val behind   = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
     val next     = Option(answer.nextShardIterator)
-    val children = if (next.isEmpty) StreamDirectory.children(answer.childShards) else Vector.empty
+    val children = if (next.isEmpty) StreamDirectory.children(shard.shardId, answer.childShards) else Vector.empty
     DamagedAnswer.unlessGoesOn(answer)
     iterator = next
     history = RetryHistory.none

@@ -69,7 +69,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     WatermarkAlignment(options.admission.maxShardSkew.map(_.toMillis)),
     catalog.now
   )
-  private lazy val interval = QueryTrigger.interval(sc)
+  private lazy val interval = RunningQuery.interval(sc)
   private val minimum       = new BatchMinimum(System.nanoTime())
   // Read by the threads of Spark's metrics sinks, too.
   @volatile private[read] var metrics = SourceMetrics.none
