@@ -1,5 +1,5 @@
 # The commands of this project; `make` alone lists them. Needs GNU make, Java 17, Python 3.11 or later, sbt or Maven; for
-# the third-party servers also Node.js. Everything else comes from PyPI, Maven Central and npm by its ordinary client.
+# the third-party servers and pyright also Node.js. Everything else comes from PyPI, Maven Central and npm by its ordinary client.
 
 PYTHON  ?= python3
 SERVER  ?= testkit
@@ -17,17 +17,24 @@ PIP     := $(BIN)/pip --disable-pip-version-check --quiet
 RUFF    := $(BIN)/ruff
 STRICT  := $(BIN)/mypy --config-file $(CURDIR)/python/pyproject.toml
 
+# Beside .venv, for tests of Spark Connect alone.
+CONNECT := $(CURDIR)/.cache/spark-connect
+
 CONNECTOR_JAR := kinesis-spark-4_2.13-$(VERSION).jar
 SPARK35_JARS  := kinesis-spark-3.5_2.12-$(VERSION).jar kinesis-spark-3.5_2.13-$(VERSION).jar
 TESTKIT_JAR   := kinesis-spark-testkit-$(VERSION).jar
 WHEEL         := dist/kinesis_spark-$(VERSION)-py3-none-any.whl
+SDIST         := dist/kinesis_spark-$(VERSION).tar.gz
+# The test server, a distribution of its own.
+SERVER_WHEEL  := dist/kinesis_spark_local-$(VERSION)-py3-none-any.whl
 # With the connector for Spark 4 alone: the loops build no other.
 TEST_WHEEL    := build/wheel/kinesis_spark-$(VERSION)-py3-none-any.whl
 
 # What the JARs and the wheel are made from: none is built again while its sources stand.
 SCALA_SOURCES  := build.sbt $(wildcard project/*.scala project/*.sbt project/build.properties) \
                   $(shell find connector/src/main testkit/src/main -type f)
-PYTHON_SOURCES := python/pyproject.toml python/hatch_build.py python/README.md $(shell find python/kinesis_spark -name '*.py' -o -name py.typed)
+PYTHON_SOURCES := python/pyproject.toml python/hatch_build.py python/README.md \
+                  $(shell find python/testkit python/kinesis_spark -name '*.py' -o -name py.typed -o -name pyproject.toml)
 # The chaos harness: a package of Python, and classes of the integration tests that kill a query's driver at a given point.
 CHAOS          := integration-tests/chaos
 CHAOS_JAR      := build/chaos.jar
@@ -51,7 +58,7 @@ PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup package publish-local check test test-all test-awaiting minutes chaos fuzz test-versions test-aws test-aws-clean \
-  lint format demo bench-latency docs reference pictures notebook clean \
+  lint format demo bench-latency docs reference pictures notebook audit clean \
   jars wheel classes scala ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow pytest-awaiting concurrency
 
 help: ## list these commands
@@ -66,12 +73,17 @@ $(VENV)/.installed: python/requirements-dev.txt python/requirements-docs.txt exa
 	$(PIP) install --no-deps -r examples/demo/requirements.txt
 	touch $@
 
+$(CONNECT)/.installed: python/requirements-connect.txt $(VENV)/.installed
+	rm -rf $(CONNECT)
+	$(PIP) install --no-deps --target $(CONNECT) -r $<
+	touch $@
+
 $(CLASSES): $(VENV)/.installed python/tools/class_archive.py
 	JAVA_TOOL_OPTIONS="$(SHORT_JVM)" $(BIN)/python python/tools/class_archive.py $@ > $@.log 2>&1
 	touch $@
 
-package: $(WHEEL) ## leave the JARs for each line of Spark, and the wheel, in dist/
-	@ls -l dist/*.jar dist/*.whl
+package: $(WHEEL) $(SERVER_WHEEL) $(SDIST) ## leave the JARs for each line of Spark, the wheels and the source distribution in dist/
+	@ls -l dist/*.jar dist/*.whl dist/*.tar.gz
 
 # WITH=integrationTests/Test/packageBin has the same start of sbt build the chaos harness's JAR.
 WITH ?=
@@ -98,19 +110,28 @@ $(CHAOS_JAR): $(CHAOS_SOURCES)
 
 collect-chaos = mkdir -p build && cp integration-tests/target/scala-2.13/kinesis-spark-integration-tests_2.13-$(VERSION)-tests.jar $(CHAOS_JAR)
 
+BUILD := $(BIN)/python -m hatchling build
+
 $(WHEEL): dist/.jars dist/.spark35-jars $(PYTHON_SOURCES) $(VENV)/.installed
-	rm -f dist/*.whl
-	cd python && $(BIN)/python -m hatchling build --target wheel --directory ../dist
+	cd python && $(BUILD) --target wheel --directory ../dist
+	touch $@
+
+$(SDIST): dist/.jars dist/.spark35-jars $(PYTHON_SOURCES) $(VENV)/.installed
+	cd python && $(BUILD) --target sdist --directory ../dist
+	touch $@
+
+$(SERVER_WHEEL): dist/.jars $(PYTHON_SOURCES) $(VENV)/.installed
+	cd python/testkit && $(BUILD) --target wheel --directory ../../dist
 	touch $@
 
 $(TEST_WHEEL): dist/.jars $(PYTHON_SOURCES) $(VENV)/.installed
 	rm -rf $(dir $@)
-	cd python && WHEEL_LINES=4 $(BIN)/python -m hatchling build --target wheel --directory ../$(dir $@)
+	cd python && WHEEL_JARS=kinesis-spark-4_2.13 $(BUILD) --target wheel --directory ../$(dir $@)
 	touch $@
 
 # The tests and the demo run on the wheel as users get it, not on the source tree.
-$(VENV)/.wheel: $(TEST_WHEEL) $(VENV)/.installed
-	$(PIP) install --force-reinstall --no-deps $(TEST_WHEEL)
+$(VENV)/.wheel: $(TEST_WHEEL) $(SERVER_WHEEL) $(VENV)/.installed
+	$(PIP) install --force-reinstall --no-deps $(TEST_WHEEL) $(SERVER_WHEEL)
 	touch $@
 
 # Three loops. Each does all it can, prints a summary with what failed last, and fails if anything did. What a step
@@ -199,7 +220,7 @@ pytest-session: wheel classes
 # Status 5 of pytest: there is no such test, which is no failure.
 SOME_OR_NONE = sh -c '"$$@" || [ $$? -eq 5 ]' --
 
-pytest-slow: wheel classes
+pytest-slow: wheel classes $(CONNECT)/.installed
 	@$(STEP) $@ $(SOME_OR_NONE) $(PYTEST) -m "slow and not awaits_engine" --junit-xml=build/$@.xml $(PYTHON_TESTS)
 
 pytest-awaiting: wheel classes
@@ -237,8 +258,8 @@ fuzz: ## coverage-guided fuzzing of all that is read from others, for MINUTES=20
 	MINUTES=$(or $(MINUTES),20) ONLY=$(ONLY) ./sbt "fuzz/runMain io.github.kinesisspark.fuzz.Fuzz"
 
 # Each version is a download of 400 MB, which stays in .cache. A run of all of them writes docs/reference/compatibility.md.
-test-versions: $(WHEEL) ## the tests marked `every_spark` on the first and newest patch of each line of Spark, or on VERSIONS="3.5.9 4.3.0"
-	$(BIN)/python python/tools/spark_versions.py $(WHEEL) $(VERSIONS)
+test-versions: $(WHEEL) $(SERVER_WHEEL) ## the tests marked `every_spark` on the first and newest patch of each line of Spark, or on VERSIONS="3.5.9 4.3.0"
+	$(BIN)/python python/tools/spark_versions.py $(WHEEL) $(SERVER_WHEEL) $(VERSIONS)
 
 lint: ruff mypy ## formats and types of Scala and Python, without tests
 	./sbt scalafmtCheckAll
@@ -269,6 +290,11 @@ notebook: $(VENV)/.wheel ## run the notebook of the documentation, and keep what
 reference: $(VENV)/.installed ## write the generated parts of docs/reference anew: options, columns, metrics, errors, IAM policies
 	KINESIS_SPARK_WRITE_DOCS=1 ./sbt "connector/testOnly *ErrorCatalogueSpec *ReferencePagesSpec"
 	PYTHONPATH=$(CURDIR)/python $(BIN)/python python/tools/reference_pages.py
+
+audit: $(VENV)/.installed ## known vulnerabilities of the Python packages, from PyPI's own list; needs pypi.org
+	$(PYTHON) -m venv build/audit
+	build/audit/bin/pip --disable-pip-version-check --quiet install pip-audit==2.10.1
+	build/audit/bin/pip-audit --strict --disable-pip --no-deps -r python/requirements-dev.txt -r examples/demo/requirements.txt
 
 clean: ## remove what was built, but not .venv and .cache, which only cost time to fetch again
 	rm -rf dist build target project/target project/project/target */target spark-warehouse metastore_db derby.log

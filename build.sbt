@@ -51,9 +51,9 @@ val notOurs = Seq(
 val spark      = "org.apache.spark"      %% "spark-sql"        % Versions.spark
 val awsKinesis = "software.amazon.awssdk" % "kinesis"          % Versions.awsSdk excludeAll (notOurs: _*)
 val awsNetty   = "software.amazon.awssdk" % "netty-nio-client" % Versions.awsSdk excludeAll (notOurs: _*)
-// Assumed roles (`roleArn`), and `AWS_WEB_IDENTITY_TOKEN_FILE` in the default chain.
+// Roles and web identities, of options and of the default chain.
 val awsSts = "software.amazon.awssdk" % "sts" % Versions.awsSdk excludeAll (notOurs: _*)
-// STS is asked synchronously, by the smallest client there is.
+// What the default chain asks STS with, for a web identity of the environment: the smallest client there is.
 val awsHttp = "software.amazon.awssdk" % "url-connection-client" % Versions.awsSdk excludeAll (notOurs: _*)
 
 val scalatest  = "org.scalatest"       %% "scalatest"       % Versions.scalatest           % Test

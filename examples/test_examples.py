@@ -8,9 +8,15 @@ import re
 import runpy
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from types import MappingProxyType
+from typing import ClassVar
+from urllib.parse import parse_qs
 
+import boto3
 import pyspark
 import pytest
 from backfill import backfill
@@ -28,8 +34,12 @@ Run = Callable[..., str]
 
 @pytest.fixture(scope="module")
 def kinesis() -> Iterator[LocalKinesis]:
-    with LocalKinesis({"large-orders": 1, "payloads": 1, "refunds": 1}) as server:
+    with LocalKinesis({"large-orders": 1, "payloads": 1}) as server:
         yield server
+
+
+def stream_of(request: pytest.FixtureRequest) -> str:
+    return re.sub(r"\W+", "-", str(request.node.name).replace("test_", ""))[:80].strip("-")
 
 
 @pytest.fixture
@@ -41,30 +51,36 @@ def run(
     capsys: pytest.CaptureFixture[str],
 ) -> Run:
     """Runs a program on a stream of its own with 20 orders, and returns what it prints."""
-    stream = re.sub(r"\W+", "-", str(request.node.name).replace("test_", ""))[:80].strip("-")
+    stream = stream_of(request)
 
     def run(program: str, *arguments: str) -> str:
         if stream not in kinesis.client.call("ListStreams")["StreamNames"]:
             kinesis.client.create_stream(stream, 2)
             kinesis.put_records(stream, [order(number) for number in ORDERS])
-        command = [program, "--stream", stream, "--endpoint", kinesis.endpoint, *arguments]
-        monkeypatch.setattr(sys, "argv", command)
-        # A program ends with the session; here others continue with it.
-        monkeypatch.setattr(SparkSession, "stop", lambda _: None)
-        runpy.run_path(str(EXAMPLES / program), run_name="__main__")
-        monkeypatch.undo()
+        play(monkeypatch, program, "--stream", stream, "--endpoint", kinesis.endpoint, *arguments)
         return capsys.readouterr().out
 
     return run
+
+
+def play(monkeypatch: pytest.MonkeyPatch, program: str, *arguments: str) -> None:
+    with monkeypatch.context() as here:
+        here.setattr(sys, "argv", [program, *arguments])
+        # A program ends with the session; here others continue with it.
+        here.setattr(SparkSession, "stop", lambda _: None)
+        runpy.run_path(str(EXAMPLES / program), run_name="__main__")
 
 
 def numbers(pattern: str, printed: str) -> list[int]:
     return sorted(int(number) for number in re.findall(pattern, printed, re.M))
 
 
-def test_orders_are_appended_to_files_once_in_two_runs(run: Run, tmp_path: Path) -> None:
-    for _ in range(2):
-        assert run("to_files.py", "--output", str(tmp_path)) == "20 rows, 0 of them unparsed\n"
+def test_each_order_is_appended_once_in_two_runs_and_data_that_is_no_order_is_kept(
+    run: Run, kinesis: LocalKinesis, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    assert run("to_files.py", "--output", str(tmp_path)) == "20 rows, 0 of them unparsed\n"
+    kinesis.put_records(stream_of(request), [Record("customer-1", b"no order")])
+    assert run("to_files.py", "--output", str(tmp_path)) == "21 rows, 1 of them unparsed\n"
 
 
 def test_orders_are_counted_by_window_and_customer(run: Run) -> None:
@@ -89,11 +105,66 @@ def test_json_payloads_are_written_and_read_back(run: Run) -> None:
     )
 
 
-def test_a_query_reads_streams_of_two_accounts(run: Run, kinesis: LocalKinesis) -> None:
-    kinesis.put_records("refunds", [order(number) for number in range(5)])
-    printed = run("two_accounts.py")
+ROLE = "arn:aws:iam::222222222222:role/reader"
+ASSUMED = b"""<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials>
+<AccessKeyId>ASIDREADER</AccessKeyId><SecretAccessKey>secret</SecretAccessKey><SessionToken>token</SessionToken>
+<Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>"""
+
+
+class Sts(BaseHTTPRequestHandler):
+    """Gives out the keys of the role, and notes who asked for which."""
+
+    asked: ClassVar[list[tuple[str, str]]] = []
+
+    def do_POST(self) -> None:
+        given = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        by = re.findall(r"Credential=(\w+)/", self.headers["Authorization"])
+        self.asked.append((*by, *given["RoleArn"]))
+        self.send_response(200)
+        self.send_header("Content-Type", "text/xml")
+        self.send_header("Content-Length", str(len(ASSUMED)))
+        self.end_headers()
+        self.wfile.write(ASSUMED)
+
+    def log_message(self, *_: object) -> None:
+        """Tests print nothing."""
+
+
+@pytest.fixture
+def sts(kinesis_session: SparkSession) -> Iterator[type[Sts]]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Sts)
+    Thread(target=server.serve_forever, daemon=True).start()
+    assert kinesis_session._jvm is not None
+    properties = kinesis_session._jvm.java.lang.System
+    properties.setProperty("aws.endpointUrlSts", f"http://127.0.0.1:{server.server_port}")
+    yield Sts
+    properties.clearProperty("aws.endpointUrlSts")
+    server.shutdown()
+
+
+def test_a_query_reads_streams_of_two_accounts_by_a_role(
+    sts: type[Sts], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    accounts = {
+        "orders": ("111111111111", "local", "local"),
+        "refunds": ("222222222222", "ASIDREADER", "secret", "token"),
+    }
+    words = [word for account in accounts.values() for word in ("--account", ":".join(account))]
+    with LocalKinesis(arguments=words) as kinesis:
+        for stream, count in (("orders", 20), ("refunds", 5)):
+            _, key, secret, *token = accounts[stream]
+            session = boto3.Session(key, secret, *token, region_name=kinesis.region)
+            client = session.client("kinesis", endpoint_url=kinesis.endpoint)
+            client.create_stream(StreamName=stream, ShardCount=1)
+            records = [{"PartitionKey": key, "Data": data} for key, data, _ in map(order, range(count))]
+            client.put_records(StreamName=stream, Records=records)
+        endpoint = ["--endpoint", kinesis.endpoint]
+        play(monkeypatch, "two_accounts.py", "--stream", "orders", "--other", "refunds", "--role", ROLE, *endpoint)
+    printed = capsys.readouterr().out
     assert sum(numbers(r"(\d+) records of refunds", printed)) == 5
-    assert sum(numbers(r"(\d+) records of a_query", printed)) == 20
+    assert sum(numbers(r"(\d+) records of orders", printed)) == 20
+    # By the account's own keys, for that role.
+    assert set(sts.asked) == {("local", ROLE)}
 
 
 @pytest.mark.parametrize("registration", ["lazy", "none"])
@@ -149,47 +220,56 @@ def test_a_restarted_backfill_hands_over_at_the_same_point_and_is_not_repeated(
     assert numbers(r"\{\"order\": (\d+),", printed) == list(range(130))
 
 
-def test_data_that_is_no_order_is_kept_and_stops_nothing(run: Run, kinesis: LocalKinesis, tmp_path: Path) -> None:
-    run("to_files.py", "--output", str(tmp_path))
-    kinesis.put_records("data_that_is_no_order_is_kept_and_stops_nothing", [Record("customer-1", b"no order")])
-    assert run("to_files.py", "--output", str(tmp_path)) == "21 rows, 1 of them unparsed\n"
-
-
 def test_every_program_is_on_the_page_of_examples() -> None:
     listed = re.findall(r"^\| \[(\w+\.py)\]", (EXAMPLES / "README.md").read_text(), re.M)
     assert sorted(listed) == PROGRAMS
 
 
-def submit(program: str, *arguments: str, packages: str | None = None) -> str:
-    """As a user does, with nothing about the master in the program."""
-    more = ["--packages", packages] if packages else []
-    spark_submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-    options = ["--master", "local[2]", "--conf", "spark.ui.enabled=false", "--jars", str(jars.connector_jar()), *more]
-    done = subprocess.run(
-        [str(spark_submit), *options, str(EXAMPLES / program), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
-    )
-    if packages is not None and "unresolved dependency" in done.stderr:
-        pytest.skip(f"{packages} can't be downloaded here")
-    assert done.returncode == 0, done.stderr[-4000:]
-    return done.stdout
-
-
-def test_an_example_runs_by_spark_submit_with_a_server_of_its_own() -> None:
-    rounds = re.findall(r"^([\d, ]+): -?\d+ ms$", submit("real_time.py"), re.M)
+def test_orders_pass_through_a_real_time_query(
+    kinesis_session: SparkSession,  # noqa: ARG001  (the program takes up this session)
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    play(monkeypatch, "real_time.py")
+    rounds = re.findall(r"^([\d, ]+): -?\d+ ms$", capsys.readouterr().out, re.M)
     assert [[int(n) for n in found.split(", ")] for found in rounds] == [
         list(range(first, first + 10, 2)) for first in (2, 12, 22, 32)
     ]
 
 
+# Of other versions than Spark's and the SDK's.
+NEIGHBOURS = "io.netty:netty-codec-http2:4.1.100.Final,com.fasterxml.jackson.core:jackson-databind:2.15.4"
+
+
+def submit(program: str, *arguments: str, packages: str, settings: Mapping[str, str] = MappingProxyType({})) -> str:
+    """As a user does, with nothing about the master in the program."""
+    spark_submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    options = ["--master", "local[2]", "--conf", "spark.ui.enabled=false", "--jars", str(jars.connector_jar())]
+    more = ["--packages", packages] if packages else []
+    more += [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+    done = subprocess.run(
+        [str(spark_submit), *options, *more, str(EXAMPLES / program), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+    )
+    if "unresolved dependency" in done.stderr:
+        pytest.skip(f"{packages} can't be downloaded here")
+    assert done.returncode == 0, done.stderr[-4000:]
+    return done.stdout
+
+
+def test_an_example_runs_by_spark_submit_beside_another_netty_and_jackson_and_reads_each_record_once() -> None:
+    figures = json.loads(submit("round_trip.py", "--records", "20000", packages=NEIGHBOURS))
+    assert (figures["records"], figures["same"]) == (20_000, True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_every_example_runs_by_spark_submit(program: str) -> None:
-    assert submit(program) != ""
+    assert submit(program, packages="") != ""
 
 
 @pytest.mark.slow
@@ -200,6 +280,20 @@ def test_payloads_of_spark_s_modules_are_written_and_read_back(module: str) -> N
     assert numbers(rf"^{module}: order (\d+) of customer-\d", printed) == list(range(1, 11))
 
 
-def test_round_trip_example_reads_back_every_record_once() -> None:
-    figures = json.loads(submit("round_trip.py"))
-    assert (figures["records"], figures["same"]) == (100_000, True)
+# The newest of Delta that Maven Central has for this Spark.
+DELTA = f"io.delta:delta-spark_{'.'.join(pyspark.__version__.split('.')[:2])}_2.13:4.4.0"
+
+
+@pytest.mark.slow
+def test_orders_are_appended_to_a_delta_table_once_in_two_runs(kinesis: LocalKinesis, tmp_path: Path) -> None:
+    kinesis.create_stream("delta", shards=2)
+    kinesis.put_records("delta", [order(number) for number in ORDERS])
+    settings = {
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    }
+    where = ["--stream", "delta", "--endpoint", kinesis.endpoint, "--output", str(tmp_path), "--format", "delta"]
+    for _ in range(2):
+        printed = submit("to_files.py", *where, packages=DELTA, settings=settings)
+        assert printed.endswith("20 rows, 0 of them unparsed\n")
+    assert (tmp_path / "orders" / "_delta_log").is_dir()

@@ -1,10 +1,11 @@
 """ETL: takes orders apart and appends them to files of Parquet, or to a Delta table, each once.
 
     python examples/to_files.py --stream orders --region eu-west-1 --output s3a://bucket/lake
-    spark-submit --packages io.delta:delta-spark_2.13:<version> ... examples/to_files.py --format delta
+    spark-submit --packages io.delta:delta-spark_4.2_2.13:<version> ... examples/to_files.py --format delta
 
-Spark's file sink and Delta remember which micro-batches they have, so a batch that runs again after a crash adds
-nothing. Data that isn't an order is kept in a column of its own and stops nothing.
+Delta wants `spark.sql.extensions` and `spark.sql.catalog.spark_catalog` set, as its own pages say. Spark's file sink
+and Delta remember which micro-batches they have, so a batch that runs again after a crash adds nothing. Data that isn't
+an order is kept in a column of its own and stops nothing.
 """
 
 from __future__ import annotations

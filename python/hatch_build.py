@@ -1,8 +1,9 @@
-"""Puts the JARs into the wheel, so that the Python package and the connector can't be of two versions.
+"""Puts JARs into the wheels and the source distribution, and the extra `local` into the package's metadata.
 
 The connector JARs, one for each line of Spark on PyPI, make `kinesis_spark.session` work without `--packages`; the
-testkit JAR makes `LocalKinesis` work in the tests of someone who has only `pip install`. All are built beforehand
-(`make package`) and lie in `dist/`.
+testkit JAR, in a distribution of its own (`testkit/pyproject.toml`), makes `LocalKinesis` work in the tests of someone
+who has only pip. All are built beforehand (`make package`) and lie in `dist/`. The source distribution carries the
+connector JARs, as PySpark's own carries Spark's, so that pip can build the wheel from it.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
-
-# As kinesis_spark/jars.py asks for them. For tests the environment may leave out some: WHEEL_LINES="4".
-LINES = {"3.5": "kinesis-spark-3.5_2.12", "4": "kinesis-spark-4_2.13"}
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 
 class JarsInWheel(BuildHookInterface):  # type: ignore[type-arg]
-    """Maps each JAR of this version in `dist/` to `kinesis_spark/jars/` in the wheel."""
+    """Maps each JAR of this version to the package's `jars/`; pyproject.toml names them.
+
+    For tests the environment may leave out some: WHEEL_JARS="kinesis-spark-4_2.13".
+    """
 
     PLUGIN_NAME = "custom"
 
@@ -26,14 +28,30 @@ class JarsInWheel(BuildHookInterface):  # type: ignore[type-arg]
         """Refuse to build a wheel without JARs: it would fail only at its user's first query."""
         if version == "editable":
             return
-        dist = Path(self.root).parent / "dist"
-        release = self.metadata.version
-        connectors = [LINES[line] for line in os.environ.get("WHEEL_LINES", " ".join(LINES)).split()]
-        for artifact in (*connectors, "kinesis-spark-testkit"):
+        root, release = Path(self.root), self.metadata.version
+        # In a source distribution they are beside the sources.
+        carried = [folder for folder in (root / "jars",) if folder.is_dir()]
+        built = [parent / "dist" for parent in root.parents if (parent / "project" / "Versions.scala").is_file()]
+        asked = os.environ.get("WHEEL_JARS", " ".join(self.config["jars"])).split()
+        for artifact in self.config["jars"]:
             name = f"{artifact}-{release}.jar"
-            jar = dist / name
+            jar = (carried + built)[0] / name
+            if artifact not in asked:
+                continue
             if not jar.is_file():
                 raise FileNotFoundError(
-                    f"Building the wheel: {jar} is missing. Run `make package`, which builds it first."
+                    f"Building the {self.target_name}: {jar} is missing. Run `make package`, which builds it first."
                 )
-            build_data["force_include"][str(jar)] = f"kinesis_spark/jars/{name}"
+            place = "jars" if self.target_name == "sdist" else self.config["into"]
+            build_data["force_include"][str(jar)] = f"{place}/{name}"
+
+
+class Extras(MetadataHookInterface):
+    """Adds the extra `local`: the server's distribution in the very version of this package."""
+
+    PLUGIN_NAME = "custom"
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Take the other extras from pyproject.toml."""
+        local = {"local": [f"kinesis-spark-local=={metadata['version']}"]}
+        metadata["optional-dependencies"] = {**self.config["extras"], **local}

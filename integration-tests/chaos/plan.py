@@ -259,6 +259,9 @@ def trial(
     """The trial of a seed: `<seed of the whole>.<number of the trial>`.
 
     Args:
+        seed: of the trial.
+        runs: how often the query is started.
+        publishers: the ways of reading to choose from.
         executor_kills: in each run on a cluster.
     """
     number = int(seed.rpartition(".")[2])

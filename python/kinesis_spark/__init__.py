@@ -6,9 +6,8 @@ shards and positions, and a local Kinesis server for tests. Importing it starts 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kinesis_spark import functions, positions, session
+from kinesis_spark.connection import Connection
 from kinesis_spark.consumers import StreamConsumer, StreamConsumers
 from kinesis_spark.credentials import (
     AssumedRole,
@@ -17,6 +16,7 @@ from kinesis_spark.credentials import (
     DefaultCredentials,
     ProfileCredentials,
     StaticCredentials,
+    WebIdentityCredentials,
 )
 from kinesis_spark.errors import (
     InvalidOptionError,
@@ -30,6 +30,7 @@ from kinesis_spark.fan_out import Deregistration, EnhancedFanOut, Polling, Recor
 from kinesis_spark.functions import sequence_key
 from kinesis_spark.jars import require_jar
 from kinesis_spark.local import LocalKinesis, Record
+from kinesis_spark.monitor import KinesisMonitor
 from kinesis_spark.options import AnyPosition, KinesisSourceOptions, StreamOptions
 from kinesis_spark.position import Position
 from kinesis_spark.positions import Positions
@@ -37,13 +38,11 @@ from kinesis_spark.read import read_batch, read_stream
 from kinesis_spark.shards_view import plot_shards, shards
 from kinesis_spark.write import BadRecords, KinesisSinkOptions, write_batch, write_stream
 
-if TYPE_CHECKING:
-    from kinesis_spark.monitor import KinesisMonitor
-
 __all__ = [
     "AnyPosition",
     "AssumedRole",
     "BadRecords",
+    "Connection",
     "Credentials",
     "CustomCredentials",
     "DefaultCredentials",
@@ -71,6 +70,7 @@ __all__ = [
     "StreamConsumer",
     "StreamConsumers",
     "StreamOptions",
+    "WebIdentityCredentials",
     "functions",
     "plot_shards",
     "positions",
@@ -83,12 +83,3 @@ __all__ = [
     "write_batch",
     "write_stream",
 ]
-
-
-def __getattr__(name: str) -> object:
-    """The monitor is a listener of PySpark's, which the rest of the package does without."""
-    if name == "KinesisMonitor":
-        from kinesis_spark.monitor import KinesisMonitor
-
-        return KinesisMonitor
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,7 +7,7 @@ forms as the connector does.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -91,6 +91,38 @@ def _read_secret(field: str, value: object) -> object:
     return Secret(value)
 
 
+class Tags(dict[str, str]):
+    """Tags by their keys. It is not changed once it is an option's value, so it may be hashed."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+
+_TAG_KEY = re.compile(r"(?!aws:)[\w .:/+@-]{1,128}", re.IGNORECASE)
+_TAG_VALUE = re.compile(r"[\w .:/=+@-]{0,256}")
+_MOST_TAGS = 50
+
+
+def _read_tags(field: str, value: object) -> object:
+    expected = (
+        f'at most {_MOST_TAGS} tags, such as {{"team": "data"}}, of letters, digits, spaces and _.:/=+-@, '
+        "without = in keys, none of which begins with aws:"
+    )
+    pairs = [pair.partition("=") for pair in value.split(",")] if isinstance(value, str) else []
+    split = {key.strip(): text.strip() if separator else None for key, separator, text in pairs}
+    tags: Any = split if isinstance(value, str) else value
+    require(isinstance(tags, Mapping) and len(tags) <= _MOST_TAGS, field, value, expected)
+    require(not isinstance(value, str) or len(tags) == len(pairs), field, value, "tags with different keys")
+    for key, text in tags.items():
+        good = isinstance(key, str) and _TAG_KEY.fullmatch(key) and isinstance(text, str) and _TAG_VALUE.fullmatch(text)
+        require(bool(good), field, value, expected)
+    return Tags(tags)
+
+
+def _write_tags(tags: Mapping[str, str]) -> str:
+    return ",".join(f"{key}={text}" for key, text in tags.items())
+
+
 def _read_boolean(field: str, value: object) -> bool:
     known = {"true": True, "false": False}
     meant = known.get(value.lower()) if isinstance(value, str) else value
@@ -137,9 +169,14 @@ def write_duration(value: timedelta) -> str:
 
 TEXT = Kind(_read_text)
 SECRET = Kind(_read_secret, lambda value: value, secret=True)
+TAGS = Kind(_read_tags, _write_tags)
 BOOLEAN = Kind(_read_boolean, _write_boolean)
 REGION = matching(_REGION, "the name of an AWS region, like eu-west-1")
 ENDPOINT = Kind(_read_endpoint)
+HOST = matching(
+    re.compile(r"(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|\[?[0-9a-fA-F:]+\]?"),
+    "a host's name, or *. with the end of one",
+)
 STREAM_NAME = matching(_STREAM_NAME, "a stream's name: 1 to 128 letters, digits, '_', '.' or '-'")
 STREAM_ARN = Kind(_read_stream_arn)
 
@@ -229,11 +266,12 @@ def _bytes_of(text: str) -> int | None:
     return None if parts is None or unit is None else int(parts.group(1)) * unit
 
 
-def duration(least: timedelta = _MILLISECOND, *, off: bool = False) -> Kind:
+def duration(least: timedelta = _MILLISECOND, *, most: timedelta = timedelta.max, off: bool = False) -> Kind:
     """A time of whole milliseconds: a timedelta, or a text such as "10 seconds", "15m" or "off" where `off` is one."""
     none = ", or off" if off else ""
     expected = (
-        f"a datetime.timedelta of whole milliseconds of at least {least / _MILLISECOND:g} ms, or a text such as "
+        f"a datetime.timedelta of whole milliseconds of at least {least / _MILLISECOND:g} ms"
+        f"{'' if most == timedelta.max else f' and at most {most / _MILLISECOND:g} ms'}, or a text such as "
         f'"10 seconds", "15m" or "500 ms"{none}'
     )
 
@@ -241,7 +279,7 @@ def duration(least: timedelta = _MILLISECOND, *, off: bool = False) -> Kind:
         is_off = off and isinstance(value, str) and value.lower() == "off"
         time = timedelta(0) if is_off else _time_of(value) if isinstance(value, str) else value
         whole = isinstance(time, timedelta) and not time % _MILLISECOND
-        require(whole and time >= least, field, value, expected)  # type: ignore[operator]
+        require(whole and least <= time <= most, field, value, expected)  # type: ignore[operator]
         return time
 
     return Kind(read, write_duration)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from kinesis_spark._declare import values
 from kinesis_spark._jvm import call, jvm_of
+from kinesis_spark._kinds import require
+from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.fan_out import require_consumer_name
 from kinesis_spark.options import KinesisSourceOptions, SourceArguments, source_options
 
@@ -53,6 +55,7 @@ class StreamConsumers:
         (consumer,) = consumers.await_active("app")
     """
 
+    @takes_fields_of(KinesisSourceOptions)
     def __init__(
         self, spark: SparkSession, options: KinesisSourceOptions | None = None, **arguments: Unpack[SourceArguments]
     ) -> None:
@@ -139,10 +142,37 @@ class StreamConsumers:
         require_consumer_name("name", name)
         return self._call("deregister", name)
 
-    def _call(self, method: str, *arguments: str) -> tuple[StreamConsumer, ...]:
+    def list_old(self, prefix: str, age: timedelta) -> tuple[StreamConsumer, ...]:
+        """Consumers whose names begin with `prefix` and that were registered longer ago than `age`.
+
+        Whether one is in use can't be asked of Kinesis. Those that are `DELETING`, and those that queries of this
+        application read through, are left out.
+
+        Raises:
+            InvalidOptionError: if the prefix, or an option, can't be right.
+            KinesisCallError: if Kinesis refuses to answer.
+        """
+        return self._call("listOld", *_old(prefix, age))
+
+    def deregister_old(self, prefix: str, age: timedelta) -> tuple[StreamConsumer, ...]:
+        """Deregister what `list_old` lists, and return it.
+
+        Raises:
+            InvalidOptionError: if the prefix, or an option, can't be right.
+            KinesisCallError: if Kinesis refuses it.
+        """
+        return self._call("deregisterOld", *_old(prefix, age))
+
+    def _call(self, method: str, *arguments: object) -> tuple[StreamConsumer, ...]:
         front = self._jvm.io.github.kinesisspark.StreamConsumersJson
         answer = call(getattr(front, method), self._options, *arguments)
         return tuple(_consumer(found) for found in json.loads(answer))
+
+
+def _old(prefix: str, age: timedelta) -> tuple[str, int]:
+    require_consumer_name("prefix", prefix)
+    require(isinstance(age, timedelta) and age >= timedelta(0), "age", age, "a datetime.timedelta of 0 or more")
+    return prefix, age // timedelta(milliseconds=1)
 
 
 def _consumer(found: dict[str, Any]) -> StreamConsumer:

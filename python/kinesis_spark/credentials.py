@@ -7,10 +7,13 @@ https://docs.aws.amazon.com/sdk-for-java/latest/developer-guide/credentials-chai
 from __future__ import annotations
 
 import re
-from typing import Union
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Union
 
 from kinesis_spark._declare import option, read_fields, values
-from kinesis_spark._kinds import SECRET, TEXT, Kind, matching, require
+from kinesis_spark._kinds import SECRET, TAGS, TEXT, Kind, Secret, Tags, duration, matching, require, several
+from kinesis_spark.errors import InvalidOptionError
 
 _ROLE_ARN = matching(
     re.compile(r"arn:[a-z0-9-]+:iam::[0-9]{12}:role/[\x21-\x7E]{1,576}"),
@@ -20,10 +23,29 @@ _EXTERNAL_ID = matching(
     re.compile(r"[\w+=,.@:/-]{2,1224}", re.ASCII), "2 to 1224 letters, digits and characters of _+=,.@:/-"
 )
 _SESSION_NAME = matching(re.compile(r"[\w+=,.@-]{2,64}", re.ASCII), "2 to 64 letters, digits and characters of _+=,.@-")
+_LEAST_DURATION, _MOST_DURATION = timedelta(minutes=15), timedelta(hours=12)
+_MOST_OF_CHAIN = timedelta(hours=1)
 _CLASS_NAME = matching(
     re.compile(r"[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*"),
     "the full name of a Java class, like com.example.MyCredentials",
 )
+
+
+def _read_parameters(field: str, value: object) -> object:
+    good = isinstance(value, Mapping) and all(
+        isinstance(part, str) and part.strip() != "" for pair in value.items() for part in pair
+    )
+    # Without the values, which may be secrets.
+    if not isinstance(value, Mapping) or not good:
+        raise InvalidOptionError(f"{field} is not valid: expected texts by name, none of them blank")
+    return Tags({name: Secret(text) for name, text in value.items()})
+
+
+PARAMETERS = Kind(_read_parameters, secret=True)
+
+
+def _parameters(given: Mapping[str, str]) -> dict[str, str]:
+    return {f"credentialsProvider.{name}": text for name, text in given.items()}
 
 
 @values
@@ -34,6 +56,9 @@ class DefaultCredentials:
 @values
 class ProfileCredentials:
     """A named profile of the shared AWS configuration files, which each executor must have too.
+
+    One of SSO or `aws login` needs the line
+    `credential_process = aws configure export-credentials --profile <name> --format process`.
 
     Attributes:
         profile: the profile's name.
@@ -48,6 +73,8 @@ class ProfileCredentials:
 @values
 class StaticCredentials:
     """Static access keys, for tests and local servers rather than production.
+
+    Each may be `alias:<name>`: it is then what Hadoop's credential providers have under that name.
 
     Attributes:
         access_key_id: the access key's id (shown in full nowhere).
@@ -70,15 +97,39 @@ class CustomCredentials:
     Attributes:
         credentials_provider: the full name of a class that implements `AwsCredentialsProvider` of the AWS SDK for
             Java 2 (or `AWSCredentialsProvider` of version 1).
+        credentials_provider_parameters: what its constructor, which must take a `java.util.Map`, is given; no
+            `repr` shows them. Put `secret`, `password` or `token` into the names of secret ones: Spark's plans show
+            others.
     """
 
     credentials_provider: str = option("credentialsProvider", _CLASS_NAME)
+    credentials_provider_parameters: Mapping[str, str] | None = option(
+        "credentialsProvider.<parameter>", PARAMETERS, default=None, write=lambda _, given: _parameters(given)
+    )
 
     def __post_init__(self) -> None:
         read_fields(self)
 
 
-Credentials = Union[DefaultCredentials, ProfileCredentials, StaticCredentials, CustomCredentials]
+@values
+class WebIdentityCredentials:
+    """The token of an identity provider, which the role (or the first of its chain) is assumed with.
+
+    The default chain finds what the environment names (AWS_WEB_IDENTITY_TOKEN_FILE) by itself.
+
+    Attributes:
+        web_identity_token_file: a file with the token, on the driver and each executor.
+    """
+
+    web_identity_token_file: str = option("webIdentityTokenFile", TEXT)
+
+    def __post_init__(self) -> None:
+        read_fields(self)
+
+
+Credentials = Union[
+    DefaultCredentials, ProfileCredentials, StaticCredentials, CustomCredentials, WebIdentityCredentials
+]
 
 
 @values
@@ -91,6 +142,12 @@ class AssumedRole:
         role_arn: the role, `arn:aws:iam::<12 digits>:role/<name>`.
         external_id: what the role's trust policy asks for, or None.
         role_session_name: the name of the session in CloudTrail.
+        role_chain: roles to assume before this one, each with the credentials of the one before.
+        role_duration: how long the credentials live, from 15 minutes to 12 hours, or one after a chain; None for an
+            hour. They are renewed in time.
+        role_tags: tags of the session. Needs the permission `sts:TagSession`.
+        role_source_identity: the source identity of the session, which CloudTrail shows. Needs the permission
+            `sts:SetSourceIdentity`.
 
     Raises:
         InvalidOptionError: for a value that STS would refuse.
@@ -99,13 +156,28 @@ class AssumedRole:
     role_arn: str = option("roleArn", _ROLE_ARN)
     external_id: str | None = option("externalId", _EXTERNAL_ID, default=None)
     role_session_name: str = option("roleSessionName", _SESSION_NAME, default="kinesis-spark")
+    role_chain: str | Sequence[str] | None = option("roleChain", several(_ROLE_ARN), default=None)
+    role_duration: timedelta | str | None = option(
+        "roleDuration", duration(least=_LEAST_DURATION, most=_MOST_DURATION), default=None
+    )
+    role_tags: Mapping[str, str] | str | None = option("roleTags", TAGS, default=None)
+    role_source_identity: str | None = option("roleSourceIdentity", _SESSION_NAME, default=None)
 
     def __post_init__(self) -> None:
         read_fields(self)
+        lives: Any = self.role_duration
+        if self.role_chain is not None and lives is not None:
+            require(lives <= _MOST_OF_CHAIN, "role_duration", lives, "an hour at most after role_chain, as AWS has it")
 
 
 def _read_credentials(field: str, value: object) -> object:
-    kinds = (DefaultCredentials, ProfileCredentials, StaticCredentials, CustomCredentials)
+    kinds = (
+        DefaultCredentials,
+        ProfileCredentials,
+        StaticCredentials,
+        CustomCredentials,
+        WebIdentityCredentials,
+    )
     # Without the value, which may hold secrets.
     expected = f"one of {', '.join(kind.__name__ for kind in kinds)}"
     require(isinstance(value, kinds), field, type(value).__name__, expected)
@@ -129,4 +201,5 @@ __all__ = [
     "DefaultCredentials",
     "ProfileCredentials",
     "StaticCredentials",
+    "WebIdentityCredentials",
 ]

@@ -6,13 +6,13 @@ https://docs.aws.amazon.com/streams/latest/dev/enhanced-consumers.html
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import timedelta
 from typing import Any, ClassVar, Literal, Union, cast, get_args
 
 from kinesis_spark._declare import group, keyword_values, option, read_fields, values
-from kinesis_spark._kinds import Kind, count, duration, matching, number, require, tuple_of, words
+from kinesis_spark._kinds import TAGS, Kind, count, duration, matching, number, require, tuple_of, words
 from kinesis_spark.errors import InvalidOptionError
 
 Registration = Literal["lazy", "eager", "none"]
@@ -101,6 +101,8 @@ class EnhancedFanOut:
             one. The query never deregisters them.
         deregister_on_stop: which consumers given by name a query deregisters when it stops, ends or fails:
             "registered" those that it has registered itself, True also those that it found, False none.
+        tags: tags of the consumers that the query registers; those that it finds keep theirs. Needs the permission
+            `kinesis:TagResource`.
         register_stream_consumer: how RegisterStreamConsumer is retried.
         deregister_stream_consumer: how DeregisterStreamConsumer is retried.
         list_stream_consumers: how ListStreamConsumers is retried.
@@ -125,6 +127,7 @@ class EnhancedFanOut:
     deregister_on_stop: Deregistration = option(
         "efo.deregisterOnStop", Kind(_read_deregistration, _write_deregistration), default="registered"
     )
+    tags: Mapping[str, str] | str | None = option("efo.tags", TAGS, default=None)
     register_stream_consumer: Retries = group("efo.registerStreamConsumer", default=Retries())
     deregister_stream_consumer: Retries = group("efo.deregisterStreamConsumer", default=Retries())
     list_stream_consumers: Retries = group("efo.listStreamConsumers", default=Retries())
@@ -144,6 +147,8 @@ class EnhancedFanOut:
                 "registration='none' is not valid without consumer_arns: give the ARN of a registered consumer for "
                 "each stream, or a consumer_name and another registration."
             )
+        if self.registration == "none" and self.tags is not None:
+            raise InvalidOptionError("tags: with registration='none' the query registers no consumer to tag.")
         if self.consumer_name is None and not self.consumer_arns:
             raise InvalidOptionError(
                 "EnhancedFanOut needs a consumer_name, or consumer_arns for all streams. No name is made up, because "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,9 @@ from kinesis_spark.errors import JarMissingError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The first is what Spark's `format("kinesis")` finds; any class of the JAR would do for the question.
-_PROBE_CLASS = "io.github.kinesisspark.KinesisTableProvider"
+# The source and the sink, by the name of the class: another JAR can't take its place, as one with a source of the same
+# short name can.
+FORMAT = "io.github.kinesisspark.KinesisTableProvider"
 _JARS = Path(__file__).parent / "jars"
 
 
@@ -22,38 +24,64 @@ def connector_jar() -> Path:
     Raises:
         JarMissingError: if the package has none for this Spark, or is a source tree, or an installation that lost it.
     """
-    return _bundled(f"{_artifact()}-*.jar", "connector")
+    return _bundled(
+        _JARS,
+        f"{_artifact()}-*.jar",
+        "connector",
+        "Install the wheel (`pip install kinesis-spark`, or in a source tree `make package` and then the wheel in "
+        "dist/). JARs of other builds of Spark come by `--packages`.",
+    )
 
 
 def testkit_jar() -> Path:
-    """The local Kinesis server's JAR that came with this package.
+    """The local Kinesis server's JAR, which the package `kinesis-spark-local` brings.
 
     Raises:
-        JarMissingError: if this is a source tree, or an installation that lost it.
+        JarMissingError: if that isn't installed, or lost it.
     """
-    return _bundled("kinesis-spark-testkit-*.jar", "local Kinesis server's")
+    server = find_spec("kinesis_spark_local")
+    folder = Path(server.origin).parent / "jars" if server is not None and server.origin else _JARS
+    return _bundled(
+        folder,
+        "kinesis-spark-testkit-*.jar",
+        "local Kinesis server's",
+        "Install it: `pip install kinesis-spark[local]`, or in a source tree `make package` and then both wheels in "
+        "dist/.",
+    )
 
 
 def require_jar(spark: SparkSession) -> None:
     """Make sure that a session can load the connector.
 
-    On Spark Connect the class path is the server's and can't be seen from here; then nothing is checked.
+    On Spark Connect the class path is the server's: what is loaded there shows whether it has it (`read.py`).
 
     Raises:
         JarMissingError: if the session's JVM doesn't have the connector's classes; says how to add them.
     """
-    jvm = getattr(spark, "_jvm", None) if _is_classic(spark) else None
+    jvm = getattr(spark, "_jvm", None) if is_classic(spark) else None
     if jvm is None or on_class_path(jvm):
         return
     conf = spark.sparkContext.getConf()
     found = conf.get("spark.jars", "") or "none"
     raise JarMissingError(
-        f"The Spark session of application {spark.sparkContext.appName!r} can't load {_PROBE_CLASS}: the kinesis-spark "
+        f"The Spark session of application {spark.sparkContext.appName!r} can't load {FORMAT}: the kinesis-spark "
         f"JAR is not on its class path (spark.jars: {found}). Either build the session with "
         "`kinesis_spark.session.builder(...)`, before any other session is started in this process, or start Spark "
-        f"with `--jars {_JARS / (_artifact() + '-<version>.jar')}` or `--packages "
-        f"io.github.kinesisspark:{_artifact()}:<version>`. A running JVM can't be given it afterwards."
+        f"with `--jars {_JARS / (_artifact() + '-<version>.jar')}` or {_packages()}. A running JVM can't be given it "
+        "afterwards."
     )
+
+
+def missing_on_server() -> JarMissingError:
+    """That a server of Spark Connect can't load the connector."""
+    return JarMissingError(
+        f"The Spark Connect server can't load {FORMAT}: it was started without the kinesis-spark JAR. Start it with "
+        f"{_packages()}, or with `--jars`. A running server can't be given it afterwards."
+    )
+
+
+def _packages() -> str:
+    return f"`--packages io.github.kinesisspark:{_artifact()}:<version>`"
 
 
 def on_class_path(jvm: object) -> bool:
@@ -61,12 +89,13 @@ def on_class_path(jvm: object) -> bool:
     from py4j.java_gateway import JavaClass
 
     found: object = jvm
-    for part in _PROBE_CLASS.split("."):
+    for part in FORMAT.split("."):
         found = getattr(found, part)
     return isinstance(found, JavaClass)
 
 
-def _is_classic(spark: SparkSession) -> bool:
+def is_classic(spark: SparkSession) -> bool:
+    """Whether a session is not one of Spark Connect."""
     return "connect" not in type(spark).__module__.split(".")
 
 
@@ -85,13 +114,9 @@ def _artifact() -> str:
     raise JarMissingError(f"The connector runs on Spark 3.5 and 4; this environment has Spark {spark} ({home}).")
 
 
-def _bundled(pattern: str, what: str) -> Path:
-    jars = sorted(_JARS.glob(pattern))
+def _bundled(folder: Path, pattern: str, what: str, advice: str) -> Path:
+    jars = sorted(folder.glob(pattern))
     if len(jars) == 1:
         return jars[0]
-    found = ", ".join(jar.name for jar in sorted(_JARS.glob("*.jar"))) or "none"
-    raise JarMissingError(
-        f"Looking for the {what} JAR ({pattern}) in {_JARS}: found {found}, expected one. Install the wheel (`pip "
-        "install kinesis-spark`, or in a source tree `make package` and then the wheel in dist/). JARs of other "
-        "builds of Spark come by `--packages`."
-    )
+    found = ", ".join(jar.name for jar in sorted(folder.glob("*.jar"))) or "none"
+    raise JarMissingError(f"Looking for the {what} JAR ({pattern}) in {folder}: found {found}, expected one. {advice}")

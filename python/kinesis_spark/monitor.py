@@ -6,7 +6,7 @@
     monitor.show()
 
 It knows what Spark's progress reports and asks Kinesis nothing, so it works with Spark Connect as well. It needs
-`pip install kinesis-spark[monitor]` for its table, and matplotlib for `plot`.
+`pip install kinesis-spark[monitor]` for its tables, and matplotlib for `plot`.
 """
 
 from __future__ import annotations
@@ -14,23 +14,25 @@ from __future__ import annotations
 import io
 import json
 import logging
+import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
-from pyspark.sql.streaming.listener import StreamingQueryListener
-
+from kinesis_spark import _monitor_tables
 from kinesis_spark._kinds import duration
+from kinesis_spark.jars import is_classic
 from kinesis_spark.positions import offsets_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.listener import StreamingQueryListener
     from rich.table import Table
 
 AlertKind = Literal["lag", "no progress"]
@@ -40,6 +42,83 @@ _DURATION = duration()
 # A day of micro-batches of ten seconds.
 _MOST_SAMPLES = 8640
 _LOOK_S = 1.0
+_STOP_S = 10.0
+# An idle query reports every ten seconds that it is.
+_LONGEST_SILENCE = timedelta(seconds=15)
+_DETAILS = "details"
+
+
+@dataclass(frozen=True)
+class StreamSample:
+    """One stream of a source in a micro-batch.
+
+    Attributes:
+        stream: its name.
+        arn: its ARN.
+        shards: how many shards are read.
+        lag: how far the shard that is furthest behind is from its newest record; None while nobody knows.
+        records: how many records the batch has of it.
+        throttled: calls that were refused because limits were used up, since the query started.
+        reread: records that were read again because a buffer was lost, since the query started.
+        subscribed: how many shards have an open subscription; None by polling.
+    """
+
+    stream: str
+    arn: str
+    shards: int
+    lag: timedelta | None
+    records: int
+    throttled: int
+    reread: int
+    subscribed: int | None
+
+
+@dataclass(frozen=True)
+class ShardSample:
+    """One shard of a source in a micro-batch.
+
+    Attributes:
+        stream: the stream's name.
+        shard: the shard's id.
+        executor: the id of the executor that reads it; None while nobody does.
+        lag: how far it is behind its newest record; None while nobody knows.
+        records: how many records the batch has of it.
+        throttled: as for a stream.
+        reread: as for a stream.
+        subscribed: whether its subscription is open; None by polling.
+    """
+
+    stream: str
+    shard: str
+    executor: str | None
+    lag: timedelta | None
+    records: int
+    throttled: int
+    reread: int
+    subscribed: bool | None
+
+
+@dataclass(frozen=True)
+class ExecutorSample:
+    """One executor that reads for a source.
+
+    Attributes:
+        executor: its id.
+        host: where it runs.
+        shards: how many shards it reads.
+        buffer: how many bytes its readers hold.
+        throttled: as for a stream.
+        reread: as for a stream.
+        subscribed: how many subscriptions it has open; None by polling.
+    """
+
+    executor: str
+    host: str
+    shards: int
+    buffer: int
+    throttled: int
+    reread: int
+    subscribed: int | None
 
 
 @dataclass(frozen=True)
@@ -49,10 +128,16 @@ class SourceSample:
     Attributes:
         streams: the names of its streams.
         metrics: the source's metrics, by name; docs/reference/metrics.md explains each.
+        by_stream: its streams.
+        by_shard: its shards; of more than fifty, those that are furthest behind.
+        by_executor: the executors that read it.
     """
 
     streams: tuple[str, ...]
     metrics: Mapping[str, int]
+    by_stream: tuple[StreamSample, ...] = ()
+    by_shard: tuple[ShardSample, ...] = ()
+    by_executor: tuple[ExecutorSample, ...] = ()
 
     @property
     def lag(self) -> timedelta:
@@ -71,6 +156,7 @@ class Sample:
         rows: how many rows it read.
         rows_per_second: as Spark computes it, processed rows a second.
         batch_time: how long it took.
+        interval: how long before it the batch before began; the batch time of the first.
         sources: its Kinesis sources.
     """
 
@@ -80,6 +166,7 @@ class Sample:
     rows: int
     rows_per_second: float
     batch_time: timedelta
+    interval: timedelta
     sources: tuple[SourceSample, ...]
 
     @property
@@ -96,7 +183,7 @@ class Alert:
         kind: `lag` or `no progress`.
         query: the query's name, or its id.
         message: a sentence for people.
-        lag: the query's lag in its last micro-batch.
+        lag: the query's lag; of one that doesn't report, it grows with time.
         lasting: for how long it has been so.
     """
 
@@ -115,6 +202,15 @@ class _Query:
     seen: float
     samples: deque[Sample] = field(default_factory=lambda: deque(maxlen=_MOST_SAMPLES))
 
+    def silence(self, now: float) -> timedelta:
+        """For how long it has reported nothing, if that is longer than an idle query would."""
+        silent = timedelta(seconds=now - self.seen)
+        return silent if silent > _LONGEST_SILENCE else timedelta(0)
+
+    def lag(self, now: float) -> timedelta:
+        """Its lag: nobody knows of records that arrived after its last report."""
+        return (self.samples[-1].lag if self.samples else timedelta(0)) + self.silence(now)
+
 
 @dataclass
 class _Rule:
@@ -129,7 +225,7 @@ class _Rule:
 
     def due(self, key: str, query: _Query, now: float) -> Alert | None:
         """The alert, once, when the state has lasted long enough."""
-        begun = self._begun(key, query)
+        begun = self._begun(key, query, now)
         if begun is None:
             self.since.pop(key, None)
             self.fired.discard(key)
@@ -139,32 +235,35 @@ class _Rule:
         if lasting < self.lasting or key in self.fired:
             return None
         self.fired.add(key)
-        lag = query.samples[-1].lag if query.samples else timedelta(0)
+        lag = query.lag(now)
         return Alert(self.kind, query.name, self._message(query.name, lag, lasting), lag, lasting)
 
     def forget(self, key: str) -> None:
         self.since.pop(key, None)
         self.fired.discard(key)
 
-    def _begun(self, key: str, query: _Query) -> float | None:
+    def _begun(self, key: str, query: _Query, now: float) -> float | None:
         if self.kind == "lag":
-            slow = bool(query.samples) and query.samples[-1].lag > self.above
-            return self.since.get(key, query.seen) if slow else None
+            if not query.samples or query.lag(now) <= self.above:
+                return None
+            return query.seen + max(self.above - query.samples[-1].lag, timedelta(0)).total_seconds()
         if key in self.since and query.seen != self.since[key]:
             self.forget(key)
         return query.seen
 
     def _message(self, name: str, lag: timedelta, lasting: timedelta) -> str:
         whole = timedelta(seconds=int(lasting.total_seconds()))
+        behind = timedelta(seconds=int(lag.total_seconds()))
         if self.kind == "lag":
-            return f"Query {name} is {lag} behind the newest record; it has been above {self.above} for {whole}"
-        return f"Query {name} has made no progress for {whole}; it was {lag} behind the newest record"
+            return f"Query {name} is {behind} behind the newest record; it has been above {self.above} for {whole}"
+        return f"Query {name} has made no progress for {whole}; it is {behind} behind the newest record"
 
 
 class KinesisMonitor:
     """Watches all queries of a session that read from Kinesis.
 
-    Reports come on a thread of Spark, alerts are called on a thread of the monitor. Its methods may be called from any.
+    In a classic session a listener brings each progress; in one of Spark Connect a thread of the monitor fetches it
+    once a second. Alerts are called on that thread in both. Its methods may be called from any.
     """
 
     def __init__(self, spark: SparkSession | None = None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -175,14 +274,18 @@ class KinesisMonitor:
             clock: seconds, for tests.
         """
         self._spark = spark
+        self._fetched = None if spark is None or is_classic(spark) else _Fetched(spark, self)
         self._clock = clock
         self._lock = threading.Lock()
         self._queries: dict[str, _Query] = {}
         self._rules: list[_Rule] = []
         self._stopped = threading.Event()
-        self._listener = _Listener(self)
+        self._listener: StreamingQueryListener | None = None
         self._watch: threading.Thread | None = None
-        if spark is not None:
+        if self._fetched is not None:
+            self._start()
+        elif spark is not None:
+            self._listener = _listener(self)
             spark.streams.addListener(self._listener)
 
     def on_lag(
@@ -213,16 +316,15 @@ class KinesisMonitor:
         return self._add(_Rule("no progress", timedelta(0), _DURATION.read("lasting", lasting), call))
 
     def observe(self, progress: Any) -> None:  # noqa: ANN401  (Spark's progress, as an object, a dict or JSON)
-        """Take up the progress of a micro-batch; the listener calls it."""
+        """Take up the progress of a micro-batch."""
         found = _as_dict(progress)
         now = self._clock()
-        sample = _sample(found, now)
         with self._lock:
             query = self._queries.setdefault(found["id"], _Query(found.get("name") or found["id"], now))
             query.seen = now
+            sample = _sample(found, now, query.samples[-1] if query.samples else None)
             if sample.sources:
                 query.samples.append(sample)
-        self.check()
 
     def idle(self, query: str) -> None:
         """Note that a query has reported that there is nothing to read."""
@@ -258,46 +360,43 @@ class KinesisMonitor:
             wanted = [q for key, q in self._queries.items() if query in (None, key, q.name)]
             return list(wanted[0].samples) if wanted else []
 
-    def table(self) -> Table:
-        """The queries as a table of rich, a row for each Kinesis source."""
-        from rich.table import Table
+    def tables(self, shards: int = 20) -> list[Table]:
+        """The queries as tables of rich: by stream, by shard (those that are furthest behind first) and by executor.
 
-        names = (
-            "query",
-            "streams",
-            "lag",
-            "rows/s",
-            "batch",
-            "shards",
-            "subscriptions",
-            "throttled",
-            "re-read",
-            "buffer",
-        )
-        table = Table(*names)
+        Args:
+            shards: how many shards to show of each source, 50 at most.
+        """
+        now = self._clock()
         with self._lock:
-            latest = [(query.name, query.samples[-1]) for query in self._queries.values() if query.samples]
-        for name, sample in latest:
-            for source in sample.sources:
-                table.add_row(name, *_cells(sample, source))
-        return table
+            known = [query for query in self._queries.values() if query.samples]
+            latest = [(query.name, query.samples[-1], query.silence(now)) for query in known]
+        return _monitor_tables.of(latest, shards)
 
-    def show(self) -> None:
-        """Print the table once."""
+    def show(self, shards: int = 20) -> None:
+        """Print the tables once.
+
+        Args:
+            shards: as for `tables`.
+        """
         from rich.console import Console
 
-        Console().print(self.table())
+        Console().print(*self.tables(shards))
 
     @contextmanager
-    def live(self) -> Iterator[None]:
-        """Keep the table up to date on the terminal, or in the notebook's cell, while the block runs."""
+    def live(self, shards: int = 10) -> Iterator[None]:
+        """Keep the tables up to date on the terminal, or in the notebook's cell, while the block runs.
+
+        Args:
+            shards: as for `tables`.
+        """
+        from rich.console import Group
         from rich.live import Live
 
-        with Live(get_renderable=self.table, refresh_per_second=1):
+        with Live(get_renderable=lambda: Group(*self.tables(shards)), refresh_per_second=1):
             yield
 
     def plot(self, query: str | None = None) -> list[Axes]:
-        """Draw lag, rate and batch time of a query over time.
+        """Draw lag of each stream, rate and batch time of a query over time.
 
         Raises:
             ModuleNotFoundError: without matplotlib (`pip install kinesis-spark[plot]`).
@@ -306,71 +405,118 @@ class KinesisMonitor:
 
         samples = self.samples(query)
         times = [sample.time for sample in samples]
-        lines: dict[str, list[float]] = {
-            "lag (s)": [sample.lag.total_seconds() for sample in samples],
-            "rows/s": [sample.rows_per_second for sample in samples],
-            "batch time (s)": [sample.batch_time.total_seconds() for sample in samples],
+        lines: dict[str, dict[str, list[float]]] = {
+            "lag (s)": _lags_by_stream(samples),
+            "rows/s": {"": [sample.rows_per_second for sample in samples]},
+            "batch time (s)": {"": [sample.batch_time.total_seconds() for sample in samples]},
         }
         figure, axes = plt.subplots(len(lines), sharex=True, figsize=(10, 7), layout="constrained")
-        for where, (label, values) in zip(axes, lines.items()):
-            where.plot(times, values)
+        for where, (label, named) in zip(axes, lines.items()):
+            for name, values in named.items():
+                where.plot(times, values, label=name)
             where.set_ylabel(label)
             where.set_ylim(bottom=0)
+            if len(named) > 1:
+                where.legend()
         figure.autofmt_xdate()
         return list(axes)
 
     def stop(self) -> None:
         """End watching."""
         self._stopped.set()
-        if self._spark is not None:
+        if self._spark is not None and self._listener is not None:
             self._spark.streams.removeListener(self._listener)
-            self._spark = None
+        self._spark = None
+        watch = self._watch
+        if watch is not None and watch is not threading.current_thread():
+            watch.join(_STOP_S)
 
     def _repr_html_(self) -> str:
         from rich.console import Console
 
-        # Not as a notebook does it, which would show the table at once, beside what is returned.
+        # Not as a notebook does it, which would show the tables at once, beside what is returned.
         console = Console(record=True, width=160, file=io.StringIO(), force_jupyter=False)
-        console.print(self.table())
+        console.print(*self.tables())
         return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
 
     def _add(self, rule: _Rule) -> KinesisMonitor:
         with self._lock:
             self._rules.append(rule)
-            if self._watch is None and self._spark is not None:
+        if self._spark is not None:
+            self._start()
+        return self
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._watch is None:
                 self._watch = threading.Thread(target=self._look, name="kinesis-monitor", daemon=True)
                 self._watch.start()
-        return self
 
     def _look(self) -> None:
         while not self._stopped.wait(_LOOK_S):
+            if self._fetched is not None:
+                self._fetched.fetch()
             self.check()
 
 
-class _Listener(StreamingQueryListener):
-    """Hands Spark's events on. A failure here must not reach Spark's thread, which other listeners share."""
+class _Fetched:
+    """Fetches progress where no listener of this process hears it, as with Spark Connect. One thread calls it."""
 
-    def __init__(self, monitor: KinesisMonitor) -> None:
-        super().__init__()
+    def __init__(self, spark: SparkSession, monitor: KinesisMonitor) -> None:
+        self._spark = spark
         self._monitor = monitor
+        self._last: dict[str, Any] = {}
 
-    def onQueryStarted(self, event: Any) -> None:  # noqa: ANN401, N802  (Spark's name)
-        """Nothing is known of a query before its first micro-batch."""
-
-    def onQueryProgress(self, event: Any) -> None:  # noqa: ANN401, N802
-        """Take up a micro-batch."""
+    def fetch(self) -> None:
+        """Take up what is new. A server that doesn't answer is asked again; alerts continue meanwhile."""
         try:
-            self._monitor.observe(event.progress)
-        except Exception:  # noqa: BLE001
-            _LOG.exception("progress could not be taken up")
+            running = {str(query.id): query for query in self._spark.streams.active}
+            for key, query in running.items():
+                self._take(key, query)
+        except Exception:  # noqa: BLE001  (whatever the client raises: there is no progress)
+            _LOG.debug("progress could not be fetched", exc_info=True)
+            return
+        for key in self._last.keys() - running.keys():
+            del self._last[key]
+            self._monitor.ended(key)
 
-    def onQueryIdle(self, event: Any) -> None:  # noqa: ANN401, N802
-        """Note that the query is alive."""
-        self._monitor.idle(str(event.id))
+    def _take(self, key: str, query: Any) -> None:  # noqa: ANN401  (a query of Spark Connect)
+        newest = query.lastProgress
+        if newest is None:
+            return
+        before = self._last.get(key)
+        if before is None or newest["timestamp"] != before["timestamp"]:
+            missed = query.recentProgress if before is None or newest["batchId"] > before["batchId"] + 1 else [newest]
+            for progress in missed:
+                if before is None or progress["timestamp"] > before["timestamp"]:
+                    self._monitor.observe(progress)
+            self._last[key] = newest
+        elif not query.status["isDataAvailable"]:
+            self._monitor.idle(key)
 
-    def onQueryTerminated(self, event: Any) -> None:  # noqa: ANN401, N802
-        """Forget the query."""
-        self._monitor.ended(str(event.id))
+
+def _listener(monitor: KinesisMonitor) -> StreamingQueryListener:
+    """Hands Spark's events on. A failure here must not reach Spark's thread, which other listeners share."""
+    # Only here, so that the package can be imported without PySpark.
+    from pyspark.sql.streaming.listener import StreamingQueryListener
+
+    class Listener(StreamingQueryListener):
+        def onQueryStarted(self, event: Any) -> None:  # noqa: ANN401, N802  (Spark's name)
+            """Nothing is known of a query before its first micro-batch."""
+
+        def onQueryProgress(self, event: Any) -> None:  # noqa: ANN401, N802
+            try:
+                monitor.observe(event.progress)
+            except Exception:  # noqa: BLE001
+                _LOG.exception("progress could not be taken up")
+
+        def onQueryIdle(self, event: Any) -> None:  # noqa: ANN401, N802
+            monitor.idle(str(event.id))
+
+        def onQueryTerminated(self, event: Any) -> None:  # noqa: ANN401, N802
+            monitor.ended(str(event.id))
+
+    return Listener()
 
 
 def _as_dict(progress: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -380,17 +526,26 @@ def _as_dict(progress: Any) -> dict[str, Any]:  # noqa: ANN401
     return found
 
 
-def _sample(progress: dict[str, Any], now: float) -> Sample:
+def _sample(progress: dict[str, Any], now: float, before: Sample | None) -> Sample:
     durations = progress.get("durationMs") or {}
+    began = datetime.fromisoformat(progress["timestamp"].replace("Z", "+00:00"))
+    batch_time = timedelta(milliseconds=int(durations.get("triggerExecution", 0)))
     return Sample(
         at=now,
-        time=datetime.fromisoformat(progress["timestamp"].replace("Z", "+00:00")),
+        time=began,
         batch=int(progress["batchId"]),
-        rows=int(progress.get("numInputRows", 0)),
-        rows_per_second=float(progress.get("processedRowsPerSecond") or 0.0),
-        batch_time=timedelta(milliseconds=int(durations.get("triggerExecution", 0))),
+        rows=int(_sum(progress, "numInputRows")),
+        rows_per_second=_sum(progress, "processedRowsPerSecond"),
+        batch_time=batch_time,
+        interval=batch_time if before is None else began - before.time,
         sources=tuple(_sources(progress)),
     )
+
+
+def _sum(progress: dict[str, Any], name: str) -> float:
+    """A figure of all sources, which progress of Spark Connect has of each source alone."""
+    total = progress.get(name)
+    return float(sum(source.get(name) or 0 for source in progress["sources"]) if total is None else total)
 
 
 def _sources(progress: dict[str, Any]) -> Iterator[SourceSample]:
@@ -399,7 +554,58 @@ def _sources(progress: dict[str, Any]) -> Iterator[SourceSample]:
         metrics = texts[number].get("metrics") or {}
         streams = tuple(sorted(arn.rpartition("/")[2] for arn in json.loads(offset)["streams"]))
         numbers = {name: int(value) for name, value in metrics.items() if str(value).lstrip("-").isdigit()}
-        yield SourceSample(streams, numbers)
+        yield SourceSample(streams, numbers, *_details(json.loads(metrics.get(_DETAILS) or "{}")))
+
+
+def _details(
+    found: Mapping[str, Any],
+) -> tuple[tuple[StreamSample, ...], tuple[ShardSample, ...], tuple[ExecutorSample, ...]]:
+    names = [stream["stream"].rpartition("/")[2] for stream in found.get("streams", ())]
+    streams = (
+        StreamSample(name, s["stream"], int(s["shards"]), _lag(s), *_counts(s), _number(s.get("subscribed")))
+        for name, s in zip(names, found.get("streams", ()))
+    )
+    shards = (
+        ShardSample(names[int(s["stream"])], s["shard"], s["executor"], _lag(s), *_counts(s), s.get("subscribed"))
+        for s in found.get("shards", ())
+    )
+    executors = (
+        ExecutorSample(
+            e["executor"],
+            e["host"],
+            int(e["shards"]),
+            int(e["buffer"]),
+            int(e["throttled"]),
+            int(e["reread"]),
+            _number(e.get("subscribed")),
+        )
+        for e in found.get("executors", ())
+    )
+    return tuple(streams), tuple(shards), tuple(executors)
+
+
+def _lag(found: Mapping[str, Any]) -> timedelta | None:
+    return None if found["lag"] is None else timedelta(milliseconds=int(found["lag"]))
+
+
+def _counts(found: Mapping[str, Any]) -> tuple[int, int, int]:
+    return int(found["records"]), int(found["throttled"]), int(found["reread"])
+
+
+def _number(found: float | None) -> int | None:
+    return None if found is None else int(found)
+
+
+def _lags_by_stream(samples: Sequence[Sample]) -> dict[str, list[float]]:
+    """Lags in seconds by the stream's name; a stream that a sample doesn't know of has none there."""
+
+    def lags(sample: Sample) -> dict[str, float]:
+        streams = [stream for source in sample.sources for stream in source.by_stream]
+        return {stream.stream: (stream.lag or timedelta(0)).total_seconds() for stream in streams}
+
+    by_sample = [lags(sample) for sample in samples]
+    names = dict.fromkeys(name for found in by_sample for name in found)
+    return {name: [found.get(name, math.nan) for found in by_sample] for name in names}
 
 
 def _text(offset: object) -> object:
@@ -407,17 +613,13 @@ def _text(offset: object) -> object:
     return json.dumps(offset) if isinstance(offset, dict) else offset
 
 
-def _cells(sample: Sample, source: SourceSample) -> Iterator[str]:
-    metrics = source.metrics
-    yield ", ".join(source.streams)
-    yield str(timedelta(seconds=int(source.lag.total_seconds())))
-    yield f"{sample.rows_per_second:.0f}"
-    yield f"{sample.batch_time.total_seconds():.1f} s"
-    yield str(metrics.get("shardsOpen", ""))
-    yield str(metrics.get("subscriptionsLive", "polling"))
-    yield str(metrics.get("callsThrottled", 0) + metrics.get("subscriptionsRefused", 0))
-    yield str(metrics.get("rereadRecords", 0))
-    yield f"{metrics.get('bufferedBytes', 0) / 2**20:.0f} MiB"
-
-
-__all__ = ["Alert", "AlertKind", "KinesisMonitor", "Sample", "SourceSample"]
+__all__ = [
+    "Alert",
+    "AlertKind",
+    "ExecutorSample",
+    "KinesisMonitor",
+    "Sample",
+    "ShardSample",
+    "SourceSample",
+    "StreamSample",
+]

@@ -27,11 +27,12 @@ from kinesis_spark._kinds import (
     size,
     tuple_of,
 )
+from kinesis_spark._signature import takes_fields_of
+from kinesis_spark.connection import CONNECTION, Connection
 from kinesis_spark.credentials import CREDENTIALS, ROLE, AssumedRole, Credentials, DefaultCredentials
 from kinesis_spark.errors import InvalidOptionError
 from kinesis_spark.fan_out import RECORD_PUBLISHER, EnhancedFanOut, Polling, RecordPublisher, stream_of
-from kinesis_spark.position import Position
-from kinesis_spark.positions import Positions
+from kinesis_spark.position import Position, Positions
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -126,12 +127,15 @@ class KinesisSourceOptions:
         shard_discovery_interval: how often the streams' shards are listed, to find new ones; 100 ms at least.
         min_partitions: the least number of tasks for a micro-batch, as far as it has records enough, or a batch read;
             with more than 1, what a shard brings is cut into parts for several tasks where there are fewer shards.
+        real_time_reserved_cores: cores that the tasks of a real-time batch leave to others, as all stages of such a
+            batch run at once; None for `spark.sql.shuffle.partitions` for each operator of the query that shuffles.
         reader_buffer_size: bytes that the shard readers of one executor may hold ahead of their queries, in all; 16 MiB
             at least; None for an eighth of the executor's heap.
         max_retry_duration: how long calls are retried, from the first failure in a row, before the query fails. What
             cannot pass, such as a missing permission, fails at once; throttled reads are retried without end.
         credentials: whose name to call AWS in; see `kinesis_spark.credentials`.
         role: a role to assume with those credentials; None to call AWS with them as they are.
+        connection: how AWS is reached: proxy, certificates, time limits and so on.
         per_stream: what differs for single streams.
 
     Raises:
@@ -158,10 +162,12 @@ class KinesisSourceOptions:
         "shardDiscoveryInterval", duration(least=_LEAST_DISCOVERY), default=timedelta(seconds=10)
     )
     min_partitions: int = option("minPartitions", count(), default=1)
+    real_time_reserved_cores: int | None = option("realTime.reservedCores", count(least=0), default=None)
     reader_buffer_size: int | str | None = option("readerBufferSize", size(least=_LEAST_BUFFER), default=None)
     max_retry_duration: timedelta | str = option("maxRetryDuration", duration(), default=timedelta(minutes=15))
     credentials: Credentials = plain(CREDENTIALS, default=DefaultCredentials())
     role: AssumedRole | str | None = plain(ROLE, default=None)
+    connection: Connection = plain(CONNECTION, default=Connection())
     per_stream: Sequence[StreamOptions] = plain(tuple_of(StreamOptions, "a list of StreamOptions"), default=())
 
     def __post_init__(self) -> None:
@@ -190,6 +196,7 @@ class KinesisSourceOptions:
         It holds static keys, for the connector needs them, but no `repr` of it or of a copy shows them.
         """
         options = encoded(self) | encoded(self.record_publisher) | encoded(self.credentials) | encoded(self.role)
+        options |= encoded(self.connection)
         for stream in self.per_stream:
             options.update(stream.to_dict())
         return options
@@ -223,6 +230,9 @@ class KinesisSourceOptions:
         require(not twice, "per_stream", ", ".join(twice), "the options of each stream once")
 
 
+takes_fields_of(KinesisSourceOptions)(KinesisSourceOptions.replace)
+
+
 class SourceArguments(TypedDict, total=False):
     """The fields of `KinesisSourceOptions`, for functions that take them by keyword; what each means is said there."""
 
@@ -242,10 +252,12 @@ class SourceArguments(TypedDict, total=False):
     max_shard_skew: timedelta | str
     shard_discovery_interval: timedelta | str
     min_partitions: int
+    real_time_reserved_cores: int | None
     reader_buffer_size: int | str | None
     max_retry_duration: timedelta | str
     credentials: Credentials
     role: AssumedRole | str | None
+    connection: Connection
     per_stream: Sequence[StreamOptions]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta, timezone
 from typing import Literal, cast, get_args
 
@@ -105,6 +106,35 @@ def _moment(text: str) -> datetime | None:
     except (ValueError, OverflowError):
         return None
     return moment if moment.utcoffset() is not None else None
+
+
+@values
+class Positions:
+    """Positions by stream and shard, as the options `startingPosition` and `endingPosition` take them.
+
+    Attributes:
+        json: an offset of a query, or `{"<stream>": {"<shard>": "<position>"}}`; `str` gives it, too. It may be stored.
+
+    Raises:
+        InvalidOptionError: for a text that is no JSON object.
+    """
+
+    json: str
+
+    def __post_init__(self) -> None:
+        require(is_json_object(self.json), "json", self.json, "a JSON object of positions by stream")
+
+    def __str__(self) -> str:
+        """The positions as the options have them."""
+        return self.json
+
+
+def is_json_object(text: object) -> bool:
+    """Whether a value is the text of a JSON object."""
+    try:
+        return isinstance(text, str) and isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
 
 
 __all__ = ["Position", "PositionKind"]

@@ -13,45 +13,24 @@ from datetime import datetime, timedelta, timezone
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from kinesis_spark._declare import values
 from kinesis_spark._jvm import call, jvm_of
 from kinesis_spark._kinds import count, require
+from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.errors import InvalidOptionError
-from kinesis_spark.position import Position
+from kinesis_spark.options import KinesisSourceOptions, SourceArguments, source_options
+from kinesis_spark.position import Position, Positions, is_json_object
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.listener import StreamingQueryProgress
     from typing_extensions import Unpack
 
-    from kinesis_spark.options import KinesisSourceOptions, SourceArguments
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _BATCH = count(least=0)
 _INSTEAD = "Use a classic session, or write the positions by hand (positions.of)."
 
 
-@values
-class Positions:
-    """Positions by stream and shard, as the options `startingPosition` and `endingPosition` take them.
-
-    Attributes:
-        json: an offset of a query, or `{"<stream>": {"<shard>": "<position>"}}`; `str` gives it, too. It may be stored.
-
-    Raises:
-        InvalidOptionError: for a text that is no JSON object.
-    """
-
-    json: str
-
-    def __post_init__(self) -> None:
-        require(_is_object(self.json), "json", self.json, "a JSON object of positions by stream")
-
-    def __str__(self) -> str:
-        """The positions as the options have them."""
-        return self.json
-
-
+@takes_fields_of(KinesisSourceOptions)
 def latest(
     spark: SparkSession, options: KinesisSourceOptions | None = None, **arguments: Unpack[SourceArguments]
 ) -> Positions:
@@ -71,6 +50,7 @@ def latest(
     return _found(_scala(spark).latest, _handed(options, arguments))
 
 
+@takes_fields_of(KinesisSourceOptions)
 def at(
     spark: SparkSession,
     moment: datetime,
@@ -125,7 +105,9 @@ def load(spark: SparkSession, path: str | PurePath) -> Positions | None:
     return Positions(text) if text else None
 
 
-def after_batch(spark: SparkSession, checkpoint: str, batch: int | None = None) -> Positions:
+def after_batch(
+    spark: SparkSession, checkpoint: str, batch: int | None = None, source: int | str | None = None
+) -> Positions:
     """Where a micro-batch of a query ended.
 
     Args:
@@ -133,18 +115,21 @@ def after_batch(spark: SparkSession, checkpoint: str, batch: int | None = None) 
         checkpoint: the query's `checkpointLocation`, on any file system that Spark reads.
         batch: its number; None for the last one that is committed. One that is planned and not committed may not have
             come to the query's sink, so it has to be named.
+        source: which of the query's sources: its name (`DataStreamReader.name`), or else its number from 0; needed only
+            if several of them are of Kinesis.
 
     Raises:
         InvalidOptionError: for a number below 0.
         JarMissingError: as `latest`.
-        KinesisCallError: if the checkpoint has no such batch, or none that is committed, or no Kinesis source, or
-            several.
+        KinesisCallError: if the checkpoint has no such batch, or none that is committed, or no such source, or several
+            of Kinesis and none is named.
     """
     _BATCH.read("batch", 0 if batch is None else batch)
-    return _found(_scala(spark).afterBatch, _session(spark), checkpoint, -1 if batch is None else batch)
+    number = -1 if batch is None else batch
+    return _found(_scala(spark).afterBatch, _session(spark), checkpoint, number, named(source))
 
 
-def before_batch(spark: SparkSession, checkpoint: str, batch: int) -> Positions:
+def before_batch(spark: SparkSession, checkpoint: str, batch: int, source: int | str | None = None) -> Positions:
     """Where a micro-batch of a query began. Up to `after_batch` of the same number it is what the batch read.
 
     Raises:
@@ -153,7 +138,7 @@ def before_batch(spark: SparkSession, checkpoint: str, batch: int) -> Positions:
         KinesisCallError: as `after_batch`.
     """
     _BATCH.read("batch", 0 if batch is None else batch)
-    return _found(_scala(spark).beforeBatch, _session(spark), checkpoint, batch)
+    return _found(_scala(spark).beforeBatch, _session(spark), checkpoint, batch, named(source))
 
 
 def after_progress(progress: StreamingQueryProgress | Mapping[str, Any], source: int = 0) -> Positions:
@@ -223,14 +208,16 @@ def _session(spark: SparkSession) -> Any:  # noqa: ANN401
 
 
 def _handed(options: KinesisSourceOptions | None, arguments: SourceArguments) -> dict[str, str]:
-    # The options' module needs this one.
-    from kinesis_spark.options import source_options
-
     return source_options(options, arguments).to_dict()
 
 
 def _found(method: Any, *arguments: object) -> Positions:  # noqa: ANN401  (py4j's view of a method)
     return Positions(call(method, *arguments))
+
+
+def named(source: int | str | None) -> str:
+    """A source of a checkpoint as the JVM takes it: by name or number, empty for the only one."""
+    return "" if source is None else str(source)
 
 
 def offsets_of(progress: Any) -> dict[int, str]:  # noqa: ANN401  (Spark's progress, as objects or as dicts)
@@ -260,14 +247,7 @@ def _offset(progress: Any, number: int, which: str) -> str:  # noqa: ANN401
 
 
 def _is_offset(text: str) -> bool:
-    return _is_object(text) and {"version", "streams"} <= json.loads(text).keys()
-
-
-def _is_object(text: object) -> bool:
-    try:
-        return isinstance(text, str) and isinstance(json.loads(text), dict)
-    except ValueError:
-        return False
+    return is_json_object(text) and {"version", "streams"} <= json.loads(text).keys()
 
 
 __all__ = [

@@ -8,9 +8,10 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from kinesis_spark._jvm import call, jvm_of
+from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.errors import InvalidOptionError
 from kinesis_spark.options import KinesisSourceOptions, SourceArguments, source_options
-from kinesis_spark.positions import offsets_of
+from kinesis_spark.positions import named, offsets_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +28,7 @@ _SCHEMA = (
 _KEYS = 2**128
 
 
+@takes_fields_of(KinesisSourceOptions)
 def shards(  # noqa: PLR0913  (each is one thing to ask by, and at most one of the three is given)
     spark: SparkSession,
     options: KinesisSourceOptions | None = None,
@@ -34,7 +36,7 @@ def shards(  # noqa: PLR0913  (each is one thing to ask by, and at most one of t
     query: StreamingQuery | None = None,
     checkpoint: str | PurePath | None = None,
     offset: str | None = None,
-    source: int | None = None,
+    source: int | str | None = None,
     **arguments: Unpack[SourceArguments],
 ) -> DataFrame:
     """The shards that Kinesis still lists of some streams, as they are now; a row for each.
@@ -57,8 +59,8 @@ def shards(  # noqa: PLR0913  (each is one thing to ask by, and at most one of t
         query: a running query that reads the streams.
         checkpoint: the checkpoint location of a stopped query, whose last committed batch counts.
         offset: an offset, as a query's progress has it (`sources[0].endOffset`).
-        source: which of the query's sources, from 0; needed only if several of them read one of the streams, as in a
-            self-join.
+        source: which of the query's sources, by its number from 0, or with `checkpoint` by its name if it has one
+            (`DataStreamReader.name`); needed only if several of them read one of the streams, as in a self-join.
         arguments: the options by keyword; beside `options` they replace some of them.
 
     Raises:
@@ -76,7 +78,7 @@ def shards(  # noqa: PLR0913  (each is one thing to ask by, and at most one of t
     front = jvm.io.github.kinesisspark.StreamShardsJson
     handed = chosen.to_dict()
     if checkpoint is not None:
-        found = call(front.listFrom, handed, str(checkpoint))
+        found = call(front.listFrom, handed, str(checkpoint), named(source))
     else:
         at = offset if query is None else _offset_of(query, chosen, source)
         found = call(front.list, handed, at or "")
@@ -130,13 +132,14 @@ def plot_shards(frame: DataFrame, axes: Axes | None = None) -> Axes:
     return drawn
 
 
-def _offset_of(query: StreamingQuery, options: KinesisSourceOptions, source: int | None) -> str:
+def _offset_of(query: StreamingQuery, options: KinesisSourceOptions, source: int | str | None) -> str:
     """Where a query is in the streams of some options, as an offset; empty if it has had no batch yet."""
     ends = offsets_of(query.lastProgress)
     if source is not None:
-        if query.lastProgress and source not in ends:
+        # Spark's progress has the sources' numbers, and not their names.
+        if isinstance(source, str) or (query.lastProgress and source not in ends):
             raise InvalidOptionError(
-                f"source={source} is not valid: the query's sources of Kinesis are {sorted(ends) or 'none'}"
+                f"source={source!r} is not valid: the query's sources of Kinesis are {sorted(ends) or 'none'}"
             )
         return ends.get(source, "")
     wanted = {name for given in (options.stream_name, options.stream_arn) for name in _names(given)}

@@ -6,6 +6,7 @@ together.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast, get_args
@@ -21,12 +22,15 @@ from kinesis_spark._kinds import (
     duration,
     require,
     size,
+    tuple_of,
     words,
 )
+from kinesis_spark._signature import takes_fields_of
+from kinesis_spark.connection import CONNECTION, Connection
 from kinesis_spark.credentials import CREDENTIALS, ROLE, AssumedRole, Credentials, DefaultCredentials
 from kinesis_spark.errors import InvalidOptionError
-from kinesis_spark.jars import require_jar
-from kinesis_spark.read import FORMAT
+from kinesis_spark.jars import FORMAT, require_jar
+from kinesis_spark.options import StreamOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -67,6 +71,8 @@ class KinesisSinkOptions:
             100 ms with `aggregate`.
         credentials: whose name to call AWS in; see `kinesis_spark.credentials`.
         role: a role to assume with those credentials; None to call AWS with them as they are.
+        connection: how AWS is reached: proxy, certificates, time limits and so on.
+        per_stream: region, endpoint and role of single streams that rows name.
 
     Raises:
         InvalidOptionError: for a value that can't be right, or options that contradict each other.
@@ -88,6 +94,8 @@ class KinesisSinkOptions:
     linger: timedelta | str | None = option("linger", duration(), default=None)
     credentials: Credentials = plain(CREDENTIALS, default=DefaultCredentials())
     role: AssumedRole | str | None = plain(ROLE, default=None)
+    connection: Connection = plain(CONNECTION, default=Connection())
+    per_stream: Sequence[StreamOptions] = plain(tuple_of(StreamOptions, "a list of StreamOptions"), default=())
 
     def __post_init__(self) -> None:
         read_fields(self)
@@ -95,6 +103,9 @@ class KinesisSinkOptions:
             raise InvalidOptionError("stream_name and stream_arn: both were given, one at most is needed.")
         if self.aggregate_size != _DEFAULT_AGGREGATE and not self.aggregate:
             raise InvalidOptionError("aggregate_size: it was given without aggregate=True, which it is for.")
+        for own in self.per_stream:
+            if own.starting_position is not None or own.ending_position is not None:
+                raise InvalidOptionError(f"per_stream: a sink has no positions, and those of {own.stream} have one.")
 
     def replace(self, **changes: Unpack[SinkArguments]) -> KinesisSinkOptions:
         """The same options except for some, checked again.
@@ -109,7 +120,13 @@ class KinesisSinkOptions:
 
         It holds static keys, for the connector needs them, but no `repr` of it or of a copy shows them.
         """
-        return encoded(self) | encoded(self.credentials) | encoded(self.role)
+        options = encoded(self) | encoded(self.credentials) | encoded(self.role) | encoded(self.connection)
+        for stream in self.per_stream:
+            options.update(stream.to_dict())
+        return options
+
+
+takes_fields_of(KinesisSinkOptions)(KinesisSinkOptions.replace)
 
 
 class SinkArguments(TypedDict, total=False):
@@ -129,8 +146,11 @@ class SinkArguments(TypedDict, total=False):
     linger: timedelta | str | None
     credentials: Credentials
     role: AssumedRole | str | None
+    connection: Connection
+    per_stream: Sequence[StreamOptions]
 
 
+@takes_fields_of(KinesisSinkOptions)
 def write_stream(
     rows: DataFrame, options: KinesisSinkOptions | None = None, **arguments: Unpack[SinkArguments]
 ) -> DataStreamWriter:
@@ -153,6 +173,7 @@ def write_stream(
     return rows.writeStream.format(FORMAT).options(**chosen.to_dict())
 
 
+@takes_fields_of(KinesisSinkOptions)
 def write_batch(rows: DataFrame, options: KinesisSinkOptions | None = None, **arguments: Unpack[SinkArguments]) -> None:
     """Append the rows of a DataFrame to Kinesis; they are in their streams when this returns.
 

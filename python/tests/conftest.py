@@ -1,4 +1,4 @@
-"""One Spark session for all tests (a JVM takes seconds), and a local Kinesis server for each that asks.
+"""One Spark session and one local Kinesis server for all tests, because a JVM takes seconds.
 
 A test that uses one of these fixtures has the marker `jvm`; one that starts a JVM in another way sets it itself.
 `make check` runs the others, on the source tree, which has no JARs: a test that lacks the marker fails there.
@@ -7,12 +7,12 @@ A test that uses one of these fixtures has the marker `jvm`; one that starts a J
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from kinesis_spark import LocalKinesis, session
+from kinesis_spark.pytest_plugin import _Servers
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -40,6 +40,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 @pytest.fixture
-def kinesis(tmp_path: Path) -> Iterator[LocalKinesis]:
-    with LocalKinesis({"events": 2}, log=tmp_path / "local-kinesis.log") as server:
-        yield server
+def kinesis(_kinesis_servers: _Servers) -> Iterator[LocalKinesis]:
+    server = _kinesis_servers.take()
+    server.create_stream("events", shards=2)
+    yield server
+    _kinesis_servers.give_back(server)

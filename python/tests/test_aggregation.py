@@ -33,11 +33,11 @@ def rows(
 
 
 def test_aggregated_records_become_user_records_unless_deaggregate_is_false(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
 ) -> None:
-    with LocalKinesis({"packed": 1}) as kinesis:
-        kinesis.put_records("packed", [Record("k", AGGREGATED), Record("k", b"plain")])
-        apart = rows(spark, kinesis.options("packed"), tmp_path / "apart", "apart")
-        assert apart == [(b"one", "a", 0), (b"two", "b", 1), (b"plain", "k", 0)]
-        as_is = rows(spark, kinesis.options("packed").replace(deaggregate=False), tmp_path / "as_is", "as_is")
-        assert as_is == [(AGGREGATED, "k", 0), (b"plain", "k", 0)]
+    kinesis.create_stream("packed")
+    kinesis.put_records("packed", [Record("k", AGGREGATED), Record("k", b"plain")])
+    apart = rows(spark, kinesis.options("packed"), tmp_path / "apart", "apart")
+    assert apart == [(b"one", "a", 0), (b"two", "b", 1), (b"plain", "k", 0)]
+    as_is = rows(spark, kinesis.options("packed").replace(deaggregate=False), tmp_path / "as_is", "as_is")
+    assert as_is == [(AGGREGATED, "k", 0), (b"plain", "k", 0)]

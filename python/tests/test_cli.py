@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from patience import PATIENCE_S
 from pyspark.sql import SparkSession
 
-from kinesis_spark import LocalKinesis, Record, read_stream
+from kinesis_spark import LocalKinesis, Record, jars, read_stream
 from kinesis_spark.cli.commands import kinesis_spark
 from kinesis_spark.cli.offsets import last_committed
 from kinesis_spark.errors import InvalidOptionError
@@ -90,6 +90,17 @@ def test_shards_and_consumers_are_listed_as_table_and_json(run: Run, kinesis: Lo
     assert [c["name"] for c in lines(run("consumers", "--output", "json", stream=arn))] == ["app"]
 
 
+def test_consumers_that_were_left_behind_are_deregistered_by_prefix_and_age(run: Run, kinesis: LocalKinesis) -> None:
+    arn = "arn:aws:kinesis:us-east-1:000000000000:stream/events"
+    for name in ("app-1", "app-2", "other"):
+        kinesis.client.call("RegisterStreamConsumer", StreamARN=arn, ConsumerName=name)
+    assert lines(run("consumers", "--prefix", "app-", "--older-than", "1h", "--deregister", "--output", "json")) == []
+    gone = lines(run("consumers", "--prefix", "app-", "--deregister", "--output", "json"))
+    assert [c["name"] for c in gone] == ["app-1", "app-2"]
+    assert [c["name"] for c in lines(run("consumers", "--output", "json"))] == ["other"]
+    assert "--deregister needs --prefix" in run("consumers", "--deregister").stderr
+
+
 def test_lag_shows_what_a_query_has_not_read(
     run: Run, kinesis: LocalKinesis, spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -107,29 +118,90 @@ def test_lag_shows_what_a_query_has_not_read(
     assert run("lag", "--checkpoint", str(checkpoint), "--above", "0").exit_code == 2
 
 
+def write_checkpoint(folder: Path, version: str, *lines: str) -> None:
+    for log in ("offsets", "commits"):
+        (folder / log).mkdir()
+        (folder / log / "0").write_text("\n".join([version, '{"batchWatermarkMs":0}', *lines]))
+
+
+def offset_of(position: str) -> str:
+    return f'{{"version":1,"streams":{{"arn":{{"created":1,"shards":{{"s":{position}}}}}}}}}'
+
+
 @pytest.mark.parametrize(
-    ("line", "position"),
+    ("version", "line"),
     [
-        ('{"version":1,"streams":{"arn":{"created":1,"shards":{"s":"49"}}}}', "49"),
-        ('{"version":1,"streams":{"arn":{"created":1,"from":"TRIM_HORIZON","shards":{"s":["49"]}}}}', "49"),
-        ('orders:{"version":1,"streams":{"arn":{"created":1,"shards":{"s":{"from":"TRIM_HORIZON","to":"49"}}}}}', "49"),
+        ("v1", offset_of('"49"')),
+        ("v1", '{"version":1,"streams":{"arn":{"created":1,"from":"TRIM_HORIZON","shards":{"s":["49"]}}}}'),
+        ("v2", "orders:" + offset_of('{"from":"TRIM_HORIZON","to":"49"}')),
     ],
 )
-def test_positions_are_read_from_each_form_of_the_offset_log(tmp_path: Path, line: str, position: str) -> None:
-    for folder in ("offsets", "commits"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "0").write_text(f'v1\n{{"batchWatermarkMs":0}}\n{line}\n')
-    assert last_committed(tmp_path) == {"arn": {"s": position}}
+def test_positions_are_read_from_each_form_of_the_offset_log(tmp_path: Path, version: str, line: str) -> None:
+    write_checkpoint(tmp_path, version, line)
+    assert last_committed(str(tmp_path)) == {"arn": {"s": "49"}}
+
+
+@pytest.mark.parametrize(("version", "names"), [("v1", ("0", "1")), ("v2", ("orders", "again"))])
+def test_positions_of_a_stream_that_several_sources_read_are_those_of_the_named_source(
+    tmp_path: Path, version: str, names: tuple[str, str]
+) -> None:
+    offsets = [offset_of('"49"'), offset_of('"50"')]
+    prefixes = [f"{name}:" if version == "v2" else "" for name in names]
+    write_checkpoint(tmp_path, version, *(prefix + offset for prefix, offset in zip(prefixes, offsets, strict=True)))
+    assert [last_committed(str(tmp_path), name) for name in names] == [{"arn": {"s": "49"}}, {"arn": {"s": "50"}}]
+    with pytest.raises(InvalidOptionError, match="Several sources of the query read arn"):
+        last_committed(str(tmp_path))
+    with pytest.raises(InvalidOptionError, match="source=other"):
+        last_committed(str(tmp_path), "other")
 
 
 def test_a_folder_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidOptionError, match="no checkpoint on this machine"):
-        last_committed(tmp_path)
+        last_committed(str(tmp_path))
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    folder = tmp_path / "a checkpoint"
+    for name in ("offsets", "commits"):
+        (folder / name).mkdir(parents=True)
+        for batch in (9, 10):
+            (folder / name / str(batch)).write_text(
+                f'v1\n{{}}\n{{"version":1,"streams":{{"arn":{{"created":1,"shards":{{"s":"{batch}"}}}}}}}}\n'
+            )
+    # Planned and not committed.
+    (folder / "offsets" / "11").write_text("v1\n{}\n{}\n")
+    return folder
+
+
+def test_a_checkpoint_is_read_as_a_folder_and_as_a_url_of_a_file_without_spark(checkpoint: Path) -> None:
+    for given in (str(checkpoint), checkpoint.as_uri()):
+        assert last_committed(given) == {"arn": {"s": "10"}}
+
+
+def test_a_checkpoint_on_another_file_system_is_read_by_the_session(spark: SparkSession, checkpoint: Path) -> None:
+    # Hadoop's own file system of links, in place of s3a, hdfs or abfss.
+    assert spark._jsc is not None
+    spark._jsc.hadoopConfiguration().set("fs.viewfs.mounttable.lake.link./data", checkpoint.parent.as_uri())
+    assert last_committed(f"viewfs://lake/data/{checkpoint.name}/") == {"arn": {"s": "10"}}
+    for absent, why in (("viewfs://lake/data/none", "can't be read"), ("nofs://lake/data", "can't be read")):
+        with pytest.raises(InvalidOptionError, match=f"{absent} {why} as a checkpoint by Spark: .+"):
+            last_committed(absent)
+
+
+def test_a_checkpoint_on_another_file_system_without_pyspark_says_that_it_needs_a_session(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == "pyspark"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(InvalidOptionError, match="a Spark session, and there is none: PySpark isn't installed here"):
+        last_committed("s3a://bucket/checkpoint")
 
 
 def test_a_doctor_finds_all_in_order_on_a_stream_that_can_be_read(run: Run) -> None:
     checks = lines(run("doctor", "--fan-out", "--output", "json"))
     assert {check["result"] for check in checks} == {"ok"}
+    assert re.fullmatch(r"Spark \S+ with the connector", checks[3]["found"])
     assert [check["check"] for check in checks][-5:] == [
         "kinesis:DescribeStreamSummary",
         "kinesis:ListShards",
@@ -139,30 +211,70 @@ def test_a_doctor_finds_all_in_order_on_a_stream_that_can_be_read(run: Run) -> N
     ]
 
 
-@pytest.mark.parametrize(
-    ("effect", "advice"),
-    [("AccessDeniedException", "Allow kinesis:GetRecords"), ("KMSAccessDeniedException", "kms:Decrypt")],
-)
-def test_a_doctor_says_what_to_do_about_a_call_that_is_refused(
-    run: Run, kinesis: LocalKinesis, effect: str, advice: str
+def doctor(run: Run, *arguments: str, stream: str = "events") -> dict[str, dict[str, str]]:
+    """What is found of all but the Spark session, by what it is about."""
+    result = run("doctor", "--no-session", "--output", "json", *arguments, stream=stream)
+    checks = [json.loads(line) for line in result.stdout.splitlines()]
+    assert result.exit_code == (1 if any(check["result"] == "missing" for check in checks) else 0)
+    return {check["check"].removeprefix("kinesis:"): check for check in checks}
+
+
+def results(checks: dict[str, dict[str, str]], *names: str) -> list[str]:
+    return [checks[name]["result"] for name in names]
+
+
+def test_a_doctor_reports_each_of_several_refused_calls_with_what_to_do(run: Run, kinesis: LocalKinesis) -> None:
+    kinesis.add_fault("AccessDeniedException", action="DescribeStreamSummary")
+    kinesis.add_fault("KMSAccessDeniedException", action="GetRecords")
+    arn = "arn:aws:kinesis:us-east-1:000000000000:stream/events"
+    kinesis.add_fault("AccessDeniedException", action="ListStreamConsumers")
+    checks = doctor(run, "--fan-out", stream=arn)
+    assert results(checks, "DescribeStreamSummary", "ListShards", "GetShardIterator", "GetRecords") == [
+        "missing",
+        "ok",
+        "ok",
+        "missing",
+    ]
+    assert "Allow kinesis:DescribeStreamSummary" in checks["DescribeStreamSummary"]["do"]
+    assert "kms:Decrypt" in checks["GetRecords"]["do"]
+    assert "Allow kinesis:ListStreamConsumers" in checks["ListStreamConsumers"]["do"]
+
+
+def test_a_doctor_tries_no_call_that_needs_what_another_one_did_not_bring(run: Run, kinesis: LocalKinesis) -> None:
+    kinesis.add_fault("AccessDeniedException", action="ListShards")
+    checks = doctor(run)
+    assert results(checks, "DescribeStreamSummary", "ListShards") == ["ok", "missing"]
+    assert checks["GetShardIterator"]["found"] == "not tried without a shard to try it on"
+    assert checks["GetRecords"]["found"] == "not tried without an iterator"
+
+
+def test_a_doctor_reports_a_missing_stream_once(run: Run) -> None:
+    checks = doctor(run, stream="absent")
+    assert "There is no stream absent" in checks["DescribeStreamSummary"]["do"]
+    assert checks["ListShards"]["found"] == checks["GetRecords"]["found"] == "not tried without the stream"
+
+
+def test_a_doctor_reports_all_that_is_missing_on_a_bare_machine(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    kinesis.add_fault(effect, action="GetRecords")
-    result = run("doctor", "--output", "json")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr(jars, "_JARS", tmp_path)
+    result = CliRunner().invoke(kinesis_spark, ["doctor", "events", "--output", "json"])
+    checks = {check["check"]: check for check in map(json.loads, result.stdout.splitlines())}
     assert result.exit_code == 1
-    last = json.loads(result.stdout.splitlines()[-1])
-    assert (last["check"], last["result"]) == ("kinesis:GetRecords", "missing")
-    assert advice in last["do"] or "Allow" in last["do"]
-
-
-def test_a_doctor_says_that_a_stream_is_missing_or_a_region_or_credentials(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert "There is no stream absent" in run("doctor", "--output", "json", stream="absent").stdout
-    without_region = CliRunner().invoke(kinesis_spark, ["doctor", "events", "--output", "json"])
-    assert json.loads(without_region.stdout.splitlines()[-1])["check"] == "region"
+    assert [name for name, check in checks.items() if check["result"] == "missing"] == [
+        "Java",
+        "connector JAR",
+        "region",
+    ]
+    assert all(checks[name]["do"] for name in ("Java", "connector JAR", "region"))
+    assert checks["Spark session"]["found"] == "not tried without Java and connector JAR"
+    assert checks["credentials"]["found"] == "not tried without a region"
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    assert json.loads(run("doctor", "--output", "json").stdout.splitlines()[-1])["check"] == "credentials"
+    without_keys = doctor(run)
+    assert results(without_keys, "Java", "credentials", "GetRecords") == ["missing", "missing", "not tried"]
 
 
 def test_a_failure_is_one_line_and_no_traceback(run: Run) -> None:

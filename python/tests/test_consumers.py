@@ -95,6 +95,20 @@ def test_consumer_calls_use_the_retries_of_the_options(spark: SparkSession, opti
     assert "Tried" not in str(unreachable.value)
 
 
+def test_old_consumers_of_a_prefix_are_listed_and_deregistered(
+    spark: SparkSession, options: KinesisSourceOptions
+) -> None:
+    consumers = StreamConsumers(spark, options.replace(stream_name="orders"))
+    consumers.register("app-1")
+    consumers.register("other")
+    assert consumers.list_old("app-", timedelta(days=1)) == ()
+    assert [c.name for c in consumers.list_old("app-", timedelta(0))] == ["app-1"]
+    assert [c.name for c in consumers.deregister_old("app-", timedelta(0))] == ["app-1"]
+    assert [c.name for c in consumers.list()] == ["other"]
+    with pytest.raises(InvalidOptionError, match="prefix"):
+        consumers.deregister_old("", timedelta(0))
+
+
 @pytest.mark.parametrize("method", ["register", "await_active", "describe", "deregister"])
 def test_an_invalid_consumer_name_is_refused_before_any_call(
     spark: SparkSession, options: KinesisSourceOptions, method: str

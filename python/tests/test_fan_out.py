@@ -36,6 +36,19 @@ def test_consumer_name_is_the_only_required_fan_out_option() -> None:
     }
 
 
+def test_tags_are_a_mapping_or_a_text_and_refused_as_aws_would() -> None:
+    tagged = EnhancedFanOut("app", tags={"team": "data", "note": "a=b"})
+    assert handed(tagged)["efo.tags"] == "team=data,note=a=b"
+    assert EnhancedFanOut("app", tags="team=data, note=a=b") == tagged
+    assert hash(pickle.loads(pickle.dumps(tagged))) == hash(tagged)  # noqa: S301
+    wrong: list[Any] = ["team", {"aws:team": "x"}, {"": "x"}, {"a": 1}, {str(n): "" for n in range(51)}, "a=1,a=2", 7]
+    for tags in wrong:
+        with pytest.raises(InvalidOptionError, match="tags"):
+            EnhancedFanOut("app", tags=tags)
+    with pytest.raises(InvalidOptionError, match="no consumer to tag"):
+        EnhancedFanOut(registration="none", consumer_arns=[ORDERS], tags={"team": "data"})
+
+
 def test_every_fan_out_option_is_passed_to_spark() -> None:
     publisher = EnhancedFanOut(
         "app",

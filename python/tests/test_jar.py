@@ -3,36 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
-import pyspark
 import pytest
 
-from kinesis_spark import LocalKinesis
 from kinesis_spark.jars import connector_jar
-from kinesis_spark.local import Record
 
 pytestmark = pytest.mark.jvm
 
 OURS = ("io/github/kinesisspark/", "org/apache/spark/kinesisspark/")
-
-# Of other versions than Spark's and the SDK's.
-NEIGHBOURS = "io.netty:netty-all:4.1.100.Final,com.fasterxml.jackson.core:jackson-databind:2.15.4"
-
-READ_ALL = """
-import sys
-from pyspark.sql import SparkSession
-
-spark = SparkSession.builder.getOrCreate()
-options = dict(zip(sys.argv[1::2], sys.argv[2::2], strict=True))
-stream = spark.readStream.format("kinesis").options(**options).load()
-query = stream.writeStream.format("memory").queryName("seen").trigger(availableNow=True).start()
-assert query.awaitTermination(300)
-print("COUNT", spark.table("seen").count())
-"""
 
 
 def entries() -> list[str]:
@@ -87,23 +67,3 @@ def test_service_files_name_only_classes_of_the_jar() -> None:
         present = set(jar.namelist())
     assert "META-INF/services/org.apache.spark.sql.sources.DataSourceRegister" in services
     assert [provider for provider in providers if f"{provider.replace('.', '/')}.class" not in present] == []
-
-
-def test_the_jar_works_beside_another_netty_and_jackson(kinesis: LocalKinesis, tmp_path: Path) -> None:
-    kinesis.put_records("events", [Record(f"key-{i}", b"x") for i in range(300)])
-    program = tmp_path / "read_all.py"
-    program.write_text(READ_ALL)
-    options = [word for pair in kinesis.options("events").to_dict().items() for word in pair]
-    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-    done = subprocess.run(
-        [
-            *(str(submit), "--master", "local[2]", "--jars", str(connector_jar()), "--packages", NEIGHBOURS),
-            *("--conf", "spark.ui.enabled=false", "--conf", f"spark.pyspark.python={sys.executable}"),
-            *(str(program), *options),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=900,
-    )
-    assert "COUNT 300" in done.stdout, done.stderr[-4000:]

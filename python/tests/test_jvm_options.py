@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, get_args, get_type_hints
 
@@ -16,6 +16,7 @@ from kinesis_spark import (
     AnyPosition,
     AssumedRole,
     BadRecords,
+    Connection,
     CustomCredentials,
     Deregistration,
     EnhancedFanOut,
@@ -28,8 +29,10 @@ from kinesis_spark import (
     Retries,
     StaticCredentials,
     StreamOptions,
+    WebIdentityCredentials,
 )
 from kinesis_spark._declare import OptionSpec, groups, specs
+from kinesis_spark.cli.policies import DEFAULTS, GIVEN, PERMISSIONS
 
 CLASSES = (
     KinesisSourceOptions,
@@ -38,9 +41,19 @@ CLASSES = (
     ProfileCredentials,
     StaticCredentials,
     CustomCredentials,
+    WebIdentityCredentials,
     AssumedRole,
+    Connection,
 )
-SINK_CLASSES = (KinesisSinkOptions, ProfileCredentials, StaticCredentials, CustomCredentials, AssumedRole)
+SINK_CLASSES = (
+    KinesisSinkOptions,
+    ProfileCredentials,
+    StaticCredentials,
+    CustomCredentials,
+    WebIdentityCredentials,
+    AssumedRole,
+    Connection,
+)
 PER_STREAM = (StreamOptions, AssumedRole)
 
 # How each of the connector's types looks in Python; a type that is missing here is a new one to decide on. Options that
@@ -51,6 +64,7 @@ PYTHON_TYPE: dict[str, object] = {
     "arn": str,
     "class": str,
     "list": str | Sequence[str],
+    "map": Mapping[str, str] | str,
     "boolean": bool | str,
     "count": int,
     "number": float,
@@ -62,6 +76,7 @@ PYTHON_TYPE: dict[str, object] = {
     "efo.deregisterOnStop": Deregistration,
     "badRecords": BadRecords,
     "efo.consumerArn.<stream>": Sequence[str],
+    "credentialsProvider.<parameter>": Mapping[str, str],
 }
 UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "k": 1 << 10, "g": 1 << 30}
 
@@ -110,9 +125,8 @@ def python_names(classes: tuple[type, ...]) -> dict[str, str]:
 
 def snake_case(name: str) -> str:
     """`efo.subscribeToShard.backoff.base` is `subscribe_to_shard.backoff_base`; what each stream has is a plural."""
-    words = re.sub(
-        "([A-Z])", r"_\1", name.removeprefix("efo.").removeprefix("polling.").replace(".<stream>", "s")
-    ).lower()
+    plain = name.removeprefix("efo.").removeprefix("polling.").replace(".<stream>", "s").replace(".<p", "P")
+    words = re.sub("([A-Z])", r"_\1", plain.replace("er>", "ers")).lower()
     first, *rest = words.split(".")
     return ".".join([first, "_".join(rest)]) if rest else first
 
@@ -164,9 +178,19 @@ def test_python_defaults_equal_the_connector_s(jvm: dict[str, dict[str, Any]]) -
     assert python == {name: comparable(o["type"], o["default"]) for name, o in jvm.items() if name in options}
 
 
+def test_the_table_of_permissions_has_the_connector_s_options_and_defaults(
+    jvm: dict[str, dict[str, Any]], jvm_sink: dict[str, dict[str, Any]]
+) -> None:
+    options = jvm | jvm_sink
+    for permission in PERMISSIONS:
+        for name, values in permission.when.items():
+            assert values == GIVEN or set(values) <= set(options[name]["values"]), name
+    assert {name: options[name]["default"] for name in DEFAULTS} == dict(DEFAULTS)
+
+
 def test_unset_retries_are_left_to_the_connector_s_defaults() -> None:
     assert {field.default for field in dataclasses.fields(Retries)} == {None}
-    assert all(default == Retries() for default in (f.default for f in dataclasses.fields(EnhancedFanOut)[4:]))
+    assert all(default == Retries() for default in (f.default for f in dataclasses.fields(EnhancedFanOut)[5:]))
 
 
 def test_python_option_types_match_the_connector_s(jvm: dict[str, dict[str, Any]]) -> None:
@@ -207,8 +231,7 @@ def test_sink_options_match_the_connector_s_in_name_type_default_and_doc(jvm_sin
     assert set(get_args(BadRecords)) == set(jvm_sink["badRecords"]["values"])
     for name, (cls, field, _) in sink.items():
         # A sink's options name one stream at most.
-        kind = (
-            str if jvm_sink[name]["type"] == "list" else PYTHON_TYPE.get(name, PYTHON_TYPE.get(jvm_sink[name]["type"]))
-        )
+        of_type = PYTHON_TYPE.get(jvm_sink[name]["type"])
+        kind = str if name in ("streamName", "streamArn") else PYTHON_TYPE.get(name, of_type)
         assert bare_type(cls, field) == kind, name
         assert f"        {field}: " in (cls.__doc__ or ""), name

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import textwrap
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,15 +14,11 @@ from typing import Any
 import pytest
 from patience import PATIENCE_S, until
 from pyspark.sql import SparkSession
+from rich.table import Table
 
 import kinesis_spark
 from kinesis_spark import InvalidOptionError, LocalKinesis, Record, read_stream
 from kinesis_spark.monitor import Alert, KinesisMonitor
-
-OFFSET = {
-    "version": 1,
-    "streams": {"arn:aws:kinesis:eu-west-1:123456789012:stream/orders": {"created": 1, "shards": {}}},
-}
 
 
 class Clock:
@@ -30,19 +30,41 @@ class Clock:
         return self.now
 
 
+ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
+OFFSET = {"version": 1, "streams": {ARN: {"created": 1, "shards": {}}}}
+
+
+def details(lag_s: float, **live: int) -> str:
+    counted = {"throttled": 3, "reread": 7}
+    lag = int(lag_s * 1000)
+    one = {"stream": 0, "shard": "shardId-1", "executor": "1", "lag": lag, "records": 60, "bytes": 5, **counted}
+    return json.dumps(
+        {
+            "streams": [{"stream": ARN, "shards": 2, "lag": lag, "records": 100, "bytes": 9, **counted, **live}],
+            "executors": [{"executor": "1", "host": "host-1", "shards": 2, "buffer": 1 << 20, **counted, **live}],
+            "shards": [one, {**one, "shard": "shardId-0", "executor": None, "lag": None, "records": 40}],
+        }
+    )
+
+
 def progress(lag_s: float, batch: int = 0, query: str = "q-1", **metrics: int) -> dict[str, Any]:
-    known = {"maxMillisBehindLatest": int(lag_s * 1000), "shardsOpen": 2, **metrics}
+    known = {"maxMillisBehindLatest": int(lag_s * 1000), "shardsOpen": 2, "details": details(lag_s), **metrics}
     source = {"endOffset": OFFSET, "metrics": {name: str(value) for name, value in known.items()}}
     return {
         "id": query,
         "name": f"name of {query}",
         "batchId": batch,
-        "timestamp": "2026-01-31T08:00:00.000Z",
+        "timestamp": f"2026-01-31T08:00:{batch * 4:02}.000Z",
         "numInputRows": 100,
         "processedRowsPerSecond": 50.0,
         "durationMs": {"triggerExecution": 2000},
         "sources": [{"endOffset": {"topic": 1}, "metrics": {}}, source],
     }
+
+
+def reported(monitor: KinesisMonitor, lag_s: float) -> None:
+    monitor.observe(progress(lag_s))
+    monitor.check()
 
 
 @pytest.fixture
@@ -67,16 +89,16 @@ def test_a_lag_that_lasts_is_reported_once_until_it_has_passed(monitor: KinesisM
     alerts: list[Alert] = []
     monitor.on_lag(above="1 minute", lasting="5 minutes", call=alerts.append)
     for clock.now in range(0, 300, 10):
-        monitor.observe(progress(90))
+        reported(monitor, 90)
     assert alerts == []
     for clock.now in range(300, 600, 10):
-        monitor.observe(progress(90))
+        reported(monitor, 90)
     (alert,) = alerts
     assert (alert.kind, alert.query, alert.lag) == ("lag", "name of q-1", timedelta(seconds=90))
     assert "0:01:30 behind" in alert.message
-    monitor.observe(progress(10))
+    reported(monitor, 10)
     for clock.now in range(600, 901, 10):
-        monitor.observe(progress(61))
+        reported(monitor, 61)
     assert len(alerts) == 2
 
 
@@ -84,8 +106,21 @@ def test_a_lag_that_passes_in_time_is_not_reported(monitor: KinesisMonitor, cloc
     alerts: list[Alert] = []
     monitor.on_lag(above="1 minute", lasting="5 minutes", call=alerts.append)
     for clock.now in range(0, 3000, 10):
-        monitor.observe(progress(90 if clock.now % 200 else 10))
+        reported(monitor, 90 if clock.now % 200 else 10)
     assert alerts == []
+
+
+def test_a_stall_of_a_query_that_kept_up_is_reported_within_ten_seconds_of_its_lag(
+    monitor: KinesisMonitor, clock: Clock
+) -> None:
+    alerts: list[Alert] = []
+    monitor.on_lag(above="10 seconds", lasting="1 second", call=alerts.append)
+    reported(monitor, 0)
+    while not alerts:
+        clock.now += 1
+        monitor.check()
+    assert clock.now <= 20
+    assert alerts[0].lag == timedelta(seconds=clock.now)
 
 
 def test_a_lag_counts_on_while_no_progress_comes(monitor: KinesisMonitor, clock: Clock) -> None:
@@ -140,17 +175,56 @@ def test_a_callback_that_fails_stops_no_other(monitor: KinesisMonitor, clock: Cl
     assert len(alerts) == 1
 
 
-def test_the_table_has_a_row_for_each_kinesis_source(monitor: KinesisMonitor) -> None:
-    monitor.observe(progress(61, subscriptionsLive=2, callsThrottled=3))
+def rows_of(table: Table) -> list[tuple[Any, ...]]:
+    return list(zip(*(column.cells for column in table.columns), strict=True))
+
+
+def test_the_tables_show_streams_shards_and_executors_of_each_query(monitor: KinesisMonitor, clock: Clock) -> None:
+    monitor.observe(progress(61, bufferedBytes=1 << 20))
+    monitor.observe(progress(61, batch=1, bufferedBytes=1 << 20))
     monitor.observe(progress(1, query="q-2"))
-    table = monitor.table()
-    assert table.row_count == 2
-    shown = monitor._repr_html_()
-    for text in ("name of q-1", "name of q-2", "orders", "0:01:01", "polling"):
-        assert text in shown
+    streams, shards, executors = map(rows_of, monitor.tables())
+    assert [row[:2] for row in streams] == [("name of q-1", "orders"), ("name of q-2", "orders")]
+    # 100 records in the 4 seconds from batch to batch.
+    assert streams[0][2:] == ("0:01:01", "25", "50", "2.0 s", "2", "polling", "3", "7", "1 MiB")
+    assert shards[0] == ("name of q-1", "orders", "shardId-1", "1", "0:01:01", "15", "polling", "3", "7")
+    assert shards[1] == ("name of q-1", "orders", "shardId-0", "none", "", "10", "polling", "3", "7")
+    assert executors[0] == ("name of q-1", "1", "host-1", "2", "polling", "3", "7", "1 MiB")
+    assert [table.row_count for table in monitor.tables(shards=1)] == [2, 2, 2]
+    assert "name of q-2" in monitor._repr_html_()
+    clock.now = 60
+    assert list(monitor.tables()[0].columns[2].cells) == ["0:02:01", "0:01:01"]
+
+
+def test_progress_of_spark_connect_has_its_figures_by_source_alone(monitor: KinesisMonitor) -> None:
+    given = progress(1)
+    source = {**given["sources"][1], "numInputRows": 100, "processedRowsPerSecond": 50.0}
+    other = {**given["sources"][0], "numInputRows": 1, "processedRowsPerSecond": None}
+    monitor.observe({**given, "numInputRows": None, "processedRowsPerSecond": None, "sources": [other, source]})
+    (sample,) = monitor.samples()
+    assert (sample.rows, sample.rows_per_second) == (101, 50)
+
+
+def test_queries_are_named_where_there_are_several(monitor: KinesisMonitor) -> None:
+    for query in ("q-1", "q-2"):
+        monitor.observe(progress(0, query=query))
     with pytest.raises(ValueError, match="Name one of the queries: name of q-1, name of q-2"):
         monitor.samples()
     assert len(monitor.samples("q-2")) == len(monitor.samples("name of q-2")) == 1
+
+
+def test_subscriptions_are_shown_as_live_or_waiting(monitor: KinesisMonitor) -> None:
+    found = json.loads(details(1, subscribed=1))
+    for shard, live in zip(found["shards"], (True, False), strict=True):
+        shard["subscribed"] = live
+    source = {"endOffset": OFFSET, "metrics": {"details": json.dumps(found)}}
+    monitor.observe({**progress(1), "sources": [source]})
+    streams, shards, executors = monitor.tables()
+    assert [list(t.columns[n].cells) for t, n in ((streams, 7), (shards, 6), (executors, 4))] == [
+        ["1"],
+        ["live", "waiting"],
+        ["1"],
+    ]
 
 
 def test_the_plot_has_lag_rate_and_batch_time(monitor: KinesisMonitor) -> None:
@@ -180,8 +254,63 @@ def test_a_running_query_is_watched_and_forgotten_when_it_ends(
         until(lambda: sum(sample.rows for sample in monitor.samples("watched")) == 30, query)
         (sample, *_) = monitor.samples("watched")
         assert sample.sources[0].streams == ("events",)
-        assert sample.sources[0].metrics["shardsOpen"] == 2
+        source = sample.sources[0]
+        assert source.metrics["shardsOpen"] == 2
+        assert [(stream.stream, stream.shards) for stream in source.by_stream] == [("events", 2)]
+        assert {shard.executor for shard in source.by_shard} == {"driver"}
+        assert [executor.shards for executor in source.by_executor] == [2]
         query.stop()
         assert query.awaitTermination(PATIENCE_S)
     finally:
         monitor.stop()
+
+
+CONNECT_PACKAGES = Path(__file__).resolve().parents[2] / ".cache" / "spark-connect"
+
+# A session of its own: a process has either a classic session or one of Spark Connect.
+CONNECT = """
+    import json, sys, tempfile, time
+    from pyspark.sql import SparkSession
+    from kinesis_spark import KinesisMonitor, LocalKinesis, Record, jars, read_stream
+
+    spark = (
+        SparkSession.builder.remote("local[2]")
+        .config("spark.jars", str(jars.connector_jar()))
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.streaming.noDataProgressEventInterval", "1000")
+        .getOrCreate()
+    )
+    with LocalKinesis({"events": 2}) as kinesis, tempfile.TemporaryDirectory() as checkpoint:
+        kinesis.put_records("events", [Record(f"key-{n}", b"data") for n in range(30)])
+        monitor = KinesisMonitor(spark)
+        idle = []
+        monitor.idle, heard = lambda key: (idle.append(key), heard(key)), monitor.idle
+        writer = read_stream(spark, kinesis.options("events")).writeStream.format("noop").queryName("watched")
+        query = writer.option("checkpointLocation", checkpoint).start()
+        deadline = time.monotonic() + 120
+        while sum(sample.rows for sample in monitor.samples("watched")) < 30 or not idle:
+            assert query.isActive and time.monotonic() < deadline, (query.exception(), monitor.samples())
+            time.sleep(0.1)
+        rows = [table.row_count for table in monitor.tables()]
+        query.stop()
+        while monitor.samples():
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        monitor.stop()
+    print(json.dumps({"session": type(spark).__module__, "rows": rows}))
+    spark.stop()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.jvm
+def test_a_query_of_spark_connect_is_watched_and_forgotten_when_it_ends() -> None:
+    if not CONNECT_PACKAGES.is_dir():
+        pytest.skip("Spark Connect's Python packages aren't installed: `make test-all` does that")
+    command = [sys.executable, "-c", textwrap.dedent(CONNECT)]
+    environment = {**os.environ, "PYTHONPATH": str(CONNECT_PACKAGES)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False, env=environment)
+    assert done.returncode == 0, done.stderr[-4000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert "connect" in found["session"]
+    assert found["rows"] == [1, 2, 1]

@@ -13,6 +13,7 @@ import pytest
 
 from kinesis_spark import (
     AssumedRole,
+    Connection,
     CustomCredentials,
     InvalidOptionError,
     KinesisSinkOptions,
@@ -23,6 +24,7 @@ from kinesis_spark import (
     ProfileCredentials,
     StaticCredentials,
     StreamOptions,
+    WebIdentityCredentials,
 )
 from kinesis_spark.options import SourceArguments
 from kinesis_spark.write import SinkArguments
@@ -57,6 +59,7 @@ def test_every_source_option_is_passed_to_spark() -> None:
         max_shard_skew=timedelta(0),
         shard_discovery_interval=timedelta(seconds=30),
         min_partitions=8,
+        real_time_reserved_cores=0,
         reader_buffer_size=32 * 1024 * 1024,
         max_retry_duration=timedelta(hours=1),
         credentials=ProfileCredentials("production"),
@@ -80,6 +83,7 @@ def test_every_source_option_is_passed_to_spark() -> None:
         "maxShardSkew": "0s",
         "shardDiscoveryInterval": "30s",
         "minPartitions": "8",
+        "realTime.reservedCores": "0",
         "readerBufferSize": "33554432",
         "maxRetryDuration": "3600s",
         "profile": "production",
@@ -91,6 +95,80 @@ def test_every_source_option_is_passed_to_spark() -> None:
         "stream.orders.endpoint": "https://vpce.example.com",
         "stream.orders.roleArn": ROLE,
     }
+
+
+def test_connection_chain_of_roles_and_web_identity_are_passed_to_spark() -> None:
+    connection = Connection(
+        dual_stack=True,
+        ca_bundle="/etc/ca.pem",
+        proxy="http://proxy:3128",
+        proxy_user="user",
+        proxy_password="planted",
+        no_proxy=["localhost", "*.internal"],
+        connect_timeout="3s",
+        read_timeout=timedelta(minutes=1),
+        max_connections=64,
+        application_id="etl-1",
+        sts_region="us-east-1",
+        sts_endpoint="https://sts.example.com",
+    )
+    expected = {
+        "dualStack": "true",
+        "caBundle": "/etc/ca.pem",
+        "proxy": "http://proxy:3128",
+        "proxyUser": "user",
+        "proxyPassword": "planted",
+        "noProxy": "localhost,*.internal",
+        "connectTimeout": "3s",
+        "readTimeout": "60s",
+        "maxConnections": "64",
+        "applicationId": "etl-1",
+        "stsRegion": "us-east-1",
+        "stsEndpoint": "https://sts.example.com",
+    }
+    assert KinesisSinkOptions(connection=connection).to_dict() == expected
+    role = AssumedRole(
+        ROLE, role_chain=ROLE, role_duration="30m", role_tags={"team": "data"}, role_source_identity="alice"
+    )
+    credentials = WebIdentityCredentials("/token")
+    options = KinesisSourceOptions(stream_name="orders", credentials=credentials, role=role, connection=connection)
+    assert options.to_dict() == expected | {
+        "streamName": "orders",
+        "webIdentityTokenFile": "/token",
+        "roleArn": ROLE,
+        "roleChain": ROLE,
+        "roleDuration": "1800s",
+        "roleTags": "team=data",
+        "roleSourceIdentity": "alice",
+    }
+
+
+def test_a_sink_has_roles_of_single_streams_but_no_positions_of_them() -> None:
+    sink = KinesisSinkOptions(per_stream=[StreamOptions(stream="orders", role=ROLE)])
+    assert sink.to_dict() == {"stream.orders.roleArn": ROLE}
+    with pytest.raises(InvalidOptionError, match="no positions"):
+        KinesisSinkOptions(per_stream=[StreamOptions(stream="orders", starting_position="LATEST")])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Connection(proxy_user="u", proxy_password="p"), "without proxy"),
+        (lambda: Connection(proxy="http://proxy:1", proxy_user="u"), "belong together"),
+        (lambda: Connection(proxy="proxy:1"), "a URL"),
+        (lambda: Connection(proxy="http://proxy:1", no_proxy="a b"), "a host's name"),
+        (lambda: Connection(read_timeout="10ms"), "read_timeout"),
+        (lambda: Connection(application_id="a b"), "application_id"),
+        (lambda: AssumedRole(ROLE, role_duration="1m"), "role_duration"),
+        (lambda: AssumedRole(ROLE, role_duration="2h", role_chain=ROLE), "after role_chain"),
+        (lambda: AssumedRole(ROLE, role_chain="reader"), "role_chain"),
+        (lambda: CustomCredentials("com.example.Mine", {"key": ""}), "credentials_provider_parameters"),
+        (lambda: KinesisSinkOptions(connection="http://proxy:1"), "a Connection"),  # type: ignore[arg-type]
+    ],
+)
+def test_connections_and_roles_that_cannot_be_right_are_refused(make: Any, message: str) -> None:  # noqa: ANN401
+    with pytest.raises(InvalidOptionError, match=message):
+        make()
 
 
 def test_static_keys_and_a_provider_class_are_passed_to_spark() -> None:
@@ -219,6 +297,27 @@ def test_copies_of_options_show_no_secrets_and_keep_them(copied: Any) -> None:  
     options = KinesisSourceOptions(stream_name="orders", credentials=StaticCredentials(*SECRETS))
     assert not [secret for secret in SECRETS if secret in repr(copied(options))]
     assert options.to_dict()["secretAccessKey"] == SECRETS[1]
+
+
+def test_a_proxy_s_password_and_a_class_s_parameters_are_shown_nowhere() -> None:
+    options = KinesisSourceOptions(
+        stream_name="orders",
+        credentials=CustomCredentials("com.example.Mine", {"vaultToken": "planted-parameter"}),
+        connection=Connection(proxy="http://proxy:1", proxy_user="user", proxy_password="planted-password"),
+    )
+    copies: list[object] = [
+        options,
+        options.credentials,
+        options.connection,
+        options.to_dict(),
+        {**options.to_dict()},
+        dataclasses.asdict(options),
+        pickle.loads(pickle.dumps(options)),  # noqa: S301
+        copy.deepcopy(options.credentials),
+    ]
+    assert not [shown for shown in copies if "planted" in f"{shown!r} {[shown]}"]
+    assert options.to_dict()["credentialsProvider.vaultToken"] == "planted-parameter"
+    assert hash(options) == hash(copy.deepcopy(options))
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyspark
 import pytest
@@ -25,7 +27,7 @@ from kinesis_spark.local import Record
 SPARK = tuple(map(int, pyspark.__version__.split(".")[:2]))
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "how-to" / "real-time.md").read_text()
-Trigger: TypeAlias = Callable[[DataStreamWriter], DataStreamWriter]
+Trigger = Callable[[DataStreamWriter], DataStreamWriter]
 ALLOW_LIST = "spark.sql.streaming.realTimeMode.allowlistCheck"
 
 
@@ -52,12 +54,33 @@ def running(writer: DataStreamWriter, checkpoint: Path) -> Iterator[StreamingQue
 
 
 @contextmanager
-def any_sink(spark: SparkSession) -> Iterator[None]:
-    spark.conf.set(ALLOW_LIST, "false")
+def settings(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
+    before = {name: spark.conf.get(name, None) for name in values}
+    for name, value in values.items():
+        spark.conf.set(name, value)
     try:
         yield
     finally:
-        spark.conf.unset(ALLOW_LIST)
+        for name, old in before.items():
+            if old is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, old)
+
+
+def any_sink(spark: SparkSession) -> AbstractContextManager[None]:
+    return settings(spark, {ALLOW_LIST: "false"})
+
+
+# One task behind a shuffle leaves one of the session's two cores to the source.
+STATEFUL = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+}
+has_state = pytest.mark.skipif(SPARK < (4, 3), reason="Spark 4.3 brought stateful operators in real-time mode")
 
 
 def texts(spark: SparkSession, kinesis: LocalKinesis, stream: str) -> list[str]:
@@ -66,9 +89,10 @@ def texts(spark: SparkSession, kinesis: LocalKinesis, stream: str) -> list[str]:
 
 
 @pytest.fixture
-def two_streams() -> Iterator[LocalKinesis]:
-    with LocalKinesis({"source": 2, "target": 2}) as kinesis:
-        yield kinesis
+def two_streams(kinesis: LocalKinesis) -> LocalKinesis:
+    for stream in ("source", "target"):
+        kinesis.create_stream(stream, shards=2)
+    return kinesis
 
 
 def test_a_real_time_query_writes_to_the_console(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
@@ -98,6 +122,77 @@ def test_a_real_time_query_passes_rows_to_foreach_as_they_arrive(
         for n in range(3):
             kinesis.put_records("events", [Record(f"key-{i}", f"{n}-{i}".encode()) for i in range(20)])
             until(lambda: len(list(heard.iterdir())) == 20 * (n + 1), query)  # noqa: B023  (used up within the round)
+
+
+def notes(heard: Path) -> Callable[[Row], None]:
+    """For foreach: leaves each row as a file, whose name begins with the row's values."""
+
+    def note(row: Row) -> None:
+        (heard / ("=".join(map(str, row)) + f"#{uuid.uuid4()}")).touch()
+
+    return note
+
+
+def noted(heard: Path) -> Counter[str]:
+    return Counter(file.name.partition("#")[0] for file in heard.iterdir())
+
+
+def commits(checkpoint: Path) -> int:
+    return len(list((checkpoint / "checkpoint" / "commits").glob("[0-9]*")))
+
+
+@pytest.mark.every_spark("stateful real-time mode")
+@has_state
+def test_a_real_time_query_drops_duplicates(spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path) -> None:
+    heard = tmp_path / "heard"
+    heard.mkdir()
+    with settings(spark, STATEFUL):
+        rows = read_stream(spark, kinesis.options("events")).selectExpr("CAST(data AS STRING) AS text")
+        with running(rows.dropDuplicates().writeStream.foreach(notes(heard)), tmp_path) as query:
+            for n in range(3):
+                some = [Record(f"key-{i}", f"{n}-{i}".encode()) for i in range(20)]
+                kinesis.put_records("events", some + some)
+                until(lambda: len(noted(heard)) == 20 * (n + 1), query)  # noqa: B023  (used up within the round)
+            # Also those of batches before.
+            kinesis.put_records("events", [Record(f"key-{i}", f"0-{i}".encode()) for i in range(20)])
+            kinesis.put_records("events", [Record("last", b"last")])
+            until(lambda: "last" in noted(heard), query)
+    assert set(noted(heard).values()) == {1}
+
+
+@pytest.mark.every_spark("stateful real-time mode")
+@has_state
+def test_a_real_time_query_counts_exactly_across_a_stop_within_a_batch(
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
+) -> None:
+    heard = tmp_path / "heard"
+    heard.mkdir()
+
+    def put() -> None:
+        kinesis.put_records("events", [Record(f"key-{i % 4}", b"x") for i in range(40)])
+
+    with settings(spark, STATEFUL):
+        counts = read_stream(spark, kinesis.options("events")).groupBy("partitionKey").count()
+        with running(counts.writeStream.foreach(notes(heard)), tmp_path) as query:
+            put()
+            until(lambda: all(noted(heard)[f"key-{i}=10"] for i in range(4)), query)
+            before = commits(tmp_path)
+            until(lambda: commits(tmp_path) > before, query)
+            put()
+            until(lambda: all(noted(heard)[f"key-{i}=20"] for i in range(4)), query)
+        with running(counts.writeStream.foreach(notes(heard)), tmp_path) as query:
+            put()
+            until(lambda: all(noted(heard)[f"key-{i}=30"] for i in range(4)), query)
+    assert max(int(name.partition("=")[2]) for name in noted(heard)) == 30
+
+
+@pytest.mark.skipif(SPARK >= (4, 3), reason="this Spark has stateful operators in real-time mode")
+@has_real_time
+def test_spark_refuses_stateful_operators_in_real_time_mode_where_it_has_none(
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
+) -> None:
+    rows = read_stream(spark, kinesis.options("events"))
+    assert "STREAMING_REAL_TIME_MODE" in refused(rows.dropDuplicates(["partitionKey"]), tmp_path)
 
 
 @pytest.mark.every_spark("real-time mode refused")

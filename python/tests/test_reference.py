@@ -9,7 +9,7 @@ import marked
 import pytest
 import reference_pages
 
-from kinesis_spark.cli.policies import policy
+from kinesis_spark.cli.policies import USES, Resources, policy
 
 
 @pytest.mark.parametrize(("page", "name"), reference_pages.parts(), ids=lambda value: getattr(value, "name", value))
@@ -21,6 +21,6 @@ def test_the_page_of_calls_has_the_calls_that_the_policies_allow() -> None:
     tables, _, _ = (reference_pages.REFERENCE / "calls.md").read_text().partition("## Roles")
     cells = re.findall(r"^\| ([A-Z]\w+(?:, [A-Z]\w+)*) \|", tables, re.MULTILINE)
     listed = {call for cell in cells for call in cell.split(", ")}
-    policies = [policy(use, reference_pages.STREAM) for use in reference_pages.USES]
+    policies = [policy(side, options, Resources(reference_pages.STREAM)) for side, options in USES.values()]
     allowed = {action for found in policies for statement in found["Statement"] for action in statement["Action"]}
     assert {f"kinesis:{call}" for call in listed} == allowed

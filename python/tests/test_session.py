@@ -12,15 +12,16 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from kinesis_spark import JarMissingError, jars, require_jar
+from kinesis_spark import JarMissingError, LocalKinesis, jars, require_jar
+from kinesis_spark.local import Record
 
 pytestmark = pytest.mark.jvm
 
 
-def run_python(script: str) -> str:
+def run_python(script: str, *arguments: str) -> str:
     """Runs a script in a process of its own, because a JVM's class path is fixed once for all tests here."""
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
+        [sys.executable, "-c", textwrap.dedent(script), *arguments],
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
@@ -154,17 +155,86 @@ def test_a_session_keeps_the_jars_of_spark_s_defaults(
     assert out.strip() == f"{other_jar},{jars.connector_jar()}"
 
 
-def test_importing_the_package_needs_no_pyspark_and_starts_no_jvm() -> None:
+def test_importing_all_of_the_package_needs_no_pyspark() -> None:
     out = run_python("""
         import sys
         sys.modules["pyspark"] = sys.modules["py4j"] = None
-        import kinesis_spark
-        print(kinesis_spark.KinesisSourceOptions(stream_name="orders").to_dict())
+        from kinesis_spark import *
+        KinesisMonitor()
+        print(KinesisSourceOptions(stream_name="orders").to_dict())
     """)
     assert out.strip() == "{'streamName': 'orders'}"
+
+
+def test_no_jvm_starts_before_there_is_a_session() -> None:
+    out = run_python("""
+        from pyspark import SparkContext
+        from kinesis_spark import KinesisMonitor, KinesisSinkOptions, KinesisSourceOptions, Position, positions, session
+        monitor = KinesisMonitor()
+        start = positions.of({"orders": Position.latest()})
+        source = KinesisSourceOptions(stream_name="orders", starting_position=start)
+        sink = KinesisSinkOptions(stream_name="orders")
+        builder = session.builder("orders", "local[1]")
+        print(SparkContext._gateway, SparkContext._jvm)
+    """)
+    assert out.strip() == "None None"
 
 
 def test_an_installation_without_jars_is_reported(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jars, "_JARS", tmp_path)
     with pytest.raises(JarMissingError, match="found none, expected one"):
         jars.connector_jar()
+
+
+# Reads by the package, and looks up who has the short names.
+BESIDE_A_DECOY = """
+    import sys
+    from kinesis_spark import KinesisSourceOptions, StaticCredentials, read_batch, session
+    jar, endpoint = sys.argv[1:]
+    builder = session.builder("decoy", "local[1]").config("spark.ui.enabled", "false")
+    spark = builder.config("spark.jars", builder._options["spark.jars"] + "," + jar).getOrCreate()
+    options = KinesisSourceOptions(
+        stream_name="events", region="us-east-1", endpoint=endpoint, credentials=StaticCredentials("test", "test")
+    )
+    print("package:", read_batch(spark, options).count())
+    print("kinesis_spark:", spark.read.format("kinesis_spark").options(**options.to_dict()).load().count())
+    try:
+        spark.read.format("kinesis").options(**options.to_dict()).load()
+    except Exception as error:
+        print("kinesis:", str(error).splitlines()[0])
+"""
+DECOY = """
+    package org.apache.spark.sql.decoy;
+    public class DecoySource implements org.apache.spark.sql.sources.DataSourceRegister {
+        public String shortName() { return "kinesis"; }
+    }
+"""
+
+
+@pytest.fixture
+def decoy_jar(tmp_path: Path) -> Path:
+    """A JAR of somebody else with a source named `kinesis`, which Spark prefers because of its package."""
+    import pyspark
+
+    source = tmp_path / "DecoySource.java"
+    source.write_text(textwrap.dedent(DECOY))
+    spark_jars = Path(pyspark.__file__).parent / "jars" / "*"
+    subprocess.run(["javac", "-cp", str(spark_jars), "-d", str(tmp_path), str(source)], check=True)
+    jar = tmp_path / "decoy.jar"
+    with zipfile.ZipFile(jar, "w") as file:
+        file.write(
+            tmp_path / "org/apache/spark/sql/decoy/DecoySource.class", "org/apache/spark/sql/decoy/DecoySource.class"
+        )
+        service = "META-INF/services/org.apache.spark.sql.sources.DataSourceRegister"
+        file.writestr(service, "org.apache.spark.sql.decoy.DecoySource")
+    return jar
+
+
+def test_the_package_reads_with_this_connector_beside_another_source_named_kinesis(
+    kinesis: LocalKinesis, decoy_jar: Path
+) -> None:
+    kinesis.put_records("events", [Record(f"key-{i}", b"x") for i in range(20)])
+    out = run_python(BESIDE_A_DECOY, str(decoy_jar), kinesis.endpoint)
+    package, alias, short = out.splitlines()[-3:]
+    assert (package, alias) == ("package: 20", "kinesis_spark: 20")
+    assert short == "kinesis: kinesis is not a valid Spark SQL Data Source."

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +34,11 @@ def test_errors_named_on_the_sink_page_exist_and_all_sink_options_are_on_it(spar
 
 
 @pytest.fixture
-def two_streams() -> Iterator[LocalKinesis]:
-    with LocalKinesis({"source": 2, "target": 2}) as kinesis:
-        kinesis.put_records("source", [Record(data, data.encode()) for data in RECORDS])
-        yield kinesis
+def two_streams(kinesis: LocalKinesis) -> LocalKinesis:
+    for stream in ("source", "target"):
+        kinesis.create_stream(stream, shards=2)
+    kinesis.put_records("source", [Record(data, data.encode()) for data in RECORDS])
+    return kinesis
 
 
 @pytest.mark.parametrize(("recipe", "column"), [(BLOCKS[1:3], "string(data)"), (BLOCKS[3:5], "text")])

@@ -12,6 +12,10 @@ def test_the_site_builds_and_every_link_of_it_leads_somewhere(tmp_path: Path) ->
     assert docs_site.build(tmp_path / "build") == []
     page = docs_site.Html((tmp_path / "build" / "site" / "how-to" / "programs.html").read_text(encoding="utf-8"))
     assert "../source/examples/backfill.py.html" in page.links
+    # The search has the text of pages, and not that of programs.
+    found = (tmp_path / "build" / "site" / "search.json").read_text(encoding="utf-8")
+    assert "maxShardSkew" in found
+    assert "from __future__" not in found
 
 
 def test_a_page_that_links_to_nothing_fails_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parents[1]
 
 # Not programs: values, configuration, and what is drawn with characters.
-VALUES = {"json", "properties", "text", "yaml"}
+VALUES = {"ini", "json", "properties", "text", "yaml"}
 # Their own tests run them, with checks of what comes out.
 TESTED = {
     "docs/how-to/batch.md": "test_batch.py",

@@ -171,15 +171,15 @@ def test_aggregated_rows_are_read_back_as_rows_from_few_records(
     assert 0 < spark.table("packed").count() < 10
 
 
-def test_rows_are_written_to_the_streams_named_in_their_column(spark: SparkSession, tmp_path: Path) -> None:
-    with LocalKinesis({"even": 1, "odd": 1}) as kinesis:
-        rows = spark.range(100).selectExpr(
-            "string(id) AS data", "CASE WHEN id % 2 = 0 THEN 'even' ELSE 'odd' END AS targetStream"
-        )
-        write_batch(rows, kinesis.sink_options())
-        for stream, first in (("even", 0), ("odd", 1)):
-            found = sorted(int(data) for data, _ in read_all(spark, kinesis, stream, tmp_path))
-            assert found == list(range(first, 100, 2))
+def test_rows_are_written_to_the_streams_named_in_their_column(spark: SparkSession, kinesis: LocalKinesis) -> None:
+    streams = {"even": 0, "odd": 1}
+    for stream in streams:
+        kinesis.create_stream(stream)
+    column = "CASE WHEN id % 2 = 0 THEN 'even' ELSE 'odd' END AS targetStream"
+    write_batch(spark.range(100).selectExpr("string(id) AS data", column), kinesis.sink_options())
+    for stream, first in streams.items():
+        found = sorted(int(record.data) for record in kinesis.read_records(stream))
+        assert found == list(range(first, 100, 2))
 
 
 @pytest.mark.parametrize(

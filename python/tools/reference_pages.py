@@ -7,18 +7,20 @@ from pathlib import Path
 
 import marked
 
-from kinesis_spark.cli.policies import Use, policy
+from kinesis_spark.cli.policies import USES, Resources, policy
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 STREAM = "arn:aws:kinesis:eu-west-1:111122223333:stream/orders"
 CONSUMER = "orders-to-parquet"
-USES: tuple[Use, ...] = ("polling", "fan-out", "fan-out-none", "sink", "aggregating-sink")
 
 
 def parts() -> dict[tuple[Path, str], str]:
     """The text of each part, by its page and name."""
     page = REFERENCE / "iam.md"
-    return {(page, f"iam-{use}"): _json(policy(use, STREAM, CONSUMER)) for use in USES}
+    return {
+        (page, f"iam-{use}"): _json(policy(side, options, Resources(STREAM, CONSUMER)))
+        for use, (side, options) in USES.items()
+    }
 
 
 def _json(value: object) -> str:

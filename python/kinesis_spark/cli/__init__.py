@@ -1,7 +1,7 @@
 """The command line, `kinesis-spark`: looks at streams, puts and tails records, and finds out why a query can't read.
 
 It needs `pip install kinesis-spark[cli]`: click (commands, arguments and their help), rich (tables) and boto3 (AWS's
-own client, so that every way to log in to AWS works). It starts no JVM.
+own client, so that every way to log in to AWS works). It starts Spark only for `doctor` and for checkpoints elsewhere.
 """
 
 from __future__ import annotations

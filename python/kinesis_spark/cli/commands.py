@@ -7,18 +7,18 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from datetime import timedelta
 from typing import Any, BinaryIO, TypeVar
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from kinesis_spark._kinds import is_stream_arn
+from kinesis_spark._kinds import duration, is_stream_arn
 from kinesis_spark.cli import service
 from kinesis_spark.cli.doctor import examine
 from kinesis_spark.cli.offsets import last_committed
-from kinesis_spark.cli.policies import policy
+from kinesis_spark.cli.policies import USES, Resources, policy, resource_policy
 from kinesis_spark.cli.service import Target
 from kinesis_spark.errors import KinesisSparkError
 from kinesis_spark.jars import connector_jar
@@ -109,12 +109,25 @@ def shards(output: str, **of: str | None) -> None:
 
 @kinesis_spark.command()
 @_of_stream
+@click.option("--prefix", default="", help="Only those whose names begin so.")
+@click.option("--older-than", default="0s", help="Only those registered longer ago, such as 12h or 7d.")
+@click.option("--deregister", is_flag=True, help="Deregister them. Needs --prefix.")
 @_OUTPUT
-def consumers(output: str, **of: str | None) -> None:
-    """List the stream consumers of enhanced fan-out, which are charged for."""
+def consumers(prefix: str, older_than: str, output: str, *, deregister: bool, **of: str | None) -> None:
+    """List the stream consumers of enhanced fan-out, which are charged for, or deregister what was left behind.
+
+    Whether a consumer is in use can't be asked of Kinesis: a query whose consumer is deregistered registers it again,
+    or fails if it was given its ARN.
+    """
+    if deregister and not prefix:
+        raise click.UsageError("--deregister needs --prefix: no name, no deregistration.")
     with _failures():
         target = Target(**of)  # type: ignore[arg-type]
-        found = service.all_consumers(target.client(), target)
+        client = target.client()
+        age = duration(least=timedelta(0)).read("--older-than", older_than)
+        found = service.old_consumers(client, target, prefix, age)
+        if deregister:
+            service.deregister(client, found)
     rows = [
         (c["ConsumerName"], c["ConsumerStatus"], c["ConsumerCreationTimestamp"].isoformat(), c["ConsumerARN"])
         for c in found
@@ -126,20 +139,21 @@ def consumers(output: str, **of: str | None) -> None:
 @_of_stream
 @click.option(
     "--checkpoint",
-    type=click.Path(path_type=Path),
     required=True,
-    help="The query's checkpointLocation, on this machine.",
+    help="The query's checkpointLocation: a folder of this machine, or a URL that Spark reads, such as s3a://...",
 )
+@click.option("--source", help="The query's source, by name or number, if several of them read the stream.")
 @click.option("--above", type=click.IntRange(min=0), help="Exit with 2 if a shard is more milliseconds behind.")
 @_OUTPUT
-def lag(checkpoint: Path, above: int | None, output: str, **of: str | None) -> None:
+def lag(checkpoint: str, source: str | None, above: int | None, output: str, **of: str | None) -> None:
     """Show how far a query is behind the newest record of each shard, from its checkpoint.
 
-    It reads one record of each shard, one of the five reads a second that a shard has.
+    It reads one record of each shard, one of the five reads a second that a shard has. Spark is started only for a
+    checkpoint on another file system.
     """
     with _failures():
         target = Target(**of)  # type: ignore[arg-type]
-        committed = last_committed(checkpoint)
+        committed = last_committed(checkpoint, source)
         client = target.client()
         arn = service.stream_arn(client, target)
         if arn not in committed:
@@ -155,17 +169,36 @@ def lag(checkpoint: Path, above: int | None, output: str, **of: str | None) -> N
 @kinesis_spark.command()
 @_of_stream
 @click.option(
-    "--for",
-    "use",
-    type=click.Choice(["polling", "fan-out", "fan-out-none", "sink", "aggregating-sink"]),
-    default="polling",
-    show_default=True,
-    help="What the query does.",
+    "--for", "use", type=click.Choice(list(USES)), default="polling", show_default=True, help="What the query does."
 )
-@click.option("--consumer", default="*", show_default=True, help="The stream consumer's name, for fan-out.")
+@click.option("--option", "given", multiple=True, help="An option of the query, such as efo.deregisterOnStop=false.")
+@click.option("--consumer", help="The stream consumer's name, for fan-out; left out, that of efo.consumerName, or any.")
 @click.option("--key-arn", help="The KMS key's ARN, for an encrypted stream.")
-def iam(use: Any, consumer: str, key_arn: str | None, **of: str | None) -> None:  # noqa: ANN401  (one of the choices)
+@click.option(
+    "--principal", help="The account or role to share with: prints the policy of the stream or consumer itself."
+)
+@click.option(
+    "--of",
+    "shared",
+    type=click.Choice(["stream", "consumer"]),
+    default="stream",
+    show_default=True,
+    help="What is shared with --principal.",
+)
+def iam(  # noqa: PLR0913  (one for each of its options)
+    *,
+    use: Any,  # noqa: ANN401  (one of the choices)
+    given: Sequence[str],
+    consumer: str | None,
+    key_arn: str | None,
+    principal: str | None,
+    shared: Any,  # noqa: ANN401
+    **of: str | None,
+) -> None:
     """Print the IAM policy that a query needs. Nothing is called for a stream that is named by its ARN."""
+    side, presets = USES[use]
+    options = {**presets, **dict(_name_and_value(text) for text in given)}
+    by_name = {name.lower(): value for name, value in options.items()}
     with _failures():
         target = Target(**of)  # type: ignore[arg-type]
         arn = target.stream
@@ -173,17 +206,37 @@ def iam(use: Any, consumer: str, key_arn: str | None, **of: str | None) -> None:
             region = target.session().region_name or "eu-west-1"
             arn = f"arn:aws:kinesis:{region}:{_ACCOUNT_OF_EXAMPLES}:stream/{target.stream}"
             click.echo(f"The account {_ACCOUNT_OF_EXAMPLES} is a placeholder; name the stream by its ARN.", err=True)
-    click.echo(json.dumps(policy(use, arn, consumer, key_arn), indent=2))
+    roles = [role for role in (*by_name.get("rolechain", "").split(","), by_name.get("rolearn", "")) if role]
+    if "webidentitytokenfile" in by_name:
+        # The first is assumed with a token, which needs no permission.
+        roles = roles[1:]
+    resources = Resources(arn, consumer or by_name.get("efo.consumername", "*"), key_arn, roles)
+    if principal is None:
+        found = policy(side, options, resources)
+    else:
+        found = resource_policy(side, options, resources, shared, principal)
+    click.echo(json.dumps(found, indent=2))
+
+
+def _name_and_value(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not separator:
+        raise click.BadParameter(f"{text} is no option: NAME=VALUE is expected.", param_hint="--option")
+    return name.strip(), value.strip()
 
 
 @kinesis_spark.command()
 @_of_stream
 @click.option("--fan-out", is_flag=True, help="Also what enhanced fan-out needs, as far as it can be tried.")
+@click.option("--session/--no-session", default=True, show_default=True, help="Start a Spark session, too.")
 @_OUTPUT
-def doctor(output: str, *, fan_out: bool, **of: str | None) -> None:
-    """Check what a query needs, one by one, and say what to do. Exits with 1 if something is missing."""
+def doctor(output: str, *, fan_out: bool, session: bool, **of: str | None) -> None:
+    """Check what a query needs, one by one, and say what to do. Exits with 1 if something is missing.
+
+    What is missing hides nothing else: all that can be tried is tried.
+    """
     with _failures():
-        checks = list(examine(Target(**of), fan_out=fan_out))  # type: ignore[arg-type]
+        checks = list(examine(Target(**of), fan_out=fan_out, session=session))  # type: ignore[arg-type]
     words = {True: "ok", False: "missing", None: "not tried"}
     rows = [(c.what, words[c.is_good], c.found, "" if c.is_good else c.advice) for c in checks]
     _show(output, ("check", "result", "found", "do"), rows)

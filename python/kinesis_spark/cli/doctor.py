@@ -6,19 +6,35 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
-from botocore.exceptions import ClientError, NoCredentialsError, NoRegionError
+from botocore.exceptions import ClientError, NoCredentialsError
 
+from kinesis_spark._kinds import is_stream_arn
 from kinesis_spark.cli.service import Failure, Target
 from kinesis_spark.errors import JarMissingError
 from kinesis_spark.jars import connector_jar
 
 _OLDEST_JAVA = 17
 _OLDEST_SPARK = (3, 5)
+_SESSION_TIMEOUT_S = 180
+_SESSION = """
+from kinesis_spark import require_jar, session
+spark = session.builder("kinesis-spark doctor", "local[1]").config("spark.ui.enabled", "false").getOrCreate()
+require_jar(spark)
+print(f"Spark {spark.version} with the connector")
+"""
+# After these, no other call can bring anything.
+_HOPELESS = (
+    "ResourceNotFoundException",
+    "ExpiredTokenException",
+    "UnrecognizedClientException",
+    "InvalidSignatureException",
+)
 
 
 @dataclass(frozen=True)
@@ -38,21 +54,23 @@ class Check:
     advice: str = ""
 
 
-def examine(target: Target, *, fan_out: bool = False) -> Iterator[Check]:
-    """All checks, in the order in which a query needs them."""
-    yield _pyspark()
-    yield _java()
-    yield _jar()
+def examine(target: Target, *, fan_out: bool = False, session: bool = True) -> Iterator[Check]:
+    """All checks, in the order in which a query needs them. A failed one stops only those that need what it found."""
+    installed = [_pyspark(), _java(), _jar()]
+    yield from installed
+    if session:
+        missing = [check.what for check in installed if not check.is_good]
+        yield Check("Spark session", None, f"not tried without {' and '.join(missing)}") if missing else _session()
     region = target.session().region_name
     advice = "Give --region, set AWS_REGION, or name the stream by its ARN."
     yield Check("region", region is not None, str(region or "none"), advice)
     if region is None:
+        yield Check("credentials", None, "not tried without a region")
+        yield from _stream(target, "a region", fan_out)
         return
     credentials = _credentials(target)
     yield credentials
-    if not credentials.is_good:
-        return
-    yield from _stream(target, fan_out=fan_out)
+    yield from _stream(target, None if credentials.is_good else "credentials", fan_out)
 
 
 def _pyspark() -> Check:
@@ -86,6 +104,16 @@ def _jar() -> Check:
         return Check("connector JAR", is_good=False, found="not in this installation", advice=str(missing))
 
 
+def _session() -> Check:
+    """Start one in a process of its own, whose JVM and log are gone with it."""
+    advice = "Read the error; `python -m kinesis_spark doctor` has to run where the query does, with the same Spark."
+    done = subprocess.run(
+        [sys.executable, "-c", _SESSION], capture_output=True, text=True, timeout=_SESSION_TIMEOUT_S, check=False
+    )
+    said = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
+    return Check("Spark session", done.returncode == 0, said[-1] if said else "no output", advice)
+
+
 def _credentials(target: Target) -> Check:
     advice = "Log in (aws sso login, aws configure), give --profile, or run where a role is attached."
     if target.endpoint is not None:
@@ -108,7 +136,7 @@ class _Tries:
         self._client = target.client()
         self._shards: list[dict[str, Any]] = []
         self._place: str | None = None
-        self._arn = ""
+        self._arn = target.stream if is_stream_arn(target.stream) else ""
 
     def describe(self) -> str:
         summary = self._client.describe_stream_summary(**self._target.name)["StreamDescriptionSummary"]
@@ -121,61 +149,71 @@ class _Tries:
 
     def get_iterator(self) -> str:
         if not self._shards:
-            return "no shard to try it on"
+            raise _NotTried("a shard to try it on")
         oldest = {"ShardId": self._shards[0]["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
         self._place = self._client.get_shard_iterator(**self._target.name, **oldest)["ShardIterator"]
         return "allowed"
 
     def get_records(self) -> str:
         if self._place is None:
-            return "no shard to try it on"
+            raise _NotTried("an iterator")
         self._client.get_records(ShardIterator=self._place, Limit=1)
         return "allowed"
 
     def list_consumers(self) -> str:
+        if not self._arn:
+            raise _NotTried("the stream's ARN")
         found = self._client.list_stream_consumers(StreamARN=self._arn)["Consumers"]
         return ", ".join(f"{c['ConsumerName']} is {c['ConsumerStatus']}" for c in found) or "no consumers"
 
 
-def _stream(target: Target, *, fan_out: bool) -> Iterator[Check]:
-    tries = _Tries(target)
-    steps: list[tuple[str, Callable[[], str]]] = [
-        ("DescribeStreamSummary", tries.describe),
-        ("ListShards", tries.list_shards),
-        ("GetShardIterator", tries.get_iterator),
-        ("GetRecords", tries.get_records),
+class _NotTried(Exception):  # noqa: N818  (no error: a step that needs what another one did not bring)
+    """What a step needs and hasn't got."""
+
+
+def _stream(target: Target, without: str | None, fan_out: bool) -> Iterator[Check]:  # noqa: FBT001
+    """The calls of a reader; none is made `without` something."""
+    tries = _Tries(target) if without is None else None
+    steps: list[tuple[str, Callable[[_Tries], str]]] = [
+        ("DescribeStreamSummary", _Tries.describe),
+        ("ListShards", _Tries.list_shards),
+        ("GetShardIterator", _Tries.get_iterator),
+        ("GetRecords", _Tries.get_records),
     ]
     if fan_out:
-        steps.append(("ListStreamConsumers", tries.list_consumers))
+        steps.append(("ListStreamConsumers", _Tries.list_consumers))
     for action, step in steps:
-        check = _tried(action, step, target)
+        if tries is None or without is not None:
+            yield Check(f"kinesis:{action}", None, f"not tried without {without}")
+            continue
+        check, without = _tried(action, step, tries, target)
         yield check
-        if not check.is_good:
-            return
 
 
-def _tried(action: str, step: Callable[[], str], target: Target) -> Check:
+def _tried(action: str, step: Callable[[_Tries], str], tries: _Tries, target: Target) -> tuple[Check, str | None]:
+    """The result of a call, and what later calls would be without, if it is no use to make them."""
     what = f"kinesis:{action}"
     try:
-        return Check(what, is_good=True, found=step())
+        return Check(what, is_good=True, found=step(tries)), None
+    except _NotTried as lacking:
+        return Check(what, None, f"not tried without {lacking}"), None
     except ClientError as refused:
         error = refused.response.get("Error", {})
         code, message = str(error.get("Code")), str(error.get("Message"))
-        return Check(what, is_good=False, found=f"{code}: {message}", advice=_advice(code, action, target))
-    except NoRegionError as failed:
-        return Check(what, is_good=False, found=str(failed), advice="Give --region.")
+        lost = "the stream" if code == _HOPELESS[0] else "valid credentials" if code in _HOPELESS else None
+        return Check(what, is_good=False, found=f"{code}: {message}", advice=_advice(code, action, target)), lost
     except Failure as failed:
         advice = "Check the endpoint, DNS, proxies and security groups between this machine and Kinesis."
-        return Check(what, is_good=False, found=str(failed), advice=advice)
+        return Check(what, is_good=False, found=str(failed), advice=advice), "an answer of Kinesis"
 
 
 def _advice(code: str, action: str, target: Target) -> str:
     if code == "ResourceNotFoundException":
         return f"There is no stream {target.stream} in this region and account. Check its name, --region and --profile."
-    if "AccessDenied" in code:
-        return f"Allow kinesis:{action} on the stream; `kinesis-spark iam` prints the whole policy."
     if code.startswith("KMS"):
         return "The stream is encrypted: allow kms:Decrypt on its key."
+    if "AccessDenied" in code:
+        return f"Allow kinesis:{action} on the stream; `kinesis-spark iam` prints the whole policy."
     if code in ("ExpiredTokenException", "UnrecognizedClientException", "InvalidSignatureException"):
         return "The credentials are expired or unknown: log in again, or check the machine's clock."
     return "Try again; if it persists, AWS's page of the action explains the error."

@@ -1,45 +1,159 @@
-"""The IAM policies that a query needs. docs/reference/iam.md is made of them."""
+"""The permissions that options need: one table, and the policies of IAM that follow from it.
+
+docs/reference/iam.md is made of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+Side = Literal["source", "sink"]
+Resource = Literal["stream", "consumer", "key", "role"]
 Use = Literal["polling", "fan-out", "fan-out-none", "sink", "aggregating-sink"]
 
-READ = ("DescribeStreamSummary", "ListShards", "GetShardIterator", "GetRecords")
-_OF_STREAM: dict[Use, Sequence[str]] = {
-    "polling": READ,
-    "fan-out": (*READ, "RegisterStreamConsumer", "ListStreamConsumers"),
-    "fan-out-none": READ,
-    "sink": ("PutRecords",),
-    "aggregating-sink": ("PutRecords", "ListShards"),
-}
-_OF_CONSUMER: dict[Use, Sequence[str]] = {
-    "fan-out": ("DescribeStreamConsumer", "DeregisterStreamConsumer", "SubscribeToShard"),
-    "fan-out-none": ("DescribeStreamConsumer", "SubscribeToShard"),
-}
-_KEY_ACTION: dict[Use, str] = {"sink": "kms:GenerateDataKey", "aggregating-sink": "kms:GenerateDataKey"}
+# The condition of a permission that is needed wherever its option is given, whatever its value.
+GIVEN = ("*",)
 
 
-def policy(use: Use, stream_arn: str, consumer: str = "*", key_arn: str | None = None) -> dict[str, Any]:
-    """The policy for one stream.
+@dataclass(frozen=True)
+class Permission:
+    """An action that AWS must allow.
+
+    Attributes:
+        action: with the service's prefix.
+        on: what it is allowed on.
+        sides: who needs it.
+        when: the values of options with which it is needed; all conditions must hold.
+        shared: whether the resource's own policy can allow it to another account.
+    """
+
+    action: str
+    on: Resource
+    sides: Sequence[Side]
+    when: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    shared: bool = False
+
+
+_SOURCE: Sequence[Side] = ("source",)
+_SINK: Sequence[Side] = ("sink",)
+_BOTH: Sequence[Side] = ("source", "sink")
+_FAN_OUT = {"recordPublisher": ("efo",)}
+_REGISTERS = {**_FAN_OUT, "efo.registration": ("lazy", "eager")}
+
+# Which AWS action each option needs.
+PERMISSIONS: Sequence[Permission] = (
+    Permission("kinesis:DescribeStreamSummary", "stream", _SOURCE, shared=True),
+    Permission("kinesis:ListShards", "stream", _SOURCE, shared=True),
+    # With fan-out, too: the driver looks into shards for where batches begin and end.
+    Permission("kinesis:GetShardIterator", "stream", _SOURCE, shared=True),
+    Permission("kinesis:GetRecords", "stream", _SOURCE, shared=True),
+    Permission("kinesis:RegisterStreamConsumer", "stream", _SOURCE, _REGISTERS),
+    Permission("kinesis:ListStreamConsumers", "stream", _SOURCE, _REGISTERS),
+    Permission("kinesis:DescribeStreamConsumer", "consumer", _SOURCE, _FAN_OUT, shared=True),
+    Permission(
+        "kinesis:DeregisterStreamConsumer",
+        "consumer",
+        _SOURCE,
+        {**_REGISTERS, "efo.deregisterOnStop": ("registered", "true")},
+    ),
+    Permission("kinesis:SubscribeToShard", "consumer", _SOURCE, _FAN_OUT, shared=True),
+    Permission("kinesis:TagResource", "consumer", _SOURCE, {**_REGISTERS, "efo.tags": GIVEN}),
+    Permission("kinesis:PutRecords", "stream", _SINK, shared=True),
+    Permission("kinesis:ListShards", "stream", _SINK, {"aggregate": ("true",)}, shared=True),
+    Permission("kms:Decrypt", "key", _SOURCE),
+    Permission("kms:GenerateDataKey", "key", _SINK),
+    Permission("sts:AssumeRole", "role", _BOTH, {"roleArn": GIVEN}),
+    Permission("sts:TagSession", "role", _BOTH, {"roleTags": GIVEN}),
+    Permission("sts:SetSourceIdentity", "role", _BOTH, {"roleSourceIdentity": GIVEN}),
+)
+
+DEFAULTS: Mapping[str, str] = {
+    "recordPublisher": "polling",
+    "efo.registration": "lazy",
+    "efo.deregisterOnStop": "registered",
+    "aggregate": "false",
+}
+
+USES: Mapping[Use, tuple[Side, Mapping[str, str]]] = {
+    "polling": ("source", {}),
+    "fan-out": ("source", {"recordPublisher": "efo"}),
+    "fan-out-none": ("source", {"recordPublisher": "efo", "efo.registration": "none"}),
+    "sink": ("sink", {}),
+    "aggregating-sink": ("sink", {"aggregate": "true"}),
+}
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What the actions are allowed on.
+
+    Attributes:
+        stream: the stream's ARN.
+        consumer: the stream consumer's name.
+        key: the KMS key's ARN, for an encrypted stream.
+        roles: the ARNs of the roles that are assumed.
+    """
+
+    stream: str
+    consumer: str = "*"
+    key: str | None = None
+    roles: Sequence[str] = ()
+
+    def arns(self, of: Resource) -> Sequence[str]:
+        """The ARNs of one kind."""
+        if of == "stream":
+            return [self.stream]
+        if of == "consumer":
+            # It ends in the time of its registration.
+            return [f"{self.stream}/consumer/{self.consumer}:*"]
+        return list(self.roles) if of == "role" else [self.key] if self.key is not None else []
+
+
+def needed(side: Side, options: Mapping[str, str]) -> list[Permission]:
+    """The permissions that options need, in the table's order. The names of options are matched in any case.
 
     Args:
-        use: what the query does.
-        stream_arn: the stream's.
-        consumer: the stream consumer's name, for fan-out.
-        key_arn: the KMS key's, for an encrypted stream.
+        side: what the options are for.
+        options: as Spark has them; others than those of the table don't matter.
     """
-    statements = [_statement([f"kinesis:{action}" for action in _OF_STREAM[use]], stream_arn)]
-    if use in _OF_CONSUMER:
-        # A consumer's ARN ends in the time of its registration.
-        arn = f"{stream_arn}/consumer/{consumer}:*"
-        statements.append(_statement([f"kinesis:{action}" for action in _OF_CONSUMER[use]], arn))
-    if key_arn is not None:
-        statements.append(_statement([_KEY_ACTION.get(use, "kms:Decrypt")], key_arn))
+    given = {name.lower(): value for name, value in options.items()}
+    chosen = {name.lower(): value for name, value in DEFAULTS.items()} | given
+
+    def holds(name: str, values: Sequence[str]) -> bool:
+        value = chosen.get(name.lower())
+        return value is not None and (values == GIVEN or value.lower() in values)
+
+    return [p for p in PERMISSIONS if side in p.sides and all(holds(*condition) for condition in p.when.items())]
+
+
+def policy(side: Side, options: Mapping[str, str], resources: Resources) -> dict[str, Any]:
+    """The policy for the principal whose credentials a query calls a stream with.
+
+    Where a role is assumed, the last statement is for the principal that assumes it, and all others are for the role.
+    """
+    return _policy(needed(side, options), resources, {})
+
+
+def resource_policy(
+    side: Side, options: Mapping[str, str], resources: Resources, on: Resource, principal: str
+) -> dict[str, Any]:
+    """The policy of a stream, or of a consumer, that shares it with a principal of another account.
+
+    https://docs.aws.amazon.com/streams/latest/dev/resource-based-policy-examples.html
+    """
+    shared = [permission for permission in needed(side, options) if permission.shared and permission.on == on]
+    return _policy(shared, resources, {"Principal": {"AWS": principal}})
+
+
+def _policy(permissions: Sequence[Permission], resources: Resources, who: Mapping[str, Any]) -> dict[str, Any]:
+    kinds: Sequence[Resource] = ("stream", "consumer", "key", "role")
+    statements = []
+    for kind in kinds:
+        actions = [permission.action for permission in permissions if permission.on == kind]
+        arns = resources.arns(kind)
+        if actions and arns:
+            resource = arns[0] if len(arns) == 1 else arns
+            statements.append({"Effect": "Allow", **who, "Action": actions, "Resource": resource})
     return {"Version": "2012-10-17", "Statement": statements}
-
-
-def _statement(actions: Sequence[str], resource: str) -> dict[str, Any]:
-    return {"Effect": "Allow", "Action": list(actions), "Resource": resource}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import boto3
@@ -19,7 +19,7 @@ from kinesis_spark.position import Position
 _POLL_S = 1.0
 _MOST_RECORDS = 500
 
-Failure = (BotoCoreError, ClientError)
+Failure: tuple[type[Exception], type[Exception]] = (BotoCoreError, ClientError)
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,23 @@ def all_consumers(client: Any, target: Target) -> list[dict[str, Any]]:  # noqa:
     """The stream's consumers."""
     pages = client.get_paginator("list_stream_consumers").paginate(StreamARN=stream_arn(client, target))
     return [consumer for page in pages for consumer in page["Consumers"]]
+
+
+def old_consumers(client: Any, target: Target, prefix: str, age: timedelta) -> list[dict[str, Any]]:  # noqa: ANN401
+    """The stream's consumers whose names begin with a prefix and that were registered longer ago than an age."""
+    before = datetime.now(timezone.utc) - age
+    return [
+        consumer
+        for consumer in all_consumers(client, target)
+        if consumer["ConsumerName"].startswith(prefix) and consumer["ConsumerCreationTimestamp"] <= before
+    ]
+
+
+def deregister(client: Any, consumers: Sequence[dict[str, Any]]) -> None:  # noqa: ANN401
+    """Deregister consumers; those that are being deregistered already stay so."""
+    for consumer in consumers:
+        if consumer["ConsumerStatus"] != "DELETING":
+            client.deregister_stream_consumer(ConsumerARN=consumer["ConsumerARN"])
 
 
 def put(client: Any, target: Target, records: Sequence[tuple[str, bytes]]) -> Iterator[tuple[str, str]]:  # noqa: ANN401

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any
 
+from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.credentials import StaticCredentials
 from kinesis_spark.errors import LocalKinesisError
 from kinesis_spark.jars import testkit_jar
@@ -96,7 +97,7 @@ class LocalKinesis:
         self._log: IO[str] | None = None
         self._announced: dict[str, Any] = {}
         self._client: KinesisClient | None = None
-        self.clock_moved = False
+        self.clock_moved: bool = False
 
     @property
     def endpoint(self) -> str:
@@ -129,6 +130,7 @@ class LocalKinesis:
             self._client = KinesisClient(endpoint, self.region)
         return self._client
 
+    @takes_fields_of(KinesisSourceOptions)
     def options(self, stream: str | Sequence[str], **arguments: Unpack[SourceArguments]) -> KinesisSourceOptions:
         """Options to read from this server, from the oldest record on unless `starting_position` is given.
 
@@ -144,6 +146,7 @@ class LocalKinesis:
             starting_position=Position.trim_horizon(),
         ).replace(**arguments)
 
+    @takes_fields_of(KinesisSinkOptions)
     def sink_options(self, stream: str | None = None, **arguments: Unpack[SinkArguments]) -> KinesisSinkOptions:
         """Options to write to a stream of this server, or to those that the rows name.
 
@@ -222,8 +225,9 @@ class LocalKinesis:
         self.client.control("DELETE", "faults")
 
     def reset(self) -> None:
-        """Delete all streams and remove all faults, for the next test. The clock stays as it is."""
+        """Delete all streams, remove all faults and forget past calls, for the next test. The clock stays as it is."""
         self.clear_faults()
+        self.client.control("DELETE", "calls")
         while streams := self.client.call("ListStreams")["StreamNames"]:
             for stream in streams:
                 self.client.delete_stream(stream)

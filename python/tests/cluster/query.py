@@ -136,13 +136,12 @@ def answer_commands(spark: SparkSession, query: StreamingQuery) -> None:
     """Until the input closes."""
     for line in sys.stdin:
         command = json.loads(line)
-        match command["do"]:
-            case "occupy":
-                occupy(spark, command["while_exists"])
-            case "exclude":
-                exclude_an_executor(spark)
-            case "decommission":
-                decommission_the_occupied(spark)
+        if command["do"] == "occupy":
+            occupy(spark, command["while_exists"])
+        elif command["do"] == "exclude":
+            exclude_an_executor(spark)
+        elif command["do"] == "decommission":
+            decommission_the_occupied(spark)
         say(latest_progress(spark, query))
 
 

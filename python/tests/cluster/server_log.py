@@ -9,7 +9,6 @@ import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import Any
 
 from kinesis_spark import LocalKinesis
@@ -40,7 +39,7 @@ class Readings:
     def longest_pause_s(self) -> float:
         """The longest time that any of the shards was not read."""
         moments = [sorted([self._began, *times, self._ended]) for times in self._times.values()]
-        return max(after - before for times in moments for before, after in pairwise(times))
+        return max(times[i] - times[i - 1] for times in moments for i in range(1, len(times)))
 
 
 class ServerLog:

@@ -6,7 +6,7 @@ clone=$1
 folder=$2
 
 cd "$clone"
-compgen -G 'dist/*.whl' > /dev/null || make package
+compgen -G 'dist/kinesis_spark-*.whl' > /dev/null || make package
 
 cp "$clone/python/tests/newcomer/first.py" "$folder/"
 cd "$folder"

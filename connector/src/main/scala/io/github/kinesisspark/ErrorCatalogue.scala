@@ -70,6 +70,12 @@ object ErrorCatalogue {
       "See the error of the class in the message."
     ),
     ErrorEntry(
+      "KINESIS_CREDENTIALS_ALIAS",
+      "A key that is given as `alias:<name>` can't be looked up.",
+      "Hadoop's credential providers have no such name, or can't be read from this machine.",
+      "Check `hadoop.security.credential.provider.path` on the driver and the executors (`spark.hadoop.` sets it), and `hadoop credential list`."
+    ),
+    ErrorEntry(
       "KINESIS_CREDENTIALS_EXPIRED",
       "The credentials have expired.",
       "Static session tokens aren't renewed.",
@@ -220,7 +226,19 @@ object ErrorCatalogue {
       "KINESIS_TLS_FAILED",
       "The TLS connection failed.",
       "The endpoint doesn't speak TLS, its certificate isn't trusted, or a proxy is between.",
-      "Check the endpoint's scheme, port and certificate."
+      "Check the endpoint's scheme, port and certificate. `caBundle` names certificates of your own to trust."
+    ),
+    ErrorEntry(
+      "KINESIS_CA_BUNDLE",
+      "The file that `caBundle` names can't be used.",
+      "It isn't on this machine, can't be read, or has no certificates in PEM.",
+      "Put the PEM file in the same place on the driver and all executors."
+    ),
+    ErrorEntry(
+      "KINESIS_PROXY_FAILED",
+      "The proxy refused the connection, or broke it.",
+      "It asks for a user and password, or doesn't let the host pass.",
+      "Check `proxy`, `proxyUser`, `proxyPassword` and `noProxy`, and the proxy's log, which says why."
     ),
     ErrorEntry(
       "KINESIS_TIMED_OUT",

@@ -17,7 +17,7 @@ import io.github.kinesisspark.read.stream.Publishing
 import io.github.kinesisspark.write.KinesisSink
 
 /** The front door: `format("kinesis")`. Options are checked here, at `load()`, `start()` or `save()`, before anything runs. */
-final class KinesisTableProvider extends TableProvider with DataSourceRegister {
+class KinesisTableProvider extends TableProvider with DataSourceRegister {
 
   override def shortName(): String = "kinesis"
 
@@ -46,4 +46,11 @@ final class KinesisTableProvider extends TableProvider with DataSourceRegister {
       new KinesisTable(parsed, properties)
     } else new KinesisSink(schema, SinkOptions.parse(properties.asScala.toMap))
   }
+}
+
+/** The same as `format("kinesis_spark")`. Other JARs bring sources named `kinesis`, and Spark prefers one whose class is below
+  * `org.apache.spark`; this name is ours alone.
+  */
+final class KinesisSparkTableProvider extends KinesisTableProvider {
+  override def shortName(): String = "kinesis_spark"
 }

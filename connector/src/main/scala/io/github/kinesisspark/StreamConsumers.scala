@@ -1,6 +1,8 @@
 package io.github.kinesisspark
 
-import io.github.kinesisspark.aws.{KnownStreams, StreamConsumer}
+import scala.concurrent.duration.FiniteDuration
+
+import io.github.kinesisspark.aws.{BlockingTime, ConsumerClaims, ConsumerStatus, KnownStreams, StreamConsumer}
 import io.github.kinesisspark.config.{KinesisOptions, OptionException, SourceOptions}
 
 /** Looks after the stream consumers of enhanced fan-out by hand, before a query starts or without one:
@@ -16,11 +18,18 @@ import io.github.kinesisspark.config.{KinesisOptions, OptionException, SourceOpt
   * @throws io.github.kinesisspark.config.OptionException where the options can't be used
   * @see [[https://docs.aws.amazon.com/streams/latest/dev/enhanced-consumers.html enhanced fan-out consumers]]
   */
-final class StreamConsumers(options: Map[String, String]) {
+final class StreamConsumers private[kinesisspark] (
+    options: Map[String, String],
+    time: BlockingTime,
+    claims: ConsumerClaims
+) {
+
+  def this(options: Map[String, String]) = this(options, BlockingTime.real, ConsumerClaims.shared)
+
   private val parsed = SourceOptions.parseConsumers(options)
 
-  /** The consumer of that name of each stream, registered where it doesn't exist. Doesn't wait until it is ACTIVE; but where one is
-    * DELETING, until it is gone.
+  /** The consumer of that name of each stream, registered where it doesn't exist, with the tags of `efo.tags`. Doesn't wait until it is
+    * ACTIVE; but where one is DELETING, until it is gone.
     *
     * @throws io.github.kinesisspark.aws.KinesisException with a stable `errorClass`, such as `KINESIS_CONSUMER_QUOTA`
     */
@@ -54,12 +63,41 @@ final class StreamConsumers(options: Map[String, String]) {
     found
   }
 
+  /** Consumers whose names begin with `prefix` and that were registered longer ago than `age`, by this machine's clock. Whether one is
+    * in use can't be asked of the service. Those that are DELETING, and those that queries of this application read through, are left out.
+    *
+    * @throws io.github.kinesisspark.aws.KinesisException with a stable `errorClass`
+    */
+  def listOld(prefix: String, age: FiniteDuration): Seq[StreamConsumer] = ofEach(old(_, prefix, age))
+
+  /** Deregisters what [[listOld]] lists, and returns them. A prefix can't be empty.
+    *
+    * @throws io.github.kinesisspark.aws.KinesisException with a stable `errorClass`, such as `KINESIS_ACCESS_DENIED`
+    */
+  def deregisterOld(prefix: String, age: FiniteDuration): Seq[StreamConsumer] = ofEach { stream =>
+    val found = old(stream, prefix, age)
+    found.foreach(consumer => stream.consumers.deregister(consumer.arn))
+    found
+  }
+
+  private def old(stream: KnownStreams.Stream, prefix: String, age: FiniteDuration): Seq[StreamConsumer] = {
+    valid(prefix)
+    val before                           = time.now() - age.toMillis
+    def isFree(consumer: StreamConsumer) =
+      !claims.isTaken(ConsumerClaims.Claim(stream.endpoint, stream.arn, consumer.name))
+    stream.consumers
+      .list(stream.arn)
+      .filter(c =>
+        c.name.startsWith(prefix) && c.createdMillis < before && c.status != ConsumerStatus.Deleting && isFree(c)
+      )
+  }
+
   private def valid(name: String): String = KinesisOptions.consumerName
     .parse(name)
     .fold(must => throw new OptionException(Seq(s"A consumer's name must be $must. It is '$name'.")), identity)
 
   private def ofEach(consumers: KnownStreams.Stream => IterableOnce[StreamConsumer]): Seq[StreamConsumer] = {
-    val opened = KnownStreams.open(parsed.streams, parsed.retries)
+    val opened = KnownStreams.open(parsed.streams, parsed.tags, parsed.retries, time)
     try opened.streams.flatMap(consumers)
     finally opened.close()
   }

@@ -4,6 +4,7 @@ import java.util
 
 import io.github.kinesisspark.aws.StreamConsumer
 
+import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
 /** [[StreamConsumers]] for callers in another language: options as a Java map, consumers as a JSON array of
@@ -17,6 +18,11 @@ object StreamConsumersJson {
   def describe(options: Options, name: String): String    = json(of(options).describe(name))
   def list(options: Options): String                      = json(of(options).list())
   def deregister(options: Options, name: String): String  = json(of(options).deregister(name))
+
+  def listOld(options: Options, prefix: String, millis: Long): String =
+    json(of(options).listOld(prefix, millis.millis))
+  def deregisterOld(options: Options, prefix: String, millis: Long): String =
+    json(of(options).deregisterOld(prefix, millis.millis))
 
   private def of(options: Options) = new StreamConsumers(options.asScala.toMap)
 

@@ -34,19 +34,30 @@ object StreamPositions {
     * the sink.
     *
     * @param checkpoint the query's `checkpointLocation`, on any file system that Spark can read
-    * @throws OffsetException where the checkpoint has no such batch, or none of this connector, or several sources of it
+    * @param source     which of several Kinesis sources of the query: its name, or else its number from 0
+    * @throws OffsetException where the checkpoint has no such batch, or none of this connector, or several sources of it and
+    *                         none is named
     */
-  def afterBatch(spark: SparkSession, checkpoint: String, batch: Option[Long] = None): KinesisOffset =
-    settled(CheckpointOffsets.in(checkpoint, spark.sparkContext.hadoopConfiguration).of(batch))
+  def afterBatch(
+      spark: SparkSession,
+      checkpoint: String,
+      batch: Option[Long] = None,
+      source: Option[String] = None
+  ): KinesisOffset =
+    settled(CheckpointOffsets.in(checkpoint, spark.sparkContext.hadoopConfiguration).end(batch, source))
 
   /** Where a batch of a query began.
     *
     * @throws OffsetException as [[afterBatch]]
     */
-  def beforeBatch(spark: SparkSession, checkpoint: String, batch: Long): KinesisOffset = {
-    val offsets = CheckpointOffsets.in(checkpoint, spark.sparkContext.hadoopConfiguration)
-    val end     = offsets.of(Some(batch))
-    before(if (batch == 0) KinesisOffset.initial else offsets.of(Some(batch - 1)), end)
+  def beforeBatch(
+      spark: SparkSession,
+      checkpoint: String,
+      batch: Long,
+      source: Option[String] = None
+  ): KinesisOffset = {
+    val (start, end) = CheckpointOffsets.in(checkpoint, spark.sparkContext.hadoopConfiguration).ends(batch, source)
+    before(start, end)
   }
 
   /** Where a batch began that a query's progress reports.

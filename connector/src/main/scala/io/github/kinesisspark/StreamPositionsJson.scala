@@ -18,12 +18,15 @@ object StreamPositionsJson {
   def at(options: util.Map[String, String], epochMillis: Long): String =
     json(StreamPositions.at(options.asScala.toMap, Instant.ofEpochMilli(epochMillis)))
 
-  /** @param batch below 0 for the last one that is committed */
-  def afterBatch(spark: SparkSession, checkpoint: String, batch: Long): String =
-    json(StreamPositions.afterBatch(spark, checkpoint, Option.when(batch >= 0)(batch)))
+  /** @param batch  below 0 for the last one that is committed
+    * @param source empty for the only one
+    */
+  def afterBatch(spark: SparkSession, checkpoint: String, batch: Long, source: String): String =
+    json(StreamPositions.afterBatch(spark, checkpoint, Option.when(batch >= 0)(batch), named(source)))
 
-  def beforeBatch(spark: SparkSession, checkpoint: String, batch: Long): String =
-    json(StreamPositions.beforeBatch(spark, checkpoint, batch))
+  /** @param source empty for the only one */
+  def beforeBatch(spark: SparkSession, checkpoint: String, batch: Long, source: String): String =
+    json(StreamPositions.beforeBatch(spark, checkpoint, batch, named(source)))
 
   /** @param start as a query's progress has it; empty for none */
   def before(start: String, end: String): String = json(
@@ -39,6 +42,8 @@ object StreamPositionsJson {
   /** @return empty where there is no such file */
   def load(spark: SparkSession, path: String): String =
     new PositionFile(path, spark.sparkContext.hadoopConfiguration).read().getOrElse("")
+
+  private def named(source: String): Option[String] = Option.when(source.nonEmpty)(source)
 
   private def json(offset: KinesisOffset): String = OffsetJson.write(offset)
 }

@@ -2,7 +2,8 @@ package io.github.kinesisspark
 
 import java.util
 
-import io.github.kinesisspark.position.{KinesisOffset, OffsetJson, ShardPosition}
+import io.github.kinesisspark.config.SourceOptions
+import io.github.kinesisspark.position.{KinesisOffset, OffsetJson, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.stream.CheckpointOffsets
 import org.apache.spark.sql.SparkSession
 
@@ -22,10 +23,16 @@ object StreamShardsJson {
   /** The same with where a stopped query continues.
     *
     * @param checkpoint see [[CheckpointOffsets.lastCommitted]]
+    * @param source     of several that read one of the streams: its name, or else its number from 0; empty for none
     */
-  def listFrom(options: util.Map[String, String], checkpoint: String): String = {
-    val from = CheckpointOffsets.in(checkpoint, SparkSession.active.sparkContext.hadoopConfiguration).lastCommitted
-    ujson.write(ujson.Arr.from(StreamShards.list(options.asScala.toMap, from).map(json)))
+  def listFrom(options: util.Map[String, String], checkpoint: String, source: String): String = {
+    val handed                  = options.asScala.toMap
+    val asked                   = SourceOptions.parseStreams(handed).map(_.stream)
+    def isAsked(arn: StreamArn) = asked.exists(stream => stream.arn.fold(stream.name == arn.name)(_ == arn))
+    val from                    = CheckpointOffsets
+      .in(checkpoint, SparkSession.active.sparkContext.hadoopConfiguration)
+      .lastCommitted(Option.when(source.nonEmpty)(source), isAsked)
+    ujson.write(ujson.Arr.from(StreamShards.list(handed, from).map(json)))
   }
 
   private def json(view: ShardView): ujson.Value = ujson.Obj(

@@ -167,7 +167,7 @@ object PlanningScale {
     val half  = Admission.Limits(Some(50L * tips.size), None)
     val cuts  = timed("admission_ms")(fleet.readers.admit(told, half, turn, (_, _, _) => Map.empty))
     val moved = timed("end_ms")(frontier.end(cuts.view.mapValues(_.position).toMap))
-    timed("metrics_ms")(SourceMetrics.none.next(told.keys, told, cuts, fleet.readers.totals, None, 0).toJava)
+    timed("metrics_ms")(SourceMetrics.none.next(told.keys, told, cuts, fleet.readers.now, None, 0).toJava)
     timed("retention_ms") {
       val complete = told.map { case (shard, tip) => shard -> tip.completeTo(tip.all, Created + turn) }
       require(RetentionLag(complete.map { case (shard, _) => shard -> Created }).after(complete, _ => 0L)._2.isEmpty)
@@ -234,6 +234,7 @@ object PlanningScale {
         System.nanoTime(),
         mine,
         gone = Vector.empty,
+        counts = Vector.empty,
         hasNews = true,
         ReaderTotals.none.copy(bufferedBytes = mine.map(_.bytes).sum)
       )

@@ -1,19 +1,25 @@
 package io.github.kinesisspark.aws
 
 import java.net.URI
-import java.time.Duration
+import java.util.regex.Pattern
 
+import io.github.kinesisspark.config.{ConnectionOptions, ProxyOptions}
+import software.amazon.awssdk.awscore.client.builder.AwsClientBuilder
+import software.amazon.awssdk.core.client.config.{ClientOverrideConfiguration, SdkAdvancedClientOption}
 import software.amazon.awssdk.http.{Protocol, ProtocolNegotiation}
-import software.amazon.awssdk.http.nio.netty.{Http2Configuration, NettyNioAsyncHttpClient}
+import software.amazon.awssdk.http.nio.netty.{Http2Configuration, NettyNioAsyncHttpClient, ProxyConfiguration}
 
 import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
 import scala.jdk.DurationConverters._
 
 /** The calls that a client serves, which decide its protocol, limits and timeouts. */
 sealed trait ClientKind extends Product with Serializable {
 
-  /** @param endpoint instead of AWS's own */
-  private[aws] def http(endpoint: Option[URI]): NettyNioAsyncHttpClient.Builder
+  /** @param endpoint instead of AWS's own
+    * @throws KinesisException `KINESIS_CA_BUNDLE`
+    */
+  private[aws] def http(endpoint: Option[URI], connection: ConnectionOptions): NettyNioAsyncHttpClient.Builder
 }
 
 object ClientKind {
@@ -24,15 +30,14 @@ object ClientKind {
   /** Calls with one answer that change nothing: GetRecords, ListShards and so on. */
   case object Calls extends ClientKind {
 
-    /** Requests under way at once, each with a connection. Kinesis takes 5 GetRecords a second per shard, so an executor with
-      * hundreds of shards keeps far fewer busy; more wait for a connection.
-      */
-    val MaxConcurrency = 512
+    /** An answer of 10 MB that stops for so long is dead. */
+    val Silence: FiniteDuration = 30.seconds
 
-    override private[aws] def http(endpoint: Option[URI]): NettyNioAsyncHttpClient.Builder = oneAnswer(endpoint)
-      .maxConcurrency(MaxConcurrency)
-      // An answer of 10 MB that stops for so long is dead.
-      .readTimeout(Duration.ofSeconds(30))
+    override private[aws] def http(
+        endpoint: Option[URI],
+        connection: ConnectionOptions
+    ): NettyNioAsyncHttpClient.Builder =
+      oneAnswer(endpoint, connection).readTimeout(connection.readTimeout.getOrElse(Silence).toJava)
   }
 
   /** PutRecords. A call that is given up is sent again, and the service may then store its records twice. So its limits are beyond what a
@@ -46,10 +51,20 @@ object ClientKind {
     /** Of a whole call: seven calls of 10 MiB that share 2 Mbit/s take so long. */
     val CallTimeout: FiniteDuration = 5.minutes
 
-    override private[aws] def http(endpoint: Option[URI]): NettyNioAsyncHttpClient.Builder = oneAnswer(endpoint)
-      .maxConcurrency(Calls.MaxConcurrency)
-      .readTimeout(Silence.toJava)
+    override private[aws] def http(
+        endpoint: Option[URI],
+        connection: ConnectionOptions
+    ): NettyNioAsyncHttpClient.Builder = oneAnswer(endpoint, connection)
+      .readTimeout(connection.readTimeout.getOrElse(Silence).toJava)
       .writeTimeout(CallTimeout.toJava)
+  }
+
+  /** Calls of STS. */
+  case object Roles extends ClientKind {
+    override private[aws] def http(
+        endpoint: Option[URI],
+        connection: ConnectionOptions
+    ): NettyNioAsyncHttpClient.Builder = Calls.http(endpoint, connection)
   }
 
   /** SubscribeToShard, which AWS has over HTTP/2 alone: one stream per shard, for 5 minutes each. */
@@ -76,7 +91,10 @@ object ClientKind {
       */
     val PingPeriod: FiniteDuration = 30.seconds
 
-    override private[aws] def http(endpoint: Option[URI]): NettyNioAsyncHttpClient.Builder = common(endpoint)
+    override private[aws] def http(
+        endpoint: Option[URI],
+        connection: ConnectionOptions
+    ): NettyNioAsyncHttpClient.Builder = common(endpoint, connection)
       .protocol(Protocol.HTTP2)
       .protocolNegotiation(negotiation(endpoint))
       .maxConcurrency(MaxConcurrency)
@@ -99,18 +117,64 @@ object ClientKind {
   /** A server behind TLS that isn't AWS's. */
   private def isOtherTls(endpoint: URI) = endpoint.getScheme == "https" && !AwsHost.matches(endpoint.getHost)
 
-  /** HTTP/1.1 is faster than HTTP/2 for answers of 1 MB. */
-  private def oneAnswer(endpoint: Option[URI]) = common(endpoint).protocol(Protocol.HTTP1_1)
+  /** HTTP/1.1 is faster than HTTP/2 for answers of 1 MB. Kinesis takes 5 GetRecords a second per shard, so an executor with hundreds of
+    * shards keeps far fewer connections busy than there may be; more wait for one.
+    */
+  private def oneAnswer(endpoint: Option[URI], connection: ConnectionOptions) =
+    common(endpoint, connection).protocol(Protocol.HTTP1_1).maxConcurrency(connection.maxConnections)
 
-  private def common(endpoint: Option[URI]): NettyNioAsyncHttpClient.Builder = {
+  private def common(endpoint: Option[URI], connection: ConnectionOptions): NettyNioAsyncHttpClient.Builder = {
     val builder = NettyNioAsyncHttpClient.builder()
     if (endpoint.exists(isOtherTls)) builder.eventLoopGroupBuilder(HandshakeWatch.connections)
+    connection.caBundle.foreach(file => builder.tlsTrustManagersProvider(CaBundle.load(file)))
+    connection.proxy.foreach(proxy => builder.proxyConfiguration(proxyOf(proxy)))
     builder
       // Many shards begin at once: each waits for a connection, and none is refused.
       .maxPendingConnectionAcquires(100000)
       .connectionAcquisitionTimeout(AcquisitionTimeout.toJava)
-      .connectionTimeout(Duration.ofSeconds(10))
+      .connectionTimeout(connection.connectTimeout.toJava)
       // Firewalls and NAT drop idle connections.
       .tcpKeepAlive(true)
+  }
+
+  private def proxyOf(proxy: ProxyOptions): ProxyConfiguration = {
+    val builder = ProxyConfiguration
+      .builder()
+      .scheme(proxy.address.getScheme)
+      .host(proxy.address.getHost)
+      .port(proxy.address.getPort)
+      .nonProxyHosts(proxy.direct.map(patternOf).toSet.asJava)
+      .useSystemPropertyValues(false)
+      .useEnvironmentVariableValues(false)
+    proxy.user.foreach(builder.username(_))
+    proxy.password.foreach(secret => builder.password(secret.reveal))
+    builder.build()
+  }
+
+  /** The SDK matches hosts with regular expressions. */
+  private[aws] def patternOf(host: String): String =
+    if (host.startsWith("*.")) s"(?i).+${Pattern.quote(host.drop(1))}" else s"(?i)${Pattern.quote(host)}"
+
+  /** What clients of all services have in common beside their HTTP. */
+  private[aws] def configure[B <: AwsClientBuilder[B, C], C](
+      builder: AwsClientBuilder[B, C],
+      endpoint: Option[URI],
+      connection: ConnectionOptions
+  ): Unit = {
+    endpoint.foreach(builder.endpointOverride(_))
+    // Left alone where they aren't asked for: the environment may ask for them.
+    if (connection.fips) builder.fipsEnabled(true)
+    if (connection.dualStack) builder.dualstackEnabled(true)
+    ()
+  }
+
+  /** The user agent. */
+  private[aws] def named(connection: ConnectionOptions): ClientOverrideConfiguration = {
+    val builder =
+      ClientOverrideConfiguration
+        .builder()
+        .putAdvancedOption(SdkAdvancedClientOption.USER_AGENT_SUFFIX, "kinesis-spark")
+    connection.applicationId.foreach(builder.appId(_))
+    builder.build()
   }
 }

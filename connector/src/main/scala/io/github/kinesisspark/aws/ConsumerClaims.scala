@@ -27,6 +27,8 @@ private[kinesisspark] final class ConsumerClaims {
       reason = FailureReason.ConsumerTaken
     )
 
+  def isTaken(claim: Claim): Boolean = claimed.contains(claim)
+
   def giveBack(claim: Claim): Unit = claimed.remove(claim): Unit
 
   def register(arn: ConsumerArn): Unit        = registered.add(arn): Unit

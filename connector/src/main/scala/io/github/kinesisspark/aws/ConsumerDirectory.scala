@@ -22,6 +22,7 @@ import scala.jdk.CollectionConverters._
   *
   * All throw [[KinesisException]] of the fault's class, once retrying has ended, and InterruptedException.
   *
+  * @param tags       of consumers that are registered from here
   * @param registered is called for each consumer that is registered from here
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_RegisterStreamConsumer.html RegisterStreamConsumer]] (5 calls/s per account),
   *      [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_DescribeStreamConsumer.html DescribeStreamConsumer]] (20/s per stream),
@@ -34,6 +35,7 @@ private[kinesisspark] final class ConsumerDirectory(
     hasWorked: () => Boolean = () => false,
     time: BlockingTime = BlockingTime.real,
     observer: CallObserver = CallObserver.silent,
+    tags: Map[String, String] = Map.empty,
     registered: ConsumerArn => Unit = _ => ()
 ) {
   import ConsumerDirectory._
@@ -63,13 +65,12 @@ private[kinesisspark] final class ConsumerDirectory(
         client.listStreamConsumers(request.build())
       )
     }
-    @tailrec def rest(pages: Vector[ListStreamConsumersResponse]): Vector[ListStreamConsumersResponse] =
-      Option(pages.last.nextToken).filter(_.nonEmpty) match {
-        case None  => pages
-        case token => rest(pages :+ page(token))
-      }
+    def pages = Paging.all("ListStreamConsumers", resource(s"stream $stream"), MostConsumers)(page)(
+      answer => Option(answer.nextToken).filter(_.nonEmpty),
+      _.consumers.size
+    )
     calls
-      .restarting(policy(retries.list).backoff)(rest(Vector(page(None))))
+      .restarting(policy(retries.list).backoff)(pages)
       .flatMap(_.consumers.asScala.map(StreamConsumer.of(_)))
   }
 
@@ -148,8 +149,9 @@ private[kinesisspark] final class ConsumerDirectory(
       .streamARN(stream.text)
       .consumerName(name)
       .overrideConfiguration(inTime)
-      .build()
-    calls.once("RegisterStreamConsumer")(client.registerStreamConsumer(request)) match {
+    // No tags is not the same as an empty map of them: that needs the permission to tag.
+    if (tags.nonEmpty) request.tags(tags.asJava)
+    calls.once("RegisterStreamConsumer")(client.registerStreamConsumer(request.build())) match {
       case Left(fault)   => Event.Refused(fault)
       case Right(answer) =>
         val consumer = StreamConsumer.of(answer.consumer)
@@ -184,4 +186,7 @@ private[kinesisspark] object ConsumerDirectory {
 
   /** The most that the service gives in one answer. */
   private val PageSize = 100
+
+  /** Of one stream; the service allows 50. */
+  private val MostConsumers = 10000
 }

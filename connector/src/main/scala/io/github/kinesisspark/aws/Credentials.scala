@@ -1,16 +1,12 @@
 package io.github.kinesisspark.aws
 
-import io.github.kinesisspark.config.CredentialsOptions
-import io.github.kinesisspark.config.CredentialsOptions._
-import software.amazon.awssdk.auth.credentials._
-import software.amazon.awssdk.http.urlconnection.UrlConnectionHttpClient
-import software.amazon.awssdk.regions.Region
-import software.amazon.awssdk.services.sts.StsClient
-import software.amazon.awssdk.services.sts.auth.StsAssumeRoleCredentialsProvider
-
 import java.net.URI
 
-/** Makes the SDK's credentials provider that the options ask for, and owns what it holds open. [[CredentialsCache]] calls it. */
+import io.github.kinesisspark.config.{ConnectionOptions, CredentialsOptions, Secret, SecretAlias}
+import io.github.kinesisspark.config.CredentialsOptions._
+import software.amazon.awssdk.auth.credentials._
+
+/** Makes the credentials provider that the options ask for, and owns what it holds open. [[CredentialsCache]] calls it. */
 private[aws] final class Credentials private (val provider: AwsCredentialsProvider, held: Seq[AutoCloseable])
     extends AutoCloseable {
 
@@ -22,45 +18,54 @@ private[aws] object Credentials {
 
   /** Calls no service: a wrong role or missing keys show at the first call.
     *
-    * @param region      whose STS is asked for roles
-    * @param stsEndpoint instead of that region's own
-    * @throws KinesisException `KINESIS_CREDENTIALS_PROVIDER`
+    * @param region     whose STS is asked for roles, unless the connection's options name another
+    * @param connection how STS is reached
+    * @param endpoint   of Kinesis, for classes of the user's that ask for it
+    * @throws KinesisException `KINESIS_CREDENTIALS_PROVIDER`, `KINESIS_CA_BUNDLE`
     */
-  def apply(options: CredentialsOptions, region: String, stsEndpoint: Option[URI] = None): Credentials = options match {
+  def apply(
+      options: CredentialsOptions,
+      region: String,
+      connection: ConnectionOptions = ConnectionOptions.Default,
+      endpoint: Option[URI] = None
+  ): Credentials = options match {
     case DefaultChain =>
       // Not the shared instance of `create()`: this one is closed with its client.
       owned(DefaultCredentialsProvider.builder().build())
-    case Profile(name)                 => owned(ProfileCredentialsProvider.create(name))
-    case StaticKeys(id, secret, token) =>
-      val keys = token match {
-        case Some(t) => AwsSessionCredentials.create(id.reveal, secret.reveal, t.reveal)
-        case None    => AwsBasicCredentials.create(id.reveal, secret.reveal)
+    case Profile(name)                   => owned(ProfileCredentialsProvider.create(name))
+    case keys: StaticKeys                => new Credentials(ofKeys(keys), Nil)
+    case ProviderClass(name, parameters) =>
+      owned(ForeignCredentials(name, parameters.map { case (key, value) => key -> value.reveal }, endpoint))
+    case WebIdentity(_)                                          => anonymous
+    case AssumeRole(base, role, externalId, session, properties) =>
+      val caller = Credentials(base, region, connection, endpoint)
+      val asked  = base match {
+        case WebIdentity(file) => RoleCredentials.OfWebIdentity(role, session, file, properties.duration)
+        case _                 => RoleCredentials.OfRole(role, session, externalId, properties)
       }
-      new Credentials(StaticCredentialsProvider.create(keys), Nil)
-    case ProviderClass(name)                         => owned(ForeignCredentials(name))
-    case AssumeRole(base, role, externalId, session) =>
-      val caller = Credentials(base, region, stsEndpoint)
-      val sts    = StsClient
-        .builder()
-        .region(Region.of(region))
-        .credentialsProvider(caller.provider)
-        // Named, so that the SDK doesn't look for HTTP clients on the user's class path.
-        .httpClientBuilder(UrlConnectionHttpClient.builder())
-      stsEndpoint.foreach(sts.endpointOverride(_))
-      val client  = sts.build()
-      val assumed = StsAssumeRoleCredentialsProvider
-        .builder()
-        .stsClient(client)
-        .asyncCredentialUpdateEnabled(false)
-        .refreshRequest { request =>
-          request.roleArn(role).roleSessionName(session)
-          externalId.foreach(request.externalId(_))
-          ()
-        }
-        .build()
-      new Credentials(assumed, Seq(assumed, client, caller))
+      val assumed = Closing.unlessMade(caller.close())(RoleCredentials(asked, caller.provider, region, connection))
+      new Credentials(assumed, Seq(assumed, caller))
   }
+
+  private def anonymous = new Credentials(AnonymousCredentialsProvider.create(), Nil)
 
   private def owned(provider: AwsCredentialsProvider & AutoCloseable): Credentials =
     new Credentials(provider, Seq(provider))
+
+  /** Aliases are looked up at the first call, because that may read a file system, and once, because they aren't renewed. */
+  private def ofKeys(keys: StaticKeys): AwsCredentialsProvider = {
+    lazy val credentials = {
+      val (id, secret) = (valueOf(keys.accessKeyId), valueOf(keys.secretAccessKey))
+      keys.sessionToken.map(valueOf) match {
+        case Some(token) => AwsSessionCredentials.create(id, secret, token)
+        case None        => AwsBasicCredentials.create(id, secret)
+      }
+    }
+    () => credentials
+  }
+
+  private def valueOf(secret: Secret): String = secret match {
+    case SecretAlias(name) => HadoopSettings.secret(name)
+    case plain             => plain.reveal
+  }
 }

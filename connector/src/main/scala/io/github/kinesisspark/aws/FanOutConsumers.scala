@@ -158,6 +158,7 @@ object FanOutConsumers {
     val names  = streams.flatMap(s => eagerName(options.consumers(s.stream)).map(s.stream -> _)).toMap
     val opened = KnownStreams.open(
       streams.filter(s => names.contains(s.stream)),
+      options.tags,
       options.retries,
       registered = claims.register
     )
@@ -172,7 +173,7 @@ object FanOutConsumers {
       claims: ConsumerClaims
   ): FanOutConsumers = {
     val meter = new ConsumerMeter
-    val known = KnownStreams.open(streams, options.retries, time, meter, claims.register)
+    val known = KnownStreams.open(streams, options.tags, options.retries, time, meter, claims.register)
     new FanOutConsumers(known, options.consumers, meter, claims)
   }
 

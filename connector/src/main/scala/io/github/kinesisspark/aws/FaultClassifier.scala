@@ -99,6 +99,26 @@ object FaultClassifier {
     ),
     Row(
       FaultKind(
+        "KINESIS_CREDENTIALS_ALIAS",
+        "A key is given as alias:<name>, and Hadoop's credential providers don't give what they have under that name."
+      ),
+      suspect,
+      "The file system that keeps it may be down for a while; a name that isn't there doesn't come.",
+      classes = Seq(classOf[KinesisException]),
+      saying = Some("KINESIS_CREDENTIALS_ALIAS".r)
+    ),
+    Row(
+      FaultKind(
+        "KINESIS_NO_CREDENTIALS",
+        "The connector lacks the SDK's module for such profiles. Give the profile the line " +
+          "credential_process = aws configure export-credentials --profile <name> --format process."
+      ),
+      fatal,
+      "A module doesn't come by waiting.",
+      saying = Some("'(sso|ssooidc|signin)' service module must be on the class path".r)
+    ),
+    Row(
+      FaultKind(
         "KINESIS_ROLE_REFUSED",
         "The role can't be assumed: its trust policy must allow this caller (and name the external ID, if it asks for one), " +
           "and the caller needs sts:AssumeRole for it."
@@ -110,7 +130,9 @@ object FaultClassifier {
         "AccessDeniedException",
         "ValidationError",
         "MalformedPolicyDocument",
-        "RegionDisabledException"
+        "RegionDisabledException",
+        "InvalidIdentityToken",
+        "IDPRejectedClaim"
       ),
       service = Some("Sts")
     ),
@@ -334,6 +356,15 @@ object FaultClassifier {
       statuses = 408 to 408
     ),
     Row(
+      FaultKind(
+        RequestRefused,
+        "The endpoint redirects to another address, which is never followed. Name the address itself."
+      ),
+      fatal,
+      "Kinesis never redirects; a request is signed for its host, and data must not go where somebody points.",
+      statuses = 300 to 399
+    ),
+    Row(
       FaultKind(RequestRefused, "The endpoint refused the request. Is it Amazon Kinesis?"),
       fatal,
       "Whatever the code: 4xx is our side. A proxy's 413 says nothing of a single record.",
@@ -363,6 +394,16 @@ object FaultClassifier {
       transient,
       "More shards at once than the client has connections; calls wait for a while and fail only then.",
       saying = Some("Acquire operation took longer|Maximum pending connection acquisitions exceeded".r)
+    ),
+    Row(
+      FaultKind(
+        "KINESIS_PROXY_FAILED",
+        "The proxy refused the connection, or broke it: check proxy, proxyUser and proxyPassword, whether it lets this host pass, and noProxy."
+      ),
+      suspect,
+      "A proxy that restarts is back in seconds; a wrong password stays wrong. The SDK doesn't say what the proxy answered.",
+      classes = Seq(classOf[IOException]),
+      saying = Some("(?i)connect to proxy|request to proxy|proxy (channel|tunnel)".r)
     ),
     Row(
       FaultKind(
@@ -419,13 +460,6 @@ object FaultClassifier {
       saying = Some("(?i)checksum failure|illegal (headers|payload size)".r)
     ),
     Row(
-      FaultKind("KINESIS_CONNECTION_LOST", "The request could not be sent; see the cause."),
-      suspect,
-      "What the SDK says of anything below it that none of the rows above knows: mostly network, perhaps a bug.",
-      classes = Seq(classOf[SdkClientException]),
-      saying = Some("(?i)unable to execute http request".r)
-    ),
-    Row(
       FaultKind(
         "KINESIS_ANSWER_DAMAGED",
         "The answer isn't what Amazon Kinesis would send. Is the endpoint Kinesis, and no proxy before it changes answers?"
@@ -433,6 +467,13 @@ object FaultClassifier {
       suspect,
       "Damage on the way passes; a server that is none doesn't.",
       classes = Seq(classOf[DamagedAnswer])
+    ),
+    Row(
+      FaultKind("KINESIS_CONNECTION_LOST", "The request could not be sent; see the cause."),
+      suspect,
+      "What the SDK says of anything below it that none of the rows above knows: mostly network, perhaps a bug.",
+      classes = Seq(classOf[SdkClientException]),
+      saying = Some("(?i)unable to execute http request".r)
     ),
     // -- this side
     Row(

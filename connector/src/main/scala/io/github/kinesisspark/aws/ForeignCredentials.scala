@@ -1,9 +1,11 @@
 package io.github.kinesisspark.aws
 
 import java.lang.reflect.{InvocationTargetException, Method, Modifier}
+import java.net.URI
 import java.time.Instant
 import java.util.Optional
 
+import org.apache.hadoop.conf.Configuration
 import software.amazon.awssdk.auth.credentials.{
   AwsBasicCredentials,
   AwsCredentials,
@@ -11,6 +13,7 @@ import software.amazon.awssdk.auth.credentials.{
   AwsSessionCredentials
 }
 
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 /** Credentials from a class of the user's own (the option `credentialsProvider`).
@@ -71,8 +74,15 @@ private[aws] object ForeignCredentials {
   private case object Version1
       extends Style("getCredentials", "getAWSAccessKeyId", "getAWSSecretKey", "getSessionToken")
 
-  /** @throws KinesisException `KINESIS_CREDENTIALS_PROVIDER` where there is no such class, it can't be made, or gives no credentials */
-  def apply(className: String): ForeignCredentials = {
+  /** @param parameters for the class
+    * @param endpoint   of Kinesis, for a class that asks for a URI as Hadoop's do
+    * @throws KinesisException `KINESIS_CREDENTIALS_PROVIDER` where there is no such class, it can't be made, or gives no credentials
+    */
+  def apply(
+      className: String,
+      parameters: Map[String, String] = Map.empty,
+      endpoint: Option[URI] = None
+  ): ForeignCredentials = {
     val loader = Option(Thread.currentThread.getContextClassLoader).getOrElse(getClass.getClassLoader)
     val found  =
       try Class.forName(className, true, loader)
@@ -84,33 +94,68 @@ private[aws] object ForeignCredentials {
           )
         case e: LinkageError => fail(className, s"the class can't be loaded: $e", e)
       }
-    val provider = make(className, found)
+    val provider = make(className, found, parameters, endpoint)
     val style    = Seq(Version2, Version1)
       .find(style => method(provider.getClass, style.resolve).isDefined)
       .getOrElse(fail(className, "it has neither resolveCredentials() (AWS SDK 2) nor getCredentials() (AWS SDK 1)"))
     new ForeignCredentials(className, provider, style)
   }
 
-  private def make(className: String, found: Class[?]): AnyRef = {
-    val factory =
-      found.getMethods.find(m => m.getName == "create" && m.getParameterCount == 0 && Modifier.isStatic(m.getModifiers))
+  private def make(
+      className: String,
+      found: Class[?],
+      parameters: Map[String, String],
+      endpoint: Option[URI]
+  ): AnyRef = {
+    lazy val settings = HadoopSettings.configuration()
+    lazy val own      = parameters.asJava
+    val uri           = classOf[URI]
+    val hadoop        = classOf[Configuration]
+    val map           = classOf[java.util.Map[?, ?]]
+    // Those that can have the parameters, if there are any; otherwise those that know most.
+    val signatures: Seq[(Seq[Class[?]], () => Seq[AnyRef])] =
+      if (parameters.nonEmpty)
+        Seq((Seq(map), () => Seq(own)), (Seq(hadoop, map), () => Seq(settings, own)))
+      else
+        Seq(
+          (Seq(uri, hadoop), () => Seq(endpoint.orNull, settings)),
+          (Seq(hadoop), () => Seq(settings)),
+          (Nil, () => Nil),
+          (Seq(map), () => Seq(own))
+        )
     try
-      factory match {
-        case Some(create) =>
-          create.setAccessible(true)
-          Option(create.invoke(null)).getOrElse(fail(className, "create() returned null"))
-        case None =>
-          val constructor = found.getDeclaredConstructor()
-          constructor.setAccessible(true)
-          constructor.newInstance().asInstanceOf[AnyRef]
-      }
+      signatures.iterator
+        .flatMap { case (types, values) => maker(found, types).map(_(values())) }
+        .nextOption()
+        .map(made => Option(made).getOrElse(fail(className, "create() returned null")))
+        .getOrElse(fail(className, unusable(parameters)))
     catch {
-      case _: NoSuchMethodException =>
-        fail(className, "it has neither a static method create() nor a constructor, without arguments")
       case e: InvocationTargetException    => fail(className, s"making it failed: ${e.getCause}", e.getCause)
       case e: ReflectiveOperationException => fail(className, s"making it failed: $e", e)
     }
   }
+
+  /** Its static method `create`, or its constructor, with arguments of these types. */
+  private def maker(found: Class[?], types: Seq[Class[?]]): Option[Seq[AnyRef] => AnyRef] = {
+    val factory = found.getMethods.find { m =>
+      m.getName == "create" && m.getParameterTypes.toSeq == types && Modifier.isStatic(m.getModifiers)
+    }
+    def constructor = found.getDeclaredConstructors.find(_.getParameterTypes.toSeq == types)
+    factory
+      .map { create =>
+        create.setAccessible(true)
+        (arguments: Seq[AnyRef]) => create.invoke(null, arguments: _*)
+      }
+      .orElse(constructor.map { made =>
+        made.setAccessible(true)
+        (arguments: Seq[AnyRef]) => made.newInstance(arguments: _*).asInstanceOf[AnyRef]
+      })
+  }
+
+  private def unusable(parameters: Map[String, String]): String =
+    if (parameters.isEmpty)
+      "it has neither a static method create() nor a constructor, without arguments or of Hadoop's Configuration"
+    else "it has neither a static method create nor a constructor that takes a java.util.Map of its parameters"
 
   /** Public methods alone, though the class itself may be hidden. */
   private def method(of: Class[?], name: String): Option[Method] =

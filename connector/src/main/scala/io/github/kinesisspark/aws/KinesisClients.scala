@@ -37,7 +37,7 @@ object KinesisClients {
   /** A client for these options; the first lease makes it, the last one's end closes it after a while.
     *
     * @param region as [[Regions.resolve]] found it
-    * @throws KinesisException `KINESIS_CREDENTIALS_PROVIDER` for a class of the user's that can't be used
+    * @throws KinesisException `KINESIS_CREDENTIALS_PROVIDER` for a class of the user's that can't be used, `KINESIS_CA_BUNDLE` for such a file
     */
   def lease(options: ClientOptions, region: String, kind: ClientKind = ClientKind.Calls): ClientLease = {
     val lease = shared.lease((options, region, kind))
@@ -65,22 +65,23 @@ object KinesisClients {
   }
 
   private[aws] def make(options: ClientOptions, region: String, kind: ClientKind): Held = {
-    val credentials = Credentials(options.credentials, region)
+    val http        = kind.http(options.endpoint, options.connection)
+    val credentials = Credentials(options.credentials, region, options.connection, options.endpoint)
     val cache       = new CredentialsCache(credentials.provider)
     val success     = new Success
-    val builder     = KinesisAsyncClient
-      .builder()
-      .region(Region.of(region))
-      .credentialsProvider(cache)
-      .httpClientBuilder(kind.http(options.endpoint))
-      // No limit on the time of a whole call here: it would end subscriptions.
-      .overrideConfiguration { o =>
-        o.retryStrategy(AwsRetryStrategy.doNotRetry())
-          .addExecutionInterceptor(success)
-          .addExecutionInterceptor(AnswerBytes.Interceptor);
-        ()
-      }
-    options.endpoint.foreach(builder.endpointOverride(_))
+    val builder     =
+      KinesisAsyncClient.builder().region(Region.of(region)).credentialsProvider(cache).httpClientBuilder(http)
+    ClientKind.configure(builder, options.endpoint, options.connection)
+    // No limit on the time of a whole call here: it would end subscriptions.
+    builder.overrideConfiguration(
+      ClientKind
+        .named(options.connection)
+        .toBuilder
+        .retryStrategy(AwsRetryStrategy.doNotRetry())
+        .addExecutionInterceptor(success)
+        .addExecutionInterceptor(AnswerBytes.Interceptor)
+        .build()
+    )
     new Held(withCredentials(builder.build(), cache), success, credentials)
   }
 

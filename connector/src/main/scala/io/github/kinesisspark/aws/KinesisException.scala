@@ -60,7 +60,16 @@ object KinesisFault {
     * @param resource what it was for: a stream's name or ARN, `stream/shardId`, a role
     */
   def describe(action: String, resource: String, fault: Fault): String =
-    s"$action failed for $resource: ${answer(fault)}. ${fault.kind.advice.replace("<action>", action)}"
+    s"$action failed for $resource: ${answer(fault)}. ${advice(action, fault)}"
+
+  /** A call may need more than the action of its own name: one that tags needs kinesis:TagResource. */
+  private def advice(action: String, fault: Fault): String = {
+    val missing = fault match {
+      case _: Fault.Denied => Refusal.findFirstMatchIn(Option(fault.cause.getMessage).getOrElse("")).map(_.group(1))
+      case _               => None
+    }
+    missing.fold(fault.kind.advice)(fault.kind.advice.replace("kinesis:<action>", _)).replace("<action>", action)
+  }
 
   /** @param attempts how often it was tried */
   def exception(action: String, resource: String, fault: Fault, attempts: Int = 1): KinesisException = {
@@ -87,7 +96,12 @@ object KinesisFault {
         val root = FaultClassifier.causes(e).last
         named(e) + (if (root eq e) "" else s" (${named(root)})")
     }
-    said.linesIterator.nextOption().getOrElse("").take(MaxLength).stripSuffix(".")
+    val length = fault match {
+      case _: Fault.Denied => MaxLengthOfRefusal
+      case _               => MaxLength
+    }
+    // What a server says may move a terminal's cursor, or look like a line of another message.
+    said.linesIterator.nextOption().getOrElse("").take(length).map(c => if (c.isControl) '?' else c).stripSuffix(".")
   }
 
   private def named(e: Throwable): String = e.getClass.getSimpleName + message(e.getMessage)
@@ -97,4 +111,9 @@ object KinesisFault {
   private def shown(fault: Fault): Throwable = if (fault.kind.showsRequest) null else fault.cause
 
   private val MaxLength = 400
+
+  /** A refusal names principal, action and resource; two of them are ARNs. */
+  private val MaxLengthOfRefusal = 1000
+
+  private val Refusal = "not authorized to perform: ([a-z0-9-]+:[A-Za-z]+)".r
 }

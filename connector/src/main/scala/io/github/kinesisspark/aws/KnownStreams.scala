@@ -22,10 +22,12 @@ private[kinesisspark] object KnownStreams {
 
   /** Describes the streams that were given by name; those given by ARN are not looked up.
     *
+    * @param tags of consumers that are registered
     * @throws KinesisException `KINESIS_NO_REGION`, `KINESIS_NOT_FOUND` where there is no such stream, and others of its description
     */
   def open(
       streams: Seq[StreamOptions],
+      tags: Map[String, String],
       retries: FanOutRetries,
       time: BlockingTime = BlockingTime.real,
       observer: CallObserver = new ConsumerMeter,
@@ -42,7 +44,7 @@ private[kinesisspark] object KnownStreams {
             .arn
         )
         val consumers =
-          new ConsumerDirectory(lease.client, retries, () => lease.hasWorked, time, observer, registered)
+          new ConsumerDirectory(lease.client, retries, () => lease.hasWorked, time, observer, tags, registered)
         Stream(stream.stream, arn, stream.client.endpoint, consumers)
       }
       new KnownStreams(known, leases.result())

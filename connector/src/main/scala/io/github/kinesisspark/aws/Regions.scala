@@ -4,6 +4,8 @@ import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, StreamR
 import software.amazon.awssdk.core.exception.SdkClientException
 import software.amazon.awssdk.regions.providers.DefaultAwsRegionProviderChain
 
+import scala.annotation.tailrec
+
 /** Which region a stream is in: the option, the ARN, then whatever the SDK finds on this machine. Asked on the driver once;
   * executors receive it.
   */
@@ -33,13 +35,15 @@ object Regions {
 
   /** As [[resolve]] for a stream of which only the client's options are known. */
   private[kinesisspark] def ofMachine(client: ClientOptions): Option[String] = {
-    val chain = client.credentials match {
-      case CredentialsOptions.Profile(name) => DefaultAwsRegionProviderChain.builder().profileName(name).build()
-      case CredentialsOptions.AssumeRole(CredentialsOptions.Profile(name), _, _, _) =>
-        DefaultAwsRegionProviderChain.builder().profileName(name).build()
-      case _ => DefaultAwsRegionProviderChain.builder().build()
-    }
-    try Option(chain.getRegion).map(_.id)
+    val chain = DefaultAwsRegionProviderChain.builder()
+    profileOf(client.credentials).foreach(chain.profileName(_))
+    try Option(chain.build().getRegion).map(_.id)
     catch { case _: SdkClientException => None }
+  }
+
+  @tailrec private def profileOf(credentials: CredentialsOptions): Option[String] = credentials match {
+    case CredentialsOptions.Profile(name)                => Some(name)
+    case CredentialsOptions.AssumeRole(base, _, _, _, _) => profileOf(base)
+    case _                                               => None
   }
 }

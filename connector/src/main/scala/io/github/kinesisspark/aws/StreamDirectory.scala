@@ -3,7 +3,6 @@ package io.github.kinesisspark.aws
 import java.time.{DateTimeException, Instant, ZonedDateTime}
 import java.time.format.DateTimeFormatter
 
-import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
 
 import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
@@ -182,13 +181,8 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
       )
     }
 
-    @tailrec def rest(pages: Vector[Page]): Vector[Page] =
-      pages.last.next match {
-        case None        => pages
-        case Some(token) => rest(pages :+ page(Some(token)))
-      }
-
-    val pages = retry.restarting(rest(Vector(page(None))))
+    val pages =
+      retry.restarting(Paging.all("ListShards", resource(stream.toString), MostShards)(page)(_.next, _.shards.size))
     ShardListing(
       pages.flatMap(_.shards),
       pages.head.timeMillis.getOrElse(retry.time.now())
@@ -200,6 +194,9 @@ object StreamDirectory {
 
   /** The most that the service gives in one answer; its default is 1,000. */
   private val PageSize = 10000
+
+  /** Of one stream, closed ones included. Far more than Kinesis has; a server that never ends its listing ends here. */
+  private val MostShards = 1000000
 
   private val DefaultRetentionHours = 24
 
@@ -239,15 +236,27 @@ object StreamDirectory {
   }
 
   /** The children of a shard, from its last answer. */
-  def children(listed: java.util.List[ChildShard]): Vector[Shard] = DamagedAnswer.unlessRead {
+  def children(of: String, listed: java.util.List[ChildShard]): Vector[Shard] = DamagedAnswer.unlessRead {
     listed.asScala.iterator.map { c =>
-      val id = DamagedAnswer.has(c.shardId, "ShardId")
-      Shard(id, c.parentShards.asScala.toVector, hashKeys(c.hashKeyRange), closed = false)
+      val id      = idOf(c.shardId)
+      val parents = c.parentShards.asScala.toVector
+      if (id == of || (parents.nonEmpty && !parents.contains(of)))
+        throw new DamagedAnswer(s"Its child $id is none of $of")
+      Shard(id, parents, hashKeys(c.hashKeyRange), closed = false)
     }.toVector
   }
 
+  /** Ids go into offsets, logs and messages. */
+  private def idOf(text: String): String = {
+    val id = DamagedAnswer.has(text, "ShardId")
+    if (!ShardId.matches(id)) throw new DamagedAnswer("Its ShardId has characters that no shard's has")
+    id
+  }
+
+  private val ShardId = "[A-Za-z0-9_.-]{1,128}".r
+
   private[aws] def shard(shard: SdkShard): Shard = Shard(
-    id = DamagedAnswer.has(shard.shardId, "ShardId"),
+    id = idOf(shard.shardId),
     parents = Seq(shard.parentShardId, shard.adjacentParentShardId).filter(p => p != null && p.nonEmpty),
     hashKeys = hashKeys(shard.hashKeyRange),
     closed = Option(shard.sequenceNumberRange).exists(_.endingSequenceNumber != null)

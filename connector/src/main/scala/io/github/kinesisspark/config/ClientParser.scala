@@ -1,37 +1,46 @@
 package io.github.kinesisspark.config
 
-import scala.collection.mutable.ListBuffer
+import java.net.URI
 
-/** Decides how the service is called: where, and in whose name. Source and sink have the same options for it. */
-private[config] final class ClientParser(problems: ListBuffer[String]) {
+import scala.collection.mutable.ListBuffer
+import scala.concurrent.duration._
+
+import GivenOptions.Setting
+
+/** Decides how the service is called: where, how, and in whose name. Source and sink have the same options for it.
+  *
+  * @param parameters of the credentials provider's class, by their names
+  */
+private[config] final class ClientParser(parameters: Map[String, Setting], problems: ListBuffer[String]) {
   import KinesisOptions._
 
   /** @param view the options as one stream sees them
     * @param base whose permissions ask for a role, if there is one
     */
   def client(view: OptionView, base: CredentialsOptions): Option[ClientOptions] = {
-    val credentials = view.value(roleArn) match {
-      case Some(role) =>
-        view.value(roleSessionName).map(CredentialsOptions.AssumeRole(base, role, view.value(externalId), _))
-      case None => Some(base)
-    }
-    credentials.map(ClientOptions(view.value(region), view.value(endpoint), _))
+    val endpoint = view.value(KinesisOptions.endpoint)
+    for (option <- Seq(fips, dualStack); wanted <- view.value(option) if wanted)
+      for (address <- Seq(KinesisOptions.endpoint, stsEndpoint).filter(view.has))
+        problems += s"'${view.key(option)}' and '${view.key(address)}' contradict each other: an address is called as it is given. Leave one out."
+    for (c <- withRoles(view, base); how <- connection(view)) yield ClientOptions(view.value(region), endpoint, c, how)
   }
 
   /** Without a role. */
   def credentials(view: OptionView): CredentialsOptions = {
     val keys  = Seq(accessKeyId, secretAccessKey).filter(view.has)
-    val kinds = Seq[Opt[?]](profile, credentialsProvider)
+    val kinds = Seq[Opt[?]](profile, credentialsProvider, webIdentityTokenFile)
       .filter(view.has) ++ (keys ++ Some(sessionToken).filter(view.has)).headOption
 
     if (kinds.size > 1)
       problems += s"${kinds.map(k => s"'${k.name}'").mkString(" and ")} contradict each other: credentials come from " +
-        "a profile, a provider class or static keys. Give one."
+        "a profile, a provider class, a web identity or static keys. Give one."
     if (keys.size == 1)
       problems += (if (view.has(accessKeyId)) "'accessKeyId' is given without 'secretAccessKey'. Give both."
                    else "'secretAccessKey' is given without 'accessKeyId'. Give both.")
     if (keys.isEmpty && view.has(sessionToken))
       problems += "'sessionToken' is given without 'accessKeyId' and 'secretAccessKey'. Give all three."
+    for (first <- parameters.values.map(_.key).toSeq.sorted.headOption if !view.has(credentialsProvider))
+      problems += s"'$first' is given without '${credentialsProvider.name}'. Give the class, too."
 
     val token  = view.value(sessionToken)
     val static =
@@ -39,7 +48,8 @@ private[config] final class ClientParser(problems: ListBuffer[String]) {
         yield CredentialsOptions.StaticKeys(id, secret, token)
     static
       .orElse(view.value(profile).map(CredentialsOptions.Profile(_)))
-      .orElse(view.value(credentialsProvider).map(CredentialsOptions.ProviderClass(_)))
+      .orElse(view.value(credentialsProvider).map(CredentialsOptions.ProviderClass(_, ofProvider())))
+      .orElse(view.value(webIdentityTokenFile).map(CredentialsOptions.WebIdentity(_)))
       .getOrElse(CredentialsOptions.DefaultChain)
   }
 
@@ -47,4 +57,90 @@ private[config] final class ClientParser(problems: ListBuffer[String]) {
   def checkRegion(view: OptionView, stream: StreamRef): Unit =
     for (r <- view.value(region); arn <- stream.arn if arn.region != r)
       problems += s"'${view.key(region)}' is $r, but ${arn.text} is in ${arn.region}. Leave '${region.name}' out: the ARN names it."
+
+  /** What belongs to a role is pointless, so probably a mistake, where no role is assumed.
+    *
+    * @param ofStreams the options of single streams by themselves
+    */
+  def checkRoleOptions(general: OptionView, ofStreams: Seq[Map[String, Setting]]): Unit = {
+    val someRole = general.has(roleArn) || ofStreams.exists(_.contains(roleArn.name))
+    for (option <- OfRole) {
+      if (general.has(option) && !someRole)
+        problems += s"'${general.key(option)}' is given without '${roleArn.name}'. Give the role to assume, too."
+      for (keys <- ofStreams; own <- keys.get(option.name))
+        if (!general.has(roleArn) && !keys.contains(roleArn.name))
+          problems += s"'${own.key}' is given, but no '${roleArn.name}' for that stream. Give the role to assume, too."
+    }
+  }
+
+  private def OfRole: Seq[Opt[?]] = Seq(
+    externalId,
+    roleSessionName,
+    roleChain,
+    roleDuration,
+    roleTags,
+    roleSourceIdentity,
+    stsRegion,
+    stsEndpoint
+  )
+
+  private def ofProvider(): Map[String, Secret] = parameters.flatMap { case (name, Setting(key, text)) =>
+    providerParameter.parse(text) match {
+      case Right(value) => Some(name -> value)
+      case Left(must)   =>
+        problems += s"'$key' must be $must."
+        None
+    }
+  }
+
+  private def withRoles(view: OptionView, base: CredentialsOptions): Option[CredentialsOptions] = {
+    val chain    = view.value(roleChain).getOrElse(Nil)
+    val identity = view.value(roleSourceIdentity)
+    val last     = RoleSession(view.value(roleDuration), view.value(roleTags).getOrElse(Map.empty), identity)
+    for (time <- last.duration if chain.nonEmpty && time > MostOfChain)
+      problems += s"'${view.key(roleDuration)}' is more than an hour, which is the most that AWS gives after '${roleChain.name}'."
+    checkWebIdentity(view, base, chain)
+    view.value(roleSessionName).map { name =>
+      val before =
+        chain.foldLeft(base)(CredentialsOptions.AssumeRole(_, _, None, name, RoleSession(None, Map.empty, identity)))
+      view.value(roleArn).fold(before)(CredentialsOptions.AssumeRole(before, _, view.value(externalId), name, last))
+    }
+  }
+
+  /** The token names its subject and its tags itself. */
+  private def checkWebIdentity(view: OptionView, base: CredentialsOptions, chain: Seq[String]): Unit = base match {
+    case CredentialsOptions.WebIdentity(_) =>
+      if (!view.has(roleArn))
+        problems += s"'${webIdentityTokenFile.name}' is given without '${roleArn.name}': a token is good for a role alone. Give the role, too."
+      if (view.has(roleSourceIdentity) || (chain.isEmpty && Seq(externalId, roleTags).exists(view.has)))
+        for (option <- Seq[Opt[?]](externalId, roleTags, roleSourceIdentity).filter(view.has))
+          problems += s"'${view.key(option)}' has no use with '${webIdentityTokenFile.name}', whose token says it. Leave it out."
+    case _ => ()
+  }
+
+  private def connection(view: OptionView): Option[ConnectionOptions] = {
+    val through = proxyOf(view)
+    val bundle  = view.value(caBundle)
+    val read    = view.value(readTimeout)
+    val app     = view.value(applicationId)
+    val sts     = StsOptions(view.value(stsRegion), view.value(stsEndpoint))
+    for (
+      f <- view.value(fips); d <- view.value(dualStack); c <- view.value(connectTimeout);
+      n <- view.value(maxConnections)
+    )
+      yield ConnectionOptions(f, d, bundle, through, c, read, n, app, sts)
+  }
+
+  private def proxyOf(view: OptionView): Option[ProxyOptions] = {
+    for (option <- Seq[Opt[?]](proxyUser, proxyPassword, noProxy) if view.has(option) && !view.has(proxy))
+      problems += s"'${view.key(option)}' is given without '${proxy.name}'. Give the proxy, too."
+    if (view.has(proxyUser) != view.has(proxyPassword))
+      problems += s"'${proxyUser.name}' and '${proxyPassword.name}' belong together. Give both."
+    for (address <- view.value(proxy) if address.getPort < 0)
+      problems += s"'${view.key(proxy)}' lacks the port: $address."
+    val (user, password) = (view.value(proxyUser), view.value(proxyPassword))
+    view.value(proxy).map((address: URI) => ProxyOptions(address, user, password, view.value(noProxy).getOrElse(Nil)))
+  }
+
+  private def MostOfChain: FiniteDuration = 1.hour
 }

@@ -7,9 +7,14 @@ import scala.concurrent.duration.FiniteDuration
 /** Enhanced fan-out, as FLIP-128 has it.
   *
   * @param consumers through which consumer each stream is read; every stream of the source is in it
+  * @param tags      of consumers that are registered
   * @see [[https://docs.aws.amazon.com/streams/latest/dev/enhanced-consumers.html enhanced fan-out consumers]]
   */
-final case class FanOutOptions(consumers: Map[StreamRef, ConsumerChoice], retries: FanOutRetries)
+final case class FanOutOptions(
+    consumers: Map[StreamRef, ConsumerChoice],
+    tags: Map[String, String],
+    retries: FanOutRetries
+)
 
 /** Through which consumer a stream is read. */
 sealed trait ConsumerChoice extends Product with Serializable
@@ -74,4 +79,4 @@ final case class FanOutRetries(
 final case class RetryOptions(maxRetries: Option[Int], base: FiniteDuration, max: FiniteDuration, factor: Double)
 
 /** What it takes to register, list and deregister consumers. */
-final case class ConsumerOptions(streams: Seq[StreamOptions], retries: FanOutRetries)
+final case class ConsumerOptions(streams: Seq[StreamOptions], tags: Map[String, String], retries: FanOutRetries)

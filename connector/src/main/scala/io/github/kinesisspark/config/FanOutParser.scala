@@ -31,8 +31,11 @@ private[config] final class FanOutParser(
     val deregister = general.value(deregisterOnStop)
     val arns       = streams.flatMap { case (ref, view) => arnOf(ref, view).map(ref -> _) }.toMap
     val retried    = retries()
-    for (w <- word; d <- deregister; r <- retried) yield Read(name, w, d, arns, r)
+    for (w <- word; d <- deregister; r <- retried) yield Read(name, w, d, arns, tags(), r)
   }
+
+  /** Of consumers that are registered. */
+  def tags(): Map[String, String] = general.value(consumerTags).getOrElse(Map.empty)
 
   private def arnOf(ref: StreamRef, view: OptionView): Option[ConsumerChoice] = view.value(consumerArn).map { arn =>
     if (arn.stream.name != ref.name || ref.arn.exists(_ != arn.stream))
@@ -53,10 +56,13 @@ private[config] final class FanOutParser(
         if (read.deregistration == Deregistration.OfAll)
           problems += s"'${general.key(deregisterOnStop)}' is true, but with '${registration.name}' none the query registers no consumer, " +
             "and deregisters none. Leave it out."
+        if (general.has(consumerTags))
+          problems += s"'${general.key(consumerTags)}' is given, but with '${registration.name}' none the query registers no consumer to tag. " +
+            "Leave it out."
         None
       case Some(when) => registered(read, when, without)
     }
-    FanOutOptions(read.arns ++ choice.toSeq.flatMap(c => without.map(_ -> c)), read.retries)
+    FanOutOptions(read.arns ++ choice.toSeq.flatMap(c => without.map(_ -> c)), read.tags, read.retries)
   }
 
   private def registered(read: Read, when: RegistrationTime, without: Seq[StreamRef]): Option[ConsumerChoice] = {
@@ -99,6 +105,7 @@ private object FanOutParser {
       registration: Option[RegistrationTime],
       deregistration: Deregistration,
       arns: Map[StreamRef, ConsumerChoice],
+      tags: Map[String, String],
       retries: FanOutRetries
   )
 }

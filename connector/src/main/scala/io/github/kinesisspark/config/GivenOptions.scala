@@ -11,19 +11,22 @@ private[config] object GivenOptions {
   final case class Setting(key: String, value: String)
 
   /** @param general   by the option's documented name
+    * @param ofProvider parameters of the credentials provider's class, by their names
     * @param perStream keys of one stream's options: by the documented name of the option, the stream as written
     */
   final case class Sorted(
       general: Map[String, Setting],
+      ofProvider: Map[String, Setting],
       perStream: Seq[(String, String, Setting)],
       problems: Seq[String]
   )
 
-  private val StreamKey   = """(?is)stream\.(.+)\.([^.]*)""".r
-  private val ConsumerKey = """(?is)efo\.consumerArn\.(.+)""".r
+  private val StreamKey    = """(?is)stream\.(.+)\.([^.]*)""".r
+  private val ParameterKey = """(?is)credentialsProvider\.(.+)""".r
+  private val ConsumerKey  = """(?is)efo\.consumerArn\.(.+)""".r
 
   private val known: Map[String, OptionDefinition] = KinesisOptions.all
-    .filterNot(_.name == KinesisOptions.consumerArn.name)
+    .filterNot(_.name.contains('<'))
     .flatMap(option => (option.name +: option.aliases).map(name => lower(name) -> option))
     .toMap
 
@@ -71,9 +74,13 @@ private[config] object GivenOptions {
       case g @ Setting(StreamKey(stream, option), _) => Left((stream, option, g))
       case g                                         => Right(g)
     }
-    val (consumers, single) = plain.partitionMap {
+    val (consumers, rest) = plain.partitionMap {
       case g @ Setting(ConsumerKey(stream), _) => Left((KinesisOptions.consumerArn.name, stream, g))
       case g                                   => Right(g)
+    }
+    val (parameters, single) = rest.partitionMap {
+      case g @ Setting(ParameterKey(name), _) => Left(name -> g)
+      case g                                  => Right(g)
     }
     val (unknownPlain, general) =
       single.partitionMap(g => known.get(lower(g.key)).filter(isOf(_, side)).map(_.name -> g).toRight(g))
@@ -83,6 +90,7 @@ private[config] object GivenOptions {
 
     Sorted(
       general.groupMapReduce(_._1)(_._2)((first, _) => first),
+      parameters.toMap,
       perStream ++ consumers,
       unknownPlain.map(g => unknown(g.key, side)) ++
         wrongStream.map { case (stream, option, g) => notPerStream(stream, option, g.key) } ++

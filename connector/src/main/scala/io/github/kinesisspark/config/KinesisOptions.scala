@@ -37,7 +37,7 @@ object KinesisOptions {
   val region: Opt[String] = option(
     "region",
     "string",
-    OptionValue.matching("[a-z]{2,}(-[a-z0-9]+)*-[0-9]+", "the name of an AWS region such as eu-west-1"),
+    OptionValue.region,
     doc = "The region of the stream. Left out, it is the ARN's, or what the AWS SDK finds: the system property " +
       "`aws.region`, the environment variable `AWS_REGION`, the profile, the instance.",
     scope = Both,
@@ -176,6 +176,16 @@ object KinesisOptions {
         "restart. A batch read has a task for each shard, and with more parts of the same time."
   )
 
+  val realTimeReservedCores: Opt[Int] = option(
+    "realTime.reservedCores",
+    "count",
+    OptionValue.countOrZero,
+    default = None,
+    doc =
+      "Cores that the tasks of a real-time batch leave to others: all stages of such a batch run at once. Left out, it is " +
+        "`spark.sql.shuffle.partitions` for each operator of the query that shuffles, which Spark 4.3 can run."
+  )
+
   val callsPerSecond: Opt[Int] = option(
     "polling.callsPerSecond",
     "count",
@@ -201,7 +211,9 @@ object KinesisOptions {
     "profile",
     "string",
     OptionValue.text,
-    doc = "A profile of the shared AWS configuration files, which must be on the driver and all executors.",
+    doc =
+      "A profile of the shared AWS configuration files, which must be on the driver and all executors. One of SSO or `aws login` needs " +
+        "`credential_process = aws configure export-credentials --profile <name> --format process`.",
     scope = Both
   )
 
@@ -209,7 +221,9 @@ object KinesisOptions {
     "accessKeyId",
     "string",
     OptionValue.secret,
-    doc = "Static credentials, together with `secretAccessKey`. A role or a profile is safer.",
+    doc =
+      "Static credentials, together with `secretAccessKey`. A role or a profile is safer. Each of the keys may be `alias:<name>`: it is then " +
+        "what Hadoop's credential providers (`hadoop.security.credential.provider.path`) have under that name.",
     scope = Both,
     secret = true,
     aliases = Seq("awsAccessKey")
@@ -244,21 +258,49 @@ object KinesisOptions {
       "the full name of a class such as com.example.MyCredentials"
     ),
     doc = "A class of your own that gives credentials: an `AwsCredentialsProvider` of the AWS SDK for Java 2, or an " +
-      "`AWSCredentialsProvider` of version 1, with a static method `create()` or a constructor without arguments, on the " +
-      "class path of the driver and the executors. It is asked once a second at most, on a thread of its own, and its " +
+      "`AWSCredentialsProvider` of version 1, with a static method `create()` or a constructor: without arguments, of Hadoop's `Configuration`, of a " +
+      "`URI` (the endpoint, or null) and that, or of a `Map` of its parameters. It must be on the class path of the driver and the executors. It is asked once a second at most, on a thread of its own, and its " +
       "credentials are used for a minute at most.",
+    scope = Both
+  )
+
+  val providerParameter: Opt[Secret] = option(
+    "credentialsProvider.<parameter>",
+    "string",
+    OptionValue.secret,
+    doc =
+      "A parameter of that class, which then needs a static method `create` or a constructor that takes a `java.util.Map` of them, or a " +
+        "`Configuration` and such a map. Their names may come in lower case. Put `secret`, `password` or `token` into the names of secret ones: Spark's plans " +
+        "show others.",
+    scope = Both,
+    secret = true
+  )
+
+  val webIdentityTokenFile: Opt[String] = option(
+    "webIdentityTokenFile",
+    "string",
+    OptionValue.text,
+    doc =
+      "A file with the token of an identity provider, on the driver and all executors, which `roleArn` (or the first of `roleChain`) is " +
+        "assumed with. The default chain finds what the environment names (AWS_WEB_IDENTITY_TOKEN_FILE) by itself.",
     scope = Both
   )
 
   val roleArn: Opt[String] = option(
     "roleArn",
     "arn",
-    OptionValue.matching(
-      "arn:[a-z0-9-]+:iam::[0-9]{12}:role/[\\x21-\\x7E]{1,576}",
-      "the ARN of a role of the form arn:aws:iam::<account>:role/<name>"
-    ),
+    OptionValue.roleArn,
     doc = "A role to assume with the credentials that the other options (or the default chain) give, for a stream of " +
       "another account, for example. Its credentials are refreshed.",
+    scope = Both,
+    perStream = true
+  )
+
+  val roleChain: Opt[Seq[String]] = option(
+    "roleChain",
+    "list",
+    OptionValue.list(OptionValue.roleArn(_).left.map(form => s"must be $form"), identity[String]),
+    doc = "Roles to assume before `roleArn`, comma-separated, each with the credentials of the one before.",
     scope = Both,
     perStream = true
   )
@@ -281,6 +323,156 @@ object KinesisOptions {
     doc = "The name of the role's session, which CloudTrail shows.",
     scope = Both,
     perStream = true
+  )
+
+  val roleDuration: Opt[FiniteDuration] = option(
+    "roleDuration",
+    "duration",
+    OptionValue.durationBetween(15.minutes, 12.hours),
+    doc =
+      "How long the role's credentials live, from 15 minutes to 12 hours, as far as the role allows it; left out, an hour, which is also the " +
+        "most after a `roleChain`. They are renewed in time.",
+    scope = Both,
+    perStream = true
+  )
+
+  val roleTags: Opt[Map[String, String]] = option(
+    "roleTags",
+    "map",
+    OptionValue.tags(50),
+    doc = "Tags of the role's session, such as `team=data,env=prod`. Needs the permission `sts:TagSession`.",
+    scope = Both,
+    perStream = true
+  )
+
+  val roleSourceIdentity: Opt[String] = option(
+    "roleSourceIdentity",
+    "string",
+    OptionValue.matching("[\\w+=,.@-]{2,64}", "2 to 64 letters, digits and characters of _+=,.@-"),
+    doc =
+      "The source identity of the role's session, which CloudTrail shows and which stays over a `roleChain`. Needs the permission " +
+        "`sts:SetSourceIdentity`.",
+    scope = Both,
+    perStream = true
+  )
+
+  val stsRegion: Opt[String] = option(
+    "stsRegion",
+    "string",
+    OptionValue.region,
+    doc = "The region whose STS is asked for roles; left out, the stream's.",
+    scope = Both
+  )
+
+  val stsEndpoint: Opt[URI] = option(
+    "stsEndpoint",
+    "uri",
+    OptionValue.endpoint,
+    doc = "The address of STS instead of the region's own: a VPC endpoint or a local server.",
+    scope = Both
+  )
+
+  val fips: Opt[Boolean] = option(
+    "fips",
+    "boolean",
+    OptionValue.boolean,
+    default = Some("false"),
+    doc = "Whether endpoints with cryptography by FIPS 140 are called. Not with `endpoint`.",
+    scope = Both,
+    values = Seq("true", "false")
+  )
+
+  val dualStack: Opt[Boolean] = option(
+    "dualStack",
+    "boolean",
+    OptionValue.boolean,
+    default = Some("false"),
+    doc = "Whether endpoints for IPv4 and IPv6 are called. Not with `endpoint`.",
+    scope = Both,
+    values = Seq("true", "false")
+  )
+
+  val caBundle: Opt[String] = option(
+    "caBundle",
+    "string",
+    OptionValue.text,
+    doc =
+      "A PEM file, on the driver and all executors, with the certificates of the authorities that are trusted, in place of the JVM's.",
+    scope = Both
+  )
+
+  val proxy: Opt[URI] = option(
+    "proxy",
+    "uri",
+    OptionValue.endpoint,
+    doc =
+      "The HTTP proxy that all calls go through, such as `http://proxy.example.com:3128`. Left out, it is what `https.proxyHost` and its " +
+        "like, or HTTPS_PROXY and its like, say.",
+    scope = Both
+  )
+
+  val proxyUser: Opt[String] = option(
+    "proxyUser",
+    "string",
+    OptionValue.text,
+    doc = "The user that the proxy asks for.",
+    scope = Both
+  )
+
+  val proxyPassword: Opt[Secret] = option(
+    "proxyPassword",
+    "string",
+    OptionValue.secret,
+    doc = "The password of `proxyUser`.",
+    scope = Both,
+    secret = true
+  )
+
+  val noProxy: Opt[Seq[String]] = option(
+    "noProxy",
+    "list",
+    OptionValue.list(OptionValue.host, identity[String]),
+    doc =
+      "Hosts that are called without `proxy`, comma-separated: names, or `*.` with the end of a name. Calls that name a stream by its ARN go " +
+        "to a host of its account, such as `111122223333.data-kinesis.eu-west-1.amazonaws.com`.",
+    scope = Both
+  )
+
+  val connectTimeout: Opt[FiniteDuration] = option(
+    "connectTimeout",
+    "duration",
+    OptionValue.durationAtLeast(100.millis),
+    default = Some("10s"),
+    doc = "How long making a connection may take.",
+    scope = Both
+  )
+
+  val readTimeout: Opt[FiniteDuration] = option(
+    "readTimeout",
+    "duration",
+    OptionValue.durationAtLeast(1.second),
+    doc =
+      "How long a call may be without a byte of its answer; left out, 30 seconds, and 60 for PutRecords, which may store its records twice " +
+        "when it is given up. Subscriptions have their own.",
+    scope = Both
+  )
+
+  val maxConnections: Opt[Int] = option(
+    "maxConnections",
+    "count",
+    OptionValue.smallCount,
+    default = Some("512"),
+    doc =
+      "How many calls of one client, shared by all tasks of an executor, may be under way at once; others wait. Subscriptions don't count.",
+    scope = Both
+  )
+
+  val applicationId: Opt[String] = option(
+    "applicationId",
+    "string",
+    OptionValue.matching("[A-Za-z0-9!$%&*+.^_`|~'-]{1,50}", "1 to 50 letters, digits and characters of !$%&*+-.^_`|~'"),
+    doc = "A name of the application in the user agent of all calls, which CloudTrail shows.",
+    scope = Both
   )
 
   val consumerName: Opt[String] = option(
@@ -329,6 +521,15 @@ object KinesisOptions {
         "itself, `true` also those that it found, `false` none. A consumer stays after a crash; the next start finds it, and it is " +
         "charged for. Not `true` with `none`.",
     values = Seq("registered", "true", "false")
+  )
+
+  val consumerTags: Opt[Map[String, String]] = option(
+    "efo.tags",
+    "map",
+    OptionValue.tags(50),
+    doc =
+      "Tags of the consumers that the query registers, such as `team=data,env=prod`, at most 50. Consumers that it finds keep theirs. Needs " +
+        "the permission `kinesis:TagResource`."
   )
 
   val registerRetry: RetryOpts = retry(
@@ -467,6 +668,7 @@ object KinesisOptions {
     maxShardSkew,
     shardDiscoveryInterval,
     minPartitions,
+    realTimeReservedCores,
     callsPerSecond,
     readerBufferSize,
     profile,
@@ -474,13 +676,33 @@ object KinesisOptions {
     secretAccessKey,
     sessionToken,
     credentialsProvider,
+    providerParameter,
+    webIdentityTokenFile,
     roleArn,
+    roleChain,
     externalId,
     roleSessionName,
+    roleDuration,
+    roleTags,
+    roleSourceIdentity,
+    stsRegion,
+    stsEndpoint,
+    fips,
+    dualStack,
+    caBundle,
+    proxy,
+    proxyUser,
+    proxyPassword,
+    noProxy,
+    connectTimeout,
+    readTimeout,
+    maxConnections,
+    applicationId,
     consumerName,
     registration,
     consumerArn,
-    deregisterOnStop
+    deregisterOnStop,
+    consumerTags
   ) ++ Seq(registerRetry, deregisterRetry, listRetry, describeRetry, subscribeRetry).flatMap(_.all) ++
     Seq(ordered, aggregate, aggregateSize, badRecords, maxRetryDuration, writerBufferSize, maxInFlightCalls, linger)
 

@@ -3,7 +3,7 @@ package io.github.kinesisspark.config
 /** What an option is, for people and for the Python package's comparison: nothing about parsing.
   *
   * @param name      as documented; matched case-insensitively, as Spark does. `<stream>` in it stands for a stream's name or ARN
-  * @param valueType how the text is read: string, list, boolean, count, number, size, duration, enum, position, uri, arn, class
+  * @param valueType how the text is read: string, list, map, boolean, count, number, size, duration, enum, position, uri, arn, class
   * @param default   the text that would mean the same as leaving the option out, if there is one
   * @param doc       one paragraph, Markdown
   * @param since     the first release that has it

@@ -49,6 +49,32 @@ object OptionValue {
       }
   }
 
+  /** Tags as AWS takes them: `key=value`, comma-separated; a value may be empty.
+    *
+    * @see [[https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html#tag-conventions the rules for tags]]
+    */
+  def tags(most: Int): Parser[Map[String, String]] = value => {
+    val pairs = value.split(",", -1).toSeq.map(_.split("=", 2).map(_.trim)).map {
+      case Array(key, text) if isTag(key, text) => Some(key -> text)
+      case _                                    => None
+    }
+    if (pairs.contains(None))
+      Left(
+        "tags of the form key=value, comma-separated, of letters, digits, spaces and _.:/=+-@, none of which begins with aws:"
+      )
+    else {
+      val found = pairs.flatten
+      if (found.map(_._1).distinct.size < found.size) Left("tags with different keys")
+      else Either.cond(found.size <= most, found.toMap, s"at most $most tags")
+    }
+  }
+
+  private def isTag(key: String, value: String) =
+    TagKey.matches(key) && TagText.matches(value) && !key.toLowerCase(Locale.ROOT).startsWith("aws:")
+
+  private val TagKey  = """[\p{L}\p{N}\p{Z}_.:/+\-@]{1,128}""".r
+  private val TagText = """[\p{L}\p{N}\p{Z}_.:/=+\-@]{0,256}""".r
+
   /** A whole number of one or more. */
   val count: Parser[Long] = value => value.toLongOption.filter(_ > 0).toRight("a whole number greater than 0")
 
@@ -126,6 +152,12 @@ object OptionValue {
   def durationAtLeast(minimum: FiniteDuration): Parser[FiniteDuration] =
     duration(_).filterOrElse(_ >= minimum, s"a time of at least $minimum, such as 10 seconds, 15m or 500 (ms)")
 
+  def durationBetween(least: FiniteDuration, most: FiniteDuration): Parser[FiniteDuration] =
+    duration(_).filterOrElse(
+      time => least <= time && time <= most,
+      s"a time from ${least.toCoarsest} to ${most.toCoarsest}, such as 30 minutes or 2h"
+    )
+
   /** No time at all, or `off`, for what is not to be done. */
   val durationOrOff: Parser[Option[FiniteDuration]] = value =>
     if (value.equalsIgnoreCase("off")) Right(None)
@@ -157,6 +189,20 @@ object OptionValue {
         "a URL of scheme and host, with a port if need be, such as https://kinesis.eu-west-1.amazonaws.com or http://localhost:4567"
       )
   }
+
+  val region: Parser[String] =
+    matching("[a-z]{2,}(-[a-z0-9]+)*-[0-9]+", "the name of an AWS region such as eu-west-1")
+
+  val roleArn: Parser[String] = matching(
+    "arn:[a-z0-9-]+:iam::[0-9]{12}:role/[\\x21-\\x7E]{1,576}",
+    "the ARN of a role of the form arn:aws:iam::<account>:role/<name>"
+  )
+
+  /** A host's name, or `*.` with the end of one. */
+  val host: Parser[String] = value =>
+    Either.cond(HostForm.matches(value), value, "must be a host's name, or *. with the end of one")
+
+  private val HostForm = """(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|\[?[0-9a-fA-F:]+\]?""".r
 
   val streamName: Parser[StreamRef] = value =>
     Either.cond(

@@ -5,6 +5,8 @@ import scala.concurrent.duration.FiniteDuration
 /** What a sink was asked to do: the options, read and checked once, as values that travel to executors.
   *
   * @param stream           where rows go that don't name a stream themselves
+  * @param client           for streams without options of their own
+  * @param clients          for others, by their names or ARNs as given
   * @param ordered          whether the records of a partition key keep the order of their rows
   * @param aggregation      how several rows share a Kinesis record, if they do
   * @param badRecords       what becomes of rows that can never be written
@@ -16,6 +18,7 @@ import scala.concurrent.duration.FiniteDuration
 final case class SinkOptions(
     stream: Option[StreamRef],
     client: ClientOptions,
+    clients: Map[String, ClientOptions],
     ordered: Boolean,
     aggregation: Option[AggregationOptions],
     badRecords: BadRecords,
@@ -23,7 +26,17 @@ final case class SinkOptions(
     bufferSize: Long,
     maxInFlightCalls: Int,
     linger: FiniteDuration
-) extends Serializable
+) extends Serializable {
+
+  /** Spark's maps may have lost the case of an option's name, so it decides only where it must. */
+  def clientOf(to: StreamRef): ClientOptions = {
+    def named(same: (String, String) => Boolean): Option[ClientOptions] = clients.collectFirst {
+      case (key, own) if same(key, to.name) || to.arn.exists(arn => same(key, arn.text)) => own
+    }
+    if (clients.isEmpty) client
+    else named(_ == _).orElse(named(_.equalsIgnoreCase(_))).getOrElse(client)
+  }
+}
 
 object SinkOptions {
 

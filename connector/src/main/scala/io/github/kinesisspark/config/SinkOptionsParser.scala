@@ -1,5 +1,7 @@
 package io.github.kinesisspark.config
 
+import io.github.kinesisspark.position.StreamArn
+
 import scala.collection.mutable.ListBuffer
 import scala.concurrent.duration._
 
@@ -12,21 +14,24 @@ private[config] object SinkOptionsParser {
   def parse(options: Map[String, String]): SinkOptions = {
     val sorted   = GivenOptions.sort(options, OptionScope.Sink)
     val problems = ListBuffer.from(sorted.problems)
-    val view     = new OptionView(sorted.general, problems)
-    val parsed   = read(view, problems)
-    problems ++= sorted.perStream.map { case (_, _, setting) =>
-      s"'${setting.key}' is for reading: a sink has the same options for all its streams. A stream's ARN names its region."
-    }
+    val parsed   = read(sorted, problems)
     parsed.filter(_ => problems.isEmpty).getOrElse(throw new OptionException(problems.toSeq.distinct))
   }
 
-  private def read(view: OptionView, problems: ListBuffer[String]): Option[SinkOptions] = {
-    val clients = new ClientParser(problems)
+  private def read(sorted: GivenOptions.Sorted, problems: ListBuffer[String]): Option[SinkOptions] = {
+    val view    = new OptionView(sorted.general, problems)
+    val clients = new ClientParser(sorted.ofProvider, problems)
     val to      = stream(view, problems)
     to.foreach(clients.checkRegion(view, _))
-    for (option <- Seq(externalId, roleSessionName) if view.has(option) && !view.has(roleArn))
-      problems += s"'${view.key(option)}' is given without '${roleArn.name}'. Give the role to assume, too."
-    val client = clients.client(view, clients.credentials(view))
+    val ofStreams = streamSettings(sorted, problems)
+    clients.checkRoleOptions(view, ofStreams.values.toSeq)
+    val base   = clients.credentials(view)
+    val client = clients.client(view, base)
+    val own    = ofStreams.flatMap { case (stream, settings) =>
+      val ofStream = new OptionView(sorted.general ++ settings, problems)
+      StreamArn.parse(stream).foreach(arn => clients.checkRegion(ofStream, StreamRef.ByArn(arn)))
+      clients.client(ofStream, base).map(stream -> _)
+    }
     val keep   = view.value(ordered)
     val packed = view.value(aggregate)
     val most   = view.value(aggregateSize)
@@ -39,7 +44,20 @@ private[config] object SinkOptionsParser {
     val wait   = view.value(linger)
     def usual  = if (packed.contains(true)) LingerOfAggregated else LingerOfPlain
     for (c <- client; o <- keep; a <- packed; m <- most; b <- bad; r <- retry; size <- buffer; n <- calls)
-      yield SinkOptions(to, c, o, Option.when(a)(AggregationOptions(m)), b, r, size, n, wait.getOrElse(usual))
+      yield SinkOptions(to, c, own, o, Option.when(a)(AggregationOptions(m)), b, r, size, n, wait.getOrElse(usual))
+  }
+
+  /** The settings of single streams, by the stream as written. Rows may name any stream, so there is no list to compare with. */
+  private def streamSettings(
+      sorted: GivenOptions.Sorted,
+      problems: ListBuffer[String]
+  ): Map[String, Map[String, GivenOptions.Setting]] = {
+    val (here, reading) = sorted.perStream.partition { case (option, _, _) =>
+      KinesisOptions.all.exists(d => d.name == option && d.scope == OptionScope.Both)
+    }
+    problems ++= reading.map { case (_, _, setting) => s"'${setting.key}' is for reading. Leave it out." }
+    problems ++= GivenOptions.twice(here.groupMap { case (option, stream, _) => (option, stream) }(_._3.key))
+    here.groupBy(_._2).map { case (stream, keys) => stream -> keys.map { case (option, _, s) => option -> s }.toMap }
   }
 
   private val LingerOfPlain = 10.millis

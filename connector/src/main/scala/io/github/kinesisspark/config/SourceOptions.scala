@@ -1,6 +1,5 @@
 package io.github.kinesisspark.config
 
-import java.net.URI
 import java.time.Instant
 
 import io.github.kinesisspark.position.{ShardPosition, StreamArn}
@@ -16,6 +15,7 @@ import scala.concurrent.duration.FiniteDuration
   * @param deaggregate            whether the KPL's aggregated records are taken apart
   * @param shardDiscoveryInterval how often each stream's shards are listed
   * @param minPartitions          tasks of a batch to aim at, even if shards must be shared by several
+  * @param reservedCores          that tasks of a real-time batch leave to others, if it is said
   * @param callsPerSecond         GetRecords calls of a shard, at most
   * @param readerBufferSize       bytes that the readers of one executor may hold; by default a part of its heap
   * @param maxRetryDuration       for failures in a row of one call, shard or stream
@@ -29,6 +29,7 @@ final case class SourceOptions(
     admission: AdmissionOptions,
     shardDiscoveryInterval: FiniteDuration,
     minPartitions: Int,
+    reservedCores: Option[Int],
     callsPerSecond: Int,
     readerBufferSize: Option[Long],
     maxRetryDuration: FiniteDuration
@@ -138,37 +139,4 @@ object StartingPosition {
       createdMillis: Option[Long],
       shards: Map[String, ShardPosition]
   ) extends StartingPosition
-}
-
-/** What a client is made of. Equal options, and an equal region, can share one client.
-  *
-  * @param region   as the user gave it; otherwise the stream's ARN or the SDK's own chain may have it
-  * @param endpoint instead of the region's own
-  */
-final case class ClientOptions(region: Option[String], endpoint: Option[URI], credentials: CredentialsOptions)
-
-/** Whose permissions the calls use. */
-sealed trait CredentialsOptions extends Product with Serializable
-
-object CredentialsOptions {
-
-  /** The SDK's chain: system properties, environment, web identity, profile, container, instance. */
-  case object DefaultChain extends CredentialsOptions
-
-  /** A profile of the shared AWS files on driver and executors. */
-  final case class Profile(name: String) extends CredentialsOptions
-
-  final case class StaticKeys(accessKeyId: Secret, secretAccessKey: Secret, sessionToken: Option[Secret])
-      extends CredentialsOptions
-
-  /** A class of the user's own; see [[KinesisOptions.credentialsProvider]]. */
-  final case class ProviderClass(className: String) extends CredentialsOptions
-
-  /** @param base whose permissions ask for the role; never itself a role */
-  final case class AssumeRole(
-      base: CredentialsOptions,
-      roleArn: String,
-      externalId: Option[String],
-      sessionName: String
-  ) extends CredentialsOptions
 }

@@ -39,7 +39,7 @@ private[config] object SourceOptionsParser {
     private val general = viewOf(settings)
     private val views   = refs.map(ref => ref -> viewOf(settings ++ ownKeys.getOrElse(ref, Map.empty)))
     private val fanOut  = new FanOutParser(general, views, problems)
-    private val clients = new ClientParser(problems)
+    private val clients = new ClientParser(sorted.ofProvider, problems)
 
     def sourceOptions(): Option[SourceOptions] = {
       val admitted  = admission()
@@ -51,6 +51,7 @@ private[config] object SourceOptionsParser {
       val discovery = general.value(shardDiscoveryInterval)
       val buffer    = general.value(readerBufferSize)
       val tasks     = general.value(minPartitions)
+      val reserved  = general.value(realTimeReservedCores)
       val calls     = general.value(callsPerSecond)
       val retry     = general.value(maxRetryDuration)
       for {
@@ -63,17 +64,17 @@ private[config] object SourceOptionsParser {
         t <- tasks
         n <- calls
         r <- retry
-      } yield SourceOptions(perStream, c, p, l, u, a, d, t, n, buffer, r)
+      } yield SourceOptions(perStream, c, p, l, u, a, d, t, reserved, n, buffer, r)
     }
 
     def consumerOptions(): Option[ConsumerOptions] = {
       val perStream = eachStream()
-      fanOut.retries().map(ConsumerOptions(perStream, _))
+      fanOut.retries().map(ConsumerOptions(perStream, fanOut.tags(), _))
     }
 
     def eachStream(): Seq[StreamOptions] = {
       val base = clients.credentials(general)
-      checkRoleOptions(general, ownKeys.toSeq)
+      clients.checkRoleOptions(general, ownKeys.values.toSeq)
       views.flatMap { case (ref, own) => streamOptions(ref, own, base) }
     }
 
@@ -157,17 +158,6 @@ private[config] object SourceOptionsParser {
         case (Some(StartingPosition.AtTimestamp(from)), Some(StartingPosition.AtTimestamp(to))) if !from.isBefore(to) =>
           problems += s"'${view.key(endingPosition)}' ($to) is not after '${view.key(startingPosition)}' ($from)."
         case _ => ()
-      }
-
-    /** What belongs to a role is pointless, so probably a mistake, where no role is assumed. */
-    private def checkRoleOptions(general: OptionView, ownKeys: Seq[(StreamRef, Map[String, Setting])]): Unit =
-      for (option <- Seq(externalId, roleSessionName)) {
-        val someRole = general.has(roleArn) || ownKeys.exists { case (_, keys) => keys.contains(roleArn.name) }
-        if (general.has(option) && !someRole)
-          problems += s"'${general.key(option)}' is given without '${roleArn.name}'. Give the role to assume, too."
-        for ((_, keys) <- ownKeys; g <- keys.get(option.name))
-          if (!general.has(roleArn) && !keys.contains(roleArn.name))
-            problems += s"'${g.key}' is given, but no '${roleArn.name}' for that stream. Give the role to assume, too."
       }
 
     private def admission(): Option[AdmissionOptions] = {

@@ -10,6 +10,7 @@ import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
+import io.github.kinesisspark.DatasetName
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.read.batch.BatchSnapshot
 import io.github.kinesisspark.read.row.SourceSchema
@@ -26,6 +27,11 @@ final class KinesisTable(options: SourceOptions, asGiven: util.Map[String, Strin
   override def name(): String = s"kinesis ${options.streams.map(_.stream.name).mkString(", ")}"
 
   override def schema(): StructType = SourceSchema.schema
+
+  override def properties(): util.Map[String, String] = DatasetName.properties(options.streams match {
+    case Seq(one) => Some(one.stream -> one.client)
+    case _        => None
+  })
 
   override def capabilities(): util.Set[TableCapability] =
     Set(TableCapability.MICRO_BATCH_READ, TableCapability.BATCH_READ).asJava

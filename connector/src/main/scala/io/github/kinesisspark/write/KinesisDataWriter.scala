@@ -31,7 +31,7 @@ private[write] final class KinesisDataWriter(
 
   private val task    = Option(TaskContext.get())
   private val bad     = new BadRows(options.badRecords)
-  private val calls   = new PutRecordsCalls(options.client, machineRegion, options.maxRetryDuration)
+  private val calls   = new PutRecordsCalls(options.clientOf, machineRegion, options.maxRetryDuration)
   private val packing = options.aggregation.fold[Packing](new Packing.Plain) { a =>
     new Packing.Aggregated(Aggregator.Limits(a.maxBytes), options.ordered, calls.shards)
   }

@@ -14,6 +14,7 @@ import org.apache.spark.sql.types.StructType
 
 import org.slf4j.LoggerFactory
 
+import io.github.kinesisspark.DatasetName
 import io.github.kinesisspark.aws.Regions
 import io.github.kinesisspark.config.SinkOptions
 
@@ -31,6 +32,9 @@ final class KinesisSink(override val schema: StructType, options: SinkOptions)
   private val counts = new SinkMetrics
 
   override def name(): String = s"kinesis ${options.stream.fold("by the column targetStream")(_.name)}"
+
+  override def properties(): util.Map[String, String] =
+    DatasetName.properties(options.stream.map(ref => ref -> options.clientOf(ref)))
 
   // Without the last, Spark would compare the rows with the table's columns by place.
   override def capabilities(): util.Set[TableCapability] =

@@ -36,11 +36,12 @@ import io.github.kinesisspark.write.send.{CallAnswer, Entry, RecordAnswer}
 
 /** The calls of one task.
   *
+  * @param options       of each stream's client
   * @param machineRegion for streams without a region in option or ARN
   * @param patience      with ListShards
   */
 private[write] final class PutRecordsCalls(
-    options: ClientOptions,
+    options: StreamRef => ClientOptions,
     machineRegion: Option[String],
     patience: FiniteDuration
 ) extends AutoCloseable {
@@ -65,11 +66,12 @@ private[write] final class PutRecordsCalls(
 
   override def close(): Unit = leases.values.foreach(_.close())
 
-  private def lease(stream: StreamRef): ClientLease =
-    leases.getOrElseUpdate(
-      stream,
-      KinesisClients.lease(options, Regions.resolve(stream, options, _ => machineRegion), ClientKind.Writes)
-    )
+  private def lease(stream: StreamRef): ClientLease = leases.getOrElseUpdate(
+    stream, {
+      val client = options(stream)
+      KinesisClients.lease(client, Regions.resolve(stream, client, _ => machineRegion), ClientKind.Writes)
+    }
+  )
 }
 
 /** One PutRecords call, and what its answer means.

@@ -1,13 +1,19 @@
 package io.github.kinesisspark.aws
 
+import java.net.URI
 import java.nio.file.Files
 import java.time.Instant
 import java.util.Optional
 import java.util.concurrent.atomic.AtomicInteger
 
-import io.github.kinesisspark.config.{CredentialsOptions, Secret}
+import io.github.kinesisspark.config.{ConnectionOptions, CredentialsOptions, RoleSession, Secret, StsOptions}
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.security.alias.CredentialProviderFactory
 import org.scalatest.funsuite.AnyFunSuite
 import software.amazon.awssdk.auth.credentials.{AwsCredentials, AwsSessionCredentials}
+import software.amazon.awssdk.services.sts
+
+import scala.concurrent.duration._
 
 import CredentialsOptions._
 
@@ -44,6 +50,20 @@ class CredentialsTest extends AnyFunSuite {
     assertKeys(resolve(StaticKeys(new Secret("a"), new Secret("b"), Some(new Secret("c")))), "a", "b", Some("c"))
   }
 
+  test("a key given as alias is what Hadoop's credential providers have under that name") {
+    val store    = Files.createTempDirectory("aliases").resolve("keys.jceks")
+    val settings = new Configuration
+    settings.set("hadoop.security.credential.provider.path", s"localjceks://file$store")
+    val keys = CredentialProviderFactory.getProviders(settings).get(0)
+    keys.createCredentialEntry("aws.secret", "kept".toCharArray)
+    keys.flush()
+    assert(HadoopSettings.secret("aws.secret", settings) == "kept")
+    val none = intercept[KinesisException](HadoopSettings.secret("aws.other", settings))
+    assert(none.errorClass == "KINESIS_CREDENTIALS_ALIAS" && none.getMessage.contains("'aws.other'"))
+    val aliased = StaticKeys(new Secret("id"), new Secret("alias:aws.missing"), None)
+    assert(intercept[KinesisException](resolve(aliased)).getMessage.contains("'aws.missing'"))
+  }
+
   test("the default chain is the SDK's, which reads system properties") {
     val keys = Map("aws.accessKeyId" -> "chain-id", "aws.secretAccessKey" -> "chain-secret")
     keys.foreach { case (k, v) => System.setProperty(k, v) }
@@ -64,6 +84,17 @@ class CredentialsTest extends AnyFunSuite {
   test("a provider is asked on every call, so that its own refresh takes effect") {
     val provider = ForeignCredentials(classOf[CountingProvider].getName)
     assert(Seq.fill(2)(provider.resolveCredentials().accessKeyId).distinct.size == 2)
+  }
+
+  test("a provider class gets its parameters, or Hadoop's configuration and the endpoint, as its constructor asks") {
+    val parameters = Map("id" -> new Secret("from-map"))
+    assert(resolve(ProviderClass(classOf[ParameterProvider].getName, parameters)).accessKeyId == "from-map")
+    val endpoint    = Some(new URI("http://localhost:1"))
+    val credentials =
+      Credentials(ProviderClass(classOf[HadoopProvider].getName), "eu-west-1", ConnectionOptions.Default, endpoint)
+    assert(credentials.provider.resolveCredentials().accessKeyId == "http://localhost:1 true")
+    val without = intercept[KinesisException](resolve(ProviderClass(classOf[Version1Provider].getName, parameters)))
+    assert(without.getMessage.contains("java.util.Map") && !without.getMessage.contains("from-map"))
   }
 
   test("a provider class is loaded by the thread's context class loader, where Spark puts --jars") {
@@ -118,14 +149,22 @@ class CredentialsTest extends AnyFunSuite {
   )
 
   private def withRole[A](answers: Int => StubServer.Answer)(test: (Credentials, StubServer) => A): A = {
-    val sts         = new StubServer((_, index) => answers(index))
-    val base        = StaticKeys(new Secret("base-id"), new Secret("s"), None)
-    val role        = AssumeRole(base, "arn:aws:iam::123456789012:role/r", Some("ext-1"), "job-1")
-    val credentials = Credentials(role, "eu-west-1", Some(sts.endpoint))
-    try test(credentials, sts)
+    val role = AssumeRole(base, "arn:aws:iam::123456789012:role/r", Some("ext-1"), "job-1")
+    withSts(role, answers)(test)
+  }
+
+  private val base = StaticKeys(new Secret("base-id"), new Secret("s"), None)
+
+  private def withSts[A](options: CredentialsOptions, answers: Int => StubServer.Answer, region: Option[String] = None)(
+      test: (Credentials, StubServer) => A
+  ): A = {
+    val server      = new StubServer((_, index) => answers(index))
+    val connection  = ConnectionOptions(sts = StsOptions(region, Some(server.endpoint)))
+    val credentials = Credentials(options, "eu-west-1", connection)
+    try test(credentials, server)
     finally {
       credentials.close()
-      sts.close()
+      server.close()
     }
   }
 
@@ -149,6 +188,87 @@ class CredentialsTest extends AnyFunSuite {
         val found = Seq.fill(3)(credentials.provider.resolveCredentials().accessKeyId)
         assert(found == Seq("role-0", "role-1", "role-1"))
     }
+  }
+
+  private val later = Instant.parse("2099-01-01T00:00:00Z")
+
+  test("the roles of a chain are assumed in order, each with the keys of the one before, by the STS of stsRegion") {
+    val session = RoleSession(Some(30.minutes), Map("team" -> "data"), Some("alice"))
+    val first   = AssumeRole(base, "arn:aws:iam::111111111111:role/first", None, "job", RoleSession.Plain)
+    val chain   = AssumeRole(first, "arn:aws:iam::123456789012:role/r", Some("ext-1"), "job", session)
+    withSts(chain, index => assumed(s"role-$index", later), region = Some("us-east-2")) { (credentials, sts) =>
+      assertKeys(credentials.provider.resolveCredentials(), "role-1", "role-secret", Some("role-token"))
+      val Seq(one, two) = sts.requests: @unchecked
+      assert(one.body.contains("role%2Ffirst") && !one.body.contains("ExternalId"))
+      assert(one.headers("authorization").contains("Credential=base-id/"))
+      assert(two.headers("authorization").contains("Credential=role-0/"))
+      assert(two.headers("authorization").contains("/us-east-2/sts/"))
+      assert(two.headers("x-amz-security-token") == "role-token")
+      for (
+        part <- Seq(
+          "DurationSeconds=1800",
+          "Tags.member.1.Key=team",
+          "Tags.member.1.Value=data",
+          "SourceIdentity=alice"
+        )
+      ) assert(two.body.contains(part))
+    }
+  }
+
+  test(
+    "a role is assumed with the token of a web identity, which is read again for each renewal, without a signature"
+  ) {
+    val token = Files.writeString(Files.createTempFile("token", ""), "token-1\n")
+    val role  = AssumeRole(WebIdentity(token.toString), "arn:aws:iam::123456789012:role/r", None, "job")
+    val body  = (id: String, expires: Instant) =>
+      assumed(id, expires).copy(body =
+        new String(assumed(id, expires).body, "UTF-8")
+          .replace("AssumeRole", "AssumeRoleWithWebIdentity")
+          .getBytes("UTF-8")
+      )
+    withSts(role, index => body(s"role-$index", Instant.now.plusSeconds(20))) { (credentials, sts) =>
+      credentials.provider.resolveCredentials()
+      Files.writeString(token, "token-2")
+      assertKeys(credentials.provider.resolveCredentials(), "role-1", "role-secret", Some("role-token"))
+      assert(sts.requests.map(_.body.contains("Action=AssumeRoleWithWebIdentity")) == Seq(true, true))
+      assert(sts.requests.map(_.body.linesIterator.exists(_.contains("WebIdentityToken=token-"))) == Seq(true, true))
+      assert(sts.requests(1).body.contains("token-2") && !sts.requests(1).headers.contains("authorization"))
+      Files.delete(token)
+      val fault = FaultClassifier.classify(intercept[Exception](credentials.provider.resolveCredentials()))
+      assert(fault.kind.errorClass == "KINESIS_NO_CREDENTIALS" && fault.cause.getMessage.contains(token.toString))
+    }
+  }
+
+  test("a role's credentials whose renewal fails are used until their last minute, with a try every ten seconds") {
+    var now                                   = Instant.parse("2026-01-31T08:00:00Z")
+    var asked                                 = 0
+    var answer: Option[sts.model.Credentials] = None
+    def keys(id: String)                      = Some(
+      sts.model.Credentials
+        .builder()
+        .accessKeyId(id)
+        .secretAccessKey("s")
+        .sessionToken("t")
+        .expiration(now.plusSeconds(3600))
+        .build()
+    )
+    val role = new RoleCredentials(
+      () => { asked += 1; answer.getOrElse(throw new IllegalStateException("STS is down")) },
+      () => (),
+      () => now
+    )
+    def id() = role.resolveCredentials().accessKeyId
+    answer = keys("one")
+    assert(Seq(id(), id()) == Seq("one", "one") && asked == 1)
+    answer = None
+    now = now.plusSeconds(3600 - 299)
+    assert(Seq(id(), id()) == Seq("one", "one") && asked == 2)
+    now = now.plusSeconds(10)
+    assert(id() == "one" && asked == 3)
+    now = now.plusSeconds(230)
+    assert(intercept[IllegalStateException](id()).getMessage == "STS is down")
+    answer = keys("two")
+    assert(Seq(id(), id()) == Seq("two", "two"))
   }
 
   test("a refused role fails with KINESIS_ROLE_REFUSED") {
@@ -190,6 +310,13 @@ final class CountingProvider {
 }
 final class LoaderProvider {
   def getCredentials: Version1Credentials = new Version1Credentials(getClass.getClassLoader.toString)
+}
+final class ParameterProvider(parameters: java.util.Map[String, String]) {
+  def getCredentials: Version1Credentials = new Version1Credentials(parameters.get("id"))
+}
+final class HadoopProvider(uri: URI, settings: Configuration) {
+  def this() = this(null, null)
+  def getCredentials: Version1Credentials = new Version1Credentials(s"$uri ${settings != null}")
 }
 final class FailingProvider {
   def getCredentials: Version1Credentials = throw new IllegalStateException("vault is sealed")

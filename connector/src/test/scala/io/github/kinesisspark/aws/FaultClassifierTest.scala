@@ -73,7 +73,30 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       "Fatal",
       "KINESIS_CALL_FAILED"
     ),
+    (answer("", 307), "Fatal", "KINESIS_REQUEST_REFUSED"),
+    (
+      client("Unable to execute HTTP request: It is longer", new DamagedAnswer("It is longer")),
+      "Suspect",
+      "KINESIS_ANSWER_DAMAGED"
+    ),
     (answer("AccessDenied", 403, service = "Sts"), "Fatal", "KINESIS_ROLE_REFUSED"),
+    (answer("InvalidIdentityToken", 400, service = "Sts"), "Fatal", "KINESIS_ROLE_REFUSED"),
+    (new KinesisException("KINESIS_CREDENTIALS_ALIAS", "there is none"), "Suspect", "KINESIS_CREDENTIALS_ALIAS"),
+    (
+      new IllegalStateException(
+        "To use Sso related properties in the 'dev' profile, the 'sso' service module must be on the class path."
+      ),
+      "Fatal",
+      "KINESIS_NO_CREDENTIALS"
+    ),
+    (
+      client(
+        "Unable to execute HTTP request: Could not connect to proxy",
+        new IOException("Could not connect to proxy")
+      ),
+      "Suspect",
+      "KINESIS_PROXY_FAILED"
+    ),
     (answer("ValidationError", 400, service = "Sts"), "Fatal", "KINESIS_ROLE_REFUSED"),
     (answer("RequestExpired"), "Suspect", "KINESIS_CLOCK_SKEW"),
     (
@@ -274,6 +297,18 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
         "(See docs/reference/errors.md#kinesis_access_denied)"
     )
     assert(e.getCause.isInstanceOf[AwsServiceException])
+  }
+
+  test("an error of a denied call names principal, resource and the missing action, however long their names are") {
+    val principal = s"arn:aws:sts::111122223333:assumed-role/${"r" * 64}/${"s" * 64}"
+    val stream    = s"arn:aws:kinesis:eu-west-1:111122223333:stream/${"n" * 128}/consumer/${"c" * 128}:1525898737"
+    val refusal   =
+      s"User: $principal is not authorized to perform: kinesis:TagResource on resource: $stream because no " +
+        "identity-based policy allows the kinesis:TagResource action"
+    val denied  = FaultClassifier.classify(answer("AccessDeniedException", 400, refusal))
+    val message = KinesisFault.describe("RegisterStreamConsumer", "consumer app", denied)
+    assert(message.startsWith("RegisterStreamConsumer failed for consumer app: ") && message.contains(refusal))
+    assert(message.contains("must allow kinesis:TagResource on this resource"))
   }
 
   test("an error of an unknown host names the host and the region to check") {

@@ -7,11 +7,12 @@ import java.time.{Instant, ZoneOffset, ZonedDateTime}
 import java.time.format.DateTimeFormatter
 import java.util.concurrent.TimeUnit
 
-import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, Secret}
+import io.github.kinesisspark.config.{ClientOptions, ConnectionOptions, CredentialsOptions, ProxyOptions, Secret}
 import org.scalatest.funsuite.AnyFunSuite
 import software.amazon.awssdk.http.ProtocolNegotiation
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
+import scala.concurrent.duration._
 import scala.util.Using
 
 class KinesisClientsTest extends AnyFunSuite {
@@ -50,6 +51,60 @@ class KinesisClientsTest extends AnyFunSuite {
       )
       assert(request.headers("x-amz-security-token") == "token-1")
     }
+  }
+
+  test("the user agent names the connector and the application") {
+    val server = new StubServer((_, _) => StubServer.Empty)
+    val named  = options(server.endpoint).copy(connection = ConnectionOptions(applicationId = Some("etl-1")))
+    val lease  = KinesisClients.lease(named, "eu-west-1")
+    try {
+      lease.client.describeLimits().get(2, TimeUnit.MINUTES)
+      val agent = server.requests.head.headers("user-agent")
+      assert(agent.contains("kinesis-spark") && agent.contains("app/etl-1"))
+    } finally {
+      lease.close()
+      server.close()
+    }
+  }
+
+  test("a server that is silent for longer than readTimeout fails calls with KINESIS_TIMED_OUT") {
+    val server    = new ServerSocket(0, 50, InetAddress.getLoopbackAddress)
+    val impatient = options(new URI(s"http://127.0.0.1:${server.getLocalPort}"))
+      .copy(connection = ConnectionOptions(readTimeout = Some(1.second)))
+    val lease = KinesisClients.lease(impatient, "eu-west-1")
+    try assert(fault(lease.client).kind.errorClass == "KINESIS_TIMED_OUT")
+    finally {
+      lease.close()
+      server.close()
+    }
+  }
+
+  /** The host that a client asks the proxy for, which lets nobody pass. */
+  private def hostCalled(connection: ConnectionOptions): String = {
+    val proxy = new TunnelProxy(allowed = false)
+    val keys  = CredentialsOptions.StaticKeys(new Secret("id"), new Secret("secret"), None)
+    val how   = connection.copy(proxy = Some(ProxyOptions(proxy.address, None, None, Nil)))
+    val lease = KinesisClients.lease(ClientOptions(None, None, keys, how), "us-east-1")
+    try {
+      assert(fault(lease.client).kind.errorClass == "KINESIS_PROXY_FAILED")
+      proxy.asked.head
+    } finally {
+      lease.close()
+      proxy.close()
+    }
+  }
+
+  test("fips and dualStack choose the region's endpoints of these kinds") {
+    assert(hostCalled(ConnectionOptions()) == "kinesis.us-east-1.amazonaws.com:443")
+    assert(hostCalled(ConnectionOptions(fips = true)) == "kinesis-fips.us-east-1.amazonaws.com:443")
+    assert(hostCalled(ConnectionOptions(dualStack = true)) == "kinesis.us-east-1.api.aws:443")
+  }
+
+  test("hosts of noProxy are matched by name or by the end of their name") {
+    def isDirect(entry: String, host: String) = host.matches(ClientKind.patternOf(entry))
+    assert(isDirect("localhost", "LOCALHOST") && !isDirect("localhost", "localhost.example.com"))
+    assert(isDirect("*.amazonaws.com", "kinesis.eu-west-1.amazonaws.com") && !isDirect("*.a.com", "a.com"))
+    assert(!isDirect("a.b", "axb"))
   }
 
   test("the SDK client sends a failed request once, without retries") {

@@ -39,6 +39,7 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(
       fanOut("efo.consumerName" -> "app") == FanOutOptions(
         Map(orders -> Registered("app", RegistrationTime.Lazy, Deregistration.OfRegistered)),
+        Map.empty,
         FanOutRetries(
           register = flip128,
           deregister = flip128,
@@ -48,6 +49,24 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
           maxDuration = 15.minutes
         )
       )
+    )
+  }
+
+  test("efo.tags are keys and values, and are refused where AWS would refuse them or nothing is registered") {
+    val app                 = "efo.consumerName" -> "app"
+    def tags(text: String)  = fanOut(app, "efo.tags" -> text).tags
+    def wrong(text: String) = problems(app, "efo.tags" -> text)
+    assert(
+      tags("team=data, env = prod,note=a=b,empty=") ==
+        Map("team" -> "data", "env" -> "prod", "note" -> "a=b", "empty" -> "")
+    )
+    for (text <- Seq("team", "=data", "a=b,", "aws:team=data", "team=a;b"))
+      assertTells(wrong(text), "efo.tags", "key=value")
+    assertTells(wrong("a=1,a=2"), "different keys")
+    assertTells(wrong((1 to 51).map(i => s"k$i=v").mkString(",")), "at most 50")
+    assertTells(
+      problems("efo.registration" -> "none", "efo.consumerArn.orders" -> ofOrders, "efo.tags" -> "a=b"),
+      "registers no consumer to tag"
     )
   }
 

@@ -19,8 +19,8 @@ class SecretsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     val options =
       SourceOptions.parse(planted + ("streamName" -> "a,b") + ("roleArn" -> "arn:aws:iam::123456789012:role/r"))
     val keys = options.streams.head.client.credentials match {
-      case CredentialsOptions.AssumeRole(base: CredentialsOptions.StaticKeys, _, _, _) => base
-      case other                                                                       => fail(s"not keys: $other")
+      case CredentialsOptions.AssumeRole(base: CredentialsOptions.StaticKeys, _, _, _, _) => base
+      case other                                                                          => fail(s"not keys: $other")
     }
     assert(keys.secretAccessKey.reveal == planted("secretAccessKey"))
     val shown =

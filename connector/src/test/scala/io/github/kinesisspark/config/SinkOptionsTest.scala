@@ -1,5 +1,6 @@
 package io.github.kinesisspark.config
 
+import io.github.kinesisspark.position.StreamArn
 import org.scalatest.LoneElement
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.matchers.should.Matchers
@@ -15,7 +16,7 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
 
   test("every sink option has a default, and no stream is required") {
     SinkOptions.parse(Map.empty) shouldBe
-      SinkOptions(None, client, ordered = false, None, BadRecords.Fail, 15.minutes, 32L << 20, 8, 10.millis)
+      SinkOptions(None, client, Map.empty, ordered = false, None, BadRecords.Fail, 15.minutes, 32L << 20, 8, 10.millis)
   }
 
   test("every sink option is parsed, and Spark's own options are ignored") {
@@ -36,6 +37,7 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
     SinkOptions.parse(options) shouldBe SinkOptions(
       Some(StreamRef.ByName("events")),
       client.copy(region = Some("eu-west-1")),
+      Map.empty,
       ordered = true,
       Some(AggregationOptions(200 << 10)),
       BadRecords.Skip,
@@ -59,13 +61,36 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
     problems("linger" -> "0").loneElement should include("'linger'")
   }
 
+  test("streams that rows name can each have a role, a region and an endpoint of their own") {
+    val role   = "arn:aws:iam::123456789012:role/writer"
+    val arn    = "arn:aws:kinesis:us-east-1:123456789012:stream/clicks"
+    val parsed = SinkOptions.parse(
+      Map(
+        "streamName"               -> "events",
+        "region"                   -> "eu-west-1",
+        "profile"                  -> "dev",
+        "stream.Orders.roleArn"    -> role,
+        "stream.Orders.externalId" -> "x-1",
+        s"stream.$arn.region"      -> "us-east-1"
+      )
+    )
+    val base             = ClientOptions(Some("eu-west-1"), None, CredentialsOptions.Profile("dev"))
+    def of(name: String) = parsed.clientOf(StreamRef.ByName(name))
+    of("events") shouldBe base
+    for (name <- Seq("Orders", "orders"))
+      of(name).credentials shouldBe CredentialsOptions.AssumeRole(base.credentials, role, Some("x-1"), "kinesis-spark")
+    parsed.clientOf(StreamRef.ByArn(StreamArn(arn))) shouldBe base.copy(region = Some("us-east-1"))
+    problems("stream.orders.externalId" -> "x-1").loneElement should include("no 'roleArn' for that stream")
+    problems(s"stream.$arn.region" -> "eu-west-1").loneElement should include("is in us-east-1")
+  }
+
   test("several stream names are refused with a hint to the column targetStream") {
     problems("streamName" -> "a,b").loneElement should include("a column targetStream")
   }
 
   test("source options and per-stream options are refused in the sink, and sink options in the source") {
     problems("startingPosition" -> "LATEST").loneElement should include("an option of the source, not of the sink")
-    problems("streamName" -> "a", "stream.a.region" -> "eu-west-1").loneElement should include("'stream.a.region'")
+    problems("stream.a.startingPosition" -> "LATEST").loneElement should include("'stream.a.startingPosition'")
     intercept[OptionException](
       SourceOptions.parse(Map("streamName" -> "a", "ordered" -> "true"))
     ).problems.loneElement should

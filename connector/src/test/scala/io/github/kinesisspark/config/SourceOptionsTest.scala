@@ -58,6 +58,7 @@ class SourceOptionsTest extends AnyFunSuite {
         AdmissionOptions(None, None, None, 15.minutes, Some(10.seconds)),
         shardDiscoveryInterval = 10.seconds,
         minPartitions = 1,
+        reservedCores = None,
         callsPerSecond = 5,
         readerBufferSize = None,
         maxRetryDuration = 15.minutes
@@ -81,6 +82,7 @@ class SourceOptionsTest extends AnyFunSuite {
       "maxShardSkew"           -> "1m",
       "shardDiscoveryInterval" -> "1s",
       "minPartitions"          -> "8",
+      "realTime.reservedCores" -> "0",
       "polling.callsPerSecond" -> "2",
       "readerBufferSize"       -> "16m",
       "maxRetryDuration"       -> "1h"
@@ -102,6 +104,7 @@ class SourceOptionsTest extends AnyFunSuite {
         AdmissionOptions(Some(1000), Some(64L << 20), Some(10), 30.seconds, Some(1.minute)),
         1.second,
         8,
+        Some(0),
         2,
         Some(16L << 20),
         1.hour
@@ -225,6 +228,96 @@ class SourceOptionsTest extends AnyFunSuite {
       credentials("roleArn" -> role, "externalId" -> "x-1", "roleSessionName" -> "job", "profile" -> "dev") ==
         AssumeRole(Profile("dev"), role, Some("x-1"), "job")
     )
+  }
+
+  test("a chain of roles, a web identity and a role's session are parsed") {
+    val first   = "arn:aws:iam::111111111111:role/first"
+    val session = RoleSession(Some(30.minutes), Map("team" -> "data"), Some("alice"))
+    assert(
+      credentials(
+        "roleArn"            -> role,
+        "roleChain"          -> first,
+        "externalId"         -> "x-1",
+        "roleDuration"       -> "30m",
+        "roleTags"           -> "team=data",
+        "roleSourceIdentity" -> "alice"
+      ) == AssumeRole(
+        AssumeRole(DefaultChain, first, None, "kinesis-spark", RoleSession(None, Map.empty, Some("alice"))),
+        role,
+        Some("x-1"),
+        "kinesis-spark",
+        session
+      )
+    )
+    assert(
+      credentials("roleArn" -> role, "webIdentityTokenFile" -> "/token") ==
+        AssumeRole(WebIdentity("/token"), role, None, "kinesis-spark")
+    )
+    assert(
+      credentials("credentialsProvider" -> "com.example.Mine", "credentialsProvider.vault" -> "https://vault") ==
+        ProviderClass("com.example.Mine", Map("vault" -> new Secret("https://vault")))
+    )
+  }
+
+  test("connection options are parsed, and the same for all streams") {
+    val options = parse(
+      "streamName"     -> "a,b",
+      "caBundle"       -> "/etc/ca.pem",
+      "proxy"          -> "http://proxy.example.com:3128",
+      "proxyUser"      -> "u",
+      "proxyPassword"  -> "p",
+      "noProxy"        -> "localhost,*.internal",
+      "connectTimeout" -> "3s",
+      "readTimeout"    -> "45s",
+      "maxConnections" -> "64",
+      "applicationId"  -> "etl-1",
+      "roleArn"        -> role,
+      "stsRegion"      -> "us-east-1",
+      "stsEndpoint"    -> "https://sts.example.com"
+    )
+    val proxy = ProxyOptions(
+      new URI("http://proxy.example.com:3128"),
+      Some("u"),
+      Some(new Secret("p")),
+      Seq("localhost", "*.internal")
+    )
+    val sts      = StsOptions(Some("us-east-1"), Some(new URI("https://sts.example.com")))
+    val expected = ConnectionOptions(
+      caBundle = Some("/etc/ca.pem"),
+      proxy = Some(proxy),
+      connectTimeout = 3.seconds,
+      readTimeout = Some(45.seconds),
+      maxConnections = 64,
+      applicationId = Some("etl-1"),
+      sts = sts
+    )
+    assert((options.client +: options.streams.map(_.client)).map(_.connection).distinct == Seq(expected))
+    assert(
+      parse("streamName" -> "a", "dualStack" -> "true", "fips" -> "true").client.connection ==
+        ConnectionOptions(fips = true, dualStack = true)
+    )
+  }
+
+  test("client options that contradict each other or lack their other half are refused") {
+    def told(options: (String, String)*)(words: String*): Unit =
+      assertTells(problems((("streamName" -> "a") +: options)*).mkString("\n"), words*)
+    told("fips" -> "true", "endpoint" -> "http://localhost:1")("'fips' and 'endpoint' contradict")
+    told("dualStack" -> "true", "roleArn" -> role, "stsEndpoint" -> "http://localhost:1")(
+      "'dualStack' and 'stsEndpoint'"
+    )
+    told("proxyUser" -> "u", "proxyPassword" -> "p")("'proxyUser' is given without 'proxy'")
+    told("proxy" -> "http://proxy:3128", "proxyUser" -> "u")("'proxyUser' and 'proxyPassword' belong together")
+    told("proxy" -> "http://proxy")("lacks the port")
+    told("noProxy" -> "a b", "proxy" -> "http://proxy:1")("'noProxy' must be", "a host's name")
+    told("webIdentityTokenFile" -> "/token")("good for a role alone")
+    told("webIdentityTokenFile" -> "/token", "profile" -> "dev", "roleArn" -> role)("contradict each other")
+    told("webIdentityTokenFile" -> "/token", "roleArn" -> role, "externalId" -> "x-1")("'externalId' has no use")
+    told("roleChain" -> role)("'roleChain' is given without 'roleArn'")
+    told("roleArn" -> role, "roleChain" -> "reader")("'roleChain' must be", "the ARN of a role")
+    told("roleArn" -> role, "roleChain" -> role, "roleDuration" -> "2h")("'roleDuration' is more than an hour")
+    told("roleArn" -> role, "roleDuration" -> "1m")("'roleDuration' must be", "15 minutes")
+    told("stsRegion" -> "us-east-1")("'stsRegion' is given without 'roleArn'")
+    told("credentialsProvider.vault" -> "https://vault")("'credentialsProvider.vault' is given without")
   }
 
   test("options without a stream are refused, also if load() has a path") {

@@ -69,10 +69,20 @@ final class Main extends Callable[Integer] {
   @Flag(
     names = Array("--account"),
     description = Array(
-      "Account whose signatures are accepted, as id:accessKeyId:secret. The first is the server's own."
+      "Account whose signatures are accepted, as id:accessKeyId:secret, or id:accessKeyId:secret:sessionToken for the " +
+        "temporary keys of a role. The first is the server's own."
     )
   )
   var accounts: java.util.List[String] = new java.util.ArrayList[String]
+
+  @Flag(
+    names = Array("--user"),
+    description = Array(
+      "User of one of these accounts, who is allowed what the policy in a file allows: id:name:accessKeyId:secret:file. " +
+        "Can be repeated."
+    )
+  )
+  var users: java.util.List[String] = new java.util.ArrayList[String]
 
   @Flag(names = Array("--realistic"), description = Array("Behave as the service does: quotas, delays, refusals."))
   var realistic: Boolean = false
@@ -118,7 +128,7 @@ final class Main extends Callable[Integer] {
 
   override def call(): Integer = {
     val profile = if (realistic) KinesisServerConfig.realistic else KinesisServerConfig()
-    val known   = accounts.asScala.toSeq.map(Main.account)
+    val known   = Main.withUsers(accounts.asScala.toSeq.map(Main.account), users.asScala.toSeq)
     val server  = KinesisServer.start(
       profile.copy(
         port = port,
@@ -200,10 +210,25 @@ object Main {
   private[testkit] def fault(json: String): FaultRule =
     FaultRuleJson.parse(json).fold(error => throw new IllegalArgumentException(s"--fault $json: $error"), identity)
 
-  /** Reads `id:accessKeyId:secret`. */
-  private[testkit] def account(text: String): Account = text.split(":", 3) match {
-    case Array(id, key, secret) => Account.of(id, AccessKey(key, secret))
-    case _                      => throw new IllegalArgumentException("--account: id:accessKeyId:secret expected")
+  /** Reads `id:accessKeyId:secret`, also with `:sessionToken`. */
+  private[testkit] def account(text: String): Account = text.split(":", 4) match {
+    case Array(id, key, secret)        => Account.of(id, AccessKey(key, secret))
+    case Array(id, key, secret, token) => Account.of(id, AccessKey(key, secret, Some(SessionToken(token))))
+    case _ => throw new IllegalArgumentException("--account: id:accessKeyId:secret[:sessionToken] expected")
+  }
+
+  /** Adds users, each as `id:name:accessKeyId:secret:file`. */
+  private[testkit] def withUsers(accounts: Seq[Account], users: Seq[String]): Seq[Account] = {
+    val added = users.map(_.split(":", 5)).map {
+      case Array(id, name, key, secret, file) if accounts.exists(_.id == id) =>
+        val policy = Files.readString(Path.of(file))
+        id -> Principal.user(id, name, AccessKey(key, secret)).copy(policy = Some(policy))
+      case _ =>
+        throw new IllegalArgumentException(
+          "--user: id:name:accessKeyId:secret:file expected, id being one of --account"
+        )
+    }
+    accounts.map(a => a.copy(principals = a.principals ++ added.collect { case (a.id, user) => user }))
   }
 
   /** Reads `name:shards`; one shard if only a name is given. */

@@ -71,10 +71,22 @@ class MainSpec extends AnyFunSpec with Matchers {
     an[IllegalArgumentException] should be thrownBy Main.fault("""{"effect":{"type":"flood"}}""")
   }
 
-  it("an account is read as id:accessKeyId:secret, with colons in the secret only") {
-    Main.account("111111111111:AKID:se:cret") shouldBe Account.of("111111111111", AccessKey("AKID", "se:cret"))
+  it("an account is read as id:accessKeyId:secret, and with a session token, which may have colons") {
+    Main.account("111111111111:AKID:secret") shouldBe Account.of("111111111111", AccessKey("AKID", "secret"))
+    Main.account("111111111111:ASID:secret:to:ken") shouldBe
+      Account.of("111111111111", AccessKey("ASID", "secret", Some(SessionToken("to:ken"))))
     Seq("111111111111:AKID", "1:AKID:secret").foreach(text =>
       an[IllegalArgumentException] should be thrownBy Main.account(text)
     )
+  }
+
+  it("a user is read as id:name:accessKeyId:secret:file, and added to its account with the policy of the file") {
+    val file = Files.writeString(Files.createTempFile("policy-", ".json"), "{}")
+    val one  = Account.of("111111111111", AccessKey("AKID", "secret"))
+    val user = Principal("arn:aws:iam::111111111111:user/reader", Seq(AccessKey("AKIDU", "s")), Some("{}"))
+    Main.withUsers(Seq(one), Seq(s"111111111111:reader:AKIDU:s:$file")) shouldBe
+      Seq(one.copy(principals = one.principals :+ user))
+    for (text <- Seq(s"222222222222:reader:AKIDU:s:$file", "111111111111:reader:AKIDU:s"))
+      an[IllegalArgumentException] should be thrownBy Main.withUsers(Seq(one), Seq(text))
   }
 }

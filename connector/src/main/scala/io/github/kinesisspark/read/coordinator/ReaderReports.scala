@@ -5,7 +5,7 @@ import scala.concurrent.duration._
 
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.read.coordinator.ReaderReports._
-import io.github.kinesisspark.read.reader.{ReaderReport, ReaderTotals, ShardTip}
+import io.github.kinesisspark.read.reader.{ReaderReport, ReaderTotals, ShardCounts, ShardTip}
 
 /** What the readers of one source have reported: the latest of each executor. The query's thread reads it and waits for news; reports come on any
   * thread.
@@ -112,6 +112,7 @@ object ReaderReports {
       number: Long,
       applied: Long,
       tips: Map[ShardKey, Told],
+      counts: Map[ShardKey, ShardCounts],
       totals: ReaderTotals
   ) {
     def and(report: ReaderReport): Option[Reported] =
@@ -119,13 +120,32 @@ object ReaderReports {
       else if (report.isWhole) Reported.of(report)
       else if (report.pool != pool || report.number != number + 1) None
       else
-        Some(Reported(pool, report.number, report.applied, tips -- report.gone ++ Reported.told(report), report.totals))
+        Some(
+          Reported(
+            pool,
+            report.number,
+            report.applied,
+            tips -- report.gone ++ Reported.told(report),
+            counts -- report.gone ++ report.counts,
+            report.totals
+          )
+        )
   }
 
   object Reported {
     def of(report: ReaderReport): Option[Reported] =
-      if (report.isWhole) Some(Reported(report.pool, report.number, report.applied, told(report).toMap, report.totals))
-      else None
+      if (!report.isWhole) None
+      else
+        Some(
+          Reported(
+            report.pool,
+            report.number,
+            report.applied,
+            told(report).toMap,
+            report.counts.toMap,
+            report.totals
+          )
+        )
 
     private def told(report: ReaderReport) =
       report.tips.iterator.map(tip => tip.shard -> Told(tip, report.atNanos, report.applied))

@@ -27,6 +27,8 @@ final class ShardAssignments(idleTimeout: Option[FiniteDuration], bufferBytes: L
 
   def of(shard: ShardKey): Option[ExecutorId] = homes.get(shard)
 
+  def all: Map[ShardKey, ExecutorId] = homes
+
   def shards: Iterable[ShardKey] = homes.keys
 
   /** Those that read, and those that may not know yet that they read no more. */

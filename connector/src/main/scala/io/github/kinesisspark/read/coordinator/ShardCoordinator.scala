@@ -20,7 +20,7 @@ import io.github.kinesisspark.read.reader.{
   MemoryBudget,
   ReadOrder,
   ReaderConfig,
-  ReaderTotals,
+  ReadersNow,
   RecordBuffer,
   ShardTip
 }
@@ -46,6 +46,9 @@ final class ShardCoordinator(
   private var planned     = (_: ShardRange) => Vector.empty[(ShardPosition, Long)]
   private var orders      = Map.empty[ExecutorId, ReaderOrders]
   private var lastNews    = System.nanoTime()
+
+  /** Cores that tasks of a real-time batch leave to others. */
+  private var reserved = 0
 
   /** When the readers were first looked at for the next batch. */
   private var planningSince = System.nanoTime()
@@ -125,10 +128,14 @@ final class ShardCoordinator(
     await()
   }
 
+  /** Leaves so many cores to others, in real-time batches. */
+  def reserve(cores: Int): Unit = reserved = cores
+
   /** The tasks of a real-time batch, no more than can run at once. */
   def tasks(frontier: Frontier, shards: Iterable[ShardKey]): Vector[RealTimeTasks.Task] = RealTimeTasks.plan(
     shards.map(shard => RealTimeTasks.Placed(shard, frontier.hashStart(shard), assignments.of(shard))),
-    channel.coresOfAnExecutor
+    channel.coresOfAnExecutor,
+    channel.cores - reserved
   )
 
   /** After a real-time batch: what it took of each shard, in bytes, and which shards were begun in it, where. */
@@ -184,8 +191,16 @@ final class ShardCoordinator(
     }
   }
 
-  /** Over all executors. */
-  def totals: ReaderTotals = reported.map(_.totals).foldLeft(ReaderTotals.none)(_ and _)
+  /** Where shards are read, and what has been counted there. */
+  def now: ReadersNow = {
+    val known = channel.reports.now
+    val mine  = assignments.holding.toVector.flatMap(executor => known.get(executor.id).map(executor -> _))
+    ReadersNow(
+      mine.map { case (executor, reported) => executor -> reported.totals },
+      assignments.all,
+      mine.map { case (_, reported) => reported.counts }
+    )
+  }
 
   /** Some executor's readers have little room left. */
   def nearlyFull: Boolean =
@@ -196,6 +211,11 @@ final class ShardCoordinator(
 
   override def close(): Unit = channel.release(assignments.holding)
 
+  /** No more executors than tasks of a real-time batch can run: each with shards has one. */
+  private def fewer(executors: ExecutorsNow): ExecutorsNow =
+    if (reserved == 0) executors
+    else executors.copy(usable = executors.usable.toVector.sortBy(_.id).take((channel.cores - reserved).max(1)).toSet)
+
   /** Orders the readers what has changed since they were last ordered. */
   private def assign(
       frontier: Frontier,
@@ -203,7 +223,7 @@ final class ShardCoordinator(
       ending: Set[ShardKey],
       stops: Map[ShardKey, ShardPosition]
   ): Unit = {
-    val executors = channel.executors()
+    val executors = fewer(channel.executors())
     assignments.settle(frontier, reading.keys, executors, channel.coresOfAnExecutor, System.nanoTime())
     val undone = channel.reports.takeUndone()
     channel.reports.keepOnly(executors.present.map(_.id))

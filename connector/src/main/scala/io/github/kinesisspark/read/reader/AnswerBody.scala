@@ -34,7 +34,8 @@ final class AnswerBody extends AnswerBytes {
   def records(answer: GetRecordsResponse, position: ShardPosition): Array[KinesisRecord] =
     read.fold(KinesisRecord.after(position, answer.records))(KinesisRecord.after(position, _))
 
-  override def through(answer: SdkHttpResponse, bytes: Publisher[ByteBuffer]): Publisher[ByteBuffer] =
+  override def through(answer: SdkHttpResponse, bytes: Publisher[ByteBuffer]): Publisher[ByteBuffer] = {
+    val limited = AnswerBytes.Limited.through(answer, bytes)
     Option(answer.firstMatchingHeader("Content-Type").orElse(null))
       .filter(_ => answer.isSuccessful && !isEncoded(answer))
       .flatMap(format)

@@ -45,7 +45,7 @@ final class FanOutRecordPublisher(
 ) extends RecordPublisher {
   private val log      = LoggerFactory.getLogger(classOf[FanOutRecordPublisher])
   private val messages = new Mailbox[Message](worker, failUnexpectedly)(handle)
-  private val gauge    = telemetry.open()
+  private val gauge    = telemetry.open(shard)
 
   @volatile private var closed = false
 
@@ -100,9 +100,9 @@ final class FanOutRecordPublisher(
       worked.succeeded()
       step(Event.Opened(number))
       if (isLive) sink.begun()
-    case News.Completed               => ended(number, Event.Completed(number))
-    case News.Arrived(event, records) =>
-      ParsedEvent.of(event, records, position) match {
+    case News.Completed      => ended(number, Event.Completed(number))
+    case News.Arrived(event) =>
+      ParsedEvent.of(shard.shardId, event, position) match {
         case Right(Some(parsed)) => step(Event.Arrived(number, parsed.resume), Some(parsed))
         case Right(None)         => step(Event.Failed(number, HalfAnEnd))
         case Left(damage)        => step(Event.Failed(number, FaultClassifier.classify(damage)))
@@ -177,10 +177,10 @@ final class FanOutRecordPublisher(
     def described = KinesisFault.describe(Call, shard.toString, fault)
     fault match {
       case _: Fault.ResourceInUse if wasLive =>
-        telemetry.refused()
+        telemetry.refused(shard)
         log.warn(s"$shard: another subscriber of $consumer took the shard over; subscribing again")
       case _: Fault.ResourceInUse | _: Fault.Throttled =>
-        telemetry.refused()
+        telemetry.refused(shard)
         log.info("{} Subscribing again.", described)
       case _ =>
         telemetry.failed()
@@ -333,15 +333,15 @@ object FanOutRecordPublisher {
 
     /** @return nothing for half an end */
     def of(
+        shard: String,
         event: SubscribeToShardEvent,
-        records: EventBodies.Records,
         position: ShardPosition
     ): Either[DamagedAnswer, Option[ParsedEvent]] =
       try
         Right(continuation(event).map { resume =>
           val behind   = Option(event.millisBehindLatest).fold(0L)(_.longValue)
-          val children = if (resume == ShardEnd) StreamDirectory.children(event.childShards) else Vector.empty
-          ParsedEvent(records.of(event, position), resume, behind, children)
+          val children = if (resume == ShardEnd) StreamDirectory.children(shard, event.childShards) else Vector.empty
+          ParsedEvent(KinesisRecord.after(position, event.records), resume, behind, children)
         })
       catch { case damage: DamagedAnswer => Left(damage) }
   }

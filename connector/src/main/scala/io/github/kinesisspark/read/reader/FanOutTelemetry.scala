@@ -6,24 +6,42 @@ import java.util.concurrent.atomic.LongAdder
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
-/** What the subscriptions of one source do in one executor, counted since its readers were opened. */
-final class FanOutTelemetry {
+import io.github.kinesisspark.position.ShardKey
+
+/** What the subscriptions of one source do in one executor, counted since its readers were opened.
+  *
+  * @param onChange called when a shard's subscription has opened or ended; must not block
+  */
+final class FanOutTelemetry(
+    shards: ShardTelemetry = ShardTelemetry.ignored,
+    onChange: ShardKey => Unit = _ => ()
+) {
 
   private val again    = new LongAdder
   private val refusals = new LongAdder
   private val failures = new LongAdder
   private val gauges   = ConcurrentHashMap.newKeySet[Gauge]()
+  // A shard's latest: the one before may still be leaving its subscription.
+  private val latest = new ConcurrentHashMap[ShardKey, Gauge]
 
-  def open(): Gauge = {
-    val gauge = new Gauge(System.nanoTime())
+  def open(shard: ShardKey): Gauge = {
+    val gauge = new Gauge(shard, System.nanoTime())
     gauges.add(gauge)
+    latest.put(shard, gauge)
     gauge
   }
 
+  /** Whether a shard's subscription is open; nothing where it has no reader here. */
+  def isLive(shard: ShardKey): Option[Boolean] = Option(latest.get(shard)).map(_.live)
+
   def resubscribed(): Unit = again.increment()
 
-  def refused(): Unit = refusals.increment()
-  def failed(): Unit  = failures.increment()
+  def refused(shard: ShardKey): Unit = {
+    refusals.increment()
+    shards.throttled(shard)
+  }
+
+  def failed(): Unit = failures.increment()
 
   /** Waits until every publisher has left its subscription, and says whether that came to be in time. */
   def awaitClosed(atMost: FiniteDuration): Boolean = gauges.synchronized {
@@ -46,11 +64,21 @@ final class FanOutTelemetry {
   }
 
   /** One publisher's part. */
-  final class Gauge private[FanOutTelemetry] (openedAt: Long) extends AutoCloseable {
-    @volatile var live: Boolean                          = false
+  final class Gauge private[FanOutTelemetry] (shard: ShardKey, openedAt: Long) extends AutoCloseable {
+    @volatile private var isLive                         = false
     @volatile private[FanOutTelemetry] var heardAt: Long = openedAt
-    def heard(now: Long): Unit                           = heardAt = now
-    override def close(): Unit                           = gauges.synchronized {
+
+    def live: Boolean = isLive
+
+    def live_=(now: Boolean): Unit = if (now != isLive) {
+      isLive = now
+      onChange(shard)
+    }
+
+    def heard(now: Long): Unit = heardAt = now
+
+    override def close(): Unit = gauges.synchronized {
+      latest.remove(shard, this)
       gauges.remove(this)
       gauges.notifyAll()
     }

@@ -125,7 +125,7 @@ final class PollingRecordPublisher(
     val bytes    = KinesisRecord.bytesOf(records)
     val behind   = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
     val next     = Option(answer.nextShardIterator)
-    val children = if (next.isEmpty) StreamDirectory.children(answer.childShards) else Vector.empty
+    val children = if (next.isEmpty) StreamDirectory.children(shard.shardId, answer.childShards) else Vector.empty
     DamagedAnswer.unlessGoesOn(answer)
     iterator = next
     history = RetryHistory.none
@@ -206,7 +206,7 @@ final class PollingRecordPublisher(
 
   private def report(action: String, fault: Fault): Unit = fault match {
     case _: Fault.Throttled =>
-      telemetry.throttled()
+      telemetry.throttled(shard)
       log.debug(s"$action of $shard is throttled, next attempt in ${pace.interval}")
     case _ =>
       telemetry.failed()

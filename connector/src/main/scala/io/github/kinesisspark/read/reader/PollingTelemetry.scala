@@ -2,13 +2,19 @@ package io.github.kinesisspark.read.reader
 
 import java.util.concurrent.atomic.LongAdder
 
+import io.github.kinesisspark.position.ShardKey
+
 /** Counts of the polling calls of one source in one executor, since its readers were opened: throttled and failed. */
-final class PollingTelemetry {
+final class PollingTelemetry(shards: ShardTelemetry = ShardTelemetry.ignored) {
   private val refusals = new LongAdder
   private val failures = new LongAdder
 
-  def throttled(): Unit = refusals.increment()
-  def failed(): Unit    = failures.increment()
+  def throttled(shard: ShardKey): Unit = {
+    refusals.increment()
+    shards.throttled(shard)
+  }
+
+  def failed(): Unit = failures.increment()
 
   def report: PollingReport = PollingReport(refusals.sum, failures.sum)
 }

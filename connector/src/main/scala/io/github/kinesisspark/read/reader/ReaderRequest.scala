@@ -1,6 +1,7 @@
 package io.github.kinesisspark.read.reader
 
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+import io.github.kinesisspark.read.plan.ExecutorId
 
 /** What the driver wants of one executor's readers. An executor that isn't the one it is for answers nothing, nor does one whose
   * source has stopped.
@@ -69,6 +70,7 @@ final case class OrderAnswer(isNext: Boolean, report: Option[ReaderReport])
   * @param atNanos when that was so, by the driver's `System.nanoTime`, or earlier than that: see [[DriverClock]]
   * @param gone    shards that are no longer read
   * @param hasNews the driver may wait for something of it
+  * @param counts  of those shards of `tips` and `gone` that have any
   * @param totals  of this executor
   */
 final case class ReaderReport(
@@ -81,6 +83,7 @@ final case class ReaderReport(
     atNanos: Long,
     tips: Vector[ShardTip],
     gone: Vector[ShardKey],
+    counts: Vector[(ShardKey, ShardCounts)],
     hasNews: Boolean,
     totals: ReaderTotals
 )
@@ -110,6 +113,35 @@ final case class ReaderTotals(
     polling and other.polling,
     (subscriptions ++ other.subscriptions).reduceOption(_ and _)
   )
+}
+
+/** All readers of one source, as the driver last heard of them.
+  *
+  * @param byExecutor what they hold and have done
+  * @param homes      where each shard is read
+  * @param counted    of shards, by each executor; a shard that has moved is counted in several
+  */
+final case class ReadersNow(
+    byExecutor: Vector[(ExecutorId, ReaderTotals)],
+    homes: Map[ShardKey, ExecutorId],
+    counted: Vector[Map[ShardKey, ShardCounts]]
+) {
+  lazy val totals: ReaderTotals = byExecutor.map(_._2).foldLeft(ReaderTotals.none)(_ and _)
+
+  private lazy val sums: Map[ShardKey, ShardCounts] = counted
+    .filter(_.nonEmpty)
+    .reduceOption((sums, more) =>
+      more.foldLeft(sums) { case (all, (shard, counts)) =>
+        all.updated(shard, all.get(shard).fold(counts)(_ and counts))
+      }
+    )
+    .getOrElse(Map.empty)
+
+  def counts(shard: ShardKey): ShardCounts = sums.getOrElse(shard, ShardCounts.none)
+}
+
+object ReadersNow {
+  val none: ReadersNow = ReadersNow(Vector.empty, Map.empty, Vector.empty)
 }
 
 object ReaderTotals {

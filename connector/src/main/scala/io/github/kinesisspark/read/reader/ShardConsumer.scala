@@ -8,7 +8,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtSequenceNumber, ShardEnd, Within}
-import io.github.kinesisspark.position.{SequenceNumber, ShardPosition, ShardRange}
+import io.github.kinesisspark.position.{SequenceNumber, ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.reader.ShardConsumer._
 import io.github.kinesisspark.read.retention.DataLoss
 
@@ -113,7 +113,7 @@ final class ShardConsumer(
       case _                         => all
     }
     checkBeginning(within)
-    if (from.isOwn) sources.readAgain(within)
+    if (from.isOwn) sources.readAgain(range.shard, within)
     position = head.until
     current = within.iterator
     standing(from, all) match {
@@ -215,7 +215,7 @@ object ShardConsumer {
     def polling(range: ShardRange): Source
 
     /** Hears of what a source of the task's own brings. */
-    def readAgain(records: Array[KinesisRecord]): Unit
+    def readAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit
   }
 
   /** What may be about the consumer, and not the shard: it is gone, or somebody else reads through it. */

@@ -35,8 +35,9 @@ final class ShardReaderPool(
   private val rereadRecords = new AtomicLong
   private val reads         = new AtomicReference(ReadCount.none)
   private val delivered     = new AtomicReference(UserRecordCount.none)
-  private val telemetry     = new FanOutTelemetry
-  val polled                = new PollingTelemetry
+  private val byShard       = new ShardTelemetry(countsChanged)
+  private val telemetry     = new FanOutTelemetry(byShard, countsChanged)
+  val polled                = new PollingTelemetry(byShard)
   private val starts        = StartSchedule.ofReaders
   private val pollers       =
     new PollingPublishers(
@@ -170,6 +171,8 @@ final class ShardReaderPool(
       now,
       some.map(_.tip(grain)),
       gone,
+      counts = (if (what.isWhole) (byShard.shards ++ mine.map(_.shard)).toVector.distinct else what.changed)
+        .flatMap(shard => countsOf(shard).map(shard -> _)),
       what.hasNews,
       ReaderTotals(
         bufferedBytes = mine.map(_.held).sum,
@@ -185,6 +188,15 @@ final class ShardReaderPool(
       )
     )
   }
+
+  private def countsOf(shard: ShardKey) = {
+    val counts = byShard.of(shard)
+    telemetry
+      .isLive(shard)
+      .fold(counts)(live => Some(counts.getOrElse(ShardCounts.none).copy(isSubscribed = Some(live))))
+  }
+
+  private def countsChanged(shard: ShardKey): Unit = change(Some(shard), isNews = false)
 
   /** The range's records, if the shard's reader holds all of them. */
   def slice(range: ShardRange): Option[Iterator[KinesisRecord]] =
@@ -224,9 +236,10 @@ final class ShardReaderPool(
   def hasEverRead: Boolean = hasRead
 
   /** Hears from tasks what they have read from Kinesis again. */
-  def countAgain(records: Array[KinesisRecord]): Unit = {
+  def countAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit = {
     rereadBytes.addAndGet(KinesisRecord.bytesOf(records))
-    rereadRecords.addAndGet(records.length.toLong): Unit
+    rereadRecords.addAndGet(records.length.toLong)
+    byShard.reread(shard, records.length.toLong)
   }
 
   /** Hears from tasks what they have read here. */

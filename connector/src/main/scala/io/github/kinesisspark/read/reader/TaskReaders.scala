@@ -7,7 +7,7 @@ import scala.collection.mutable
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.{ClientKind, ClientLease, KinesisClients}
-import io.github.kinesisspark.position.{ShardPosition, ShardRange, StreamArn}
+import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange, StreamArn}
 import io.github.kinesisspark.read.reader.ShardConsumer.{Source, Sources}
 import io.github.kinesisspark.read.reader.TaskReaders._
 
@@ -61,7 +61,8 @@ final class TaskReaders(
 
     override def polling(range: ShardRange): Source = Source(open(range, pollers), isPolling = true, isOwn = true)
 
-    override def readAgain(records: Array[KinesisRecord]): Unit = live.foreach(_.countAgain(records))
+    override def readAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit =
+      live.foreach(_.countAgain(shard, records))
   }
 
   /** Rung with news of the readers. */

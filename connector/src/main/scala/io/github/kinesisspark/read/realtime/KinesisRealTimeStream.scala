@@ -12,14 +12,15 @@ import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan.{ExecutorId, Frontier}
 import io.github.kinesisspark.read.row.SourceSchema
-import io.github.kinesisspark.read.stream.{KinesisMicroBatchStream, KinesisSourceOffset}
+import io.github.kinesisspark.read.stream.{KinesisMicroBatchStream, KinesisSourceOffset, RunningQuery}
 
 /** Micro-batches, and with Spark's real-time trigger batches without an end of their own: their tasks return each record when it
   * comes, until Spark's time is over, and report where they are then. From that the same offsets are made, so a query may change its
   * trigger from run to run.
   *
   * A real-time batch is stored when it is over. One that fails comes again from its start, as Spark defines the mode. So that
-  * a query that has just begun at LATEST would not begin at another one then, its first batch reads nothing and stores where it begins.
+  * a query that has just begun at LATEST would not begin at another one then, its first batch reads nothing and stores where it begins. It has one
+  * task all the same, as a stage behind a shuffle needs rows, or none, from somebody.
   *
   * Loaded by name: Spark 4.0 doesn't have these interfaces.
   *
@@ -43,14 +44,17 @@ final class KinesisRealTimeStream(options: SourceOptions, sc: SparkContext)
   override def createReaderFactory(): PartitionReaderFactory =
     if (isRealTime) new RealTimeReaderFactory(readers.config, SourceSchema.schema) else super.createReaderFactory()
 
+  private lazy val reserved = options.reservedCores.getOrElse(RunningQuery.shuffleTasks(sc))
+
   override def planInputPartitions(start: Offset): Array[InputPartition] = {
     failIfStarved()
+    readers.reserve(reserved)
     val from = catalog.accept(offsetOf(start))
     catalog.refreshIfDue()
     checkRetention(from)
     val planned = opened(from)
     batch = Some(planned)
-    planned.partitions.toArray
+    if (planned.frontier.hasNewStreams) Array(NothingToRead) else planned.partitions.toArray
   }
 
   override def mergeOffsets(offsets: Array[PartitionOffset]): Offset = {
@@ -121,7 +125,7 @@ final class KinesisRealTimeStream(options: SourceOptions, sc: SparkContext)
     warnIfOvertaken(tips)
     seen = now.frontier.end(tips.view.mapValues(_.position).toMap, begun.map(_.shard).toSet)
     val open = (now.frontier.reading -- now.lost).keySet ++ begun.map(_.shard)
-    metrics = metrics.next(open, tips, cuts, readers.totals, publishing.calls, System.nanoTime())
+    metrics = metrics.next(open, tips, cuts, readers.now, publishing.calls, System.nanoTime())
     readers.learn(cuts.view.mapValues(_.bytes).toMap, begun.flatMap(b => b.executor.map(b.shard -> _)).toMap)
     val waiting = progress.count(!_.isAsked)
     starvation = starvation.and(waiting > 0, System.nanoTime() - now.plannedNanos)

@@ -2,6 +2,7 @@ package io.github.kinesisspark.read.realtime
 
 import java.lang.{Long => JLong}
 
+import scala.annotation.unused
 import scala.concurrent.duration._
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -20,6 +21,7 @@ private[realtime] final class RealTimeReaderFactory(config: ReaderConfig, column
     extends PartitionReaderFactory {
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
     case ours: RealTimePartition => new RealTimePartitionReader(config, ours, columns)
+    case NothingToRead           => new NothingReader
     case other                   => throw new IllegalArgumentException(s"not a partition of a real-time batch: $other")
   }
 }
@@ -84,6 +86,17 @@ private[realtime] final class RealTimePartitionReader(
     val reader = pool.follow(key, from, if (placed.isDefined) partition.publication else Publication.Polling, onNews)
     new RealTimePartitionReader.InPool(pool, new FollowedShard(key, from, reader, rows), onNews)
   }
+}
+
+/** Of the first batch: it is over at once. */
+private final class NothingReader extends SupportsRealTimeRead[InternalRow] {
+  override def nextWithTimeout(startTimeMs: JLong, timeoutMs: JLong): RecordStatus = nextWithTimeout(timeoutMs)
+  def nextWithTimeout(@unused timeoutMs: JLong): RecordStatus = RecordStatus.newStatusWithoutArrivalTime(false)
+
+  override def getOffset: PartitionOffset = RealTimeProgress(Vector.empty, executor = None, isAsked = true)
+  override def next(): Boolean            = false
+  override def get(): InternalRow         = throw new NoSuchElementException("the first real-time batch has no rows")
+  override def close(): Unit              = ()
 }
 
 private[realtime] object RealTimePartitionReader {

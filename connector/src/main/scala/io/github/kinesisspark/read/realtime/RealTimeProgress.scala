@@ -24,6 +24,9 @@ private[realtime] final case class RealTimePartition(
   override def preferredLocations(): Array[String] = executor.map(_.location).toArray
 }
 
+/** The one task of a query's first batch. */
+private[realtime] case object NothingToRead extends InputPartition
+
 /** How far a task has come when its batch is over.
   *
   * @param reads    parents before children

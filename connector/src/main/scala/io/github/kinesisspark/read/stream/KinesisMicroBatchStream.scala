@@ -69,7 +69,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     WatermarkAlignment(options.admission.maxShardSkew.map(_.toMillis)),
     catalog.now
   )
-  private lazy val interval = QueryTrigger.interval(sc)
+  private lazy val interval = RunningQuery.interval(sc)
   private val minimum       = new BatchMinimum(System.nanoTime())
   // Read by the threads of Spark's metrics sinks, too.
   @volatile private[read] var metrics = SourceMetrics.none
@@ -148,7 +148,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       val moved = cuts.view.mapValues(_.position).toMap ++ lost.map(_ -> ShardPosition.ShardEnd)
       seen = frontier.end(furthest(tips, moved))
       val open = frontier.reading.keys.filterNot(isLeftOut)
-      metrics = metrics.next(open, tips, cuts, readers.totals, publishing.calls, System.nanoTime())
+      metrics = metrics.next(open, tips, cuts, readers.now, publishing.calls, System.nanoTime())
       endOf(start, from, frontier, moved) { (shard, at) =>
         val read = for {
           tip  <- tips.get(shard)

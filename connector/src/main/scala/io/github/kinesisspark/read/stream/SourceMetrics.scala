@@ -7,38 +7,45 @@ import scala.jdk.CollectionConverters._
 
 import io.github.kinesisspark.aws.ConsumerCalls
 import io.github.kinesisspark.position.ShardKey
-import io.github.kinesisspark.read.reader.{ReadCount, ReaderTotals, RecordBuffer, ShardTip}
+import io.github.kinesisspark.read.reader.{ReadCount, ReadersNow, RecordBuffer, ShardTip}
 import io.github.kinesisspark.read.stream.SourceMetrics.Lag
 
 /** The values of `StreamingQueryProgress.sources[].metrics`, as of the last planning.
   *
+  * @param atNanos   when they are looked at, by `System.nanoTime`
   * @param lags      of the shards that are read, as their readers last reported
-  * @param lagMillis how far the planned ends of the shards are behind their newest records: that of a shard without answers grows
   * @param shards    those that are to be read
+  * @param cuts      the planned batch, by shard
   * @param reading   reads since the planning before
-  * @param fleet     what all executors hold and have done
+  * @param readers   what all executors hold and have done
   * @param consumers calls about consumers, where they are registered
   */
 final case class SourceMetrics(
+    atNanos: Long,
     lags: Map[ShardKey, SourceMetrics.Lag],
-    lagMillis: Vector[Long],
-    records: Long,
-    bytes: Long,
-    shards: Int,
+    shards: Vector[ShardKey],
+    cuts: Map[ShardKey, RecordBuffer.Cut],
     reading: ReadCount,
-    fleet: ReaderTotals,
+    readers: ReadersNow,
     consumers: Option[ConsumerCalls]
 ) {
 
-  def toJava: util.Map[String, String] = (general ++ subscriptions ++ registration).asJava
+  def toJava: util.Map[String, String] = (numbers + (SourceDetails.Name -> SourceDetails.json(this))).asJava
+
+  /** How far the planned ends of the shards are behind their newest records: that of a shard without answers grows. */
+  private lazy val lagMillis = lags.valuesIterator.map(_.millisAt(atNanos)).toVector
+
+  private def fleet = readers.totals
+
+  private lazy val numbers = general ++ subscriptions ++ registration
 
   private def general = Map(
     "maxMillisBehindLatest"      -> lagMillis.maxOption.getOrElse(0L).toString,
     "avgMillisBehindLatest"      -> (if (lagMillis.isEmpty) 0L else lagMillis.sum / lagMillis.size).toString,
     "minMillisBehindLatest"      -> lagMillis.minOption.getOrElse(0L).toString,
-    "records"                    -> records.toString,
-    "bytes"                      -> bytes.toString,
-    "shardsOpen"                 -> shards.toString,
+    "records"                    -> cuts.values.map(_.records).sum.toString,
+    "bytes"                      -> cuts.values.map(_.bytes).sum.toString,
+    "shardsOpen"                 -> shards.size.toString,
     "bufferedBytes"              -> fleet.bufferedBytes.toString,
     "rereadBytes"                -> fleet.rereadBytes.toString,
     "rereadRecords"              -> fleet.rereadRecords.toString,
@@ -77,14 +84,14 @@ final case class SourceMetrics(
   )
 
   /** The same at a later time: nobody knows of records that have arrived since, so the lag may have grown by that time. */
-  def at(nowNanos: Long): SourceMetrics = copy(lagMillis = lags.valuesIterator.map(_.millisAt(nowNanos)).toVector)
+  def at(nowNanos: Long): SourceMetrics = copy(atNanos = nowNanos)
 
   /** The next planning's. */
   def next(
       open: Iterable[ShardKey],
       tips: Map[ShardKey, ShardTip],
       cuts: Map[ShardKey, RecordBuffer.Cut],
-      fleet: ReaderTotals,
+      readers: ReadersNow,
       consumers: Option[ConsumerCalls],
       nowNanos: Long
   ): SourceMetrics = {
@@ -100,15 +107,13 @@ final case class SourceMetrics(
       ago = tip.millisSinceAnswer.getOrElse(0L)
     } yield tip.shard -> Lag(behind + held.getOrElse(0L), nowNanos - ago * 1000000)
     val silent = open.iterator.filterNot(tips.contains).flatMap(shard => lags.get(shard).map(shard -> _))
-    val all    = (silent ++ reported).toMap
     SourceMetrics(
-      all,
-      all.valuesIterator.map(_.millisAt(nowNanos)).toVector,
-      cuts.values.map(_.records).sum,
-      cuts.values.map(_.bytes).sum,
-      open.size,
-      fleet.reads.since(this.fleet.reads),
-      fleet,
+      nowNanos,
+      (silent ++ reported).toMap,
+      open.toVector,
+      cuts,
+      readers.totals.reads.since(fleet.reads),
+      readers,
       consumers
     )
   }
@@ -135,7 +140,7 @@ object SourceMetrics {
     */
   def gauges(isFanOut: Boolean, now: () => SourceMetrics): Map[String, () => Long] = {
     val names = none.general.keySet ++ (if (isFanOut) FanOutNames else Set.empty)
-    names.iterator.map(name => name -> (() => Option(now().toJava.get(name)).fold(0L)(_.toLong))).toMap
+    names.iterator.map(name => name -> (() => now().numbers.get(name).fold(0L)(_.toLong))).toMap
   }
 
   /** Those that a source has once its consumers are registered and subscribed through. */
@@ -152,5 +157,5 @@ object SourceMetrics {
   )
 
   val none: SourceMetrics =
-    SourceMetrics(Map.empty, Vector.empty, 0, 0, 0, ReadCount.none, ReaderTotals.none, None)
+    SourceMetrics(0, Map.empty, Vector.empty, Map.empty, ReadCount.none, ReadersNow.none, None)
 }

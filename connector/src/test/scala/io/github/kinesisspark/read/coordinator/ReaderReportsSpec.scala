@@ -6,9 +6,10 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 import io.github.kinesisspark.read.plan.ArrivalDensity
-import io.github.kinesisspark.read.reader.{Boundaries, Grain, ReaderReport, ReaderTotals, ShardTip}
+import io.github.kinesisspark.read.reader.{Boundaries, Grain, ReaderReport, ReaderTotals, ShardCounts, ShardTip}
 
 class ReaderReportsSpec extends AnyFunSpec with Matchers {
   private def tip(n: Int, records: Long) = ShardTip(
@@ -34,7 +35,14 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
     children = Vector.empty
   )
 
-  private def report(number: Long, isWhole: Boolean, pool: Long = 1, hasNews: Boolean = true, gone: Seq[Int] = Nil)(
+  private def report(
+      number: Long,
+      isWhole: Boolean,
+      pool: Long = 1,
+      hasNews: Boolean = true,
+      gone: Seq[Int] = Nil,
+      counts: Seq[(ShardKey, ShardCounts)] = Nil
+  )(
       tips: ShardTip*
   ) = ReaderReport(
     "1",
@@ -46,6 +54,7 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
     atNanos = 0,
     tips.toVector,
     gone.map(shard).toVector,
+    counts.toVector,
     hasNews,
     ReaderTotals.none
   )
@@ -65,6 +74,16 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
       reports.accept(report(1, isWhole = true)(tip(0, 1), tip(1, 1))) shouldBe true
       reports.accept(report(2, isWhole = false, gone = Seq(1))(tip(0, 5), tip(2, 2))) shouldBe true
       records(reports) shouldBe Map(shard(0) -> 5, shard(2) -> 2)
+    }
+
+    it("keep the counts of shards that are still read, and of released ones that are counted on") {
+      val reports = new ReaderReports
+      def counts  = reports.now("1").counts.map { case (shard, counted) => shard -> counted.rereadRecords }
+      val first   = Seq(shard(0) -> ShardCounts(1, 10), shard(1) -> ShardCounts(1, 10), shard(2) -> ShardCounts(1, 10))
+      reports.accept(report(1, isWhole = true, counts = first)(tip(0, 1))) shouldBe true
+      val changed = Seq(shard(2) -> ShardCounts(1, 20))
+      reports.accept(report(2, isWhole = false, gone = Seq(1, 2), counts = changed)()) shouldBe true
+      counts shouldBe Map(shard(0) -> 10, shard(2) -> 20)
     }
 
     it("are refused after a gap or a change of readers until one of all readers has come") {

@@ -25,7 +25,7 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
 
     it("hold each shard once on its reader's executor, with at most one task per slot") {
       forAll(placed, Gen.choose(1, 8)) { (shards, slots) =>
-        val tasks = RealTimeTasks.plan(shards, slots)
+        val tasks = RealTimeTasks.plan(shards, slots, most = Int.MaxValue)
         tasks.flatMap(t => t.shards.map(_ -> t.executor)).sortBy(_._1.shardId) shouldBe
           shards.map(s => s.shard -> s.home).sortBy(_._1.shardId)
         tasks.groupBy(_.executor).values.foreach(_.size should be <= slots)
@@ -35,12 +35,29 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
 
     it("use all slots evenly, with shards in hash key order") {
       forAll(placed, Gen.choose(1, 8)) { (shards, slots) =>
-        RealTimeTasks.plan(shards, slots).groupBy(_.executor).foreach { case (home, tasks) =>
+        RealTimeTasks.plan(shards, slots, most = Int.MaxValue).groupBy(_.executor).foreach { case (home, tasks) =>
           val mine = shards.filter(_.home == home).sortBy(s => (s.hashStart, s.shard.shardId)).map(_.shard)
           tasks should have size slots.min(mine.size).toLong
           tasks.map(_.shards.size).max - tasks.map(_.shards.size).min should be <= 1
           tasks.flatMap(_.shards) shouldBe mine
         }
+      }
+    }
+  }
+
+  describe("tasks of a real-time batch beside stages behind a shuffle") {
+    it(
+      "are at most as many as there are cores for them, but one on each executor with shards, and hold each shard once"
+    ) {
+      val placed = for {
+        homes <- Gen.nonEmptyListOf(Gen.choose(0, 3))
+      } yield homes.zipWithIndex.map { case (home, n) => Placed(shard(n), n, Some(executor(home))) }
+      forAll(placed, Gen.choose(1, 8), Gen.choose(-2, 20)) { (shards, slots, most) =>
+        val tasks = RealTimeTasks.plan(shards, slots, most)
+        val homes = shards.map(_.home).distinct.size
+        tasks.size should be <= most.max(homes)
+        tasks.size should be >= most.min(shards.groupBy(_.home).values.map(_.size.min(slots)).sum)
+        tasks.flatMap(_.shards).sortBy(_.shardId) shouldBe shards.map(_.shard).sortBy(_.shardId)
       }
     }
   }

@@ -9,7 +9,7 @@ import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.aws.{DaemonThreads, KinesisException}
 import io.github.kinesisspark.config.RetryOptions
-import io.github.kinesisspark.position.{ConsumerArn, ShardPosition, ShardRange}
+import io.github.kinesisspark.position.{ConsumerArn, ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
 
 /** A publisher between a stub of the service and a sink that remembers what it is given.
@@ -46,7 +46,7 @@ final class PublisherScene(client: KinesisAsyncClient, onDelivery: () => Unit = 
       isPolling = true,
       isOwn = true
     )
-    override def readAgain(records: Array[KinesisRecord]): Unit = ()
+    override def readAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit = ()
   }
 
   def polling(): RecordPublisher = pollers.open(shard(0), ShardPosition.TrimHorizon, sink)

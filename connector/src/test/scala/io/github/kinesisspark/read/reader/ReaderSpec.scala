@@ -290,7 +290,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
           .getOrElse(polling(range))
         override def polling(range: ShardRange) =
           ShardConsumer.Source(open(range, publishers), isPolling = true, isOwn = true)
-        override def readAgain(records: Array[KinesisRecord]): Unit = again += records.length
+        override def readAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit = again += records.length
       }
       val consumer = new ShardConsumer(ShardRange(shard(0), start, end), sources, failOnDataLoss, new Bell, doubtAfter)
       def numbers: Seq[SequenceNumber] = consumer.map(_.sequenceNumber).toSeq

@@ -10,8 +10,17 @@ import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 import io.github.kinesisspark.aws.ConsumerCalls
-import io.github.kinesisspark.read.plan.ArrivalDensity
-import io.github.kinesisspark.read.reader.{Boundaries, Grain, ReaderTotals, ShardTip, SubscriptionReport}
+import io.github.kinesisspark.read.plan.{ArrivalDensity, ExecutorId}
+import io.github.kinesisspark.read.reader.{
+  Boundaries,
+  Grain,
+  ReaderTotals,
+  ReadersNow,
+  RecordBuffer,
+  ShardCounts,
+  ShardTip,
+  SubscriptionReport
+}
 
 class SourceMetricsSpec extends AnyFunSpec with Matchers {
   private val shards = Seq(shard(0), shard(1))
@@ -40,10 +49,14 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
   )
 
   private def next(before: SourceMetrics, at: FiniteDuration, tips: (ShardKey, ShardTip)*) =
-    before.next(shards, tips.toMap, Map.empty, ReaderTotals.none, None, at.toNanos)
+    before.next(shards, tips.toMap, Map.empty, ReadersNow.none, None, at.toNanos)
 
   private def shown(metrics: SourceMetrics) =
     Seq("shardsOpen", "minMillisBehindLatest", "maxMillisBehindLatest").map(metrics.toJava.get(_).toLong)
+
+  private def numbers(metrics: SourceMetrics) = metrics.toJava.keySet.asScala.toSet - SourceDetails.Name
+
+  private def details(metrics: SourceMetrics) = ujson.read(metrics.toJava.get(SourceDetails.Name))
 
   describe("metrics of the source") {
     it("show what readers report of their shards") {
@@ -72,7 +85,7 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
     it("are gauges of the same names, as they are when they are looked at") {
       var now    = SourceMetrics.none
       val gauges = SourceMetrics.gauges(isFanOut = false, () => now)
-      gauges.keySet shouldBe now.toJava.keySet.asScala
+      gauges.keySet shouldBe numbers(now)
       gauges("maxMillisBehindLatest")() shouldBe 0
       now = next(now, at = 0.seconds, tip(0, 100, 0.seconds))
       gauges("maxMillisBehindLatest")() shouldBe 100
@@ -80,12 +93,57 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
 
     it("are gauges of all names of fan-out from the beginning, 0 until they are known") {
       val known = SourceMetrics.none.copy(
-        fleet = ReaderTotals.none.copy(subscriptions = Some(SubscriptionReport(0, 0, 0, 0, 0, 0))),
+        readers = ReadersNow.none.copy(byExecutor =
+          Vector(
+            ExecutorId("host", "1") -> ReaderTotals.none
+              .copy(subscriptions = Some(SubscriptionReport(0, 0, 0, 0, 0, 0)))
+          )
+        ),
         consumers = Some(ConsumerCalls.none)
       )
       val gauges = SourceMetrics.gauges(isFanOut = true, () => SourceMetrics.none)
-      gauges.keySet shouldBe known.toJava.keySet.asScala
+      gauges.keySet shouldBe numbers(known)
       gauges("subscriptionsLive")() shouldBe 0
+    }
+
+    it("name streams, executors and shards with lag, records and counts, the furthest shard first") {
+      val (one, two) = (ExecutorId("host-1", "1"), ExecutorId("host-2", "2"))
+      val readers    = ReadersNow(
+        Vector(
+          one -> ReaderTotals.none.copy(bufferedBytes = 5, subscriptions = Some(SubscriptionReport(1, 0, 0, 3, 0, 0))),
+          two -> ReaderTotals.none
+        ),
+        Map(shard(0) -> one, shard(1) -> two),
+        Vector(
+          Map(shard(0) -> ShardCounts(3, 0, isSubscribed = Some(true)), shard(1) -> ShardCounts(0, 7)),
+          Map(shard(1) -> ShardCounts(2, 1, isSubscribed = Some(false)))
+        )
+      )
+      val tips   = Map(tip(0, 100, 1.second), tip(1, 20000, 1.second))
+      val cuts   = Map(shard(0) -> RecordBuffer.Cut(TrimHorizon, 4, 40, None, None))
+      val shown  = details(SourceMetrics.none.next(shards, tips, cuts, readers, None, nowNanos = 0))
+      val stream = shard(0).stream.text
+      shown("streams") shouldBe ujson.read(
+        s"""[{"stream":"$stream","shards":2,"lag":20000,"records":4,"bytes":40,"throttled":5,"reread":8,"subscribed":1}]"""
+      )
+      shown("executors") shouldBe ujson.read(
+        """[{"executor":"1","host":"host-1","shards":1,"buffer":5,"throttled":3,"reread":0,"subscribed":1},
+          | {"executor":"2","host":"host-2","shards":1,"buffer":0,"throttled":0,"reread":0}]""".stripMargin
+      )
+      shown("shards") shouldBe ujson.read(
+        s"""[{"stream":0,"shard":"${shard(1).shardId}","executor":"2","lag":20000,"records":0,"bytes":0,"throttled":2,
+           |  "reread":8,"subscribed":false},
+           | {"stream":0,"shard":"${shard(0).shardId}","executor":"1","lag":100,"records":4,"bytes":40,"throttled":3,
+           |  "reread":0,"subscribed":true}]""".stripMargin
+      )
+    }
+
+    it("name the fifty shards that are furthest behind of thousands, but all streams and executors") {
+      val many  = Vector.tabulate(2000)(shard)
+      val tips  = many.indices.map(n => tip(n, n.toLong, 1.second)).toMap
+      val shown = details(SourceMetrics.none.next(many, tips, Map.empty, ReadersNow.none, None, nowNanos = 0))
+      shown("shards").arr.map(_("lag").num) shouldBe (1950 to 1999).reverse
+      shown("streams")(0)("shards").num shouldBe 2000
     }
 
     it("count a shard of which nothing is known yet, and show no lag of it") {

@@ -28,6 +28,10 @@ final class Others(world: ConsumerWorld, stream: StreamArn) {
       .toMap
   )
 
+  def tags(consumer: ConsumerArn): Map[String, String] = call(
+    _.listTagsForResource(r => r.resourceARN(consumer.text): Unit).join.tags.asScala.map(t => t.key -> t.value).toMap
+  )
+
   private def call[A](body: KinesisAsyncClient => A): A = {
     val keys  = CredentialsOptions.StaticKeys(new Secret("other"), new Secret("other"), None)
     val lease = KinesisClients.lease(ClientOptions(None, Some(world.server.endpoint), keys), world.server.region)

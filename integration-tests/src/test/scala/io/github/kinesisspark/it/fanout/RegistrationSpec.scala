@@ -35,6 +35,18 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       }
     }
 
+    it("gets the tags of efo.tags when it is registered, and keeps its own when it is found") {
+      in(new ConsumerWorld) { world =>
+        val stream = world.newStream()
+        val tags   = "efo.tags" -> "team=data,env=prod"
+        val made   = world.resolve(stream)(app, tags)(stream)
+        world.others(stream).tags(made) shouldBe Map("team" -> "data", "env" -> "prod")
+        val found = world.others(stream).register("other")
+        world.resolve(stream)("efo.consumerName" -> "other", tags) shouldBe Map(stream -> found)
+        world.others(stream).tags(found) shouldBe empty
+      }
+    }
+
     it("is used as it is if it is ACTIVE, as after a crash") {
       in(new ConsumerWorld) { world =>
         val stream = world.newStream()

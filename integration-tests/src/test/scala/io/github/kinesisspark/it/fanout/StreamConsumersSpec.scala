@@ -4,7 +4,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.{StreamConsumers, StreamConsumersJson}
-import io.github.kinesisspark.aws.{ConsumerStatus, KinesisException}
+import io.github.kinesisspark.aws.{ConsumerStatus, KinesisException, StreamConsumer}
 import io.github.kinesisspark.config.OptionException
 import io.github.kinesisspark.position.StreamArn
 import io.github.kinesisspark.testkit.model.ConsumerDelays
@@ -62,6 +62,31 @@ final class StreamConsumersSpec extends AnyFunSpec with Matchers {
     }
   }
 
+  it(
+    "StreamConsumers.deregisterOld deregisters only consumers of the prefix and age that no query of the application uses"
+  ) {
+    in() { (world, a, b) =>
+      val some = new StreamConsumers(world.options(a, b)(), world.waiting, world.claims)
+      for (name <- Seq("app-used", "app-left", "other")) world.others(a).register(name)
+      world.others(b).register("app-left")
+      world.pass(3.days)
+      world.others(b).register("app-new")
+      val query = world.open(a)("efo.consumerName" -> "app-used")
+      try {
+        query.resolve()
+        def names(found: Seq[StreamConsumer]) = found.map(c => (c.arn.stream, c.name))
+        val old                               = Seq((a, "app-left"), (b, "app-left"))
+        names(some.listOld("app-", 2.days)) shouldBe old
+        some.listOld("app-", 4.days) shouldBe empty
+        world.others(b).list().keySet shouldBe Set("app-left", "app-new")
+        names(some.deregisterOld("app-", 2.days)) shouldBe old
+        world.others(a).list().keySet shouldBe Set("app-used", "other")
+        world.others(b).list().keySet shouldBe Set("app-new")
+        intercept[OptionException](some.deregisterOld("", 2.days)).getMessage should include("name")
+      } finally query.close()
+    }
+  }
+
   it("StreamConsumers accepts the options of any query, and refuses invalid ones") {
     in() { (world, a, _) =>
       consumers(world, a)("recordPublisher" -> "polling", "maxRecordsPerTrigger" -> "10").list() shouldBe empty
@@ -81,6 +106,8 @@ final class StreamConsumersSpec extends AnyFunSpec with Matchers {
       app("arn").str should startWith(s"$a/consumer/app:")
       app("status").str shouldBe "ACTIVE"
       app("createdMillis").num.toLong shouldBe world.clock.millis
+      ujson.read(StreamConsumersJson.listOld(options, "a", 0)).arr.toSeq shouldBe Seq(app)
+      StreamConsumersJson.deregisterOld(options, "b", 0) shouldBe "[]"
       for (
         json <- Seq(
           StreamConsumersJson.awaitActive(options, "app"),

@@ -8,21 +8,52 @@ import java.nio.file.{Files, Path}
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.logging.log4j.Level
 import org.apache.spark.SparkException
+import org.apache.spark.sql.execution.ExplainMode
 import org.apache.spark.sql.streaming.StreamingQuery
 
+import io.github.kinesisspark.aws.{StubServer, TunnelProxy}
+import io.github.kinesisspark.config.{KinesisOptions, SourceOptions}
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule}
 
 /** Runs succeeding and failing queries and batches with known credentials, and searches all of their output for
-  * these.
+  * these: keys, a role's own keys, which a stub of STS gives, and a proxy's password.
   */
 final class SecretsSpec extends TestkitSuite with CapturedLogs {
   private val planted = Map(
     "accessKeyId"     -> "AKIAPLANTEDKEYID0001",
     "secretAccessKey" -> "planted/Secret+Access+Key/0000000000002",
-    "sessionToken"    -> "planted-session-token-0000000000000003"
+    "sessionToken"    -> "planted-session-token-0000000000000003",
+    "proxyPassword"   -> "planted-proxy-password-00000000000004"
   )
+  private val ofRole = Map(
+    "key of the role"    -> "ASIAPLANTEDKEYID0006",
+    "secret of the role" -> "planted/Role+Secret/0000000000000000007",
+    "token of the role"  -> "planted-role-token-0000000000000000008"
+  )
+
+  private val proxy = new TunnelProxy(login = Some(s"user:${planted("proxyPassword")}"))
+  private val sts   = new StubServer((_, _) =>
+    StubServer.Answer(
+      200,
+      s"""<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials>
+         |<AccessKeyId>${ofRole("key of the role")}</AccessKeyId>
+         |<SecretAccessKey>${ofRole("secret of the role")}</SecretAccessKey>
+         |<SessionToken>${ofRole("token of the role")}</SessionToken>
+         |<Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>""".stripMargin
+        .getBytes("UTF-8"),
+      Map("Content-Type" -> "text/xml")
+    )
+  )
+
+  override protected def afterAll(): Unit = {
+    super.afterAll()
+    proxy.close()
+    sts.close()
+  }
+
   private val events = Files.createTempDirectory("event-log-")
 
   override protected def settings: Map[String, String] = Map(
@@ -34,10 +65,21 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
     "spark.sql.streaming.metricsEnabled" -> "true"
   )
 
-  override protected def options(stream: TestStream): Map[String, String] = super.options(stream) ++ planted
+  override protected def options(stream: TestStream): Map[String, String] = super.options(stream) ++ planted ++ Map(
+    "roleArn"     -> "arn:aws:iam::123456789012:role/reader",
+    "stsEndpoint" -> sts.endpoint.toString,
+    "proxy"       -> proxy.address.toString,
+    "proxyUser"   -> "user"
+  )
+
+  /** The connector's own in full. The SDK's signer and Netty's wire log, which print requests, are for who looks for trouble in those. */
+  private val detailed = Map(
+    "io.github.kinesisspark" -> Level.TRACE,
+    "org.apache.spark.sql"   -> Level.DEBUG
+  )
 
   it("secrets appear in no plan, log, UI, event log, progress, error or checkpoint") {
-    val (places, logs) = withLogs {
+    val (places, logs) = withLogs(detailed) {
       val stream     = newStream(shards = 2)
       val succeeding = checkpoint()
       val failing    = checkpoint()
@@ -46,9 +88,13 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
         eventually(query.recentProgress.map(_.numInputRows).sum shouldBe 100)
         query.explain(extended = true)
       }
+      val batch     = backfill(stream).queryExecution
+      val explained = Seq("simple", "extended", "codegen", "cost", "formatted")
+        .map(level => batch.explainString(ExplainMode.fromString(level)))
+        .mkString
       kinesis.faults.add(FaultRule(FaultEffect.ServiceCode("AccessDeniedException", "denied"), Some("GetRecords")))
       val bad  = run(stream, failing)(query => failureOf(query): Unit)
-      val plan = load(stream).queryExecution.toString + load(stream).toString
+      val plan = load(stream).queryExecution.toString + load(stream).toString + explained
       save(copy)
       val absent = intercept[SparkException](save(new TestStream(service, "no-such-stream")))
       Map(
@@ -64,11 +110,26 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
     }
     for ((place, text) <- places + ("log" -> logs)) {
       withClue(s"$place is empty, so that looking through it proves nothing: ")(text should not be empty)
-      for ((option, secret) <- planted) withClue(s"$option in $place: ")(text should not include secret)
+      for ((option, secret) <- planted ++ ofRole) withClue(s"$option in $place: ")(text should not include secret)
     }
+    withClue("the role was assumed through the proxy: ")(sts.requests should not be empty)
+    proxy.asked.distinct should have size 2
     // What the search would find if it were there: the same places do name the stream.
     places("error") should include("AccessDenied")
     logs should include("no-such-stream")
+  }
+
+  it("all secret options have values in this suite, except those of a provider class, which excludes keys") {
+    KinesisOptions.all.filter(_.secret).map(_.name).toSet shouldBe
+      planted.keySet + "credentialsProvider.<parameter>"
+    val failure = intercept[IllegalArgumentException](
+      SourceOptions.parse(Map("streamName" -> "s", "credentialsProvider.token" -> "planted-parameter"))
+    )
+    failure.getMessage should (include("credentialsProvider.token") and not include "planted-parameter")
+    val parsed = SourceOptions.parse(
+      Map("streamName" -> "s", "credentialsProvider" -> "a.B", "credentialsProvider.token" -> "planted-parameter")
+    )
+    parsed.toString should (include("a.B") and not include "planted-parameter")
   }
 
   it("an error about a credentials option contains its name and not its value") {

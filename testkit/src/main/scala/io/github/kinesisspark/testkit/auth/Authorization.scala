@@ -45,12 +45,13 @@ final private[testkit] class Authorization(config: KinesisServerConfig, accounts
     if (NamesConsumer(action)) consumerOf(resource, fields).getOrElse(resource) else resource
   }
 
-  // A consumer by its name: policies are about its ARN.
+  // A consumer by its name: policies are about its ARN, or about that of any consumer of its name if there is none. The KCL's
+  // minimal policy allows the call on consumers alone, and the KCL describes its consumer before it registers it.
   private def consumerOf(resource: Resource, fields: Fields): Option[Resource] = for {
-    stream   <- streamOf(resource)
-    name     <- fields.text("ConsumerName")
-    consumer <- stream.consumers.find(name, config.clock.millis)
-  } yield resource.copy(arn = consumer.arn)
+    stream <- streamOf(resource)
+    name   <- fields.text("ConsumerName")
+    known = stream.consumers.find(name, config.clock.millis).map(_.arn)
+  } yield resource.copy(arn = known.getOrElse(newConsumerArn(resource, fields)))
 
   private def refusalOf(caller: Caller, action: String, resource: Resource): Option[ServiceError] = {
     val name      = s"kinesis:$action"

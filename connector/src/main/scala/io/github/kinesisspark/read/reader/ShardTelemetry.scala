@@ -1,0 +1,53 @@
+package io.github.kinesisspark.read.reader
+
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.jdk.CollectionConverters._
+
+import io.github.kinesisspark.position.ShardKey
+
+/** Counts by shard of one source in one executor, since its readers were opened. Any thread calls it.
+  *
+  * @param onChange called after a shard's counts have changed; must not block
+  */
+final class ShardTelemetry(onChange: ShardKey => Unit) {
+  private val counts = new ConcurrentHashMap[ShardKey, ShardCounts]
+
+  /** A call was refused because limits were used up. */
+  def throttled(shard: ShardKey): Unit = add(shard, ShardCounts(throttled = 1, rereadRecords = 0))
+
+  /** A task has read records again. */
+  def reread(shard: ShardKey, records: Long): Unit = add(shard, ShardCounts(throttled = 0, records))
+
+  def of(shard: ShardKey): Option[ShardCounts] = Option(counts.get(shard))
+
+  def shards: Iterable[ShardKey] = counts.keySet.asScala
+
+  private def add(shard: ShardKey, more: ShardCounts): Unit = {
+    counts.merge(shard, more, _ and _): Unit
+    onChange(shard)
+  }
+}
+
+object ShardTelemetry {
+
+  /** Of readers that nobody reports on. */
+  def ignored: ShardTelemetry = new ShardTelemetry(_ => ())
+}
+
+/** What one executor, or all, have counted of a shard.
+  *
+  * @param throttled    calls of GetRecords, GetShardIterator or SubscribeToShard that were refused because limits were used up
+  * @param isSubscribed whether a subscription is open; nothing by polling
+  */
+final case class ShardCounts(throttled: Long, rereadRecords: Long, isSubscribed: Option[Boolean] = None) {
+  def and(other: ShardCounts): ShardCounts = ShardCounts(
+    throttled + other.throttled,
+    rereadRecords + other.rereadRecords,
+    (isSubscribed ++ other.isSubscribed).reduceOption(_ || _)
+  )
+}
+
+object ShardCounts {
+  val none: ShardCounts = ShardCounts(0, 0)
+}

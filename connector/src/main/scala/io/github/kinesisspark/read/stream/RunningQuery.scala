@@ -1,0 +1,72 @@
+package io.github.kinesisspark.read.stream
+
+import java.util.{Map => JavaMap, UUID}
+
+import scala.concurrent.duration._
+import scala.util.control.NonFatal
+
+import org.apache.spark.SparkContext
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.slf4j.LoggerFactory
+
+/** What a source has to know of its streaming query, and Spark shows to no source: the trigger, and how many tasks run behind shuffles. By
+  * reflection: Spark's classes move from version to version, and the names of these methods have not changed since Spark 3.0. Called on the query's
+  * own thread.
+  */
+object RunningQuery {
+  private val log = LoggerFactory.getLogger(getClass)
+
+  /** From one trigger of the query to the next; nothing for a query that plans a batch as soon as the last one is over, or shortly after, and for
+    * triggers of other kinds.
+    */
+  def interval(sc: SparkContext): Option[FiniteDuration] =
+    look(sc, "trigger. Micro-batches end where the readers' buffers end, however long the trigger is.") { (_, query) =>
+      val trigger = call(query, "trigger")
+      if (trigger.getClass.getSimpleName != "ProcessingTimeTrigger") None
+      else Some(call(trigger, "intervalMs").asInstanceOf[Long].millis).filter(_ >= Least)
+    }.flatten
+
+  /** Tasks of all stages behind the query's shuffles, which in real-time mode run beside the source's. */
+  def shuffleTasks(sc: SparkContext): Int =
+    look(sc, "plan. Name the cores for the stages behind its shuffles by the option realTime.reservedCores.") {
+      (session, query) =>
+        val plan = call(query, "logicalPlan").asInstanceOf[LogicalPlan]
+        plan.collect { case node if Shuffling(node.nodeName) => node }.size *
+          session.conf.get("spark.sql.shuffle.partitions").toInt
+    }.getOrElse(0)
+
+  private def look[A](sc: SparkContext, missed: String)(at: (SparkSession, AnyRef) => A): Option[A] =
+    try
+      for {
+        id      <- Option(sc.getLocalProperty(QueryId))
+        session <- SparkSession.getActiveSession
+        queries = call(call(session, "sharedState"), "activeStreamingQueries").asInstanceOf[JavaMap[UUID, AnyRef]]
+        query <- Option(queries.get(UUID.fromString(id)))
+      } yield at(session, query)
+    catch {
+      case NonFatal(e) =>
+        log.warn(s"This Spark does not show a query's $missed", e)
+        None
+    }
+
+  private def call(on: AnyRef, method: String): AnyRef = on.getClass.getMethod(method).invoke(on)
+
+  /** As Spark's StreamExecution sets it on the query's thread. */
+  private val QueryId = "sql.streaming.queryId"
+
+  /** Shorter ones bound no batch: the shards give less than buffers hold. */
+  private val Least = 1.second
+
+  /** Operators of a logical plan before each of which Spark shuffles its rows. */
+  private val Shuffling = Set(
+    "Aggregate",
+    "Deduplicate",
+    "DeduplicateWithinWatermark",
+    "Distinct",
+    "Repartition",
+    "RepartitionByExpression",
+    "TransformWithState",
+    "TransformWithStateInPySpark"
+  )
+}
