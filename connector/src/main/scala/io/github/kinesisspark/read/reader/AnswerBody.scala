@@ -39,9 +39,8 @@ final class AnswerBody extends AnswerBytes {
     Option(answer.firstMatchingHeader("Content-Type").orElse(null))
       .filter(_ => answer.isSuccessful && !isEncoded(answer))
       .flatMap(format)
-      .fold(bytes) { format => to =>
-        bytes.subscribe(new Collector(format, to))
-      }
+      .fold(limited)(format => to => limited.subscribe(new Collector(format, to)))
+  }
 
   /** Waits for the whole body. */
   private final class Collector(format: JsonFactory, to: Subscriber[_ >: ByteBuffer]) extends Subscriber[ByteBuffer] {

@@ -75,9 +75,9 @@ final class SubscriptionCall(
 object SubscriptionCall {
   sealed trait News
   object News {
-    case object Opened                                                                   extends News
+    case object Opened                                     extends News
     final case class Arrived(event: SubscribeToShardEvent) extends News
-    case object Completed                                                                extends News
-    final case class Failed(cause: Throwable)                                            extends News
+    case object Completed                                  extends News
+    final case class Failed(cause: Throwable)              extends News
   }
 }
