@@ -125,7 +125,8 @@ def python_names(classes: tuple[type, ...]) -> dict[str, str]:
 
 def snake_case(name: str) -> str:
     """`efo.subscribeToShard.backoff.base` is `subscribe_to_shard.backoff_base`; what each stream has is a plural."""
-    plain = name.removeprefix("efo.").removeprefix("polling.").replace(".<stream>", "s").replace(".<p", "P")
+    plain = name.removeprefix("efo.").removeprefix("polling.").replace("realTime.", "realTime_")
+    plain = plain.replace(".<stream>", "s").replace(".<p", "P")
     words = re.sub("([A-Z])", r"_\1", plain.replace("er>", "ers")).lower()
     first, *rest = words.split(".")
     return ".".join([first, "_".join(rest)]) if rest else first
