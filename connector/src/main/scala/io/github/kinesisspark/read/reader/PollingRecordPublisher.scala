@@ -248,8 +248,8 @@ object PollingRecordPublisher {
     /** Of a shard whose records nobody has seen. */
     val unknown: ExpectedAnswer = ExpectedAnswer(1000, LargestAnswer)
 
-    /** Bytes that an answer is to have, about. A shard gives 2 MB/s to 5 calls a second, so smaller answers cost no throughput; and the SDK
-      * takes several times an answer's size to decode it.
+    /** Bytes that an answer is to have, about. A shard gives 2 MB/s to 5 calls a second, so smaller answers cost no throughput, and
+      * less memory is needed while they are decoded.
       */
     private val Wanted = 4L << 20
 
@@ -263,7 +263,7 @@ object PollingRecordPublisher {
     )
   }
 
-  /** An answer is decoded whole: its body, the records that the SDK makes of it, and those as they are kept. */
+  /** The body of an answer, its records as they are kept, and, of a large record, the array that the last one grew out of. */
   private[reader] val Forms = 3
 
   /** A call ends by its own time limit; this one is for what the SDK never completes. */
