@@ -43,7 +43,7 @@ PYTHON_CODE    := python examples integration-tests/servers $(CHAOS)
 PYTHON_TESTS   := python/tests examples $(CHAOS)
 
 # Each is taken up by mypy as a program of its own.
-MYPY_ROOTS := python examples integration-tests/servers $(CHAOS)
+MYPY_ROOTS := python examples integration-tests/servers
 
 # Runs a step of a loop and records its time; the summary reads that, and what the tests report.
 STEP    := $(PYTHON) python/tools/step.py
@@ -193,7 +193,8 @@ ruff: $(VENV)/.installed
 
 # mypy and the quick tests take the source tree, so that nothing has to be built before.
 mypy: $(VENV)/.installed
-	@MYPYPATH=$(CURDIR)/python $(STEP) $@ sh -c 'for root in $(MYPY_ROOTS); do (cd $$root && $(STRICT) .) || exit 1; done'
+	@MYPYPATH=$(CURDIR)/python $(STEP) $@ sh -c 'for root in $(MYPY_ROOTS); do (cd $$root && $(STRICT) .) || exit 1; done; \
+	  cd $(dir $(CHAOS)) && $(STRICT) $(notdir $(CHAOS))'
 
 pytest-check: $(VENV)/.installed
 	@PYTHONPATH=$(CURDIR)/python $(STEP) $@ $(PYTEST) -m "not jvm and not slow and not awaits_engine" \
