@@ -29,8 +29,11 @@ class OptionRegistryTest extends AnyFunSuite {
     }
   }
 
-  test("only accessKeyId, secretAccessKey and sessionToken are secret") {
-    assert(KinesisOptions.all.filter(_.secret).map(_.name) == Seq("accessKeyId", "secretAccessKey", "sessionToken"))
+  test("only keys, a provider's parameters and a proxy's password are secret") {
+    assert(
+      KinesisOptions.all.filter(_.secret).map(_.name) ==
+        Seq("accessKeyId", "secretAccessKey", "sessionToken", "credentialsProvider.<parameter>", "proxyPassword")
+    )
   }
 
   test("secret options have no default and no listed values") {

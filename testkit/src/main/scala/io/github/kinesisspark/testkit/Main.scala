@@ -198,6 +198,11 @@ object Main {
   def main(args: Array[String]): Unit = System.exit(
     new CommandLine(new Main)
       .registerConverter(classOf[FiniteDuration], text => duration(text))
+      // In place of the whole help, in which nobody finds what was wrong.
+      .setParameterExceptionHandler { (wrong, _) =>
+        wrong.getCommandLine.getErr.println(s"${wrong.getMessage}. See --help.")
+        wrong.getCommandLine.getCommandSpec.exitCodeOnInvalidInput
+      }
       .execute(args: _*)
   )
 

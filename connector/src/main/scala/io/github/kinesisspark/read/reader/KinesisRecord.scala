@@ -258,7 +258,7 @@ private[reader] object AnswerRecords {
       packed.result()
     }
 
-    /** What has come of the data goes with the record that is being packed. */
+    /** The data that are there already go with the record that is being packed. */
     private def beginPart(): Unit = {
       val begun = util.Arrays.copyOfRange(bytes, begin, end)
       endPart()

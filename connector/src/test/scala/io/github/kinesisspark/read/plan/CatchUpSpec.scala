@@ -77,6 +77,7 @@ object CatchUpSpec {
       Grain.of(limits != Admission.Limits.none, 1, Option.when(aligned)(skew), shards.size * (1 + random.nextInt(1000)))
     private val alignment = if (aligned) WatermarkAlignment(Some(skew)) else WatermarkAlignment.off
     private var clocks    = ShardClocks()
+    private var planning  = false
     private var now       = 0L
     private var newest    = Long.MinValue
     private var waited    = 0L
@@ -105,13 +106,14 @@ object CatchUpSpec {
 
     private def restart(): Unit = {
       clocks = ShardClocks()
+      planning = false
       shards.foreach(_.reopen())
     }
 
     private def plan(): Unit = {
-      clocks = clocks
-        .begin(shards.map(s => s.key -> s.buffer.base).toMap, _ => Nil, _ => true, now)
-        .hear(shards.map(s => s.key -> s.time.reached), now)
+      if (!planning) clocks = clocks.begin(shards.map(s => s.key -> s.buffer.base).toMap, _ => Nil, _ => true, now)
+      planning = true
+      clocks = clocks.hear(shards.map(s => s.key -> s.time.reached), now)
       val held = shards.map(s => BatchEnds.Held(s.key, s.all, s.ahead))
       if (alignment.blocks(held.map(_.ahead))) {
         waited += SECONDS.toNanos(1) / 10
@@ -122,6 +124,9 @@ object CatchUpSpec {
         val cuts = ends.of(held)(_.map(most => most.shard -> shards(index(most.shard)).tip.cut(most)).toMap)
         if (held.exists(_.all.records > 0) && !cuts.values.exists(_.records > 0)) stalls += 1
         take(cuts)
+        // A batch may take longer than the patience.
+        if (random.nextInt(20) == 0) now += 2 * Patience
+        planning = false
       }
     }
 
