@@ -99,6 +99,7 @@ def test_a_real_time_query_delivers_all_records_when_an_executor_is_killed(
     assert_no_consumer_is_left(stream)
 
 
+@pytest.mark.slow  # an executor that is killed is lost as well, and one that comes instead is new
 def test_executors_are_added_under_load_and_removed_while_idle(stream: LocalKinesis, tmp_path: Path) -> None:
     settings = {
         "spark.dynamicAllocation.enabled": "true",
