@@ -1,4 +1,4 @@
-# The commands of this project; `make` alone lists them. Needs GNU make, Java 17, Python 3.11 or later, sbt or Maven; for
+# The commands of this project; `make` alone lists them. Needs GNU make, Java 17, Python 3.10 or later, sbt or Maven; for
 # the third-party servers and pyright also Node.js. Everything else comes from PyPI, Maven Central and npm by its ordinary client.
 
 PYTHON  ?= python3

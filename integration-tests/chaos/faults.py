@@ -16,6 +16,7 @@ Reader = Literal["polling", "efo", "any"]
 _THROTTLED = "ProvisionedThroughputExceededException"
 _SKEW_MS = 10 * 60 * 1000
 _OUTAGE_CALLS = 60
+_BLACKHOLE_CALLS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,12 @@ def _of_calls(prefix: str, reader: Reader, action: str) -> list[Fault]:
     ]
 
 
+def _blackhole(name: str, reader: Reader, action: str) -> Fault:
+    """Calls that are taken and not answered for longer than any caller waits."""
+    rule = {"action": action, "effect": {"type": "delay", "millis": 120_000}, "first": _BLACKHOLE_CALLS}
+    return Fault(name, reader, lambda _: rule)
+
+
 def _outage(name: str, reader: Reader, action: str) -> Fault:
     """All calls fail in a row, for as many calls as some shards make in half a minute."""
     rule = {"action": action, "effect": {"type": "httpStatus", "status": 500}, "first": _OUTAGE_CALLS}
@@ -91,6 +98,10 @@ FAULTS: tuple[Fault, ...] = (
     *_of_calls("subscribe", "efo", "SubscribeToShard"),
     _outage("get-outage", "polling", "GetRecords"),
     _outage("subscribe-outage", "efo", "SubscribeToShard"),
+    _blackhole("get-blackhole", "polling", "GetRecords"),
+    _blackhole("iterator-blackhole", "polling", "GetShardIterator"),
+    _blackhole("subscribe-blackhole", "efo", "SubscribeToShard"),
+    _blackhole("listing-blackhole", "any", "ListShards"),
     _call(
         "subscribe-in-use", "efo", "SubscribeToShard", {"type": "serviceCode", "code": "ResourceInUseException"}, 0.5
     ),

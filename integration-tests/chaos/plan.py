@@ -27,6 +27,7 @@ _EXECUTOR_KILLS = 8
 _ALL_OF_THEM = 0.4
 _BURSTS = (2000, 8000)
 _SLOW_MS = (1000, 12000)
+_CREDENTIALS_MS = (5000, 30000)
 # Starts until everything that is made once has been made.
 _WARM_UP = 4
 
@@ -158,12 +159,27 @@ class SlowBatches(NamedTuple):
     millis: int
 
 
+class SlowCredentials(NamedTuple):
+    """The query's credentials take so long each time they are asked for, until the run ends or the query restarts."""
+
+    millis: int
+
+
 class Deregister(NamedTuple):
     """Somebody else deregisters the query's stream consumer."""
 
 
 Action: TypeAlias = (
-    InjectFault | Reshard | KillExecutors | Pause | ClockJump | CompetingPoller | Burst | SlowBatches | Deregister
+    InjectFault
+    | Reshard
+    | KillExecutors
+    | Pause
+    | ClockJump
+    | CompetingPoller
+    | Burst
+    | SlowBatches
+    | SlowCredentials
+    | Deregister
 )
 
 
@@ -317,11 +333,23 @@ class _Planner:
         self._faults = {
             who: ShuffledDeck([f for f in FAULTS if f.reader in (who, "any")], chance) for who in PUBLISHERS
         }
-        others = ["pause", "jump", "rival", "split", "merge", "rescale", "split", "merge", "burst", "deregister"]
+        others = [
+            "pause",
+            "jump",
+            "rival",
+            "split",
+            "merge",
+            "rescale",
+            "split",
+            "merge",
+            "burst",
+            "deregister",
+            "credentials",
+        ]
         # Only foreachBatch can be slowed.
         self._others = ShuffledDeck([*others, "slow"] if sink == "sqlite" else others, chance)
         self._in_session = ShuffledDeck(
-            ["fault"] * 6 + ["jump", "rival", "split", "merge", "burst", "slow", "deregister"], chance
+            ["fault"] * 6 + ["jump", "rival", "split", "merge", "burst", "slow", "credentials", "deregister"], chance
         )
         self._masters = ShuffledDeck(["local"] * 4 + ["cluster"], chance)
         self._pauses: ShuffledDeck[Paused] = ShuffledDeck(["driver", "executor", "server"], chance)
@@ -379,7 +407,7 @@ class _Planner:
             case other:
                 yield After(batches, self._disturbance(other))
 
-    def _disturbance(self, name: str) -> Action:
+    def _disturbance(self, name: str) -> Action:  # noqa: PLR0911  (one case for each kind)
         chance = self._chance
         match name:
             case "jump":
@@ -390,6 +418,8 @@ class _Planner:
                 return Burst(chance.randint(*_BURSTS))
             case "slow":
                 return SlowBatches(chance.randint(*_SLOW_MS))
+            case "credentials":
+                return SlowCredentials(chance.randint(*_CREDENTIALS_MS))
             case "deregister":
                 return Deregister()
             case ("split" | "merge" | "rescale") as how:

@@ -26,13 +26,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as PySpark's own documentation has it)
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kinesis_spark import EnhancedFanOut, KinesisSourceOptions, Polling, Position, StaticCredentials, read_stream
+from kinesis_spark import CustomCredentials, EnhancedFanOut, KinesisSourceOptions, Polling, Position, read_stream
 from kinesis_spark.jars import connector_jar
 
 from . import footprint
 from .processes import SHORT_LIVED
 from .sinks import SinkKind, SqliteTable, Written, open_sink
 
+CLASSES = "io.github.kinesisspark.it.chaos"
 FAILED = 3
 DIED = 9
 
@@ -84,9 +85,13 @@ class Settings:
         return Settings(**{**values, "streams": tuple(values["streams"])})
 
 
+def credentials_delay(directory: Path) -> Path:
+    """The file with the milliseconds for which the credentials provider of a trial's queries waits, if it is there."""
+    return directory / "credentials-delay"
+
+
 def session(settings: Settings) -> SparkSession:
     """A session that starts quickly and gives up within seconds on executors that don't answer."""
-    name = "io.github.kinesisspark.it.chaos."
     # On the class path itself, because executors start by the hundred and needn't fetch the JARs each.
     jars = f"{connector_jar()}:{settings.jar}"
     local, temporary = settings.temporary
@@ -120,8 +125,8 @@ def session(settings: Settings) -> SparkSession:
         # Executors are killed by the dozen, and each takes the tasks that it runs along.
         "spark.task.maxFailures": "100",
         "spark.conductor.maxConsecutiveAttempts": "100",
-        "spark.sql.streaming.checkpointFileManagerClass": f"{name}CrashingCheckpointFiles",
-        "spark.extraListeners": f"{name}CrashingTasks",
+        "spark.sql.streaming.checkpointFileManagerClass": f"{CLASSES}.CrashingCheckpointFiles",
+        "spark.extraListeners": f"{CLASSES}.CrashingTasks",
         "spark.hadoop.chaos.crashPoint": settings.crash_point or "none",
         # Spark takes a first offset that was never finished for another query's checkpoint, and would not start again.
         "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
@@ -143,7 +148,9 @@ def reading(settings: Settings, publisher: Publisher) -> KinesisSourceOptions:
         stream_name=settings.streams,
         region="us-east-1",
         endpoint=settings.endpoint,
-        credentials=StaticCredentials("local", "local"),
+        credentials=CustomCredentials(
+            f"{CLASSES}.SlowCredentials", {"file": str(credentials_delay(Path(settings.directory)))}
+        ),
         starting_position=Position.trim_horizon(),
         record_publisher=fan_out if publisher == "efo" else Polling(),
         max_records_per_trigger=settings.max_records,

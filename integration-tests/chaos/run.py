@@ -31,11 +31,12 @@ from .plan import (
     Restarts,
     Run,
     SlowBatches,
+    SlowCredentials,
     Trial,
 )
 from .processes import Program, send
 from .producer import AckedCount, read
-from .query import DIED, FAILED, Settings
+from .query import DIED, FAILED, Settings, credentials_delay
 from .service import Service
 from .sinks import Sink
 from .subscriptions import Overlaps
@@ -291,6 +292,7 @@ class RunExecution:
                 self._outcome.never_struck.append(injected.fault)
         self._injected = []
         self._scene.service.calm()
+        credentials_delay(self._scene.directory).unlink(missing_ok=True)
 
     def _listen(self) -> Footprint | None:
         """Takes down what the query has printed since; gives the latest footprint in it."""
@@ -347,6 +349,9 @@ class RunExecution:
             case SlowBatches(millis):
                 self.query.command(f"slow {millis}")
                 outcome.actions["slow batches"] += 1
+            case SlowCredentials(millis):
+                credentials_delay(self._scene.directory).write_text(str(millis))
+                outcome.actions["slow credentials"] += 1
             case Deregister():
                 outcome.actions["deregister"] += service.deregister()
         return True

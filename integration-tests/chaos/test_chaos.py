@@ -24,7 +24,7 @@ def conducted(planned: Trial, directory: Path) -> TrialOutcome:
 
 
 def test_every_record_comes_once_and_in_order_when_drivers_and_executors_are_killed(tmp_path: Path) -> None:
-    outcome = conducted(trial("172.0", runs=3, executor_kills=3), tmp_path)
+    outcome = conducted(trial("1409.0", runs=3, executor_kills=3), tmp_path)
     assert outcome.is_right, report.table([outcome])
     figures = report.figures([outcome])
     assert figures["rows"] >= figures["records"] > 0
@@ -36,7 +36,7 @@ def test_every_record_comes_once_and_in_order_when_drivers_and_executors_are_kil
 @pytest.mark.awaits_engine
 @pytest.mark.slow
 def test_no_query_fails_under_faults_at_the_default_options(tmp_path: Path) -> None:
-    outcome = conducted(trial("1386.0", runs=3, publishers=("efo",)), tmp_path)
+    outcome = conducted(trial("4880.0", runs=3, publishers=("efo",)), tmp_path)
     assert report.figures([outcome])["struck"].get("subscribe-outage", 0) > 0
     assert outcome.is_strictly_right, report.table([outcome])
 

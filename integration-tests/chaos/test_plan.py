@@ -21,6 +21,7 @@ from .plan import (
     Reshard,
     Restarts,
     SlowBatches,
+    SlowCredentials,
     restarts,
     trial,
     trials,
@@ -72,6 +73,7 @@ def test_a_hundred_trials_have_every_end_action_and_fault_with_either_publisher(
         CompetingPoller,
         Burst,
         SlowBatches,
+        SlowCredentials,
         Deregister,
     }
     assert {action.who for action in actions if isinstance(action, Pause)} == {"driver", "executor", "server"}

@@ -19,7 +19,7 @@ sealed trait ClientKind extends Product with Serializable {
   /** @param endpoint instead of AWS's own
     * @throws KinesisException `KINESIS_CA_BUNDLE`
     */
-  private[aws] def http(endpoint: Option[URI], connection: ConnectionOptions): NettyNioAsyncHttpClient.Builder
+  private[aws] def http(endpoint: Option[URI], connection: ConnectionOptions): HttpBuilder
 }
 
 object ClientKind {
@@ -36,8 +36,10 @@ object ClientKind {
     override private[aws] def http(
         endpoint: Option[URI],
         connection: ConnectionOptions
-    ): NettyNioAsyncHttpClient.Builder =
-      oneAnswer(endpoint, connection).readTimeout(connection.readTimeout.getOrElse(Silence).toJava)
+    ): HttpBuilder =
+      HttpBuilder(
+        oneAnswer(endpoint, connection).readTimeout(connection.readTimeout.getOrElse(Silence).toJava)
+      )
   }
 
   /** PutRecords. A call that is given up is sent again, and the service may then store its records twice. So its limits are beyond what a
@@ -54,9 +56,11 @@ object ClientKind {
     override private[aws] def http(
         endpoint: Option[URI],
         connection: ConnectionOptions
-    ): NettyNioAsyncHttpClient.Builder = oneAnswer(endpoint, connection)
-      .readTimeout(connection.readTimeout.getOrElse(Silence).toJava)
-      .writeTimeout(CallTimeout.toJava)
+    ): HttpBuilder = HttpBuilder(
+      oneAnswer(endpoint, connection)
+        .readTimeout(connection.readTimeout.getOrElse(Silence).toJava)
+        .writeTimeout(CallTimeout.toJava)
+    )
   }
 
   /** Calls of STS. */
@@ -64,7 +68,7 @@ object ClientKind {
     override private[aws] def http(
         endpoint: Option[URI],
         connection: ConnectionOptions
-    ): NettyNioAsyncHttpClient.Builder = Calls.http(endpoint, connection)
+    ): HttpBuilder = Calls.http(endpoint, connection)
   }
 
   /** SubscribeToShard, which AWS has over HTTP/2 alone: one stream per shard, for 5 minutes each. */
@@ -91,31 +95,32 @@ object ClientKind {
       */
     val PingPeriod: FiniteDuration = 30.seconds
 
-    override private[aws] def http(
-        endpoint: Option[URI],
-        connection: ConnectionOptions
-    ): NettyNioAsyncHttpClient.Builder = common(endpoint, connection)
+    override private[aws] def http(endpoint: Option[URI], connection: ConnectionOptions): HttpBuilder =
+      if (negotiates(endpoint, connection))
+        Http2Negotiation.builder(
+          HttpBuilder(http2(endpoint, connection).protocolNegotiation(ProtocolNegotiation.ALPN)),
+          HttpBuilder(http2(endpoint, connection))
+        )
+      else HttpBuilder(http2(endpoint, connection))
+
+    private def http2(endpoint: Option[URI], connection: ConnectionOptions) = common(endpoint, connection)
       .protocol(Protocol.HTTP2)
-      .protocolNegotiation(negotiation(endpoint))
+      .protocolNegotiation(ProtocolNegotiation.ASSUME_PROTOCOL)
       .maxConcurrency(MaxConcurrency)
       .readTimeout(ReadTimeout.toJava)
       .http2Configuration((h: Http2Configuration.Builder) =>
         h.initialWindowSize(Window).healthCheckPingPeriod(PingPeriod.toJava): Unit
       )
 
-    /** AWS's own endpoints expect HTTP/2 without negotiation, as the SDK does for Kinesis; so does cleartext, where nothing can be
-      * negotiated. Other servers behind TLS speak HTTP/2 only if ALPN asks for it.
+    /** In cleartext nothing can be negotiated. A proxy behind TLS would be asked for HTTP/2 by the SDK, too, and then be spoken to in
+      * HTTP/1.1.
       */
-    private[aws] def negotiation(endpoint: Option[URI]): ProtocolNegotiation = endpoint match {
-      case Some(other) if isOtherTls(other) => ProtocolNegotiation.ALPN
-      case _                                => ProtocolNegotiation.ASSUME_PROTOCOL
-    }
+    private[aws] def negotiates(endpoint: Option[URI], connection: ConnectionOptions): Boolean =
+      usesTls(endpoint) && !connection.proxy.exists(_.address.getScheme == "https")
   }
 
-  private val AwsHost = """(?i).+\.(amazonaws\.com(\.cn)?|api\.aws)""".r
-
-  /** A server behind TLS that isn't AWS's. */
-  private def isOtherTls(endpoint: URI) = endpoint.getScheme == "https" && !AwsHost.matches(endpoint.getHost)
+  /** AWS's own endpoints do. */
+  private def usesTls(endpoint: Option[URI]) = endpoint.forall(_.getScheme == "https")
 
   /** HTTP/1.1 is faster than HTTP/2 for answers of 1 MB. Kinesis takes 5 GetRecords a second per shard, so an executor with hundreds of
     * shards keeps far fewer connections busy than there may be; more wait for one.
@@ -125,7 +130,7 @@ object ClientKind {
 
   private def common(endpoint: Option[URI], connection: ConnectionOptions): NettyNioAsyncHttpClient.Builder = {
     val builder = NettyNioAsyncHttpClient.builder()
-    if (endpoint.exists(isOtherTls)) builder.eventLoopGroupBuilder(HandshakeWatch.connections)
+    if (usesTls(endpoint)) builder.eventLoopGroup(HandshakeWatch.connections)
     connection.caBundle.foreach(file => builder.tlsTrustManagersProvider(CaBundle.load(file)))
     connection.proxy.foreach(proxy => builder.proxyConfiguration(proxyOf(proxy)))
     builder

@@ -92,7 +92,7 @@ private[aws] final class CredentialsCache(
   }
 
   private def failed(resolution: Answer, failure: Throwable): Unit = {
-    log.info("Credentials could not be resolved: {}", failure.toString)
+    log.info("Credentials could not be resolved: {}", KinesisFault.inOneLine(failure))
     ended(None)
     resolution.completeExceptionally(failure): Unit
   }

@@ -110,8 +110,9 @@ object FaultClassifier {
     Row(
       FaultKind(
         "KINESIS_NO_CREDENTIALS",
-        "The connector lacks the SDK's module for such profiles. Give the profile the line " +
-          "credential_process = aws configure export-credentials --profile <name> --format process."
+        "Add a profile with the line credential_process = aws configure export-credentials --profile <this profile> " +
+          "--format process, and set the option profile to it, because the connector's JAR has no module of the SDK for profiles of " +
+          "SSO and aws login."
       ),
       fatal,
       "A module doesn't come by waiting.",
@@ -432,6 +433,16 @@ object FaultClassifier {
       disconnected,
       "GOAWAY is how a server that is replaced sends its clients to another; what is left of one connection after an error goes the same way.",
       named = Set("GoAwayException", "Http2ConnectionTerminatingException")
+    ),
+    Row(
+      FaultKind(
+        "KINESIS_ANSWER_DAMAGED",
+        "The endpoint does not speak HTTP/2, which subscriptions need. Is it Kinesis, and no proxy before it ends TLS? Polling needs HTTP/1.1 alone."
+      ),
+      suspect,
+      "A server, or a proxy that ends TLS before it, doesn't learn HTTP/2.",
+      classes = Seq(classOf[Http2Exception]),
+      saying = Some("(?i)unexpected HTTP/1|not SETTINGS".r)
     ),
     Row(
       FaultKind("KINESIS_CONNECTION_LOST", "The connection broke."),

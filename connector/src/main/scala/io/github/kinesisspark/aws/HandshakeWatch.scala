@@ -2,50 +2,67 @@ package io.github.kinesisspark.aws
 
 import javax.net.ssl.{SSLException, SSLHandshakeException}
 
-import io.netty.channel.{Channel, ChannelHandlerContext, ChannelInboundHandlerAdapter}
+import io.netty.channel.{Channel, ChannelDuplexHandler, ChannelHandlerContext, ChannelPromise}
 import io.netty.channel.socket.nio.NioSocketChannel
-import io.netty.handler.ssl.{ApplicationProtocolNames, SslHandler}
+import io.netty.handler.ssl.SslHandler
 import io.netty.util.concurrent.{Future, GenericFutureListener}
 import software.amazon.awssdk.http.nio.netty.SdkEventLoopGroup
 import software.amazon.awssdk.http.nio.netty.internal.ChannelAttributeKey
 
+import scala.jdk.CollectionConverters._
+
 /** Fails the calls of a connection whose TLS handshake fails, with that failure. Runs on the connection's event loop.
   *
-  * The SDK leaves two gaps, with servers other than AWS's. A call that waits for ALPN waits until its own time limit, because only a
-  * handshake that succeeds brings the handlers that end the wait. A call over HTTP/1.1 fails as on a connection that was closed, which
-  * does not point to TLS.
+  * The SDK leaves two gaps. A call that waits for ALPN waits until its own time limit, because only a handshake that succeeds brings the
+  * handlers that end the wait. A call over HTTP/1.1 fails as on a connection that was closed, which does not point to TLS.
   */
-private[aws] final class HandshakeWatch extends ChannelInboundHandlerAdapter {
+private[aws] final class HandshakeWatch extends ChannelDuplexHandler {
+  private var watched = false
 
-  override def channelActive(context: ChannelHandlerContext): Unit = {
-    Option(context.pipeline.get(classOf[SslHandler])).foreach { tls =>
-      val listener: GenericFutureListener[Future[Channel]] = handshake => ended(context, tls, handshake)
-      tls.handshakeFuture.addListener(listener)
-    }
-    context.fireChannelActive(): Unit
+  /** TLS is there once it writes its first record: at once, or behind a proxy when the tunnel through it is open. */
+  override def write(context: ChannelHandlerContext, message: Any, promise: ChannelPromise): Unit = {
+    if (!watched) begin(context)
+    context.write(message, promise): Unit
   }
 
-  private def ended(context: ChannelHandlerContext, tls: SslHandler, handshake: Future[Channel]): Unit = {
-    // Over HTTP/1.1 the SDK has set it when it made the connection.
-    val protocol = context.channel.attr(ChannelAttributeKey.PROTOCOL_FUTURE).get
+  private def begin(context: ChannelHandlerContext): Unit =
+    // Made when the way to the server is ready, so TLS before that is the proxy's.
+    Option(context.channel.attr(ChannelAttributeKey.PROTOCOL_FUTURE).get).foreach { _ =>
+      context.pipeline.iterator.asScala
+        .map(_.getValue)
+        .collect { case tls: SslHandler => tls }
+        .toSeq
+        .lastOption
+        .foreach { tls =>
+          watched = true
+          val listener: GenericFutureListener[Future[Channel]] = handshake => ended(context, handshake)
+          tls.handshakeFuture.addListener(listener)
+        }
+    }
+
+  private def ended(context: ChannelHandlerContext, handshake: Future[Channel]): Unit =
     if (!handshake.isSuccess) {
       val failure = HandshakeWatch.failureOf(handshake.cause)
+      // Over HTTP/1.1 the SDK has set it when it made the connection.
+      val protocol = context.channel.attr(ChannelAttributeKey.PROTOCOL_FUTURE).get
       if (!protocol.completeExceptionally(failure)) context.fireExceptionCaught(failure): Unit
-    } else if (!protocol.isDone && tls.applicationProtocol != ApplicationProtocolNames.HTTP_2) {
-      protocol.completeExceptionally(new SSLHandshakeException("The server does not offer HTTP/2 by ALPN."))
-      context.close(): Unit
     }
-  }
 }
 
 private[aws] object HandshakeWatch {
 
-  /** Of connections that are watched. They have threads of their client's own, which end with it. */
-  def connections: SdkEventLoopGroup.Builder = SdkEventLoopGroup.builder().channelFactory { () =>
-    val channel = new NioSocketChannel
-    channel.pipeline.addLast(new HandshakeWatch)
-    channel
-  }
+  /** The JVM's threads for connections that are watched, which end with it, as those of the SDK do. */
+  private lazy val eventLoops = SdkEventLoopGroup.builder().build().eventLoopGroup
+
+  /** Connections that are watched. */
+  lazy val connections: SdkEventLoopGroup = SdkEventLoopGroup.create(
+    eventLoops,
+    () => {
+      val channel = new NioSocketChannel
+      channel.pipeline.addLast(new HandshakeWatch)
+      channel
+    }
+  )
 
   private def failureOf(cause: Throwable): Throwable = cause match {
     case tls: SSLException => tls

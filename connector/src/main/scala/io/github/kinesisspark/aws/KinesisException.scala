@@ -1,6 +1,6 @@
 package io.github.kinesisspark.aws
 
-import io.github.kinesisspark.ErrorCatalogue
+import io.github.kinesisspark.{ErrorCatalogue, OneLine}
 import software.amazon.awssdk.awscore.exception.AwsServiceException
 
 /** A failure that ends the query, the batch or the task.
@@ -82,6 +82,9 @@ object KinesisFault {
     )
   }
 
+  /** A failure that is only logged, without what the request of a refused signature holds. */
+  def inOneLine(failure: Throwable): String = answer(FaultClassifier.classify(failure))
+
   /** What the service or the network said, as one short line. The first line alone, because the others of a refused
     * signature hold the whole request.
     */
@@ -100,8 +103,7 @@ object KinesisFault {
       case _: Fault.Denied => MaxLengthOfRefusal
       case _               => MaxLength
     }
-    // What a server says may move a terminal's cursor, or look like a line of another message.
-    said.linesIterator.nextOption().getOrElse("").take(length).map(c => if (c.isControl) '?' else c).stripSuffix(".")
+    OneLine(said.linesIterator.nextOption().getOrElse("").take(length), length).stripSuffix(".")
   }
 
   private def named(e: Throwable): String = e.getClass.getSimpleName + message(e.getMessage)

@@ -47,7 +47,8 @@ private[aws] final class RoleCredentials(
         catch {
           case NonFatal(e) =>
             log.warn(
-              s"A role's credentials could not be renewed, and are good for ${left(known).toSeconds} s more: ${e.getMessage}"
+              s"A role's credentials could not be renewed, and are good for ${left(known).toSeconds} s more: " +
+                KinesisFault.inOneLine(e)
             )
             nextTry = now().plusSeconds(10)
             known

@@ -1,5 +1,6 @@
 package io.github.kinesisspark.aws
 
+import io.github.kinesisspark.OneLine
 import io.github.kinesisspark.position.ConsumerArn
 import software.amazon.awssdk.services.kinesis.model.{Consumer, ConsumerDescription}
 
@@ -39,5 +40,6 @@ object ConsumerStatus {
   case object Deleting                              extends ConsumerStatus("DELETING")
   final case class Other(override val text: String) extends ConsumerStatus(text)
 
-  def of(text: String): ConsumerStatus = Seq(Creating, Active, Deleting).find(_.text == text).getOrElse(Other(text))
+  def of(text: String): ConsumerStatus =
+    Seq(Creating, Active, Deleting).find(_.text == text).getOrElse(Other(OneLine(String.valueOf(text), 40)))
 }

@@ -247,7 +247,7 @@ object StreamDirectory {
   }
 
   /** Ids go into offsets, logs and messages. */
-  private def idOf(text: String): String = {
+  def idOf(text: String): String = {
     val id = DamagedAnswer.has(text, "ShardId")
     if (!ShardId.matches(id)) throw new DamagedAnswer("Its ShardId has characters that no shard's has")
     id

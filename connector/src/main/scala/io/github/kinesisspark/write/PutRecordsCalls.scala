@@ -18,6 +18,7 @@ import software.amazon.awssdk.services.kinesis.model.{
   PutRecordsResultEntry
 }
 
+import io.github.kinesisspark.OneLine
 import io.github.kinesisspark.aws.{
   ClientKind,
   ClientLease,
@@ -128,8 +129,8 @@ private[kinesisspark] object PutRecordsCall {
   }
 
   private def resultOf(result: PutRecordsResultEntry): RecordAnswer =
-    if (result.errorCode == null) RecordAnswer.Taken(DamagedAnswer.has(result.shardId, "ShardId"))
-    else RecordAnswer.Refused(result.errorCode, result.errorMessage)
+    if (result.errorCode == null) RecordAnswer.Taken(StreamDirectory.idOf(result.shardId))
+    else RecordAnswer.Refused(OneLine(result.errorCode), Option(result.errorMessage).fold("")(OneLine(_)))
 
   private def failed(stream: StreamRef, error: Throwable, hasWorked: Boolean): CallAnswer = {
     val fault = FaultClassifier.classify(error)

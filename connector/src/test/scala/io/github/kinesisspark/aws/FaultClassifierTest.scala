@@ -174,6 +174,11 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       "Disconnected",
       "KINESIS_CONNECTION_LOST"
     ),
+    (
+      new Http2Exception(Http2Error.PROTOCOL_ERROR, "First received frame was not SETTINGS."),
+      "Suspect",
+      "KINESIS_ANSWER_DAMAGED"
+    ),
     (new Http2Exception(Http2Error.PROTOCOL_ERROR, "bad frame"), "Disconnected", "KINESIS_CONNECTION_LOST"),
     (new PrematureChannelClosureException, "Disconnected", "KINESIS_CONNECTION_LOST"),
     (new TimeoutException, "Disconnected", "KINESIS_TIMED_OUT"),

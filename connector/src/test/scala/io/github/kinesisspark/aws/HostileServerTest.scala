@@ -1,15 +1,19 @@
 package io.github.kinesisspark.aws
 
 import java.io.ByteArrayOutputStream
+import java.time.{Duration => JavaDuration}
 import java.util.concurrent.TimeUnit
 
 import scala.concurrent.duration._
 
+import io.github.kinesisspark.OneLine
 import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, FanOutRetries, RetryOptions, Secret}
 import io.github.kinesisspark.position.{Shard, StreamArn}
 import org.scalatest.funsuite.AnyFunSuite
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
-import software.amazon.awssdk.services.kinesis.model.{ChildShard, HashKeyRange}
+import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
+import software.amazon.awssdk.awscore.exception.{AwsErrorDetails, AwsServiceException}
+import software.amazon.awssdk.services.kinesis.model.{ChildShard, GetRecordsRequest, HashKeyRange}
 import software.amazon.awssdk.thirdparty.jackson.dataformat.cbor.CBORFactory
 
 /** Servers that answer what Kinesis never would: memory and time stay bounded, and nothing of it is believed. */
@@ -108,6 +112,22 @@ class HostileServerTest extends AnyFunSuite {
     assert(fault.kind.errorClass == "KINESIS_ANSWER_DAMAGED", fault)
   }
 
+  test("an answer that drips in byte by byte is given up when the time of its call is over") {
+    val endless = StubServer.Answer(200, Array.fill[Byte](1 << 20)(' '), ContentType, drip = 10.millis)
+    val limit   = AwsRequestOverrideConfiguration.builder.apiCallTimeout(JavaDuration.ofMillis(300)).build
+    val began   = System.nanoTime()
+    // As the driver's calls are limited, and as those of readers are.
+    val (blocking, _) = asked((_, _) => endless) { client =>
+      new BlockingCalls(300.millis, () => false, BlockingTime.real).once("DescribeLimits")(client.describeLimits())
+    }
+    val (reading, _) = asked((_, _) => endless) { client =>
+      val request = GetRecordsRequest.builder.shardIterator("i").overrideConfiguration(limit).build
+      FaultClassifier.classify(intercept[Exception](client.getRecords(request).get(1, TimeUnit.MINUTES)))
+    }
+    for (fault <- Seq(blocking.left.toOption.get, reading)) assert(fault.kind.errorClass == "KINESIS_TIMED_OUT", fault)
+    assert((System.nanoTime() - began).nanos < 20.seconds)
+  }
+
   test("a redirect is refused and not followed") {
     val elsewhere = new StubServer((_, _) => StubServer.Empty)
     try {
@@ -143,6 +163,29 @@ class HostileServerTest extends AnyFunSuite {
     assert(own.id == "shardId-2")
     for (forged <- Seq(child("shardId-1", "shardId-1"), child("shardId-2", "shardId-0")))
       intercept[DamagedAnswer](StreamDirectory.children("shardId-1", forged))
+  }
+
+  test("text from outside keeps to its line, its length and its direction") {
+    val forged = "a\nERROR b\u001b[2J\u2028c\u202ed\re"
+    assert(OneLine(forged) == "a?ERROR b?[2J?c?d?e" && OneLine("x" * 50, 40) == "x" * 40 + "...")
+    assert(ConsumerStatus.of("ACTIVE\nERROR").text == "ACTIVE?ERROR")
+  }
+
+  test("a failure to get credentials is logged without the request of a refused signature") {
+    val refused = AwsServiceException
+      .builder()
+      .statusCode(403)
+      .awsErrorDetails(
+        AwsErrorDetails
+          .builder()
+          .errorCode("SignatureDoesNotMatch")
+          .serviceName("Sts")
+          .errorMessage("The signature does not match.\nThe Canonical String was\nx-amz-security-token:planted")
+          .build()
+      )
+      .build()
+    val text = KinesisFault.inOneLine(refused)
+    assert(text.contains("SignatureDoesNotMatch") && !text.contains("planted") && text.linesIterator.size == 1)
   }
 
   test("what a server says is shown on one line without control characters") {

@@ -6,10 +6,10 @@ import java.nio.charset.StandardCharsets.US_ASCII
 import java.time.{Instant, ZoneOffset, ZonedDateTime}
 import java.time.format.DateTimeFormatter
 import java.util.concurrent.TimeUnit
+import javax.net.ssl.{SSLException, SSLHandshakeException}
 
 import io.github.kinesisspark.config.{ClientOptions, ConnectionOptions, CredentialsOptions, ProxyOptions, Secret}
 import org.scalatest.funsuite.AnyFunSuite
-import software.amazon.awssdk.http.ProtocolNegotiation
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
 import scala.concurrent.duration._
@@ -244,19 +244,29 @@ class KinesisClientsTest extends AnyFunSuite {
     finally leases.foreach(_.close())
   }
 
-  test("HTTP/2 is assumed for AWS and cleartext endpoints, and negotiated by ALPN with other TLS servers") {
-    def negotiation(endpoint: String*) = ClientKind.Subscriptions.negotiation(endpoint.headOption.map(new URI(_)))
-    val assumed                        = Seq(
-      "http://localhost:4567",
-      "https://kinesis.eu-west-1.amazonaws.com",
-      "https://kinesis.cn-north-1.amazonaws.com.cn",
-      "https://kinesis-fips.us-east-1.api.aws",
-      "https://vpce-1-a.kinesis.eu-west-1.vpce.amazonaws.com"
+  test(
+    "HTTP/2 is negotiated with every TLS endpoint, whatever its name, but not in cleartext or through a proxy behind TLS"
+  ) {
+    def negotiates(endpoint: String, connection: ConnectionOptions = ConnectionOptions.Default) =
+      ClientKind.Subscriptions.negotiates(Some(new URI(endpoint)), connection)
+    def behind(proxy: String) = ConnectionOptions(proxy = Some(ProxyOptions(new URI(proxy), None, None, Nil)))
+    assert(ClientKind.Subscriptions.negotiates(None, ConnectionOptions.Default))
+    for (
+      host <- Seq("localhost:4567", "kinesis.eu-west-1.amazonaws.com", "vpce-1.kinesis.eu-west-1.vpce.amazonaws.com")
     )
-    assert(negotiation() == ProtocolNegotiation.ASSUME_PROTOCOL)
-    for (endpoint <- assumed) assert(negotiation(endpoint) == ProtocolNegotiation.ASSUME_PROTOCOL, endpoint)
-    for (endpoint <- Seq("https://localhost:4568", "https://127.0.0.1:4568", "https://amazonaws.com.example.com"))
-      assert(negotiation(endpoint) == ProtocolNegotiation.ALPN, endpoint)
+      assert(negotiates(s"https://$host") && !negotiates(s"http://$host"), host)
+    assert(
+      negotiates("https://a", behind("http://proxy:3128")) && !negotiates("https://a", behind("https://proxy:3128"))
+    )
+  }
+
+  test("a handshake is about ALPN where the server ignores it, or its alert names it") {
+    val refused = new SSLHandshakeException("Received fatal alert: no_application_protocol")
+    val ignored = new UnsupportedOperationException("The server does not support ALPN with H2")
+    assert(Http2Negotiation.isAboutAlpn(ignored) && Http2Negotiation.isAboutAlpn(new IOException(refused)))
+    val others =
+      Seq(new SSLHandshakeException("Received fatal alert: handshake_failure"), new SSLException(null: String))
+    for (other <- others) assert(!Http2Negotiation.isAboutAlpn(other))
   }
 
   private val AmzDate = DateTimeFormatter.ofPattern("yyyyMMdd'T'HHmmss'Z'").withZone(ZoneOffset.UTC)

@@ -5,6 +5,7 @@ import java.net.{InetAddress, ServerSocket, Socket, URI}
 import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}
 import java.util.concurrent.ConcurrentLinkedQueue
 
+import scala.concurrent.duration.{Duration, FiniteDuration}
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
@@ -44,7 +45,13 @@ final class StubServer(answer: (StubServer.Request, Int) => StubServer.Answer) e
         "Content-Length" -> reply.body.length.toString,
         "Connection"     -> "close"
       )).map { case (name, value) => s"$name: $value" }.toSeq
-      connection.getOutputStream.write(head.mkString("", "\r\n", "\r\n\r\n").getBytes(ISO_8859_1) ++ reply.body)
+      connection.getOutputStream.write(head.mkString("", "\r\n", "\r\n\r\n").getBytes(ISO_8859_1))
+      if (reply.drip == Duration.Zero) connection.getOutputStream.write(reply.body)
+      else
+        reply.body.foreach { byte =>
+          connection.getOutputStream.write(byte.toInt)
+          Thread.sleep(reply.drip.toMillis)
+        }
     }
     ()
   }
@@ -57,10 +64,13 @@ final class StubServer(answer: (StubServer.Request, Int) => StubServer.Answer) e
 
 object StubServer {
   final case class Request(protocol: String, headers: Map[String, String], body: String)
+
+  /** @param drip from one byte of the body to the next */
   final case class Answer(
       status: Int,
       body: Array[Byte] = Array.emptyByteArray,
-      headers: Map[String, String] = Map.empty
+      headers: Map[String, String] = Map.empty,
+      drip: FiniteDuration = Duration.Zero
   )
 
   /** A result without fields, in the service's own encoding: CBOR's empty map. */

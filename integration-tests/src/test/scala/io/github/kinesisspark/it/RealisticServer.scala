@@ -46,7 +46,7 @@ final class RealisticServer private (
 
 object RealisticServer {
 
-  /** A name under which the connector takes HTTP/2 for granted, as at an interface endpoint of AWS's.
+  /** A name as an interface endpoint of AWS's has.
     *
     * @see [[https://docs.aws.amazon.com/streams/latest/dev/vpc.html Kinesis with interface VPC endpoints]]
     */

@@ -19,6 +19,10 @@ final class AccessKeys private[testkit] (config: KinesisServerConfig) {
   /** Gives a principal one more access key. */
   def add(principalArn: String, key: AccessKey): Unit = {
     val caller = byCaller.getOrElse(principalArn, sys.error(s"No account has the principal $principalArn"))
+    issue(caller, key)
+  }
+
+  private[testkit] def issue(caller: Caller, key: AccessKey): Unit = {
     val before = byId.putIfAbsent(key.id, AccessKeys.Entry(key, caller))
     require(before == null, s"Access key ${key.id} exists already")
   }

@@ -1,12 +1,13 @@
 package io.github.kinesisspark.testkit
 
 import java.time.Instant
+import scala.concurrent.duration.FiniteDuration
 
-/** An AWS account that may call the server, with the principals that it has.
+/** An AWS account that may call the server, with the principals and roles that it has.
   *
   * @param id twelve digits
   */
-final case class Account(id: String, principals: Seq[Principal]) {
+final case class Account(id: String, principals: Seq[Principal], roles: Seq[Role] = Nil) {
   require(id.matches("\\d{12}"), s"Account id '$id': twelve digits expected")
 }
 
@@ -31,6 +32,24 @@ object Principal {
   def user(accountId: String, name: String, accessKeys: AccessKey*): Principal =
     Principal(s"arn:aws:iam::$accountId:user/$name", accessKeys)
 }
+
+/** A role, whose sessions the server's STS gives.
+  *
+  * @param arn for example `arn:aws:iam::111111111111:role/reader`
+  * @param trusts ARNs of principals and roles, or ids of accounts, that may assume it
+  * @param externalId what they must say
+  * @param policy what a session may do; without one, everything in the own account
+  * @param webIdentityTokens what an identity provider has given out for it
+  * @param sessionLife how long sessions last, whatever is asked for. STS itself has 15 minutes at least
+  */
+final case class Role(
+    arn: String,
+    trusts: Seq[String],
+    externalId: Option[String] = None,
+    policy: Option[String] = None,
+    webIdentityTokens: Set[String] = Set.empty,
+    sessionLife: Option[FiniteDuration] = None
+)
 
 /** What a caller signs with.
   *

@@ -1,7 +1,7 @@
 package io.github.kinesisspark.testkit
 
 import io.github.kinesisspark.testkit.auth.{Authentication, Authorization}
-import io.github.kinesisspark.testkit.http.{AdminHandler, HttpServer, KinesisHandler, ServerKeys}
+import io.github.kinesisspark.testkit.http.{AdminHandler, HttpServer, KinesisHandler, ServerKeys, StsHandler}
 
 import java.net.URI
 import java.nio.file.Path
@@ -40,15 +40,18 @@ final class KinesisServer private (config: KinesisServerConfig) extends AutoClos
   /** The access keys of the accounts that the server was started with. */
   val accessKeys: AccessKeys = new AccessKeys(config)
 
+  private val authentication = new Authentication(config, accessKeys)
+
   private val http = new HttpServer(
     config,
     Seq(
       new AdminHandler(config.clock, faults, calls, subscriptions),
+      new StsHandler(config, authentication, accessKeys, calls),
       new KinesisHandler(
         config,
         streams,
         subscriptions,
-        new Authentication(config, accessKeys),
+        authentication,
         new Authorization(config, accounts),
         faults,
         calls

@@ -52,6 +52,8 @@ object FanOutPublishers {
       openWithin = 60.seconds,
       // Seven of the service's empty events are missing then.
       silence = 35.seconds,
+      // So long lives the subscription that brings it.
+      longestEvent = 5.minutes,
       spacing = 1.second,
       retry = RetryPolicy
         .of(retry, maxDuration)

@@ -82,7 +82,11 @@ final class FanOutRecordPublisher(
           step(Event.Asked)
         case Message.Due(at) =>
           timer = timer.filterNot(_._1 == at)
-          step(call.filter(_.gate.isMoving).fold[Event](Event.Due)(_ => Event.Arriving(subscription.calls)))
+          step(
+            call
+              .filter(_.gate.isMoving)
+              .fold[Event](Event.Due)(c => Event.Arriving(subscription.calls, c.gate.isWaiting))
+          )
         case Message.ShardClosed    => shardClosed = true
         case Message.Of(call, news) => hear(call, news)
         case Message.Closed         => ()
@@ -113,7 +117,7 @@ final class FanOutRecordPublisher(
   /** The service, and the client, end a call whose event waits for memory for minutes: that is no failure. */
   private def ended(number: Long, event: Event): Unit =
     if (call.exists(_.gate.isWaiting)) {
-      step(Event.Arriving(number))
+      step(Event.Arriving(number, waits = true))
       step(Event.Completed(number))
     } else step(event)
 

@@ -19,7 +19,7 @@ import io.github.kinesisspark.position.ShardPosition
   *              failed, completed           Waiting                 cancel, or give up
   *              due: not opened in time     Waiting                 cancel, or give up
   * Live         asked                       Live, asked             request one event
-  *              part of an event            Live, asked
+  *              part of an event            Live, asked             (for 5 minutes at most; then as if silent)
   *              event                       Live, not asked         deliver
   *              last event                  Over                    deliver, cancel
   *              completed, failed           Waiting or Resting      cancel, or give up if asked
@@ -53,10 +53,10 @@ final case class Subscription private (
 
   /** Deadline after which the owner must send [[Event.Due]]. */
   def dueAt: Option[Long] = state match {
-    case Waiting(until)          => Some(until)
-    case Calling(_, deadline)    => Some(deadline)
-    case Live(_, silentAfter, _) => silentAfter
-    case _                       => None
+    case Waiting(until)             => Some(until)
+    case Calling(_, deadline)       => Some(deadline)
+    case Live(_, silentAfter, _, _) => silentAfter
+    case _                          => None
   }
 
   private def callNow(policy: Policy, now: Long): Step =
@@ -73,15 +73,20 @@ final case class Subscription private (
   private def requestOne(live: Live, policy: Policy, now: Long): Step =
     (copy(state = live.copy(silentAfter = Some(now + policy.silence.toNanos))), Vector(RequestOne(live.call)))
 
-  private def arriving(live: Live, policy: Policy, now: Long) = copy(
-    history = RetryHistory.none,
-    state = live.copy(silentAfter = Some(now + policy.silence.toNanos), heard = true)
-  )
+  private def arriving(live: Live, waits: Boolean, policy: Policy, at: Moment): Step = {
+    val since = if (waits) None else live.arrivingSince.orElse(Some(at.now))
+    if (since.exists(at.now - _ >= policy.longestEvent.toNanos)) failed(live.call, asked = true, Silence, policy, at)
+    else {
+      val next =
+        live.copy(silentAfter = Some(at.now + policy.silence.toNanos), heard = true, arrivingSince = since)
+      (copy(state = next, history = if (waits) RetryHistory.none else history), Vector.empty)
+    }
+  }
 
   private def arrived(live: Live, to: ShardPosition): Step = {
     val moved = copy(resume = to, history = RetryHistory.none)
     if (to == ShardPosition.ShardEnd) (moved.copy(state = Over), Vector(Deliver, Cancel(live.call)))
-    else (moved.copy(state = live.copy(silentAfter = None, heard = true)), Vector(Deliver))
+    else (moved.copy(state = live.copy(silentAfter = None, heard = true, arrivingSince = None)), Vector(Deliver))
   }
 
   /** The call ended as it should, or was cancelled: the next one may follow at once. */
@@ -123,9 +128,11 @@ object Subscription {
 
     /** @param silentAfter deadline of the event that was asked for, if one was
       * @param heard       it has brought an event, or a part of one
+      * @param arrivingSince when the event that was asked for was first seen on its way, if it is
       */
-    final case class Live(call: Long, silentAfter: Option[Long], heard: Boolean) extends State
-    case object Over                                                             extends State
+    final case class Live(call: Long, silentAfter: Option[Long], heard: Boolean, arrivingSince: Option[Long] = None)
+        extends State
+    case object Over extends State
   }
   import State._
 
@@ -138,8 +145,11 @@ object Subscription {
     case object Asked                   extends Event
     final case class Opened(call: Long) extends OfCall
 
-    /** A part of an event has come, or the event waits for memory. */
-    final case class Arriving(call: Long)                       extends OfCall
+    /** A part of an event has come.
+      *
+      * @param waits for memory, which is no fault of the server's
+      */
+    final case class Arriving(call: Long, waits: Boolean)       extends OfCall
     final case class Arrived(call: Long, resume: ShardPosition) extends OfCall
     final case class Completed(call: Long)                      extends OfCall
     final case class Failed(call: Long, fault: Fault)           extends OfCall
@@ -201,6 +211,7 @@ object Subscription {
 
   /** @param openWithin how long a call may take until it is opened
     * @param silence    how long an asked-for event may take: the service sends an empty one about every 5 s
+    * @param longestEvent how long an event may take from its first bytes to its last, while there is memory for it
     * @param spacing    from one call to the next: the service takes 1 a second of a consumer and shard
     * @param takeovers  after so many a newcomer gives up
     * @param settledIn  who held the shard this long before losing it is no newcomer
@@ -208,6 +219,7 @@ object Subscription {
   final case class Policy(
       openWithin: FiniteDuration,
       silence: FiniteDuration,
+      longestEvent: FiniteDuration,
       spacing: FiniteDuration,
       retry: RetryPolicy,
       takeovers: Int,
@@ -248,24 +260,24 @@ object Subscription {
       case (Calling(call, _), Completed(_))     => failed(call, asked = true, Silence)
       case (Calling(call, _), _) if due         => failed(call, asked = true, Silence)
 
-      case (live @ Live(_, None, _), Asked)             => s.requestOne(live, policy, at.now)
-      case (live @ Live(_, Some(_), _), Arriving(_))    => (s.arriving(live, policy, at.now), Vector.empty)
-      case (live @ Live(_, Some(_), _), Arrived(_, to)) => s.arrived(live, to)
+      case (live @ Live(_, None, _, _), Asked)                 => s.requestOne(live, policy, at.now)
+      case (live @ Live(_, Some(_), _, _), Arriving(_, waits)) => s.arriving(live, waits, policy, at)
+      case (live @ Live(_, Some(_), _, _), Arrived(_, to))     => s.arrived(live, to)
       // More than was asked for: what is ignored now must come again.
-      case (Live(call, None, _), Arrived(_, _))                => s.renewed(call, asked = false, policy, at)
-      case (Live(call, asked, true), Completed(_))             => s.renewed(call, asked.isDefined, policy, at)
-      case (Live(call, asked, false), Completed(_))            => failed(call, asked.isDefined, Silence)
+      case (Live(call, None, _, _), Arrived(_, _))             => s.renewed(call, asked = false, policy, at)
+      case (Live(call, asked, true, _), Completed(_))          => s.renewed(call, asked.isDefined, policy, at)
+      case (Live(call, asked, false, _), Completed(_))         => failed(call, asked.isDefined, Silence)
       case (live: Live, Failed(_, taken: Fault.ResourceInUse)) => s.takenOver(live, taken, policy, at)
-      case (Live(call, asked, _), Failed(_, fault))            => failed(call, asked.isDefined, fault)
-      case (Live(call, _, _), _) if due                        => failed(call, asked = true, Silence)
+      case (Live(call, asked, _, _), Failed(_, fault))         => failed(call, asked.isDefined, fault)
+      case (Live(call, _, _, _), _) if due                     => failed(call, asked = true, Silence)
 
       case _ => (s, Vector.empty)
     }
   }
 
   private def currentCall(state: State): Option[Long] = state match {
-    case Calling(call, _) => Some(call)
-    case Live(call, _, _) => Some(call)
-    case _                => None
+    case Calling(call, _)    => Some(call)
+    case Live(call, _, _, _) => Some(call)
+    case _                   => None
   }
 }

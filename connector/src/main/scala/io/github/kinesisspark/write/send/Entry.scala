@@ -2,6 +2,7 @@ package io.github.kinesisspark.write.send
 
 import java.nio.charset.StandardCharsets.UTF_8
 
+import io.github.kinesisspark.OneLine
 import io.github.kinesisspark.aggregation.Packable
 import io.github.kinesisspark.config.StreamRef
 
@@ -48,7 +49,7 @@ final case class BadRecord(row: RowId, stream: Option[StreamRef], partitionKey: 
 }
 
 object BadRecord {
-  private def shortened(key: String) = if (key.length <= 40) key else key.take(40) + "..."
+  private def shortened(key: String) = OneLine(key, 40)
 }
 
 /** A record that the service has not taken yet.

@@ -27,6 +27,7 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
   private val policy = Policy(
     openWithin = 60.seconds,
     silence = 35.seconds,
+    longestEvent = 5.minutes,
     spacing = 1.second,
     retry = RetryPolicy(
       Backoff(1.second, 1.minute),
@@ -84,10 +85,26 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("is not silent while parts of an event arrive") {
-      val arriving = live ++ Seq(34L -> Event.Arriving(1), 35L -> Event.Due, 60L -> Event.Arriving(1), 94L -> Event.Due)
+      val part     = Event.Arriving(1, waits = false)
+      val arriving = live ++ Seq(34L -> part, 35L -> Event.Due, 60L -> part, 94L -> Event.Due)
       run(arriving: _*)._2 shouldBe empty
       run(arriving :+ (95L -> Event.Due): _*)._2 shouldBe Vector(Command.Cancel(1))
-      run(moved :+ (60L -> Event.Arriving(1)): _*)._1.dueAt shouldBe None
+      run(moved :+ (60L -> part): _*)._1.dueAt shouldBe None
+    }
+
+    it("is cancelled when an event drips in for more than 5 minutes, unless the event waits for memory") {
+      def dripping(waits: Boolean) = live ++ (1 to 31).map(i => 10L * i -> Event.Arriving(1, waits))
+      run(dripping(waits = false): _*)._2 shouldBe Vector(Command.Cancel(1))
+      run(dripping(waits = true): _*)._2 shouldBe empty
+      // An event that has come whole begins the time anew.
+      val whole = (1 to 60).flatMap { i =>
+        Seq(
+          10L * i -> Event.Arriving(1, waits = false),
+          10L * i -> Event.Arrived(1, after(i.toLong)),
+          10L * i -> Event.Asked
+        )
+      }
+      run(live ++ whole: _*)._2 shouldBe Vector(Command.RequestOne(1))
     }
 
     it("is renewed without counting a failure when it ends while its first event waits for memory, however often") {
@@ -95,7 +112,7 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
         val call = i + 1L
         Seq(
           400L * i       -> Event.Opened(call),
-          400L * i + 300 -> Event.Arriving(call),
+          400L * i + 300 -> Event.Arriving(call, waits = true),
           400L * i + 300 -> Event.Completed(call)
         )
       }
@@ -263,7 +280,7 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       4 -> anyCall.map(Event.Opened(_)),
       6 -> Gen.zip(anyCall, Gen.choose(1L, 1000L)).map { case (c, n) => Event.Arrived(c, after(n)) },
       1 -> anyCall.map(Event.Arrived(_, ShardEnd)),
-      1 -> anyCall.map(Event.Arriving(_)),
+      1 -> anyCall.map(Event.Arriving(_, waits = false)),
       3 -> anyCall.map(Event.Completed(_)),
       4 -> Gen.zip(anyCall, faults).map { case (c, s) =>
         Event.Failed(c, s)

@@ -13,16 +13,20 @@ final private[testkit] class Authentication(config: KinesisServerConfig, keys: A
 
   private val owner = Caller.owner(config.accountId)
 
-  /** @param request made only if it is looked at */
-  def caller(request: => SignedRequest): Either[ServiceError, Caller] =
-    if (config.accounts.nonEmpty) principal(request)
+  /** @param request made only if it is looked at
+    * @param service that the signature must be for
+    */
+  def caller(request: => SignedRequest, service: String = "kinesis"): Either[ServiceError, Caller] =
+    if (config.accounts.nonEmpty) principal(request, service)
     else if (config.requireSignature) SignatureV4.of(request).map(_ => owner)
     else Right(owner)
 
-  private def principal(request: SignedRequest): Either[ServiceError, Caller] =
+  private def principal(request: SignedRequest, service: String): Either[ServiceError, Caller] =
     for {
       signature <- SignatureV4.of(request)
-      _     <- refuse(if (config.requireSignature) signature.misplaced(config.region, config.clock.instant) else None)
+      _         <- refuse(
+        if (config.requireSignature) signature.misplaced(config.region, config.clock.instant, service) else None
+      )
       entry <- keys.get(signature.accessKeyId).toRight(unrecognized)
       _     <- refuse(tokenRefusal(request.header("x-amz-security-token"), entry.key.session))
       _     <- refuse(if (config.requireSignature) signature.mismatch(request, entry.key.secret) else None)

@@ -2,13 +2,18 @@ package io.github.kinesisspark.testkit.auth
 
 import io.github.kinesisspark.testkit.model.ServiceError
 
+import org.eclipse.jetty.server.Request
+
 import java.net.URLDecoder
+import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
 import java.time.format.DateTimeFormatter
 import java.time.{Instant, ZoneOffset}
+import java.util.Locale
 import javax.crypto.Mac
 import javax.crypto.spec.SecretKeySpec
+import scala.jdk.CollectionConverters._
 import scala.util.Try
 
 /** An HTTP request as its signature covers it.
@@ -24,6 +29,28 @@ final private[testkit] case class SignedRequest(
     body: Array[Byte]
 ) {
   def header(name: String): Option[String] = headers.get(name).flatMap(_.headOption)
+}
+
+private[testkit] object SignedRequest {
+  def of(http: Request, body: Array[Byte]): SignedRequest = {
+    val uri     = http.getHttpURI
+    val headers = http.getHeaders.asScala.groupMap(_.getName.toLowerCase(Locale.ROOT))(_.getValue)
+    // HTTP/2 has the authority in place of the Host header.
+    val host = "host" -> Vector(uri.getAuthority)
+    SignedRequest(
+      http.getMethod,
+      uri.getPath,
+      Option(uri.getQuery),
+      Map(host) ++ headers.view.mapValues(_.toVector),
+      body
+    )
+  }
+
+  def bytesOf(buffer: ByteBuffer): Array[Byte] = {
+    val bytes = new Array[Byte](buffer.remaining)
+    buffer.get(bytes)
+    bytes
+  }
 }
 
 /** An Authorization header of Signature Version 4, in its parts.
@@ -43,13 +70,14 @@ final private[testkit] case class SignatureV4(
 
   /** Why its scope or its time is refused, if it is.
     *
-    * @param now the service's time
+    * @param of  the service
+    * @param now its time
     */
-  def misplaced(inRegion: String, now: Instant): Option[ServiceError] = {
+  def misplaced(inRegion: String, now: Instant, of: String = Kinesis): Option[ServiceError] = {
     val (oldest, newest) = (now.minusMillis(ToleranceMillis), now.plusMillis(ToleranceMillis))
     val problem          =
       if (region != inRegion) Some(s"Credential should be scoped to a valid region, not '$region'. ")
-      else if (service != Service) Some(s"Credential should be scoped to correct service: '$Service'. ")
+      else if (service != of) Some(s"Credential should be scoped to correct service: '$of'. ")
       else if (date != amz(at).take(8))
         Some(
           s"Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: '$date' != '${amz(at).take(8)}', from '${amz(at)}'."
@@ -103,7 +131,7 @@ final private[testkit] case class SignatureV4(
 private[testkit] object SignatureV4 {
   private val Algorithm       = "AWS4-HMAC-SHA256"
   private val Terminator      = "aws4_request"
-  private val Service         = "kinesis"
+  private val Kinesis         = "kinesis"
   private val ToleranceMillis = 5 * 60 * 1000L
   private val AmzDate         = DateTimeFormatter.ofPattern("yyyyMMdd'T'HHmmss'Z'").withZone(ZoneOffset.UTC)
 

@@ -15,9 +15,8 @@ import org.slf4j.LoggerFactory
 import java.nio.ByteBuffer
 import java.time.format.DateTimeFormatter
 import java.time.{Instant, ZoneOffset}
-import java.util.{Locale, UUID}
+import java.util.UUID
 import java.util.concurrent.TimeUnit
-import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 /** The service's endpoint: from an HTTP request to an operation and back, with the faults that strike on the way. */
@@ -37,7 +36,7 @@ final private[testkit] class KinesisHandler(
   override def handle(http: HttpRequest, response: Response, callback: Callback): Boolean = {
     val action = Option(http.getHeaders.get("X-Amz-Target")).fold("")(_.stripPrefix(TargetPrefix))
     val format = WireFormat.of(http.getHeaders.get(HttpHeader.CONTENT_TYPE))
-    val body   = bytesOf(Content.Source.asByteBuffer(http))
+    val body   = SignedRequest.bytesOf(Content.Source.asByteBuffer(http))
     val parsed = Fields.parse(format.getOrElse(WireFormat.Json), body, body.length)
     val target = targetOf(action, parsed.getOrElse(Fields.empty))
     val struck = if (faults.isEmpty) Vector.empty else faults.strike(target)
@@ -86,7 +85,7 @@ final private[testkit] class KinesisHandler(
 
     private def answer(): Unit = {
       if (format.isEmpty) ServiceError.serialization("Content type is neither JSON nor CBOR of version 1.1").raise()
-      val caller    = authentication.caller(signedRequest(http, body)).fold(_.raise(), identity)
+      val caller    = authentication.caller(SignedRequest.of(http, body)).fold(_.raise(), identity)
       val operation = Operation.all.getOrElse(action, ServiceError.unknownOperation(action).raise())
       if (config.enforceLimits && !quota.take(caller.accountId, action, at))
         ServiceError.limitExceeded(s"Rate exceeded for $action under account ${caller.accountId}.").raise()
@@ -235,25 +234,5 @@ private[testkit] object KinesisHandler {
       left -= take
       part.duplicate.limit(part.position() + take)
     }
-  }
-
-  private def signedRequest(http: HttpRequest, body: Array[Byte]): SignedRequest = {
-    val uri     = http.getHttpURI
-    val headers = http.getHeaders.asScala.groupMap(_.getName.toLowerCase(Locale.ROOT))(_.getValue)
-    // HTTP/2 has the authority in place of the Host header.
-    val host = "host" -> Vector(uri.getAuthority)
-    SignedRequest(
-      http.getMethod,
-      uri.getPath,
-      Option(uri.getQuery),
-      Map(host) ++ headers.view.mapValues(_.toVector),
-      body
-    )
-  }
-
-  private def bytesOf(buffer: ByteBuffer): Array[Byte] = {
-    val bytes = new Array[Byte](buffer.remaining)
-    buffer.get(bytes)
-    bytes
   }
 }
