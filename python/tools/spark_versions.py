@@ -52,7 +52,7 @@ class Run:
     Attributes:
         java: the version, where it isn't the one that PATH or JAVA_HOME has.
         after: Sparks whose checkpoints a query is continued from, as far as they have an environment.
-        is_brief: whether the longest test, which kills executors, is left to other patches of the line.
+        is_brief: whether the longest test, which kills executors, is left to other versions.
     """
 
     spark: str
@@ -85,8 +85,8 @@ RUNS = (
     Run("4.1.0", python="3.10", after=("4.0.5",), is_brief=True),
     Run("4.1.4", python="3.13", after=("3.5.9",)),
     Run("4.2.0", python="3.11", after=("4.1.4",), is_brief=True),
-    Run("4.2.1", python="3.13", after=("4.0.0",)),
-    Run("4.3.0", python="3.13", after=("3.5.9", "4.0.0", "4.2.1")),
+    Run("4.2.1", python="3.13", after=("4.0.0",), is_brief=True),
+    Run("4.3.0", python="3.13", after=("3.5.9", "4.0.0", "4.2.1"), is_brief=True),
     Run("4.3.0", python="3.13", java="25", is_brief=True),
 )
 

@@ -1,6 +1,6 @@
-"""How long a record takes through a real-time query with state, from Kinesis to Kinesis: prints a line of JSON.
+"""How long a record takes through a real-time query with state, from Kinesis to Kinesis: a line of JSON per publisher.
 
-    .cache/spark-versions/4.3.0/bin/python python/tools/state_latency.py efo "5 minutes"
+    .cache/spark-versions/4.3.0/bin/python python/tools/state_latency.py "5 minutes" efo polling
 
 needs Spark 4.3 and the wheels, as `make test-versions VERSIONS=4.3.0` installs them. 100 records a second over four
 shards, a tenth of them repeats, go through `dropDuplicates` into another stream of the embedded server, which has a JVM
@@ -20,6 +20,7 @@ from datetime import datetime, timezone
 from tempfile import TemporaryDirectory
 
 import pyspark
+from pyspark.sql import SparkSession
 
 from kinesis_spark import EnhancedFanOut, LocalKinesis, Polling, Record, read_stream, session, write_stream
 
@@ -58,8 +59,8 @@ def quantile(sorted_values: list[float], share: float) -> float:
     return sorted_values[min(len(sorted_values) - 1, int(len(sorted_values) * share))]
 
 
-def main(publisher: str, length: str) -> None:
-    """Run the query, and print what was measured."""
+def main(length: str, *publishers: str) -> None:
+    """Run a query for each publisher, one after the other, and print what was measured."""
     # Two tasks read, two keep the state.
     builder = session.builder("latency of state", f"local[{SHARDS}]").config("spark.ui.enabled", "false")
     for key, value in {
@@ -72,6 +73,13 @@ def main(publisher: str, length: str) -> None:
     }.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
+    for publisher in publishers:
+        measure(spark, publisher, length)
+    spark.stop()
+
+
+def measure(spark: SparkSession, publisher: str, length: str) -> None:
+    """Run a query, and print what was measured."""
     reads = EnhancedFanOut("latency") if publisher == "efo" else Polling()
     with LocalKinesis({"events": SHARDS, "results": SHARDS}) as kinesis, TemporaryDirectory() as checkpoint:
         rows = read_stream(spark, kinesis.options("events").replace(record_publisher=reads))
@@ -90,7 +98,6 @@ def main(publisher: str, length: str) -> None:
         query.stop()
         went = first_arrivals(kinesis, "events")
         delays = sorted(came[number] - went[number] for number in range(warm, total) if number in came)
-    spark.stop()
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     print(
         json.dumps(
@@ -107,7 +114,8 @@ def main(publisher: str, length: str) -> None:
                 "date": f"{datetime.now(timezone.utc):%Y-%m-%d}",
                 "commit": commit.stdout.strip(),
             }
-        )
+        ),
+        flush=True,
     )
 
 
