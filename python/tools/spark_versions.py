@@ -4,8 +4,9 @@ Each version has an environment of its own below `.cache/spark-versions`, with t
 Spark's JARs. `3.5.9_2.13` is that PySpark with the JARs for Scala 2.13 of Maven Central in place of its own, and
 `4.3.0@25` runs on the JVM that the environment variable JAVA_HOME_25 names.
 
-The result of each version is stored in docs/reference/compatibility.json when its run is over, in place of the one
-before. The table in docs/reference/compatibility.md is made from all of them, so versions may be run one by one.
+Each test is recorded as it ends. A run that was cut off is continued by the next one with the same wheels and commit,
+which runs what is missing. What is recorded of a version is stored in docs/reference/compatibility.json, in place of
+the one before, and the table in docs/reference/compatibility.md is made from all: versions may be run one by one.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,9 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TypeAlias
-
-from junit import Failed, Outcome, Passed, shown
+from typing import NamedTuple, TypeAlias
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENTS = ROOT / ".cache" / "spark-versions"
@@ -36,8 +36,21 @@ PINNED = ROOT / "python" / "requirements-dev.txt"
 
 # Queries that begin on another Spark (test_checkpoints.py) do so with these Pythons, separated as in PATH.
 OTHER_PYTHONS = "KINESIS_SPARK_OTHER_PYTHONS"
+# Where the tests (conftest.py) record what they have shown.
+RECORD = "KINESIS_SPARK_RECORD"
 TIMEOUT_S = 1800
 NONE = "–"  # noqa: RUF001  (a dash is meant)
+
+NOT_RUN = "not run"
+
+
+class Recorded(NamedTuple):
+    """A test that has ended, as `passed`, `failed` or `skipped`."""
+
+    test: str
+    shows: str
+    outcome: str
+
 
 # Of a version: "on" what it ran, and what it "shows".
 Result: TypeAlias = dict[str, dict[str, str]]
@@ -162,53 +175,62 @@ def replace_jars(run: Run, python: Path) -> None:
 def run_tests(run: Run, wheels: list[Path]) -> bool:
     """Run the tests, and store what they have shown; whether all passed.
 
-    A run that doesn't end leaves the result before.
+    Those are left out that a run before with the same wheels and commit has recorded, unless they failed.
     """
-    report, log = (REPORTS / f"{run.name}.{suffix}" for suffix in ("xml", "log"))
-    report.unlink(missing_ok=True)
+    record, log = (REPORTS / f"{run.name}.{suffix}" for suffix in ("jsonl", "log"))
     python = environment(run, wheels)
     # Tasks have the driver's Python.
-    variables = {**os.environ, "PYSPARK_PYTHON": str(python), "JAVA_TOOL_OPTIONS": SHORT_JVM}
+    variables = {**os.environ, "PYSPARK_PYTHON": str(python), "JAVA_TOOL_OPTIONS": SHORT_JVM, RECORD: str(record)}
     if run.java:
         variables["JAVA_HOME"] = os.environ[f"JAVA_HOME_{run.java}"]
     before = [other for other in RUNS if other.name in run.after and (other.home / ".installed").exists()]
     if before:
         variables[OTHER_PYTHONS] = os.pathsep.join(str(environment(other, wheels)) for other in before)
-    # Modules without such tests may need a later Python than this one.
-    files = [
-        str(file.relative_to(ROOT)) for file in sorted(TESTS.rglob("test_*.py")) if "every_spark" in file.read_text()
-    ]
+    on = {**circumstances(python, variables), "continues from": ", ".join(other.spark for other in before) or NONE}
+    state = json.dumps([on["commit"], *(f"{wheel.name} {wheel.stat().st_mtime_ns}" for wheel in wheels)])
+    if not record.exists() or record.read_text().partition("\n")[0] != state:
+        record.write_text(f"{state}\n")
+    # Modules without such tests may need a later Python than this one. The clusters take longest and come last.
+    modules = sorted(TESTS.rglob("test_*.py"), key=lambda module: (module.parent != TESTS, module))
+    files = [str(module.relative_to(ROOT)) for module in modules if "every_spark" in module.read_text()]
     command = [
-        *(str(python), "-m", "pytest", "-c", "python/pyproject.toml", "-o", "junit_family=xunit1"),
-        *("-m", "every_spark and not awaits_engine", f"--junit-xml={report}", *files),
+        *(str(python), "-m", "pytest", "-c", "python/pyproject.toml"),
+        *("-m", "every_spark and not awaits_engine", *files),
         *(("-k", "not executors_are_killed") if run.is_brief else ()),
+        *(f"--deselect={test.test}" for test in recorded(record) if test.outcome != "failed"),
     ]
+    is_over = False
     with log.open("w") as out:
         try:
             subprocess.run(command, cwd=ROOT, stdout=out, stderr=out, env=variables, timeout=TIMEOUT_S, check=False)
+            is_over = True
         except subprocess.TimeoutExpired:
-            print(f"Spark {run.name}: not over after {TIMEOUT_S} s; {log.relative_to(ROOT)}", flush=True)
-            return False
-    if not report.exists():
-        print(f"Spark {run.name}: no tests ran; {log.relative_to(ROOT)}", flush=True)
-        return False
-    outcomes = shown(report)
-    passed, failed = (sum(isinstance(o, kind) for _, o in outcomes) for kind in (Passed, Failed))
-    continued = ", ".join(other.spark for other in before)
-    with stored() as all_results:
-        all_results[run.name] = {
-            "on": {**circumstances(python, variables), "continues from": continued or NONE},
-            "shows": {what: verdict([o for shows, o in outcomes if shows == what]) for what in dict(outcomes)},
-        }
-    print(f"Spark {run.name}: {passed} passed, {failed} failed; {log.relative_to(ROOT)}", flush=True)
-    return passed > 0 and failed == 0
+            pass
+        finally:
+            tests = recorded(record)
+            if tests:
+                with stored() as all_results:
+                    shows = {
+                        what: verdict({test.outcome for test in tests if test.shows == what}) for _, what, _ in tests
+                    }
+                    all_results[run.name] = {"on": on, "shows": shows}
+    passed, failed = (sum(test.outcome == outcome for test in tests) for outcome in ("passed", "failed"))
+    cut = "" if is_over else f", cut off after {TIMEOUT_S} s"
+    print(f"Spark {run.name}: {passed} passed, {failed} failed{cut}; {log.relative_to(ROOT)}", flush=True)
+    return is_over and passed > 0 and failed == 0
 
 
-def verdict(outcomes: list[Outcome]) -> str:
+def recorded(record: Path) -> list[Recorded]:
+    """The tests that have ended, each as it ended last."""
+    tests = [Recorded(*json.loads(line)) for line in record.read_text().splitlines()[1:]]
+    return list({(test.test, test.shows): test for test in tests}.values())
+
+
+def verdict(outcomes: set[str]) -> str:
     """What the table says of the tests of one thing."""
-    if any(isinstance(outcome, Failed) for outcome in outcomes):
+    if "failed" in outcomes:
         return "**fails**"
-    return "yes" if any(isinstance(outcome, Passed) for outcome in outcomes) else NONE
+    return "yes" if "passed" in outcomes else NONE
 
 
 @contextmanager
@@ -255,7 +277,7 @@ def table(results: dict[str, Result]) -> str:
                 for fact in facts
             ),
             *(
-                f"| {what} | {' | '.join(results[run.name]['shows'].get(what, NONE) for run in runs)} |"
+                f"| {what} | {' | '.join(results[run.name]['shows'].get(what, NOT_RUN) for run in runs)} |"
                 for what in rows
             ),
         ]
@@ -275,7 +297,8 @@ def write_page(results: dict[str, Result]) -> None:
 
 
 def main() -> None:
-    """Ends with status 1 if any version fails."""
+    """Ends with status 1 if any version fails. What is recorded is stored, also when it is told to end."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))
     wheels = [Path(argument).resolve() for argument in sys.argv[1:] if argument.endswith(".whl")]
     names = [argument for argument in sys.argv[1:] if not argument.endswith(".whl")]
     known = {run.name: run for run in RUNS}
