@@ -297,7 +297,7 @@ def write_page(results: dict[str, Result]) -> None:
 
 
 def main() -> None:
-    """Ends with status 1 if any version fails. What is recorded is stored, also when it is told to end."""
+    """Ends with status 1 if any version fails. What is recorded is stored, also when a signal ends it."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))
     wheels = [Path(argument).resolve() for argument in sys.argv[1:] if argument.endswith(".whl")]
     names = [argument for argument in sys.argv[1:] if not argument.endswith(".whl")]
