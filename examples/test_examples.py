@@ -272,14 +272,6 @@ def test_every_example_runs_by_spark_submit(program: str) -> None:
     assert submit(program, packages="") != ""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("module", ["avro", "protobuf"])
-def test_payloads_of_spark_s_modules_are_written_and_read_back(module: str) -> None:
-    version = pyspark.__version__
-    printed = submit("payloads.py", "--payload", module, packages=f"org.apache.spark:spark-{module}_2.13:{version}")
-    assert numbers(rf"^{module}: order (\d+) of customer-\d", printed) == list(range(1, 11))
-
-
 # The newest of Delta that Maven Central has for this Spark.
 DELTA = f"io.delta:delta-spark_{'.'.join(pyspark.__version__.split('.')[:2])}_2.13:4.4.0"
 

@@ -4,3 +4,9 @@ addSbtPlugin("com.eed3si9n" % "sbt-assembly" % "2.3.1")
 addSbtPlugin("org.scalameta" % "sbt-scalafmt" % "2.6.2")
 // Runs protoc, which comes from Maven Central as well, over the KPL's message format.
 addSbtPlugin("com.thesamet" % "sbt-protoc" % "1.0.8")
+
+update := {
+  val report = update.value
+  PinnedPlugins.check(report.matching(configurationFilter(name = "runtime")), baseDirectory.value / "plugins.sha256")
+  report
+}

@@ -16,6 +16,7 @@ from patience import PATIENCE_S
 from kinesis_spark import LocalKinesis
 from kinesis_spark.local import Record
 
+CONNECT_PACKAGES = Path(__file__).resolve().parents[2] / ".cache" / "spark-connect"
 SPARK = tuple(map(int, pyspark.__version__.split(".")[:2]))
 
 pytestmark = [
@@ -94,9 +95,15 @@ for step, read in (("batch", read_batch), ("stream", read_stream)):
 
 
 def steps(program: str, *arguments: str) -> dict[str, Any]:
-    pytest.importorskip("grpc", reason="pyspark[connect] is not installed")
+    if not CONNECT_PACKAGES.is_dir():
+        pytest.importorskip("grpc", reason="Spark Connect's Python packages aren't installed: `make test-all` does that")
     # With the first of these, Spark gives the local server a free port.
-    environment = {**os.environ, "SPARK_TESTING": "1", "PYSPARK_PYTHON": sys.executable}
+    environment = {
+        **os.environ,
+        "SPARK_TESTING": "1",
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": str(CONNECT_PACKAGES),
+    }
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments],
         capture_output=True,
