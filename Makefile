@@ -35,10 +35,11 @@ SCALA_SOURCES  := build.sbt $(wildcard project/*.scala project/*.sbt project/bui
                   $(shell find connector/src/main testkit/src/main -type f)
 PYTHON_SOURCES := python/pyproject.toml python/hatch_build.py python/README.md \
                   $(shell find python/testkit python/kinesis_spark -name '*.py' -o -name py.typed -o -name pyproject.toml)
-# The chaos harness: a package of Python, and classes of the integration tests that kill a query's driver at a given point.
+# The chaos harness: a package of Python, and classes of the integration tests that kill a query's driver at a given point. A
+# query in Scala, which Python tests run, comes in the same JAR.
 CHAOS          := integration-tests/chaos
 CHAOS_JAR      := build/chaos.jar
-CHAOS_SOURCES  := build.sbt $(wildcard integration-tests/src/test/scala/io/github/kinesisspark/it/chaos/*.scala)
+CHAOS_SOURCES  := build.sbt $(wildcard $(addprefix integration-tests/src/test/scala/io/github/kinesisspark/it/,chaos/*.scala realtime/*.scala))
 PYTHON_CODE    := python examples integration-tests/servers $(CHAOS)
 PYTHON_TESTS   := python/tests examples $(CHAOS)
 
@@ -259,7 +260,7 @@ fuzz: ## coverage-guided fuzzing of all that is read from others, for MINUTES=20
 	MINUTES=$(or $(MINUTES),20) ONLY=$(ONLY) ./sbt "fuzz/runMain io.github.kinesisspark.fuzz.Fuzz"
 
 # Each version is a download of 400 MB, which stays in .cache. A run of all of them writes docs/reference/compatibility.md.
-test-versions: $(WHEEL) $(SERVER_WHEEL) ## the tests marked `every_spark` on the first and newest patch of each line of Spark, or on VERSIONS="3.5.9 4.3.0"
+test-versions: $(WHEEL) $(SERVER_WHEEL) $(CHAOS_JAR) ## the tests marked `every_spark` on the first and newest patch of each line of Spark, or on VERSIONS="3.5.9 4.3.0"
 	$(BIN)/python python/tools/spark_versions.py $(WHEEL) $(SERVER_WHEEL) $(VERSIONS)
 
 lint: ruff mypy ## formats and types of Scala and Python, without tests

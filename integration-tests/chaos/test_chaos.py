@@ -33,7 +33,6 @@ def test_every_record_comes_once_and_in_order_when_drivers_and_executors_are_kil
     assert {run.end.name for run in outcome.trial.runs if isinstance(run.end, CrashPoint)} & figures["kills"].keys()
 
 
-@pytest.mark.awaits_engine
 @pytest.mark.slow
 def test_no_query_fails_under_faults_at_the_default_options(tmp_path: Path) -> None:
     outcome = conducted(trial("4880.0", runs=3, publishers=("efo",)), tmp_path)

@@ -6,7 +6,10 @@ A test that uses one of these fixtures has the marker `jvm`; one that starts a J
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -21,6 +24,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.jvm)
         for marker in item.iter_markers("every_spark"):
             item.user_properties.append(("shows", marker.args[0]))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """For `make test-versions`: a line for each thing that a test shows, as soon as the test has ended."""
+    record = os.environ.get("KINESIS_SPARK_RECORD")
+    if record and (report.when == "call" or not report.passed):
+        with Path(record).open("a") as out:
+            for name, shows in report.user_properties:
+                if name == "shows":
+                    out.write(json.dumps([report.nodeid, shows, report.outcome]) + "\n")
 
 
 @pytest.fixture(scope="session")

@@ -20,8 +20,8 @@ from kinesis_spark.local import Record
 SPARK = tuple(map(int, pyspark.__version__.split(".")[:2]))
 EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 LOG_FORMAT = "spark.sql.streaming.offsetLog.formatVersion"
-# The Python of an environment with another Spark; `make test-versions` sets it.
-OTHER_PYTHON = "KINESIS_SPARK_OTHER_PYTHON"
+# Of environments with another Spark, separated as in PATH; `make test-versions` sets it.
+OTHER_PYTHONS = [python for python in os.environ.get("KINESIS_SPARK_OTHER_PYTHONS", "").split(os.pathsep) if python]
 
 has_named_sources = pytest.mark.skipif(SPARK < (4, 2), reason="Spark 4.2 brought sources with names")
 
@@ -185,18 +185,19 @@ assert writer.trigger(availableNow=True).start().awaitTermination(300)
 """
 
 
-@pytest.mark.every_spark("checkpoint of the version before")
-@pytest.mark.skipif(OTHER_PYTHON not in os.environ, reason="no other Spark at hand: make test-versions has one")
+@pytest.mark.every_spark("checkpoint of another Spark")
+@pytest.mark.skipif(not OTHER_PYTHONS, reason="no other Spark at hand: make test-versions has some")
+@pytest.mark.parametrize("other", OTHER_PYTHONS)
 def test_a_query_continues_exactly_from_a_checkpoint_of_another_spark(
-    spark: SparkSession, streams: LocalKinesis, tmp_path: Path
+    spark: SparkSession, streams: LocalKinesis, tmp_path: Path, other: str
 ) -> None:
     checkpoint, target = tmp_path / "checkpoint", tmp_path / "target"
     target.mkdir()
     first = put(streams, "orders", "a") + put(streams, "orders", "b")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
-    environment["PYSPARK_PYTHON"] = os.environ[OTHER_PYTHON]
+    environment["PYSPARK_PYTHON"] = other
     done = subprocess.run(
-        [os.environ[OTHER_PYTHON], "-c", FIRST_RUN, streams.endpoint, str(checkpoint), str(target)],
+        [other, "-c", FIRST_RUN, streams.endpoint, str(checkpoint), str(target)],
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -25,7 +26,7 @@ def run_python(script: str, *arguments: str) -> str:
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-4000:]
@@ -238,3 +239,52 @@ def test_the_package_reads_with_this_connector_beside_another_source_named_kines
     package, alias, short = out.splitlines()[-3:]
     assert (package, alias) == ("package: 20", "kinesis_spark: 20")
     assert short == "kinesis: kinesis is not a valid Spark SQL Data Source."
+
+
+# The first session ends with its queries running, as when a notebook's cell is run again.
+SESSIONS_IN_TURN = """
+    import json, sys, time
+    from kinesis_spark import KinesisSourceOptions, Record, StaticCredentials, read_stream, session
+    from kinesis_spark.local import KinesisClient
+
+    master, endpoint, checkpoint = sys.argv[1:]
+    client = KinesisClient(endpoint)
+    options = KinesisSourceOptions(
+        stream_name="events", region="us-east-1", endpoint=endpoint, starting_position="TRIM_HORIZON",
+        credentials=StaticCredentials("local", "local"),
+    )
+
+    def into(taken):
+        return lambda rows, _: taken.extend(row.data.decode() for row in rows.select("data").collect())
+
+    for turn in range(3):
+        client.put_records("events", [Record(f"key-{n}", f"{turn}-{n}".encode()) for n in range(20)])
+        builder = session.builder("in turn", master).config("spark.ui.enabled", "false")
+        spark = builder.config("spark.driver.host", "127.0.0.1").getOrCreate()
+        of_checkpoint, of_all = [], []
+        first = read_stream(spark, options).writeStream.foreachBatch(into(of_checkpoint))
+        second = read_stream(spark.newSession(), options).writeStream.foreachBatch(into(of_all))
+        queries = [first.option("checkpointLocation", checkpoint).start(), second.start()]
+        end = time.monotonic() + 180
+        while len(of_checkpoint) < 20 or len(of_all) < 20 * (turn + 1):
+            assert time.monotonic() < end, ([query.status for query in queries], len(of_checkpoint), len(of_all))
+            assert all(query.isActive for query in queries), [query.exception() for query in queries]
+            time.sleep(0.1)
+        print(json.dumps([of_checkpoint, of_all]))
+        spark.stop()
+"""
+
+
+@pytest.mark.parametrize(
+    "master", ["local[2]", pytest.param("local-cluster[2,1,1024]", marks=pytest.mark.slow)], ids=["local", "cluster"]
+)
+def test_each_session_of_a_process_reads_on_where_the_session_before_was_stopped(master: str, tmp_path: Path) -> None:
+    with LocalKinesis({"events": 2}) as kinesis:
+        out = run_python(SESSIONS_IN_TURN, master, kinesis.endpoint, str(tmp_path / "checkpoint"))
+    turns = [json.loads(line) for line in out.splitlines() if line.startswith("[[")]
+
+    def written(*turns: int) -> list[str]:
+        return sorted(f"{turn}-{n}" for turn in turns for n in range(20))
+
+    assert [sorted(taken) for taken, _ in turns] == [written(turn) for turn in range(3)]
+    assert [sorted(taken) for _, taken in turns] == [written(*range(turn + 1)) for turn in range(3)]

@@ -59,16 +59,6 @@ def python_cases(root: Path) -> list[Case]:
     return [case for report in sorted(root.glob("build/pytest*.xml")) for case in _cases(report, "python")]
 
 
-def shown(report: Path) -> list[tuple[str, Outcome]]:
-    """What each test marked `every_spark` shows, by the words of its marker, and how it ended."""
-    return [
-        (shows.get("value") or "", _outcome(case))
-        for case in ET.parse(report).iter("testcase")  # noqa: S314 (our own report)
-        for shows in case.iter("property")
-        if shows.get("name") == "shows"
-    ]
-
-
 def missing_suites(root: Path) -> list[str]:
     """Scala suites that were due and left no report, as `module suite`: their JVM died, or never began."""
     return [

@@ -2,34 +2,60 @@
 
 Each version has an environment of its own below `.cache/spark-versions`, with the wheel: PySpark of PyPI, which brings
 Spark's JARs. `3.5.9_2.13` is that PySpark with the JARs for Scala 2.13 of Maven Central in place of its own, and
-`4.3.0@25` runs on the JVM that the environment variable JAVA_HOME_25 names. The results, of former runs too, go into
-the table in docs/reference/compatibility.md.
+`4.3.0@25` runs on the JVM that the environment variable JAVA_HOME_25 names.
+
+Each test is recorded as it ends. A run that was cut off is continued by the next one with the same wheels and commit,
+which runs what is missing. What is recorded of a version is stored in docs/reference/compatibility.json, in place of
+the one before, and the table in docs/reference/compatibility.md is made from all: versions may be run one by one.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-
-from junit import Failed, Outcome, Passed, shown
+from typing import NamedTuple, TypeAlias
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENTS = ROOT / ".cache" / "spark-versions"
 REPORTS = ROOT / "build" / "spark-versions"
 TESTS = ROOT / "python" / "tests"
 PAGE = ROOT / "docs" / "reference" / "compatibility.md"
+RESULTS = PAGE.with_suffix(".json")
 PINNED = ROOT / "python" / "requirements-dev.txt"
 
-# A query that begins on another Spark (test_checkpoints.py) does so with this Python.
-OTHER_PYTHON = "KINESIS_SPARK_OTHER_PYTHON"
+# Queries that begin on another Spark (test_checkpoints.py) do so with these Pythons, separated as in PATH.
+OTHER_PYTHONS = "KINESIS_SPARK_OTHER_PYTHONS"
+# Where the tests (conftest.py) record what they have shown.
+RECORD = "KINESIS_SPARK_RECORD"
 TIMEOUT_S = 1800
+NONE = "–"  # noqa: RUF001  (a dash is meant)
+
+NOT_RUN = "not run"
+
+
+class Recorded(NamedTuple):
+    """A test that has ended, as `passed`, `failed` or `skipped`."""
+
+    test: str
+    shows: str
+    outcome: str
+
+
+# Of a version: "on" what it ran, and what it "shows".
+Result: TypeAlias = dict[str, dict[str, str]]
+# As in the Makefile: most of these JVMs are gone before the optimizing compiler's work would pay.
+SHORT_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
 
 
 @dataclass(frozen=True)
@@ -37,13 +63,16 @@ class Run:
     """A version of Spark, with the Python and the Java that it is tried with.
 
     Attributes:
-        is_brief: whether the longest test, which kills executors, is left to other patches of the line.
+        java: the version, where it isn't the one that PATH or JAVA_HOME has.
+        after: Sparks whose checkpoints a query is continued from, as far as they have an environment.
+        is_brief: whether the longest test, which kills executors, is left to other versions.
     """
 
     spark: str
     python: str
     scala: str = ""
     java: str = ""
+    after: tuple[str, ...] = ()
     is_brief: bool = False
 
     @property
@@ -58,18 +87,19 @@ class Run:
 
 
 # The first and the newest patch of each line: the first with the oldest Python that both sides take, the newest with
-# the newest. Each follows the one whose checkpoint it continues from.
+# the newest.
 RUNS = (
     Run("3.5.0", python="3.9", is_brief=True),
-    Run("3.5.9", python="3.11"),
+    Run("3.5.9", python="3.11", after=("3.5.0",)),
     Run("3.5.9", python="3.11", scala="2.13", is_brief=True),
-    Run("4.0.0", python="3.9", is_brief=True),
-    Run("4.0.5", python="3.12"),
-    Run("4.1.0", python="3.10", is_brief=True),
-    Run("4.1.4", python="3.13"),
-    Run("4.2.0", python="3.11", is_brief=True),
-    Run("4.2.1", python="3.13"),
-    Run("4.3.0", python="3.13"),
+    Run("3.5.9", python="3.11", java="21", is_brief=True),
+    Run("4.0.0", python="3.9", after=("3.5.9",), is_brief=True),
+    Run("4.0.5", python="3.12", after=("4.0.0",)),
+    Run("4.1.0", python="3.10", after=("4.0.5",), is_brief=True),
+    Run("4.1.4", python="3.13", after=("3.5.9",)),
+    Run("4.2.0", python="3.11", after=("4.1.4",), is_brief=True),
+    Run("4.2.1", python="3.13", after=("4.0.0",), is_brief=True),
+    Run("4.3.0", python="3.13", after=("3.5.9", "4.0.0", "4.2.1"), is_brief=True),
     Run("4.3.0", python="3.13", java="25", is_brief=True),
 )
 
@@ -98,19 +128,27 @@ def environment(run: Run, wheels: list[Path]) -> Path:
         # The pinned pytest needs a later Python than the oldest here.
         pins = [] if run.python == "3.9" else ["-c", str(PINNED)]
         subprocess.run([*pip, "pytest", *pins], check=True)
-        # With what Spark Connect needs, where PySpark brings a server.
-        subprocess.run(
-            [*pip, f"pyspark[connect]=={run.spark}" if run.spark[0] == "4" else f"pyspark=={run.spark}"], check=True
-        )
+        subprocess.run([*pip, f"pyspark{extra(run.spark)}=={run.spark}"], check=True)
         if run.scala:
             replace_jars(run, python)
         (run.home / ".installed").touch()
+    # Another run of this one may be at it.
+    stamp, state = run.home / ".wheels", "".join(f"{wheel} {wheel.stat().st_mtime_ns}\n" for wheel in wheels)
+    if stamp.exists() and stamp.read_text() == state:
+        return python
     subprocess.run([*pip, "--force-reinstall", "--no-deps", *map(str, wheels)], check=True)
     if run.scala:
         # The wheel has the JARs for the Sparks of PyPI alone.
         (jar,) = (ROOT / "dist").glob(f"kinesis-spark-{run.spark.rpartition('.')[0]}_{run.scala}-*.jar")
         shutil.copy(jar, site_packages(python) / "kinesis_spark" / "jars")
+    stamp.write_text(state)
     return python
+
+
+def extra(spark: str) -> str:
+    """With what Spark Connect needs where PySpark brings a server, and Declarative Pipelines where it has them."""
+    line = tuple(map(int, spark.split(".")[:2]))
+    return "[pipelines]" if line >= (4, 1) else "[connect]" if line >= (4, 0) else ""
 
 
 def site_packages(python: Path) -> Path:
@@ -135,40 +173,76 @@ def replace_jars(run: Run, python: Path) -> None:
 
 
 def run_tests(run: Run, wheels: list[Path]) -> bool:
-    """Run the tests and leave a report with what they ran on; whether all passed."""
-    report, log = (REPORTS / f"{run.name}.{suffix}" for suffix in ("xml", "log"))
-    report.unlink(missing_ok=True)
+    """Run the tests, and store what they have shown; whether all passed.
+
+    Those are left out that a run before with the same wheels and commit has recorded, unless they failed.
+    """
+    record, log = (REPORTS / f"{run.name}.{suffix}" for suffix in ("jsonl", "log"))
     python = environment(run, wheels)
     # Tasks have the driver's Python.
-    variables = {**os.environ, "PYSPARK_PYTHON": str(python)}
+    variables = {**os.environ, "PYSPARK_PYTHON": str(python), "JAVA_TOOL_OPTIONS": SHORT_JVM, RECORD: str(record)}
     if run.java:
         variables["JAVA_HOME"] = os.environ[f"JAVA_HOME_{run.java}"]
-    before = [other for other in RUNS[: RUNS.index(run)] if other.home != run.home and not other.scala]
-    if before and (before[-1].home / ".installed").exists():
-        variables[OTHER_PYTHON] = str(environment(before[-1], wheels))
-    # Modules without such tests may need a later Python than this one.
-    files = [
-        str(file.relative_to(ROOT)) for file in sorted(TESTS.rglob("test_*.py")) if "every_spark" in file.read_text()
+    before = [other for other in RUNS if other.name in run.after and (other.home / ".installed").exists()]
+    if before:
+        variables[OTHER_PYTHONS] = os.pathsep.join(str(environment(other, wheels)) for other in before)
+    on = {**circumstances(python, variables), "continues from": ", ".join(other.spark for other in before) or NONE}
+    state = json.dumps([on["commit"], *(f"{wheel.name} {wheel.stat().st_mtime_ns}" for wheel in wheels)])
+    if not record.exists() or record.read_text().partition("\n")[0] != state:
+        record.write_text(f"{state}\n")
+    # Modules without such tests may need a later Python than this one. The clusters take longest and come last.
+    modules = sorted(TESTS.rglob("test_*.py"), key=lambda module: (module.parent != TESTS, module))
+    files = [str(module.relative_to(ROOT)) for module in modules if "every_spark" in module.read_text()]
+    command = [
+        *(str(python), "-m", "pytest", "-c", "python/pyproject.toml"),
+        *("-m", "every_spark and not awaits_engine", *files),
+        *(("-k", "not executors_are_killed") if run.is_brief else ()),
+        *(f"--deselect={test.test}" for test in recorded(record) if test.outcome != "failed"),
     ]
+    is_over = False
     with log.open("w") as out:
-        subprocess.run(
-            [
-                *(str(python), "-m", "pytest", "-c", "python/pyproject.toml", "-o", "junit_family=xunit1"),
-                *("-m", "every_spark and not awaits_engine", f"--junit-xml={report}", *files),
-                *(("-k", "not executors_are_killed") if run.is_brief else ()),
-            ],
-            cwd=ROOT,
-            stdout=out,
-            stderr=out,
-            env=variables,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-    (REPORTS / f"{run.name}.json").write_text(json.dumps(circumstances(python, variables)))
-    outcomes = [outcome for _, outcome in results(run)]
-    passed, failed = (sum(isinstance(o, kind) for o in outcomes) for kind in (Passed, Failed))
-    print(f"Spark {run.name}: {passed} passed, {failed} failed; {log.relative_to(ROOT)}", flush=True)
-    return passed > 0 and failed == 0
+        try:
+            subprocess.run(command, cwd=ROOT, stdout=out, stderr=out, env=variables, timeout=TIMEOUT_S, check=False)
+            is_over = True
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            tests = recorded(record)
+            if tests:
+                with stored() as all_results:
+                    shows = {
+                        what: verdict({test.outcome for test in tests if test.shows == what}) for _, what, _ in tests
+                    }
+                    all_results[run.name] = {"on": on, "shows": shows}
+    passed, failed = (sum(test.outcome == outcome for test in tests) for outcome in ("passed", "failed"))
+    cut = "" if is_over else f", cut off after {TIMEOUT_S} s"
+    print(f"Spark {run.name}: {passed} passed, {failed} failed{cut}; {log.relative_to(ROOT)}", flush=True)
+    return is_over and passed > 0 and failed == 0
+
+
+def recorded(record: Path) -> list[Recorded]:
+    """The tests that have ended, each as it ended last."""
+    tests = [Recorded(*json.loads(line)) for line in record.read_text().splitlines()[1:]]
+    return list({(test.test, test.shows): test for test in tests}.values())
+
+
+def verdict(outcomes: set[str]) -> str:
+    """What the table says of the tests of one thing."""
+    if "failed" in outcomes:
+        return "**fails**"
+    return "yes" if "passed" in outcomes else NONE
+
+
+@contextmanager
+def stored() -> Iterator[dict[str, Result]]:
+    """The results of all versions, to be changed; the page is made from them. Another run may end at the same time."""
+    with (REPORTS / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        results: dict[str, Result] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        yield results
+        known = {run.name: results[run.name] for run in RUNS if run.name in results}
+        RESULTS.write_text(json.dumps(known, indent=2) + "\n")
+        write_page(known)
 
 
 def circumstances(python: Path, variables: dict[str, str]) -> dict[str, str]:
@@ -188,32 +262,24 @@ def circumstances(python: Path, variables: dict[str, str]) -> dict[str, str]:
     }
 
 
-def results(run: Run) -> list[tuple[str, Outcome]]:
-    """What the tests of the last run have shown; empty if there was none."""
-    report = REPORTS / f"{run.name}.xml"
-    return shown(report) if report.exists() and report.with_suffix(".json").exists() else []
-
-
-def table() -> str:
+def table(results: dict[str, Result]) -> str:
     """What each version ran, in Markdown: a row for each thing that tests show, a column for each version."""
-    tried = {run: results(run) for run in RUNS if results(run)}
-    rows = sorted({what for tests in tried.values() for what, _ in tests})
-
-    def cell(run: Run, what: str) -> str:
-        outcomes = [outcome for shows, outcome in tried[run] if shows == what]
-        if any(isinstance(outcome, Failed) for outcome in outcomes):
-            return "**fails**"
-        return "yes" if any(isinstance(outcome, Passed) for outcome in outcomes) else "–"  # noqa: RUF001  (a dash is meant)
-
-    on = {run: json.loads((REPORTS / f"{run.name}.json").read_text()) for run in tried}
-    facts = ("java", "python", "date", "commit")
+    runs = [run for run in RUNS if run.name in results]
+    rows = sorted({what for result in results.values() for what in result["shows"]})
+    facts = ("java", "python", "date", "commit", "continues from")
     return "\n".join(
         [
-            f"| | {' | '.join(run.spark for run in tried)} |",
-            "|---" * (len(tried) + 1) + "|",
-            f"| Scala | {' | '.join(scala_of(run) for run in tried)} |",
-            *(f"| {fact.capitalize()} | {' | '.join(on[run][fact] for run in tried)} |" for fact in facts),
-            *(f"| {what} | {' | '.join(cell(run, what) for run in tried)} |" for what in rows),
+            f"| | {' | '.join(run.spark for run in runs)} |",
+            "|---" * (len(runs) + 1) + "|",
+            f"| Scala | {' | '.join(scala_of(run) for run in runs)} |",
+            *(
+                f"| {fact.capitalize()} | {' | '.join(results[run.name]['on'][fact] for run in runs)} |"
+                for fact in facts
+            ),
+            *(
+                f"| {what} | {' | '.join(results[run.name]['shows'].get(what, NOT_RUN) for run in runs)} |"
+                for what in rows
+            ),
         ]
     )
 
@@ -223,15 +289,16 @@ def scala_of(run: Run) -> str:
     return run.scala or ("2.12" if run.spark.startswith("3.") else "2.13")
 
 
-def write_page() -> None:
+def write_page(results: dict[str, Result]) -> None:
     """Replace the table between the page's marks."""
     before, begin, rest = PAGE.read_text().partition("<!-- results -->\n")
     _, end, after = rest.partition("<!-- end of results -->")
-    PAGE.write_text(f"{before}{begin}{table()}\n{end}{after}")
+    PAGE.write_text(f"{before}{begin}{table(results)}\n{end}{after}")
 
 
 def main() -> None:
-    """Ends with status 1 if any version fails."""
+    """Ends with status 1 if any version fails. What is recorded is stored, also when a signal ends it."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))
     wheels = [Path(argument).resolve() for argument in sys.argv[1:] if argument.endswith(".whl")]
     names = [argument for argument in sys.argv[1:] if not argument.endswith(".whl")]
     known = {run.name: run for run in RUNS}
@@ -246,7 +313,6 @@ def main() -> None:
             print(f"Spark {run.name}: left out, JAVA_HOME_{run.java} is not set", flush=True)
         elif not run_tests(run, wheels):
             failed.append(run.name)
-    write_page()
     if failed:
         sys.exit(f"failed on Spark {', '.join(failed)}")
 

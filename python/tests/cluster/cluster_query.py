@@ -29,15 +29,17 @@ class ClusterQuery:
 
     def __init__(self, directory: Path, kinesis: LocalKinesis, master: str, **more: str) -> None:
         self._out = directory / "out"
+        self._checkpoint = directory / "checkpoint"
         arguments = {
             "master": master,
             "endpoint": kinesis.endpoint,
             "out": str(self._out),
-            "checkpoint": str(directory / "checkpoint"),
+            "checkpoint": str(self._checkpoint),
             "max_records": "100000",
             "text": "plain",
             "publisher": "polling",
             "trigger": "micro-batch",
+            "state": "",
             "settings": "{}",
             "occupied": "",
             **more,
@@ -88,6 +90,10 @@ class ClusterQuery:
     def batches(self) -> int:
         """How many the sink has committed."""
         return max((int(entry.stem) for entry in (self._out / "_spark_metadata").glob("[0-9]*")), default=-1) + 1
+
+    def commits(self) -> int:
+        """How many batches Spark has committed."""
+        return len(list((self._checkpoint / "commits").glob("[0-9]*")))
 
     def noted(self) -> set[str]:
         """The texts that were handed on in real-time mode."""

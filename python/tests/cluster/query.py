@@ -1,8 +1,8 @@
 """A query on a cluster, as a program of its own: a JVM has one Spark context, and the tests have theirs.
 
-Reads the stream `events` until its standard input closes: into JSON files, or in real-time mode into files without
-content, called like the records. Says what its application is called, first. Each line of its input is a command, which
-it answers with a line of JSON.
+Reads the stream `events` until its standard input closes: into JSON files, in real-time mode into files without
+content, called like the records, or into the stream `results`. Says what its application is called, first. Each line of
+its input is a command, which it answers with a line of JSON.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -22,12 +23,14 @@ from pyspark.sql.types import StringType
 
 from kinesis_spark import (
     EnhancedFanOut,
+    KinesisSinkOptions,
     KinesisSourceOptions,
     Polling,
     Position,
     StaticCredentials,
     read_stream,
     session,
+    write_stream,
 )
 
 # A task that takes this long is worth a speculative copy; the copy ends first and the original is killed.
@@ -69,6 +72,33 @@ def in_real_time(rows: DataFrame, out: str) -> DataStreamWriter:
         (Path(out) / row["text"]).touch()
 
     writer: DataStreamWriter = rows.writeStream.foreach(note).outputMode("update").trigger(realTime="5 seconds")  # type: ignore[call-overload]  # not in PySpark's overloads
+    return writer
+
+
+def counted(rows: DataFrame) -> DataFrame:
+    """How often each text has come, by Spark's aggregation."""
+    return rows.groupBy("text").count().selectExpr("concat(text, '=', count) AS data", "text AS partitionKey")
+
+
+def distinct(rows: DataFrame) -> DataFrame:
+    """Each text once."""
+    return rows.dropDuplicates(["text"]).selectExpr("text AS data", "text AS partitionKey")
+
+
+def numbered(rows: DataFrame) -> DataFrame:
+    """Each row with how often its text has come, by a state of Scala's transformWithState."""
+    jvm = rows.sparkSession._jvm
+    assert jvm is not None
+    numbering = jvm.io.github.kinesisspark.it.realtime.Numbering
+    return DataFrame(numbering.of(rows.select("text")._jdf), rows.sparkSession)
+
+
+STATES = {"counted": counted, "distinct": distinct, "numbered": numbered}
+
+
+def into_results(rows: DataFrame, sink: KinesisSinkOptions) -> DataStreamWriter:
+    """From Kinesis to Kinesis in real-time mode."""
+    writer: DataStreamWriter = write_stream(rows, sink).outputMode("update").trigger(realTime="5 seconds")  # type: ignore[call-overload]  # not in PySpark's overloads
     return writer
 
 
@@ -150,11 +180,14 @@ def main(arguments: dict[str, str]) -> None:
     for key, value in json.loads(arguments["settings"]).items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
+    where: dict[str, Any] = {
+        "region": "us-east-1",
+        "endpoint": arguments["endpoint"],
+        "credentials": StaticCredentials("local", "local"),
+    }
     options = KinesisSourceOptions(
         stream_name="events",
-        region="us-east-1",
-        endpoint=arguments["endpoint"],
-        credentials=StaticCredentials("local", "local"),
+        **where,
         starting_position=Position.trim_horizon(),
         max_records_per_trigger=int(arguments["max_records"]),
         record_publisher=EnhancedFanOut("cluster") if arguments["publisher"] == "efo" else Polling(),
@@ -162,13 +195,18 @@ def main(arguments: dict[str, str]) -> None:
     data = col("data").cast("string")
     text = {"plain": data, "attempt": with_attempt(data), "labour": laboured(data)}[arguments["text"]]
     rows = read_stream(spark, options).select(text.alias("text"), "shardId", "sequenceNumber")
-    write = {"micro-batch": into_json, "real-time": in_real_time, "available-now": once}[arguments["trigger"]]
+    if arguments["state"]:
+        sink = KinesisSinkOptions(stream_name="results", **where)
+        writer = into_results(STATES[arguments["state"]](rows), sink)
+    else:
+        write = {"micro-batch": into_json, "real-time": in_real_time, "available-now": once}[arguments["trigger"]]
+        writer = write(rows, arguments["out"])
     if arguments["occupied"]:
         # Both executors are there before one of them is taken.
         while spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 3:
             time.sleep(0.1)
         occupy(spark, arguments["occupied"])
-    query = write(rows, arguments["out"]).option("checkpointLocation", arguments["checkpoint"]).start()
+    query = writer.option("checkpointLocation", arguments["checkpoint"]).start()
     say({"application": spark.sparkContext.applicationId})
     answer_commands(spark, query)
     query.stop()

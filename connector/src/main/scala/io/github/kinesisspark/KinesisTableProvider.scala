@@ -13,7 +13,7 @@ import scala.jdk.CollectionConverters._
 import io.github.kinesisspark.config.{SinkOptions, SourceOptions}
 import io.github.kinesisspark.read.KinesisTable
 import io.github.kinesisspark.read.row.SourceSchema
-import io.github.kinesisspark.read.stream.Publishing
+import io.github.kinesisspark.read.stream.ConsumerLifecycle
 import io.github.kinesisspark.write.KinesisSink
 
 /** The front door: `format("kinesis")`. Options are checked here, at `load()`, `start()` or `save()`, before anything runs. */
@@ -42,7 +42,7 @@ class KinesisTableProvider extends TableProvider with DataSourceRegister {
     val isCatalogs = properties.containsKey(TableCatalog.PROP_PROVIDER)
     if (isCatalogs || (schema eq SourceSchema.schema)) {
       val parsed = SourceOptions.parse(properties.asScala.toMap)
-      Publishing.begin(parsed)
+      ConsumerLifecycle.begin(parsed)
       new KinesisTable(parsed, properties)
     } else new KinesisSink(schema, SinkOptions.parse(properties.asScala.toMap))
   }

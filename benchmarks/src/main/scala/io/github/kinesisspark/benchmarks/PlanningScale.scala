@@ -13,9 +13,9 @@ import io.github.kinesisspark.read.plan.{
   ArrivalDensity,
   Completeness,
   ExecutorId,
-  Frontier,
   Lineage,
   PlacedShard,
+  PlanningState,
   RetentionLag,
   ShardAssignment,
   WatermarkAlignment
@@ -30,7 +30,7 @@ import io.github.kinesisspark.read.reader.{
   ReaderTotals,
   ShardTip
 }
-import io.github.kinesisspark.read.stream.{Publishing, SourceMetrics}
+import io.github.kinesisspark.read.stream.{ConsumerLifecycle, SourceMetrics}
 
 /** The driver's own work for one batch, against the number of shards: everything that it does itself, and no calls. Executors
   * report at once, and what that takes doesn't count. Reading an offset from JSON is no part of it: the source remembers those it made.
@@ -153,20 +153,20 @@ object PlanningScale {
       steps += name -> (System.nanoTime() - began - (fleet.nanos - elsewhere)) / 1e6
       done
     }
-    val frontier = timed("frontier_ms") {
-      val f = Frontier(start, Map(Arn -> Frontier.Stream(Created, lineage, Vector.empty)))
+    val planning = timed("state_ms") {
+      val f = PlanningState(start, Map(Arn -> PlanningState.Stream(Created, lineage, Vector.empty)))
       require(f.reading.size == tips.size && f.lost.isEmpty && f.ending.isEmpty && f.awaitingChildren.isEmpty)
       f
     }
     timed("assignment_ms") {
-      val placed = frontier.reading.keys.map(s => PlacedShard(s, frontier.hashStart(s), 1, None))
+      val placed = planning.reading.keys.map(s => PlacedShard(s, planning.hashStart(s), 1, None))
       require(ShardAssignment.assign(placed, Executors, tolerance = 0.2).size == tips.size)
     }
-    val told = timed("tips_ms")(fleet.readers.awaitTips(frontier, _ => false, Map.empty, Duration.Inf))
-    timed("seen_ms")(frontier.end(told.view.mapValues(_.position).toMap))
+    val told = timed("tips_ms")(fleet.readers.awaitTips(planning, _ => false, Map.empty, Duration.Inf))
+    timed("seen_ms")(planning.end(told.view.mapValues(_.position).toMap))
     val half  = Admission.Limits(Some(50L * tips.size), None)
     val cuts  = timed("admission_ms")(fleet.readers.admit(told, half, turn, (_, _, _) => Map.empty))
-    val moved = timed("end_ms")(frontier.end(cuts.view.mapValues(_.position).toMap))
+    val moved = timed("end_ms")(planning.end(cuts.view.mapValues(_.position).toMap))
     timed("metrics_ms")(SourceMetrics.none.next(told.keys, told, cuts, fleet.readers.now, None, 0).toJava)
     timed("retention_ms") {
       val complete = told.map { case (shard, tip) => shard -> tip.completeTo(tip.all, Created + turn) }
@@ -199,7 +199,7 @@ object PlanningScale {
     val readers = new ShardCoordinator(
       this,
       ReaderConfig("planning", Map.empty, bufferBytes = 256L << 20, callsPerSecond = 5, failOnDataLoss = true),
-      Publishing.Polling,
+      ConsumerLifecycle.Polling,
       WatermarkAlignment(Some(Skew.toMillis)),
       grain
     )

@@ -16,12 +16,12 @@ private[config] final class FanOutParser(
 ) {
   import FanOutParser._
 
-  def publisher(): Option[RecordPublisherKind] = {
+  def publisher(): Option[RecordPublisherConfig] = {
     val kind     = general.value(recordPublisher)
     val settings = read()
     kind.flatMap {
-      case PublisherWord.Polling => Some(RecordPublisherKind.Polling)
-      case PublisherWord.Efo     => settings.map(s => RecordPublisherKind.FanOut(fanOut(s)))
+      case RecordPublisherName.Polling => Some(RecordPublisherConfig.Polling)
+      case RecordPublisherName.Efo     => settings.map(s => RecordPublisherConfig.FanOut(fanOut(s)))
     }
   }
 

@@ -76,10 +76,10 @@ object KinesisOptions {
     perStream = true
   )
 
-  val recordPublisher: Opt[PublisherWord] = option(
+  val recordPublisher: Opt[RecordPublisherName] = option(
     "recordPublisher",
     "enum",
-    OptionValue.oneOf("polling" -> PublisherWord.Polling, "efo" -> PublisherWord.Efo),
+    OptionValue.oneOf("polling" -> RecordPublisherName.Polling, "efo" -> RecordPublisherName.Efo),
     default = Some("polling"),
     doc = "How records come out of shards: `polling` shares the 2 MB/s of a shard with its other readers; `efo` " +
       "(enhanced fan-out) has 2 MB/s of each shard to itself, by a stream consumer that AWS charges for. The `efo.` options " +

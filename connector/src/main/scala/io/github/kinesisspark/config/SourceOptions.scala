@@ -25,7 +25,7 @@ import scala.concurrent.duration.FiniteDuration
 final case class SourceOptions(
     streams: Seq[StreamOptions],
     client: ClientOptions,
-    recordPublisher: RecordPublisherKind,
+    recordPublisher: RecordPublisherConfig,
     failOnDataLoss: Boolean,
     deaggregate: Boolean,
     admission: AdmissionOptions,
@@ -69,15 +69,15 @@ object SourceOptions {
 final case class CloudWatchOptions(namespace: String, interval: FiniteDuration, endpoint: Option[URI])
 
 /** How records come out of a shard. */
-sealed trait RecordPublisherKind extends Product with Serializable
+sealed trait RecordPublisherConfig extends Product with Serializable
 
-object RecordPublisherKind {
+object RecordPublisherConfig {
 
   /** GetRecords: 2 MB/s and 5 calls/s per shard, shared with all other pollers of it. */
-  case object Polling extends RecordPublisherKind
+  case object Polling extends RecordPublisherConfig
 
   /** SubscribeToShard: 2 MB/s per shard and consumer. */
-  final case class FanOut(options: FanOutOptions) extends RecordPublisherKind
+  final case class FanOut(options: FanOutOptions) extends RecordPublisherConfig
 }
 
 /** How much one micro-batch takes in.

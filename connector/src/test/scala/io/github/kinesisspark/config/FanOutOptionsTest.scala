@@ -16,14 +16,14 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
   private val orders    = StreamRef.ByName("orders")
   private val refunds   = StreamRef.ByName("refunds")
 
-  private def parse(options: (String, String)*): RecordPublisherKind = {
+  private def parse(options: (String, String)*): RecordPublisherConfig = {
     val base = Map("streamName" -> "orders", "recordPublisher" -> "efo")
     SourceOptions.parse(base ++ options).recordPublisher
   }
 
   private def fanOut(options: (String, String)*): FanOutOptions = parse(options*) match {
-    case RecordPublisherKind.FanOut(options) => options
-    case other                               => fail(s"not fan-out: $other")
+    case RecordPublisherConfig.FanOut(options) => options
+    case other                                 => fail(s"not fan-out: $other")
   }
 
   private def problems(options: (String, String)*): Seq[String] =
@@ -111,7 +111,7 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       )
     )
     options.recordPublisher match {
-      case RecordPublisherKind.FanOut(fanOut) =>
+      case RecordPublisherConfig.FanOut(fanOut) =>
         assert(
           options.streams.map(s => fanOut.consumers(s.stream)) ==
             Seq(Given(ConsumerArn(ofOrders)), Given(ConsumerArn(s"$other/consumer/app:1")))
@@ -122,7 +122,7 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("efo options are checked but not used while recordPublisher is polling") {
     val kept = Seq("recordPublisher" -> "polling", "efo.registration" -> "none", "efo.deregisterOnStop" -> "true")
-    assert(parse(kept*) == RecordPublisherKind.Polling)
+    assert(parse(kept*) == RecordPublisherConfig.Polling)
     assertTells(
       problems((kept :+ ("efo.registration" -> "later"))*),
       "'efo.registration' must be one of lazy, eager, none"

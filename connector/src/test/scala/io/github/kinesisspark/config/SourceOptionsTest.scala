@@ -52,7 +52,7 @@ class SourceOptionsTest extends AnyFunSuite {
           )
         ),
         ClientOptions(None, None, DefaultChain),
-        RecordPublisherKind.Polling,
+        RecordPublisherConfig.Polling,
         failOnDataLoss = true,
         deaggregate = true,
         AdmissionOptions(None, None, None, 15.minutes, Some(10.seconds)),
@@ -101,7 +101,7 @@ class SourceOptionsTest extends AnyFunSuite {
           )
         ),
         ClientOptions(Some("eu-central-1"), Some(new URI("http://localhost:4567")), DefaultChain),
-        RecordPublisherKind.Polling,
+        RecordPublisherConfig.Polling,
         failOnDataLoss = false,
         deaggregate = false,
         AdmissionOptions(Some(1000), Some(64L << 20), Some(10), 30.seconds, Some(1.minute)),

@@ -3,7 +3,7 @@ package io.github.kinesisspark.fuzz
 import scala.concurrent.duration._
 
 import io.github.kinesisspark.position.ShardPosition
-import io.github.kinesisspark.read.reader.{PollingPublishers, PollingTelemetry, ReadingClient}
+import io.github.kinesisspark.read.reader.{PollingPublisherFactory, PollingTelemetry, ReadingClient}
 
 /** Answers of GetRecords. One that is asked for brings a delivery or a failure, or is asked for again later; the records it holds
   * are in the delivery; the end of a shard isn't made up.
@@ -24,7 +24,7 @@ object PolledAnswers extends Target {
       case _                  => answer
     }
     val polling =
-      new PollingPublishers(_ => access, desk, new PollingTelemetry, starts = None, callsPerSecond = 5)
+      new PollingPublisherFactory(_ => access, desk, new PollingTelemetry, starts = None, callsPerSecond = 5)
     polling.open(Desk.shard, from, desk).request()
     desk.run()
     checkOutcome(desk, answer)

@@ -8,7 +8,12 @@ import software.amazon.eventstream.{Message, MessageDecoder}
 
 import io.github.kinesisspark.config.RetryOptions
 import io.github.kinesisspark.position.{ConsumerArn, ShardPosition}
-import io.github.kinesisspark.read.reader.{FanOutPublishers, FanOutRecordPublisher, FanOutTelemetry, RecordPublisher}
+import io.github.kinesisspark.read.reader.{
+  FanOutPublisherFactory,
+  FanOutRecordPublisher,
+  FanOutTelemetry,
+  RecordPublisher
+}
 
 /** Answers of SubscribeToShard: the records of the events before the first damage are delivered, the damage makes a failure or
   * another call, later.
@@ -21,7 +26,7 @@ object PushedEvents extends Target {
   private val from     = ShardPosition.TrimHorizon
   private val consumer = ConsumerArn(s"${Desk.shard.stream}/consumer/app:1700000000")
   private val policy   =
-    FanOutPublishers.policyOf(RetryOptions(Some(5), 1.second, 2.seconds, 1.5), maxDuration = 15.minutes)
+    FanOutPublisherFactory.policyOf(RetryOptions(Some(5), 1.second, 2.seconds, 1.5), maxDuration = 15.minutes)
 
   override def check(input: Array[Byte]): Unit = if (input.length >= 2) {
     val body   = Frames.sealing(input.drop(2))

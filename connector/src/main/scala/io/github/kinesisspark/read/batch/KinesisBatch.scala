@@ -6,15 +6,15 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory}
 import org.apache.spark.sql.types.StructType
 
-import io.github.kinesisspark.config.{RecordPublisherKind, SourceOptions}
+import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position.ShardPosition.AtTimestamp
 import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.batch.BatchSnapshot.Part
 import io.github.kinesisspark.read.catalog.{Parallel, PeekingClients, ShardEnds}
 import io.github.kinesisspark.read.plan.{HistoryPart, RangeGrouping, RangeSplitting}
-import io.github.kinesisspark.read.reader.{Publication, ReaderConfig}
+import io.github.kinesisspark.read.reader.{ReaderConfig, ResolvedPublisher}
 import io.github.kinesisspark.read.row.RowFilter
-import io.github.kinesisspark.read.stream.{Publishing, ReaderMemory}
+import io.github.kinesisspark.read.stream.{ConsumerLifecycle, ReaderMemory}
 import io.github.kinesisspark.read.{KinesisInputPartition, KinesisPartitionReaderFactory}
 
 /** One scan of a snapshot: what the filter leaves of it, shared among tasks. Every task reads its ranges from Kinesis. */
@@ -52,15 +52,15 @@ final class KinesisBatch(options: SourceOptions, columns: StructType, filter: Ro
       bufferBytes = ReaderMemory.of(options, SparkSession.active.sparkContext),
       callsPerSecond = options.callsPerSecond,
       failOnDataLoss = options.failOnDataLoss,
-      batch = Some(if (parts.isEmpty) Publication.Polling else Publishing.ofBatch(options))
+      batch = Some(if (parts.isEmpty) ResolvedPublisher.Polling else ConsumerLifecycle.ofBatch(options))
     ),
     columns
   )
 
   /** A consumer has one subscription to a shard, so that is one task's. */
   private def isFanOut = options.recordPublisher match {
-    case _: RecordPublisherKind.FanOut => true
-    case RecordPublisherKind.Polling   => false
+    case _: RecordPublisherConfig.FanOut => true
+    case RecordPublisherConfig.Polling   => false
   }
 
   /** Without the beginning and the end of which the filter lets nothing pass. Times of arrival are approximate and need not grow

@@ -2,7 +2,7 @@ package io.github.kinesisspark.read.coordinator
 
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.read.coordinator.ReaderOrders._
-import io.github.kinesisspark.read.reader.{Publication, ReadOrder}
+import io.github.kinesisspark.read.reader.{ReadOrder, ResolvedPublisher}
 
 /** What one executor has been ordered to read, from which follows what it is to be ordered next: only what has changed. Pure.
   *
@@ -11,7 +11,7 @@ import io.github.kinesisspark.read.reader.{Publication, ReadOrder}
   * @param whole       the last order that named all shards
   * @param committed   the last order that had records dropped
   * @param shards      all that it reads
-  * @param publication by which it reads; readers of a consumer that is another now have to begin anew
+  * @param publisher by which it reads; readers of a consumer that is another now have to begin anew
   * @param hasPlanned  some of them are ordered to where a batch ends that is not committed yet
   * @param isLost      an order may not have been carried out, so that the next one names all shards
   */
@@ -21,7 +21,7 @@ private[coordinator] final case class ReaderOrders(
     whole: Long,
     committed: Long,
     shards: Map[ShardKey, ReadOrder.Task],
-    publication: Option[Publication],
+    publisher: Option[ResolvedPublisher],
     hasPlanned: Boolean,
     isLost: Boolean
 ) {
@@ -30,8 +30,8 @@ private[coordinator] final case class ReaderOrders(
     *
     * @param wanted all that it shall read, from where the batch starts
     */
-  def next(wanted: Map[ShardKey, ReadOrder.Task], by: Publication): Option[(ReaderOrders, Changes)] =
-    if (isLost || !publication.contains(by)) {
+  def next(wanted: Map[ShardKey, ReadOrder.Task], by: ResolvedPublisher): Option[(ReaderOrders, Changes)] =
+    if (isLost || !publisher.contains(by)) {
       val now = ReaderOrders(
         number + 1,
         number + 1,

@@ -3,7 +3,7 @@ package io.github.kinesisspark.read.coordinator
 import scala.concurrent.duration._
 
 import io.github.kinesisspark.position.ShardKey
-import io.github.kinesisspark.read.plan.{ActiveExecutors, ExecutorId, Frontier, PlacedShard, ShardAssignment}
+import io.github.kinesisspark.read.plan.{ActiveExecutors, ExecutorId, PlacedShard, PlanningState, ShardAssignment}
 
 /** Which executor reads which shard, over time: what is read stays where it is unless executors come or go, or what shards carry
   * has become uneven.
@@ -52,7 +52,7 @@ final class ShardAssignments(idleTimeout: Option[FiniteDuration], bufferBytes: L
     * @param cores of one executor
     */
   def settle(
-      frontier: Frontier,
+      planning: PlanningState,
       shards: Iterable[ShardKey],
       executors: ExecutorsNow,
       cores: Int,
@@ -69,17 +69,17 @@ final class ShardAssignments(idleTimeout: Option[FiniteDuration], bufferBytes: L
     val isDue = levelled.forall(nowNanos - _ > LevelAfter.toNanos)
     if (isNew || active.size != before || isDue) {
       levelled = Some(nowNanos)
-      assign(frontier, shards, if (isNew || active.size != before) Even else Uneven)
+      assign(planning, shards, if (isNew || active.size != before) Even else Uneven)
     }
   }
 
-  private def assign(frontier: Frontier, shards: Iterable[ShardKey], tolerance: Double): Unit = {
+  private def assign(planning: PlanningState, shards: Iterable[ShardKey], tolerance: Double): Unit = {
     val total                 = shards.iterator.flatMap(bytes.get).sum.max(1L).toDouble
     val each                  = 1.0 / shards.size.max(1)
-    def home(shard: ShardKey) = homes.get(shard).orElse(frontier.parents(shard).flatMap(homes.get).headOption)
+    def home(shard: ShardKey) = homes.get(shard).orElse(planning.parents(shard).flatMap(homes.get).headOption)
     // Half by number, as an idle shard has its calls as well, and half by bytes.
     def load(shard: ShardKey)   = each + bytes.getOrElse(shard, 0L) / total
-    def placed(shard: ShardKey) = PlacedShard(shard, frontier.hashStart(shard), load(shard), home(shard))
+    def placed(shard: ShardKey) = PlacedShard(shard, planning.hashStart(shard), load(shard), home(shard))
     homes = ShardAssignment.assign(shards.map(placed), chosen, tolerance)
     reading = homes.values.toSet
     unreleased = unreleased ++ reading

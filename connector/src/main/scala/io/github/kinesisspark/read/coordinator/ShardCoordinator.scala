@@ -8,7 +8,7 @@ import io.github.kinesisspark.read.plan.{
   Admission,
   BatchEnds,
   ExecutorId,
-  Frontier,
+  PlanningState,
   RangeGrouping,
   RangeSplitting,
   RealTimeTasks,
@@ -24,7 +24,7 @@ import io.github.kinesisspark.read.reader.{
   RecordBuffer,
   ShardTip
 }
-import io.github.kinesisspark.read.stream.Publishing
+import io.github.kinesisspark.read.stream.ConsumerLifecycle
 
 /** All shard readers of one source, seen from the driver: who reads what, how far they are, and where a batch may end.
   *
@@ -35,7 +35,7 @@ import io.github.kinesisspark.read.stream.Publishing
 final class ShardCoordinator(
     channel: ExecutorChannel,
     val config: ReaderConfig,
-    publishing: Publishing,
+    consumerLifecycle: ConsumerLifecycle,
     alignment: WatermarkAlignment,
     grain: Int => Grain
 ) extends AutoCloseable {
@@ -65,15 +65,15 @@ final class ShardCoordinator(
     * @param patience how long shards that say nothing may hold up the answer that nothing is there
     */
   def awaitTips(
-      frontier: Frontier,
+      planning: PlanningState,
       without: ShardKey => Boolean,
       stops: Map[ShardKey, ShardPosition],
       patience: Duration
   ): Map[ShardKey, ShardTip] = {
     val began   = System.nanoTime()
-    val reading = frontier.reading.filterNot { case (shard, _) => without(shard) }
-    val ending  = frontier.ending
-    clocks = clocks.begin(reading, frontier.parents, frontier.start.progress(_).isDefined, began)
+    val reading = planning.reading.filterNot { case (shard, _) => without(shard) }
+    val ending  = planning.ending
+    clocks = clocks.begin(reading, planning.parents, planning.start.progress(_).isDefined, began)
     planningSince = began
     var lastOrders = began
     @annotation.tailrec
@@ -83,7 +83,7 @@ final class ShardCoordinator(
         repeatUnheard()
         lastOrders = System.nanoTime()
       }
-      assign(frontier, reading, ending, stops)
+      assign(planning, reading, ending, stops)
       val tips    = heard(reading)
       val elapsed = (System.nanoTime() - began).nanos
       clocks = clocks.hear(tips.values.map(t => t.shard -> t.reached), System.nanoTime())
@@ -95,7 +95,7 @@ final class ShardCoordinator(
       // Where a stream begins is worth storing without records.
       val enough =
         if (news) (heardAll && tips.values.forall(_.isOpened)) || elapsed > HearingPatience
-        else if (waits) frontier.hasNewStreams && elapsed > patience
+        else if (waits) planning.hasNewStreams && elapsed > patience
         else (heardAll && isSettled) || elapsed > patience
       if (news) lastNews = System.nanoTime()
       if (enough && reading.nonEmpty) tips
@@ -110,14 +110,14 @@ final class ShardCoordinator(
   /** Has all shards read from the batch's start, and waits until their readers are open, but not for answers of the service. Returns the reports so
     * far.
     */
-  def open(frontier: Frontier, without: ShardKey => Boolean): Map[ShardKey, ShardTip] = {
+  def open(planning: PlanningState, without: ShardKey => Boolean): Map[ShardKey, ShardTip] = {
     val deadline = HearingPatience.fromNow
-    val reading  = frontier.reading.filterNot { case (shard, _) => without(shard) }
-    val ending   = frontier.ending
+    val reading  = planning.reading.filterNot { case (shard, _) => without(shard) }
+    val ending   = planning.ending
     @annotation.tailrec
     def await(): Map[ShardKey, ShardTip] = {
       val known = channel.reports.news
-      assign(frontier, reading, ending, stops = Map.empty)
+      assign(planning, reading, ending, stops = Map.empty)
       val tips = heard(reading)
       if (tips.size == reading.size || deadline.isOverdue()) tips
       else {
@@ -132,8 +132,8 @@ final class ShardCoordinator(
   def reserve(cores: Int): Unit = reserved = cores
 
   /** The tasks of a real-time batch, no more than can run at once. */
-  def tasks(frontier: Frontier, shards: Iterable[ShardKey]): Vector[RealTimeTasks.Task] = RealTimeTasks.plan(
-    shards.map(shard => RealTimeTasks.Placed(shard, frontier.hashStart(shard), assignments.of(shard))),
+  def tasks(planning: PlanningState, shards: Iterable[ShardKey]): Vector[RealTimeTasks.Task] = RealTimeTasks.plan(
+    shards.map(shard => RealTimeTasks.Placed(shard, planning.hashStart(shard), assignments.of(shard))),
     channel.coresOfAnExecutor,
     channel.cores - reserved
   )
@@ -218,13 +218,13 @@ final class ShardCoordinator(
 
   /** Orders the readers what has changed since they were last ordered. */
   private def assign(
-      frontier: Frontier,
+      planning: PlanningState,
       reading: Map[ShardKey, ShardPosition],
       ending: Set[ShardKey],
       stops: Map[ShardKey, ShardPosition]
   ): Unit = {
     val executors = fewer(channel.executors())
-    assignments.settle(frontier, reading.keys, executors, channel.coresOfAnExecutor, System.nanoTime())
+    assignments.settle(planning, reading.keys, executors, channel.coresOfAnExecutor, System.nanoTime())
     val undone = channel.reports.takeUndone()
     channel.reports.keepOnly(executors.present.map(_.id))
     orders = orders.filter { case (executor, _) => executors.present(executor) }.transform { (executor, known) =>
@@ -238,7 +238,7 @@ final class ShardCoordinator(
       val known = orders.getOrElse(executor, ReaderOrders.none)
       // An executor that doesn't answer is sent the release of its shards, and carries it out once it answers again.
       val isDue = executors.answering(executor) || (!known.isLost && known.whole > 0)
-      val next  = if (isDue) known.next(mine.toMap, publishing.publication) else None
+      val next  = if (isDue) known.next(mine.toMap, consumerLifecycle.publisher) else None
       next
         .orElse(if (channel.isPushed || !executors.answering(executor)) None else Some(known.repeat))
         .map(executor -> _)
@@ -268,7 +268,7 @@ final class ShardCoordinator(
         now.number,
         change.isWhole,
         config,
-        publishing.publication,
+        consumerLifecycle.publisher,
         change.commit,
         change.read,
         change.release,

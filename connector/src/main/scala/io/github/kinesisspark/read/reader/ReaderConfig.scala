@@ -20,7 +20,7 @@ final case class ReaderConfig(
     bufferBytes: Long,
     callsPerSecond: Int,
     failOnDataLoss: Boolean,
-    batch: Option[Publication] = None
+    batch: Option[ResolvedPublisher] = None
 )
 
 /** How a stream is reached, and for how long its calls are retried. */

@@ -34,7 +34,7 @@ final case class ReadOrder(
     number: Long,
     isWhole: Boolean,
     config: ReaderConfig,
-    publication: Publication,
+    publisher: ResolvedPublisher,
     commit: Boolean,
     read: Vector[ReadOrder.Task],
     release: Vector[ShardKey],

@@ -40,7 +40,7 @@ final class ShardReaderPool(
   val polled                = new PollingTelemetry(byShard)
   private val starts        = StartSchedule.ofReaders
   private val pollers       =
-    new PollingPublishers(
+    new PollingPublisherFactory(
       reach(_, ClientKind.Calls),
       worker,
       polled,
@@ -66,7 +66,7 @@ final class ShardReaderPool(
   // All below is guarded by `this`.
   private val readers                             = mutable.LinkedHashMap.empty[ShardKey, ShardReader]
   private val clients                             = mutable.HashMap.empty[(StreamArn, ClientKind), ClientLease]
-  private var publication: Publication            = Publication.Polling
+  private var publisher: ResolvedPublisher        = ResolvedPublisher.Polling
   private var publishers: RecordPublisher.Factory = pollers
   private var closed                              = false
   private var applied                             = 0L
@@ -109,7 +109,7 @@ final class ShardReaderPool(
     applied = order.number
     executorId = order.executorId
     grain = order.grain
-    publishBy(order.publication)
+    readBy(order.publisher)
     if (order.commit) commit()
     val released =
       if (order.isWhole) readers.keys.filterNot(order.read.iterator.map(_.shard).toSet).toVector else order.release
@@ -181,9 +181,9 @@ final class ShardReaderPool(
         reads = reads.get,
         delivered = delivered.get,
         polling = polled.report,
-        subscriptions = publication match {
-          case Publication.Polling   => None
-          case _: Publication.FanOut => Some(telemetry.report)
+        subscriptions = publisher match {
+          case ResolvedPublisher.Polling   => None
+          case _: ResolvedPublisher.FanOut => Some(telemetry.report)
         }
       )
     )
@@ -212,10 +212,10 @@ final class ShardReaderPool(
     * @param by     as the batch was planned, of which this executor may not have heard yet
     * @param onNews called when there may be more to take, or the reader fails; must not block
     */
-  def follow(shard: ShardKey, from: ShardPosition, by: Publication, onNews: () => Unit): ShardReader = {
+  def follow(shard: ShardKey, from: ShardPosition, by: ResolvedPublisher, onNews: () => Unit): ShardReader = {
     val reader = synchronized {
       require(!closed, s"the readers of ${config.source} are closed")
-      publishBy(by)
+      readBy(by)
       readers.get(shard).filter(r => !r.hasFailed && r.dropTo(from)).getOrElse {
         drop(shard)
         open(shard, from, stop = None)
@@ -275,13 +275,13 @@ final class ShardReaderPool(
 
   private def readerOf(shard: ShardKey): Option[ShardReader] = synchronized(readers.get(shard))
 
-  private def publishBy(wanted: Publication): Unit = if (wanted != publication) {
-    readers.keys.filter(s => wanted.consumer(s.stream) != publication.consumer(s.stream)).toVector.foreach(drop)
-    publication = wanted
+  private def readBy(wanted: ResolvedPublisher): Unit = if (wanted != publisher) {
+    readers.keys.filter(s => wanted.consumer(s.stream) != publisher.consumer(s.stream)).toVector.foreach(drop)
+    publisher = wanted
     publishers = wanted match {
-      case Publication.Polling        => pollers
-      case fanOut: Publication.FanOut =>
-        new FanOutPublishers(
+      case ResolvedPublisher.Polling        => pollers
+      case fanOut: ResolvedPublisher.FanOut =>
+        new FanOutPublisherFactory(
           fanOut,
           reach(_, ClientKind.Subscriptions),
           worker,

@@ -32,7 +32,7 @@ final class TaskReaders(
   }
   private var hasOwn = false
 
-  private lazy val pollers = new PollingPublishers(
+  private lazy val pollers = new PollingPublisherFactory(
     reach(_, ClientKind.Calls),
     worker,
     live.fold(new PollingTelemetry)(_.polled),
@@ -41,8 +41,8 @@ final class TaskReaders(
   )
 
   /** Of a batch read by fan-out. */
-  private lazy val subscribers = config.batch.collect { case fanOut: Publication.FanOut =>
-    new FanOutPublishers(
+  private lazy val subscribers = config.batch.collect { case fanOut: ResolvedPublisher.FanOut =>
+    new FanOutPublisherFactory(
       fanOut,
       reach(_, ClientKind.Subscriptions),
       worker,

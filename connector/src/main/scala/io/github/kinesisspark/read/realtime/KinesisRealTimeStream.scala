@@ -10,7 +10,7 @@ import org.slf4j.LoggerFactory
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position._
-import io.github.kinesisspark.read.plan.{ExecutorId, Frontier}
+import io.github.kinesisspark.read.plan.{ExecutorId, PlanningState}
 import io.github.kinesisspark.read.row.SourceSchema
 import io.github.kinesisspark.read.stream.{KinesisMicroBatchStream, KinesisSourceOffset, RunningQuery}
 
@@ -54,7 +54,7 @@ final class KinesisRealTimeStream(options: SourceOptions, sc: SparkContext)
     checkRetention(from)
     val planned = opened(from)
     batch = Some(planned)
-    if (planned.frontier.hasNewStreams) Array(NothingToRead) else planned.partitions.toArray
+    if (planned.planning.hasNewStreams) Array(NothingToRead) else planned.partitions.toArray
   }
 
   override def mergeOffsets(offsets: Array[PartitionOffset]): Offset = {
@@ -65,37 +65,37 @@ final class KinesisRealTimeStream(options: SourceOptions, sc: SparkContext)
     // One by one, as each may be the parent of the next.
     begun.foreach(b => catalog.learn(b.shard.stream, Vector(b.child)))
     val moved = reads.map(r => r.shard -> r.taken.position).toMap ++ now.lost.map(_ -> ShardPosition.ShardEnd)
-    val end   = now.frontier.end(moved, begun.map(_.shard).toSet)
+    val end   = now.planning.end(moved, begun.map(_.shard).toSet)
     tell(now, progress, reads, begun)
     remember(KinesisSourceOffset(completed(now, end, reads, begun)))
   }
 
   /** The readers stand at the batch's start, and no loss of records is known. */
   @tailrec private def opened(from: KinesisOffset): Batch = {
-    val frontier = frontierAt(from)
-    val lost     = loseOrFail(frontier)
-    if (frontier.hasNewStreams) Batch(frontier, lost, Vector.empty, System.nanoTime())
+    val planning = planningAt(from)
+    val lost     = loseOrFail(planning)
+    if (planning.hasNewStreams) Batch(planning, lost, Vector.empty, System.nanoTime())
     else {
-      val tips = readers.open(frontier, lost.contains)
+      val tips = readers.open(planning, lost.contains)
       failIfAny(tips, from)
       catalog.learn(tips.values)
       // What they failed for is known now, and their shards are lost, or have another consumer.
       if (tips.values.exists(_.failure.isDefined)) opened(from)
-      else Batch(frontier, lost, partitions(frontier, lost), System.nanoTime())
+      else Batch(planning, lost, partitions(planning, lost), System.nanoTime())
     }
   }
 
-  private def partitions(frontier: Frontier, lost: Vector[ShardKey]): Vector[RealTimePartition] = {
-    val reading = frontier.reading -- lost
-    val ended = frontier.start.shards.collect { case (shard, p) if p.position == ShardPosition.ShardEnd => shard }.toSet
+  private def partitions(planning: PlanningState, lost: Vector[ShardKey]): Vector[RealTimePartition] = {
+    val reading = planning.reading -- lost
+    val ended = planning.start.shards.collect { case (shard, p) if p.position == ShardPosition.ShardEnd => shard }.toSet
     val hashKeys = Option.when(options.deaggregate)(hashKeysOf(reading.keys.toVector))
-    readers.tasks(frontier, reading.keys).map { task =>
+    readers.tasks(planning, reading.keys).map { task =>
       RealTimePartition(
         task.shards.map(shard => shard -> reading(shard)),
         ended.filter(shard => task.shards.exists(_.stream == shard.stream)),
         hashKeys.map(_.view.filterKeys(task.shards.toSet).toMap),
         task.executor,
-        publishing.publication
+        consumerLifecycle.publisher
       )
     }
   }
@@ -110,7 +110,7 @@ final class KinesisRealTimeStream(options: SourceOptions, sc: SparkContext)
     val lasted = (System.nanoTime() - now.plannedNanos) / 1000000
     val times  =
       reads.flatMap(r => r.tip.completeTo(r.taken, catalog.now(r.shard.stream) - lasted).map(r.shard -> _)).toMap
-    val all = now.frontier.reading ++ begun.map(_.shard -> ShardPosition.TrimHorizon)
+    val all = now.planning.reading ++ begun.map(_.shard -> ShardPosition.TrimHorizon)
     retention.complete(end, all, (shard, _) => times.get(shard))
   }
 
@@ -123,9 +123,9 @@ final class KinesisRealTimeStream(options: SourceOptions, sc: SparkContext)
     val tips = reads.map(r => r.shard -> r.tip).toMap
     val cuts = reads.map(r => r.shard -> r.taken).toMap
     warnIfOvertaken(tips)
-    seen = now.frontier.end(tips.view.mapValues(_.position).toMap, begun.map(_.shard).toSet)
-    val open = (now.frontier.reading -- now.lost).keySet ++ begun.map(_.shard)
-    metrics = metrics.next(open, tips, cuts, readers.now, publishing.calls, System.nanoTime())
+    seen = now.planning.end(tips.view.mapValues(_.position).toMap, begun.map(_.shard).toSet)
+    val open = (now.planning.reading -- now.lost).keySet ++ begun.map(_.shard)
+    metrics = metrics.next(open, tips, cuts, readers.now, consumerLifecycle.calls, System.nanoTime())
     readers.learn(cuts.view.mapValues(_.bytes).toMap, begun.flatMap(b => b.executor.map(b.shard -> _)).toMap)
     val waiting = progress.count(!_.isAsked)
     starvation = starvation.and(waiting > 0, System.nanoTime() - now.plannedNanos)
@@ -153,7 +153,7 @@ object KinesisRealTimeStream {
     * @param lost shards past retention
     */
   private final case class Batch(
-      frontier: Frontier,
+      planning: PlanningState,
       lost: Vector[ShardKey],
       partitions: Vector[RealTimePartition],
       plannedNanos: Long

@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.StructType
 
 import io.github.kinesisspark.aws.Closing
 import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosition, ShardRange}
-import io.github.kinesisspark.read.reader.{Publication, ReaderConfig, ShardReaderPool, ShardReaderPools}
+import io.github.kinesisspark.read.reader.{ReaderConfig, ResolvedPublisher, ShardReaderPool, ShardReaderPools}
 import io.github.kinesisspark.read.row.RecordRows
 
 /** @param columns of the rows, in their order */
@@ -83,7 +83,8 @@ private[realtime] final class RealTimePartitionReader(
     val hashKeys =
       partition.hashKeys.map(known => child.map(_.hashKeys).orElse(known.get(key)).getOrElse(HashKeyRange.all))
     val rows   = new RecordRows(ShardRange(key, from, ShardPosition.ShardEnd), columns, hashKeys)
-    val reader = pool.follow(key, from, if (placed.isDefined) partition.publication else Publication.Polling, onNews)
+    val reader =
+      pool.follow(key, from, if (placed.isDefined) partition.publisher else ResolvedPublisher.Polling, onNews)
     new RealTimePartitionReader.InPool(pool, new FollowedShard(key, from, reader, rows), onNews)
   }
 }

@@ -5,21 +5,21 @@ import org.apache.spark.sql.connector.read.streaming.PartitionOffset
 
 import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.ExecutorId
-import io.github.kinesisspark.read.reader.{Publication, RecordBuffer, ShardTip}
+import io.github.kinesisspark.read.reader.{RecordBuffer, ResolvedPublisher, ShardTip}
 
 /** What one task of a real-time batch reads: its shards from where they continue, and those of their children that it can begin.
   *
   * @param ended       shards of these streams that are read to their end, as parents of what may come
   * @param hashKeys    of the shards, if aggregated records are taken apart
   * @param executor    where the shards' readers are
-  * @param publication by which they read
+  * @param publisher by which they read
   */
 private[realtime] final case class RealTimePartition(
     shards: Vector[(ShardKey, ShardPosition)],
     ended: Set[ShardKey],
     hashKeys: Option[Map[ShardKey, HashKeyRange]],
     executor: Option[ExecutorId],
-    publication: Publication
+    publisher: ResolvedPublisher
 ) extends InputPartition {
   override def preferredLocations(): Array[String] = executor.map(_.location).toArray
 }

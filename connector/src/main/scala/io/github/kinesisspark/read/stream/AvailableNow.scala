@@ -3,7 +3,7 @@ package io.github.kinesisspark.read.stream
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.read.catalog.{Parallel, PeekingClients, ShardCatalog}
-import io.github.kinesisspark.read.plan.{Frontier, HistoryPart}
+import io.github.kinesisspark.read.plan.{HistoryPart, PlanningState}
 
 /** Where a query with `Trigger.AvailableNow` ends in each shard: with what was in it when the query started, to the record,
   * however many batches a limit makes of it. A shard that was opened since is left to the next run.
@@ -28,7 +28,7 @@ final class AvailableNow private (val ends: Map[ShardKey, ShardPosition], at: Lo
 object AvailableNow {
 
   /** Blocks while it looks for the newest record of each open shard. */
-  def fix(catalog: ShardCatalog, frontier: Frontier): AvailableNow = {
+  def fix(catalog: ShardCatalog, planning: PlanningState): AvailableNow = {
     val shards =
       for {
         stream <- catalog.streams
@@ -38,7 +38,7 @@ object AvailableNow {
     val now            = catalog.serviceTime()
     val tips           = PeekingClients.using(catalog.streams.map(s => s.arn -> s.access).toMap) { ends =>
       Parallel.map(open) { case (shard, _) =>
-        shard -> ends.tip(shard, frontier.reading.getOrElse(shard, TrimHorizon), now).end
+        shard -> ends.tip(shard, planning.reading.getOrElse(shard, TrimHorizon), now).end
       }
     }
     new AvailableNow(closed.map(_._1 -> ShardEnd).toMap ++ tips, now)

@@ -12,11 +12,11 @@ import org.apache.spark.sql.connector.read.streaming._
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.{Closing, FailureReason, KinesisException}
-import io.github.kinesisspark.config.{RecordPublisherKind, SourceOptions}
+import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.ShardCatalog
 import io.github.kinesisspark.read.coordinator.{ExecutorChannel, ShardCoordinator}
-import io.github.kinesisspark.read.plan.{Admission, Frontier, HistoryPart, WatermarkAlignment}
+import io.github.kinesisspark.read.plan.{Admission, HistoryPart, PlanningState, WatermarkAlignment}
 import io.github.kinesisspark.read.reader.{Grain, ReaderConfig, RecordBuffer, ShardTip}
 import io.github.kinesisspark.read.retention.{DataLoss, RetentionWatch}
 import io.github.kinesisspark.read.{KinesisInputPartition, KinesisPartitionReaderFactory}
@@ -39,12 +39,12 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     with ReportsSourceMetrics {
   import KinesisMicroBatchStream._
 
-  private val log              = LoggerFactory.getLogger(classOf[KinesisMicroBatchStream])
-  private[read] val catalog    = new ShardCatalog(options)
-  private val former           = new RemovedStreams(options.client, options.maxRetryDuration, catalog.reads)
-  private[read] val publishing = Closing.unlessMade(catalog.close())(Publishing.of(options))
-  private val source           = UUID.randomUUID().toString
-  private[read] val readers    = new ShardCoordinator(
+  private val log                     = LoggerFactory.getLogger(classOf[KinesisMicroBatchStream])
+  private[read] val catalog           = new ShardCatalog(options)
+  private val former                  = new RemovedStreams(options.client, options.maxRetryDuration, catalog.reads)
+  private[read] val consumerLifecycle = Closing.unlessMade(catalog.close())(ConsumerLifecycle.of(options))
+  private val source                  = UUID.randomUUID().toString
+  private[read] val readers           = new ShardCoordinator(
     ExecutorChannel.of(sc, source),
     ReaderConfig(
       source,
@@ -53,7 +53,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       callsPerSecond = options.callsPerSecond,
       failOnDataLoss = options.failOnDataLoss
     ),
-    publishing,
+    consumerLifecycle,
     WatermarkAlignment(options.admission.maxShardSkew.map(_.toMillis)),
     Grain.of(
       options.admission.maxRecordsPerTrigger.isDefined || options.admission.maxBytesPerTrigger.isDefined,
@@ -80,7 +80,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   private var recent                  = Vector.empty[KinesisSourceOffset]
   private val names                   = catalog.streams.map(_.arn.name)
   private val gauges                  =
-    SourceMetrics.gauges(options.recordPublisher != RecordPublisherKind.Polling, () => metrics.at(System.nanoTime()))
+    SourceMetrics.gauges(options.recordPublisher != RecordPublisherConfig.Polling, () => metrics.at(System.nanoTime()))
   private val shown      = SparkMetrics.show(names.mkString("+"), gauges)
   private val cloudWatch = Closing.unlessMade(shown.close())(CloudWatchPublisher.of(options, names, gauges))
 
@@ -101,58 +101,58 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
     val from = catalog.accept(offsetOf(start))
     catalog.refreshIfDue()
-    val frontier = frontierAt(from)
-    val lost     = loseOrFail(frontier)
+    val planning = planningAt(from)
+    val lost     = loseOrFail(planning)
     checkRetention(from)
-    if (endsNow && bounds.isEmpty) bounds = Some(AvailableNow.fix(catalog, frontier))
-    if (AdmissionLimits.isOnce(limit)) allAtOnce(start, from, frontier, lost)
-    else admitted(start, from, frontier, lost, AdmissionLimits.fromSpark(limit))
+    if (endsNow && bounds.isEmpty) bounds = Some(AvailableNow.fix(catalog, planning))
+    if (AdmissionLimits.isOnce(limit)) allAtOnce(start, from, planning, lost)
+    else admitted(start, from, planning, lost, AdmissionLimits.fromSpark(limit))
   }
 
   /** Ends where the shards end now. The tasks read all of it from Kinesis, however much readers can hold. As always, children of a shard that
     * ends with this batch are left to the next.
     */
-  private def allAtOnce(start: Offset, from: KinesisOffset, frontier: Frontier, lost: Vector[ShardKey]): Offset = {
-    val bounds = AvailableNow.fix(catalog, frontier)
-    val moved  = frontier.reading.collect {
+  private def allAtOnce(start: Offset, from: KinesisOffset, planning: PlanningState, lost: Vector[ShardKey]): Offset = {
+    val bounds = AvailableNow.fix(catalog, planning)
+    val moved  = planning.reading.collect {
       case (shard, begin) if !bounds.isDone(shard, begin) => shard -> bounds.ends(shard)
     }
-    seen = frontier.end(moved)
-    endOf(start, from, frontier, moved ++ lost.map(_ -> ShardPosition.ShardEnd))(bounds.completeTo)
+    seen = planning.end(moved)
+    endOf(start, from, planning, moved ++ lost.map(_ -> ShardPosition.ShardEnd))(bounds.completeTo)
   }
 
   private def admitted(
       start: Offset,
       from: KinesisOffset,
-      frontier: Frontier,
+      planning: PlanningState,
       lost: Vector[ShardKey],
       limits: AdmissionLimits
   ): Offset = {
-    def isDone(shard: ShardKey)    = bounds.exists(b => frontier.reading.get(shard).forall(b.isDone(shard, _)))
+    def isDone(shard: ShardKey)    = bounds.exists(b => planning.reading.get(shard).forall(b.isDone(shard, _)))
     def isLeftOut(shard: ShardKey) = lost.contains(shard) || isDone(shard)
     val tips                       = readers.awaitTips(
-      frontier,
+      planning,
       without = isLeftOut,
       stops = bounds.fold(Map.empty[ShardKey, ShardPosition])(_.ends),
-      patience(frontier)
+      patience(planning)
     )
     failIfAny(tips, from)
     catalog.learn(tips.values)
     warnIfOvertaken(tips)
-    if (isTooLittle(tips, limits) && !frontier.hasNewStreams) {
-      seen = frontier.end(tips.view.mapValues(_.position).toMap)
+    if (isTooLittle(tips, limits) && !planning.hasNewStreams) {
+      seen = planning.end(tips.view.mapValues(_.position).toMap)
       readers.pause()
       start
     } else {
       turn += 1
       val cuts  = readers.admit(tips, limits.most, turn, goBeyond(tips, limits.most))
       val moved = cuts.view.mapValues(_.position).toMap ++ lost.map(_ -> ShardPosition.ShardEnd)
-      seen = frontier.end(furthest(tips, moved))
-      val open = frontier.reading.keys.filterNot(isLeftOut)
+      seen = planning.end(furthest(tips, moved))
+      val open = planning.reading.keys.filterNot(isLeftOut)
       metrics = metrics
-        .next(open, tips, cuts, readers.now, publishing.calls, System.nanoTime())
+        .next(open, tips, cuts, readers.now, consumerLifecycle.calls, System.nanoTime())
         .copy(published = cloudWatch.fold(PublishedCalls.none)(_.calls))
-      endOf(start, from, frontier, moved) { (shard, at) =>
+      endOf(start, from, planning, moved) { (shard, at) =>
         val read = for {
           tip  <- tips.get(shard)
           cut  <- cuts.get(shard)
@@ -186,13 +186,13 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   private def endOf(
       start: Offset,
       from: KinesisOffset,
-      frontier: Frontier,
+      planning: PlanningState,
       moved: Map[ShardKey, ShardPosition]
   )(completeTo: (ShardKey, ShardPosition) => Option[Long]): Offset = {
     def read(shard: ShardKey, begin: ShardPosition) = completeTo(shard, moved.getOrElse(shard, begin))
-    lazy val end                                    = retention.complete(frontier.end(moved), frontier.reading, read)
-    val hasMoved = moved.exists { case (shard, to) => !frontier.reading.get(shard).contains(to) }
-    if (frontier.hasNewStreams || hasMoved || retention.isDue(from, end)) {
+    lazy val end                                    = retention.complete(planning.end(moved), planning.reading, read)
+    val hasMoved = moved.exists { case (shard, to) => !planning.reading.get(shard).contains(to) }
+    if (planning.hasNewStreams || hasMoved || retention.isDue(from, end)) {
       minimum.batchPlanned(System.nanoTime())
       remember(KinesisSourceOffset(end))
     } else start
@@ -229,7 +229,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   override def stop(): Unit =
     try readers.close()
     finally
-      try publishing.close()
+      try consumerLifecycle.close()
       finally
         try catalog.close()
         finally
@@ -243,20 +243,20 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     offset
   }
 
-  private[read] def frontierAt(from: KinesisOffset): Frontier = {
-    val frontier = viewOf(from)
-    val waiting  = frontier.awaitingChildren
+  private[read] def planningAt(from: KinesisOffset): PlanningState = {
+    val planning = viewOf(from)
+    val waiting  = planning.awaitingChildren
     if (waiting.nonEmpty) {
       catalog.refreshSoon(waiting)
       viewOf(from)
-    } else frontier
+    } else planning
   }
 
-  private def viewOf(from: KinesisOffset) = Frontier(
+  private def viewOf(from: KinesisOffset) = PlanningState(
     from,
     catalog.streams.map { stream =>
       def beginning = beginnings.getOrElseUpdate(stream.arn, stream.beginning(options.failOnDataLoss))
-      stream.arn -> Frontier.Stream(
+      stream.arn -> PlanningState.Stream(
         stream.createdMillis,
         catalog.lineage(stream.arn),
         if (from.streams.contains(stream.arn)) Vector.empty else beginning
@@ -295,11 +295,11 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       )
     }
 
-  private[read] def loseOrFail(frontier: Frontier): Vector[ShardKey] = {
-    val lost                   = frontier.lost
+  private[read] def loseOrFail(planning: PlanningState): Vector[ShardKey] = {
+    val lost                   = planning.lost
     def named(shard: ShardKey) =
       // One that came and went between two listings was to be read from its beginning.
-      s"$shard (from ${ShardPosition.encode(frontier.reading.getOrElse(shard, ShardPosition.TrimHorizon))} to its end)"
+      s"$shard (from ${ShardPosition.encode(planning.reading.getOrElse(shard, ShardPosition.TrimHorizon))} to its end)"
     if (lost.nonEmpty)
       lose(
         s"${lost.map(named).mkString(", ")}: not read to the end and no longer listed, " +
@@ -319,9 +319,9 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     log.warn("{}; continuing, as failOnDataLoss is false", what)
   }
 
-  private def patience(frontier: Frontier): Duration =
+  private def patience(planning: PlanningState): Duration =
     if (bounds.nonEmpty) Duration.Inf
-    else if (frontier.hasNewStreams) BeginningPatience
+    else if (planning.hasNewStreams) BeginningPatience
     else SettlingPatience
 
   /** AvailableNow waits for nothing: what is there is all there will be. */
@@ -339,9 +339,9 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     // Looked at only where a reader failed: at ten thousand shards it is not for every planning.
     lazy val lost = viewOf(from).lost.toSet
     val missing   = gone.filterNot { case (shard, _) => lost(shard) }
-    val renewed   = missing.map(_._1.stream).distinct.filter(publishing.renew).toSet
+    val renewed   = missing.map(_._1.stream).distinct.filter(consumerLifecycle.renew).toSet
     for ((shard, failure) <- broken if failure.reason == FailureReason.ConsumerTaken)
-      publishing.leave(shard.stream)
+      consumerLifecycle.leave(shard.stream)
     for ((_, failure) <- broken ++ missing.filterNot { case (shard, _) => renewed(shard.stream) })
       throw failure.exception
   }

@@ -10,13 +10,13 @@ import io.github.kinesisspark.config.RetryOptions
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
 import io.github.kinesisspark.read.coordinator.ReaderOrders.Changes
-import io.github.kinesisspark.read.reader.{Publication, ReadOrder}
+import io.github.kinesisspark.read.reader.{ReadOrder, ResolvedPublisher}
 
 class ReaderOrdersSpec extends AnyFunSpec with Matchers {
   private def after(n: Long)                 = AfterSequenceNumber(number(n))
   private def task(n: Int, position: Long)   = ReadOrder.Task(shard(n), after(position), None, isClosed = false)
   private def wanted(tasks: ReadOrder.Task*) = tasks.map(t => t.shard -> t).toMap
-  private def next(from: ReaderOrders, tasks: ReadOrder.Task*) = from.next(wanted(tasks: _*), Publication.Polling)
+  private def next(from: ReaderOrders, tasks: ReadOrder.Task*) = from.next(wanted(tasks: _*), ResolvedPublisher.Polling)
   private def changes(
       isWhole: Boolean = false,
       commit: Boolean = false,
@@ -46,7 +46,7 @@ class ReaderOrdersSpec extends AnyFunSpec with Matchers {
     }
 
     it("name all shards again if they are read through another consumer") {
-      val fanOut = Publication.FanOut(Map.empty, RetryOptions(None, 1.second, 1.second, 1.5))
+      val fanOut = ResolvedPublisher.FanOut(Map.empty, RetryOptions(None, 1.second, 1.second, 1.5))
       first.next(wanted(task(0, 0)), fanOut).map(_._2) shouldBe Some(changes(isWhole = true, read = Seq(task(0, 0))))
     }
 

@@ -8,7 +8,7 @@ import org.scalatest.matchers.should.Matchers
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 import io.github.kinesisspark.position._
-import io.github.kinesisspark.read.plan.{ExecutorId, Frontier, Lineage}
+import io.github.kinesisspark.read.plan.{ExecutorId, Lineage, PlanningState}
 
 class ShardAssignmentsSpec extends AnyFunSpec with Matchers {
   private val Buffer = 256L << 20
@@ -19,12 +19,12 @@ class ShardAssignmentsSpec extends AnyFunSpec with Matchers {
   private val shards                                = (0 until 12).map(shard)
 
   private val keys     = BigInt(1) << 128
-  private val frontier = {
+  private val planning = {
     val listing = shards.zipWithIndex.map { case (s, n) =>
       Shard(s.shardId, Nil, HashKeyRange(keys / 12 * n, keys / 12 * (n + 1) - 1), closed = false)
     }
     val beginning = listing.map(_.id -> TrimHorizon).toVector
-    Frontier(KinesisOffset.initial, Map(stream -> Frontier.Stream(1L, Lineage(listing), beginning)))
+    PlanningState(KinesisOffset.initial, Map(stream -> PlanningState.Stream(1L, Lineage(listing), beginning)))
   }
 
   /** A planning: the readers are asked, and those of `deaf` don't answer. Returns who was asked. */
@@ -34,7 +34,7 @@ class ShardAssignmentsSpec extends AnyFunSpec with Matchers {
       at: FiniteDuration,
       deaf: Set[ExecutorId] = Set.empty
   ) = {
-    homes.settle(frontier, shards, ExecutorsNow.all(alive), Cores, at.toNanos)
+    homes.settle(planning, shards, ExecutorsNow.all(alive), Cores, at.toNanos)
     shards.foreach(s => homes.of(s).exists(alive) shouldBe true)
     val asked = homes.holding
     homes.heard(asked -- deaf)
@@ -71,7 +71,7 @@ class ShardAssignmentsSpec extends AnyFunSpec with Matchers {
     val three = executors(1, 2, 3)
 
     def settle(homes: ShardAssignments, usable: Set[ExecutorId], answering: Set[ExecutorId]): Set[ExecutorId] = {
-      homes.settle(frontier, shards, ExecutorsNow(usable, answering, three), Cores, nowNanos = 0)
+      homes.settle(planning, shards, ExecutorsNow(usable, answering, three), Cores, nowNanos = 0)
       val asked = homes.holding.intersect(answering)
       homes.heard(asked)
       asked

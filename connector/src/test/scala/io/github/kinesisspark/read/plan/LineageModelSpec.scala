@@ -118,9 +118,10 @@ class LineageModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
 
     private def batch(chosen: ShardKey => Boolean): Unit = {
       val lineage  = knowledge.lineage
-      val frontier = Frontier(offset, Map(arn -> Frontier.Stream(1L, lineage, lineage.roots.map(_ -> TrimHorizon))))
-      lost ++= frontier.lost.map(_.shardId)
-      val reading = (frontier.reading -- frontier.lost).filter(s => chosen(s._1))
+      val planning =
+        PlanningState(offset, Map(arn -> PlanningState.Stream(1L, lineage, lineage.roots.map(_ -> TrimHorizon))))
+      lost ++= planning.lost.map(_.shardId)
+      val reading = (planning.reading -- planning.lost).filter(s => chosen(s._1))
       val unknown = reading.keys.map(_.shardId).filter(stream.isExpired)
       // The service refuses to read them.
       if (unknown.nonEmpty) knowledge = knowledge.denied(unknown).listed(stream.listing, now)
@@ -128,7 +129,7 @@ class LineageModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
         shard -> readOn(shard.shardId, from)
       }
       val ended = moved.collect { case (shard, ShardEnd) => shard.shardId }
-      val end   = frontier.end(moved ++ frontier.lost.map(_ -> ShardEnd))
+      val end   = planning.end(moved ++ planning.lost.map(_ -> ShardEnd))
       batches = batches :+ (offset.rangesTo(end).map(r => r.shard.shardId -> recordsOf(r)))
       offset = end
       disjoint()

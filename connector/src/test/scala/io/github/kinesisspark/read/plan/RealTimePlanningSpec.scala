@@ -100,12 +100,12 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
     val created                           = 1000L
     def at(shards: (Int, ShardProgress)*) =
       KinesisOffset(Map(stream -> StreamOffset(created, shards.map { case (n, p) => shardId(n) -> p })))
-    def frontier(start: KinesisOffset, listed: Shard*) =
-      Frontier(start, Map(stream -> Frontier.Stream(created, Lineage(listed), Vector.empty)))
+    def planning(start: KinesisOffset, listed: Shard*) =
+      PlanningState(start, Map(stream -> PlanningState.Stream(created, Lineage(listed), Vector.empty)))
 
     it("holds started children with their start, so that the batch can be replayed") {
       val start = at(0 -> ShardProgress(after(5)))
-      val end   = frontier(start, shardOf(0)).end(
+      val end   = planning(start, shardOf(0)).end(
         Map(shard(0) -> ShardEnd, shard(1) -> after(7), shard(2) -> TrimHorizon),
         begun = Set(shard(1), shard(2))
       )
@@ -123,8 +123,8 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
     it("lets the next planning continue with the children and drop the parents") {
       val start = at(0 -> ShardProgress(after(5)))
       val end   =
-        frontier(start, shardOf(0)).end(Map(shard(0) -> ShardEnd, shard(1) -> after(7)), Set(shard(1), shard(2)))
-      val next = frontier(end, shardOf(0), shardOf(1, 0), shardOf(2, 0))
+        planning(start, shardOf(0)).end(Map(shard(0) -> ShardEnd, shard(1) -> after(7)), Set(shard(1), shard(2)))
+      val next = planning(end, shardOf(0), shardOf(1, 0), shardOf(2, 0))
       next.reading shouldBe Map(shard(1) -> after(7), shard(2) -> TrimHorizon)
       next.lost shouldBe empty
       next.end(Map.empty) shouldBe at(1 -> ShardProgress(after(7)), 2 -> ShardProgress(TrimHorizon))
@@ -132,7 +132,7 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
 
     it("keeps the position of shards that no task reports on") {
       val start = at(0 -> ShardProgress(after(5)), 1 -> ShardProgress(TrimHorizon))
-      frontier(start, shardOf(0), shardOf(1)).end(Map(shard(0) -> after(6))) shouldBe
+      planning(start, shardOf(0), shardOf(1)).end(Map(shard(0) -> after(6))) shouldBe
         at(0 -> ShardProgress(after(6)), 1 -> ShardProgress(TrimHorizon))
     }
   }

@@ -23,10 +23,10 @@ final class PublisherScene(client: KinesisAsyncClient, onDelivery: () => Unit = 
   @volatile var failures: Vector[KinesisException]  = Vector.empty
   private lazy val worker: ScheduledExecutorService =
     Executors.newScheduledThreadPool(2, new DaemonThreads("publisher-scene"))
-  private def access             = ReadingClient(client, 15.minutes, () => deliveries.nonEmpty, () => ())
-  private val starts             = new StartSchedule(1.nano)
-  val pollers: PollingPublishers =
-    new PollingPublishers(_ => access, worker, new PollingTelemetry, starts = None, callsPerSecond = 5)
+  private def access                   = ReadingClient(client, 15.minutes, () => deliveries.nonEmpty, () => ())
+  private val starts                   = new StartSchedule(1.nano)
+  val pollers: PollingPublisherFactory =
+    new PollingPublisherFactory(_ => access, worker, new PollingTelemetry, starts = None, callsPerSecond = 5)
 
   object sink extends Sink {
     override def memory: MemoryBudget.Account      = account
@@ -54,8 +54,8 @@ final class PublisherScene(client: KinesisAsyncClient, onDelivery: () => Unit = 
   def fanOut(): RecordPublisher = {
     val consumer = ConsumerArn(s"${stream.text}/consumer/it:1600000000")
     val retry    = RetryOptions(maxRetries = None, 1.second, 2.seconds, factor = 1.5)
-    new FanOutPublishers(
-      Publication.FanOut(Map(stream -> consumer), retry),
+    new FanOutPublisherFactory(
+      ResolvedPublisher.FanOut(Map(stream -> consumer), retry),
       _ => access,
       worker,
       new FanOutTelemetry,

@@ -28,7 +28,7 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
     number,
     isWhole,
     config,
-    Publication.Polling,
+    ResolvedPublisher.Polling,
     commit = false,
     read = Vector.empty,
     release = Vector.empty,

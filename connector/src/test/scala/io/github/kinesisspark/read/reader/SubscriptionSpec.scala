@@ -237,7 +237,7 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
 
   describe("a subscription with the default options") {
     val defaults =
-      FanOutPublishers.policyOf(RetryOptions(maxRetries = None, 1.second, 2.seconds, factor = 1.5), 15.minutes)
+      FanOutPublisherFactory.policyOf(RetryOptions(maxRetries = None, 1.second, 2.seconds, factor = 1.5), 15.minutes)
 
     def next(s: Subscription, event: Event, now: Long) = step(s, event, defaults, Moment(now, 0.5, hasWorked = true))._1
 

@@ -4,7 +4,7 @@ import java.time.Duration
 import java.util.UUID
 
 import io.github.kinesisspark.aws.{BlockingTime, ConsumerClaims, FanOutConsumers}
-import io.github.kinesisspark.config.{RecordPublisherKind, SourceOptions}
+import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 import io.github.kinesisspark.testkit.{KinesisServer, KinesisServerConfig, ManualClock}
 import io.github.kinesisspark.testkit.model.ConsumerDelays
@@ -67,8 +67,8 @@ final class ConsumerWorld(
   def open(options: Map[String, String]): FanOutConsumers = {
     val parsed = SourceOptions.parse(options)
     parsed.recordPublisher match {
-      case RecordPublisherKind.FanOut(fanOut) => FanOutConsumers.open(parsed.streams, fanOut, waiting, claims)
-      case RecordPublisherKind.Polling        => throw new IllegalArgumentException("polling")
+      case RecordPublisherConfig.FanOut(fanOut) => FanOutConsumers.open(parsed.streams, fanOut, waiting, claims)
+      case RecordPublisherConfig.Polling        => throw new IllegalArgumentException("polling")
     }
   }
 

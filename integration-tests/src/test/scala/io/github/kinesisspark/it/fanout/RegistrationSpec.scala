@@ -4,7 +4,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.aws.{FanOutConsumers, KinesisException}
-import io.github.kinesisspark.config.{RecordPublisherKind, SourceOptions}
+import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, KinesisServer, Occurrence}
 import io.github.kinesisspark.testkit.model.ConsumerDelays
 
@@ -345,8 +345,8 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
         def begin(when: String) = {
           val parsed = SourceOptions.parse(world.options(stream)(app, "efo.registration" -> when))
           parsed.recordPublisher match {
-            case RecordPublisherKind.FanOut(fanOut) => FanOutConsumers.begin(parsed.streams, fanOut, world.claims)
-            case RecordPublisherKind.Polling        => fail("polling")
+            case RecordPublisherConfig.FanOut(fanOut) => FanOutConsumers.begin(parsed.streams, fanOut, world.claims)
+            case RecordPublisherConfig.Polling        => fail("polling")
           }
         }
         begin("lazy")

@@ -11,10 +11,10 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import software.amazon.awssdk.services.kinesis.model.InternalFailureException
 
 import io.github.kinesisspark.aws.{DaemonThreads, KinesisException}
-import io.github.kinesisspark.config.{RecordPublisherKind, SourceOptions}
+import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position.{ConsumerArn, SequenceNumber, ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
-import io.github.kinesisspark.read.reader.{FanOutPublishers, FanOutRecordPublisher, FanOutTelemetry, MemoryBudget}
+import io.github.kinesisspark.read.reader.{FanOutPublisherFactory, FanOutRecordPublisher, FanOutTelemetry, MemoryBudget}
 
 /** The SDK's callbacks of a subscription that is over, in every order: driven by hand through the connector's publisher, with
   * the default options.
@@ -41,7 +41,7 @@ final class LateCallbacksSpec extends AnyFunSpec with Matchers with Eventually {
       Consumer,
       client,
       FanOutRecordPublisher.Experience(() => true, () => ()),
-      FanOutPublishers.policyOf(DefaultRetries, 15.minutes),
+      FanOutPublisherFactory.policyOf(DefaultRetries, 15.minutes),
       worker,
       telemetry,
       (_, _) => throw new AssertionError("the shard is not closed"),
@@ -174,8 +174,8 @@ object LateCallbacksSpec {
       Map("streamName" -> "late", "region" -> "us-east-1", "recordPublisher" -> "efo", "efo.consumerName" -> "late")
     )
     .recordPublisher match {
-    case fanOut: RecordPublisherKind.FanOut => fanOut.options.retries.subscribe
-    case RecordPublisherKind.Polling        => throw new AssertionError("fan-out was asked for")
+    case fanOut: RecordPublisherConfig.FanOut => fanOut.options.retries.subscribe
+    case RecordPublisherConfig.Polling        => throw new AssertionError("fan-out was asked for")
   }
 
   private def number(n: Int): String =

@@ -17,9 +17,9 @@ import io.github.kinesisspark.it.source.{BatchLog, TestkitSuite}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.reader.{
   Grain,
-  Publication,
   ReadOrder,
   ReaderConfig,
+  ResolvedPublisher,
   ShardReaderPool,
   ShardReaderPools,
   StreamAccess
@@ -102,7 +102,7 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
         number = 1,
         isWhole = true,
         config,
-        Publication.Polling,
+        ResolvedPublisher.Polling,
         commit = false,
         Vector(ReadOrder.Task(shard, ShardPosition.TrimHorizon, stop = None, isClosed = false)),
         release = Vector.empty,

@@ -13,15 +13,15 @@ import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
   *
   * @param pollers finish closed shards whose subscriptions don't
   */
-final class FanOutPublishers(
-    publication: Publication.FanOut,
+final class FanOutPublisherFactory(
+    publisher: ResolvedPublisher.FanOut,
     access: StreamArn => ReadingClient,
     worker: ScheduledExecutorService,
     telemetry: FanOutTelemetry,
     starts: StartSchedule,
     pollers: RecordPublisher.Factory
 ) extends RecordPublisher.Factory {
-  import FanOutPublishers._
+  import FanOutPublisherFactory._
 
   override def open(shard: ShardKey, position: ShardPosition, sink: RecordPublisher.Sink): RecordPublisher = {
     val reach = access(shard.stream)
@@ -29,10 +29,10 @@ final class FanOutPublishers(
       shard,
       position,
       starts.next(System.nanoTime()),
-      publication.consumers(shard.stream),
+      publisher.consumers(shard.stream),
       reach.client,
       FanOutRecordPublisher.Experience(reach.hasWorked, reach.succeeded),
-      policyOf(publication.retry, reach.maxRetryDuration),
+      policyOf(publisher.retry, reach.maxRetryDuration),
       worker,
       telemetry,
       pollers.open(shard, _, _),
@@ -41,7 +41,7 @@ final class FanOutPublishers(
   }
 }
 
-object FanOutPublishers {
+object FanOutPublisherFactory {
 
   /** @param retry       of failed subscriptions, `efo.subscribeToShard.*`
     * @param maxDuration `maxRetryDuration`

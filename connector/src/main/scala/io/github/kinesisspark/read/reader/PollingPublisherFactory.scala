@@ -15,7 +15,7 @@ import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
   * @param starts         none for what is to be read at once
   * @param callsPerSecond of each shard, at most
   */
-final class PollingPublishers(
+final class PollingPublisherFactory(
     access: StreamArn => ReadingClient,
     worker: ScheduledExecutorService,
     telemetry: PollingTelemetry,

@@ -4,21 +4,21 @@ import io.github.kinesisspark.config.RetryOptions
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 
 /** How readers get their records: by polling, or through which consumer. */
-sealed trait Publication extends Product with Serializable {
+sealed trait ResolvedPublisher extends Product with Serializable {
 
   /** Through whom a stream is read; readers of a stream whose consumer is another now begin anew. */
   def consumer(stream: StreamArn): Option[ConsumerArn]
 }
 
-object Publication {
+object ResolvedPublisher {
 
   /** GetRecords. */
-  case object Polling extends Publication {
+  case object Polling extends ResolvedPublisher {
     override def consumer(stream: StreamArn): Option[ConsumerArn] = None
   }
 
   /** SubscribeToShard. */
-  final case class FanOut(consumers: Map[StreamArn, ConsumerArn], retry: RetryOptions) extends Publication {
+  final case class FanOut(consumers: Map[StreamArn, ConsumerArn], retry: RetryOptions) extends ResolvedPublisher {
     override def consumer(stream: StreamArn): Option[ConsumerArn] = consumers.get(stream)
   }
 }

@@ -11,7 +11,7 @@ import io.github.kinesisspark.position.ShardPosition.ShardEnd
   * @param start   the last batch's end
   * @param streams what is known of each stream that is read
   */
-final case class Frontier(start: KinesisOffset, streams: Map[StreamArn, Frontier.Stream]) {
+final case class PlanningState(start: KinesisOffset, streams: Map[StreamArn, PlanningState.Stream]) {
 
   private val entering: Map[StreamArn, Map[String, ShardProgress]] = streams.map { case (arn, stream) =>
     val positions = start.streams.get(arn) match {
@@ -83,7 +83,7 @@ final case class Frontier(start: KinesisOffset, streams: Map[StreamArn, Frontier
   } yield ShardKey(arn, id) -> progress
 }
 
-object Frontier {
+object PlanningState {
 
   /** @param createdMillis the stream's creation time
     * @param beginning     where its shards begin when the offset doesn't know the stream

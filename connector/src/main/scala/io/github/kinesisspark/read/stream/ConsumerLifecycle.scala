@@ -3,15 +3,15 @@ package io.github.kinesisspark.read.stream
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.{ConsumerCalls, FanOutConsumers}
-import io.github.kinesisspark.config.{RecordPublisherKind, RetryOptions, SourceOptions}
+import io.github.kinesisspark.config.{RecordPublisherConfig, RetryOptions, SourceOptions}
 import io.github.kinesisspark.position.StreamArn
-import io.github.kinesisspark.read.reader.Publication
+import io.github.kinesisspark.read.reader.ResolvedPublisher
 
 /** What the driver does so that its readers get records. Used by the query's own thread only. */
-sealed trait Publishing extends AutoCloseable {
+sealed trait ConsumerLifecycle extends AutoCloseable {
 
   /** How the readers get their records. */
-  def publication: Publication
+  def publisher: ResolvedPublisher
 
   /** After SubscribeToShard found something gone: looks for the stream's consumer, and says whether it is another now, so
     * that the readers can continue.
@@ -28,25 +28,25 @@ sealed trait Publishing extends AutoCloseable {
   override def close(): Unit
 }
 
-object Publishing {
+object ConsumerLifecycle {
   private val log = LoggerFactory.getLogger(getClass)
 
-  def of(options: SourceOptions): Publishing = options.recordPublisher match {
-    case RecordPublisherKind.Polling        => Polling
-    case RecordPublisherKind.FanOut(fanOut) =>
+  def of(options: SourceOptions): ConsumerLifecycle = options.recordPublisher match {
+    case RecordPublisherConfig.Polling        => Polling
+    case RecordPublisherConfig.FanOut(fanOut) =>
       new FanOut(FanOutConsumers.open(options.streams, fanOut), fanOut.retries.subscribe)
   }
 
   /** At `load()`, before there is a query. */
   def begin(options: SourceOptions): Unit = options.recordPublisher match {
-    case RecordPublisherKind.Polling        => ()
-    case RecordPublisherKind.FanOut(fanOut) => FanOutConsumers.begin(options.streams, fanOut)
+    case RecordPublisherConfig.Polling        => ()
+    case RecordPublisherConfig.FanOut(fanOut) => FanOutConsumers.begin(options.streams, fanOut)
   }
 
   /** How the tasks of a batch read get their records. Nobody reports the end of a batch read, so the consumer stays. */
-  def ofBatch(options: SourceOptions): Publication = options.recordPublisher match {
-    case RecordPublisherKind.Polling        => Publication.Polling
-    case RecordPublisherKind.FanOut(fanOut) =>
+  def ofBatch(options: SourceOptions): ResolvedPublisher = options.recordPublisher match {
+    case RecordPublisherConfig.Polling        => ResolvedPublisher.Polling
+    case RecordPublisherConfig.FanOut(fanOut) =>
       val consumers = FanOutConsumers.open(options.streams, fanOut)
       try {
         val resolved = consumers.resolve()
@@ -56,12 +56,12 @@ object Publishing {
               s"Remove it with StreamConsumers.deregister('${arn.name}')."
           )
         )
-        Publication.FanOut(resolved, fanOut.retries.subscribe)
+        ResolvedPublisher.FanOut(resolved, fanOut.retries.subscribe)
       } finally consumers.close()
   }
 
-  private[kinesisspark] case object Polling extends Publishing {
-    override def publication: Publication          = Publication.Polling
+  private[kinesisspark] case object Polling extends ConsumerLifecycle {
+    override def publisher: ResolvedPublisher      = ResolvedPublisher.Polling
     override def renew(stream: StreamArn): Boolean = false
     override def leave(stream: StreamArn): Unit    = ()
     override def calls: Option[ConsumerCalls]      = None
@@ -69,11 +69,11 @@ object Publishing {
   }
 
   /** Consumers are found or registered when the first batch is planned. */
-  private final class FanOut(consumers: FanOutConsumers, retry: RetryOptions) extends Publishing {
-    private var current = Option.empty[Publication.FanOut]
+  private final class FanOut(consumers: FanOutConsumers, retry: RetryOptions) extends ConsumerLifecycle {
+    private var current = Option.empty[ResolvedPublisher.FanOut]
 
-    override def publication: Publication = current.getOrElse {
-      val resolved = Publication.FanOut(consumers.resolve(), retry)
+    override def publisher: ResolvedPublisher = current.getOrElse {
+      val resolved = ResolvedPublisher.FanOut(consumers.resolve(), retry)
       current = Some(resolved)
       resolved
     }

@@ -1,0 +1,250 @@
+"""What a PySpark user sees of micro-batches: `python micro_batches.py [--seconds 60] [--out FILE]`.
+
+Records are put one by one into four shards of a local server in a process of its own, and a query with default
+options takes them by `foreachBatch`. A record's latency lasts from just before its PutRecords call until the function
+has its batch's rows in Python. Then the stream stands still, and the query's Spark jobs and the CPU time of its JVMs
+are counted. Polling and fan-out, each in `local[2]` and on `local-cluster[2,1,2048]`, one after the other. Prints a
+line of JSON for each figure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import quantiles
+from tempfile import TemporaryDirectory
+
+import psutil  # type: ignore[import-untyped]
+from pyspark.sql import DataFrame
+
+from kinesis_spark import (
+    EnhancedFanOut,
+    KinesisSourceOptions,
+    LocalKinesis,
+    Polling,
+    Position,
+    Record,
+    StaticCredentials,
+    read_stream,
+    session,
+)
+from kinesis_spark.local import KinesisClient
+
+MASTERS = {"local": "local[2]", "cluster": "local-cluster[2,1,2048]"}
+PUBLISHERS: dict[str, Polling | EnhancedFanOut] = {"polling": Polling(), "fan-out": EnhancedFanOut("benchmark")}
+ROOT = Path(__file__).resolve().parents[2]
+SHARDS = 4
+EVERY_S = 0.05
+# Until classes are loaded and the compiler has seen the code.
+WARM_UP_S = 20.0
+CLUSTER_TO_LOCAL_GOAL = 1.3
+LATENCY_GOAL_MS = 1000.0
+
+
+def query(endpoint: str, publisher: str, master: str, directory: str) -> None:
+    """Prints `[when put, when it came]` of each record; a line of standard input asks for the number of jobs so far."""
+    builder = session.builder("micro-batches", master).config("spark.ui.enabled", "false")
+    spark = builder.config("spark.driver.host", "127.0.0.1").getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    options = KinesisSourceOptions(
+        stream_name="s",
+        region="us-east-1",
+        endpoint=endpoint,
+        credentials=StaticCredentials("local", "local"),
+        starting_position=Position.trim_horizon(),
+        record_publisher=PUBLISHERS[publisher],
+    )
+
+    def write(rows: DataFrame, _: int) -> None:
+        put = [float(row.data.decode()) for row in rows.select("data").collect()]
+        came = time.time()
+        for each in put:
+            say([each, came])
+
+    running = read_stream(spark, options).writeStream.foreachBatch(write)
+    started = running.option("checkpointLocation", directory).start()
+    jobs = spark.sparkContext._jsc.sc().dagScheduler()  # noqa: SLF001
+    for _ in sys.stdin:
+        say(jobs.numTotalJobs())
+        if not started.isActive:
+            raise RuntimeError(str(started.exception()))
+    started.stop()
+    spark.stop()
+
+
+def say(value: object) -> None:
+    """A line of JSON."""
+    sys.stdout.write(json.dumps(value) + "\n")
+    sys.stdout.flush()
+
+
+class Query:
+    """The program above, in a process of its own."""
+
+    def __init__(self, *arguments: str) -> None:
+        command = [sys.executable, __file__, "--query", *arguments]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if self._process.stdin is None or self._process.stdout is None:
+            raise RuntimeError("the query's process has no pipes")
+        self._commands, self._said = self._process.stdin, self._process.stdout
+        self.latencies: list[tuple[float, float]] = []
+        self._jobs: list[int] = []
+        self._ended = False
+        self._answered = threading.Condition()
+        self._reading = threading.Thread(target=self._read)
+        self._reading.start()
+
+    def jobs(self) -> int:
+        """Spark jobs that it has run so far."""
+        known = len(self._jobs)
+        self._commands.write("\n")
+        self._commands.flush()
+        self._await(lambda: len(self._jobs) > known, "an answer")
+        return self._jobs[-1]
+
+    def await_records(self, number: int) -> None:
+        """Until so many have come."""
+        self._await(lambda: len(self.latencies) >= number, f"{number} records")
+
+    def _await(self, there: Callable[[], bool], what: str) -> None:
+        with self._answered:
+            self._answered.wait_for(lambda: there() or self._ended, timeout=180)
+        if not there():
+            raise RuntimeError(f"{what} did not come from the query, which has {len(self.latencies)} records")
+
+    def cpu_s(self) -> float:
+        """CPU time of its JVMs: the driver's, and executors' of a local cluster, which are the driver's children."""
+        times = [
+            p.cpu_times() for p in psutil.Process(self._process.pid).children(recursive=True) if p.name() == "java"
+        ]
+        return float(sum(t.user + t.system for t in times))
+
+    def end(self) -> None:
+        """Stops it."""
+        self._commands.close()
+        self._process.wait(timeout=120)
+        self._reading.join()
+
+    def _read(self) -> None:
+        for line in self._said:
+            value = json.loads(line)
+            with self._answered:
+                if isinstance(value, int):
+                    self._jobs.append(value)
+                else:
+                    self.latencies.append((value[0], value[1] - value[0]))
+                self._answered.notify_all()
+        with self._answered:
+            self._ended = True
+            self._answered.notify_all()
+
+
+@contextmanager
+def running(endpoint: str, publisher: str, master: str) -> Iterator[Query]:
+    """A query of its own checkpoint."""
+    with TemporaryDirectory() as directory:
+        started = Query(endpoint, publisher, master, directory)
+        try:
+            yield started
+        finally:
+            started.end()
+
+
+def measured(publisher: str, master: str, seconds: float) -> dict[str, float]:
+    """Latencies in ms, and what the idle query did within a minute."""
+    with LocalKinesis({"s": SHARDS}) as kinesis, running(kinesis.endpoint, publisher, master) as started:
+        client = KinesisClient(kinesis.endpoint)
+        sent = put_until(client, time.time() + WARM_UP_S, started)
+        begin = time.time()
+        sent += put_until(client, begin + seconds)
+        started.await_records(sent)
+        cuts = quantiles([latency * 1000 for at, latency in started.latencies if at >= begin], n=1000)
+        jobs, cpu = started.jobs(), started.cpu_s()
+        # Nothing can be awaited: it is about what doesn't happen.
+        time.sleep(60)
+        return {
+            "50%": cuts[499],
+            "99%": cuts[989],
+            "idle jobs in a minute": started.jobs() - jobs,
+            "idle cores": (started.cpu_s() - cpu) / 60,
+        }
+
+
+def put_until(client: KinesisClient, end: float, first: Query | None = None) -> int:
+    """Puts records one by one, the time of each in it; how many. With a query, its first record moves the end."""
+    sent = 0
+    if first is not None:
+        sent = put(client, sent)
+        length = end - time.time()
+        first.await_records(1)
+        end = time.time() + length
+    while time.time() < end:
+        sent = put(client, sent)
+        time.sleep(EVERY_S)
+    return sent
+
+
+def put(client: KinesisClient, sent: int) -> int:
+    """One more record; how many there are."""
+    client.put_records("s", [Record(f"key-{sent}", repr(time.time()).encode())])
+    return sent + 1
+
+
+def figures(seconds: float) -> Iterator[tuple[str, float, str, float | None]]:
+    """Name, value, unit and goal, as they come."""
+    for publisher in PUBLISHERS:
+        medians = {}
+        for where, master in MASTERS.items():
+            of = measured(publisher, master, seconds)
+            name = f"micro-batches, {publisher}, {master}"
+            medians[where] = of["50%"]
+            yield f"{name}: median latency", of["50%"], "ms", None
+            yield f"{name}: 99% of latencies", of["99%"], "ms", LATENCY_GOAL_MS if where == "cluster" else None
+            yield f"{name}: idle jobs in a minute", of["idle jobs in a minute"], "jobs", 0
+            yield f"{name}: idle cores", of["idle cores"], "cores", None
+        ratio = medians["cluster"] / medians["local"]
+        yield f"micro-batches, {publisher}: median latency, cluster to local", ratio, "times", CLUSTER_TO_LOCAL_GOAL
+
+
+def main() -> None:
+    """Measures all, and prints the lines."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--query", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--seconds", type=float, default=60.0, help="for which latencies are taken, each time (60)")
+    parser.add_argument("--out", type=Path, help="a file that the lines are appended to")
+    asked = parser.parse_args()
+    if asked.query:
+        query(*asked.query)
+        return
+    describe = ["git", "describe", "--always", "--dirty"]
+    commit = subprocess.run(describe, check=True, cwd=ROOT, capture_output=True, text=True).stdout
+    load = f"a record each {EVERY_S * 1000:.0f} ms, {SHARDS} shards, {asked.seconds:.0f} s"
+    method = f"PutRecords to foreachBatch in Python, {load}"
+    for name, value, unit, goal in figures(asked.seconds):
+        line = {
+            "name": name,
+            "value": round(value, 3),
+            "unit": unit,
+            "goal": goal,
+            "met": goal is None or value <= goal,
+            "method": method,
+            "commit": commit.strip(),
+            "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "machine": f"{psutil.cpu_count()} cores, {psutil.virtual_memory().total >> 30} GiB, {platform.platform()}",
+        }
+        say(line)
+        if asked.out:
+            with asked.out.open("a") as file:
+                file.write(json.dumps(line) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""How long a record takes through a real-time query with state, from Kinesis to Kinesis: a line of JSON per publisher.
+
+    .cache/spark-versions/4.3.0/bin/python python/tools/state_latency.py "5 minutes" efo polling
+
+needs Spark 4.3 and the wheels, as `make test-versions VERSIONS=4.3.0` installs them. 100 records a second over four
+shards, a tenth of them repeats, go through `dropDuplicates` into another stream of the embedded server, which has a JVM
+of its own. The latency is what lies between the arrivals in both streams by the server's clock: reading, the shuffle,
+the state, the sink with its `linger`. 30 s are for warming up, 60 s are measured.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from datetime import datetime, timezone
+from tempfile import TemporaryDirectory
+
+import pyspark
+from pyspark.sql import SparkSession
+
+from kinesis_spark import EnhancedFanOut, LocalKinesis, Polling, Record, read_stream, session, write_stream
+
+WARM_UP_S = 30
+MEASURED_S = 60
+A_SECOND = 100
+SHARDS = 4
+REPEATED = 0.1
+
+
+def put(kinesis: LocalKinesis, seconds: int, first: int) -> int:
+    """Put records one by one, at random moments; what the next one's number is."""
+    moments = random.Random(1)  # noqa: S311  (no secret)
+    due, number = time.monotonic(), first
+    end = due + seconds
+    while time.monotonic() < end:
+        text = str(number if moments.random() > REPEATED else moments.randrange(number + 1))
+        number += text == str(number)
+        due += moments.random() * 2 / A_SECOND
+        time.sleep(max(0.0, due - time.monotonic()))
+        kinesis.put_records("events", [Record(text, text.encode())])
+    return number
+
+
+def first_arrivals(kinesis: LocalKinesis, stream: str) -> dict[int, float]:
+    """When each number first came into a stream, in ms."""
+    found: dict[int, float] = {}
+    for record in kinesis.read_records(stream):
+        number, arrived = int(record.data), record.arrived.timestamp() * 1000
+        found[number] = min(arrived, found.get(number, arrived))
+    return found
+
+
+def quantile(sorted_values: list[float], share: float) -> float:
+    """The value that this share of all are below."""
+    return sorted_values[min(len(sorted_values) - 1, int(len(sorted_values) * share))]
+
+
+def main(length: str, *publishers: str) -> None:
+    """Run a query for each publisher, one after the other, and print what was measured."""
+    # Two tasks read, two keep the state.
+    builder = session.builder("latency of state", f"local[{SHARDS}]").config("spark.ui.enabled", "false")
+    for key, value in {
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.streaming.stateStore.providerClass": (
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+        ),
+        "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+        "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
+    }.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    for publisher in publishers:
+        measure(spark, publisher, length)
+    spark.stop()
+
+
+def measure(spark: SparkSession, publisher: str, length: str) -> None:
+    """Run a query, and print what was measured."""
+    reads = EnhancedFanOut("latency") if publisher == "efo" else Polling()
+    with LocalKinesis({"events": SHARDS, "results": SHARDS}) as kinesis, TemporaryDirectory() as checkpoint:
+        rows = read_stream(spark, kinesis.options("events").replace(record_publisher=reads))
+        texts = rows.selectExpr("CAST(data AS STRING) AS data").dropDuplicates()
+        writer = write_stream(texts, kinesis.sink_options("results")).outputMode("update")
+        query = writer.option("checkpointLocation", checkpoint).trigger(realTime=length).start()  # type: ignore[call-overload]  # not in PySpark's overloads
+        while query.isActive and not query.recentProgress:
+            time.sleep(0.1)
+        warm = put(kinesis, WARM_UP_S, 0)
+        total = put(kinesis, MEASURED_S, warm)
+        deadline = time.monotonic() + 60
+        while len(came := first_arrivals(kinesis, "results")) < total and time.monotonic() < deadline:
+            time.sleep(1)
+        if query.exception() is not None:
+            raise SystemExit(str(query.exception()))
+        query.stop()
+        went = first_arrivals(kinesis, "events")
+        delays = sorted(came[number] - went[number] for number in range(warm, total) if number in came)
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    print(
+        json.dumps(
+            {
+                "spark": pyspark.__version__,
+                "publisher": publisher,
+                "batch": length,
+                "records": len(delays),
+                "missing": total - warm - len(delays),
+                "p50": round(quantile(delays, 0.5), 1),
+                "p99": round(quantile(delays, 0.99), 1),
+                "p99.9": round(quantile(delays, 0.999), 1),
+                "load": round(os.getloadavg()[0], 1),
+                "date": f"{datetime.now(timezone.utc):%Y-%m-%d}",
+                "commit": commit.stdout.strip(),
+            }
+        ),
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
