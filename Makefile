@@ -59,7 +59,7 @@ PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup package publish-local check test test-all test-awaiting minutes chaos fuzz test-versions test-aws test-aws-clean \
-  lint format demo bench-latency docs reference pictures notebook audit clean \
+  lint format demo bench bench-latency docs reference pictures notebook audit clean \
   jars wheel classes scala ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow pytest-awaiting concurrency
 
 help: ## list these commands
@@ -279,6 +279,18 @@ SECONDS_EACH ?= 60
 bench-latency: $(VENV)/.installed ## latency by polling and fan-out beside the bare SDK: JSON lines, and docs/evidence/latency.md's figures
 	./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.latency.Latency $(SECONDS_EACH) $(CURDIR)/benchmarks/target/latency.jsonl"
 	$(BIN)/python python/tools/latency_page.py benchmarks/target/latency.jsonl docs/evidence/latency.md
+
+BENCH_RESULTS = benchmarks/results/$(shell date +%F)-$(shell git rev-parse --short=12 HEAD).jsonl
+
+# A run of some measurements is printed alone; a whole one is kept, in the place of an earlier one of the same commit and day.
+bench: $(VENV)/.installed ## what reading, writing and planning cost beside the bare SDK, against the goals: JSON lines, benchmarks/results and docs/evidence/performance.md; ONLY=read.efo,sink for some, MINUTES=12 for the most important first
+ifeq ($(ONLY),)
+	rm -f $(BENCH_RESULTS)
+	MINUTES=$(MINUTES) ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.Bench $(CURDIR)/$(BENCH_RESULTS)"
+	$(BIN)/python python/tools/performance_page.py benchmarks/results docs/evidence/performance.md
+else
+	MINUTES=$(MINUTES) ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.Bench $(CURDIR)/benchmarks/target/bench.jsonl $(ONLY)"
+endif
 
 docs: $(VENV)/.installed ## build the documentation's site anew in build/site, with every link checked
 	$(BIN)/python python/tools/docs_site.py

@@ -62,8 +62,13 @@ object PlanningScale {
     report.print(f"""{"bench":"planning","ratio":"t(10000)/t(1000)","value":${ms(10000) / ms(1000)}%.2f,"goal":12}""")
   }
 
+  /** What a batch takes in all, in ms, of each round. */
+  def totals(shards: Int): Seq[Double] = measure(shards).rounds
+
+  /** @param rounds in ms, all steps together */
   private final case class Measured(
       steps: Seq[(String, Double)],
+      rounds: Seq[Double],
       offsetBytes: Int,
       orderBytes: Int,
       reportBytes: Int,
@@ -126,6 +131,7 @@ object PlanningScale {
     val messages          = (1 to Warmup + Rounds).map(_ => passed(orders ++ reports)).drop(Warmup).sorted
     Measured(
       steps,
+      rounds.map(_.steps.map(_._2).sum),
       rounds.head.offset.getBytes(UTF_8).length,
       orders.map(sizeOf).sum,
       reports.map(sizeOf).sum,

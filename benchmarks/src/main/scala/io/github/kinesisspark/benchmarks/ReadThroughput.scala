@@ -7,6 +7,7 @@ import java.util.concurrent.{CompletableFuture, CountDownLatch}
 import scala.jdk.CollectionConverters._
 import scala.util.Random
 
+import com.sun.management.ThreadMXBean
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.streaming.Trigger
 import software.amazon.awssdk.core.SdkBytes
@@ -16,26 +17,53 @@ import software.amazon.awssdk.services.kinesis.model._
 /** How fast a backlog is read, from its beginning: by a query that drops what it reads (`Trigger.AvailableNow`, noop sink), and by a bare loop
   * of the SDK's calls that counts bytes and keeps nothing. They take turns on one server without quotas, which has a JVM of its own.
   *
-  * A JSON line for each run that counts, and one with medians and ratios. The first `Warmup` rounds aren't printed. CPU is that of this JVM, with
+  * A JSON line for each run that counts, and one with the medians of the rounds' ratios. CPU is that of this JVM, with
   * compilation and garbage collection; the server's is beside it.
   *
   * {{{ ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.ReadThroughput polling 1000 16 1000" }}}: publisher, bytes of a record,
-  * shards, MB in all; after these any options of the source, as `readerBufferSize=64m`
+  * shards, MB in all; after these `tls=true`, and any options of the source, as `readerBufferSize=64m`
   */
 object ReadThroughput {
   private val Stream = "backlog"
-  private val Warmup = Integer.getInteger("warmup", 2)
-  private val Rounds = Integer.getInteger("rounds", 4)
   private val Seed   = 16L
+
+  /** A round in which the compilers take less than this share of the CPU is taken for warm. */
+  private val WarmShare = 0.1
 
   /** Of PutRecords. */
   private val MostBytes   = 4 << 20
   private val MostRecords = 500
 
-  /** @param cpu in seconds, by what it was used for */
-  private final case class Run(way: String, bytes: Long, seconds: Double, cpu: CpuShares, server: Double, gc: Double) {
+  /** @param size of a record, in bytes
+    * @param options of the source, beside its own
+    */
+  final case class Setting(
+      publisher: String,
+      size: Int,
+      shards: Int,
+      megabytes: Int,
+      isTls: Boolean = false,
+      options: Map[String, String] = Map.empty
+  )
+
+  /** @param cpu       in seconds, by what it was used for
+    * @param server    CPU of the server, in seconds
+    * @param gc        seconds of collections
+    * @param allocated bytes, by threads that still live
+    */
+  final case class Run(
+      way: String,
+      bytes: Long,
+      seconds: Double,
+      cpu: CpuShares,
+      server: Double,
+      gc: Double,
+      allocated: Long
+  ) {
     def mbPerSecond: Double = bytes / 1e6 / seconds
     def cpuPerGb: Double    = cpu.all / (bytes / 1e9)
+    def serverCores: Double = server / seconds
+    def isWarm: Boolean     = cpu.byUse.getOrElse("compilation", 0.0) < WarmShare * cpu.all
 
     def json: ujson.Obj = ujson.Obj(
       "way"          -> way,
@@ -48,32 +76,57 @@ object ReadThroughput {
     )
   }
 
+  /** Runs of both sides, in their order: those of one round belong together.
+    *
+    * @param warmup rounds that don't count
+    */
+  final case class Compared(bytes: Long, warmup: Int, sdk: Seq[Run], connector: Seq[Run])
+
   def main(args: Array[String]): Unit = {
-    val publisher                    = args(0)
     val Seq(size, shards, megabytes) = args.toSeq.slice(1, 4).map(_.toInt): @unchecked
-    val extra  = args.drop(4).map(_.split("=", 2)).collect { case Array(key, value) => key -> value }.toMap
-    val report = new Report(this, args.toSeq, Some(Seed))
-    val server = new ServerProcess(Map(Stream -> shards), heap = s"${megabytes * 2 / 1000 + 3}g")
-    val client = server.client()
-    val spark  = BenchmarkSession.start()
+    val extra   = args.drop(4).map(_.split("=", 2)).collect { case Array(key, value) => key -> value }.toMap
+    val report  = new Report(this, args.toSeq, Some(Seed))
+    val setting =
+      Setting(args(0), size, shards, megabytes, extra.get("tls").contains("true"), options = extra - "tls")
+    val spark = BenchmarkSession.start()
     try {
-      val bytes = fill(client, size, megabytes * 1000000L)
-      val runs  = for {
-        round <- 1 to Warmup + Rounds
-        way   <- Seq("sdk", "connector")
-      } yield {
-        val run = measured(server, way, bytes) {
-          if (way == "connector") drain(spark, server.source(Stream, publisher) ++ extra)
-          else if (publisher == "polling") poll(client, bytes)
-          else subscribe(client, s"sdk-$round", bytes)
+      val warmup   = Integer.getInteger("warmup", 2).intValue
+      val compared = compare(spark, setting, warmup, warmup, Integer.getInteger("rounds", 4))
+      for ((sdk, connector) <- compared.sdk.zip(compared.connector); run <- Seq(sdk, connector))
+        report.print(described(args, run.json))
+      report.print(described(args, summary(compared)))
+    } finally spark.stop()
+  }
+
+  /** Warms up until both sides are warm, and then measures both in turns. */
+  def compare(spark: SparkSession, setting: Setting, leastWarmup: Int, mostWarmup: Int, rounds: Int): Compared = {
+    import setting._
+    val server =
+      new ServerProcess(Map(Stream -> shards), heap = s"${megabytes * 2 / 1000 + 3}g", isTls = isTls)
+    val client = server.client()
+    try {
+      val bytes         = fill(client, size, megabytes * 1000000L)
+      def round(n: Int) = {
+        val pair = Seq("sdk", "connector").map { way =>
+          measured(server, way, bytes) {
+            if (way == "connector") drain(spark, server.source(Stream, publisher) ++ options)
+            else if (publisher == "polling") poll(client, bytes)
+            else subscribe(client, s"sdk-$n", bytes)
+          }
         }
-        if (round > Warmup) report.print(described(args, run.json))
-        else System.err.println(run.json.render())
-        Option.when(round > Warmup)(run)
+        pair.foreach(run => System.err.println(run.json.render()))
+        (pair(0), pair(1))
       }
-      report.print(described(args, summary(runs.flatten)))
+      var warmup = 0
+      var isWarm = false
+      while (warmup < leastWarmup || (warmup < mostWarmup && !isWarm)) {
+        warmup += 1
+        val (sdk, connector) = round(warmup)
+        isWarm = sdk.isWarm && connector.isWarm
+      }
+      val (sdk, connector) = (1 to rounds).map(n => round(warmup + n)).unzip
+      Compared(bytes, warmup, sdk, connector)
     } finally {
-      spark.stop()
       client.close()
       server.close()
     }
@@ -88,17 +141,15 @@ object ReadThroughput {
     ) ++ line.value
   )
 
-  private def summary(runs: Seq[Run]): ujson.Obj = {
-    def median(way: String)(of: Run => Double) = {
-      val sorted = runs.filter(_.way == way).map(of).sorted
-      sorted(sorted.size / 2)
-    }
-    def ratio(of: Run => Double) = rounded(median("connector")(of) / median("sdk")(of))
+  private def summary(compared: Compared): ujson.Obj = {
+    def ratio(of: Run => Double) =
+      rounded(Figure.median(compared.connector.zip(compared.sdk).map { case (a, b) => of(a) / of(b) }))
     ujson.Obj("throughput_to_sdk" -> ratio(_.mbPerSecond), "cpu_to_sdk" -> ratio(_.cpuPerGb))
   }
 
   private def measured(server: ServerProcess, way: String, bytes: Long)(read: => Unit): Run = {
-    val (cpu, served, gc, began) = (CpuShares.now(), server.cpuSeconds, gcSeconds, System.nanoTime())
+    val (cpu, served, gc, made, began) =
+      (CpuShares.now(), server.cpuSeconds, gcSeconds, allocated, System.nanoTime())
     read
     Run(
       way,
@@ -106,8 +157,14 @@ object ReadThroughput {
       (System.nanoTime() - began) / 1e9,
       CpuShares.now().since(cpu),
       server.cpuSeconds - served,
-      gcSeconds - gc
+      gcSeconds - gc,
+      allocated - made
     )
+  }
+
+  private def allocated: Long = {
+    val threads = ManagementFactory.getThreadMXBean.asInstanceOf[ThreadMXBean]
+    threads.getThreadAllocatedBytes(threads.getAllThreadIds).filter(_ > 0).sum
   }
 
   private def drain(spark: SparkSession, source: Map[String, String]): Unit =
@@ -130,7 +187,7 @@ object ReadThroughput {
         if (left.addAndGet(-taken) <= 0 || answer.millisBehindLatest == 0) CompletableFuture.completedFuture(())
         else read(answer.nextShardIterator)
       }
-    shards(client)
+    shardIds(client)
       .map { shard =>
         read(
           client
@@ -162,7 +219,7 @@ object ReadThroughput {
       val taken = event.records.asScala.iterator.map(_.data.asByteArrayUnsafe.length.toLong).sum
       if (left.addAndGet(-taken) <= 0) done.countDown()
     }
-    val subscriptions = shards(client).map { shard =>
+    val subscriptions = shardIds(client).map { shard =>
       client.subscribeToShard(
         (r: SubscribeToShardRequest.Builder) =>
           r.consumerARN(ours)
@@ -180,7 +237,7 @@ object ReadThroughput {
     client.deregisterStreamConsumer(r => r.consumerARN(ours): Unit).join(): Unit
   }
 
-  private def shards(client: KinesisAsyncClient): Vector[String] =
+  private def shardIds(client: KinesisAsyncClient): Vector[String] =
     client.listShards(r => r.streamName(Stream): Unit).join().shards.asScala.map(_.shardId).toVector
 
   /** How many bytes there are. */

@@ -46,7 +46,8 @@ object Report {
     val system                 = ManagementFactory.getOperatingSystemMXBean.asInstanceOf[OperatingSystemMXBean]
     val memory                 = math.round(system.getTotalMemorySize.toDouble / (1L << 30))
     def property(name: String) = sys.props.getOrElse(name, "unknown")
-    s"${system.getAvailableProcessors} cores, $memory GiB, ${system.getName} ${system.getArch}, " +
+    s"${system.getAvailableProcessors} cores, $memory GiB, heap ${Runtime.getRuntime.maxMemory >> 20} MiB, " +
+      s"${system.getName} ${system.getArch}, " +
       s"${property("java.vm.name")} ${property("java.version")}"
   }
 

@@ -1,9 +1,15 @@
 package io.github.kinesisspark.benchmarks
 
-import java.io.{BufferedReader, InputStreamReader}
+import java.io.{BufferedReader, ByteArrayInputStream, InputStreamReader}
 import java.net.URI
+import java.nio.file.{Files, Path}
+import java.security.KeyStore
+import java.security.cert.CertificateFactory
+import javax.net.ssl.TrustManagerFactory
 
 import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, StaticCredentialsProvider}
+import software.amazon.awssdk.http.{Protocol, ProtocolNegotiation, TlsTrustManagersProvider}
+import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient
 import software.amazon.awssdk.regions.Region
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
@@ -14,26 +20,41 @@ import io.github.kinesisspark.testkit
   * @param streams shards by name
   * @param flags   of its command line
   * @param heap    at most, as `-Xmx` has it
+  * @param isTls   clients come over TLS, and trust its certificate
   */
-final class ServerProcess(streams: Map[String, Int], flags: Seq[String] = Nil, heap: String = "1g")
-    extends AutoCloseable {
+final class ServerProcess(
+    streams: Map[String, Int],
+    flags: Seq[String] = Nil,
+    heap: String = "1g",
+    isTls: Boolean = false
+) extends AutoCloseable {
+  private val certificate = Option.when(isTls)(Files.createTempFile("kinesis", ".pem"))
+
   private val process = {
     val java = ProcessHandle.current.info.command.get
     val main = classOf[testkit.Main].getName
     val args = streams.toSeq.flatMap { case (name, shards) => Seq("--stream", s"$name:$shards") }
+    val tls  = certificate.toSeq.flatMap(file => Seq("--tls-port", "0", "--tls-certificate-file", file.toString))
     new ProcessBuilder(
-      (Seq(java, s"-Xmx$heap", "-cp", sys.props("java.class.path"), main, "--parent-pid-watch") ++ flags ++ args): _*
+      (Seq(
+        java,
+        s"-Xmx$heap",
+        "-cp",
+        sys.props("java.class.path"),
+        main,
+        "--parent-pid-watch"
+      ) ++ flags ++ tls ++ args): _*
     ).redirectError(ProcessBuilder.Redirect.INHERIT).start()
   }
 
   private val said = ujson.read(new BufferedReader(new InputStreamReader(process.getInputStream)).readLine())
 
   val options: Map[String, String] = Map(
-    "endpoint"        -> said("endpoint").str,
+    "endpoint"        -> said(if (isTls) "tlsEndpoint" else "endpoint").str,
     "region"          -> said("region").str,
     "accessKeyId"     -> "test",
     "secretAccessKey" -> "test"
-  )
+  ) ++ certificate.map(file => "caBundle" -> file.toString)
 
   /** Of a query that reads all of a stream. */
   def source(stream: String, publisher: String): Map[String, String] = options ++ Map(
@@ -44,11 +65,31 @@ final class ServerProcess(streams: Map[String, Int], flags: Seq[String] = Nil, h
   )
 
   /** The SDK's, as it comes. */
-  def client(): KinesisAsyncClient = KinesisAsyncClient.builder
-    .region(Region.of(options("region")))
-    .endpointOverride(URI.create(options("endpoint")))
-    .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("test", "test")))
-    .build
+  def client(): KinesisAsyncClient = {
+    val builder = KinesisAsyncClient.builder
+      .region(Region.of(options("region")))
+      .endpointOverride(URI.create(options("endpoint")))
+      .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("test", "test")))
+    certificate.foreach { file =>
+      builder.httpClientBuilder(
+        NettyNioAsyncHttpClient.builder
+          .protocol(Protocol.HTTP2)
+          .protocolNegotiation(ProtocolNegotiation.ALPN)
+          .tlsTrustManagersProvider(trusting(file))
+      )
+    }
+    builder.build
+  }
+
+  private def trusting(certificate: Path): TlsTrustManagersProvider = {
+    val store = KeyStore.getInstance(KeyStore.getDefaultType)
+    store.load(null, null)
+    val bytes = new ByteArrayInputStream(Files.readAllBytes(certificate))
+    store.setCertificateEntry("server", CertificateFactory.getInstance("X.509").generateCertificate(bytes))
+    val factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm)
+    factory.init(store)
+    () => factory.getTrustManagers
+  }
 
   /** CPU time of the server so far, in seconds. */
   def cpuSeconds: Double = process.toHandle.info.totalCpuDuration.get.toNanos / 1e9
@@ -56,5 +97,6 @@ final class ServerProcess(streams: Map[String, Int], flags: Seq[String] = Nil, h
   override def close(): Unit = {
     process.destroy()
     process.waitFor(): Unit
+    certificate.foreach(Files.delete)
   }
 }

@@ -31,58 +31,82 @@ object SinkThroughput {
   private val InFlight = 8
   private val PerCall  = 500
 
-  private sealed abstract class Way(val name: String)
-  private case object Raw        extends Way("raw")
-  private case object Sink       extends Way("sink")
-  private case object Aggregated extends Way("aggregate")
+  private val DigitsOfRow = 6
 
-  private final case class Run(way: Way, records: Long, seconds: Double, cpuMicros: Double) {
+  sealed abstract class Way(val name: String)
+  case object Raw        extends Way("raw")
+  case object Sink       extends Way("sink")
+  case object Aggregated extends Way("aggregate")
+
+  private val Ways = Seq(Raw, Sink, Aggregated)
+
+  final case class Run(way: Way, records: Long, seconds: Double, cpuMicros: Double) {
     def perSecond: Double = records / seconds
 
-    def json: String =
-      f"""{"benchmark":"sinkThroughput","way":"${way.name}","rows":$records,"seconds":$seconds%.2f,"rowsPerSecond":$perSecond%.0f,"cpuMicrosPerRow":$cpuMicros%.2f}"""
+    def json: ujson.Obj = ujson.Obj(
+      "benchmark"       -> "sinkThroughput",
+      "way"             -> way.name,
+      "rows"            -> records.toDouble,
+      "seconds"         -> Figure.rounded(seconds),
+      "rowsPerSecond"   -> Figure.rounded(perSecond),
+      "cpuMicrosPerRow" -> Figure.rounded(cpuMicros)
+    )
   }
 
   def main(args: Array[String]): Unit = {
     val report = new Report(this, args.toSeq)
     val rows   = args.headOption.fold(1_000_000L)(_.toLong)
     val limits = args.drop(1).contains("limits")
-    val server = new ServerProcess(Map.empty, if (limits) Seq("--limits") else Nil)
-    val client = server.client()
     val spark  = BenchmarkSession.start()
-    val runs   = for {
-      round <- 0 to Rounds
-      way   <- Seq(Raw, Sink, Aggregated)
-    } yield {
-      val stream = s"${way.name}-$round"
-      client.createStream(r => r.streamName(stream).shardCount(Shards): Unit).join(): Unit
-      client.waiter.waitUntilStreamExists(r => r.streamName(stream): Unit).join(): Unit
-      val run = way match {
-        case Raw        => measured(way, rows)(raw(client, stream, rows))
-        case Sink       => measured(way, rows)(sink(spark, server, stream, rows, aggregate = false))
-        case Aggregated => measured(way, rows)(sink(spark, server, stream, rows, aggregate = true))
-      }
-      client.deleteStream(r => r.streamName(stream): Unit).join(): Unit
-      if (round > 0) report.print(run.json)
-      Option.when(round > 0)(run)
-    }
-    report.print(summary(runs.flatten, limits))
-    spark.stop()
-    client.close()
-    server.close()
+    try {
+      val runs = compare(spark, rows, Payload, limits, Rounds)
+      runs.foreach(run => report.print(run.json))
+      report.print(summary(runs, limits))
+    } finally spark.stop()
   }
 
-  private def summary(runs: Seq[Run], limits: Boolean): String = {
-    def median(way: Way)(of: Run => Double) = {
-      val sorted = runs.filter(_.way == way).map(of).sorted
-      sorted(sorted.size / 2)
+  /** All ways in turns, after a round of warm-up.
+    *
+    * @param payload bytes of a row's data
+    */
+  def compare(spark: SparkSession, rows: Long, payload: Int, limits: Boolean, rounds: Int): Seq[Run] = {
+    val server = new ServerProcess(Map.empty, if (limits) Seq("--limits") else Nil, heap = "3g")
+    val client = server.client()
+    try
+      (0 to rounds)
+        .flatMap { round =>
+          Ways.map { way =>
+            val stream = s"${way.name}-$round"
+            client.createStream(r => r.streamName(stream).shardCount(Shards): Unit).join(): Unit
+            client.waiter.waitUntilStreamExists(r => r.streamName(stream): Unit).join(): Unit
+            val run = way match {
+              case Raw        => measured(way, rows)(raw(client, stream, rows, payload))
+              case Sink       => measured(way, rows)(sink(spark, server, stream, rows, payload, aggregate = false))
+              case Aggregated => measured(way, rows)(sink(spark, server, stream, rows, payload, aggregate = true))
+            }
+            client.deleteStream(r => r.streamName(stream): Unit).join(): Unit
+            run
+          }
+        }
+        .drop(Ways.size)
+    finally {
+      client.close()
+      server.close()
     }
-    val speed = Seq(Sink, Aggregated).map(way => way -> median(way)(_.perSecond) / median(Raw)(_.perSecond)).toMap
-    val cpu   = Seq(Raw, Sink, Aggregated).map(way => way -> median(way)(_.cpuMicros)).toMap
-    f"""{"benchmark":"sinkThroughput","limits":$limits,"sinkToRaw":${speed(Sink)}%.2f,"aggregateToRaw":${speed(
-        Aggregated
-      )}%.2f,""" +
-      f""""cpuMicrosPerRow":{"raw":${cpu(Raw)}%.2f,"sink":${cpu(Sink)}%.2f,"aggregate":${cpu(Aggregated)}%.2f}}"""
+  }
+
+  private def summary(runs: Seq[Run], limits: Boolean): ujson.Obj = {
+    def median(way: Way)(of: Run => Double) = Figure.median(runs.filter(_.way == way).map(of))
+    def speed(way: Way)                     = Figure.rounded(median(way)(_.perSecond) / median(Raw)(_.perSecond))
+    ujson.Obj(
+      "benchmark"       -> "sinkThroughput",
+      "limits"          -> limits,
+      "sinkToRaw"       -> speed(Sink),
+      "aggregateToRaw"  -> speed(Aggregated),
+      "cpuMicrosPerRow" -> ujson.Obj.from(
+        Ways.map(way => way.name -> ujson.Num(Figure.rounded(median(way)(_.cpuMicros))))
+      )
+    )
   }
 
   private def measured(way: Way, rows: Long)(write: => Unit): Run = {
@@ -95,11 +119,18 @@ object SinkThroughput {
   private def cpuNanos =
     ManagementFactory.getOperatingSystemMXBean.asInstanceOf[OperatingSystemMXBean].getProcessCpuTime
 
-  private def sink(spark: SparkSession, server: ServerProcess, stream: String, rows: Long, aggregate: Boolean): Unit =
+  private def sink(
+      spark: SparkSession,
+      server: ServerProcess,
+      stream: String,
+      rows: Long,
+      payload: Int,
+      aggregate: Boolean
+  ): Unit =
     spark
       .range(0, rows, 1, Tasks)
       .select(
-        rpad(col("id").cast("string"), Payload, "x").as("data"),
+        concat(col("id").cast("string"), lit(filler(payload))).as("data"),
         col("id").cast("string").as("partitionKey")
       )
       .write
@@ -108,18 +139,22 @@ object SinkThroughput {
       .mode("append")
       .save()
 
-  private def raw(client: KinesisAsyncClient, stream: String, rows: Long): Unit = {
+  /** All that a row has beside its number. Both sides make rows of it, as cheaply: it is not their making that is measured. */
+  private def filler(payload: Int) = "x" * (payload - DigitsOfRow)
+
+  private def raw(client: KinesisAsyncClient, stream: String, rows: Long, payload: Int): Unit = {
     val threads = (0 until Tasks).map { task =>
-      CompletableFuture.runAsync(() => rawTask(client, stream, rows * task / Tasks, rows * (task + 1) / Tasks))
+      CompletableFuture.runAsync(() => rawTask(client, stream, rows * task / Tasks, rows * (task + 1) / Tasks, payload))
     }
     threads.foreach(_.join(): Unit)
   }
 
-  private def rawTask(client: KinesisAsyncClient, stream: String, from: Long, to: Long): Unit = {
-    val free = new Semaphore(InFlight)
-    val all  = (from until to).iterator.grouped(PerCall).map { ids =>
+  private def rawTask(client: KinesisAsyncClient, stream: String, from: Long, to: Long, payload: Int): Unit = {
+    val free   = new Semaphore(InFlight)
+    val filled = filler(payload)
+    val all    = (from until to).iterator.grouped(PerCall).map { ids =>
       val entries = ids.map { id =>
-        val data = id.toString.padTo(Payload, 'x').getBytes(UTF_8)
+        val data = (id.toString + filled).getBytes(UTF_8)
         PutRecordsRequestEntry.builder.partitionKey(id.toString).data(SdkBytes.fromByteArrayUnsafe(data)).build
       }
       free.acquire()

@@ -122,7 +122,12 @@ private[kinesisspark] object PutRecordsCall {
 
   /** @throws DamagedAnswer unless it has a result for each record */
   private def resultsOf(answer: PutRecordsResponse, records: Int): Vector[RecordAnswer] = {
-    val results = answer.records.asScala.iterator.map(resultOf).toVector
+    // A call's records go to few shards.
+    val taken   = mutable.HashMap.empty[String, RecordAnswer]
+    val results = answer.records.asScala.iterator.map { result =>
+      if (result.errorCode == null && result.shardId != null) taken.getOrElseUpdate(result.shardId, resultOf(result))
+      else resultOf(result)
+    }.toVector
     if (results.size != records)
       throw new DamagedAnswer(s"It has results of ${results.size} records, and $records were sent")
     results

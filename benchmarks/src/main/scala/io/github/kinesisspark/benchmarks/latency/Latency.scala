@@ -46,11 +46,11 @@ object Latency {
     val spark  = BenchmarkSession.start()
     try {
       val measured = for (load <- Load.both; way <- ways) yield {
-        val line = measure(spark, server, client, load, way, time)
+        val line = described(load, way, measure(spark, server, client, load, way, Warmup, time))
         report.print(ujson.Obj.from(line.obj.filter(_._1 != "cdf_ms")))
         report.stamped(line).render()
       }
-      val nothingRead = floor(spark, time)
+      val nothingRead = describedFloor(floor(spark, Warmup, time))
       report.print(nothingRead)
       Files.write(file, (measured :+ report.stamped(nothingRead).render()).asJava): Unit
     } finally {
@@ -59,6 +59,28 @@ object Latency {
       server.close()
     }
   }
+
+  /** By fan-out, one by one. */
+  final case class FanOut(microBatch: Quantiles, realTime: Quantiles)
+
+  def fanOut(spark: SparkSession, warmup: FiniteDuration, time: FiniteDuration): FanOut = {
+    def streamName(way: Way) = streamOf(Load.Steady, way)
+    val server               =
+      new ServerProcess(Seq(Way.MicroFanOut, Way.RealTimeFanOut).map(streamName(_) -> Shards).toMap)
+    val client       = server.client()
+    def of(way: Way) = measure(spark, server, client, Load.Steady, way, warmup, time).quantiles
+    try FanOut(of(Way.MicroFanOut), of(Way.RealTimeFanOut))
+    finally {
+      client.close()
+      server.close()
+    }
+  }
+
+  /** The median of a batch that reads nothing. */
+  def floorMillis(spark: SparkSession, warmup: FiniteDuration, time: FiniteDuration): Double =
+    floor(spark, warmup, time).at(0.5)
+
+  private final case class Measured(quantiles: Quantiles, expected: Int)
 
   private sealed abstract class Way(val name: String, val publisher: String)
   private object Way {
@@ -80,15 +102,16 @@ object Latency {
       client: KinesisAsyncClient,
       load: Load,
       way: Way,
+      warmup: FiniteDuration,
       time: FiniteDuration
-  ): ujson.Obj = {
+  ): Measured = {
     val stream = streamOf(load, way)
     Samples.begin()
     val reader                   = read(spark, server, client, way, stream)
     val producer                 = new Producer(client, stream, load)
     val (from, until, quantiles) =
       try {
-        Thread.sleep(Warmup.toMillis)
+        Thread.sleep(warmup.toMillis)
         val from = System.nanoTime()
         Thread.sleep(time.toMillis)
         val until = System.nanoTime()
@@ -100,6 +123,11 @@ object Latency {
       }
     val expected = held(client, stream, from, until)
     check(stream, expected, quantiles.count, time / load.every * load.records)
+    Measured(quantiles, expected)
+  }
+
+  private def described(load: Load, way: Way, measured: Measured) = {
+    import measured._
     ujson.Obj(
       "benchmark" -> "latency",
       "load"      -> load.name,
@@ -170,12 +198,15 @@ object Latency {
     }
   }
 
-  private def floor(spark: SparkSession, time: FiniteDuration): ujson.Obj = {
+  /** Of batches that read nothing. */
+  private def floor(spark: SparkSession, warmup: FiniteDuration, time: FiniteDuration): Quantiles = {
     val query: StreamingQuery = Queries.nothingToRead(spark)
-    Thread.sleep(Warmup.toMillis + time.toMillis)
+    Thread.sleep(warmup.toMillis + time.toMillis)
     query.stop()
-    val batches = query.recentProgress.map(_.durationMs.get("triggerExecution").toDouble).sorted
-    val of      = Quantiles(batches)
+    Quantiles(query.recentProgress.map(_.durationMs.get("triggerExecution").toDouble).sorted)
+  }
+
+  private def describedFloor(of: Quantiles): ujson.Obj =
     ujson.Obj(
       "benchmark" -> "latency",
       "way"       -> "a batch of Spark's rate source",
@@ -183,7 +214,6 @@ object Latency {
       "p50_ms"    -> of.at(0.5),
       "p99_ms"    -> of.at(0.99)
     )
-  }
 
   private def rounded(millis: Double) = math.round(millis * 100) / 100.0
 }

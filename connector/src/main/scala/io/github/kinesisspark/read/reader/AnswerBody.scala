@@ -191,7 +191,7 @@ private[reader] object AnswerBody {
       }
       expect(parser.currentToken == JsonToken.END_OBJECT && hasData && numberLength > 0, "a whole record")
       expect(comesAfter, "records in their order")
-      packer.add(key, keyLength, number, numberLength, arrival.get)
+      packer.add(key, 0, keyLength, number, 0, numberLength, arrival.get)
       swapNumbers()
     }
 

@@ -178,8 +178,8 @@ final class EventGate(memory: MemoryBudget.Account) extends AnswerBytes with Aut
 
 object EventGate {
 
-  /** An event is JSON, with data in base64, and the SDK decodes it whole: the message, its payload, the text in characters of two bytes, and the text
-    * as a string. The records come when the message has gone.
+  /** An event is JSON, with data in base64. [[EventBodies]] has the message and the records; one that is left to the SDK is decoded whole: the
+    * message, its payload, the text in characters of two bytes, and the text as a string. The records come when the message has gone.
     */
   private[reader] val Forms = 5
 

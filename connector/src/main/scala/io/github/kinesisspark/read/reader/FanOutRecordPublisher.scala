@@ -104,9 +104,9 @@ final class FanOutRecordPublisher(
       worked.succeeded()
       step(Event.Opened(number))
       if (isLive) sink.begun()
-    case News.Completed      => ended(number, Event.Completed(number))
-    case News.Arrived(event) =>
-      ParsedEvent.of(shard.shardId, event, position) match {
+    case News.Completed               => ended(number, Event.Completed(number))
+    case News.Arrived(event, records) =>
+      ParsedEvent.of(shard.shardId, event, records, position) match {
         case Right(Some(parsed)) => step(Event.Arrived(number, parsed.resume), Some(parsed))
         case Right(None)         => step(Event.Failed(number, HalfAnEnd))
         case Left(damage)        => step(Event.Failed(number, FaultClassifier.classify(damage)))
@@ -339,13 +339,14 @@ object FanOutRecordPublisher {
     def of(
         shard: String,
         event: SubscribeToShardEvent,
+        records: EventBodies.Records,
         position: ShardPosition
     ): Either[DamagedAnswer, Option[ParsedEvent]] =
       try
         Right(continuation(event).map { resume =>
           val behind   = Option(event.millisBehindLatest).fold(0L)(_.longValue)
           val children = if (resume == ShardEnd) StreamDirectory.children(shard, event.childShards) else Vector.empty
-          ParsedEvent(KinesisRecord.after(position, event.records), resume, behind, children)
+          ParsedEvent(records.of(event, position), resume, behind, children)
         })
       catch { case damage: DamagedAnswer => Left(damage) }
   }

@@ -49,8 +49,9 @@ final class KinesisRecord private[reader] (answer: AnswerRecords, index: Int) {
   def sequenceNumberText: UTF8String = UTF8String.fromBytes(answer.bytes, numberFrom, numberLength)
 
   // In the answer's bytes, one after the other: data, unless it is kept separately; key; number.
-  private def dataFrom     = if (index == 0) 0 else answer.numberEnds(index - 1)
-  private def dataLength   = answer.separate.fold(answer.dataEnds(index) - dataFrom)(arrays => arrays(index).length)
+  private def dataFrom   = if (index == 0) 0 else answer.numberEnds(index - 1)
+  private def dataLength =
+    if (answer.separate.isEmpty) answer.dataEnds(index) - dataFrom else answer.separate.get(index).length
   private def keyFrom      = answer.dataEnds(index)
   private def hasKey       = answer.keyEnds(index) >= 0
   private def keyLength    = if (hasKey) answer.keyEnds(index) - keyFrom else 0
@@ -147,7 +148,7 @@ object KinesisRecord {
     val key    = Option(partitionKey).map(_.getBytes(UTF_8))
     val number = sequenceNumber.text.getBytes(ISO_8859_1)
     packer.addData(data)
-    packer.add(key.orNull, key.fold(-1)(_.length), number, number.length, arrivalMillis)
+    packer.add(key.orNull, 0, key.fold(-1)(_.length), number, 0, number.length, arrivalMillis)
   }
 }
 
@@ -233,7 +234,15 @@ private[reader] object AnswerRecords {
       * @param key    in UTF-8; none where its length is negative
       * @param number in ASCII
       */
-    def add(key: Array[Byte], keyLength: Int, number: Array[Byte], numberLength: Int, arrivalMillis: Long): Unit = {
+    def add(
+        key: Array[Byte],
+        keyFrom: Int,
+        keyLength: Int,
+        number: Array[Byte],
+        numberFrom: Int,
+        numberLength: Int,
+        arrivalMillis: Long
+    ): Unit = {
       if (count > 0 && (large.isDefined != separate.nonEmpty || begin >= PartBytes)) beginPart()
       large.foreach { data =>
         separate += (if (data.length == largeLength) data else util.Arrays.copyOf(data, largeLength))
@@ -242,9 +251,9 @@ private[reader] object AnswerRecords {
       large = None
       if (count == dataEnds.length) enlarge()
       dataEnds(count) = end
-      if (keyLength >= 0) put(key, 0, keyLength)
+      if (keyLength >= 0) put(key, keyFrom, keyLength)
       keyEnds(count) = if (keyLength >= 0) end else -1
-      put(number, 0, numberLength)
+      put(number, numberFrom, numberLength)
       numberEnds(count) = end
       arrivals(count) = arrivalMillis
       count += 1

@@ -27,9 +27,11 @@ final class SubscriptionCall(
   /** Has memory for the events that come. */
   val gate = new EventGate(memory)
 
+  private val bodies = new EventBodies(gate)
+
   private val answer: CompletableFuture[Void] =
     client.subscribeToShard(
-      request.toBuilder.overrideConfiguration(AnswerBytes.configuration(gate).build).build,
+      request.toBuilder.overrideConfiguration(AnswerBytes.configuration(bodies).build).build,
       this
     )
   // What happens to a call that brings no stream of events shows in the future alone. Where there is one, the future may
@@ -57,7 +59,7 @@ final class SubscriptionCall(
   }
 
   override def onNext(member: SubscribeToShardEventStream): Unit = member match {
-    case event: SubscribeToShardEvent => tell(News.Arrived(event))
+    case event: SubscribeToShardEvent => tell(News.Arrived(event, bodies.next()))
     // Of a kind that this SDK doesn't know. What was asked for is an event with records.
     case _ => requestOne()
   }
@@ -75,9 +77,9 @@ final class SubscriptionCall(
 object SubscriptionCall {
   sealed trait News
   object News {
-    case object Opened                                     extends News
-    final case class Arrived(event: SubscribeToShardEvent) extends News
-    case object Completed                                  extends News
-    final case class Failed(cause: Throwable)              extends News
+    case object Opened                                                                   extends News
+    final case class Arrived(event: SubscribeToShardEvent, records: EventBodies.Records) extends News
+    case object Completed                                                                extends News
+    final case class Failed(cause: Throwable)                                            extends News
   }
 }

@@ -21,6 +21,10 @@ object CallAnswer {
 sealed trait RecordAnswer
 
 object RecordAnswer {
+
+  /** All of them, as mostly. */
+  def areTaken(results: Vector[RecordAnswer]): Boolean = results.forall(_.isInstanceOf[Taken])
+
   final case class Taken(shardId: String) extends RecordAnswer
 
   /** @param code such as `ProvisionedThroughputExceededException`; the message usually names the shard */

@@ -41,6 +41,30 @@ private[send] final case class BatchBuilder(
       else Some(copy(throttles = throttles.parked(shard, record)))
   }
 
+  def hasThrottles: Boolean = throttles.byShard.nonEmpty
+
+  /** Where no shard has a throttle: as many as there is room for, and what is left.
+    *
+    * @param queue not empty
+    */
+  def filledFrom(queue: SendQueue): (BatchBuilder, SendQueue) = {
+    val builder            = Vector.newBuilder[PendingRecord] ++= records
+    val isProbe            = limits.isProbe(records.headOption.getOrElse(queue.head).entry.size)
+    var count              = records.size
+    var sum                = bytes
+    var left               = queue.records
+    def hasRoom(size: Int) = count == 0 || !isProbe && !limits.isProbe(size) &&
+      count < SizeLimits.MaxRecords && sum + size <= limits.callBytes
+    while (left.nonEmpty && hasRoom(left.head.entry.size)) {
+      builder += left.head.via(None)
+      sum += left.head.entry.size
+      count += 1
+      left = left.tail
+    }
+    val rest = SendQueue(left, queue.count - (count - records.size), queue.bytes - (sum - bytes))
+    (copy(records = builder.result(), bytes = sum, refused = refused || left.nonEmpty), rest)
+  }
+
   def batch: Option[Batch] = Option.when(records.nonEmpty)(Batch(records.map(_.sent), bytes))
 
   /** With the turns on their way. */

@@ -77,10 +77,7 @@ final case class Sending(
     */
   @tailrec def next(now: Long, flush: Boolean): (Sending, Option[Outgoing]) = {
     val pressed = flush || !hasRoom
-    val ripe    =
-      if (calls.sizeIs >= settings.maxCalls) None
-      // The one that has waited longest, so that none starves.
-      else streams.iterator.filter(_._2.isRipe(now, pressed)).minByOption(_._2.lastCall)
+    val ripe    = if (calls.sizeIs >= settings.maxCalls) None else longestWaiting(now, pressed)
     ripe match {
       case None                    => (this, None)
       case Some((stream, sending)) =>
@@ -92,6 +89,11 @@ final case class Sending(
         }
     }
   }
+
+  /** Of those that are ripe, so that none starves. It is asked for at each row, when mostly none is. */
+  private def longestWaiting(now: Long, pressed: Boolean): Option[(StreamRef, StreamSending)] =
+    if (!streams.valuesIterator.exists(_.isRipe(now, pressed))) None
+    else streams.iterator.filter(_._2.isRipe(now, pressed)).minByOption(_._2.lastCall)
 
   private def sent(stream: StreamRef, after: StreamSending, batch: Batch): (Sending, Option[Outgoing]) = {
     val call  = nextCall + 1
@@ -119,9 +121,10 @@ final case class Sending(
     answer match {
       case CallAnswer.PerRecord(results) =>
         tooLong(batch, results, state.throttles.spans, now).toLeft {
-          val next  = rest.copy(streams = streams.updated(stream, state.answered(batch, results, now, chance)))
-          val taken = takenOf(batch, results)
-          Step(next.without(taken.map(_.entry)).counted(taken.map(_.entry), throttledOf(results)), taken = taken)
+          val next    = rest.copy(streams = streams.updated(stream, state.answered(batch, results, now, chance)))
+          val taken   = takenOf(batch, results)
+          val entries = taken.map(_.entry)
+          Step(next.without(entries).counted(entries, throttledOf(results)), taken = taken)
         }
       case CallAnswer.Failed(_: Fault.InvalidArgument, _, error) => invalid(state, batch, rest, error)
       case failed: CallAnswer.Failed                             =>
@@ -180,17 +183,19 @@ final case class Sending(
     record.refusedSince.nonEmpty && age(record, now) >= settings.maxRetry
 
   private def tooLong(batch: Batch, results: Vector[RecordAnswer], spans: ShardSpans, now: Long): Option[SendFailure] =
-    batch.records.iterator.zip(results.iterator).collectFirst {
-      case (record, answer: RecordAnswer.Refused) if isOver(record, now) =>
-        SendFailure.TooLong(
-          record,
-          age(record, now),
-          Some(ShardThrottles.shardOf(record, answer, spans)),
-          answer.code,
-          answer.message,
-          None
-        )
-    }
+    if (RecordAnswer.areTaken(results)) None
+    else
+      batch.records.iterator.zip(results.iterator).collectFirst {
+        case (record, answer: RecordAnswer.Refused) if isOver(record, now) =>
+          SendFailure.TooLong(
+            record,
+            age(record, now),
+            Some(ShardThrottles.shardOf(record, answer, spans)),
+            answer.code,
+            answer.message,
+            None
+          )
+      }
 
   private def without(entries: Vector[Entry]) = copy(
     heldRecords = heldRecords - entries.size,

@@ -37,12 +37,12 @@ final case class ShardThrottles(
       results: Vector[RecordAnswer],
       now: Long,
       chance: Double
-  ): (ShardThrottles, Vector[PendingRecord]) = {
-    val pairs   = batch.records.zip(results)
-    val refused = pairs.collect { case (record, r: RecordAnswer.Refused) => (record.refused(now), r) }
-    if (refused.isEmpty && byShard.isEmpty) (this, Vector.empty)
+  ): (ShardThrottles, Vector[PendingRecord]) =
+    if (byShard.isEmpty && RecordAnswer.areTaken(results)) (this, Vector.empty)
     else {
-      val learnt = pairs.foldLeft(spans) {
+      val pairs   = batch.records.zip(results)
+      val refused = pairs.collect { case (record, r: RecordAnswer.Refused) => (record.refused(now), r) }
+      val learnt  = pairs.foldLeft(spans) {
         case (known, (record, RecordAnswer.Taken(shard)))               => known.learn(record.entry.hashKey, shard)
         case (known, (record, RecordAnswer.Refused(_, ShardOf(shard)))) => known.learn(record.entry.hashKey, shard)
         case (known, _)                                                 => known
@@ -61,7 +61,6 @@ final case class ShardThrottles(
       }
       (ShardThrottles(left, learnt), over.valuesIterator.flatMap(_.waiting).toVector)
     }
-  }
 
   def recalled(batch: Batch): ShardThrottles =
     batch.throttles.foldLeft(this)((throttles, shard) => throttles.updated(shard, _.recalled))

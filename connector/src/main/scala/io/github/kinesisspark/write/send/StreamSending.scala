@@ -80,6 +80,7 @@ private[send] final case class StreamSending(
 
   @tailrec private def fill(builder: BatchBuilder, from: SendQueue): (BatchBuilder, SendQueue) =
     if (from.isEmpty) (builder, from)
+    else if (!builder.hasThrottles) builder.filledFrom(from)
     else
       builder.offer(from.head) match {
         case Some(more) => fill(more, from.tail)
@@ -90,14 +91,15 @@ private[send] final case class StreamSending(
   def answered(batch: Batch, results: Vector[RecordAnswer], now: Long, chance: Double): StreamSending = {
     val (next, freed) = throttles.answered(batch, results, now, chance)
     val taken         =
-      batch.records.iterator.zip(results.iterator).collect { case (r, _: RecordAnswer.Taken) => r.entry }.toVector
+      if (RecordAnswer.areTaken(results)) batch.entries
+      else batch.records.iterator.zip(results.iterator).collect { case (r, _: RecordAnswer.Taken) => r.entry }.toVector
     val back = copy(
       limits = taken.foldLeft(limits)((l, entry) => l.taken(entry.size)),
       throttles = next,
       pause = Pause.none,
       calls = calls - 1
     ).returned(freed)
-    taken.foldLeft(back)((state, entry) => state.released(entry.partitionKey))
+    if (ordered) taken.foldLeft(back)((state, entry) => state.released(entry.partitionKey)) else back
   }
 
   /** The call failed as a whole: its records are sent again after a wait, unless the task fails. */

@@ -1,0 +1,244 @@
+package io.github.kinesisspark.benchmarks
+
+import java.io.{FileOutputStream, PrintStream}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.{Files, Path}
+
+import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
+import scala.util.Random
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.SparkSession
+import software.amazon.awssdk.core.SdkBytes
+import software.amazon.awssdk.services.kinesis.model.Record
+
+import io.github.kinesisspark.benchmarks.Goal.{AtLeast, AtMost}
+import io.github.kinesisspark.benchmarks.latency.Latency
+import io.github.kinesisspark.position.ShardPosition.TrimHorizon
+import io.github.kinesisspark.read.reader.KinesisRecord
+
+/** All measurements that releases are compared by, one after the other in one JVM: prints a JSON line for each figure and adds it to a file.
+  *
+  * A measurement that fails is reported, and the others continue; the program fails at the end. Those that would begin after `MINUTES` (of the environment) are left out, and
+  * reported.
+  *
+  * {{{ ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.Bench results.jsonl read.polling,sink" }}}: the file, and parts of the names of the
+  * measurements that are wanted, if not all
+  */
+object Bench {
+  private val Seed       = 16L
+  private val MostWarmup = 4
+
+  private final case class Measurement(name: String, figures: SparkSession => Seq[Figure])
+
+  def main(args: Array[String]): Unit = {
+    val file   = Path.of(args(0))
+    val only   = args.drop(1).flatMap(_.split(',')).filter(_.nonEmpty)
+    val report = new Report(this, file.getFileName.toString +: args.drop(1).toSeq, Some(Seed))
+    Option(file.getParent).foreach(Files.createDirectories(_))
+    val until = sys.env.get("MINUTES").filter(_.nonEmpty).map(n => System.nanoTime() + n.toLong * 60000000000L)
+    val out   = new PrintStream(new FileOutputStream(file.toFile, true), true, UTF_8)
+    val spark = BenchmarkSession.start()
+    try {
+      val wanted = all.filter(m => only.isEmpty || only.exists(m.name.contains))
+      val failed = wanted.flatMap { measurement =>
+        val began = System.nanoTime()
+        if (until.exists(_ - began < 0)) {
+          System.err.println(s"${measurement.name} left out: no time")
+          None
+        } else
+          try {
+            measurement.figures(spark).foreach { figure =>
+              val line = report.stamped(figure.json).render()
+              println(line)
+              out.println(line)
+            }
+            System.err.println(s"${measurement.name}: ${(System.nanoTime() - began) / 1000000000L} s")
+            None
+          } catch {
+            case NonFatal(e) =>
+              System.err.println(s"${measurement.name} failed")
+              e.printStackTrace()
+              Some(measurement.name)
+          }
+      }
+      if (failed.nonEmpty) throw new IllegalStateException(s"Failed: ${failed.mkString(", ")}")
+    } finally {
+      spark.stop()
+      out.close()
+    }
+  }
+
+  /** The most important first: the first of each publisher warms up longest. */
+  private def all: Seq[Measurement] =
+    Seq(
+      reading("polling", 1000, 16, 1000, Some(ReadGoals(0.85, 1.3))),
+      reading("efo", 1000, 16, 1000, Some(ReadGoals(0.8, 1.5, Some(9)))),
+      reading("polling", 100, 16, 100, Some(ReadGoals(0.8, 1.4))),
+      reading("efo", 100, 16, 100, Some(ReadGoals(0.8, 1.4))),
+      Measurement("sink.100B", sinking(100, rows = 500000)),
+      Measurement("sink.562B", sinking(562, rows = 300000)),
+      reading("polling", 1000, 16, 300, Some(ReadGoals(0.85, 1.3)), isTls = true),
+      reading("efo", 1000, 16, 300, Some(ReadGoals(0.8, 1.5)), isTls = true),
+      reading("polling", 562, 16, 300),
+      reading("efo", 562, 16, 300),
+      Measurement("planning", _ => planning),
+      Measurement("memory", _ => memory),
+      Measurement("latency", latencies),
+      reading("polling", 50000, 16, 800),
+      reading("efo", 50000, 16, 800),
+      reading("polling", 1000, 1, 200),
+      reading("efo", 1000, 1, 200),
+      reading("polling", 1000, 256, 400),
+      reading("efo", 1000, 256, 400)
+    )
+
+  /** @param perGb seconds of CPU */
+  private final case class ReadGoals(throughput: Double, cpu: Double, perGb: Option[Double] = None)
+
+  private def reading(
+      publisher: String,
+      size: Int,
+      shards: Int,
+      megabytes: Int,
+      goals: Option[ReadGoals] = None,
+      isTls: Boolean = false
+  ) = {
+    val name    = s"read.$publisher.${size}B.${shards}shards" + (if (isTls) ".tls" else "")
+    val setting = ReadThroughput.Setting(publisher, size, shards, megabytes, isTls)
+    Measurement(
+      name,
+      { spark =>
+        val compared    = ReadThroughput.compare(spark, setting, leastWarmup = 1, mostWarmup = MostWarmup, rounds = 3)
+        val (ours, sdk) = (compared.connector, compared.sdk)
+        val facts       = Seq[(String, ujson.Value)](
+          "server_cores"     -> Figure.rounded(Figure.median(ours.map(_.serverCores))),
+          "server_cores_sdk" -> Figure.rounded(Figure.median(sdk.map(_.serverCores)))
+        )
+        val method =
+          s"$megabytes MB in $shards shards from TRIM_HORIZON, AvailableNow into a noop sink, in turns with a bare SDK loop; " +
+            s"${compared.warmup} rounds of warm-up"
+        def figure(
+            what: String,
+            values: Seq[Double],
+            unit: String,
+            goal: Option[Goal] = None,
+            more: Seq[(String, ujson.Value)] = Nil
+        )                                        = Figure(s"$name.$what", values, unit, goal, method, facts ++ more)
+        def byUse(runs: Seq[ReadThroughput.Run]) = {
+          val each = runs.map(_.cpu.byUse)
+          ujson.Obj.from(each.flatMap(_.keys).distinct.sorted.map { use =>
+            val perGb = each.map(_.getOrElse(use, 0.0) / (compared.bytes / 1e9))
+            use -> ujson.Num(Figure.rounded(Figure.median(perGb)))
+          })
+        }
+        def ratios(of: ReadThroughput.Run => Double) = ours.zip(sdk).map { case (a, b) => of(a) / of(b) }
+        Seq(
+          figure("throughput_to_sdk", ratios(_.mbPerSecond), "ratio", goals.map(g => AtLeast(g.throughput))),
+          figure("cpu_to_sdk", ratios(_.cpuPerGb), "ratio", goals.map(g => AtMost(g.cpu))),
+          figure(
+            "cpu",
+            ours.map(_.cpuPerGb),
+            "CPU s/GB",
+            goals.flatMap(_.perGb).map(AtMost(_)),
+            Seq("by" -> byUse(ours))
+          ),
+          figure("cpu_of_sdk", sdk.map(_.cpuPerGb), "CPU s/GB", None, Seq("by" -> byUse(sdk))),
+          figure("throughput", ours.map(_.mbPerSecond), "MB/s"),
+          figure("per_core", ours.map(1000 / _.cpuPerGb), "MB/s per core"),
+          figure("garbage", ours.map(_.allocated.toDouble * size / compared.bytes), "B allocated per record"),
+          figure("garbage_of_sdk", sdk.map(_.allocated.toDouble * size / compared.bytes), "B allocated per record")
+        )
+      }
+    )
+  }
+
+  private def sinking(size: Int, rows: Long)(spark: SparkSession): Seq[Figure] = {
+    val runs   = SinkThroughput.compare(spark, rows, size, limits = false, rounds = 3)
+    val method =
+      s"$rows rows of $size B and a key from 2 tasks into 4 shards without quotas, in turns with a bare PutRecords loop of the same " +
+        "batches; 1 round of warm-up"
+    def figure(what: String, values: Seq[Double], unit: String, goal: Option[Goal] = None) =
+      Figure(s"sink.${size}B.$what", values, unit, goal, method)
+    def of(way: SinkThroughput.Way)(value: SinkThroughput.Run => Double)     = runs.filter(_.way == way).map(value)
+    def ratios(way: SinkThroughput.Way)(value: SinkThroughput.Run => Double) =
+      of(way)(value).zip(of(SinkThroughput.Raw)(value)).map { case (a, b) => a / b }
+    Seq(
+      figure("cpu_to_sdk", ratios(SinkThroughput.Sink)(_.cpuMicros), "ratio", Some(AtMost(1.2))),
+      figure("throughput_to_sdk", ratios(SinkThroughput.Sink)(_.perSecond), "ratio"),
+      figure("cpu", of(SinkThroughput.Sink)(_.cpuMicros), "CPU µs/row"),
+      figure("cpu_of_sdk", of(SinkThroughput.Raw)(_.cpuMicros), "CPU µs/row"),
+      figure(
+        "per_core",
+        of(SinkThroughput.Sink)(r => size / r.cpuMicros),
+        "MB/s per core",
+        Option.when(size == 562)(AtLeast(80))
+      ),
+      figure("aggregated.cpu_to_sdk", ratios(SinkThroughput.Aggregated)(_.cpuMicros), "ratio"),
+      figure(
+        "aggregated.per_core",
+        of(SinkThroughput.Aggregated)(r => size / r.cpuMicros),
+        "MB/s per core",
+        Option.when(size == 562)(AtLeast(80))
+      )
+    )
+  }
+
+  private def planning: Seq[Figure] = Seq(1000 -> None, 10000 -> Some(AtMost(150))).map { case (shards, goal) =>
+    Figure(
+      s"planning.${shards}shards",
+      PlanningScale.totals(shards),
+      "ms",
+      goal,
+      "the driver's own work for one batch, all shards assigned anew; 30 rounds of warm-up"
+    )
+  }
+
+  /** Records that are packed, as buffers hold them. */
+  private def memory: Seq[Figure] = Seq(100, 1000, 50000).flatMap { size =>
+    val random  = new Random(Seed)
+    val records = (1 to (4 << 20) / size).map { n =>
+      Record.builder
+        .data(SdkBytes.fromByteArrayUnsafe(random.nextBytes(size)))
+        .partitionKey(random.nextInt().toString)
+        .sequenceNumber((BigInt(10).pow(55) + n).toString)
+        .approximateArrivalTimestamp(java.time.Instant.EPOCH)
+        .build
+    }.asJava
+    val rounds = (1 to 3).map { _ =>
+      val before = LiveHeap.bytes()
+      val held   = Vector.fill(16)(KinesisRecord.after(TrimHorizon, records))
+      val taken  = (LiveHeap.bytes() - before).toDouble
+      val count  = held.map(KinesisRecord.heapOf).sum
+      (taken / held.map(KinesisRecord.bytesOf).sum, taken / count)
+    }
+    def figure(what: String, values: Seq[Double], method: String) =
+      Figure(s"memory.${size}B.$what", values, "ratio", None, method)
+    Seq(
+      figure(
+        "heap_of_data",
+        rounds.map(_._1),
+        "heap of 64 MiB of buffered records, to the bytes of their data and keys"
+      ),
+      figure("heap_of_counted", rounds.map(_._2), "the same, to what the memory budget counts for them")
+    )
+  }
+
+  private def latencies(spark: SparkSession): Seq[Figure] = {
+    val floor  = Latency.floorMillis(spark, warmup = 5.seconds, time = 8.seconds)
+    val method = "200 records a second over four shards, one by one, 10 s of warm-up and 15 s that count"
+    val quick  = Latency.fanOut(spark, warmup = 10.seconds, time = 15.seconds)
+    Seq(
+      Figure("latency.efo.real-time.p50", Seq(quick.realTime.at(0.5)), "ms", None, method),
+      Figure("latency.efo.real-time.p999", Seq(quick.realTime.at(0.999)), "ms", Some(AtMost(25)), method),
+      Figure(
+        "latency.efo.micro-batch.p50_beyond_empty_batch",
+        Seq(quick.microBatch.at(0.5) - floor),
+        "ms",
+        Some(AtMost(20)),
+        s"$method; the median of a batch of Spark's rate source, ${Figure.rounded(floor)} ms, is taken off"
+      )
+    )
+  }
+}

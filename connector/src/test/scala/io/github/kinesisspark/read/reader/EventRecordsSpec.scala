@@ -1,0 +1,181 @@
+package io.github.kinesisspark.read.reader
+
+import java.nio.ByteBuffer
+import java.nio.charset.StandardCharsets.UTF_8
+import java.time.Instant
+import java.util.Base64
+
+import scala.jdk.CollectionConverters._
+import scala.util.{Random, Try}
+
+import org.scalacheck.Gen
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+import software.amazon.awssdk.core.SdkBytes
+import software.amazon.awssdk.services.kinesis.model.Record
+
+import io.github.kinesisspark.position.ShardPosition.TrimHorizon
+
+class EventRecordsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+  private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
+
+  describe("an event's JSON") {
+    it(
+      "yields the records that the SDK would, and leaves it the rest, whatever the sizes, spaces and order of members"
+    ) {
+      forAll(seeds) { seed =>
+        val random       = new Random(seed)
+        val records      = Vector.tabulate(random.nextInt(60))(n => record(random, n))
+        val (ours, rest) = split(event(records, random))
+        val theirs       = KinesisRecord.after(TrimHorizon, records.asJava)
+        shown(ours) shouldBe shown(theirs)
+        KinesisRecord.heapOf(ours) shouldBe KinesisRecord.heapOf(theirs)
+        val left = ujson.read(rest).obj
+        left.keySet should contain theSameElementsAs Members
+        left("Records").arr shouldBe empty
+        left("ChildShards").arr should have size 1
+      }
+    }
+
+    it("yields times with fewer and more digits than milliseconds, and with exponents") {
+      def millis(number: String) = split(one("ApproximateArrivalTimestamp" -> number))._1.head.arrivalMillis
+      millis("1700000000") shouldBe 1700000000000L
+      millis("1700000000.5") shouldBe 1700000000500L
+      millis("1700000000.1239") shouldBe 1700000000123L
+      millis("1.700000000123E9") shouldBe 1700000000123L
+      millis("1.7e+9") shouldBe 1700000000000L
+      millis("0.001") shouldBe 1L
+    }
+
+    it("is left to the SDK where anything in it is not as expected") {
+      def isLeft(text: String)                      = Try(split(text.getBytes(UTF_8))).isFailure
+      def isLeftWith(member: String, value: String) = isLeft(new String(one(member -> value), UTF_8))
+      val all                                       = new String(one(), UTF_8)
+      isLeft(all) shouldBe false
+      isLeftWith("PartitionKey", "null") shouldBe false
+      isLeftWith("EncryptionType", "\"KMS\"") shouldBe false
+      for (
+        data <- Seq("null", "\"aGk\"", "\"aG=k\"", "\"aGk=aGk=\"", "\"a===\"", "\"a\\/aa\"", "\"aGk-\"", "\"aGkh", "7")
+      )
+        withClue(data)(isLeftWith("Data", data) shouldBe true)
+      for (number <- Seq("null", "\"\"", "\"01\"", "\"1x\"", s"\"${"1" * 130}\"", "1"))
+        withClue(number)(isLeftWith("SequenceNumber", number) shouldBe true)
+      for (key <- Seq("7", "\"a\\u0062\"", "\"a\tb\"", "nul", "\"open"))
+        withClue(key)(isLeftWith("PartitionKey", key) shouldBe true)
+      for (time <- Seq("null", "\"1\"", "1.", ".5", "-1", "01", "1e", "true"))
+        withClue(time)(isLeftWith("ApproximateArrivalTimestamp", time) shouldBe true)
+      isLeftWith("Unheard", "\"of\"") shouldBe true
+      for (member <- Seq("Data", "SequenceNumber", "ApproximateArrivalTimestamp"))
+        withClue(member)(isLeft(all.replace(s"\"$member\"", "\"EncryptionType\"")) shouldBe true)
+      isLeft(all.replace("\"PartitionKey\"", "\"Data\"")) shouldBe true
+      isLeft(s"{${all.drop(1).dropRight(1)},${all.drop(1)}") shouldBe true
+      isLeft(all.replace("}]", "},]")) shouldBe true
+      isLeft(all + "x") shouldBe true
+      for (other <- Seq("", "{}", "[]", "7", "{\"Records\":null}", "{\"Records\":[]", "{\"Records\":[],}"))
+        withClue(other)(isLeft(other) shouldBe true)
+    }
+
+    it("is left to the SDK where records are out of order, or a key is no UTF-8") {
+      val random                   = new Random(1)
+      val first                    = record(random, 1)
+      val second                   = record(random, 2)
+      def isLeft(records: Record*) = Try(split(event(records, random))).isFailure
+      isLeft(first, second) shouldBe false
+      isLeft(second, first) shouldBe true
+      isLeft(first, first) shouldBe true
+      val damaged = one("PartitionKey" -> "\"k#\"").map(byte => if (byte == '#') 0xc0.toByte else byte)
+      Try(split(damaged)).isFailure shouldBe true
+    }
+
+    it("is left to the SDK where it ends early, and read or left where a byte of it is changed") {
+      forAll(seeds) { seed =>
+        val random  = new Random(seed)
+        val records = Vector.tabulate(1 + random.nextInt(4))(n => record(random, n))
+        val whole   = event(records, random)
+        Try(split(whole.take(random.nextInt(whole.lastIndexOf('}'))))).isFailure shouldBe true
+        whole(random.nextInt(whole.length)) = random.nextInt().toByte
+        // Neither endless nor beyond memory, and nothing but an exception.
+        Try(split(whole))
+      }
+    }
+  }
+
+  private val Members = Seq("Records", "ContinuationSequenceNumber", "MillisBehindLatest", "ChildShards")
+
+  /** Not at the beginning of its array, and not at the end. */
+  private def split(event: Array[Byte]): (Array[KinesisRecord], Array[Byte]) =
+    EventRecords.split(ByteBuffer.wrap("#".getBytes ++ event ++ "}]\"=".getBytes, 1, event.length).slice())
+
+  private def shown(records: Array[KinesisRecord]) = records.toVector.map { r =>
+    (r.sequenceNumber.text, Option(r.partitionKey), r.data.toVector, r.arrivalMillis, r.size)
+  }
+
+  private def record(random: Random, n: Int) = {
+    val data = new Array[Byte](
+      random.nextInt(20) match {
+        case 0 => 300000; case 1 => 16385; case 2 => (12 << 10) + random.nextInt(7) - 3; case 3 => 0;
+        case _ => random.nextInt(3000)
+      }
+    )
+    random.nextBytes(data)
+    val key = random.nextInt(10) match {
+      case 0 => null
+      case 1 =>
+        random
+          .nextString(1 + random.nextInt(256))
+          .filterNot(c => c.isSurrogate || c < 32 || c == 34 || c == 92) + "ü€𝄞"
+      case _ => random.alphanumeric.take(1 + random.nextInt(256)).mkString
+    }
+    Record.builder
+      .data(SdkBytes.fromByteArray(data))
+      .partitionKey(key)
+      .sequenceNumber((if (n < 5) BigInt(n + 1) else BigInt(10).pow(54) + n).toString)
+      .approximateArrivalTimestamp(Instant.ofEpochMilli(1700000000000L + random.nextInt(100000)))
+      .build
+  }
+
+  private def event(records: Seq[Record], random: Random): Array[Byte] = {
+    def space                               = if (random.nextInt(10) == 0) " \n" else ""
+    def members(all: Seq[(String, String)]) =
+      random
+        .shuffle(all)
+        .map { case (name, value) => s"$space\"$name\"$space:$space$value$space" }
+        .mkString("{", ",", s"}$space")
+    members(
+      Seq(
+        "Records" -> records
+          .map { r =>
+            members(
+              Seq(
+                "Data"                        -> s"\"${Base64.getEncoder.encodeToString(r.data.asByteArrayUnsafe)}\"",
+                "SequenceNumber"              -> s"\"${r.sequenceNumber}\"",
+                "ApproximateArrivalTimestamp" -> java.math.BigDecimal
+                  .valueOf(r.approximateArrivalTimestamp.toEpochMilli, 3)
+                  .toString
+              ) ++ Option(r.partitionKey).map(key => "PartitionKey" -> s"\"${key}\"") ++
+                Option.when(random.nextBoolean())("EncryptionType" -> "\"NONE\"")
+            )
+          }
+          .mkString("[", ",", "]"),
+        "ContinuationSequenceNumber" -> "\"7\\u0031\"",
+        "MillisBehindLatest"         -> "-1.5e3",
+        "ChildShards" -> "[{\"ShardId\":\"a]}\\\"\",\"ParentShards\":[\"b\"],\"HashKeyRange\":{\"StartingHashKey\":null}}]"
+      )
+    ).getBytes(UTF_8)
+  }
+
+  /** An event of one record with a member instead of its own, or beside them. */
+  private def one(other: (String, String)*): Array[Byte] = {
+    val record = Map(
+      "Data"                        -> "\"aGk=\"",
+      "SequenceNumber"              -> "\"12\"",
+      "PartitionKey"                -> "\"k\"",
+      "ApproximateArrivalTimestamp" -> "1700000000.5"
+    ) ++ other
+    record
+      .map { case (name, value) => s"\"$name\":$value" }
+      .mkString("{\"Records\":[{", ",", "}]}")
+      .getBytes(UTF_8)
+  }
+}

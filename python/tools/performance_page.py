@@ -1,0 +1,176 @@
+"""Writes what `make bench` measured into docs/evidence/performance.md: goals, and a table of each kind of measurement.
+
+python python/tools/performance_page.py benchmarks/results docs/evidence/performance.md
+
+The newest results that hold all of `make bench` are shown, and beside them the ones before.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import marked
+
+Figure = dict[str, Any]
+
+# From here on, digits behind the point say nothing.
+LARGE = 100
+
+# What every whole run has.
+LANDMARKS = ("read.polling.1000B.16shards.cpu", "read.efo.1000B.16shards.cpu", "sink.100B.cpu")
+
+READ = re.compile(r"read\.(polling|efo)\.(\d+)B\.(\d+)shards(\.tls)?\.(\w+)")
+SINK = re.compile(r"sink\.(\d+)B\.(.+)")
+
+KINDS = {"polling": "polling", "efo": "fan-out"}
+
+USES = {
+    "event_loops": "event loops: network, decoding",
+    "sdk_completion": "the SDK's threads for results",
+    "readers": "shard readers",
+    "tasks": "Spark's tasks: rows, sink",
+    "collection": "garbage collection",
+    "compilation": "compilers",
+    "others": "the driver's planning, and the rest",
+}
+
+READ_COLUMNS = {
+    "throughput_to_sdk": "throughput to the SDK's",
+    "cpu_to_sdk": "CPU to the SDK's",
+    "throughput": "MB/s",
+    "cpu": "CPU s/GB",
+    "cpu_of_sdk": "the SDK's CPU s/GB",
+    "per_core": "MB/s per core",
+    "garbage": "garbage, B/record",
+    "garbage_of_sdk": "the SDK's garbage",
+}
+
+SINK_COLUMNS = {
+    "cpu_to_sdk": "CPU to the loop's",
+    "throughput_to_sdk": "throughput to the loop's",
+    "cpu": "CPU µs/row",
+    "cpu_of_sdk": "the loop's CPU µs/row",
+    "per_core": "MB/s per core",
+    "aggregated.cpu_to_sdk": "aggregated: CPU to the loop's",
+    "aggregated.per_core": "aggregated: MB/s per core",
+}
+
+
+def read(file: Path) -> list[Figure]:
+    """The lines of a run."""
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def whole_runs(results: Path) -> list[list[Figure]]:
+    """The results that hold all of `make bench`, the oldest first."""
+    runs = [read(file) for file in sorted(results.glob("*.jsonl"))]
+    whole = [run for run in runs if {figure["name"] for figure in run} >= set(LANDMARKS)]
+    return sorted(whole, key=lambda run: str(run[0]["date"]))
+
+
+def number(value: float) -> str:
+    """As the results have it, without needless zeros."""
+    return f"{value:,.0f}" if abs(value) >= LARGE else f"{value:g}"
+
+
+def spread(figure: Figure) -> str:
+    """The median, and what lies around it."""
+    if figure["rounds"] == 1:
+        return number(figure["value"])
+    return f"{number(figure['value'])} ({number(figure['least'])} to {number(figure['most'])})"
+
+
+def goals(figures: list[Figure], before: list[Figure]) -> str:
+    """A line for each goal, with whether it was met."""
+    earlier = {figure["name"]: figure for figure in before}
+    lines = [
+        "| figure | goal | median (spread) | met | results before |",
+        "|---|---|---|---|---|",
+    ]
+    for figure in figures:
+        if figure["goal"] is not None:
+            met = "yes" if figure["met"] else "**no**"
+            was = number(earlier[figure["name"]]["value"]) if figure["name"] in earlier else ""
+            lines.append(
+                f"| `{figure['name']}`, {figure['unit']} | {figure['goal']} | {spread(figure)} | {met} | {was} |"
+            )
+    return "\n".join(lines)
+
+
+def reading(figures: list[Figure]) -> str:
+    """A line for each way of reading, size of records and number of shards."""
+    rows: dict[tuple[str, ...], dict[str, Figure]] = {}
+    for figure in figures:
+        if found := READ.fullmatch(figure["name"]):
+            publisher, size, shards, tls, what = found.groups()
+            rows.setdefault((publisher, size, shards, tls or ""), {})[what] = figure
+    lines = [
+        f"| publisher, record, shards | {' | '.join(READ_COLUMNS.values())} | server, cores |",
+        "|---" * (len(READ_COLUMNS) + 2) + "|",
+    ]
+    for (publisher, size, shards, tls), row in sorted(
+        rows.items(), key=lambda r: (r[0][0], r[0][3], *map(int, r[0][1:3]))
+    ):
+        called = f"{KINDS[publisher]}, {int(size):,} B, {shards}{', TLS' if tls else ''}"
+        cells = [number(row[what]["value"]) for what in READ_COLUMNS]
+        lines.append(f"| {called} | {' | '.join(cells)} | {number(next(iter(row.values()))['server_cores'])} |")
+    return "\n".join(lines)
+
+
+def costs(figures: list[Figure]) -> str:
+    """What the CPU of reading goes to: connector and bare SDK, the largest cost first."""
+    by = {figure["name"]: figure["by"] for figure in figures if "by" in figure}
+    columns = [f"read.{publisher}.1000B.16shards.cpu{side}" for publisher in KINDS for side in ("", "_of_sdk")]
+    uses = sorted({use for column in columns for use in by[column]}, key=lambda use: -by[columns[0]].get(use, 0))
+    lines = [
+        "| CPU s/GB, 1,000 B, 16 shards | polling | the SDK | fan-out | the SDK |",
+        "|---|---|---|---|---|",
+    ]
+    for use in uses:
+        cells = [number(by[column].get(use, 0)) for column in columns]
+        lines.append(f"| {USES[use]} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def sinking(figures: list[Figure]) -> str:
+    """A line for each size of rows."""
+    rows: dict[str, dict[str, Figure]] = {}
+    for figure in figures:
+        if found := SINK.fullmatch(figure["name"]):
+            rows.setdefault(found[1], {})[found[2]] = figure
+    lines = [f"| row | {' | '.join(SINK_COLUMNS.values())} |", "|---" * (len(SINK_COLUMNS) + 1) + "|"]
+    for size, row in rows.items():
+        lines.append(f"| {size} B | {' | '.join(number(row[what]['value']) for what in SINK_COLUMNS)} |")
+    return "\n".join(lines)
+
+
+def others(figures: list[Figure]) -> str:
+    """A line for each figure of no other table."""
+    lines = ["| figure | median (spread) | how |", "|---|---|---|"]
+    for figure in figures:
+        if not READ.fullmatch(figure["name"]) and not SINK.fullmatch(figure["name"]):
+            lines.append(f"| `{figure['name']}`, {figure['unit']} | {spread(figure)} | {figure['method']} |")
+    return "\n".join(lines)
+
+
+def stamp(figure: Figure) -> str:
+    """Where the figures are from."""
+    day = figure["date"][:10]
+    return f"Commit {figure['commit']}, {day}, seed {figure['seed']:.0f}, `make bench`, {figure['machine']}."
+
+
+if __name__ == "__main__":
+    results, page = map(Path, sys.argv[1:])
+    runs = whole_runs(results)
+    if not runs:
+        sys.exit(f"{results} holds no whole run of `make bench`")
+    newest, before = runs[-1], runs[-2] if len(runs) > 1 else []
+    marked.put(page, "goals", f"{goals(newest, before)}\n\n{stamp(newest[0])}")
+    marked.put(page, "reading", reading(newest))
+    marked.put(page, "costs", costs(newest))
+    marked.put(page, "sink", sinking(newest))
+    marked.put(page, "others", others(newest))
