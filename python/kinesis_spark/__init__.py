@@ -7,6 +7,7 @@ shards and positions, and a local Kinesis server for tests. Importing it starts 
 from __future__ import annotations
 
 from kinesis_spark import functions, positions, session
+from kinesis_spark.cloud_watch import CloudWatch
 from kinesis_spark.connection import Connection
 from kinesis_spark.consumers import StreamConsumer, StreamConsumers
 from kinesis_spark.credentials import (
@@ -42,6 +43,7 @@ __all__ = [
     "AnyPosition",
     "AssumedRole",
     "BadRecords",
+    "CloudWatch",
     "Connection",
     "Credentials",
     "CustomCredentials",

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypedDict, Union, cast
 
-from kinesis_spark._declare import encoded, keyword_values, option, plain, read_fields
+from kinesis_spark._declare import encoded, group, keyword_values, option, plain, read_fields
 from kinesis_spark._kinds import (
     BOOLEAN,
     ENDPOINT,
@@ -28,6 +28,7 @@ from kinesis_spark._kinds import (
     tuple_of,
 )
 from kinesis_spark._signature import takes_fields_of
+from kinesis_spark.cloud_watch import CloudWatch
 from kinesis_spark.connection import CONNECTION, Connection
 from kinesis_spark.credentials import CREDENTIALS, ROLE, AssumedRole, Credentials, DefaultCredentials
 from kinesis_spark.errors import InvalidOptionError
@@ -136,6 +137,7 @@ class KinesisSourceOptions:
         credentials: whose name to call AWS in; see `kinesis_spark.credentials`.
         role: a role to assume with those credentials; None to call AWS with them as they are.
         connection: how AWS is reached: proxy, certificates, time limits and so on.
+        cloud_watch: where the source's metrics are published; by default nowhere.
         per_stream: what differs for single streams.
 
     Raises:
@@ -168,6 +170,7 @@ class KinesisSourceOptions:
     credentials: Credentials = plain(CREDENTIALS, default=DefaultCredentials())
     role: AssumedRole | str | None = plain(ROLE, default=None)
     connection: Connection = plain(CONNECTION, default=Connection())
+    cloud_watch: CloudWatch = group("cloudWatch", default=CloudWatch())
     per_stream: Sequence[StreamOptions] = plain(tuple_of(StreamOptions, "a list of StreamOptions"), default=())
 
     def __post_init__(self) -> None:
@@ -179,6 +182,8 @@ class KinesisSourceOptions:
                 f"stream_name and stream_arn: {found} given, exactly one is needed. Give names with a region, "
                 "or ARNs, which carry theirs."
             )
+        found = type(self.cloud_watch).__name__
+        require(isinstance(self.cloud_watch, CloudWatch), "cloud_watch", found, "a CloudWatch")
         self._check_per_stream(names, arns)
         self._check_record_publisher(names, arns)
 
@@ -258,6 +263,7 @@ class SourceArguments(TypedDict, total=False):
     credentials: Credentials
     role: AssumedRole | str | None
     connection: Connection
+    cloud_watch: CloudWatch
     per_stream: Sequence[StreamOptions]
 
 

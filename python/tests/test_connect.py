@@ -96,7 +96,7 @@ for step, read in (("batch", read_batch), ("stream", read_stream)):
 
 def steps(program: str, *arguments: str) -> dict[str, Any]:
     if not CONNECT_PACKAGES.is_dir():
-        pytest.importorskip("grpc", reason="Spark Connect's Python packages aren't installed: `make test-all` does that")
+        pytest.importorskip("grpc", reason="Spark Connect's packages aren't installed: `make test-all` does that")
     # With the first of these, Spark gives the local server a free port.
     environment = {
         **os.environ,

@@ -13,6 +13,7 @@ import pytest
 
 from kinesis_spark import (
     AssumedRole,
+    CloudWatch,
     Connection,
     CustomCredentials,
     InvalidOptionError,
@@ -159,6 +160,9 @@ def test_a_sink_has_roles_of_single_streams_but_no_positions_of_them() -> None:
         (lambda: Connection(proxy="http://proxy:1", no_proxy="a b"), "a host's name"),
         (lambda: Connection(read_timeout="10ms"), "read_timeout"),
         (lambda: Connection(application_id="a b"), "application_id"),
+        (lambda: CloudWatch(namespace="AWS/Kinesis"), "a namespace of CloudWatch"),
+        (lambda: CloudWatch(interval="5 minutes"), "nothing would be published"),
+        (lambda: KinesisSourceOptions(stream_name="s", cloud_watch="streams"), "a CloudWatch"),  # type: ignore[arg-type]
         (lambda: AssumedRole(ROLE, role_duration="1m"), "role_duration"),
         (lambda: AssumedRole(ROLE, role_duration="2h", role_chain=ROLE), "after role_chain"),
         (lambda: AssumedRole(ROLE, role_chain="reader"), "role_chain"),

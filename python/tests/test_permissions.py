@@ -176,3 +176,14 @@ def counted(rows: DataFrame, checkpoint: Path) -> int:
     query = writer.option("checkpointLocation", str(checkpoint / "log")).trigger(availableNow=True).start()
     assert query.awaitTermination(PATIENCE_S)
     return rows.sparkSession.read.parquet(target).count()
+
+
+def test_publishing_to_cloudwatch_is_allowed_for_its_namespace_alone() -> None:
+    *others, statement = printed("--for", "polling", "--option", "cloudWatch.namespace=streams")["Statement"]
+    assert statement == {
+        "Effect": "Allow",
+        "Action": ["cloudwatch:PutMetricData"],
+        "Resource": "*",
+        "Condition": {"StringEquals": {"cloudwatch:namespace": "streams"}},
+    }
+    assert others == printed("--for", "polling")["Statement"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Side = Literal["source", "sink"]
-Resource = Literal["stream", "consumer", "key", "role"]
+Resource = Literal["stream", "consumer", "key", "metrics", "role"]
 Use = Literal["polling", "fan-out", "fan-out-none", "sink", "aggregating-sink"]
 
 # The condition of a permission that is needed wherever its option is given, whatever its value.
@@ -64,6 +64,7 @@ PERMISSIONS: Sequence[Permission] = (
     Permission("kinesis:ListShards", "stream", _SINK, {"aggregate": ("true",)}, shared=True),
     Permission("kms:Decrypt", "key", _SOURCE),
     Permission("kms:GenerateDataKey", "key", _SINK),
+    Permission("cloudwatch:PutMetricData", "metrics", _SOURCE, {"cloudWatch.namespace": GIVEN}),
     Permission("sts:AssumeRole", "role", _BOTH, {"roleArn": GIVEN}),
     Permission("sts:TagSession", "role", _BOTH, {"roleTags": GIVEN}),
     Permission("sts:SetSourceIdentity", "role", _BOTH, {"roleSourceIdentity": GIVEN}),
@@ -105,6 +106,9 @@ class Resources:
         """The ARNs of one kind."""
         if of == "stream":
             return [self.stream]
+        if of == "metrics":
+            # They have no ARN; a condition names the namespace.
+            return ["*"]
         if of == "consumer":
             # It ends in the time of its registration.
             return [f"{self.stream}/consumer/{self.consumer}:*"]
@@ -133,7 +137,12 @@ def policy(side: Side, options: Mapping[str, str], resources: Resources) -> dict
 
     Where a role is assumed, the last statement is for the principal that assumes it, and all others are for the role.
     """
-    return _policy(needed(side, options), resources, {})
+    made = _policy(needed(side, options), resources, {})
+    namespaces = [value for name, value in options.items() if name.lower() == "cloudwatch.namespace"]
+    for statement in made["Statement"]:
+        if statement["Resource"] == "*":
+            statement["Condition"] = {"StringEquals": {"cloudwatch:namespace": namespaces[-1]}}
+    return made
 
 
 def resource_policy(
@@ -148,7 +157,7 @@ def resource_policy(
 
 
 def _policy(permissions: Sequence[Permission], resources: Resources, who: Mapping[str, Any]) -> dict[str, Any]:
-    kinds: Sequence[Resource] = ("stream", "consumer", "key", "role")
+    kinds: Sequence[Resource] = ("stream", "consumer", "key", "metrics", "role")
     statements = []
     for kind in kinds:
         actions = [permission.action for permission in permissions if permission.on == kind]

@@ -93,6 +93,8 @@ private object ReferencePages {
     "userRecords" -> "Rows given to the query since it started. More than Kinesis records if those are [aggregated](../concepts/aggregation.md). A batch that is read twice counts twice.",
     "userRecordsOfOtherShards" -> "User records left out because [their keys belong to another shard](../concepts/aggregation.md#after-a-reshard).",
     "malformedAggregatedRecords" -> "Records that begin like aggregated ones and are not; they are returned as they are.",
+    "cloudWatchCalls" -> "Calls of CloudWatch's PutMetricData; 0 unless `cloudWatch.namespace` is set. AWS charges for each.",
+    "cloudWatchCallsFailed" -> "Such calls that failed. The log has the first failure of a row; the query is not affected.",
     "bytesPerRead" -> "Mean bytes of a GetRecords answer or a subscription's event since the planning before.",
     "numberOfAggregatedRecords"   -> "Mean Kinesis records, aggregated or not, of the same.",
     "numberOfDeaggregatedRecords" -> "User records in as many Kinesis records, estimated from those read so far.",

@@ -186,6 +186,33 @@ object KinesisOptions {
         "`spark.sql.shuffle.partitions` for each operator of the query that shuffles, which Spark 4.3 can run."
   )
 
+  val cloudWatchNamespace: Opt[String] = option(
+    "cloudWatch.namespace",
+    "string",
+    OptionValue.matching(
+      "(?!AWS/)[A-Za-z0-9._/#:-]{1,255}",
+      "a namespace of CloudWatch, of letters, digits and ._/#:-, that doesn't begin with AWS/"
+    ),
+    doc =
+      "The namespace in CloudWatch under which the source's metrics are published, with the names of its streams as the dimension " +
+        "`Streams`. Left out, nothing is published and no call is made. AWS charges for each metric, and for each call."
+  )
+
+  val cloudWatchInterval: Opt[FiniteDuration] = option(
+    "cloudWatch.interval",
+    "duration",
+    OptionValue.durationAtLeast(1.second),
+    default = Some("1m"),
+    doc = "How often metrics are published to CloudWatch: one call of PutMetricData each time."
+  )
+
+  val cloudWatchEndpoint: Opt[URI] = option(
+    "cloudWatch.endpoint",
+    "uri",
+    OptionValue.endpoint,
+    doc = "The address of CloudWatch instead of the region's own: a VPC endpoint or a local server."
+  )
+
   val callsPerSecond: Opt[Int] = option(
     "polling.callsPerSecond",
     "count",
@@ -670,6 +697,9 @@ object KinesisOptions {
     minPartitions,
     realTimeReservedCores,
     callsPerSecond,
+    cloudWatchNamespace,
+    cloudWatchInterval,
+    cloudWatchEndpoint,
     readerBufferSize,
     profile,
     accessKeyId,

@@ -1,5 +1,6 @@
 package io.github.kinesisspark.config
 
+import java.net.URI
 import java.time.Instant
 
 import io.github.kinesisspark.position.{ShardPosition, StreamArn}
@@ -19,6 +20,7 @@ import scala.concurrent.duration.FiniteDuration
   * @param callsPerSecond         GetRecords calls of a shard, at most
   * @param readerBufferSize       bytes that the readers of one executor may hold; by default a part of its heap
   * @param maxRetryDuration       for failures in a row of one call, shard or stream
+  * @param cloudWatch             where metrics are published, if they are
   */
 final case class SourceOptions(
     streams: Seq[StreamOptions],
@@ -32,7 +34,8 @@ final case class SourceOptions(
     reservedCores: Option[Int],
     callsPerSecond: Int,
     readerBufferSize: Option[Long],
-    maxRetryDuration: FiniteDuration
+    maxRetryDuration: FiniteDuration,
+    cloudWatch: Option[CloudWatchOptions]
 ) extends Serializable
 
 object SourceOptions {
@@ -61,6 +64,9 @@ object SourceOptions {
     */
   def parseStreams(options: Map[String, String]): Seq[StreamOptions] = SourceOptionsParser.parseStreams(options)
 }
+
+/** @param endpoint instead of the region's own */
+final case class CloudWatchOptions(namespace: String, interval: FiniteDuration, endpoint: Option[URI])
 
 /** How records come out of a shard. */
 sealed trait RecordPublisherConfig extends Product with Serializable

@@ -54,6 +54,7 @@ private[config] object SourceOptionsParser {
       val reserved  = general.value(realTimeReservedCores)
       val calls     = general.value(callsPerSecond)
       val retry     = general.value(maxRetryDuration)
+      val published = cloudWatch()
       for {
         c <- client
         p <- publisher
@@ -64,7 +65,7 @@ private[config] object SourceOptionsParser {
         t <- tasks
         n <- calls
         r <- retry
-      } yield SourceOptions(perStream, c, p, l, u, a, d, t, reserved, n, buffer, r)
+      } yield SourceOptions(perStream, c, p, l, u, a, d, t, reserved, n, buffer, r, published)
     }
 
     def consumerOptions(): Option[ConsumerOptions] = {
@@ -159,6 +160,17 @@ private[config] object SourceOptionsParser {
           problems += s"'${view.key(endingPosition)}' ($to) is not after '${view.key(startingPosition)}' ($from)."
         case _ => ()
       }
+
+    private def cloudWatch(): Option[CloudWatchOptions] = {
+      val namespace = general.value(cloudWatchNamespace)
+      val interval  = general.value(cloudWatchInterval)
+      val endpoint  = general.value(cloudWatchEndpoint)
+      for (
+        other <- Seq(cloudWatchInterval, cloudWatchEndpoint) if general.has(other) && !general.has(cloudWatchNamespace)
+      )
+        problems += s"'${general.key(other)}' is given without '${cloudWatchNamespace.name}', so nothing is published. Set that, too."
+      for (n <- namespace; i <- interval) yield CloudWatchOptions(n, i, endpoint)
+    }
 
     private def admission(): Option[AdmissionOptions] = {
       val view = viewOf(settings)

@@ -61,7 +61,8 @@ class SourceOptionsTest extends AnyFunSuite {
         reservedCores = None,
         callsPerSecond = 5,
         readerBufferSize = None,
-        maxRetryDuration = 15.minutes
+        maxRetryDuration = 15.minutes,
+        cloudWatch = None
       )
     )
   }
@@ -85,7 +86,9 @@ class SourceOptionsTest extends AnyFunSuite {
       "realTime.reservedCores" -> "0",
       "polling.callsPerSecond" -> "2",
       "readerBufferSize"       -> "16m",
-      "maxRetryDuration"       -> "1h"
+      "maxRetryDuration"       -> "1h",
+      "cloudWatch.namespace"   -> "streams",
+      "cloudWatch.interval"    -> "5m"
     )
     assert(
       options == SourceOptions(
@@ -107,7 +110,8 @@ class SourceOptionsTest extends AnyFunSuite {
         Some(0),
         2,
         Some(16L << 20),
-        1.hour
+        1.hour,
+        Some(CloudWatchOptions("streams", 5.minutes, None))
       )
     )
   }

@@ -78,10 +78,11 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   private[read] var seen              = KinesisOffset.initial
   private var turn                    = 0L
   private var recent                  = Vector.empty[KinesisSourceOffset]
-  private val shown                   = SparkMetrics.show(
-    catalog.streams.map(_.arn.name).mkString("+"),
+  private val names                   = catalog.streams.map(_.arn.name)
+  private val gauges                  =
     SourceMetrics.gauges(options.recordPublisher != RecordPublisherConfig.Polling, () => metrics.at(System.nanoTime()))
-  )
+  private val shown      = SparkMetrics.show(names.mkString("+"), gauges)
+  private val cloudWatch = Closing.unlessMade(shown.close())(CloudWatchPublisher.of(options, names, gauges))
 
   override def initialOffset(): Offset = KinesisSourceOffset(KinesisOffset.initial)
 
@@ -148,7 +149,9 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       val moved = cuts.view.mapValues(_.position).toMap ++ lost.map(_ -> ShardPosition.ShardEnd)
       seen = planning.end(furthest(tips, moved))
       val open = planning.reading.keys.filterNot(isLeftOut)
-      metrics = metrics.next(open, tips, cuts, readers.now, consumerLifecycle.calls, System.nanoTime())
+      metrics = metrics
+        .next(open, tips, cuts, readers.now, consumerLifecycle.calls, System.nanoTime())
+        .copy(published = cloudWatch.fold(PublishedCalls.none)(_.calls))
       endOf(start, from, planning, moved) { (shard, at) =>
         val read = for {
           tip  <- tips.get(shard)
@@ -229,7 +232,9 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       try consumerLifecycle.close()
       finally
         try catalog.close()
-        finally shown.close()
+        finally
+          try cloudWatch.foreach(_.close())
+          finally shown.close()
 
   override def toString: String = s"KinesisSource[${catalog.streams.map(_.arn.name).mkString(", ")}]"
 

@@ -19,6 +19,7 @@ import io.github.kinesisspark.read.stream.SourceMetrics.Lag
   * @param reading   reads since the planning before
   * @param readers   what all executors hold and have done
   * @param consumers calls about consumers, where they are registered
+  * @param published calls of CloudWatch
   */
 final case class SourceMetrics(
     atNanos: Long,
@@ -27,7 +28,8 @@ final case class SourceMetrics(
     cuts: Map[ShardKey, RecordBuffer.Cut],
     reading: ReadCount,
     readers: ReadersNow,
-    consumers: Option[ConsumerCalls]
+    consumers: Option[ConsumerCalls],
+    published: PublishedCalls = PublishedCalls.none
 ) {
 
   def toJava: util.Map[String, String] = (numbers + (SourceDetails.Name -> SourceDetails.json(this))).asJava
@@ -54,6 +56,8 @@ final case class SourceMetrics(
     "userRecords"                -> fleet.delivered.userRecords.toString,
     "userRecordsOfOtherShards"   -> fleet.delivered.ofOthers.toString,
     "malformedAggregatedRecords" -> fleet.delivered.damaged.toString,
+    "cloudWatchCalls"            -> published.made.toString,
+    "cloudWatchCallsFailed"      -> published.failed.toString,
     // FLIP-128's names. Per read, because a read is what a shard's 2 MB/s come in. All Kinesis records are "aggregated" there,
     // and all user records "deaggregated"; what a read holds of the latter is as many as records have had so far.
     "millisBehindLatest"          -> lagMillis.maxOption.getOrElse(0L).toString,

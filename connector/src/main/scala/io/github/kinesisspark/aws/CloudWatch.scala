@@ -1,0 +1,155 @@
+package io.github.kinesisspark.aws
+
+import java.net.{URI, URLEncoder}
+import java.nio.ByteBuffer
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Optional
+import java.util.concurrent.{CompletableFuture, TimeUnit}
+
+import scala.jdk.CollectionConverters._
+
+import org.reactivestreams.{Publisher, Subscriber, Subscription}
+import software.amazon.awssdk.core.async.AsyncRequestBody
+import software.amazon.awssdk.core.exception.SdkClientException
+import software.amazon.awssdk.http.{ContentStreamProvider, SdkHttpMethod, SdkHttpRequest, SdkHttpResponse}
+import software.amazon.awssdk.http.async.{AsyncExecuteRequest, SdkAsyncHttpResponseHandler, SdkHttpContentPublisher}
+import software.amazon.awssdk.http.auth.aws.signer.{AwsV4FamilyHttpSigner, AwsV4HttpSigner}
+import software.amazon.awssdk.http.auth.spi.signer.SignRequest
+import software.amazon.awssdk.identity.spi.{AwsCredentialsIdentity, ResolveIdentityRequest}
+import software.amazon.awssdk.regions.{EndpointTag, PartitionEndpointKey, PartitionMetadata, Region}
+
+import io.github.kinesisspark.OneLine
+import io.github.kinesisspark.config.{ClientOptions, ConnectionOptions}
+
+/** PutMetricData, one call for all values of a moment. Made of the SDK's HTTP client, credentials and signer, with the connection that all other
+  * calls have: the SDK's module for CloudWatch would add a megabyte to the JAR for this one form.
+  *
+  * @param region   whose CloudWatch it is
+  * @param endpoint instead of the region's own
+  * @see [[https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricData.html PutMetricData]]
+  */
+private[kinesisspark] final class CloudWatch(options: ClientOptions, region: String, endpoint: Option[URI])
+    extends AutoCloseable {
+  import CloudWatch._
+
+  private val http        = ClientKind.Calls.http(endpoint, options.connection).build()
+  private val credentials = Credentials(options.credentials, region, options.connection)
+  private val cache       = new CredentialsCache(credentials.provider)
+  private val signer      = AwsV4HttpSigner.create()
+  private val address     = endpoint.getOrElse(addressOf(region, options.connection))
+
+  /** @return fails with what went wrong, in one line, if it did */
+  def put(namespace: String, dimensions: Seq[(String, String)], values: Seq[(String, Long)]): CompletableFuture[Void] =
+    cache.before { () =>
+      val body = form(namespace, dimensions, values).getBytes(UTF_8)
+      cache.resolveIdentity(ResolveIdentityRequest.builder().build()).thenCompose(send(_, body))
+    }
+
+  override def close(): Unit =
+    try http.close()
+    finally credentials.close()
+
+  private def send(identity: AwsCredentialsIdentity, body: Array[Byte]): CompletableFuture[Void] = {
+    val request = SdkHttpRequest
+      .builder()
+      .method(SdkHttpMethod.POST)
+      .uri(address)
+      .encodedPath("/")
+      .putHeader("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+      .putHeader("Content-Length", body.length.toString)
+      .putHeader("User-Agent", (Seq("kinesis-spark") ++ options.connection.applicationId.map("app/" + _)).mkString(" "))
+      .build()
+    val signed = signer.sign { (r: SignRequest.Builder[AwsCredentialsIdentity]) =>
+      r.identity(identity)
+        .request(request)
+        .payload(ContentStreamProvider.fromByteArray(body))
+        .putProperty(AwsV4FamilyHttpSigner.SERVICE_SIGNING_NAME, "monitoring")
+        .putProperty(AwsV4HttpSigner.REGION_NAME, region): Unit
+    }
+    val answer = new Answer
+    val call   = http.execute(
+      AsyncExecuteRequest
+        .builder()
+        .request(signed.request)
+        .requestContentPublisher(publisherOf(body))
+        .responseHandler(answer)
+        .build()
+    )
+    val _ = call.whenComplete((_, e) => if (e != null) answer.result.completeExceptionally(e): Unit)
+    val _ = answer.result
+      .orTimeout(LongestCall, TimeUnit.SECONDS)
+      .whenComplete((_, e) => if (e != null) call.cancel(true): Unit)
+    answer.result
+  }
+}
+
+private[kinesisspark] object CloudWatch {
+  private val LongestCall = 30L
+
+  /** Of an error; of the answer to a call that was taken nothing is kept. */
+  private val MostOfAnswer = 16 << 10
+
+  private[aws] def addressOf(region: String, connection: ConnectionOptions): URI = {
+    val tags = Seq(EndpointTag.FIPS).filter(_ => connection.fips) ++
+      Seq(EndpointTag.DUALSTACK).filter(_ => connection.dualStack)
+    val suffix =
+      PartitionMetadata.of(Region.of(region)).dnsSuffix(PartitionEndpointKey.builder().tags(tags.asJava).build())
+    URI.create(s"https://monitoring${if (connection.fips) "-fips" else ""}.$region.$suffix")
+  }
+
+  private[aws] def form(namespace: String, dimensions: Seq[(String, String)], values: Seq[(String, Long)]): String = {
+    val data = values.zipWithIndex.flatMap { case ((name, value), i) =>
+      val at = s"MetricData.member.${i + 1}"
+      Seq(s"$at.MetricName" -> name, s"$at.Value" -> value.toString, s"$at.Unit" -> unitOf(name)) ++
+        dimensions.zipWithIndex.flatMap { case ((dimension, of), j) =>
+          val place = s"$at.Dimensions.member.${j + 1}"
+          Seq(s"$place.Name" -> dimension, s"$place.Value" -> of)
+        }
+    }
+    (Seq("Action" -> "PutMetricData", "Version" -> "2010-08-01", "Namespace" -> namespace) ++ data)
+      .map { case (name, value) =>
+        s"$name=${URLEncoder.encode(value, UTF_8)}"
+      }
+      .mkString("&")
+  }
+
+  private def unitOf(metric: String) = metric.toLowerCase match {
+    case name if name.contains("millis") => "Milliseconds"
+    case name if name.contains("bytes")  => "Bytes"
+    case _                               => "Count"
+  }
+
+  private def publisherOf(body: Array[Byte]): SdkHttpContentPublisher = {
+    val bytes = AsyncRequestBody.fromBytes(body)
+    new SdkHttpContentPublisher {
+      override def contentLength(): Optional[java.lang.Long]        = bytes.contentLength
+      override def subscribe(to: Subscriber[? >: ByteBuffer]): Unit = bytes.subscribe(to)
+    }
+  }
+
+  /** Reads an answer on the SDK's threads. */
+  private final class Answer extends SdkAsyncHttpResponseHandler {
+    val result                   = new CompletableFuture[Void]
+    @volatile private var status = 0
+
+    override def onHeaders(response: SdkHttpResponse): Unit = status = response.statusCode
+    override def onError(failure: Throwable): Unit          = result.completeExceptionally(failure): Unit
+
+    override def onStream(body: Publisher[ByteBuffer]): Unit = body.subscribe(new Subscriber[ByteBuffer] {
+      private val text = new StringBuilder
+
+      override def onSubscribe(subscription: Subscription): Unit = subscription.request(Long.MaxValue)
+      override def onNext(bytes: ByteBuffer): Unit               =
+        if (text.length < MostOfAnswer) text.append(UTF_8.decode(bytes.duplicate()).toString.take(MostOfAnswer)): Unit
+      override def onError(failure: Throwable): Unit = result.completeExceptionally(failure): Unit
+      override def onComplete(): Unit                =
+        if (status / 100 == 2) result.complete(null): Unit
+        else result.completeExceptionally(SdkClientException.create(refusal(status, text.toString))): Unit
+    })
+  }
+
+  private def refusal(status: Int, body: String): String = {
+    def of(tag: String) = s"<$tag>([^<]*)</$tag>".r.findFirstMatchIn(body).map(_.group(1))
+    OneLine(s"HTTP $status${of("Code").fold("")(" " + _)}${of("Message").fold("")(": " + _)}")
+  }
+}

@@ -1,0 +1,65 @@
+package io.github.kinesisspark.aws
+
+import java.net.{URI, URLDecoder}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.concurrent.{ExecutionException, TimeUnit}
+
+import scala.util.Using
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.kinesisspark.config.{ClientOptions, ConnectionOptions, CredentialsOptions, Secret}
+
+/** PutMetricData on a stand-in for CloudWatch. */
+class CloudWatchTest extends AnyFunSuite {
+  private val keys =
+    CredentialsOptions.StaticKeys(new Secret("id-1"), new Secret("secret-1"), Some(new Secret("token-1")))
+  private val connection = ConnectionOptions(applicationId = Some("etl-1"))
+
+  private def published(answer: StubServer.Answer): Seq[StubServer.Request] =
+    Using.Manager { use =>
+      val server     = use(new StubServer((_, _) => answer))
+      val cloudWatch =
+        use(new CloudWatch(ClientOptions(None, None, keys, connection), "eu-west-1", Some(server.endpoint)))
+      cloudWatch
+        .put("spark & co", Seq("Streams" -> "a+b"), Seq("bytes" -> 5L, "maxMillisBehindLatest" -> 7L, "records" -> 2L))
+        .get(1, TimeUnit.MINUTES)
+      server.requests
+    }.get
+
+  test("all values of a moment are one signed call, with names, units and dimensions") {
+    val Seq(request) = published(StubServer.Answer(200, "<PutMetricDataResponse/>".getBytes(UTF_8))): @unchecked
+    assert(request.headers("authorization").contains("Credential=id-1/"))
+    assert(request.headers("authorization").contains("/eu-west-1/monitoring/aws4_request"))
+    assert(request.headers("x-amz-security-token") == "token-1")
+    assert(request.headers("user-agent") == "kinesis-spark app/etl-1")
+    val form =
+      request.body.split('&').map(_.split("=", 2)).map(pair => pair(0) -> URLDecoder.decode(pair(1), UTF_8)).toMap
+    assert(form("Action") == "PutMetricData" && form("Version") == "2010-08-01" && form("Namespace") == "spark & co")
+    val metrics = (1 to 3).map { i =>
+      def of(name: String) = form(s"MetricData.member.$i.$name")
+      assert(of("Dimensions.member.1.Name") == "Streams" && of("Dimensions.member.1.Value") == "a+b")
+      (of("MetricName"), of("Value"), of("Unit"))
+    }
+    assert(
+      metrics == Seq(("bytes", "5", "Bytes"), ("maxMillisBehindLatest", "7", "Milliseconds"), ("records", "2", "Count"))
+    )
+  }
+
+  test("a refusal fails the call with status, code and message in one line") {
+    val body = "<ErrorResponse><Error><Code>AccessDenied</Code><Message>not\nallowed</Message></Error></ErrorResponse>"
+    val failure = intercept[ExecutionException](published(StubServer.Answer(403, body.getBytes(UTF_8))))
+    assert(failure.getCause.getMessage.contains("HTTP 403 AccessDenied: not?allowed"))
+  }
+
+  test("the address is the region's, in its partition, for FIPS and dual stack") {
+    def address(region: String, connection: ConnectionOptions = ConnectionOptions()) =
+      CloudWatch.addressOf(region, connection)
+    assert(address("eu-west-1") == new URI("https://monitoring.eu-west-1.amazonaws.com"))
+    assert(address("cn-north-1") == new URI("https://monitoring.cn-north-1.amazonaws.com.cn"))
+    assert(
+      address("us-east-1", ConnectionOptions(fips = true)) == new URI("https://monitoring-fips.us-east-1.amazonaws.com")
+    )
+    assert(address("us-east-1", ConnectionOptions(dualStack = true)) == new URI("https://monitoring.us-east-1.api.aws"))
+  }
+}
