@@ -59,7 +59,7 @@ PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup package publish-local check test test-all test-awaiting minutes chaos fuzz test-versions test-aws test-aws-clean \
-  lint format demo bench bench-latency docs reference pictures notebook audit clean \
+  lint format demo bench bench-latency bench-micro-batches docs reference pictures notebook audit clean \
   jars wheel classes scala ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow pytest-awaiting concurrency
 
 help: ## list these commands
@@ -291,6 +291,9 @@ ifeq ($(ONLY),)
 else
 	MINUTES=$(MINUTES) ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.Bench $(CURDIR)/benchmarks/target/bench.jsonl $(ONLY)"
 endif
+
+bench-micro-batches: $(VENV)/.wheel ## latency and idle cost of micro-batches as PySpark sees them, local and on a cluster: JSON lines, and docs/evidence/latency.md's table
+	$(BIN)/python python/tools/micro_batches.py --page docs/evidence/latency.md
 
 docs: $(VENV)/.installed ## build the documentation's site anew in build/site, with every link checked
 	$(BIN)/python python/tools/docs_site.py

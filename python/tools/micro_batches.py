@@ -1,4 +1,4 @@
-"""What a PySpark user sees of micro-batches: `python micro_batches.py [--seconds 60] [--out FILE]`.
+"""What a PySpark user sees of micro-batches: `make bench-micro-batches` runs it.
 
 Records are put one by one into four shards of a local server in a process of its own, and a query with default
 options takes them by `foreachBatch`. A record's latency lasts from just before its PutRecords call until the function
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import subprocess
 import sys
 import threading
@@ -22,6 +21,7 @@ from pathlib import Path
 from statistics import quantiles
 from tempfile import TemporaryDirectory
 
+import marked
 import psutil  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
 
@@ -46,7 +46,7 @@ EVERY_S = 0.05
 # Until classes are loaded and the compiler has seen the code.
 WARM_UP_S = 20.0
 CLUSTER_TO_LOCAL_GOAL = 1.3
-LATENCY_GOAL_MS = 1000.0
+P99_GOAL_MS = {"local": None, "cluster": 1000.0}
 
 
 def query(endpoint: str, publisher: str, master: str, directory: str) -> None:
@@ -171,10 +171,10 @@ def measured(publisher: str, master: str, seconds: float) -> dict[str, float]:
         # Nothing can be awaited: it is about what doesn't happen.
         time.sleep(60)
         return {
-            "50%": cuts[499],
-            "99%": cuts[989],
-            "idle jobs in a minute": started.jobs() - jobs,
-            "idle cores": (started.cpu_s() - cpu) / 60,
+            "50%": round(cuts[499], 1),
+            "99%": round(cuts[989], 1),
+            "jobs": started.jobs() - jobs,
+            "cores": round((started.cpu_s() - cpu) / 60, 3),
         }
 
 
@@ -198,52 +198,71 @@ def put(client: KinesisClient, sent: int) -> int:
     return sent + 1
 
 
-def figures(seconds: float) -> Iterator[tuple[str, float, str, float | None]]:
-    """Name, value, unit and goal, as they come."""
-    for publisher in PUBLISHERS:
-        medians = {}
-        for where, master in MASTERS.items():
-            of = measured(publisher, master, seconds)
-            name = f"micro-batches, {publisher}, {master}"
-            medians[where] = of["50%"]
-            yield f"{name}: median latency", of["50%"], "ms", None
-            yield f"{name}: 99% of latencies", of["99%"], "ms", LATENCY_GOAL_MS if where == "cluster" else None
-            yield f"{name}: idle jobs in a minute", of["idle jobs in a minute"], "jobs", 0
-            yield f"{name}: idle cores", of["idle cores"], "cores", None
-        ratio = medians["cluster"] / medians["local"]
-        yield f"micro-batches, {publisher}: median latency, cluster to local", ratio, "times", CLUSTER_TO_LOCAL_GOAL
+def lines(results: dict[tuple[str, str], dict[str, float]], method: dict[str, str]) -> list[dict[str, object]]:
+    """A line of JSON for each figure, those with a goal marked."""
+    of_all = []
+    for (publisher, where), of in results.items():
+        name = f"micro_batches.{publisher}.{where}"
+        of_all += [
+            {"name": f"{name}.p50", "value": of["50%"], "unit": "ms", "goal": None, "met": None},
+            {"name": f"{name}.p99", "value": of["99%"], "unit": "ms", **at_most(of["99%"], P99_GOAL_MS[where])},
+            {"name": f"{name}.idle_jobs", "value": of["jobs"], "unit": "jobs/min", **at_most(of["jobs"], 0)},
+            {"name": f"{name}.idle_cpu", "value": of["cores"], "unit": "cores", "goal": None, "met": None},
+        ]
+        if where == "cluster":
+            ratio = of["50%"] / results[publisher, "local"]["50%"]
+            goal = at_most(round(ratio, 2), CLUSTER_TO_LOCAL_GOAL)
+            of_all.append({"name": f"{name}.p50_to_local", "value": round(ratio, 2), "unit": "times", **goal})
+    return [{**line, **method} for line in of_all]
+
+
+def at_most(value: float, goal: float | None) -> dict[str, object]:
+    """The goal as text, and whether it is met."""
+    return {"goal": goal if goal is None else f"at most {goal:g}", "met": goal if goal is None else value <= goal}
+
+
+def table(results: dict[tuple[str, str], dict[str, float]], method: dict[str, str]) -> str:
+    """The results for the page."""
+    rows = [
+        "| | median, ms | 99%, ms | idle: Spark jobs in a minute | idle: cores |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {publisher}, `{MASTERS[where]}` | {of['50%']:.0f} | {of['99%']:.0f} "
+            f"| {of['jobs']:.0f} | {of['cores']:.2f} |"
+            for (publisher, where), of in results.items()
+        ),
+    ]
+    text = f"Recorded on {method['date'][:10]} (commit {method['commit']}): {method['method']}, on {method['machine']}."
+    return "\n".join(rows) + f"\n\n{text}"
 
 
 def main() -> None:
-    """Measures all, and prints the lines."""
+    """Measures all, prints the lines, and writes the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--query", nargs=4, help=argparse.SUPPRESS)
     parser.add_argument("--seconds", type=float, default=60.0, help="for which latencies are taken, each time (60)")
-    parser.add_argument("--out", type=Path, help="a file that the lines are appended to")
+    parser.add_argument("--page", type=Path, help="whose part `micro-batches` is written anew")
     asked = parser.parse_args()
     if asked.query:
         query(*asked.query)
         return
-    describe = ["git", "describe", "--always", "--dirty"]
+    describe = ["git", "rev-parse", "--short=7", "HEAD"]
     commit = subprocess.run(describe, check=True, cwd=ROOT, capture_output=True, text=True).stdout
-    load = f"a record each {EVERY_S * 1000:.0f} ms, {SHARDS} shards, {asked.seconds:.0f} s"
-    method = f"PutRecords to foreachBatch in Python, {load}"
-    for name, value, unit, goal in figures(asked.seconds):
-        line = {
-            "name": name,
-            "value": round(value, 3),
-            "unit": unit,
-            "goal": goal,
-            "met": goal is None or value <= goal,
-            "method": method,
-            "commit": commit.strip(),
-            "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "machine": f"{psutil.cpu_count()} cores, {psutil.virtual_memory().total >> 30} GiB, {platform.platform()}",
-        }
+    method = {
+        "method": f"a record each {EVERY_S * 1000:.0f} ms to {SHARDS} shards for {asked.seconds:.0f} s",
+        "commit": commit.strip(),
+        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "machine": f"{psutil.cpu_count()} cores with {psutil.virtual_memory().total >> 30} GiB",
+    }
+    results = {
+        (publisher, where): measured(publisher, master, asked.seconds)
+        for publisher in PUBLISHERS
+        for where, master in MASTERS.items()
+    }
+    for line in lines(results, method):
         say(line)
-        if asked.out:
-            with asked.out.open("a") as file:
-                file.write(json.dumps(line) + "\n")
+    if asked.page:
+        marked.put(asked.page, "micro-batches", table(results, method))
 
 
 if __name__ == "__main__":
