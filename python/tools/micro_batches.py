@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import quantiles
 from tempfile import TemporaryDirectory
@@ -122,10 +122,14 @@ class Query:
 
     def cpu_s(self) -> float:
         """CPU time of its JVMs: the driver's, and executors' of a local cluster, which are the driver's children."""
-        times = [
-            p.cpu_times() for p in psutil.Process(self._process.pid).children(recursive=True) if p.name() == "java"
-        ]
-        return float(sum(t.user + t.system for t in times))
+        seconds = 0.0
+        for process in psutil.Process(self._process.pid).children(recursive=True):
+            # Some are gone by the time they are looked at.
+            with suppress(psutil.NoSuchProcess):
+                if process.name() == "java":
+                    times = process.cpu_times()
+                    seconds += times.user + times.system
+        return seconds
 
     def end(self) -> None:
         """Stops it."""
@@ -198,22 +202,20 @@ def put(client: KinesisClient, sent: int) -> int:
     return sent + 1
 
 
-def lines(results: dict[tuple[str, str], dict[str, float]], method: dict[str, str]) -> list[dict[str, object]]:
-    """A line of JSON for each figure, those with a goal marked."""
-    of_all = []
-    for (publisher, where), of in results.items():
-        name = f"micro_batches.{publisher}.{where}"
-        of_all += [
-            {"name": f"{name}.p50", "value": of["50%"], "unit": "ms", "goal": None, "met": None},
-            {"name": f"{name}.p99", "value": of["99%"], "unit": "ms", **at_most(of["99%"], P99_GOAL_MS[where])},
-            {"name": f"{name}.idle_jobs", "value": of["jobs"], "unit": "jobs/min", **at_most(of["jobs"], 0)},
-            {"name": f"{name}.idle_cpu", "value": of["cores"], "unit": "cores", "goal": None, "met": None},
-        ]
-        if where == "cluster":
-            ratio = of["50%"] / results[publisher, "local"]["50%"]
-            goal = at_most(round(ratio, 2), CLUSTER_TO_LOCAL_GOAL)
-            of_all.append({"name": f"{name}.p50_to_local", "value": round(ratio, 2), "unit": "times", **goal})
-    return [{**line, **method} for line in of_all]
+def lines(publisher: str, where: str, results: dict[tuple[str, str], dict[str, float]]) -> list[dict[str, object]]:
+    """A line of JSON for each figure of a setting; those with a goal are marked."""
+    of, name = results[publisher, where], f"micro_batches.{publisher}.{where}"
+    figures: list[dict[str, object]] = [
+        {"name": f"{name}.p50", "value": of["50%"], "unit": "ms", **at_most(of["50%"], None)},
+        {"name": f"{name}.p99", "value": of["99%"], "unit": "ms", **at_most(of["99%"], P99_GOAL_MS[where])},
+        {"name": f"{name}.idle_jobs", "value": of["jobs"], "unit": "jobs/min", **at_most(of["jobs"], 0)},
+        {"name": f"{name}.idle_cpu", "value": of["cores"], "unit": "cores", **at_most(of["cores"], None)},
+    ]
+    if where == "cluster":
+        ratio = round(of["50%"] / results[publisher, "local"]["50%"], 2)
+        goal = at_most(ratio, CLUSTER_TO_LOCAL_GOAL)
+        figures.append({"name": f"{name}.p50_to_local", "value": ratio, "unit": "times", **goal})
+    return figures
 
 
 def at_most(value: float, goal: float | None) -> dict[str, object]:
@@ -254,13 +256,12 @@ def main() -> None:
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "machine": f"{psutil.cpu_count()} cores with {psutil.virtual_memory().total >> 30} GiB",
     }
-    results = {
-        (publisher, where): measured(publisher, master, asked.seconds)
-        for publisher in PUBLISHERS
-        for where, master in MASTERS.items()
-    }
-    for line in lines(results, method):
-        say(line)
+    results: dict[tuple[str, str], dict[str, float]] = {}
+    for publisher in PUBLISHERS:
+        for where, master in MASTERS.items():
+            results[publisher, where] = measured(publisher, master, asked.seconds)
+            for line in lines(publisher, where, results):
+                say({**line, **method})
     if asked.page:
         marked.put(asked.page, "micro-batches", table(results, method))
 
