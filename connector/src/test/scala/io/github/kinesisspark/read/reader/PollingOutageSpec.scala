@@ -4,8 +4,7 @@ import java.net.{ConnectException, UnknownHostException}
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.atomic.AtomicInteger
 
-import scala.util.Using
-
+import org.scalatest.BeforeAndAfterAll
 import org.scalatest.concurrent.Eventually
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
@@ -14,7 +13,7 @@ import software.amazon.awssdk.core.exception.SdkClientException
 import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetRecordsResponse}
 
 /** A polling reader whose endpoint has worked and is gone for a while. */
-class PollingOutageSpec extends AnyFunSpec with Matchers with Eventually {
+class PollingOutageSpec extends AnyFunSpec with Matchers with Eventually with BeforeAndAfterAll {
   // Ten pauses with jitter, of at most 5 s each.
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(20, Millis))
 
@@ -32,23 +31,28 @@ class PollingOutageSpec extends AnyFunSpec with Matchers with Eventually {
       else super.getRecords(r)
   }
 
+  // Each outage lasts a quarter of a minute, so they take place at the same time.
+  private lazy val outages = Map(
+    "failures to find the host" -> new UnknownHostException("kinesis.test"),
+    "refused connections"       -> new ConnectException("Connection refused")
+  ).map { case (name, failure) => name -> new Outage(failure) }
+
+  private final class Outage(failure: Throwable) {
+    val scene             = new PublisherScene(new Returning(() => failure))
+    private val publisher = scene.polling()
+    publisher.request()
+    eventually(scene.deliveries.size shouldBe 1)
+    publisher.request()
+  }
+
+  override def afterAll(): Unit = outages.values.foreach(_.scene.close())
+
   describe("a polling reader whose endpoint has worked before") {
-    def survives(failure: () => Throwable): Unit =
-      Using.resource(new PublisherScene(new Returning(failure))) { scene =>
-        val publisher = scene.polling()
-        publisher.request()
-        eventually(scene.deliveries.size shouldBe 1)
-        publisher.request()
+    for (failures <- Seq("failures to find the host", "refused connections"))
+      it(s"reads on after ten $failures in a row") {
+        val scene = outages(failures).scene
         eventually(scene.deliveries.size + scene.failures.size shouldBe 2)
         scene.failures.map(_.getMessage) shouldBe empty
       }
-
-    it("reads on after ten failures to find the host in a row")(
-      survives(() => new UnknownHostException("kinesis.test"))
-    )
-
-    it("reads on after ten refused connections in a row")(
-      survives(() => new ConnectException("Connection refused"))
-    )
   }
 }
