@@ -22,41 +22,36 @@ object IntegrationSuites {
 
   /** Seconds that the longest suites took; all others count as `Other`. Only the balance between test JVMs depends on it. */
   private val Seconds: Map[String, Int] = Map(
-    "FanOutFaultsSpec"       -> 430,
-    "BatchSpec"              -> 425,
-    "ExactnessSpec"          -> 335,
-    "RealTimeSpec"           -> 310,
-    "ReadingSpec"            -> 295,
-    "ReshardingSpec"         -> 165,
-    "SinkSpec"               -> 165,
-    "SeveralStreamsSpec"     -> 155,
-    "EndpointFaultsSpec"     -> 155,
-    "OutageSpec"             -> 105,
-    "AggregationSpec"        -> 100,
-    "DnsFaultsSpec"          -> 95,
-    "AwkwardServiceSpec"     -> 85,
+    "FanOutFaultsSpec"       -> 380,
+    "BatchSpec"              -> 370,
+    "ExactnessSpec"          -> 285,
+    "RealTimeSpec"           -> 215,
+    "ReadingSpec"            -> 210,
+    "DnsFaultsSpec"          -> 80,
+    "EndpointFaultsSpec"     -> 125,
+    "SeveralStreamsSpec"     -> 110,
+    "SlowTriggerSpec"        -> 100,
+    "ReshardingSpec"         -> 100,
     "ReaderPromisesSpec"     -> 80,
+    "AwkwardServiceSpec"     -> 70,
     "SilentSubscriptionSpec" -> 70,
-    "SlowTriggerSpec"        -> 65,
-    "TestAwsSpec"            -> 65,
-    "LargestRecordsSpec"     -> 65,
-    "SinkFaultsSpec"         -> 60,
-    "BackpressureSpec"       -> 55,
+    "SinkSpec"               -> 65,
+    "OutageSpec"             -> 65,
+    "AggregationSpec"        -> 60,
     "RivalPollersSpec"       -> 45,
-    "LateSignalsSpec"        -> 35,
-    "FaultsSpec"             -> 35,
+    "BackpressureSpec"       -> 40,
+    "FaultsSpec"             -> 40,
     "SlowCredentialsSpec"    -> 30,
-    "ShardSkewSpec"          -> 30,
-    "CredentialsFaultsSpec"  -> 25,
-    "BatchLimitsSpec"        -> 25,
-    "RegistrationSpec"       -> 25,
-    "AwkwardArrivalsSpec"    -> 20,
-    "ReaderThrowableSpec"    -> 20,
-    "AggregatingSinkSpec"    -> 20,
-    "ThrottledShardsSpec"    -> 20
+    "CredentialsFaultsSpec"  -> 30,
+    "TestAwsSpec"            -> 30,
+    "LateSignalsSpec"        -> 30,
+    "SinkFaultsSpec"         -> 25,
+    "LargestRecordsSpec"     -> 40,
+    "ShardSkewSpec"          -> 20,
+    "BatchLimitsSpec"        -> 20
   )
 
-  private val Other = 5
+  private val Other = 10
 
   /** Test JVMs that run side by side. More of them wait less for each other, but each warms Spark up again. */
   private val SideBySide = 6
