@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from pathlib import Path
 import pyspark
 import pytest
 from patience import PATIENCE_S
+from programs import output
 from pyspark.sql import DataFrame, SparkSession
 
 from kinesis_spark import InvalidOptionError, KinesisCallError, LocalKinesis, positions, read_batch, read_stream, shards
@@ -196,16 +196,8 @@ def test_a_query_continues_exactly_from_a_checkpoint_of_another_spark(
     first = put(streams, "orders", "a") + put(streams, "orders", "b")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
     environment["PYSPARK_PYTHON"] = other
-    done = subprocess.run(
-        [other, "-c", FIRST_RUN, streams.endpoint, str(checkpoint), str(target)],
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        env=environment,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
+    program = [other, "-c", FIRST_RUN, streams.endpoint, str(checkpoint), str(target)]
+    output(program, timeout_s=PATIENCE_S, environment=environment)
     rows: Rows = {int(file.name): Counter(file.read_text().splitlines()) for file in target.iterdir()}
     assert total(rows) == first
     last = forget_last_commit(checkpoint)

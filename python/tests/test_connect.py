@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pyspark
 import pytest
 from patience import PATIENCE_S
+from programs import output
 
 from kinesis_spark import LocalKinesis
 from kinesis_spark.local import Record
@@ -104,17 +104,8 @@ def steps(program: str, *arguments: str) -> dict[str, Any]:
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": str(CONNECT_PACKAGES),
     }
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments],
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        timeout=PATIENCE_S,
-        check=False,
-        env=environment,
-    )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
-    return dict(json.loads(line) for line in done.stdout.splitlines() if line.startswith("["))
+    said = output([sys.executable, "-c", program, *arguments], timeout_s=PATIENCE_S, environment=environment)
+    return dict(json.loads(line) for line in said.splitlines() if line.startswith("["))
 
 
 @pytest.mark.every_spark("Spark Connect")

@@ -80,7 +80,7 @@ def test_each_public_name_has_a_type(tmp_path: Path) -> None:
 
 
 class LanguageServer:
-    """An editor's side of the language server protocol, as far as completion needs it.
+    """An editor's side of the language server protocol: the messages that completion needs.
 
     https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/
     """

@@ -33,7 +33,7 @@ def _secret() -> str:
 
 
 def _in_heap() -> list[str]:
-    """The types of what holds a secret, as far as the garbage collector sees."""
+    """The types of the objects that hold a secret, among those that the garbage collector tracks."""
     gc.collect()
     marker = "-".join(_PARTS) + "-"
     return [type(holder).__name__ for holder, text in _texts() if marker in text and text != marker]

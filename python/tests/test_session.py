@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from programs import output
 from pyspark.sql import SparkSession
 
 from kinesis_spark import JarMissingError, LocalKinesis, jars, require_jar
@@ -21,16 +22,7 @@ pytestmark = pytest.mark.jvm
 
 def run_python(script: str, *arguments: str) -> str:
     """Runs a script in a process of its own, because a JVM's class path is fixed once for all tests here."""
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script), *arguments],
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return done.stdout
+    return output([sys.executable, "-c", textwrap.dedent(script), *arguments], timeout_s=600)
 
 
 def test_a_session_of_the_builder_has_the_connector(spark: SparkSession) -> None:
@@ -104,17 +96,8 @@ def spark_submit(*arguments: str, program: Path, environment: dict[str, str] | N
         import pyspark
 
         command[0] = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        timeout=180,
-        check=False,
-        env={**os.environ, "PYSPARK_PYTHON": sys.executable, **(environment or {})},
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return done.stdout
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, **(environment or {})}
+    return output(command, timeout_s=180, environment=environment)
 
 
 def test_a_session_of_spark_submit_keeps_its_jars(tmp_path: Path, other_jar: Path) -> None:

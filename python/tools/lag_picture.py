@@ -10,7 +10,6 @@ second each second.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import threading
 import time
@@ -22,10 +21,10 @@ from matplotlib.figure import Figure
 from picture import BLUE, FAINT, RED
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from versions import commit
 
 from kinesis_spark import KinesisSourceOptions, LocalKinesis, Record, read_stream, session
 
-ROOT = Path(__file__).resolve().parents[2]
 STREAM = "orders"
 Points = list[tuple[float, float]]
 
@@ -118,12 +117,9 @@ def main(to: Path, seconds: float) -> None:
         f"The lag stays low, grows for {down[1] - down[0]:.0f} s while the query is stopped, and falls at its start."
     )
     picture.save(draw(before, after, down), to, description)
-    commit = subprocess.run(
-        ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
-    ).stdout.strip()
     caught_up = next((at for at, lag in after if lag < 1), None)
     figures = {
-        "commit": commit,
+        "commit": commit(),
         "down_s": round(down[1] - down[0], 1),
         "greatest_lag_before_s": max(lag for _, lag in before),
         "below_1_s_after_s": caught_up and round(caught_up - down[1], 1),

@@ -24,6 +24,7 @@ from tempfile import TemporaryDirectory
 import marked
 import psutil  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
+from versions import commit
 
 from kinesis_spark import (
     EnhancedFanOut,
@@ -40,7 +41,6 @@ from kinesis_spark.local import KinesisClient
 
 MASTERS = {"local": "local[2]", "cluster": "local-cluster[2,1,2048]"}
 PUBLISHERS: dict[str, Polling | EnhancedFanOut] = {"polling": Polling(), "fan-out": EnhancedFanOut("benchmark")}
-ROOT = Path(__file__).resolve().parents[2]
 SHARDS = 4
 EVERY_S = 0.05
 # Until classes are loaded and the compiler has seen the code.
@@ -248,11 +248,9 @@ def main() -> None:
     if asked.query:
         query(*asked.query)
         return
-    describe = ["git", "rev-parse", "--short=7", "HEAD"]
-    commit = subprocess.run(describe, check=True, cwd=ROOT, capture_output=True, text=True).stdout
     method = {
         "method": f"a record each {EVERY_S * 1000:.0f} ms to {SHARDS} shards for {asked.seconds:.0f} s",
-        "commit": commit.strip(),
+        "commit": commit(),
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "machine": f"{psutil.cpu_count()} cores with {psutil.virtual_memory().total >> 30} GiB",
     }

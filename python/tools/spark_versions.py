@@ -26,6 +26,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from versions import commit
+
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENTS = ROOT / ".cache" / "spark-versions"
 REPORTS = ROOT / "build" / "spark-versions"
@@ -60,11 +62,11 @@ SHORT_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSeri
 
 @dataclass(frozen=True)
 class Run:
-    """A version of Spark, with the Python and the Java that it is tried with.
+    """A version of Spark, and the Python and Java to test it with.
 
     Attributes:
         java: the version, where it isn't the one that PATH or JAVA_HOME has.
-        after: Sparks whose checkpoints a query is continued from, as far as they have an environment.
+        after: versions of Spark from whose checkpoints a query continues; those without an environment are left out.
         is_brief: whether the longest test, which kills executors, is left to other versions.
     """
 
@@ -258,7 +260,7 @@ def circumstances(python: Path, variables: dict[str, str]) -> dict[str, str]:
         "python": said(str(python), "--version").removeprefix("Python "),
         "java": version.group(1) if version else "",
         "date": f"{datetime.now(timezone.utc):%Y-%m-%d}",
-        "commit": said("git", "rev-parse", "--short", "HEAD"),
+        "commit": commit(),
     }
 
 

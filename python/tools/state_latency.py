@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import subprocess
 import sys
 import time
 from datetime import datetime, timezone
@@ -21,6 +20,7 @@ from tempfile import TemporaryDirectory
 
 import pyspark
 from pyspark.sql import SparkSession
+from versions import commit
 
 from kinesis_spark import EnhancedFanOut, LocalKinesis, Polling, Record, read_stream, session, write_stream
 
@@ -98,7 +98,6 @@ def measure(spark: SparkSession, publisher: str, length: str) -> None:
         query.stop()
         went = first_arrivals(kinesis, "events")
         delays = sorted(came[number] - went[number] for number in range(warm, total) if number in came)
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     print(
         json.dumps(
             {
@@ -112,7 +111,7 @@ def measure(spark: SparkSession, publisher: str, length: str) -> None:
                 "p99.9": round(quantile(delays, 0.999), 1),
                 "load": round(os.getloadavg()[0], 1),
                 "date": f"{datetime.now(timezone.utc):%Y-%m-%d}",
-                "commit": commit.stdout.strip(),
+                "commit": commit(),
             }
         ),
         flush=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -19,6 +20,12 @@ def version(name: str) -> str:
     if match is None:
         raise KeyError(f"{VERSIONS} has no `val {name}`: add it there, or ask for one of the names it has")
     return match.group(1)
+
+
+def commit() -> str:
+    """The short hash of the sources' commit, for what is measured; `unknown` outside a repository."""
+    asked = ["git", "-C", str(VERSIONS.parent), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
 
 
 if __name__ == "__main__":

@@ -357,7 +357,7 @@ object KinesisOptions {
     "duration",
     OptionValue.durationBetween(15.minutes, 12.hours),
     doc =
-      "How long the role's credentials live, from 15 minutes to 12 hours, as far as the role allows it; left out, an hour, which is also the " +
+      "How long the role's credentials live: 15 minutes to 12 hours, and no longer than the role allows. The default is one hour, which is also the " +
         "most after a `roleChain`. They are renewed in time.",
     scope = Both,
     perStream = true

@@ -3,7 +3,6 @@ package io.github.kinesisspark.read.reader
 import java.io.{ByteArrayOutputStream, InputStream, OutputStream}
 import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
-import java.util
 
 import scala.collection.mutable
 import scala.util.Try
@@ -190,7 +189,10 @@ private[reader] object AnswerBody {
         }
       }
       expect(parser.currentToken == JsonToken.END_OBJECT && hasData && numberLength > 0, "a whole record")
-      expect(comesAfter, "records in their order")
+      expect(
+        AnswerRecords.comesAfter(number, 0, numberLength, before, 0, beforeLength),
+        "records in their order"
+      )
       packer.add(key, 0, keyLength, number, 0, numberLength, arrival.get)
       swapNumbers()
     }
@@ -237,10 +239,6 @@ private[reader] object AnswerBody {
         expect(token == JsonToken.VALUE_NUMBER_INT, "milliseconds")
         parser.getLongValue
       }
-
-    private def comesAfter: Boolean =
-      if (numberLength != beforeLength) numberLength > beforeLength
-      else util.Arrays.compare(number, 0, numberLength, before, 0, beforeLength) > 0
 
     private def swapNumbers(): Unit = {
       val free = before

@@ -101,7 +101,10 @@ private[reader] final class EventRecords private (text: Array[Byte], from: Int, 
       more = goesOn('}')
     }
     check((members & Members.Required) == Members.Required, "a whole record")
-    check(comesAfter(numberFrom, numberLength), "records in their order")
+    check(
+      AnswerRecords.comesAfter(text, numberFrom, numberLength, text, beforeFrom, beforeLength),
+      "records in their order"
+    )
     beforeFrom = numberFrom
     beforeLength = numberLength
     packer.add(text, keyFrom, keyLength, text, numberFrom, numberLength, arrival)
@@ -111,10 +114,6 @@ private[reader] final class EventRecords private (text: Array[Byte], from: Int, 
     check((members & member) == 0, "each member once")
     members |= member
   }
-
-  private def comesAfter(number: Int, length: Int) =
-    if (length != beforeLength) length > beforeLength
-    else util.Arrays.compare(text, number, number + length, text, beforeFrom, beforeFrom + beforeLength) > 0
 
   private def readData(): Unit = {
     expect('"')

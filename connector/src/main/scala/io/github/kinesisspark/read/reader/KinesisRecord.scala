@@ -183,6 +183,18 @@ private[reader] object AnswerRecords {
   /** A part has begun before its last record, which may have the longest key and number: 256 characters, and 129 digits. */
   private val LargestPart = PartBytes + LargeRecord + (2 << 10)
 
+  /** Whether a sequence number, in digits without leading zeros, is greater than another one. */
+  def comesAfter(
+      number: Array[Byte],
+      from: Int,
+      length: Int,
+      other: Array[Byte],
+      otherFrom: Int,
+      otherLength: Int
+  ): Boolean =
+    if (length != otherLength) length > otherLength
+    else util.Arrays.compare(number, from, from + length, other, otherFrom, otherFrom + otherLength) > 0
+
   /** Packs records one after the other: first what is known of the data, in pieces or whole, then the rest. Not thread-safe.
     *
     * @param expected bytes of all records together, at most; if there are more, arrays grow

@@ -47,7 +47,7 @@ private[stream] final class CloudWatchPublisher(
         if (!failing)
           log.warn(
             s"CloudWatch did not take the source's metrics; the query is not affected: ${KinesisFault.inOneLine(e)}. " +
-              "It is tried again at each interval, and reported again after it has worked."
+              "The next interval tries again. Further failures are not logged until a publication succeeds."
           )
         failing = true
     }

@@ -2,7 +2,6 @@ package io.github.kinesisspark.read.reader
 
 import java.io.ByteArrayOutputStream
 import java.nio.ByteBuffer
-import java.time.Instant
 
 import scala.jdk.CollectionConverters._
 import scala.util.{Random, Try}
@@ -11,12 +10,12 @@ import org.scalacheck.Gen
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
-import software.amazon.awssdk.core.SdkBytes
 import software.amazon.awssdk.services.kinesis.model.Record
 import software.amazon.awssdk.thirdparty.jackson.core.{JsonFactory, JsonGenerator}
 import software.amazon.awssdk.thirdparty.jackson.dataformat.cbor.CBORFactory
 
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
+import io.github.kinesisspark.read.reader.RandomRecords.shown
 
 class AnswerBodySpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
@@ -73,29 +72,7 @@ class AnswerBodySpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     }
   }
 
-  private def shown(records: Array[KinesisRecord]) = records.toVector.map { r =>
-    (r.sequenceNumber.text, Option(r.partitionKey), r.data.toVector, r.arrivalMillis, r.size)
-  }
-
-  private def record(random: Random, n: Int) = {
-    val data = new Array[Byte](
-      random.nextInt(20) match {
-        case 0 => 300000; case 1 => 16385; case 2 => 70000; case 3 => 0; case _ => random.nextInt(3000)
-      }
-    )
-    random.nextBytes(data)
-    val key = random.nextInt(10) match {
-      case 0 => null
-      case 1 => random.nextString(1 + random.nextInt(256)).filterNot(_.isSurrogate) + "ü€𝄞"
-      case _ => random.alphanumeric.take(1 + random.nextInt(256)).mkString
-    }
-    Record.builder
-      .data(SdkBytes.fromByteArray(data))
-      .partitionKey(key)
-      .sequenceNumber((if (n < 5) BigInt(n + 1) else BigInt(10).pow(54) + n).toString)
-      .approximateArrivalTimestamp(Instant.ofEpochMilli(1700000000000L + random.nextInt(100000)))
-      .build
-  }
+  private def record(random: Random, n: Int) = RandomRecords.record(random, n, atLimit = 70000)
 
   private def written(format: JsonFactory)(write: JsonGenerator => Unit): Array[Byte] = {
     val bytes     = new ByteArrayOutputStream

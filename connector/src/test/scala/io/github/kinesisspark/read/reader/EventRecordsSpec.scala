@@ -2,7 +2,6 @@ package io.github.kinesisspark.read.reader
 
 import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
-import java.time.Instant
 import java.util.Base64
 
 import scala.jdk.CollectionConverters._
@@ -12,10 +11,10 @@ import org.scalacheck.Gen
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
-import software.amazon.awssdk.core.SdkBytes
 import software.amazon.awssdk.services.kinesis.model.Record
 
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
+import io.github.kinesisspark.read.reader.RandomRecords.shown
 
 class EventRecordsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
@@ -107,33 +106,12 @@ class EventRecordsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
   private def split(event: Array[Byte]): (Array[KinesisRecord], Array[Byte]) =
     EventRecords.split(ByteBuffer.wrap("#".getBytes ++ event ++ "}]\"=".getBytes, 1, event.length).slice())
 
-  private def shown(records: Array[KinesisRecord]) = records.toVector.map { r =>
-    (r.sequenceNumber.text, Option(r.partitionKey), r.data.toVector, r.arrivalMillis, r.size)
-  }
-
-  private def record(random: Random, n: Int) = {
-    val data = new Array[Byte](
-      random.nextInt(20) match {
-        case 0 => 300000; case 1 => 16385; case 2 => (12 << 10) + random.nextInt(7) - 3; case 3 => 0;
-        case _ => random.nextInt(3000)
-      }
-    )
-    random.nextBytes(data)
-    val key = random.nextInt(10) match {
-      case 0 => null
-      case 1 =>
-        random
-          .nextString(1 + random.nextInt(256))
-          .filterNot(c => c.isSurrogate || c < 32 || c == 34 || c == 92) + "ü€𝄞"
-      case _ => random.alphanumeric.take(1 + random.nextInt(256)).mkString
-    }
-    Record.builder
-      .data(SdkBytes.fromByteArray(data))
-      .partitionKey(key)
-      .sequenceNumber((if (n < 5) BigInt(n + 1) else BigInt(10).pow(54) + n).toString)
-      .approximateArrivalTimestamp(Instant.ofEpochMilli(1700000000000L + random.nextInt(100000)))
-      .build
-  }
+  private def record(random: Random, n: Int) = RandomRecords.record(
+    random,
+    n,
+    atLimit = (12 << 10) + random.nextInt(7) - 3,
+    isInKey = c => c >= 32 && c != 34 && c != 92
+  )
 
   private def event(records: Seq[Record], random: Random): Array[Byte] = {
     def space                               = if (random.nextInt(10) == 0) " \n" else ""

@@ -20,25 +20,26 @@ class PollingOutageSpec extends AnyFunSpec with Matchers with Eventually with Be
   private val Failures = 10
 
   /** Works once, fails, and works again. */
-  private final class Returning(failure: () => Throwable) extends StubKinesis {
+  private final class Returning(failure: Throwable) extends StubKinesis {
     private val calls = new AtomicInteger
 
     override def getRecords(r: GetRecordsRequest): CompletableFuture[GetRecordsResponse] =
       if ((1 to Failures).contains(calls.getAndIncrement()))
         CompletableFuture.failedFuture(
-          SdkClientException.create("Unable to execute HTTP request: as planned", failure())
+          SdkClientException.create("Unable to execute HTTP request: as planned", failure)
         )
       else super.getRecords(r)
   }
 
   // Each outage lasts a quarter of a minute, so they take place at the same time.
-  private lazy val outages = Map(
+  private val kinds = Map(
     "failures to find the host" -> new UnknownHostException("kinesis.test"),
     "refused connections"       -> new ConnectException("Connection refused")
-  ).map { case (name, failure) => name -> new Outage(failure) }
+  )
+  private lazy val outages = kinds.map { case (name, failure) => name -> new Outage(failure) }
 
   private final class Outage(failure: Throwable) {
-    val scene             = new PublisherScene(new Returning(() => failure))
+    val scene             = new PublisherScene(new Returning(failure))
     private val publisher = scene.polling()
     publisher.request()
     eventually(scene.deliveries.size shouldBe 1)
@@ -48,7 +49,7 @@ class PollingOutageSpec extends AnyFunSpec with Matchers with Eventually with Be
   override def afterAll(): Unit = outages.values.foreach(_.scene.close())
 
   describe("a polling reader whose endpoint has worked before") {
-    for (failures <- Seq("failures to find the host", "refused connections"))
+    for (failures <- kinds.keys)
       it(s"reads on after ten $failures in a row") {
         val scene = outages(failures).scene
         eventually(scene.deliveries.size + scene.failures.size shouldBe 2)
