@@ -165,7 +165,7 @@ object PlanningScale {
       f
     }
     timed("assignment_ms") {
-      val placed = planning.reading.keys.map(s => PlacedShard(s, planning.hashStart(s), 1, None))
+      val placed = planning.reading.keysIterator.map(s => PlacedShard(s, planning.hashStart(s), 1, None)).toVector
       require(ShardAssignment.assign(placed, Executors, tolerance = 0.2).size == tips.size)
     }
     val told = timed("tips_ms")(fleet.readers.awaitTips(planning, _ => false, Map.empty, Duration.Inf))

@@ -30,30 +30,39 @@ private[coordinator] final case class ReaderOrders(
     *
     * @param wanted all that it shall read, from where the batch starts
     */
-  def next(wanted: Map[ShardKey, ReadOrder.Task], by: ResolvedPublisher): Option[(ReaderOrders, Changes)] =
+  def next(wanted: Vector[ReadOrder.Task], by: ResolvedPublisher): Option[(ReaderOrders, Changes)] =
     if (isLost || !publisher.contains(by)) {
       val now = ReaderOrders(
         number + 1,
         number + 1,
         number + 1,
         number + 1,
-        wanted,
+        byShard(wanted),
         Some(by),
         hasPlanned = false,
         isLost = false
       )
-      Some(now -> Changes(isWhole = true, commit = false, wanted.values.toVector, Vector.empty, Vector.empty))
+      Some(now -> Changes(isWhole = true, commit = false, wanted, Vector.empty, Vector.empty))
     } else {
-      val read    = wanted.valuesIterator.filterNot(task => shards.get(task.shard).contains(task)).toVector
+      var kept = 0
+      val read = wanted.filterNot { task =>
+        val known = shards.get(task.shard)
+        if (known.isDefined) kept += 1
+        known.contains(task)
+      }
       val release =
-        if (shards.size + read.size == wanted.size) Vector.empty
-        else shards.keysIterator.filterNot(wanted.contains).toVector
+        if (kept == shards.size) Vector.empty
+        else {
+          val all = wanted.iterator.map(_.shard).toSet
+          shards.keysIterator.filterNot(all).toVector
+        }
       val moves = read.nonEmpty || release.nonEmpty
       if (!moves && !hasPlanned) None
       else {
         val last = if (moves) number + 1 else assigned
         val done = if (hasPlanned) number + 1 else committed
-        val now  = copy(number + 1, last, committed = done, shards = wanted, hasPlanned = false)
+        val all  = if (moves) shards -- release ++ byShard(read) else shards
+        val now  = copy(number + 1, last, committed = done, shards = all, hasPlanned = false)
         Some(now -> Changes(isWhole = false, commit = hasPlanned, read, release, Vector.empty))
       }
     }
@@ -62,13 +71,16 @@ private[coordinator] final case class ReaderOrders(
     *
     * @param ends of those of its shards that move
     */
-  def plan(ends: Map[ShardKey, ShardPosition]): Option[(ReaderOrders, Changes)] = {
-    val mine = ends.filter { case (shard, _) => shards.contains(shard) }
-    if (mine.isEmpty || isLost) None
+  def plan(ends: Vector[(ShardKey, ShardPosition)]): Option[(ReaderOrders, Changes)] = {
+    val moved = for {
+      (shard, end) <- ends
+      task         <- shards.get(shard)
+    } yield task.copy(position = end)
+    if (moved.isEmpty || isLost) None
     else {
-      val moved = mine.map { case (shard, end) => shard -> shards(shard).copy(position = end) }
-      val now   = copy(number + 1, shards = shards ++ moved, hasPlanned = true)
-      Some(now -> Changes(isWhole = false, commit = false, Vector.empty, Vector.empty, mine.toVector))
+      val mine = moved.map(task => task.shard -> task.position)
+      val now  = copy(number + 1, shards = shards ++ byShard(moved), hasPlanned = true)
+      Some(now -> Changes(isWhole = false, commit = false, Vector.empty, Vector.empty, mine))
     }
   }
 
@@ -83,6 +95,8 @@ private[coordinator] final case class ReaderOrders(
 private[coordinator] object ReaderOrders {
   val none: ReaderOrders =
     ReaderOrders(0, 0, 0, 0, Map.empty, None, hasPlanned = false, isLost = false)
+
+  private def byShard(tasks: Vector[ReadOrder.Task]) = tasks.iterator.map(task => task.shard -> task).toMap
 
   /** What an order says, as [[ReadOrder]] has it. */
   final case class Changes(

@@ -80,7 +80,7 @@ final class ShardAssignments(idleTimeout: Option[FiniteDuration], bufferBytes: L
     // Half by number, as an idle shard has its calls as well, and half by bytes.
     def load(shard: ShardKey)   = each + bytes.getOrElse(shard, 0L) / total
     def placed(shard: ShardKey) = PlacedShard(shard, planning.hashStart(shard), load(shard), home(shard))
-    homes = ShardAssignment.assign(shards.map(placed), chosen, tolerance)
+    homes = ShardAssignment.assign(shards.iterator.map(placed).toVector, chosen, tolerance)
     reading = homes.values.toSet
     unreleased = unreleased ++ reading
   }

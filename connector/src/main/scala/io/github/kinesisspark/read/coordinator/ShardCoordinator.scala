@@ -13,6 +13,7 @@ import io.github.kinesisspark.read.plan.{
   RangeSplitting,
   RealTimeTasks,
   ShardClocks,
+  ShardMaps,
   WatermarkAlignment
 }
 import io.github.kinesisspark.read.reader.{
@@ -42,7 +43,7 @@ final class ShardCoordinator(
   import ShardCoordinator._
 
   private val assignments = new ShardAssignments(channel.idleTimeout, config.bufferBytes)
-  private var weights     = Map.empty[ShardKey, Long]
+  private var parts       = Map.empty[ShardKey, RecordBuffer.Cut]
   private var planned     = (_: ShardRange) => Vector.empty[(ShardPosition, Long)]
   private var orders      = Map.empty[ExecutorId, ReaderOrders]
   private var lastNews    = System.nanoTime()
@@ -86,15 +87,15 @@ final class ShardCoordinator(
       assign(planning, reading, ending, stops)
       val tips    = heard(reading)
       val elapsed = (System.nanoTime() - began).nanos
-      clocks = clocks.hear(tips.values.map(t => t.shard -> t.reached), System.nanoTime())
-      val moved     = tips.values.filter(t => t.position != t.base)
-      val waits     = moved.forall(_.records > 0) && alignment.blocks(reading.keys.map(s => ahead(s, tips.get(s))))
-      val news      = tips.values.exists(_.failure.isDefined) || (moved.nonEmpty && !waits)
-      val heardAll  = tips.size == reading.size
-      def isSettled = tips.values.forall(t => t.isSettled(elapsed.toMillis, stops.contains(t.shard)))
+      clocks = clocks.hear(tips.valuesIterator.map(t => t.shard -> t.reached), System.nanoTime())
+      val hasMoved   = tips.valuesIterator.exists(_.hasMoved)
+      lazy val waits = tips.valuesIterator.forall(t => !t.hasMoved || t.records > 0) && isBlocked(reading, tips)
+      val news       = tips.valuesIterator.exists(_.failure.isDefined) || (hasMoved && !waits)
+      val heardAll   = tips.size == reading.size
+      def isSettled  = tips.valuesIterator.forall(t => t.isSettled(elapsed.toMillis, stops.contains(t.shard)))
       // Where a stream begins is worth storing without records.
       val enough =
-        if (news) (heardAll && tips.values.forall(_.isOpened)) || elapsed > HearingPatience
+        if (news) (heardAll && tips.valuesIterator.forall(_.isOpened)) || elapsed > HearingPatience
         else if (waits) planning.hasNewStreams && elapsed > patience
         else (heardAll && isSettled) || elapsed > patience
       if (news) lastNews = System.nanoTime()
@@ -155,20 +156,39 @@ final class ShardCoordinator(
       turn: Long,
       beyond: Beyond
   ): Map[ShardKey, RecordBuffer.Cut] = {
-    if (order.size != tips.size || !order.forall(tips.contains))
-      order = tips.keys.toVector.sortBy(shard => (shard.stream.text, shard.shardId))
-    val held    = order.map(tips).map(t => BatchEnds.Held(t.shard, t.all, ahead(t.shard, Some(t))))
-    val unheard = assignments.shards.filterNot(tips.contains).flatMap(ahead(_, None).toCome).toVector
-    val within = BatchEnds(limits, alignment, turn, unheard).of(held)(_.map(a => a.shard -> tips(a.shard).cut(a)).toMap)
-    val toCome = held.flatMap(h => h.ahead.toCome.map(h.shard -> _))
-    val cuts   = within ++ beyond(within, toCome, unheard)
-    weights = cuts.transform((_, cut) => cut.bytes)
-    plan(for ((shard, cut) <- cuts if cut.position != tips(shard).base) yield shard -> cut.position)
+    val inTurn  = ordered(tips)
+    val now     = System.nanoTime()
+    val held    = inTurn.map(t => BatchEnds.Held(t.all, ahead(t.shard, Some(t), now), t.cut))
+    val unheard =
+      if (assignments.shards.size == tips.size) Vector.empty
+      else assignments.shards.iterator.filterNot(tips.contains).flatMap(ahead(_, None, now).toCome).toVector
+    val taken  = BatchEnds(limits, alignment, turn, unheard).of(held)
+    val within = inTurn.iterator.zip(taken.iterator).collect { case (tip, Some(cut)) => tip.shard -> cut }.toMap
+    def toCome = inTurn.zip(held).flatMap { case (tip, h) => h.ahead.toCome.map(tip.shard -> _) }
+    val more   = beyond(within, toCome, unheard)
+    val cuts   = if (more.isEmpty) within else within ++ more
+    parts = cuts
+    val moved = cuts.iterator.collect {
+      case (shard, cut) if cut.position != tips(shard).base => shard -> cut.position
+    }
+    plan(moved.toVector)
     planned = range =>
       within.get(range.shard).fold(Vector.empty[(ShardPosition, Long)])(partsOf(range, tips(range.shard), _))
-    assignments.weigh(weights, System.nanoTime())
-    clocks = clocks.admit(for ((shard, cut) <- cuts; newest <- cut.newestArrival) yield shard -> newest)
+    assignments.weigh(cuts.transform((_, cut) => cut.bytes), now)
+    clocks =
+      clocks.admit(for ((shard, cut) <- cuts.iterator; newest <- cut.newestArrival.iterator) yield shard -> newest)
     cuts
+  }
+
+  /** In the order of their shards, which rarely changes. */
+  private def ordered(tips: Map[ShardKey, ShardTip]): Vector[ShardTip] = {
+    val asBefore = if (order.size == tips.size) order.flatMap(tips.get(_)) else Vector.empty
+    if (asBefore.size == tips.size) asBefore
+    else {
+      val sorted = tips.values.toVector.sortBy(t => (t.shard.stream.text, t.shard.shardId))
+      order = sorted.map(_.shard)
+      sorted
+    }
   }
 
   /** The batch's tasks: ranges stay with their readers, and are cut where there are fewer of them than there shall be tasks. After
@@ -230,15 +250,16 @@ final class ShardCoordinator(
     orders = orders.filter { case (executor, _) => executors.present(executor) }.transform { (executor, known) =>
       undone.get(executor.id).fold(known)(known.lost)
     }
-    val byHome = reading.toVector.groupBy { case (shard, _) => assignments.of(shard) }
+    val wanted = reading.iterator.map { case (shard, position) =>
+      ReadOrder.Task(shard, position, stops.get(shard), ending(shard))
+    }
+    val byHome = wanted.toVector.groupBy(task => assignments.of(task.shard))
     send(assignments.holding.toVector.sortBy(_.id).flatMap { executor =>
-      val mine = byHome.getOrElse(Some(executor), Vector.empty).map { case (shard, position) =>
-        shard -> ReadOrder.Task(shard, position, stops.get(shard), ending(shard))
-      }
       val known = orders.getOrElse(executor, ReaderOrders.none)
       // An executor that doesn't answer is sent the release of its shards, and carries it out once it answers again.
       val isDue = executors.answering(executor) || (!known.isLost && known.whole > 0)
-      val next  = if (isDue) known.next(mine.toMap, consumerLifecycle.publisher) else None
+      def mine  = byHome.getOrElse(Some(executor), Vector.empty)
+      val next  = if (isDue) known.next(mine, consumerLifecycle.publisher) else None
       next
         .orElse(if (channel.isPushed || !executors.answering(executor)) None else Some(known.repeat))
         .map(executor -> _)
@@ -250,7 +271,7 @@ final class ShardCoordinator(
   }
 
   /** Announces to readers where the batch ends, so that they report what comes after it. Those that can't report hear of it with the next batch. */
-  private def plan(ends: Map[ShardKey, ShardPosition]): Unit = if (channel.isPushed) {
+  private def plan(ends: Vector[(ShardKey, ShardPosition)]): Unit = if (channel.isPushed) {
     val byHome = ends.groupBy { case (shard, _) => assignments.of(shard) }
     send(for {
       (home, mine)   <- byHome.toVector
@@ -287,13 +308,17 @@ final class ShardCoordinator(
   private def heard(reading: Map[ShardKey, ShardPosition]): Map[ShardKey, ShardTip] = {
     val now   = System.nanoTime()
     val known = channel.reports.now
-    for {
-      (shard, start) <- reading
-      executor       <- assignments.of(shard)
-      mine           <- orders.get(executor)
-      told           <- known.get(executor.id) if told.applied >= mine.assigned
-      tip            <- told.tips.get(shard) if tip.tip.base == start
-    } yield shard -> tip.now(now, mine.committed)
+    val told  = for {
+      (executor, mine) <- orders
+      reported         <- known.get(executor.id) if reported.applied >= mine.assigned
+    } yield executor -> (reported.tips -> mine.committed)
+    ShardMaps.collect(reading) { (shard, start) =>
+      for {
+        executor          <- assignments.of(shard)
+        (tips, committed) <- told.get(executor)
+        tip               <- tips.get(shard) if tip.tip.base == start
+      } yield tip.now(now, committed)
+    }
   }
 
   private def isHeard(executor: ExecutorId, known: ReaderOrders) =
@@ -313,16 +338,23 @@ final class ShardCoordinator(
 
   /** The parts of all ranges with their bytes. Ranges that no reader holds stay whole. */
   private def split(ranges: Seq[ShardRange], leastTasks: Int): Seq[(ShardRange, Long)] =
-    RangeSplitting.parts(ranges, range => weights.get(range.shard), leastTasks).flatMap { case (range, wanted) =>
-      val ends  = RangeSplitting.ends(planned(range), wanted)
-      val parts = RangeSplitting.cut(range, ends)
-      parts.map(_ -> weight(range) / parts.size)
+    RangeSplitting.parts(ranges, range => parts.get(range.shard).map(_.bytes), leastTasks).flatMap {
+      case (range, wanted) =>
+        val ends = RangeSplitting.ends(planned(range), wanted)
+        val some = RangeSplitting.cut(range, ends)
+        some.map(_ -> weight(range) / some.size)
     }
 
   /** As far as it is known. */
-  private def weight(range: ShardRange) = weights.getOrElse(range.shard, RangeGrouping.BytesWorthATask)
+  private def weight(range: ShardRange) = parts.get(range.shard).fold(RangeGrouping.BytesWorthATask)(_.bytes)
 
-  private def ahead(shard: ShardKey, tip: Option[ShardTip]): WatermarkAlignment.Ahead = {
+  private def isBlocked(reading: Map[ShardKey, ShardPosition], tips: Map[ShardKey, ShardTip]) = {
+    val now = System.nanoTime()
+    alignment.skewMillis.isDefined &&
+    alignment.blocks(reading.keysIterator.map(shard => ahead(shard, tips.get(shard), now)).toVector)
+  }
+
+  private def ahead(shard: ShardKey, tip: Option[ShardTip], now: Long): WatermarkAlignment.Ahead = {
     val isWaitedFor = tip.forall(t => !t.isComplete && !t.millisBehind.contains(0L))
     def patience    = tip match {
       case Some(t) if t.records > 0 => None
@@ -330,8 +362,8 @@ final class ShardCoordinator(
       case _                        => Some(SilentPatience.toNanos)
     }
     // What it waited for while the last batch ran has been dropped since.
-    def isNewlyStarved = System.nanoTime() - planningSince < StarvedPatience.toNanos
-    def toCome         = clocks.toCome(shard, patience, System.nanoTime())
+    def isNewlyStarved = now - planningSince < StarvedPatience.toNanos
+    def toCome         = clocks.toCome(shard, patience, now)
     WatermarkAlignment.Ahead(
       tip.flatMap(_.oldestArrival),
       tip.flatMap(_.newestArrival),

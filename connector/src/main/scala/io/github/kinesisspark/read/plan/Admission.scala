@@ -1,7 +1,5 @@
 package io.github.kinesisspark.read.plan
 
-import io.github.kinesisspark.position.ShardKey
-
 /** How much of what the readers hold goes into the next batch.
   *
   * A limit is shared evenly: a shard that has less than its share takes all it has, and the others divide the rest. What
@@ -23,52 +21,72 @@ object Admission {
   }
 
   /** What a reader holds beyond the batch's start. */
-  final case class Available(shard: ShardKey, records: Long, bytes: Long) {
-    def whole: Allotment = Allotment(shard, records, bytes)
+  final case class Available(records: Long, bytes: Long) {
+    def whole: Allotment = Allotment(records, bytes)
+  }
+
+  object Available {
+    val nothing: Available = Available(0, 0)
   }
 
   /** What may be taken of one shard: the longest prefix within all three numbers.
     *
     * @param maxArrival the latest arrival to take, in ms by the service's clock
     */
-  final case class Allotment(shard: ShardKey, maxRecords: Long, maxBytes: Long, maxArrival: Long = Long.MaxValue)
+  final case class Allotment(maxRecords: Long, maxBytes: Long, maxArrival: Long = Long.MaxValue)
 
-  /** The allotments of the shards that get anything, or nothing where all of it fits.
+  object Allotment {
+    val nothing: Allotment = Allotment(0, 0)
+  }
+
+  /** The allotment of each shard, or nothing where all of it fits.
     *
     * @param turn grows from batch to batch: it says whose turn it is when there is less than one record for each
     */
-  def divide(available: Seq[Available], limits: Limits, turn: Long): Option[Vector[Allotment]] = {
-    val holding = available.iterator.filter(_.records > 0).toVector
-    Option.when(limits.bind(holding.map(_.records).sum, holding.map(_.bytes).sum)) {
-      val (before, after) = holding.splitAt(if (holding.isEmpty) 0 else (turn.abs % holding.size).toInt)
-      val inTurn          = after ++ before
-      val records         = level(inTurn.map(_.records), limits.maxRecords)
-      val bytes           = level(inTurn.map(_.bytes), limits.maxBytes)
-      inTurn.indices.iterator
-        .map(i => Allotment(inTurn(i).shard, records(i), bytes(i)))
-        .filter(a => a.maxRecords > 0 && a.maxBytes > 0)
-        .toVector
+  def divide(available: IndexedSeq[Available], limits: Limits, turn: Long): Option[Vector[Allotment]] = {
+    val records = available.iterator.map(_.records).toArray
+    val bytes   = available.iterator.map(_.bytes).toArray
+    Option.when(limits.bind(records.sum, bytes.sum)) {
+      val first        = inTurn(available, turn)
+      val (most, size) = (level(records, limits.maxRecords, first), level(bytes, limits.maxBytes, first))
+      Vector.tabulate(available.size)(i =>
+        if (most(i) > 0 && size(i) > 0) Allotment(most(i), size(i)) else Allotment.nothing
+      )
     }
   }
 
-  /** Fills the wants up to one common level, so that their sum is `limit`; single units left over go to the first. */
-  private[plan] def level(wants: IndexedSeq[Long], limit: Option[Long]): IndexedSeq[Long] = limit match {
+  /** The place of the shard whose turn it is, of those that have anything; 0 where none has. */
+  def inTurn(available: IndexedSeq[Available], turn: Long): Int = {
+    val holding = available.indices.filter(available(_).records > 0)
+    if (holding.isEmpty) 0 else holding((turn.abs % holding.size).toInt)
+  }
+
+  /** Fills the wants up to one common level, so that their sum is `limit`; single units left over go to the first.
+    *
+    * @param first the place of the first, after which the others follow around
+    */
+  private def level(wants: Array[Long], limit: Option[Long], first: Int): Array[Long] = limit match {
     case Some(total) if wants.sum > total =>
-      val granted = Array.fill(wants.size)(0L)
+      val ascending = wants.sorted
+      var left      = total
+      var served    = 0
       // The smallest first: what they leave of their share goes to the rest.
-      val order = wants.indices.sortBy(wants)
-      var left  = total
-      order.zipWithIndex.foreach { case (i, served) =>
-        granted(i) = math.min(wants(i), left / (wants.size - served))
-        left -= granted(i)
+      while (ascending(served) <= left / (wants.length - served)) {
+        left -= ascending(served)
+        served += 1
       }
-      wants.indices.foreach { i =>
-        if (left > 0 && granted(i) < wants(i)) {
-          granted(i) += 1
-          left -= 1
-        }
+      val share   = left / (wants.length - served)
+      var single  = left % (wants.length - served)
+      val granted = new Array[Long](wants.length)
+      wants.indices.foreach { n =>
+        val i = (first + n) % wants.length
+        if (wants(i) <= share) granted(i) = wants(i)
+        else if (single > 0) {
+          granted(i) = share + 1
+          single -= 1
+        } else granted(i) = share
       }
-      granted.toVector
+      granted
     case _ => wants
   }
 }

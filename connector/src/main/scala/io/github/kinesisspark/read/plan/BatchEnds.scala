@@ -1,6 +1,5 @@
 package io.github.kinesisspark.read.plan
 
-import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.read.plan.Admission.{Allotment, Available, Limits}
 import io.github.kinesisspark.read.plan.BatchEnds._
 
@@ -20,88 +19,73 @@ final case class BatchEnds(
     unheard: Vector[Long]
 ) {
 
-  /** The parts of the shards that move.
-    *
-    * @param cut the longest prefixes of what readers hold within the given numbers
-    */
-  def of[P <: Part](held: Vector[Held[P]])(cut: Vector[Allotment] => Map[ShardKey, P]): Map[ShardKey, P] = {
-    val latest = horizon(held.flatMap(_.ahead.toCome))
-    val all    = takeUntil(latest, held, cut)
-    if (!limits.bind(all.valuesIterator.map(_.records).sum, all.valuesIterator.map(_.bytes).sum)) all
+  /** The parts of the shards, in their order; nothing for those that don't move. */
+  def of[P <: Part](held: Vector[Held[P]]): Vector[Option[P]] = {
+    val latest = until(horizon(held.iterator.flatMap(_.ahead.toCome)))
+    val all    = held.map(takeUntil(latest, _))
+    if (!limits.bind(sum(all)(_.records), sum(all)(_.bytes))) all
     else {
       // With less than all the slowest shard may not come as far: only what is near its beginning is sure to be near its end.
-      val near  = until(horizon(held.flatMap(h => h.ahead.oldest.orElse(h.ahead.toCome))))
-      val some  = held.filter(h => all.contains(h.shard) && h.ahead.oldest.forall(_ <= near))
-      val taken = share(some, all, until(latest), cut)
+      val near  = until(horizon(held.iterator.flatMap(toComeBefore(_))))
+      val some  = beside(held, all)((h, part) => part.filter(_ => h.ahead.oldest.forall(_ <= near)))
+      val taken = share(held, some, latest)
       val again = until(horizonAfter(held, taken))
-      val early = held.filter(h => taken.get(h.shard).exists(_.newestArrival.exists(_ > again)))
-      val level = taken ++ cut(early.map(h => Allotment(h.shard, taken(h.shard).records, Long.MaxValue, again)))
-      level ++ fill(held, all, level, cut)
+      val level = beside(held, taken)((h, part) => part.map(takeEarly(again, h, _)))
+      fill(held, all, level)
     }
   }
 
   /** What the limits have left goes to whoever is not ahead of where the others end now. */
   private def fill[P <: Part](
       held: Vector[Held[P]],
-      all: Map[ShardKey, P],
-      level: Map[ShardKey, P],
-      cut: Vector[Allotment] => Map[ShardKey, P]
-  ): Map[ShardKey, P] = {
-    val to   = until(horizonAfter(held, level))
-    val room = limits.without(level.valuesIterator.map(_.records).sum, level.valuesIterator.map(_.bytes).sum)
-    def records(part: Option[P]) = part.fold(0L)(_.records)
-    def bytes(part: Option[P])   = part.fold(0L)(_.bytes)
-    val available                = for {
-      h <- held
-      mine = level.get(h.shard)
-      if mine.fold(h.ahead.oldest)(_.nextArrival).exists(_ <= to)
-      most <- all.get(h.shard)
-    } yield Available(h.shard, most.records - records(mine), most.bytes - bytes(mine))
-    val allotments = Admission.divide(available, room, turn).getOrElse(available.map(_.whole)).filter(_.maxRecords > 0)
-    if (allotments.isEmpty) Map.empty
-    else
-      cut(allotments.map { a =>
-        val mine = level.get(a.shard)
-        Allotment(a.shard, records(mine) + a.maxRecords, bytes(mine) + a.maxBytes, to)
-      })
-  }
-
-  private def horizonAfter[P <: Part](held: Vector[Held[P]], taken: Map[ShardKey, P]) =
-    horizon(held.flatMap(h => taken.get(h.shard).fold(toComeBefore(h))(toComeAfter(h, _))))
-
-  private def horizon(toCome: Iterable[Long]) = alignment.horizon(toCome ++ unheard)
-
-  private def takeUntil[P <: Part](
-      latest: Option[Long],
-      held: Vector[Held[P]],
-      cut: Vector[Allotment] => Map[ShardKey, P]
-  ): Map[ShardKey, P] = {
-    val within           = held.filter(_.ahead.oldest.forall(_ <= until(latest)))
-    val (whole, partial) = within.partition(h => h.ahead.newest.forall(_ <= until(latest)))
-    whole.map(h => h.shard -> h.all).toMap ++
-      cut(partial.map(h => Allotment(h.shard, Long.MaxValue, Long.MaxValue, until(latest))))
-  }
-
-  private def share[P <: Part](
-      held: Vector[Held[P]],
-      all: Map[ShardKey, P],
-      latest: Long,
-      cut: Vector[Allotment] => Map[ShardKey, P]
-  ): Map[ShardKey, P] = {
-    val available = held.map { h =>
-      val most = all(h.shard)
-      Available(h.shard, most.records, most.bytes)
+      all: Vector[Option[P]],
+      level: Vector[Option[P]]
+  ): Vector[Option[P]] = {
+    val to        = until(horizonAfter(held, level))
+    val room      = limits.without(sum(level)(_.records), sum(level)(_.bytes))
+    val available = held.indices.map { i =>
+      val (mine, most) = (level(i), all(i))
+      if (most.isDefined && mine.fold(held(i).ahead.oldest)(_.nextArrival).exists(_ <= to))
+        Available(records(most) - records(mine), bytes(most) - bytes(mine))
+      else Available.nothing
     }
-    val (holding, empty) = available.partition(_.records > 0)
+    val more = Admission.divide(available, room, turn).getOrElse(available.map(_.whole))
+    held.indices.iterator.map { i =>
+      val (mine, most) = (level(i), more(i))
+      if (most.maxRecords == 0) mine
+      else Some(held(i).cut(Allotment(records(mine) + most.maxRecords, bytes(mine) + most.maxBytes, to)))
+    }.toVector
+  }
+
+  private def horizonAfter[P <: Part](held: Vector[Held[P]], taken: Vector[Option[P]]) = horizon(
+    held.iterator.zip(taken.iterator).flatMap { case (h, part) => part.fold(toComeBefore(h))(toComeAfter(h, _)) }
+  )
+
+  private def horizon(toCome: Iterator[Long]) = alignment.horizon(toCome ++ unheard)
+
+  private def takeUntil[P <: Part](latest: Long, held: Held[P]): Option[P] =
+    if (held.ahead.oldest.exists(_ > latest)) None
+    else if (held.ahead.newest.forall(_ <= latest)) Some(held.all)
+    else Some(held.cut(Allotment(Long.MaxValue, Long.MaxValue, latest)))
+
+  private def takeEarly[P <: Part](latest: Long, held: Held[P], part: P): P =
+    if (part.newestArrival.exists(_ > latest)) held.cut(Allotment(part.records, Long.MaxValue, latest)) else part
+
+  private def share[P <: Part](held: Vector[Held[P]], some: Vector[Option[P]], latest: Long): Vector[Option[P]] = {
+    val available = some.map(part => Available(records(part), bytes(part)))
     Admission.divide(available, limits, turn) match {
-      case None             => held.map(h => h.shard -> all(h.shard)).toMap
+      case None             => some
       case Some(allotments) =>
-        val within = cut(allotments.map(_.copy(maxArrival = latest)))
+        val cuts = some.indices.iterator.map { i =>
+          if (records(some(i)) == 0) some(i)
+          else Some(allotments(i)).filter(_.maxRecords > 0).map(most => held(i).cut(most.copy(maxArrival = latest)))
+        }.toVector
         // A record larger than the whole limit must not stop the stream: then it makes a batch of its own.
-        val cuts =
-          if (within.values.exists(_.records > 0)) within
-          else cut(Vector(Allotment(holding((turn.abs % holding.size).toInt).shard, 1, Long.MaxValue, latest)))
-        cuts ++ empty.map(e => e.shard -> all(e.shard))
+        if (cuts.exists(records(_) > 0)) cuts
+        else {
+          val next = Admission.inTurn(available, turn)
+          cuts.updated(next, Some(held(next).cut(Allotment(1, Long.MaxValue, latest))))
+        }
     }
   }
 
@@ -129,8 +113,24 @@ object BatchEnds {
   /** What a reader holds beyond the batch's start.
     *
     * @param all the whole of it, as a part
+    * @param cut the longest prefix within an allotment
     */
-  final case class Held[P <: Part](shard: ShardKey, all: P, ahead: WatermarkAlignment.Ahead)
+  final case class Held[P <: Part](all: P, ahead: WatermarkAlignment.Ahead, cut: Allotment => P)
 
   private def until(horizon: Option[Long]) = horizon.getOrElse(Long.MaxValue)
+
+  private def records(part: Option[Part]) = part.fold(0L)(_.records)
+
+  private def bytes(part: Option[Part]) = part.fold(0L)(_.bytes)
+
+  private def sum(parts: Vector[Option[Part]])(of: Part => Long) = {
+    var sum = 0L
+    parts.foreach(_.foreach(part => sum += of(part)))
+    sum
+  }
+
+  /** By the places of shards, because there may be ten thousand: looking each up in maps takes longer than all the rest. */
+  private def beside[P <: Part](held: Vector[Held[P]], parts: Vector[Option[P]])(
+      part: (Held[P], Option[P]) => Option[P]
+  ): Vector[Option[P]] = held.indices.iterator.map(i => part(held(i), parts(i))).toVector
 }

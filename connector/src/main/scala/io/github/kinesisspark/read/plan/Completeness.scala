@@ -16,7 +16,16 @@ final case class Completeness(byShard: Map[ShardKey, Long] = Map.empty) {
 
   /** With what a batch takes of its shards. No shard goes back, whatever the clock seems to say. Those that its end doesn't name any more are forgotten some time. */
   def after(told: Map[ShardKey, Long], end: KinesisOffset): Completeness = {
-    val all    = byShard ++ told.map { case (shard, time) => shard -> time.max(byShard.getOrElse(shard, time)) }
+    var both = 0
+    val now  = told.transform((shard, time) =>
+      byShard.get(shard) match {
+        case Some(before) =>
+          both += 1
+          before.max(time)
+        case None => time
+      }
+    )
+    val all    = if (both == byShard.size) now else byShard ++ now
     val shards = end.streams.valuesIterator.map(_.shards.size).sum
     Completeness(if (all.size < 2 * shards) all else all.filter { case (shard, _) => end.progress(shard).isDefined })
   }
@@ -29,9 +38,15 @@ final case class Completeness(byShard: Map[ShardKey, Long] = Map.empty) {
     arn -> stream.copy(completeTo = (stream.completeTo ++ earliest(known)).maxOption)
   })
 
-  /** Nothing if it isn't known of one. */
-  private def earliest(times: Iterator[Option[Long]]) =
-    times.reduceOption((a, b) => for { x <- a; y <- b } yield x.min(y)).flatten
+  /** Nothing if it isn't known of one, or there are none. */
+  @annotation.tailrec
+  private def earliest(times: Iterator[Option[Long]], soFar: Option[Long] = None): Option[Long] =
+    if (!times.hasNext) soFar
+    else
+      times.next() match {
+        case None             => None
+        case time @ Some(now) => earliest(times, if (soFar.exists(_ <= now)) soFar else time)
+      }
 }
 
 object Completeness {

@@ -25,7 +25,7 @@ final case class RetentionLag(reached: Map[ShardKey, Long] = Map.empty, overdue:
       time  <- reached.get(shard)
       oldest = horizon(shard) if time < oldest
     } yield shard -> Gap(Instant.ofEpochMilli(time), Instant.ofEpochMilli(oldest))
-    val now = told.flatMap { case (shard, time) => (time ++ reached.get(shard)).maxOption.map(shard -> _) }
+    val now = ShardMaps.collect(told)((shard, time) => (time ++ reached.get(shard)).maxOption)
     (RetentionLag(now, gaps.map(_._1).toSet), gaps.filterNot { case (shard, _) => overdue(shard) }.toMap)
   }
 }

@@ -42,26 +42,35 @@ object ShardAssignment {
       dealing.result
     }
 
+  /** By stream and hash keys. */
+  private val InLine: Ordering[PlacedShard] = (one, other) => {
+    val stream =
+      if (one.shard.stream == other.shard.stream) 0 else one.shard.stream.text.compareTo(other.shard.stream.text)
+    val keys = if (stream == 0) one.hashStart.compare(other.hashStart) else stream
+    if (keys == 0) one.shard.shardId.compareTo(other.shard.shardId) else keys
+  }
+
   private final class Member(val executor: ExecutorId) {
     val hash: Int = MurmurHash3.stringHash(executor.location)
 
     /** By their places in the line of all shards. */
-    val shards: mutable.TreeSet[Int] = mutable.TreeSet.empty
-    var load: Double                 = 0.0
+    val shards: mutable.BitSet = mutable.BitSet.empty
+    var load: Double           = 0.0
   }
 
   private final class Dealing(shards: Iterable[PlacedShard], executors: Iterable[ExecutorId]) {
-    private val line = shards.toVector.sortBy(s => (s.shard.stream.text, s.hashStart, s.shard.shardId))
+    private val line = shards.toVector.sorted(InLine)
     private val crew = executors.toVector.distinct.sortBy(_.id).map(new Member(_))
     private val mean = line.iterator.map(_.load).sum / crew.size
 
     def keepHomes(): Unit = {
       val byId = crew.iterator.map(m => m.executor -> m).toMap
-      for (i <- line.indices; member <- line(i).home.flatMap(byId.get)) take(member, Seq(i))
+      for (i <- line.indices; member <- line(i).home.flatMap(byId.get)) take(member, i)
     }
 
     def dealOut(): Unit = {
-      val taken = crew.iterator.flatMap(_.shards).toSet
+      val taken = mutable.BitSet.empty
+      crew.foreach(taken |= _.shards)
       runs(line.indices.filterNot(taken)).foreach(dealOut)
     }
 
@@ -69,7 +78,7 @@ object ShardAssignment {
     private def dealOut(run: Seq[Int]): Unit = if (run.nonEmpty) {
       val member = crew.maxBy(m => (mean - m.load, score(run.head, m)))
       val piece  = run.take(fitting(run, mean - member.load).max(1))
-      take(member, piece)
+      piece.foreach(take(member, _))
       dealOut(run.drop(piece.size))
     }
 
@@ -96,7 +105,7 @@ object ShardAssignment {
             giver.shards -= i
             giver.load -= line(i).load
           }
-          take(poorest, piece)
+          piece.foreach(take(poorest, _))
           level(tolerance)
       }
     }
@@ -119,18 +128,25 @@ object ShardAssignment {
     def result: Map[ShardKey, ExecutorId] =
       crew.iterator.flatMap(m => m.shards.iterator.map(line(_).shard -> m.executor)).toMap
 
-    private def take(member: Member, places: Seq[Int]): Unit = {
-      member.shards ++= places
-      member.load += places.iterator.map(line(_).load).sum
+    private def take(member: Member, place: Int): Unit = {
+      member.shards += place
+      member.load += line(place).load
     }
 
     /** What lies beside each other in one stream. */
-    private def runs(places: Seq[Int]): Vector[Vector[Int]] =
-      places.foldLeft(Vector.empty[Vector[Int]]) {
-        case (done :+ run, i) if run.last == i - 1 && line(i).shard.stream == line(i - 1).shard.stream =>
-          done :+ (run :+ i)
-        case (done, i) => done :+ Vector(i)
+    private def runs(places: Seq[Int]): Vector[Vector[Int]] = {
+      val runs = Vector.newBuilder[Vector[Int]]
+      var run  = Vector.empty[Int]
+      places.foreach { i =>
+        if (run.isEmpty || (run.last == i - 1 && line(i).shard.stream == line(i - 1).shard.stream)) run :+= i
+        else {
+          runs += run
+          run = Vector(i)
+        }
       }
+      if (run.nonEmpty) runs += run
+      runs.result()
+    }
 
     private def score(place: Int, member: Member): Int = {
       val shard = line(place).shard

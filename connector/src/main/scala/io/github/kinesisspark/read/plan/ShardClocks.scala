@@ -52,10 +52,10 @@ final case class ShardClocks(
     * @param reached of each reader, the time up to which it has read; one that has just been opened anew knows none, and
     *                begins where the batches have come
     */
-  def hear(reached: Iterable[(ShardKey, Option[Long])], nowNanos: Long): ShardClocks =
+  def hear(reached: IterableOnce[(ShardKey, Option[Long])], nowNanos: Long): ShardClocks =
     copy(
       seen = seen ++ (for {
-        (shard, told) <- reached
+        (shard, told) <- reached.iterator
         last          <- seen.get(shard)
         time = told.getOrElse(last.admitted) if time != last.reached
       } yield shard -> last.copy(reached = time, sinceNanos = nowNanos - pausedNanos)),
@@ -63,11 +63,11 @@ final case class ShardClocks(
     )
 
   /** With the times that a batch comes to. */
-  def admit(newest: Iterable[(ShardKey, Long)]): ShardClocks =
+  def admit(newest: IterableOnce[(ShardKey, Long)]): ShardClocks =
     copy(seen = seen ++ (for {
-      (shard, time) <- newest
-      last          <- seen.get(shard)
-    } yield shard -> last.copy(admitted = last.admitted.max(time))))
+      (shard, time) <- newest.iterator
+      last          <- seen.get(shard) if time > last.admitted
+    } yield shard -> last.copy(admitted = time)))
 
   /** The earliest arrival that is still expected from a shard that is behind, or nothing where nobody waits for it any more.
     *

@@ -14,20 +14,17 @@ final case class WatermarkAlignment(skewMillis: Option[Long]) {
     *
     * @param toCome of each shard that others wait for, the earliest arrival that is still expected from it
     */
-  def horizon(toCome: Iterable[Long]): Option[Long] =
+  def horizon(toCome: IterableOnce[Long]): Option[Long] =
     for {
       skew     <- skewMillis
-      earliest <- toCome.minOption
+      earliest <- toCome.iterator.minOption
     } yield if (earliest > Long.MaxValue - skew) Long.MaxValue else earliest + skew
 
   /** Whether shards hold something and all of it must wait for one that holds nothing yet. */
-  def blocks(shards: Iterable[WatermarkAlignment.Ahead]): Boolean = {
-    val latest = horizon(shards.flatMap(_.toCome))
-    latest.exists { to =>
-      val oldest = shards.flatMap(_.oldest)
-      oldest.nonEmpty && oldest.forall(_ > to)
+  def blocks(shards: Vector[WatermarkAlignment.Ahead]): Boolean =
+    horizon(shards.iterator.flatMap(_.toCome)).exists { to =>
+      shards.exists(_.oldest.isDefined) && shards.forall(_.oldest.forall(_ > to))
     }
-  }
 }
 
 object WatermarkAlignment {

@@ -367,7 +367,9 @@ final case class ShardTip(
     copy(millisSinceAnswer = millisSinceAnswer.map(_ + millis), openingMillis = openingMillis.map(_ + millis))
 
   /** Something to plan, or to fail with. */
-  def hasNews: Boolean = failure.isDefined || position != base
+  def hasNews: Boolean = failure.isDefined || hasMoved
+
+  def hasMoved: Boolean = position != base
 
   /** Whether the service has answered it, or has had the time for it. */
   def isOpened: Boolean = openingMillis.forall(_ > ShardTip.OpeningPatience.toMillis)

@@ -140,15 +140,15 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     catalog.learn(tips.values)
     warnIfOvertaken(tips)
     if (isTooLittle(tips, limits) && !planning.hasNewStreams) {
-      seen = planning.end(tips.view.mapValues(_.position).toMap)
+      seen = planning.end(tips.transform((_, tip) => tip.position))
       readers.pause()
       start
     } else {
       turn += 1
       val cuts  = readers.admit(tips, limits.most, turn, goBeyond(tips, limits.most))
-      val moved = cuts.view.mapValues(_.position).toMap ++ lost.map(_ -> ShardPosition.ShardEnd)
+      val moved = cuts.transform((_, cut) => cut.position) ++ lost.map(_ -> ShardPosition.ShardEnd)
       seen = planning.end(furthest(tips, moved))
-      val open = planning.reading.keys.filterNot(isLeftOut)
+      val open = planning.reading.keysIterator.filterNot(isLeftOut).toVector
       metrics = metrics
         .next(open, tips, cuts, readers.now, consumerLifecycle.calls, System.nanoTime())
         .copy(published = cloudWatch.fold(PublishedCalls.none)(_.calls))
@@ -165,8 +165,8 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
 
   /** A batch may end later than its readers stand. */
   private def furthest(tips: Map[ShardKey, ShardTip], moved: Map[ShardKey, ShardPosition]) =
-    tips.map { case (shard, tip) =>
-      shard -> moved.get(shard).filter(HistoryPart.isBefore(tip.position, _)).getOrElse(tip.position)
+    tips.transform { (shard, tip) =>
+      moved.get(shard).filter(HistoryPart.isBefore(tip.position, _)).getOrElse(tip.position)
     }
 
   /** Where readers hold less than the shards give until the next trigger, the batch ends later than they stand. Not with a limit: only what
@@ -327,7 +327,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   /** AvailableNow waits for nothing: what is there is all there will be. */
   private def isTooLittle(tips: Map[ShardKey, ShardTip], limits: AdmissionLimits) =
     bounds.isEmpty &&
-      minimum.holdsBack(limits, tips.values.map(_.records).sum, readers.nearlyFull, System.nanoTime())
+      minimum.holdsBack(limits, tips.valuesIterator.map(_.records).sum, readers.nearlyFull, System.nanoTime())
 
   /** A reader's failure is the query's, unless its shard has gone past retention, which is for the next planning, or its
     * consumer has gone and there is another.

@@ -1,7 +1,10 @@
 package io.github.kinesisspark.read.stream
 
+import scala.collection.mutable
+
 import io.github.kinesisspark.position.{ShardKey, StreamArn}
-import io.github.kinesisspark.read.reader.{ReaderTotals, ShardCounts}
+import io.github.kinesisspark.read.plan.ExecutorId
+import io.github.kinesisspark.read.reader.{ReaderTotals, RecordBuffer, ShardCounts}
 
 /** The metric that names streams, executors and shards, as JSON, because progress has texts alone. KinesisMonitor of the Python package shows
   * it as tables.
@@ -13,58 +16,82 @@ private[stream] object SourceDetails {
   private val MostShards = 50
 
   def json(metrics: SourceMetrics): String = {
-    val streams = metrics.shards.map(_.stream).distinct.sortBy(_.text)
+    val streams = metrics.shards.iterator.map(_.stream).toSet.toVector.sortBy((stream: StreamArn) => stream.text)
     val index   = streams.zipWithIndex.toMap
-    val lags    = metrics.lags.map { case (shard, lag) => shard -> lag.millisAt(metrics.atNanos) }
-    val byHome  = metrics.shards.groupBy(metrics.readers.homes.get)
-    val worst   = metrics.shards.sortBy(shard => (-lags.getOrElse(shard, 0L), index(shard.stream), shard.shardId))
+    val sums    = streams.map(_ => new Sums)
+    val homes   = mutable.HashMap.empty[ExecutorId, Int].withDefaultValue(0)
+    val worst   = mutable.PriorityQueue.empty[Shown](FurthestBehind)
+    metrics.shards.foreach { shard =>
+      val lag = metrics.lags.get(shard).map(_.millisAt(metrics.atNanos))
+      sums(index(shard.stream)).add(lag, metrics.cuts.get(shard), metrics.readers.counts(shard))
+      metrics.readers.homes.get(shard).foreach(homes(_) += 1)
+      val shown = Shown(index(shard.stream), shard, lag)
+      // Its head is the one that is shown last.
+      if (worst.size < MostShards) worst += shown
+      else if (FurthestBehind.lt(shown, worst.head)) {
+        worst.dequeue(): Unit
+        worst += shown
+      }
+    }
     ujson.write(
       ujson.Obj(
-        "streams" -> ujson.Arr.from(metrics.shards.groupBy(_.stream).toVector.sortBy(s => index(s._1)).map {
-          case (stream, shards) => streamOf(metrics, lags, stream, shards)
-        }),
+        "streams"   -> ujson.Arr.from(streams.zip(sums).map { case (stream, sum) => streamOf(stream, sum) }),
         "executors" -> ujson.Arr.from(metrics.readers.byExecutor.sortBy(_._1.id).map { case (executor, totals) =>
-          executorOf(executor.id, executor.host, byHome.getOrElse(Some(executor), Vector.empty).size, totals)
+          executorOf(executor.id, executor.host, homes(executor), totals)
         }),
-        "shards" -> ujson.Arr.from(worst.take(MostShards).map { shard =>
-          val home = metrics.readers.homes.get(shard).fold[ujson.Value](ujson.Null)(_.id)
-          val cut  = metrics.cuts.get(shard)
-          ujson.Obj.from(
-            Seq[(String, ujson.Value)](
-              "stream"   -> ujson.Num(index(shard.stream)),
-              "shard"    -> shard.shardId,
-              "executor" -> home,
-              "lag"      -> lags.get(shard).fold[ujson.Value](ujson.Null)(number),
-              "records"  -> number(cut.fold(0L)(_.records)),
-              "bytes"    -> number(cut.fold(0L)(_.bytes))
-            ) ++ countsOf(metrics.readers.counts(shard))
-          )
-        })
+        "shards" -> ujson.Arr.from(worst.toVector.sorted(FurthestBehind).map(shardOf(metrics, _)))
       )
     )
   }
 
-  private def streamOf(
-      metrics: SourceMetrics,
-      lags: Map[ShardKey, Long],
-      stream: StreamArn,
-      shards: Vector[ShardKey]
-  ) = {
-    val counts = shards.map(metrics.readers.counts)
-    val cuts   = shards.flatMap(metrics.cuts.get)
-    val live   = counts.flatMap(_.isSubscribed)
+  private final case class Shown(stream: Int, shard: ShardKey, lag: Option[Long])
+
+  private val FurthestBehind: Ordering[Shown] =
+    Ordering.by(s => (-s.lag.getOrElse(0L), s.stream, s.shard.shardId))
+
+  private def shardOf(metrics: SourceMetrics, shown: Shown) = {
+    val home = metrics.readers.homes.get(shown.shard).fold[ujson.Value](ujson.Null)(_.id)
+    val cut  = metrics.cuts.get(shown.shard)
     ujson.Obj.from(
       Seq[(String, ujson.Value)](
-        "stream"    -> stream.text,
-        "shards"    -> number(shards.size.toLong),
-        "lag"       -> shards.flatMap(lags.get).maxOption.fold[ujson.Value](ujson.Null)(number),
-        "records"   -> number(cuts.map(_.records).sum),
-        "bytes"     -> number(cuts.map(_.bytes).sum),
-        "throttled" -> number(counts.map(_.throttled).sum),
-        "reread"    -> number(counts.map(_.rereadRecords).sum)
-      ) ++ (if (live.isEmpty) None else Some("subscribed" -> number(live.count(identity).toLong)))
+        "stream"   -> ujson.Num(shown.stream),
+        "shard"    -> shown.shard.shardId,
+        "executor" -> home,
+        "lag"      -> shown.lag.fold[ujson.Value](ujson.Null)(number),
+        "records"  -> number(cut.fold(0L)(_.records)),
+        "bytes"    -> number(cut.fold(0L)(_.bytes))
+      ) ++ countsOf(metrics.readers.counts(shown.shard))
     )
   }
+
+  /** Of a stream's shards. */
+  private final class Sums {
+    var shards, records, bytes, throttled, reread = 0L
+    var lag                                       = Option.empty[Long]
+    var subscribed                                = Option.empty[Long]
+
+    def add(behind: Option[Long], cut: Option[RecordBuffer.Cut], counts: ShardCounts): Unit = {
+      shards += 1
+      if (behind.exists(ms => lag.forall(_ < ms))) lag = behind
+      records += cut.fold(0L)(_.records)
+      bytes += cut.fold(0L)(_.bytes)
+      throttled += counts.throttled
+      reread += counts.rereadRecords
+      counts.isSubscribed.foreach(live => subscribed = Some(subscribed.getOrElse(0L) + (if (live) 1 else 0)))
+    }
+  }
+
+  private def streamOf(stream: StreamArn, sums: Sums) = ujson.Obj.from(
+    Seq[(String, ujson.Value)](
+      "stream"    -> stream.text,
+      "shards"    -> number(sums.shards),
+      "lag"       -> sums.lag.fold[ujson.Value](ujson.Null)(number),
+      "records"   -> number(sums.records),
+      "bytes"     -> number(sums.bytes),
+      "throttled" -> number(sums.throttled),
+      "reread"    -> number(sums.reread)
+    ) ++ sums.subscribed.map(live => "subscribed" -> number(live))
+  )
 
   private def executorOf(id: String, host: String, shards: Int, totals: ReaderTotals) = ujson.Obj.from(
     Seq[(String, ujson.Value)](

@@ -7,6 +7,7 @@ import scala.jdk.CollectionConverters._
 
 import io.github.kinesisspark.aws.ConsumerCalls
 import io.github.kinesisspark.position.ShardKey
+import io.github.kinesisspark.read.plan.ShardMaps
 import io.github.kinesisspark.read.reader.{ReadCount, ReadersNow, RecordBuffer, ShardTip}
 import io.github.kinesisspark.read.stream.SourceMetrics.Lag
 
@@ -45,8 +46,8 @@ final case class SourceMetrics(
     "maxMillisBehindLatest"      -> lagMillis.maxOption.getOrElse(0L).toString,
     "avgMillisBehindLatest"      -> (if (lagMillis.isEmpty) 0L else lagMillis.sum / lagMillis.size).toString,
     "minMillisBehindLatest"      -> lagMillis.minOption.getOrElse(0L).toString,
-    "records"                    -> cuts.values.map(_.records).sum.toString,
-    "bytes"                      -> cuts.values.map(_.bytes).sum.toString,
+    "records"                    -> cuts.valuesIterator.map(_.records).sum.toString,
+    "bytes"                      -> cuts.valuesIterator.map(_.bytes).sum.toString,
     "shardsOpen"                 -> shards.size.toString,
     "bufferedBytes"              -> fleet.bufferedBytes.toString,
     "rereadBytes"                -> fleet.rereadBytes.toString,
@@ -99,22 +100,23 @@ final case class SourceMetrics(
       consumers: Option[ConsumerCalls],
       nowNanos: Long
   ): SourceMetrics = {
-    val reported = for {
-      tip    <- tips.values.iterator
-      behind <- tip.millisBehind
-      // What is buffered and not admitted comes on top of what the reader itself is behind.
-      held =
-        for {
+    val reported = ShardMaps.collect(tips) { (shard, tip) =>
+      for (behind <- tip.millisBehind) yield {
+        // What is buffered and not admitted comes on top of what the reader itself is behind.
+        val held = for {
           newest   <- tip.newestArrival
-          admitted <- cuts.get(tip.shard).flatMap(_.newestArrival)
+          admitted <- cuts.get(shard).flatMap(_.newestArrival)
         } yield math.max(0L, newest - admitted)
-      ago = tip.millisSinceAnswer.getOrElse(0L)
-    } yield tip.shard -> Lag(behind + held.getOrElse(0L), nowNanos - ago * 1000000)
-    val silent = open.iterator.filterNot(tips.contains).flatMap(shard => lags.get(shard).map(shard -> _))
+        val ago = tip.millisSinceAnswer.getOrElse(0L)
+        Lag(behind + held.getOrElse(0L), nowNanos - ago * 1000000)
+      }
+    }
+    val all    = open.toVector
+    val silent = all.iterator.filterNot(tips.contains).flatMap(shard => lags.get(shard).map(shard -> _))
     SourceMetrics(
       nowNanos,
-      (silent ++ reported).toMap,
-      open.toVector,
+      reported ++ silent,
+      all,
       cuts,
       readers.totals.reads.since(fleet.reads),
       readers,

@@ -13,10 +13,9 @@ import io.github.kinesisspark.read.coordinator.ReaderOrders.Changes
 import io.github.kinesisspark.read.reader.{ReadOrder, ResolvedPublisher}
 
 class ReaderOrdersSpec extends AnyFunSpec with Matchers {
-  private def after(n: Long)                 = AfterSequenceNumber(number(n))
-  private def task(n: Int, position: Long)   = ReadOrder.Task(shard(n), after(position), None, isClosed = false)
-  private def wanted(tasks: ReadOrder.Task*) = tasks.map(t => t.shard -> t).toMap
-  private def next(from: ReaderOrders, tasks: ReadOrder.Task*) = from.next(wanted(tasks: _*), ResolvedPublisher.Polling)
+  private def after(n: Long)               = AfterSequenceNumber(number(n))
+  private def task(n: Int, position: Long) = ReadOrder.Task(shard(n), after(position), None, isClosed = false)
+  private def next(from: ReaderOrders, tasks: ReadOrder.Task*) = from.next(tasks.toVector, ResolvedPublisher.Polling)
   private def changes(
       isWhole: Boolean = false,
       commit: Boolean = false,
@@ -37,7 +36,7 @@ class ReaderOrdersSpec extends AnyFunSpec with Matchers {
     }
 
     it("commit a planned batch in one word, after which reports from before it count still") {
-      val (planned, ends) = first.plan(Map(shard(0) -> after(7))).get
+      val (planned, ends) = first.plan(Vector(shard(0) -> after(7))).get
       ends shouldBe changes(planned = Seq(shard(0) -> after(7)))
       val (committed, changed) = next(planned, task(0, 7), task(1, 0)).get
       changed shouldBe changes(commit = true)
@@ -47,17 +46,17 @@ class ReaderOrdersSpec extends AnyFunSpec with Matchers {
 
     it("name all shards again if they are read through another consumer") {
       val fanOut = ResolvedPublisher.FanOut(Map.empty, RetryOptions(None, 1.second, 1.second, 1.5))
-      first.next(wanted(task(0, 0)), fanOut).map(_._2) shouldBe Some(changes(isWhole = true, read = Seq(task(0, 0))))
+      first.next(Vector(task(0, 0)), fanOut).map(_._2) shouldBe Some(changes(isWhole = true, read = Seq(task(0, 0))))
     }
 
     it("name a shard that continues elsewhere than was planned") {
-      val (planned, _) = first.plan(Map(shard(0) -> after(7))).get
+      val (planned, _) = first.plan(Vector(shard(0) -> after(7))).get
       next(planned, task(0, 3), task(1, 0)).map(_._2) shouldBe Some(changes(commit = true, read = Seq(task(0, 3))))
     }
 
     it("name all shards again after one that may be lost, and none is planned until then") {
       val (second, _) = next(first, task(0, 5)).get
-      second.lost(order = 2).plan(Map(shard(0) -> after(7))) shouldBe None
+      second.lost(order = 2).plan(Vector(shard(0) -> after(7))) shouldBe None
       val (third, changed) = next(second.lost(order = 2), task(0, 5)).get
       changed shouldBe changes(isWhole = true, read = Seq(task(0, 5)))
       // An older one doesn't matter any more.

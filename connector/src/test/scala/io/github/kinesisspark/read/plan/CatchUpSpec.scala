@@ -114,14 +114,14 @@ object CatchUpSpec {
       if (!planning) clocks = clocks.begin(shards.map(s => s.key -> s.buffer.base).toMap, _ => Nil, _ => true, now)
       planning = true
       clocks = clocks.hear(shards.map(s => s.key -> s.time.reached), now)
-      val held = shards.map(s => BatchEnds.Held(s.key, s.all, s.ahead))
+      val held = shards.map(s => BatchEnds.Held(s.all, s.ahead, s.tip.cut(_)))
       if (alignment.blocks(held.map(_.ahead))) {
         waited += SECONDS.toNanos(1) / 10
         longestWait = longestWait.max(waited)
       } else {
         waited = 0
         val ends = BatchEnds(limits, alignment, random.nextInt(1000).toLong, Vector.empty)
-        val cuts = ends.of(held)(_.map(most => most.shard -> shards(index(most.shard)).tip.cut(most)).toMap)
+        val cuts = shards.zip(ends.of(held)).collect { case (s, Some(cut)) => s.key -> cut }.toMap
         if (held.exists(_.all.records > 0) && !cuts.values.exists(_.records > 0)) stalls += 1
         take(cuts)
         // A batch may take longer than the patience.

@@ -148,7 +148,7 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
         val all   = answers.flatten
         val sizes = all.scanLeft(0L)(_ + _.size)
         val fits  = sizes.zipWithIndex.takeWhile { case (size, n) => n <= maxRecords && size <= maxBytes }.last._2
-        val cut   = tip(answers, Grain(32, None)).cut(Allotment(shard(0), maxRecords, maxBytes))
+        val cut   = tip(answers, Grain(32, None)).cut(Allotment(maxRecords, maxBytes))
         cut.records should be <= fits.toLong
         if (fits > 0) cut.records should be > 0L
         cut.bytes shouldBe sizes(cut.records.toInt)
@@ -160,20 +160,20 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
 
     it("ends before the first record that arrived after the limit, and reports its arrival") {
       val late = Array(1000L, 1005L, 1003L, 1004L, 1006L).zipWithIndex.map { case (t, i) => record(i + 1, 1, t) }
-      def until(time: Long) = tip(Seq(late), Grain(32, None)).cut(Allotment(shard(0), 10, 1000, time))
+      def until(time: Long) = tip(Seq(late), Grain(32, None)).cut(Allotment(10, 1000, time))
       until(999) shouldBe RecordBuffer.Cut(after(0), 0, 0, None, Some(1000))
       until(1004) shouldBe RecordBuffer.Cut(after(1), 1, 1, Some(1000), Some(1005))
       until(1006) shouldBe RecordBuffer.Cut(after(5), 5, 5, Some(1006), None)
       // What comes after an approximate time is never said to be before it.
-      tip(Seq(late), Grain(32, None)).cut(Allotment(shard(0), 2, 1000, 2000)).nextArrival shouldBe Some(1005)
+      tip(Seq(late), Grain(32, None)).cut(Allotment(2, 1000, 2000)).nextArrival shouldBe Some(1005)
     }
 
     it("includes the shard's end if all records fit") {
       val ended = tip(Seq(Array(record(1, 1, 0), record(2, 1, 0))), Grain(32, None)).copy(position = ShardEnd)
-      ended.cut(Allotment(shard(0), 2, 1000)).position shouldBe ShardEnd
-      ended.cut(Allotment(shard(0), 1, 1000)).position shouldBe after(1)
+      ended.cut(Allotment(2, 1000)).position shouldBe ShardEnd
+      ended.cut(Allotment(1, 1000)).position shouldBe after(1)
       val empty = tip(Nil, Grain(32, None)).copy(position = ShardEnd)
-      empty.cut(Allotment(shard(0), 0, 0)) shouldBe RecordBuffer.Cut(ShardEnd, 0, 0, None, None)
+      empty.cut(Allotment(0, 0)) shouldBe RecordBuffer.Cut(ShardEnd, 0, 0, None, None)
     }
   }
 

@@ -125,7 +125,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       val s = new Setting
       s.reader.demand()
       s.bring(after(2), record(1), record(2))
-      s.reader.tip(Grain(32, None)).cut(Allotment(shard(0), 1, Long.MaxValue)).position shouldBe after(1)
+      s.reader.tip(Grain(32, None)).cut(Allotment(1, Long.MaxValue)).position shouldBe after(1)
       s.reader.slice(after(0), after(1)).map(_.size) shouldBe Some(1)
       s.reader.slice(after(0), after(1)).map(_.size) shouldBe Some(1)
       s.reader.dropTo(after(1)) shouldBe true
