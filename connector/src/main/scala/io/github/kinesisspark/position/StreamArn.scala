@@ -7,7 +7,7 @@ package io.github.kinesisspark.position
 final case class StreamArn private (text: String, partition: String, region: String, account: String, name: String) {
   // The text is all of it.
   override def equals(other: Any): Boolean = other match {
-    case that: StreamArn => text == that.text
+    case that: StreamArn => (this eq that) || text == that.text
     case _               => false
   }
   override def hashCode: Int    = text.hashCode

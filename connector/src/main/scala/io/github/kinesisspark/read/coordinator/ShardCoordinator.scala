@@ -174,7 +174,7 @@ final class ShardCoordinator(
     plan(moved.toVector)
     planned = range =>
       within.get(range.shard).fold(Vector.empty[(ShardPosition, Long)])(partsOf(range, tips(range.shard), _))
-    assignments.weigh(cuts.transform((_, cut) => cut.bytes), now)
+    assignments.weigh(cuts.transform((_, cut) => cut.bytes), System.nanoTime())
     clocks =
       clocks.admit(for ((shard, cut) <- cuts.iterator; newest <- cut.newestArrival.iterator) yield shard -> newest)
     cuts

@@ -13,6 +13,9 @@ final class Lineage private (shards: Map[String, Shard]) {
   private val children: Map[String, Seq[String]] =
     shards.values.toSeq.flatMap(s => s.parents.map(_ -> s.id)).groupMap(_._1)(_._2)
 
+  /** Those that are split or merged away, and so have an end. */
+  lazy val closed: Set[String] = shards.keysIterator.filter(isClosed).toSet
+
   /** The shards to begin with next, in the order of their ids. Each starts at its trim horizon: a child's first record is
     * the successor of its parents' last.
     *
@@ -24,11 +27,14 @@ final class Lineage private (shards: Map[String, Shard]) {
       case Some(progress) => progress.position == ShardPosition.ShardEnd
       case None           => history(parent) || !shards.contains(parent)
     }
-    shards.values.iterator
-      .filter(s => !known.contains(s.id) && !history(s.id) && s.parents.forall(isRead))
-      .map(_.id)
-      .toVector
-      .sorted
+    // Mostly all of them are known.
+    if (known.keysIterator.count(shards.contains) == shards.size) Vector.empty
+    else
+      shards.values.iterator
+        .filter(s => !known.contains(s.id) && !history(s.id) && s.parents.forall(isRead))
+        .map(_.id)
+        .toVector
+        .sorted
   }
 
   /** The finished shards that the offset no longer needs: their children speak for them, or nobody is left to. */

@@ -35,7 +35,10 @@ final case class PlanningState(start: KinesisOffset, streams: Map[StreamArn, Pla
     else Nil
 
   /** Those of them that are closed. */
-  def ending: Set[ShardKey] = reading.keysIterator.filter(s => streams(s.stream).lineage.isClosed(s.shardId)).toSet
+  def ending: Set[ShardKey] = streams.iterator
+    .flatMap { case (arn, stream) => stream.lineage.closed.iterator.map(ShardKey(arn, _)) }
+    .filter(reading.contains)
+    .toSet
 
   /** A stream nobody has begun yet: where it begins is stored at once, before any data is. */
   def hasNewStreams: Boolean = streams.keys.exists(!start.streams.contains(_))

@@ -51,12 +51,14 @@ object RangeGrouping {
   }
 
   private def spread(ranges: Seq[ShardRange], weight: ShardRange => Long, tasks: Int): Vector[Vector[ShardRange]] = {
-    val bins = Vector.fill(tasks)(new Bin)
-    val next = mutable.PriorityQueue(bins: _*)(Ordering.by((b: Bin) => (-b.bytes, -b.places.size)))
-    ranges.indices.sortBy(i => (-weight(ranges(i)), i)).foreach { place =>
+    val bins  = Vector.fill(tasks)(new Bin)
+    val bytes = ranges.iterator.map(weight).toArray
+    val next  = mutable.PriorityQueue(bins: _*)(Ordering.by((b: Bin) => (-b.bytes, -b.places.size)))
+    // Stable: equal ones stay in their order.
+    ranges.indices.sortBy(-bytes(_)).foreach { place =>
       val lightest = next.dequeue()
       lightest.places += place
-      lightest.bytes += weight(ranges(place))
+      lightest.bytes += bytes(place)
       next.enqueue(lightest)
     }
     bins.map(_.places.sorted.toVector).filter(_.nonEmpty).sortBy(_.head).map(_.map(ranges))
