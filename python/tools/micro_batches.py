@@ -3,8 +3,9 @@
 Records are put one by one into four shards of a local server in a process of its own, and a query with default
 options takes them by `foreachBatch`. A record's latency lasts from just before its PutRecords call until the function
 has its batch's rows in Python. Then the stream stands still, and the query's Spark jobs and the CPU time of its JVMs
-are counted. Polling and fan-out, each in `local[2]` and on `local-cluster[2,1,2048]`, one after the other. Prints a
-line of JSON for each figure.
+are counted. Polling and fan-out, each in `local[2]` and on `local-cluster[2,1,2048]`, one after the other. Before them,
+in each, batches of Spark's rate source, with as many tasks as the connector's have there: what is Spark's own. Prints
+a line of JSON for each figure.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tempfile import TemporaryDirectory
 
 import marked
 import psutil  # type: ignore[import-untyped]
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from versions import commit
 
 from kinesis_spark import (
@@ -49,11 +50,38 @@ CLUSTER_TO_LOCAL_GOAL = 1.3
 P99_GOAL_MS = {"local": None, "cluster": 1000.0}
 
 
-def query(endpoint: str, publisher: str, master: str, directory: str) -> None:
-    """Prints `[when put, when it came]` of each record; a line of standard input asks for the number of jobs so far."""
+def spark_on(master: str) -> SparkSession:
+    """A session for a query."""
     builder = session.builder("micro-batches", master).config("spark.ui.enabled", "false")
     spark = builder.config("spark.driver.host", "127.0.0.1").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def empty_batches(master: str, directory: str, seconds: str) -> None:
+    """Prints how long batches take that have ten rows from nowhere, in ms."""
+    spark = spark_on(master)
+    spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "10000")
+    tasks = "1" if master == MASTERS["local"] else "2"
+    rate = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", "10").option("numPartitions", tasks)
+
+    def collect(rows: DataFrame, _: int) -> None:
+        rows.collect()
+
+    writer = rate.load().writeStream.foreachBatch(collect)
+    started = writer.option("checkpointLocation", directory).start()
+    # Nothing can be awaited: it is about what happens meanwhile.
+    time.sleep(WARM_UP_S)
+    warm = len(started.recentProgress)
+    time.sleep(float(seconds))
+    say([each.durationMs["triggerExecution"] for each in started.recentProgress[warm:]])
+    started.stop()
+    spark.stop()
+
+
+def query(endpoint: str, publisher: str, master: str, directory: str) -> None:
+    """Prints `[when put, when it came]` of each record; a line of standard input asks for the number of jobs so far."""
+    spark = spark_on(master)
     options = KinesisSourceOptions(
         stream_name="s",
         region="us-east-1",
@@ -182,6 +210,15 @@ def measured(publisher: str, master: str, seconds: float) -> dict[str, float]:
         }
 
 
+def measured_empty(master: str, seconds: float) -> dict[str, float]:
+    """Times of batches that read nothing, in ms."""
+    with TemporaryDirectory() as directory:
+        command = [sys.executable, __file__, "--empty", master, directory, str(seconds)]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    cuts = quantiles(json.loads(said), n=1000)
+    return {"50%": round(cuts[499], 1), "99%": round(cuts[989], 1)}
+
+
 def put_until(client: KinesisClient, end: float, first: Query | None = None) -> int:
     """Puts records one by one, the time of each in it; how many. With a query, its first record moves the end."""
     sent = 0
@@ -218,16 +255,33 @@ def lines(publisher: str, where: str, results: dict[tuple[str, str], dict[str, f
     return figures
 
 
+def empty_lines(where: str, of: dict[str, float]) -> list[dict[str, object]]:
+    """A line of JSON for each figure of batches that read nothing."""
+    name = f"micro_batches.empty.{where}"
+    return [
+        {"name": f"{name}.p{share}", "value": of[f"{share}%"], "unit": "ms", "goal": None, "met": None}
+        for share in (50, 99)
+    ]
+
+
 def at_most(value: float, goal: float | None) -> dict[str, object]:
     """The goal as text, and whether it is met."""
     return {"goal": goal if goal is None else f"at most {goal:g}", "met": goal if goal is None else value <= goal}
 
 
-def table(results: dict[tuple[str, str], dict[str, float]], method: dict[str, str]) -> str:
+def table(
+    empty: dict[str, dict[str, float]],
+    results: dict[tuple[str, str], dict[str, float]],
+    method: dict[str, str],
+) -> str:
     """The results for the page."""
     rows = [
         "| | median, ms | 99%, ms | idle: Spark jobs in a minute | idle: cores |",
         "|---|---|---|---|---|",
+        *(
+            f"| a batch of Spark's rate source, `{MASTERS[where]}` | {of['50%']:.0f} | {of['99%']:.0f} | | |"
+            for where, of in empty.items()
+        ),
         *(
             f"| {publisher}, `{MASTERS[where]}` | {of['50%']:.0f} | {of['99%']:.0f} "
             f"| {of['jobs']:.0f} | {of['cores']:.2f} |"
@@ -242,11 +296,15 @@ def main() -> None:
     """Measures all, prints the lines, and writes the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--query", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--empty", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--seconds", type=float, default=60.0, help="for which latencies are taken, each time (60)")
     parser.add_argument("--page", type=Path, help="whose part `micro-batches` is written anew")
     asked = parser.parse_args()
     if asked.query:
         query(*asked.query)
+        return
+    if asked.empty:
+        empty_batches(*asked.empty)
         return
     method = {
         "method": f"a record each {EVERY_S * 1000:.0f} ms to {SHARDS} shards for {asked.seconds:.0f} s",
@@ -254,6 +312,11 @@ def main() -> None:
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "machine": f"{psutil.cpu_count()} cores with {psutil.virtual_memory().total >> 30} GiB",
     }
+    empty: dict[str, dict[str, float]] = {}
+    for where, master in MASTERS.items():
+        empty[where] = measured_empty(master, asked.seconds)
+        for line in empty_lines(where, empty[where]):
+            say({**line, **method})
     results: dict[tuple[str, str], dict[str, float]] = {}
     for publisher in PUBLISHERS:
         for where, master in MASTERS.items():
@@ -261,7 +324,7 @@ def main() -> None:
             for line in lines(publisher, where, results):
                 say({**line, **method})
     if asked.page:
-        marked.put(asked.page, "micro-batches", table(results, method))
+        marked.put(asked.page, "micro-batches", table(empty, results, method))
 
 
 if __name__ == "__main__":

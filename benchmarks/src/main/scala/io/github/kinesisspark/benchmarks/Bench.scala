@@ -227,6 +227,7 @@ object Bench {
 
   private def latencies(spark: SparkSession): Seq[Figure] = {
     val floor  = Latency.floorMillis(spark, warmup = 5.seconds, time = 8.seconds)
+    val beside = Latency.floorBesideSdkMillis(spark, warmup = 5.seconds, time = 8.seconds)
     val method = "200 records a second over four shards, one by one, 10 s of warm-up and 15 s that count"
     val quick  = Latency.fanOut(spark, warmup = 10.seconds, time = 15.seconds)
     Seq(
@@ -238,6 +239,13 @@ object Bench {
         "ms",
         Some(AtMost(20)),
         s"$method; the median of a batch of Spark's rate source, ${Figure.rounded(floor)} ms, is taken off"
+      ),
+      Figure(
+        "latency.empty_batch_beside_sdk",
+        Seq(beside),
+        "ms",
+        None,
+        "a batch of Spark's rate source while the bare SDK receives the same records by fan-out on the same cores; median of 8 s"
       )
     )
   }

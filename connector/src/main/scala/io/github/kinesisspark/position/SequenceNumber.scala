@@ -1,5 +1,7 @@
 package io.github.kinesisspark.position
 
+import java.nio.charset.StandardCharsets.ISO_8859_1
+
 /** The number Kinesis gives a record: an unsigned integer of up to 129 decimal digits, growing within a shard.
   *
   * Compared as a number: it has no leading zeros, so the one with more digits is the greater, and among those with as many the order
@@ -22,14 +24,18 @@ object SequenceNumber {
   val MostDigits = 129
 
   /** The number in `text`, or nothing where it is not of the service's form (leading zeros included). */
-  def parse(text: String): Option[SequenceNumber] = Option.when(isNumber(text))(new SequenceNumber(text))
+  def parse(text: String): Option[SequenceNumber] = {
+    // A character that is none of Latin 1 becomes a question mark.
+    val characters = text.getBytes(ISO_8859_1)
+    Option.when(isNumber(characters, 0, characters.length))(new SequenceNumber(text))
+  }
 
-  /** A loop, because this runs once a record. */
-  private def isNumber(text: String) = {
-    val length = text.length
-    var i      = 0
-    while (i < length && text.charAt(i) >= '0' && text.charAt(i) <= '9') i += 1
-    0 < length && length <= MostDigits && i == length && (length == 1 || text.charAt(0) != '0')
+  /** Whether characters are of the service's form. A loop, because this runs once a record. */
+  def isNumber(characters: Array[Byte], from: Int, until: Int): Boolean = {
+    val length = until - from
+    var i      = from
+    while (i < until && characters(i) >= '0' && characters(i) <= '9') i += 1
+    0 < length && length <= MostDigits && i == until && (length == 1 || characters(from) != '0')
   }
 
   /** @throws java.lang.IllegalArgumentException where `text` is not a sequence number */

@@ -80,6 +80,26 @@ object Latency {
   def floorMillis(spark: SparkSession, warmup: FiniteDuration, time: FiniteDuration): Double =
     floor(spark, warmup, time).at(0.5)
 
+  /** The same while the bare SDK receives the records that [[fanOut]] does. Server, producer and SDK share the machine's cores with Spark here, as they
+    * do with the connector.
+    */
+  def floorBesideSdkMillis(spark: SparkSession, warmup: FiniteDuration, time: FiniteDuration): Double = {
+    val stream = streamOf(Load.Steady, Way.RawFanOut)
+    val server = new ServerProcess(Map(stream -> Shards))
+    val client = server.client()
+    try {
+      val reader = Raw.subscriber(client, stream)
+      try {
+        val producer = new Producer(client, stream, Load.Steady)
+        try floorMillis(spark, warmup, time)
+        finally producer.close()
+      } finally reader.close()
+    } finally {
+      client.close()
+      server.close()
+    }
+  }
+
   private final case class Measured(quantiles: Quantiles, expected: Int)
 
   private sealed abstract class Way(val name: String, val publisher: String)

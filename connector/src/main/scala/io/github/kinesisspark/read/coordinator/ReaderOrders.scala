@@ -61,7 +61,7 @@ private[coordinator] final case class ReaderOrders(
       else {
         val last = if (moves) number + 1 else assigned
         val done = if (hasPlanned) number + 1 else committed
-        val all  = if (moves) shards -- release ++ byShard(read) else shards
+        val all  = if (read.size == wanted.size) byShard(wanted) else shards -- release ++ byShard(read)
         val now  = copy(number + 1, last, committed = done, shards = all, hasPlanned = false)
         Some(now -> Changes(isWhole = false, commit = hasPlanned, read, release, Vector.empty))
       }
@@ -79,7 +79,7 @@ private[coordinator] final case class ReaderOrders(
     if (moved.isEmpty || isLost) None
     else {
       val mine = moved.map(task => task.shard -> task.position)
-      val now  = copy(number + 1, shards = shards ++ byShard(moved), hasPlanned = true)
+      val now  = copy(number + 1, shards = shards ++ moved.iterator.map(task => task.shard -> task), hasPlanned = true)
       Some(now -> Changes(isWhole = false, commit = false, Vector.empty, Vector.empty, mine))
     }
   }

@@ -202,15 +202,14 @@ private[reader] object AnswerBody {
       val characters = parser.getTextCharacters
       val offset     = parser.getTextOffset
       val length     = parser.getTextLength
-      expect(0 < length && length <= SequenceNumber.MostDigits, "so many digits")
-      expect(length == 1 || characters(offset) != '0', "no leading zero")
+      expect(length <= SequenceNumber.MostDigits, "so many digits")
       var i = 0
       while (i < length) {
-        val digit = characters(offset + i)
-        expect(digit >= '0' && digit <= '9', "digits")
-        number(i) = digit.toByte
+        val character = characters(offset + i)
+        number(i) = if (character < 128) character.toByte else '?'
         i += 1
       }
+      expect(SequenceNumber.isNumber(number, 0, length), "a sequence number")
       numberLength = length
     }
 

@@ -181,15 +181,8 @@ private[reader] final class EventRecords private (text: Array[Byte], from: Int, 
     place
   }
 
-  private def checkNumber(): Unit = {
-    check(0 < textLength && textLength <= SequenceNumber.MostDigits, "so many digits")
-    check(textLength == 1 || text(textFrom) != '0', "no leading zero")
-    var i = textFrom
-    while (i < textFrom + textLength) {
-      check(isDigit(text(i)), "digits")
-      i += 1
-    }
-  }
+  private def checkNumber(): Unit =
+    check(SequenceNumber.isNumber(text, textFrom, textFrom + textLength), "a sequence number")
 
   /** Seconds, of which thousandths count. */
   private def readMillis(): Long = {
