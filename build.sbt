@@ -80,6 +80,8 @@ val forkedTests = Seq(
   Test / javaOptions ++= sparkJvmOptions ++ Seq("-Xmx3g", "-XX:+UseSerialGC", "-Dspark.ui.enabled=false"),
   Test / javaOptions ++= (if (testLoop.isOptimized) Nil
                           else Seq("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m")),
+  // An eighth of the CPU that the start of a Spark takes. What the compiler makes is verified where the assembled JAR runs.
+  Test / javaOptions ++= Seq("-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote"),
   // Of a module's JVMs, side by side; within one, suite comes after suite.
   Test / parallelExecution := true,
   Test / testOptions ++= Seq(
