@@ -229,6 +229,12 @@ def test_a_restarted_backfill_hands_over_at_the_same_point_and_is_not_repeated(
     assert numbers(r"\{\"order\": (\d+),", printed) == list(range(130))
 
 
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_leaves_the_master_to_spark_submit(program: str) -> None:
+    code = (EXAMPLES / program).read_text()
+    assert re.findall(r"\.master\(|spark\.master|local\[|builder\([^()]*,", code) == []
+
+
 def test_every_program_is_on_the_page_of_examples() -> None:
     listed = re.findall(r"^\| \[(\w+\.py)\]", (EXAMPLES / "README.md").read_text(), re.M)
     assert sorted(listed) == PROGRAMS

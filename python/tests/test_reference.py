@@ -19,6 +19,14 @@ def test_a_generated_part_is_current(page: Path, name: str) -> None:
     assert marked.get(page, name) == reference_pages.parts()[page, name], "run `make reference`"
 
 
+def test_the_page_of_calls_has_the_defaults_of_the_options_that_it_names() -> None:
+    given = re.findall(r"`([\w.]+)` \(([^)]+)\)", (reference_pages.REFERENCE / "calls.md").read_text())
+    options = (reference_pages.REFERENCE / "options.md").read_text()
+    defaults = dict(re.findall(r"^\| `([\w.]+)`[ *]* \| \w+ \| `([^`]+)`", options, re.MULTILINE))
+    assert len(given) >= 3
+    assert {name: value.replace(" ", "") for name, value in given} == {name: defaults[name] for name, _ in given}
+
+
 def test_the_table_of_versions_shows_the_results_that_are_kept() -> None:
     results = json.loads(spark_versions.RESULTS.read_text())
     assert marked.get(spark_versions.PAGE, "results") == spark_versions.part(results).strip()
