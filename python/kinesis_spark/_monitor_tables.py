@@ -53,6 +53,8 @@ def of(latest: Sequence[tuple[str, Sample, timedelta]], shards: int) -> list[Tab
                 str(executor.reread),
                 _size(executor.buffer),
             )
+    if not every:
+        by_stream.caption = "No query of this session has reported a micro-batch from Kinesis yet."
     return [by_stream, by_shard, by_executor]
 
 

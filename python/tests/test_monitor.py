@@ -196,6 +196,10 @@ def test_the_tables_show_streams_shards_and_executors_of_each_query(monitor: Kin
     assert list(monitor.tables()[0].columns[2].cells) == ["0:02:01", "0:01:01"]
 
 
+def test_the_tables_say_so_before_any_query_has_reported(monitor: KinesisMonitor) -> None:
+    assert "No query of this session has reported" in monitor._repr_html_()
+
+
 def test_progress_of_spark_connect_has_its_figures_by_source_alone(monitor: KinesisMonitor) -> None:
     given = progress(1)
     source = {**given["sources"][1], "numInputRows": 100, "processedRowsPerSecond": 50.0}

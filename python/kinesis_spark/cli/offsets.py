@@ -55,7 +55,7 @@ def _of_files(checkpoint: str) -> str:
     folder = Path(unquote(urlsplit(checkpoint).path) if checkpoint.startswith("file:") else checkpoint)
     if not (folder / "offsets").is_dir():
         raise InvalidOptionError(
-            f"{checkpoint} is no checkpoint on this machine: it has no folder 'offsets'. Name the query's "
+            f"{checkpoint} is not a checkpoint on this machine: it has no folder 'offsets'. Name the query's "
             "checkpointLocation, with its scheme (such as s3a://) if it is on another file system."
         )
     last = _last(checkpoint, (file.name for file in (folder / "commits").glob("*")))

@@ -20,7 +20,7 @@ final class CheckpointOffsets private (checkpoint: String, files: FileSystem) {
 
   if (!files.exists(planned))
     throw new OffsetException(
-      s"$checkpoint is no checkpoint: it has no directory 'offsets'. Name the query's checkpointLocation."
+      s"$checkpoint is not a checkpoint: it has no directory 'offsets'. Name the query's checkpointLocation."
     )
 
   /** Where a batch ended; the last one that is committed, if none is named. One that was only planned may not have come to the sink.
