@@ -28,8 +28,8 @@ def last_committed(checkpoint: str, source: str | None = None) -> dict[str, dict
         source: one of the query's sources, by its name or else its number from 0; None for all.
 
     Raises:
-        InvalidOptionError: if the folder is no checkpoint, has no committed batch or no such Kinesis source, if several
-            sources read one stream and none is named, or it takes a session to read it and there is none.
+        InvalidOptionError: if the folder is not a checkpoint, or has no committed batch or no such Kinesis source; if
+            several sources read one stream and none is named; if it takes a session to read it and there is none.
     """
     is_elsewhere = _URL.match(checkpoint) and not checkpoint.startswith("file:")
     log = (_of_spark(checkpoint) if is_elsewhere else _of_files(checkpoint)).splitlines()

@@ -115,7 +115,7 @@ final class CheckpointOffsets private (checkpoint: String, files: FileSystem) {
 object CheckpointOffsets {
 
   /** @param checkpoint the query's `checkpointLocation`, on any file system that Hadoop knows
-    * @throws OffsetException     where that is no checkpoint
+    * @throws OffsetException     where that is not a checkpoint
     * @throws java.io.IOException where it can't be read
     */
   def in(checkpoint: String, hadoop: Configuration): CheckpointOffsets =
