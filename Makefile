@@ -19,6 +19,8 @@ STRICT  := $(BIN)/mypy --config-file $(CURDIR)/python/pyproject.toml
 
 # Beside .venv, for tests of Spark Connect alone.
 CONNECT := $(CURDIR)/.cache/spark-connect
+# The same for tests of the pages about platforms.
+PLATFORMS := $(CURDIR)/.cache/platforms
 
 CONNECTOR_JAR := kinesis-spark-4_2.13-$(VERSION).jar
 SPARK35_JARS  := kinesis-spark-3.5_2.12-$(VERSION).jar kinesis-spark-3.5_2.13-$(VERSION).jar
@@ -77,6 +79,11 @@ $(VENV)/.installed: python/requirements-dev.txt python/requirements-docs.txt exa
 $(CONNECT)/.installed: python/requirements-connect.txt $(VENV)/.installed
 	rm -rf $(CONNECT)
 	$(PIP) install --no-deps --target $(CONNECT) -r $<
+	touch $@
+
+$(PLATFORMS)/.installed: python/requirements-platforms.txt $(VENV)/.installed
+	rm -rf $(PLATFORMS)
+	$(PIP) install --no-deps --target $(PLATFORMS) -r $<
 	touch $@
 
 $(CLASSES): $(VENV)/.installed python/tools/class_archive.py
@@ -222,7 +229,7 @@ pytest-session: wheel classes
 # Status 5 of pytest: there is no such test, which is no failure.
 SOME_OR_NONE = sh -c '"$$@" || [ $$? -eq 5 ]' --
 
-pytest-slow: wheel classes $(CONNECT)/.installed
+pytest-slow: wheel classes $(CONNECT)/.installed $(PLATFORMS)/.installed
 	@$(STEP) $@ $(SOME_OR_NONE) $(PYTEST) -m "slow and not awaits_engine" --junit-xml=build/$@.xml $(PYTHON_TESTS)
 
 pytest-awaiting: wheel classes

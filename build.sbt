@@ -80,7 +80,10 @@ val forkedTests = Seq(
   Test / javaOptions ++= sparkJvmOptions ++ Seq("-Xmx3g", "-XX:+UseSerialGC", "-Dspark.ui.enabled=false"),
   Test / javaOptions ++= (if (testLoop.isOptimized) Nil
                           else Seq("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m")),
-  Test / parallelExecution := false,
+  // An eighth of the CPU that the start of a Spark takes. What the compiler makes is verified where the assembled JAR runs.
+  Test / javaOptions ++= Seq("-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote"),
+  // Of a module's JVMs, side by side; within one, suite comes after suite.
+  Test / parallelExecution := true,
   Test / testOptions ++= Seq(
     Tests.Filter(testLoop.has(baseDirectory.value.getName, _)),
     // Quiet: SuiteReports prints a line for each suite, and the summary what failed.
@@ -263,9 +266,8 @@ lazy val integrationTests = (project in file("integration-tests"))
     libraryDependencies ++= Seq(spark % Test, scalatest, scalacheck),
     // What a program of the tests prints is for other programs.
     Test / run / outputStrategy := Some(StdoutOutput),
-    // Suites mostly wait for queries and servers, so a few JVMs share the work; within one, suite comes after suite.
-    Test / parallelExecution := true,
-    testJvms                 := IntegrationSuites.groups,
+    // Suites mostly wait for queries and servers, so a few JVMs share the work.
+    testJvms := IntegrationSuites.groups,
     testJvmOptions += "-Dspark.hadoop.fs.AbstractFileSystem.file.impl=io.github.kinesisspark.it.LocalFiles",
     // Programs that runMain starts must find AWS.
     testJvmOptions ++= TestHosts.options((ThisBuild / baseDirectory).value / "build"),

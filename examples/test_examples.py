@@ -34,7 +34,7 @@ Run = Callable[..., str]
 
 @pytest.fixture(scope="module")
 def kinesis() -> Iterator[LocalKinesis]:
-    with LocalKinesis({"large-orders": 1, "payloads": 1}) as server:
+    with LocalKinesis({"large-orders": 1}) as server:
         yield server
 
 
@@ -61,6 +61,12 @@ def run(
         return capsys.readouterr().out
 
     return run
+
+
+@pytest.fixture
+def functions_run_in_this_python(kinesis_session: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the packages that they need; PATH may lead to another one."""
+    monkeypatch.setattr(kinesis_session.sparkContext, "pythonExec", sys.executable)
 
 
 def play(monkeypatch: pytest.MonkeyPatch, program: str, *arguments: str) -> None:
@@ -99,10 +105,13 @@ def test_the_latest_order_of_each_customer_stays_when_batches_run_again(run: Run
         assert numbers(r"order (\d+), total", printed) == [17, 18, 19]
 
 
-def test_json_payloads_are_written_and_read_back(run: Run) -> None:
-    assert numbers(r"^json: order (\d+) of customer-\d", run("payloads.py", "--stream", "payloads")) == list(
-        range(1, 11)
-    )
+@pytest.mark.usefixtures("functions_run_in_this_python")
+@pytest.mark.parametrize(("payload", "by"), [("json", "spark"), ("avro", "python"), ("protobuf", "python")])
+def test_payloads_are_written_and_read_back(run: Run, kinesis: LocalKinesis, payload: str, by: str) -> None:
+    stream = f"payloads-in-{payload}"
+    kinesis.create_stream(stream)
+    printed = run("payloads.py", "--stream", stream, "--payload", payload, "--by", by)
+    assert numbers(rf"^{payload}: order (\d+) of customer-\d, total \d\.\d$", printed) == list(range(1, 11))
 
 
 ROLE = "arn:aws:iam::222222222222:role/reader"
@@ -218,6 +227,12 @@ def test_a_restarted_backfill_hands_over_at_the_same_point_and_is_not_repeated(
     printed = capsys.readouterr().out
     assert printed.startswith("backfill of 120 records\n")
     assert numbers(r"\{\"order\": (\d+),", printed) == list(range(130))
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_leaves_the_master_to_spark_submit(program: str) -> None:
+    code = (EXAMPLES / program).read_text()
+    assert re.findall(r"\.master\(|spark\.master|local\[|builder\([^()]*,", code) == []
 
 
 def test_every_program_is_on_the_page_of_examples() -> None:

@@ -7,12 +7,15 @@ definitions read the declaration and need no second list of names.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import functools
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from kinesis_spark._kinds import Kind
+from kinesis_spark.errors import InvalidOptionError
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -53,6 +56,20 @@ def group(prefix: str, *, default: Any) -> Any:  # noqa: ANN401
 def plain(kind: Kind, *, default: Any) -> Any:  # noqa: ANN401
     """A dataclass field that is checked and read like an option and is none itself."""
     return dataclasses.field(default=default, metadata={_KIND: kind})
+
+
+def refuse_unknown(options: type, given: Iterable[str]) -> None:
+    """Refuse a keyword that is not a field, with the field that was probably meant.
+
+    Raises:
+        InvalidOptionError: for the first such keyword.
+    """
+    fields = [field.name for field in dataclasses.fields(options)]
+    for name in given:
+        if name not in fields:
+            in_snake_case = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+            near = difflib.get_close_matches(in_snake_case, fields, 1)
+            raise InvalidOptionError(f"Unknown option '{name}'.{f' Did you mean {near[0]!r}?' if near else ''}")
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(option, group, plain))

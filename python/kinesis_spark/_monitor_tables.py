@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from kinesis_spark.monitor import Sample, SourceSample
 
+# What is read first stays on one line.
+_WHOLE = ("lag", "shard")
 _COUNTS = ("subscriptions", "throttled", "re-read")
 
 
@@ -53,6 +55,8 @@ def of(latest: Sequence[tuple[str, Sample, timedelta]], shards: int) -> list[Tab
                 str(executor.reread),
                 _size(executor.buffer),
             )
+    if not every:
+        by_stream.caption = "No query of this session has reported a micro-batch from Kinesis yet."
     return [by_stream, by_shard, by_executor]
 
 
@@ -73,9 +77,11 @@ def _streams(sample: Sample, source: SourceSample, silent: timedelta) -> Iterabl
 
 
 def _table(title: str, names: Sequence[str]) -> Table:
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    return Table(*names, title=title, title_justify="left")
+    # In a narrow terminal all else is folded, and nothing is cut off.
+    columns = (Column(name, overflow="fold", no_wrap=name in _WHOLE) for name in names)
+    return Table(*columns, title=title, title_justify="left")
 
 
 def _time(lag: timedelta | None, silent: timedelta) -> str:

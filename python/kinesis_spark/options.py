@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypedDict, Union, cast
 
-from kinesis_spark._declare import encoded, group, keyword_values, option, plain, read_fields
+from kinesis_spark._declare import encoded, group, keyword_values, option, plain, read_fields, refuse_unknown
 from kinesis_spark._kinds import (
     BOOLEAN,
     ENDPOINT,
@@ -269,6 +269,7 @@ class SourceArguments(TypedDict, total=False):
 
 def source_options(options: KinesisSourceOptions | None, arguments: SourceArguments) -> KinesisSourceOptions:
     """What a function was given: options, or options by keyword, or options with some replaced by keyword."""
+    refuse_unknown(KinesisSourceOptions, arguments)
     if options is None:
         return KinesisSourceOptions(**arguments)
     require(

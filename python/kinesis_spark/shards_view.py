@@ -26,6 +26,8 @@ _SCHEMA = (
     "millisBehindLatest bigint"
 )
 _KEYS = 2**128
+# Light enough for the dark text in them, whatever style the reader has chosen for the figure.
+_OPEN, _CLOSED, _TEXT = "#8fd19e", "#d5d8dc", "#1f2328"
 
 
 @takes_fields_of(KinesisSourceOptions)
@@ -100,6 +102,7 @@ def plot_shards(frame: DataFrame, axes: Axes | None = None) -> Axes:
         ValueError: if the frame holds no shard, or those of several streams.
     """
     from matplotlib import pyplot as plt
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
     rows = sorted(frame.collect(), key=lambda row: row.shardId)
     streams = {row.streamArn for row in rows}
@@ -119,11 +122,14 @@ def plot_shards(frame: DataFrame, axes: Axes | None = None) -> Axes:
             width=right - left,
             height=high - low,
             align="edge",
-            color="#8fd19e" if row.open else "#d5d8dc",
+            color=_OPEN if row.open else _CLOSED,
             edgecolor="white",
         )
-        where.text(left + (right - left) / 2, (low + high) / 2, _label(row), ha="center", va="center", fontsize="small")
-    where.xaxis_date()
+        middle = left + (right - left) / 2, (low + high) / 2
+        where.text(*middle, _label(row), ha="center", va="center", fontsize="small", color=_TEXT)
+    dates = AutoDateLocator()  # type: ignore[no-untyped-call]
+    where.xaxis.set_major_locator(dates)
+    where.xaxis.set_major_formatter(ConciseDateFormatter(dates))  # type: ignore[no-untyped-call]
     where.set_xlim(start, now)
     where.set_ylim(0, 1)
     where.set_ylabel("share of the hash keys")

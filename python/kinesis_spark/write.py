@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast, get_args
 
-from kinesis_spark._declare import encoded, keyword_values, option, plain, read_fields
+from kinesis_spark._declare import encoded, keyword_values, option, plain, read_fields, refuse_unknown
 from kinesis_spark._kinds import (
     BOOLEAN,
     ENDPOINT,
@@ -193,6 +193,7 @@ def write_batch(rows: DataFrame, options: KinesisSinkOptions | None = None, **ar
 
 
 def _sink_options(options: KinesisSinkOptions | None, arguments: SinkArguments) -> KinesisSinkOptions:
+    refuse_unknown(KinesisSinkOptions, arguments)
     if options is None:
         return KinesisSinkOptions(**arguments)
     require(isinstance(options, KinesisSinkOptions), "options", options, "KinesisSinkOptions, or options by keyword")

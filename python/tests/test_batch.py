@@ -198,7 +198,7 @@ def test_missing_streams_and_checkpoints_and_invalid_positions_are_refused(
     with pytest.raises(KinesisCallError, match="absent") as refused:
         positions.latest(spark, options.replace(stream_name="absent"))
     assert refused.value.error_class == "KINESIS_NOT_FOUND"
-    with pytest.raises(KinesisCallError, match="no checkpoint") as empty:
+    with pytest.raises(KinesisCallError, match="is not a checkpoint") as empty:
         positions.after_batch(spark, str(tmp_path))
     assert empty.value.error_class == "KINESIS_OFFSET_REFUSED"
     with pytest.raises(InvalidOptionError, match="time zone"):

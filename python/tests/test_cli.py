@@ -156,7 +156,7 @@ def test_positions_of_a_stream_that_several_sources_read_are_those_of_the_named_
 
 
 def test_a_folder_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidOptionError, match="no checkpoint on this machine"):
+    with pytest.raises(InvalidOptionError, match="not a checkpoint on this machine"):
         last_committed(str(tmp_path))
 
 
@@ -215,7 +215,7 @@ def doctor(run: Run, *arguments: str, stream: str = "events") -> dict[str, dict[
     """What is found of all but the Spark session, by what it is about."""
     result = run("doctor", "--no-session", "--output", "json", *arguments, stream=stream)
     checks = [json.loads(line) for line in result.stdout.splitlines()]
-    assert result.exit_code == (1 if any(check["result"] == "missing" for check in checks) else 0)
+    assert result.exit_code == (1 if any(check["result"] == "failed" for check in checks) else 0)
     return {check["check"].removeprefix("kinesis:"): check for check in checks}
 
 
@@ -230,28 +230,28 @@ def test_a_doctor_reports_each_of_several_refused_calls_with_what_to_do(run: Run
     kinesis.add_fault("AccessDeniedException", action="ListStreamConsumers")
     checks = doctor(run, "--fan-out", stream=arn)
     assert results(checks, "DescribeStreamSummary", "ListShards", "GetShardIterator", "GetRecords") == [
-        "missing",
+        "failed",
         "ok",
         "ok",
-        "missing",
+        "failed",
     ]
-    assert "Allow kinesis:DescribeStreamSummary" in checks["DescribeStreamSummary"]["do"]
-    assert "kms:Decrypt" in checks["GetRecords"]["do"]
-    assert "Allow kinesis:ListStreamConsumers" in checks["ListStreamConsumers"]["do"]
+    assert "Allow kinesis:DescribeStreamSummary" in checks["DescribeStreamSummary"]["advice"]
+    assert "kms:Decrypt" in checks["GetRecords"]["advice"]
+    assert "Allow kinesis:ListStreamConsumers" in checks["ListStreamConsumers"]["advice"]
 
 
 def test_a_doctor_tries_no_call_that_needs_what_another_one_did_not_bring(run: Run, kinesis: LocalKinesis) -> None:
     kinesis.add_fault("AccessDeniedException", action="ListShards")
     checks = doctor(run)
-    assert results(checks, "DescribeStreamSummary", "ListShards") == ["ok", "missing"]
-    assert checks["GetShardIterator"]["found"] == "not tried without a shard to try it on"
-    assert checks["GetRecords"]["found"] == "not tried without an iterator"
+    assert results(checks, "DescribeStreamSummary", "ListShards") == ["ok", "failed"]
+    assert checks["GetShardIterator"]["found"] == "needs a shard to try it on"
+    assert checks["GetRecords"]["found"] == "needs an iterator"
 
 
 def test_a_doctor_reports_a_missing_stream_once(run: Run) -> None:
     checks = doctor(run, stream="absent")
-    assert "There is no stream absent" in checks["DescribeStreamSummary"]["do"]
-    assert checks["ListShards"]["found"] == checks["GetRecords"]["found"] == "not tried without the stream"
+    assert "There is no stream absent" in checks["DescribeStreamSummary"]["advice"]
+    assert checks["ListShards"]["found"] == checks["GetRecords"]["found"] == "needs the stream"
 
 
 def test_a_doctor_reports_all_that_is_missing_on_a_bare_machine(
@@ -263,25 +263,30 @@ def test_a_doctor_reports_all_that_is_missing_on_a_bare_machine(
     result = CliRunner().invoke(kinesis_spark, ["doctor", "events", "--output", "json"])
     checks = {check["check"]: check for check in map(json.loads, result.stdout.splitlines())}
     assert result.exit_code == 1
-    assert [name for name, check in checks.items() if check["result"] == "missing"] == [
+    assert [name for name, check in checks.items() if check["result"] == "failed"] == [
         "Java",
         "connector JAR",
         "region",
     ]
-    assert all(checks[name]["do"] for name in ("Java", "connector JAR", "region"))
-    assert checks["Spark session"]["found"] == "not tried without Java and connector JAR"
-    assert checks["credentials"]["found"] == "not tried without a region"
+    assert all(checks[name]["advice"] for name in ("Java", "connector JAR", "region"))
+    assert checks["Spark session"]["found"] == "needs Java and connector JAR"
+    assert checks["credentials"]["found"] == "needs a region"
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     without_keys = doctor(run)
-    assert results(without_keys, "Java", "credentials", "GetRecords") == ["missing", "missing", "not tried"]
+    assert results(without_keys, "Java", "credentials", "GetRecords") == ["failed", "failed", "not tried"]
 
 
-def test_a_failure_is_one_line_and_no_traceback(run: Run) -> None:
+def test_a_failure_is_printed_without_traceback_and_names_the_command_that_looks_into_it(run: Run) -> None:
     result = run("shards", stream="absent")
     assert result.exit_code == 1
-    assert re.fullmatch(r"Error: .*ResourceNotFoundException.*\n", result.stderr)
+    assert re.fullmatch(r"Error: .*ResourceNotFoundException.*\n`kinesis-spark doctor` .*\n", result.stderr)
     assert "EARLIEST" in run("tail", "--from", "EARLIEST").stderr
+
+
+def test_a_stream_without_consumers_is_reported_in_a_sentence_or_as_no_line_of_json(run: Run) -> None:
+    assert run("consumers").stdout == "There is no such stream consumer.\n"
+    assert run("consumers", "--output", "json").stdout == ""
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ QUERY = """
         .config("spark.metrics.namespace", "orders-app")
         .config(f"{servlet}.class", "org.apache.spark.metrics.sink.PrometheusServlet")
         .config(f"{servlet}.path", "/metrics/prometheus")
+        .config("spark.metrics.conf.*.sink.jmx.class", "org.apache.spark.metrics.sink.JmxSink")
         .getOrCreate()
     )
     url = f"http://127.0.0.1:{port}/metrics/prometheus"
@@ -49,6 +50,18 @@ QUERY = """
         text = urllib.request.urlopen(url, timeout=20).read().decode()
         lines = [line.split() for line in text.splitlines() if "_driver_kinesis_" in line and "_Value{" in line]
         return {name.partition("{")[0]: int(float(value)) for name, value in lines}
+
+    def in_jmx():
+        # The server's own class is closed to other modules, so its method is that of the interface.
+        jvm, new = spark._jvm, spark.sparkContext._gateway.new_array
+        of_name = jvm.java.lang.Class.forName("javax.management.ObjectName")
+        of_query = jvm.java.lang.Class.forName("javax.management.QueryExp")
+        kinds, nothing = new(jvm.java.lang.Class, 2), new(jvm.java.lang.Object, 2)
+        kinds[0], kinds[1] = of_name, of_query
+        query_names = jvm.java.lang.Class.forName("javax.management.MBeanServer").getMethod("queryNames", kinds)
+        beans = query_names.invoke(jvm.java.lang.management.ManagementFactory.getPlatformMBeanServer(), nothing)
+        names = [bean.getKeyProperty("name") or "" for bean in beans]
+        return [name for name in names if ".driver.kinesis." in name]
 
     options = KinesisSourceOptions(
         stream_name="events", region="us-east-1", endpoint=endpoint, starting_position="TRIM_HORIZON",
@@ -72,7 +85,7 @@ QUERY = """
             time.sleep(0.2)
 
     wait(lambda found: found.get("metrics_orders_app_driver_kinesis_events_userRecords_Value", 0) >= 10)
-    running = scrape()
+    running, jmx = scrape(), in_jmx()
     stands_still.append(True)
     client = KinesisClient(endpoint)
     client.put_records("events", [Record(f"key-{n}", b"late") for n in range(10)])
@@ -90,7 +103,8 @@ QUERY = """
         rules = [rule["health"] for group in of_prometheus("rules")["groups"] for rule in group["rules"]]
     stands_still.clear()
     query.stop()
-    print(json.dumps({"running": running, "shown": shown, "alerted": alerted, "rules": rules, "stopped": scrape()}))
+    figures = {"running": running, "jmx": jmx, "shown": shown, "alerted": alerted, "rules": rules, "stopped": scrape()}
+    print(json.dumps(figures))
     spark.stop()
 """
 
@@ -159,6 +173,8 @@ def test_prometheus_shows_a_running_query_and_alerts_a_stall_within_10_seconds_o
     prefix, suffix = "metrics_orders_app_driver_kinesis_events_", "_Value"
     names = {name[len(prefix) : -len(suffix)] for name in figures["running"]}
     assert names == documented()
+    prefix_in_jmx = "orders-app.driver.kinesis.events."
+    assert {name.removeprefix(prefix_in_jmx) for name in figures["jmx"]} == documented()
     assert figures["running"][f"{prefix}shardsOpen{suffix}"] == 2
     # A lag of ten seconds, and ten seconds more.
     assert figures["shown"] < 20

@@ -196,6 +196,31 @@ def test_the_tables_show_streams_shards_and_executors_of_each_query(monitor: Kin
     assert list(monitor.tables()[0].columns[2].cells) == ["0:02:01", "0:01:01"]
 
 
+@pytest.mark.parametrize("width", [80, 200])
+def test_lag_and_shard_are_on_one_line_in_each_terminal(
+    monitor: KinesisMonitor, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monitor.observe(progress(61))
+    monitor.show()
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "shardId-1" in line]
+    assert "0:01:01" in line
+
+
+def test_the_live_table_has_what_was_reported_while_it_was_shown(
+    monitor: KinesisMonitor, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monitor.live():
+        monitor.observe(progress(61))
+    printed = capsys.readouterr().out
+    assert "0:01:01" in printed
+    assert "No query of this session has reported" not in printed
+
+
+def test_the_tables_say_so_before_any_query_has_reported(monitor: KinesisMonitor) -> None:
+    assert "No query of this session has reported" in monitor._repr_html_()
+
+
 def test_progress_of_spark_connect_has_its_figures_by_source_alone(monitor: KinesisMonitor) -> None:
     given = progress(1)
     source = {**given["sources"][1], "numInputRows": 100, "processedRowsPerSecond": 50.0}

@@ -27,7 +27,7 @@ from kinesis_spark import (
     StreamOptions,
     WebIdentityCredentials,
 )
-from kinesis_spark.options import SourceArguments
+from kinesis_spark.options import SourceArguments, source_options
 from kinesis_spark.write import SinkArguments
 
 ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
@@ -373,6 +373,21 @@ def test_options_are_replaced_by_keyword_and_checked_again() -> None:
     with pytest.raises(InvalidOptionError, match="both were given"):
         options.replace(stream_arn=ARN)
     assert KinesisSinkOptions(stream_name="a").replace(ordered=True).to_dict() == {"streamName": "a", "ordered": "true"}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("stream_names", "Unknown option 'stream_names'. Did you mean 'stream_name'?"),
+        ("maxRecordsPerTrigger", "Unknown option 'maxRecordsPerTrigger'. Did you mean 'max_records_per_trigger'?"),
+        ("q", "Unknown option 'q'."),
+    ],
+)
+def test_an_unknown_keyword_is_refused_with_the_option_that_is_nearest(given: str, message: str) -> None:
+    arguments: Any = {given: "orders"}
+    with pytest.raises(InvalidOptionError) as refused:
+        source_options(None, arguments)
+    assert str(refused.value) == message
 
 
 @pytest.mark.parametrize(

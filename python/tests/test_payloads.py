@@ -1,4 +1,4 @@
-"""Payloads in formats of Spark's own modules, Avro and Protobuf, where Maven has the module for this Spark."""
+"""Payloads in Avro and Protobuf, by packages of Python, and by modules of Spark where Maven has the one for it."""
 
 from __future__ import annotations
 
@@ -30,23 +30,42 @@ def module_of_spark(name: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.jvm
-@pytest.mark.every_spark("Avro and Protobuf by Spark's modules")
-@pytest.mark.parametrize("module", ["avro", "protobuf"])
-def test_payloads_of_spark_s_modules_are_written_and_read_back(module: str) -> None:
-    if module == "protobuf":
-        pytest.importorskip("google.protobuf", reason="the example describes its message with it")
+@pytest.mark.parametrize(
+    "module",
+    [
+        pytest.param("avro", marks=pytest.mark.every_spark("Avro by spark-avro")),
+        pytest.param("protobuf", marks=pytest.mark.every_spark("Protobuf by spark-protobuf")),
+    ],
+)
+def test_payloads_by_a_module_of_spark_are_written_and_read_back(module: str) -> None:
     package = module_of_spark(module)
+    done = submit("--packages", package, program=["--payload", module, "--by", "spark"])
+    if "unresolved dependency" in done.stderr:
+        pytest.skip(f"Maven has no {package}")
+    check(done, module)
+
+
+@pytest.mark.slow
+@pytest.mark.jvm
+@pytest.mark.every_spark("Avro and Protobuf by Python's packages")
+@pytest.mark.parametrize("payload", ["avro", "protobuf"])
+def test_payloads_by_packages_of_python_are_written_and_read_back(payload: str) -> None:
+    check(submit(program=["--payload", payload, "--by", "python"]), payload)
+
+
+def submit(*options: str, program: list[str]) -> subprocess.CompletedProcess[str]:
     command = [str(SPARK / "bin" / "spark-submit"), "--master", "local[2]", "--conf", "spark.ui.enabled=false"]
-    command += ["--jars", str(jars.connector_jar()), "--packages", package]
-    done = subprocess.run(
-        [*command, str(EXAMPLES / "payloads.py"), "--payload", module],
+    command += ["--jars", str(jars.connector_jar()), *options]
+    return subprocess.run(
+        [*command, str(EXAMPLES / "payloads.py"), *program],
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
         check=False,
         env={**os.environ, "PYSPARK_PYTHON": sys.executable},
     )
-    if "unresolved dependency" in done.stderr:
-        pytest.skip(f"Maven has no {package}")
+
+
+def check(done: subprocess.CompletedProcess[str], payload: str) -> None:
     assert done.returncode == 0, done.stderr[-4000:]
-    assert re.findall(rf"^{module}: order (\d+) of customer-\d", done.stdout, re.M) == [str(n) for n in range(1, 11)]
+    assert re.findall(rf"^{payload}: order (\d+) of customer-\d", done.stdout, re.M) == [str(n) for n in range(1, 11)]

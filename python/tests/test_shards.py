@@ -163,7 +163,7 @@ def test_shards_of_a_missing_stream_foreign_offset_or_empty_checkpoint_are_refus
     with pytest.raises(KinesisCallError, match="not of this connector") as foreign:
         shards(spark, options, offset="{}")
     assert foreign.value.error_class == "KINESIS_OFFSET_REFUSED"
-    with pytest.raises(KinesisCallError, match="no checkpoint"):
+    with pytest.raises(KinesisCallError, match="is not a checkpoint"):
         shards(spark, options, checkpoint=tmp_path)
 
 

@@ -37,6 +37,8 @@ def test_a_page_that_links_to_nothing_fails_the_build(tmp_path: Path, monkeypatc
         ('<a href="#there">', "no anchor #there"),
         ('<img src="missing.png">', "no page missing.png"),
         ('<script src="https://example.com/a.js"></script>', "loads https://example.com/a.js"),
+        ("<table><thead><tr><th>a</th><th><code>b</code></th></tr></thead></table>", None),
+        ("<table><thead><tr><th>a</th><th></th></tr></thead></table>", "a table without headings"),
         ('<link rel="stylesheet" href="//fonts.example.com/a.css">', "loads //fonts.example.com/a.css"),
     ],
 )

@@ -36,6 +36,10 @@ TESTED = {
     "docs/how-to/real-time.md": "test_real_time.py",
     "docs/how-to/testing.md": "test_testing_page.py",
     "docs/how-to/write.md": "test_sink_docs.py",
+    "docs/operations/emr-7.md": "test_platforms.py",
+    "docs/operations/emr-spark-4.md": "test_platforms.py",
+    "docs/operations/glue-5.md": "test_platforms.py",
+    "docs/operations/kubernetes.md": "test_platforms.py",
 }
 BLOCK = re.compile(r"(?:^<!-- (not run|run by): (.+?) -->\n)?^(`{3,}|~{3,})(\w*)\n(.*?)^\3$", re.MULTILINE | re.DOTALL)
 

@@ -187,7 +187,7 @@ def test_rows_are_written_to_the_streams_named_in_their_column(spark: SparkSessi
     [
         (["id AS data"], "'data' is of type bigint; it must be binary or string"),
         (["string(id) AS data", "id AS partitionKey"], "'partitionKey' is of type bigint"),
-        (["string(id) AS data", "id"], "The column 'id' is none that can be written"),
+        (["string(id) AS data", "id"], "Unknown column 'id'. Select only"),
         (["string(id) AS payload"], "There is no column 'data'"),
         (["string(id) AS data", "'events' AS streamName"], "'streamName' names the stream that a row was read from"),
     ],

@@ -146,19 +146,26 @@ def with_links(markdown: str, change: Callable[[str], str]) -> str:
 
 
 class Html(HTMLParser):
-    """What a page of the site has: its anchors, where its links lead, and what a browser loads to show it."""
+    """What a page of the site has: anchors, links, what a browser loads to show it, and the headings of tables."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.anchors: set[str] = set()
         self.links: list[str] = []
         self.loaded: list[str] = []
+        self.headings: list[list[str]] = []
+        self._heading = False
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Called for each tag."""
         values = {name: value for name, value in attrs if value is not None}
         self.anchors |= {values[name] for name in ("id", "name") if name in values}
+        if tag == "thead":
+            self.headings.append([])
+        if tag == "th" and self.headings:
+            self.headings[-1].append("")
+            self._heading = True
         if tag == "a" and "href" in values:
             self.links.append(values["href"])
         if tag in ("script", "img", "source", "iframe") and "src" in values:
@@ -166,12 +173,23 @@ class Html(HTMLParser):
         if tag == "link" and values.get("rel") in ("stylesheet", "icon", "preload", "modulepreload"):
             self.loaded.append(values["href"])
 
+    def handle_endtag(self, tag: str) -> None:
+        """Called for each tag's end."""
+        if tag == "th":
+            self._heading = False
+
+    def handle_data(self, data: str) -> None:
+        """Called for each text."""
+        if self._heading:
+            self.headings[-1][-1] += data.strip()
+
 
 def problems(site: Path) -> Iterator[str]:
-    """Links of the built pages that lead nowhere, and what a page loads from elsewhere."""
+    """Links of the built pages that lead nowhere, what a page loads from elsewhere, and tables without headings."""
     pages = {file: Html(file.read_text(encoding="utf-8")) for file in site.rglob("*.html") if file.name != "404.html"}
     for file, page in pages.items():
         name = file.relative_to(site)
+        yield from (f"{name}: a table without headings" for table in page.headings if not any(table[1:] or table))
         for link in {*page.links, *page.loaded}:
             if re.match(r"[a-z][a-z+.-]*:|//", link):
                 if link in page.loaded and not link.startswith("data:"):

@@ -37,7 +37,8 @@ def as_markdown(path: Path) -> str:
         parts.append(f"```python\n{cell.source}\n```")
         tables = [output.data["text/html"] for output in cell.outputs if "text/html" in output.get("data", {})]
         texts = "".join(_text(output) for output in cell.outputs if "text/html" not in output.get("data", {}))
-        parts += tables
+        # A wide table scrolls; it doesn't cover what is beside it.
+        parts += [table.replace("<pre>", '<pre style="overflow-x: auto">') for table in tables]
         if texts:
             parts.append(f"```text\n{texts.rstrip()}\n```")
     return "\n\n".join(parts) + "\n"

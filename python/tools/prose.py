@@ -40,6 +40,8 @@ PLAIN = {
     r"somebody else's": "another reader's",
     r"so lately|too lately": "less than ... ago",
     r"by other people": "third-party",
+    r"(?:is|are) no (?:option|checkpoint)s?": "is not one, or unknown",
+    r"(?:is|are) none that": "name what is allowed",
     r"whence|thence|thereof|whereof|therein|hither": "a plain word",
     r"put on the clock|puts? the clock on": "advance the clock",
     r"white ?lists?|black ?lists?": "allow list, or deny list",

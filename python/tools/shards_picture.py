@@ -1,7 +1,9 @@
-"""Draw docs/how-to/shards.png: shards of a local stream that was split and merged within hours, and a query in them.
+"""Draws docs/pictures/shards.svg: shards of a local stream that was split and merged within hours, and a query in them.
 
-`.venv/bin/python python/tools/shards_picture.py docs/how-to/shards.png`. The hours are the server's: its clock is set
-back before the stream is created, and on again from one reshard to the next.
+python python/tools/shards_picture.py docs/pictures/shards.svg
+
+The hours are the server's: its clock is set back before the stream is created, and on again from one reshard to the
+next. What `plot_shards` draws gets the colours of the other pictures.
 """
 
 from __future__ import annotations
@@ -13,11 +15,15 @@ import urllib.request
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import matplotlib as mpl
-from matplotlib import pyplot as plt
+import picture
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+from picture import GREEN, GREY, GROUND, INK
 
 from kinesis_spark import LocalKinesis, plot_shards, read_stream, session, shards
 from kinesis_spark.local import Record
+from kinesis_spark.shards_view import _OPEN
 
 STREAM = "orders"
 HOUR_MS = 3_600_000
@@ -57,9 +63,18 @@ def put(server: LocalKinesis, count: int) -> None:
     server.put_records(STREAM, [Record(f"customer-{i}", b"an order") for i in range(count)])
 
 
+def recolour(axes: Axes) -> None:
+    """Frames in place of areas: green are open shards."""
+    for patch in axes.patches:
+        patch.set(edgecolor=GREEN if patch.get_facecolor() == to_rgba(_OPEN) else GREY, facecolor=GROUND, linewidth=1.5)
+    for text in axes.texts:
+        text.set_color(INK)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+
+
 def main(target: Path) -> None:
     """Draw it for a query that was stopped a moment ago."""
-    mpl.use("Agg")
     with LocalKinesis({}) as server, TemporaryDirectory() as checkpoint:
         reshard(server)
         put(server, 100)
@@ -75,9 +90,9 @@ def main(target: Path) -> None:
         query.awaitTermination()
         put(server, 100)
         time.sleep(5)
-        figure, axes = plt.subplots(figsize=(10, 5), layout="constrained")
-        plot_shards(shards(spark, options, checkpoint=checkpoint), axes)
-        figure.savefig(target, dpi=80)
+        figure = Figure(figsize=(10, 5), layout="constrained")
+        recolour(plot_shards(shards(spark, options, checkpoint=checkpoint), figure.add_subplot()))
+        picture.save(figure, target, "Shards of a stream over eight hours, with four splits and three merges")
         spark.stop()
 
 

@@ -6,7 +6,7 @@ Spark's JARs. `3.5.9_2.13` is that PySpark with the JARs for Scala 2.13 of Maven
 
 Each test is recorded as it ends. A run that was cut off is continued by the next one with the same wheels and commit,
 which runs what is missing. What is recorded of a version is stored in docs/reference/compatibility.json, in place of
-the one before, and the table in docs/reference/compatibility.md is made from all: versions may be run one by one.
+the one before, and the part of docs/reference/compatibility.md is made from all: versions may be run one by one.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+import marked
 from versions import commit
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,6 +57,8 @@ class Recorded(NamedTuple):
 
 # Of a version: "on" what it ran, and what it "shows".
 Result: TypeAlias = dict[str, dict[str, str]]
+# What the example of payloads takes from Python.
+PAYLOADS = ("fastavro", "protobuf")
 # As in the Makefile: most of these JVMs are gone before the optimizing compiler's work would pay.
 SHORT_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
 
@@ -129,7 +132,7 @@ def environment(run: Run, wheels: list[Path]) -> Path:
         subprocess.run([interpreter(run.python), "-m", "venv", "--clear", str(run.home)], check=True)
         # The pinned pytest needs a later Python than the oldest here.
         pins = [] if run.python == "3.9" else ["-c", str(PINNED)]
-        subprocess.run([*pip, "pytest", *pins], check=True)
+        subprocess.run([*pip, "pytest", *PAYLOADS, *pins], check=True)
         subprocess.run([*pip, f"pyspark{extra(run.spark)}=={run.spark}"], check=True)
         if run.scala:
             replace_jars(run, python)
@@ -244,7 +247,7 @@ def stored() -> Iterator[dict[str, Result]]:
         yield results
         known = {run.name: results[run.name] for run in RUNS if run.name in results}
         RESULTS.write_text(json.dumps(known, indent=2) + "\n")
-        write_page(known)
+        marked.put(PAGE, "results", part(known))
 
 
 def circumstances(python: Path, variables: dict[str, str]) -> dict[str, str]:
@@ -291,11 +294,14 @@ def scala_of(run: Run) -> str:
     return run.scala or ("2.12" if run.spark.startswith("3.") else "2.13")
 
 
-def write_page(results: dict[str, Result]) -> None:
-    """Replace the table between the page's marks."""
-    before, begin, rest = PAGE.read_text().partition("<!-- results -->\n")
-    _, end, after = rest.partition("<!-- end of results -->")
-    PAGE.write_text(f"{before}{begin}{table(results)}\n{end}{after}")
+def part(results: dict[str, Result]) -> str:
+    """What the page says of the results: the table, and which versions have none."""
+    missing = [
+        f"{run.spark} (Scala {scala_of(run)}{f', Java {run.java}' if run.java else ''})"
+        for run in RUNS
+        if run.name not in results
+    ]
+    return f"Not run yet: {', '.join(missing) or 'none'}.\n\n{table(results)}"
 
 
 def main() -> None:

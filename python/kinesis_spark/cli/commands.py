@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, TypeVar
 
 import click
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from kinesis_spark._kinds import duration, is_stream_arn
 from kinesis_spark.cli import service
@@ -114,10 +114,10 @@ def shards(output: str, **of: str | None) -> None:
 @click.option("--deregister", is_flag=True, help="Deregister them. Needs --prefix.")
 @_OUTPUT
 def consumers(prefix: str, older_than: str, output: str, *, deregister: bool, **of: str | None) -> None:
-    """List the stream consumers of enhanced fan-out, which are charged for, or deregister what was left behind.
+    """List or deregister the stream consumers of fan-out.
 
-    Whether a consumer is in use can't be asked of Kinesis: a query whose consumer is deregistered registers it again,
-    or fails if it was given its ARN.
+    Each is charged for while it is registered. Kinesis doesn't say whether one is in use: a query whose consumer is
+    deregistered registers it again, or fails if it was given the ARN.
     """
     if deregister and not prefix:
         raise click.UsageError("--deregister needs --prefix: no name, no deregistration.")
@@ -132,7 +132,7 @@ def consumers(prefix: str, older_than: str, output: str, *, deregister: bool, **
         (c["ConsumerName"], c["ConsumerStatus"], c["ConsumerCreationTimestamp"].isoformat(), c["ConsumerARN"])
         for c in found
     ]
-    _show(output, ("name", "status", "created", "arn"), rows)
+    _show(output, ("name", "status", "created", "arn"), rows, empty="There is no such stream consumer.")
 
 
 @kinesis_spark.command()
@@ -146,10 +146,10 @@ def consumers(prefix: str, older_than: str, output: str, *, deregister: bool, **
 @click.option("--above", type=click.IntRange(min=0), help="Exit with 2 if a shard is more milliseconds behind.")
 @_OUTPUT
 def lag(checkpoint: str, source: str | None, above: int | None, output: str, **of: str | None) -> None:
-    """Show how far a query is behind the newest record of each shard, from its checkpoint.
+    """Show how far a query is behind in each shard.
 
-    It reads one record of each shard, one of the five reads a second that a shard has. Spark is started only for a
-    checkpoint on another file system.
+    The query's position comes from its checkpoint. The command reads one record of each shard, which is one of the five
+    reads a second of the shard. Spark is started only for a checkpoint on another file system.
     """
     with _failures():
         target = Target(**of)  # type: ignore[arg-type]
@@ -221,7 +221,7 @@ def iam(  # noqa: PLR0913  (one for each of its options)
 def _name_and_value(text: str) -> tuple[str, str]:
     name, separator, value = text.partition("=")
     if not separator:
-        raise click.BadParameter(f"{text} is no option: NAME=VALUE is expected.", param_hint="--option")
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE.", param_hint="--option")
     return name.strip(), value.strip()
 
 
@@ -231,15 +231,15 @@ def _name_and_value(text: str) -> tuple[str, str]:
 @click.option("--session/--no-session", default=True, show_default=True, help="Start a Spark session, too.")
 @_OUTPUT
 def doctor(output: str, *, fan_out: bool, session: bool, **of: str | None) -> None:
-    """Check what a query needs, one by one, and say what to do. Exits with 1 if something is missing.
+    """Check what a query needs, one by one, with advice.
 
-    What is missing hides nothing else: all that can be tried is tried.
+    Exits with 1 if a check fails. The checks that don't depend on it are made all the same.
     """
     with _failures():
         checks = list(examine(Target(**of), fan_out=fan_out, session=session))  # type: ignore[arg-type]
-    words = {True: "ok", False: "missing", None: "not tried"}
+    words = {True: "ok", False: "failed", None: "not tried"}
     rows = [(c.what, words[c.is_good], c.found, "" if c.is_good else c.advice) for c in checks]
-    _show(output, ("check", "result", "found", "do"), rows)
+    _show(output, ("check", "result", "found", "advice"), rows)
     if any(check.is_good is False for check in checks):
         raise SystemExit(1)
 
@@ -256,18 +256,24 @@ def _failures() -> Iterator[None]:
     """A failure of the service or of an option is one line, not a traceback."""
     try:
         yield
-    except (*service.Failure, KinesisSparkError) as failed:
+    except service.Failure as failed:
+        hint = "`kinesis-spark doctor` with the same stream, region, endpoint and profile says what to do."
+        raise click.ClickException(f"{failed}\n{hint}") from failed
+    except KinesisSparkError as failed:
         raise click.ClickException(str(failed)) from failed
     except KeyboardInterrupt:
         raise SystemExit(130) from None
 
 
-def _show(output: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def _show(output: str, names: Sequence[str], rows: Sequence[Sequence[Any]], *, empty: str = "") -> None:
     if output == "json":
         for row in rows:
             click.echo(json.dumps(dict(zip(names, row))))
         return
-    table = Table(*names)
+    if empty and not rows:
+        click.echo(empty)
+        return
+    table = Table(*(Column(name, overflow="fold") for name in names))
     for row in rows:
         table.add_row(
             *("" if cell is None else ", ".join(cell) if isinstance(cell, list) else str(cell) for cell in row)

@@ -60,12 +60,12 @@ def examine(target: Target, *, fan_out: bool = False, session: bool = True) -> I
     yield from installed
     if session:
         missing = [check.what for check in installed if not check.is_good]
-        yield Check("Spark session", None, f"not tried without {' and '.join(missing)}") if missing else _session()
+        yield Check("Spark session", None, f"needs {' and '.join(missing)}") if missing else _session()
     region = target.session().region_name
     advice = "Give --region, set AWS_REGION, or name the stream by its ARN."
     yield Check("region", region is not None, str(region or "none"), advice)
     if region is None:
-        yield Check("credentials", None, "not tried without a region")
+        yield Check("credentials", None, "needs a region")
         yield from _stream(target, "a region", fan_out)
         return
     credentials = _credentials(target)
@@ -92,9 +92,9 @@ def _java() -> Check:
     if java is None:
         return Check("Java", is_good=False, found="no java in JAVA_HOME or on PATH", advice=advice)
     said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
-    version = re.search(r'version "(\d+)[^"]*"', said)
-    found = version.group(0) if version else said.strip()[:80]
-    return Check("Java", version is not None and int(version.group(1)) >= _OLDEST_JAVA, found, advice)
+    version = re.search(r'version "(\d+[^"]*)"', said)
+    found = version.group(1) if version else said.strip()[:80]
+    return Check("Java", version is not None and int(re.split(r"\D", found)[0]) >= _OLDEST_JAVA, found, advice)
 
 
 def _jar() -> Check:
@@ -184,7 +184,7 @@ def _stream(target: Target, without: str | None, fan_out: bool) -> Iterator[Chec
         steps.append(("ListStreamConsumers", _Tries.list_consumers))
     for action, step in steps:
         if tries is None or without is not None:
-            yield Check(f"kinesis:{action}", None, f"not tried without {without}")
+            yield Check(f"kinesis:{action}", None, f"needs {without}")
             continue
         check, without = _tried(action, step, tries, target)
         yield check
@@ -196,7 +196,7 @@ def _tried(action: str, step: Callable[[_Tries], str], tries: _Tries, target: Ta
     try:
         return Check(what, is_good=True, found=step(tries)), None
     except _NotTried as lacking:
-        return Check(what, None, f"not tried without {lacking}"), None
+        return Check(what, None, f"needs {lacking}"), None
     except ClientError as refused:
         error = refused.response.get("Error", {})
         code, message = str(error.get("Code")), str(error.get("Message"))

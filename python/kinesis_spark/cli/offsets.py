@@ -28,8 +28,8 @@ def last_committed(checkpoint: str, source: str | None = None) -> dict[str, dict
         source: one of the query's sources, by its name or else its number from 0; None for all.
 
     Raises:
-        InvalidOptionError: if the folder is no checkpoint, has no committed batch or no such Kinesis source, if several
-            sources read one stream and none is named, or it takes a session to read it and there is none.
+        InvalidOptionError: if the folder is not a checkpoint, or has no committed batch or no such Kinesis source; if
+            several sources read one stream and none is named; if it takes a session to read it and there is none.
     """
     is_elsewhere = _URL.match(checkpoint) and not checkpoint.startswith("file:")
     log = (_of_spark(checkpoint) if is_elsewhere else _of_files(checkpoint)).splitlines()
@@ -55,7 +55,7 @@ def _of_files(checkpoint: str) -> str:
     folder = Path(unquote(urlsplit(checkpoint).path) if checkpoint.startswith("file:") else checkpoint)
     if not (folder / "offsets").is_dir():
         raise InvalidOptionError(
-            f"{checkpoint} is no checkpoint on this machine: it has no folder 'offsets'. Name the query's "
+            f"{checkpoint} is not a checkpoint on this machine: it has no folder 'offsets'. Name the query's "
             "checkpointLocation, with its scheme (such as s3a://) if it is on another file system."
         )
     last = _last(checkpoint, (file.name for file in (folder / "commits").glob("*")))

@@ -70,28 +70,30 @@ object Bench {
     }
   }
 
-  /** The most important first: the first of each publisher warms up longest. */
+  /** The most important first: the first of each publisher warms up longest. So many megabytes that a query's start, its commit, and
+    * the compilation of what Spark generates for it count for little.
+    */
   private def all: Seq[Measurement] =
     Seq(
-      reading("polling", 1000, 16, 1000, Some(ReadGoals(0.85, 1.3))),
-      reading("efo", 1000, 16, 1000, Some(ReadGoals(0.8, 1.5, Some(9)))),
-      reading("polling", 100, 16, 100, Some(ReadGoals(0.8, 1.4))),
-      reading("efo", 100, 16, 100, Some(ReadGoals(0.8, 1.4))),
-      Measurement("sink.100B", sinking(100, rows = 500000)),
-      Measurement("sink.562B", sinking(562, rows = 300000)),
-      reading("polling", 1000, 16, 300, Some(ReadGoals(0.85, 1.3)), isTls = true),
-      reading("efo", 1000, 16, 300, Some(ReadGoals(0.8, 1.5)), isTls = true),
+      reading("polling", 1000, 16, 4000, Some(ReadGoals(0.85, 1.3))),
+      reading("efo", 1000, 16, 3000, Some(ReadGoals(0.8, 1.5, Some(9)))),
+      reading("polling", 100, 16, 600, Some(ReadGoals(0.8, 1.4))),
+      reading("efo", 100, 16, 400, Some(ReadGoals(0.8, 1.4))),
+      Measurement("sink.100B", sinking(100, rows = 3000000)),
+      Measurement("sink.562B", sinking(562, rows = 1500000)),
+      reading("polling", 1000, 16, 2000, Some(ReadGoals(0.85, 1.3)), isTls = true),
+      reading("efo", 1000, 16, 1500, Some(ReadGoals(0.8, 1.5)), isTls = true),
       Measurement("planning", _ => planning),
       Measurement("latency", latencies),
       Measurement("memory", _ => memory),
-      reading("polling", 562, 16, 300),
-      reading("efo", 562, 16, 300),
-      reading("polling", 50000, 16, 800),
-      reading("efo", 50000, 16, 800),
-      reading("polling", 1000, 1, 200),
-      reading("efo", 1000, 1, 200),
-      reading("polling", 1000, 256, 400),
-      reading("efo", 1000, 256, 400)
+      reading("polling", 562, 16, 2000),
+      reading("efo", 562, 16, 1500),
+      reading("polling", 50000, 16, 4000),
+      reading("efo", 50000, 16, 2000),
+      reading("polling", 1000, 1, 1000),
+      reading("efo", 1000, 1, 500),
+      reading("polling", 1000, 256, 2000),
+      reading("efo", 1000, 256, 1000)
     )
 
   /** @param perGb seconds of CPU */
@@ -158,7 +160,7 @@ object Bench {
     val runs   = SinkThroughput.compare(spark, rows, size, limits = false, rounds = 3)
     val method =
       s"$rows rows of $size B and a key from 2 tasks into 4 shards without quotas, in turns with a bare PutRecords loop of the same " +
-        "batches; 1 round of warm-up"
+        "batches; 2 rounds of warm-up"
     def figure(what: String, values: Seq[Double], unit: String, goal: Option[Goal] = None) =
       Figure(s"sink.${size}B.$what", values, unit, goal, method)
     def of(way: SinkThroughput.Way)(value: SinkThroughput.Run => Double)     = runs.filter(_.way == way).map(value)

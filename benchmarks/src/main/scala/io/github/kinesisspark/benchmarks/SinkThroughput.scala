@@ -16,7 +16,7 @@ import software.amazon.awssdk.services.kinesis.model.PutRecordsRequestEntry
 /** How fast rows of 100 bytes are written: by the sink, by the sink with aggregation, and by a bare loop of the SDK's PutRecords calls that is given
   * as many threads and calls under way, and puts again at once what was refused. They take turns on one server, which has a JVM of its
   * own on the same machine: with `limits` its shards take what those of the service take, without they take whatever comes, so that CPU is what
-  * limits. One JSON line for each run and one with the medians; the first round warms up and isn't printed.
+  * limits. One JSON line for each run and one with the medians; the first two rounds warm up and aren't printed.
   *
   * CPU is that of this JVM, without the server's.
   *
@@ -25,6 +25,7 @@ import software.amazon.awssdk.services.kinesis.model.PutRecordsRequestEntry
   */
 object SinkThroughput {
   private val Rounds   = 5
+  private val WarmUp   = 2
   private val Tasks    = BenchmarkSession.Cores
   private val Shards   = 4
   private val Payload  = 100
@@ -65,15 +66,15 @@ object SinkThroughput {
     } finally spark.stop()
   }
 
-  /** All ways in turns, after a round of warm-up.
+  /** All ways in turns, after rounds of warm-up.
     *
     * @param payload bytes of a row's data
     */
   def compare(spark: SparkSession, rows: Long, payload: Int, limits: Boolean, rounds: Int): Seq[Run] = {
-    val server = new ServerProcess(Map.empty, if (limits) Seq("--limits") else Nil, heap = "3g")
+    val server = new ServerProcess(Map.empty, if (limits) Seq("--limits") else Nil, heap = "6g")
     val client = server.client()
     try
-      (0 to rounds)
+      (1 to WarmUp + rounds)
         .flatMap { round =>
           Ways.map { way =>
             val stream = s"${way.name}-$round"
@@ -88,7 +89,7 @@ object SinkThroughput {
             run
           }
         }
-        .drop(Ways.size)
+        .drop(WarmUp * Ways.size)
     finally {
       client.close()
       server.close()

@@ -107,7 +107,7 @@ object AggregatedRecord {
         isIn(explicitHashKeys.size, record.getExplicitHashKeyIndex))
     val records = message.getRecordsList.asScala
     if (!records.forall(hasKeys)) Damaged("a record's key is missing in its tables")
-    else if (explicitHashKeys.contains(None)) Damaged("an explicit hash key in it is no number of 128 bits")
+    else if (explicitHashKeys.contains(None)) Damaged("an explicit hash key in it is not a number of 128 bits")
     else
       Aggregated(records.iterator.map { record =>
         UserRecord(

@@ -75,10 +75,10 @@ private[kinesisspark] final class CloudWatch(options: ClientOptions, region: Str
         .responseHandler(answer)
         .build()
     )
-    val _ = call.whenComplete((_, e) => if (e != null) answer.result.completeExceptionally(e): Unit)
-    val _ = answer.result
+    call.whenComplete((_, e) => if (e != null) answer.result.completeExceptionally(e): Unit): Unit
+    answer.result
       .orTimeout(LongestCall, TimeUnit.SECONDS)
-      .whenComplete((_, e) => if (e != null) call.cancel(true): Unit)
+      .whenComplete((_, e) => if (e != null) call.cancel(true): Unit): Unit
     answer.result
   }
 }

@@ -241,7 +241,7 @@ object StreamDirectory {
       val id      = idOf(c.shardId)
       val parents = c.parentShards.asScala.toVector
       if (id == of || (parents.nonEmpty && !parents.contains(of)))
-        throw new DamagedAnswer(s"Its child $id is none of $of")
+        throw new DamagedAnswer(s"Its child $id is not one of $of")
       Shard(id, parents, hashKeys(c.hashKeyRange), closed = false)
     }.toVector
   }

@@ -107,21 +107,21 @@ private[config] object GivenOptions {
   private def unknown(key: String, side: OptionScope): String = lower(key) match {
     case name if known.contains(name) =>
       s"'$key' is an option of the ${known(name).scope.name}, not of the ${side.name}."
-    case "checkpointlocation"               => s"'$key' is no option of the source. Set it on writeStream."
+    case "checkpointlocation"               => s"'$key' is an option of the query, not of the source. Set it on writeStream."
     case name if name.startsWith("stream.") =>
-      s"'$key' is no option: one stream's own options have the form stream.<name>.<option>, <option> being one of $perStreamNames."
+      s"Unknown option '$key'. An option of one stream has the form stream.<name>.<option>, with one of $perStreamNames."
     case name if name.stripSuffix(".") == "efo.consumerarn" =>
       s"'$key' lacks the stream: write efo.consumerArn.<stream>, once for each."
     case _ =>
       val near = nearest(key, KinesisOptions.all.filter(isOf(_, side)).flatMap(d => d.name +: d.aliases))
-      s"'$key' is no option of this connector.${near.fold("")(n => s" Did you mean '$n'?")}"
+      s"Unknown option '$key'.${near.fold("")(n => s" Did you mean '$n'?")}"
   }
 
   private def notPerStream(stream: String, option: String, key: String): String = known.get(lower(option)) match {
     case Some(general) => s"'$key': ${general.name} can't be set per stream. Set '${general.name}' for all of them."
     case None          =>
       val near = nearest(option, KinesisOptions.all.filter(_.perStream).map(_.name))
-      s"'$key': '$option' is no option of a stream.${near.fold(s" They are $perStreamNames.")(n =>
+      s"Unknown option '$key': '$option' can't be set for one stream.${near.fold(s" These can: $perStreamNames.")(n =>
           s" Did you mean 'stream.$stream.$n'?"
         )}"
   }

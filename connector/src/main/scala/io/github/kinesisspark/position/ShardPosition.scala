@@ -49,7 +49,7 @@ object ShardPosition {
     case Array("WITHIN", num, place)      =>
       for {
         number <- number(num)
-        place  <- place.toLongOption.filter(_ >= 0).toRight(s"'$place' is no place in a record")
+        place  <- place.toLongOption.filter(_ >= 0).toRight(s"'$place' is not a place in a record")
       } yield Within(number, place)
     case _ => number(text).map(AfterSequenceNumber(_))
   }

@@ -15,23 +15,31 @@ import io.github.kinesisspark.write.send.{BadRecord, Entry, RowId}
   * @param run    see [[RowId]]
   */
 private[write] final class RowReader(columns: SinkColumns, stream: Option[StreamRef], run: String, task: Int) {
-  private var next  = 0L
-  private val named = mutable.Map.empty[UTF8String, Either[String, StreamRef]]
+  import RowReader._
+
+  private var next    = 0L
+  private val named   = mutable.Map.empty[UTF8String, Either[String, StreamRef]]
+  private val default = stream.toRight("targetStream is null, and no option names the stream.")
 
   def read(row: InternalRow): Either[BadRecord, Entry] = {
     val id = RowId(run, task, next)
     next += 1
-    val to    = streamOf(row)
-    val key   = columns.partitionKey.fold[Either[String, String]](Right(id.toString))(partitionKey(row, _))
-    val entry = for {
-      stream <- to
-      key    <- key
-      hash   <- columns.explicitHashKey.fold[Either[String, Option[BigInt]]](Right(None))(explicitHashKey(row, _))
-      data   <- data(row)
-      entry = new Entry(stream, key, hash, data, id)
-      _ <- Either.cond(entry.size <= Entry.MaxSize, (), s"it has ${entry.size} bytes with its key; 10 MiB is the most.")
-    } yield entry
-    entry.left.map(BadRecord(id, to.toOption, key.toOption, _))
+    val to   = streamOf(row)
+    val key  = columns.partitionKey.fold[Either[String, String]](Right(id.toString))(partitionKey(row, _))
+    val hash = columns.explicitHashKey.fold(NoHashKey)(explicitHashKey(row, _))
+
+    def bad(why: String) = Left(BadRecord(id, to.toOption, key.toOption, why))
+    // One match, where a chain of steps would make several objects for each row.
+    (to, key, hash, data(row)) match {
+      case (Right(itsStream), Right(itsKey), Right(itsHash), Right(bytes)) =>
+        val entry = new Entry(itsStream, itsKey, itsHash, bytes, id)
+        if (entry.size <= Entry.MaxSize) Right(entry)
+        else bad(s"it has ${entry.size} bytes with its key; 10 MiB is the most.")
+      case (Left(why), _, _, _) => bad(why)
+      case (_, Left(why), _, _) => bad(why)
+      case (_, _, Left(why), _) => bad(why)
+      case (_, _, _, Left(why)) => bad(why)
+    }
   }
 
   private def data(row: InternalRow): Either[String, Array[Byte]] =
@@ -50,7 +58,7 @@ private[write] final class RowReader(columns: SinkColumns, stream: Option[Stream
     }
 
   private def explicitHashKey(row: InternalRow, at: Int): Either[String, Option[BigInt]] =
-    if (row.isNullAt(at)) Right(None)
+    if (row.isNullAt(at)) NoHashKey
     else {
       val text = row.getUTF8String(at).toString
       HashKey
@@ -61,7 +69,7 @@ private[write] final class RowReader(columns: SinkColumns, stream: Option[Stream
 
   private def streamOf(row: InternalRow): Either[String, StreamRef] =
     columns.targetStream.filterNot(row.isNullAt) match {
-      case None     => stream.toRight("targetStream is null, and no option names the stream.")
+      case None     => default
       case Some(at) =>
         val name = row.getUTF8String(at)
         named.get(name) match {
@@ -77,4 +85,8 @@ private[write] final class RowReader(columns: SinkColumns, stream: Option[Stream
   private def parse(text: String) =
     (if (text.startsWith("arn:")) OptionValue.streamArn else OptionValue.streamName) (text).left
       .map(must => s"targetStream is '${text.take(200)}'; it $must.")
+}
+
+private object RowReader {
+  private val NoHashKey: Either[String, Option[BigInt]] = Right(None)
 }

@@ -66,7 +66,7 @@ private[write] object SinkSchema {
     if (name.equalsIgnoreCase("streamName"))
       s"The column '$name' names the stream that a row was read from, and is not written. Drop it; to choose the stream that a row " +
         "goes to, name that column 'targetStream'."
-    else s"The column '$name' is none that can be written; select ${columns.map(_.name).mkString(", ")} alone."
+    else s"Unknown column '$name'. Select only ${columns.map(_.name).mkString(", ")}."
 
   // As Spark resolves names by default.
   private def isNamed(schema: StructType, i: Int, column: Column) = schema.fields(i).name.equalsIgnoreCase(column.name)

@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.StreamRef
 import io.github.kinesisspark.write.pack.Packing
-import io.github.kinesisspark.write.send.{BadRecord, CallAnswer, Entry, SendFailure, Sending, Totals}
+import io.github.kinesisspark.write.send.{BadRecord, CallAnswer, Entry, SendFailure, Sending, SizeLimits, Totals}
 
 /** Makes the calls that [[Sending]] decides on, for one task and on its thread, which waits only while there is no room for another
   * record, for a list of shards, or at the end. The SDK's threads only put answers into a queue.
@@ -45,6 +45,14 @@ private[write] final class TaskWriter(
   private var sending  = start
   private var times    = CallTimes.none
 
+  // Rows that nobody has looked at yet: a block of them costs a fraction of each by itself.
+  private val block      = Vector.newBuilder[Entry]
+  private var blockRows  = 0
+  private var blockBytes = 0L
+
+  /** When earlier rows can be sent that can't be now. */
+  private var due = Option.empty[Long]
+
   /** Guards all state. The timer never waits for it. */
   private val lock    = new ReentrantLock
   private var isTimed = false
@@ -68,10 +76,24 @@ private[write] final class TaskWriter(
     * @throws KinesisException for a failure that isn't retried, or not any more
     */
   def write(row: Entry): Unit = onTask {
-    send(packing.add(row))
-    advance(flush = false)
-    while (!hasRoom) await(flush = false)
-    if (packing.heldRows > 0) startTimer()
+    block += row
+    blockRows += 1
+    blockBytes += row.weight
+    if (isBlockFull || !answers.isEmpty || due.exists(_ <= now)) {
+      advance(flush = false)
+      while (!hasRoom) await(flush = false)
+    }
+    if (blockRows > 0 || packing.heldRows > 0) startTimer()
+  }
+
+  private def isBlockFull = blockRows >= BlockRows || blockBytes >= BlockBytes.min(sending.settings.bufferSize / 8)
+
+  private def takeBlock(): Unit = if (blockRows > 0) {
+    val rows = block.result()
+    block.clear()
+    blockRows = 0
+    blockBytes = 0
+    send(packing.add(rows))
   }
 
   /** Returns when the service has taken every row.
@@ -137,7 +159,7 @@ private[write] final class TaskWriter(
         case _: InterruptedException => () // The writer is being closed.
       } finally lock.unlock()
 
-  private def send(records: Vector[Entry]): Unit = sending = records.foldLeft(sending)(_.add(_))
+  private def send(records: Vector[Entry]): Unit = if (records.nonEmpty) sending = sending.add(records)
 
   private def hasRoom = packing.heldBytes + sending.heldBytes < sending.settings.bufferSize
 
@@ -153,7 +175,13 @@ private[write] final class TaskWriter(
 
   private def endIfKilled(): Unit = if (isKilled()) throw new InterruptedException("The task is being killed")
 
-  @tailrec private def advance(flush: Boolean): Unit = {
+  private def advance(flush: Boolean): Unit = {
+    takeBlock()
+    makeCalls(flush)
+    due = sending.wakeAt(flush = true).filter(_ > now)
+  }
+
+  @tailrec private def makeCalls(flush: Boolean): Unit = {
     takeAnswers()
     // Half-full records are sent only where nothing else makes room.
     if (flush || (!hasRoom && sending.isEmpty)) send(packing.flush())
@@ -166,7 +194,7 @@ private[write] final class TaskWriter(
         val answer = put(c.stream, c.entries)
         underWay(c.call) = answer
         answer.whenComplete((a, _) => if (a != null) answers.add(Answered(c.call, a, now - sent)): Unit): Unit
-        advance(flush)
+        makeCalls(flush)
     }
   }
 
@@ -235,4 +263,8 @@ private object TaskWriter {
 
   // A killed task must not wait for an answer to notice it.
   private val LongestWait = 500L
+
+  /** A tenth of a call's records, so that a call is made when there is enough for it. */
+  private val BlockRows  = SizeLimits.MaxRecords / 10
+  private val BlockBytes = 64L << 10
 }

@@ -355,7 +355,7 @@ class SourceOptionsTest extends AnyFunSuite {
   test("options of writeStream and of later releases are refused as unknown") {
     assert(problem("checkpointLocation" -> "/tmp").contains("writeStream"))
     for (later <- Seq("efo.httpClient", "realTimeMode"))
-      assert(problem(later -> "1").contains(s"'$later' is no option"), later)
+      assert(problem(later -> "1").contains(s"Unknown option '$later'"), later)
   }
 
   test("JSON positions are assigned to streams by name or ARN") {

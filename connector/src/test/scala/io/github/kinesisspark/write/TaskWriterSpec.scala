@@ -97,6 +97,22 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     s.writer.totals.retried shouldBe 1
   }
 
+  it("a task writer without linger resends a refused row at the first row that comes when it is due") {
+    val refused =
+      RecordAnswer.Refused(RecordAnswer.Refused.Throttling, s"Rate exceeded for shard $shardId in stream events.")
+    val answer = CallAnswer.PerRecord(refused +: Vector.fill(499)(RecordAnswer.Taken(shardId)))
+    val s      = new Setting(linger = None, Seq(answer))
+    (0 until 500).foreach(i => s.writer.write(entry(i)))
+    var later = 0
+    eventually(timeout(Span(30, Seconds)), interval(Span(100, Millis))) {
+      s.writer.write(entry(500 + later))
+      later += 1
+      s.sizes.drop(1) should not be empty
+    }
+    later should be < 50
+    s.calls.asScala.drop(1).head.head.row.row shouldBe 0
+  }
+
   it("a task writer with linger sends aggregated records before they are full") {
     val s = new Setting(Some(50.millis), packing = aggregated())
     (0 until 3).foreach(i => s.writer.write(entry(i)))

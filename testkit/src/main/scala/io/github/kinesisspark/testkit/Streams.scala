@@ -65,7 +65,7 @@ final class Streams private[testkit] (
   /** Forgets a shard's records below a sequence number, as if they were past retention. */
   def trim(stream: String, shardId: String, belowSequenceNumber: String): Unit = existing(stream).trim(
     shardId,
-    SequenceNumber.parse(belowSequenceNumber).getOrElse(sys.error(s"$belowSequenceNumber is no sequence number"))
+    SequenceNumber.parse(belowSequenceNumber).getOrElse(sys.error(s"$belowSequenceNumber is not a sequence number"))
   )
 
   def deleteStream(name: String): Unit = existing(name).delete()

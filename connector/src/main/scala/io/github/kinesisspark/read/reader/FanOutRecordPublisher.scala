@@ -316,7 +316,7 @@ object FanOutRecordPublisher {
     number match {
       case Some(text) if !children =>
         SequenceNumber.parse(text).map(AfterSequenceNumber(_)) orElse
-          (throw new DamagedAnswer(s"Its continuation is '$text', which is no sequence number"))
+          (throw new DamagedAnswer(s"Its continuation is '$text', which is not a sequence number"))
       case None if children => Some(ShardEnd)
       case _                => None
     }

@@ -20,7 +20,7 @@ final class CheckpointOffsets private (checkpoint: String, files: FileSystem) {
 
   if (!files.exists(planned))
     throw new OffsetException(
-      s"$checkpoint is no checkpoint: it has no directory 'offsets'. Name the query's checkpointLocation."
+      s"$checkpoint is not a checkpoint: it has no directory 'offsets'. Name the query's checkpointLocation."
     )
 
   /** Where a batch ended; the last one that is committed, if none is named. One that was only planned may not have come to the sink.
@@ -115,7 +115,7 @@ final class CheckpointOffsets private (checkpoint: String, files: FileSystem) {
 object CheckpointOffsets {
 
   /** @param checkpoint the query's `checkpointLocation`, on any file system that Hadoop knows
-    * @throws OffsetException     where that is no checkpoint
+    * @throws OffsetException     where that is not a checkpoint
     * @throws java.io.IOException where it can't be read
     */
   def in(checkpoint: String, hadoop: Configuration): CheckpointOffsets =

@@ -12,7 +12,7 @@ import io.github.kinesisspark.write.send.Entry
 /** Makes Kinesis records of one task's rows, on the task's thread or its timer. The caller sends the records it returns. */
 private[write] trait Packing {
 
-  def add(row: Entry): Vector[Entry]
+  def add(rows: Vector[Entry]): Vector[Entry]
 
   /** The records of all rows that are held and can be sent. */
   def flush(): Vector[Entry]
@@ -42,9 +42,9 @@ private[write] object Packing {
     private var held    = 0
     private var written = 0L
 
-    override def add(row: Entry): Vector[Entry] = {
-      held += 1
-      Vector(row)
+    override def add(rows: Vector[Entry]): Vector[Entry] = {
+      held += rows.size
+      rows
     }
 
     override def flush(): Vector[Entry] = Vector.empty
@@ -73,7 +73,7 @@ private[write] object Packing {
       extends Packing {
     private val streams = mutable.Map.empty[StreamRef, StreamPacking]
 
-    override def add(row: Entry): Vector[Entry] = {
+    override def add(rows: Vector[Entry]): Vector[Entry] = rows.flatMap { row =>
       val stream = streams.getOrElseUpdate(row.stream, StreamPacking.of(limits, ordered, list(row.stream)))
       settle(row.stream, stream.add(row))
     }

@@ -28,7 +28,7 @@ final class Entry(
 ) extends Packable {
 
   /** Bytes as the service counts them: data and key. */
-  val size: Int = data.length + partitionKey.getBytes(UTF_8).length
+  val size: Int = data.length + Entry.bytesOf(partitionKey)
 
   /** Its approximate size in memory. */
   def weight: Long = size.toLong + Entry.Overhead
@@ -36,6 +36,15 @@ final class Entry(
 
 object Entry {
   private val Overhead = 200L
+
+  /** In UTF-8, and mostly in ASCII: then nothing is made to count them. */
+  private def bytesOf(key: String) = if (isAscii(key)) key.length else key.getBytes(UTF_8).length
+
+  private def isAscii(key: String) = {
+    var i = 0
+    while (i < key.length && key.charAt(i) < 0x80) i += 1
+    i == key.length
+  }
 
   val MaxKeyLength: Int = 256
   val MaxSize: Int      = 10 << 20

@@ -34,18 +34,18 @@ private[send] final case class StreamSending(
     lastCall: Long = 0
 ) {
 
-  def add(entry: Entry): StreamSending = {
-    val record = PendingRecord(entry)
-    if (!ordered) enqueued(record)
-    else
-      behind.get(entry.partitionKey) match {
-        case Some(others) =>
-          copy(
-            behind = behind.updated(entry.partitionKey, others.enqueue(record)),
-            behindCount = behindCount + 1
-          )
-        case None => copy(behind = behind.updated(entry.partitionKey, Queue.empty)).enqueued(record)
-      }
+  def add(entries: Vector[Entry]): StreamSending = {
+    val records = entries.map(PendingRecord(_))
+    if (ordered) records.foldLeft(this)(_.inOrder(_)) else copy(fresh = fresh :++ records)
+  }
+
+  private def inOrder(record: PendingRecord) = {
+    val key = record.entry.partitionKey
+    behind.get(key) match {
+      case Some(others) =>
+        copy(behind = behind.updated(key, others.enqueue(record)), behindCount = behindCount + 1)
+      case None => copy(behind = behind.updated(key, Queue.empty)).enqueued(record)
+    }
   }
 
   def isRipe(now: Long, pressed: Boolean): Boolean = pause.until <= now && {
@@ -125,8 +125,7 @@ private[send] final case class StreamSending(
       (state, entry) => state.released(entry.partitionKey)
     )
 
-  private def enqueued(record: PendingRecord) =
-    copy(fresh = fresh :+ record)
+  private def enqueued(record: PendingRecord) = copy(fresh = fresh :++ Vector(record))
 
   private def returned(records: Vector[PendingRecord]) = copy(fresh = fresh.prepended(records))
 
@@ -194,10 +193,11 @@ private[send] final case class SendQueue(records: Queue[PendingRecord] = Queue.e
 
   def tail: SendQueue = SendQueue(records.tail, count - 1, bytes - head.entry.size)
 
-  def :+(record: PendingRecord): SendQueue = SendQueue(records.enqueue(record), count + 1, bytes + record.entry.size)
+  def :++(more: Vector[PendingRecord]): SendQueue = grown(records.enqueueAll(more), more)
 
   def prepended(before: Vector[PendingRecord]): SendQueue =
-    if (before.isEmpty) this
-    else
-      SendQueue(before ++: records, count + before.size, bytes + before.iterator.map(_.entry.size.toLong).sum)
+    if (before.isEmpty) this else grown(before ++: records, before)
+
+  private def grown(all: Queue[PendingRecord], by: Vector[PendingRecord]) =
+    SendQueue(all, count + by.size, bytes + by.foldLeft(0L)(_ + _.entry.size))
 }

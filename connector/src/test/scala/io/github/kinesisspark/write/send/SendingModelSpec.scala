@@ -87,13 +87,11 @@ class SendingModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
 
     private def step(): Unit = {
       if (rows.nonEmpty && sending.hasRoom) {
-        val some = 1 + random.nextInt(50)
-        (0 until some).foreach { _ =>
-          if (rows.nonEmpty && sending.hasRoom) {
-            sending = sending.add(rows.head)
-            rows = rows.tail
-          }
-        }
+        // As the writer has it, a block ends with the row that makes it large.
+        val small = rows.iterator.scanLeft(0L)(_ + _.weight).drop(1).takeWhile(_ < (64L << 10)).size
+        val block = rows.take((1 + random.nextInt(50)).min(small + 1))
+        sending = sending.add(block)
+        rows = rows.drop(block.size)
       }
       if (random.nextInt(300) == 0) service.split()
       send()

@@ -39,7 +39,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
 
   private def entries(count: Int, size: Int = 10) = Vector.tabulate(count)(n => entry(n, s"key-$n", size))
 
-  private def holding(entries: Seq[Entry], as: SendSettings = settings) = entries.foldLeft(Sending(as))(_.add(_))
+  private def holding(entries: Seq[Entry], as: SendSettings = settings) = Sending(as).add(entries.toVector)
 
   /** All calls that can be made now. */
   private def sent(from: Sending, now: Long = 0, flush: Boolean = true): (Sending, Vector[Outgoing]) = {
@@ -90,7 +90,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       val (next, calls) = sent(holding(large))
       calls.map(rows) shouldBe Vector(Vector(0), Vector(1), Vector(2), Vector(3))
       val known = answered(next, calls(1), PerRecord(Vector(Taken(shard))))
-      sent(large.foldLeft(known)(_.add(_)))._2.map(rows) shouldBe Vector(Vector(0, 1, 2, 3))
+      sent(known.add(large))._2.map(rows) shouldBe Vector(Vector(0, 1, 2, 3))
     }
 
     it("are limited to maxInFlightCalls at once") {
@@ -121,7 +121,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       def shardOf(e: Entry) = if (e.hashKey < (BigInt(1) << 127)) shard else other
       val answer            = PerRecord(all.map(e => if (shardOf(e) == shard) Taken(shard) else rateExceeded(other)))
       val after             = answered(first, call, answer)
-      val more              = (400 until 800).map(n => entry(n, s"key-$n")).foldLeft(after)(_.add(_))
+      val more              = after.add((400 until 800).map(n => entry(n, s"key-$n")).toVector)
       val (_, next)         = sentOne(more)
       // Keys outside of what was seen of either shard have yet to show where they go.
       next.entries.count(e => shardOf(e) == other) should be < 10

@@ -226,7 +226,7 @@ final private[testkit] class Stream(
   def trim(shardId: String, below: SequenceNumber): Unit = {
     val store = stores.get(shardId)
     require(store != null, s"Stream $name has no shard $shardId")
-    require(store.owns(below), s"$below is no sequence number of $shardId of stream $name")
+    require(store.owns(below), s"$below is not a sequence number of $shardId of stream $name")
     store.trimBelow(below.ordinal)
   }
 
