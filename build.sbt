@@ -194,6 +194,8 @@ lazy val connector = (project in file("connector"))
   .settings(
     thinJarAside,
     testJvms := ConnectorSuites.groups,
+    // Part of the build's own build, which has no tests.
+    Test / unmanagedSources += (ThisBuild / baseDirectory).value / "project" / "project" / "PinnedPlugins.scala",
     libraryDependencies ++= Seq(scalatest, scalacheck, archunit, kcl)
   )
 
