@@ -5,7 +5,7 @@ import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.position.ShardPosition
 
-/** Subscriptions whose server sends what Kinesis does not send, or does not send yet. */
+/** Subscriptions and polled shards whose server sends what Kinesis does not send, or does not send yet. */
 final class HostileEventsSpec extends AnyFunSpec with Matchers {
   private val begun = Frames.frame("{}".getBytes, ":message-type" -> "event", ":event-type" -> "initial-response")
 
@@ -43,6 +43,16 @@ final class HostileEventsSpec extends AnyFunSpec with Matchers {
   it("an event whose records are out of order is not delivered, nor is anything after it") {
     for (damaged <- Seq(event(1004, 1003, 1002), event(1004, 1004, 1004)))
       numbers(read(event(1001, 1001), damaged, event(1005, 1005))) shouldBe Seq("1001")
+  }
+
+  it("an answer of GetRecords whose records are out of order is not delivered, and its shard is asked again") {
+    for (damaged <- Seq(Seq("1002", "1001"), Seq("1001", "1001"))) {
+      val records = damaged.map(PolledAnswers.record)
+      val input = PolledAnswers.answer("Records" -> records, "NextShardIterator" -> "next", "MillisBehindLatest" -> 0L)
+      val desk  = PolledAnswers.polled(Answer.of(input))
+      desk.delivered shouldBe empty
+      desk.putOff should have size 1
+    }
   }
 
   it("an event that goes back delivers no record again, and moves no position back") {
