@@ -53,6 +53,10 @@ val awsKinesis = "software.amazon.awssdk" % "kinesis"          % Versions.awsSdk
 val awsNetty   = "software.amazon.awssdk" % "netty-nio-client" % Versions.awsSdk excludeAll (notOurs: _*)
 // Roles and web identities, of options and of the default chain.
 val awsSts = "software.amazon.awssdk" % "sts" % Versions.awsSdk excludeAll (notOurs: _*)
+// Profiles of SSO (`aws sso login`) and of `aws login`.
+val awsSso     = "software.amazon.awssdk" % "sso"     % Versions.awsSso excludeAll (notOurs: _*)
+val awsSsoOidc = "software.amazon.awssdk" % "ssooidc" % Versions.awsSso excludeAll (notOurs: _*)
+val awsSignin  = "software.amazon.awssdk" % "signin"  % Versions.awsSignin excludeAll (notOurs: _*)
 // What the default chain asks STS with, for a web identity of the environment: the smallest client there is.
 val awsHttp = "software.amazon.awssdk" % "url-connection-client" % Versions.awsSdk excludeAll (notOurs: _*)
 
@@ -96,6 +100,7 @@ val forkedTests = Seq(
   Test / testGrouping := {
     val module = baseDirectory.value.getName
     val logs   = (ThisBuild / baseDirectory).value / "build" / "logs"
+    val home   = (ThisBuild / baseDirectory).value / "build" / "test-home"
     val fork   = (Test / forkOptions).value
     val more   = testJvmOptions.value
     val suites = (Test / definedTests).value.filter(test => testLoop.has(module, test.name))
@@ -105,7 +110,8 @@ val forkedTests = Seq(
     testJvms.value(suites.map(_.name)).map { case (name, members) =>
       val its = fork
         .withOutputStrategy(OutputStrategy.LoggedOutput(new FileLog(logs / s"$module-$name.log")))
-        .withEnvVars(fork.envVars ++ testLoop.environment(name))
+        // Tests read and write AWS files below HOME: not those of the person who runs them.
+        .withEnvVars(fork.envVars ++ testLoop.environment(name) + ("HOME" -> home.getPath))
         .withRunJVMOptions(fork.runJVMOptions ++ more)
       Tests.Group(name, members.flatMap(member => suites.find(_.name == member)), Tests.SubProcess(its))
     }
@@ -135,6 +141,9 @@ def connectorJar(line: SparkLine) = Seq(
     awsKinesis,
     awsNetty,
     awsSts,
+    awsSso,
+    awsSsoOidc,
+    awsSignin,
     awsHttp,
     ujson(line),
     protobuf
@@ -194,6 +203,8 @@ lazy val connector = (project in file("connector"))
   .settings(
     thinJarAside,
     testJvms := ConnectorSuites.groups,
+    // Part of the build's own build, which has no tests.
+    Test / unmanagedSources += (ThisBuild / baseDirectory).value / "project" / "project" / "PinnedPlugins.scala",
     libraryDependencies ++= Seq(scalatest, scalacheck, archunit, kcl)
   )
 

@@ -13,6 +13,9 @@ object Versions {
   val spark35 = "3.5.9"
 
   val awsSdk = "2.52.0"
+  // The login modules: the newest to be had that are no newer than awsSdk. The SDK runs older service modules on a newer core, not the reverse.
+  val awsSso    = "2.51.2"
+  val awsSignin = "2.46.8"
 
   // Spark's own Jackson, so that tests which run the testkit inside Spark's JVM see one version.
   val jackson = "2.21.2"

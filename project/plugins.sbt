@@ -7,6 +7,9 @@ addSbtPlugin("com.thesamet" % "sbt-protoc" % "1.0.8")
 
 update := {
   val report = update.value
-  PinnedPlugins.check(report.matching(configurationFilter(name = "runtime")), baseDirectory.value / "plugins.sha256")
+  _root_.io.github.kinesisspark.build.PinnedPlugins.check(
+    report.matching(configurationFilter(name = "runtime")),
+    baseDirectory.value / "plugins.sha256"
+  )
   report
 }

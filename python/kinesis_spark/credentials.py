@@ -57,8 +57,7 @@ class DefaultCredentials:
 class ProfileCredentials:
     """A named profile of the shared AWS configuration files, which each executor must have too.
 
-    One of SSO or `aws login` needs the line
-    `credential_process = aws configure export-credentials --profile <name> --format process`.
+    One of SSO or `aws login` needs the login's files there, too.
 
     Attributes:
         profile: the profile's name.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from pathlib import Path
 
@@ -31,6 +32,16 @@ def test_the_jar_has_three_classes_in_packages_of_spark() -> None:
         Path(name).name.split("$")[0].removesuffix(".class") for name in entries() if name.startswith("org/apache/")
     }
     assert in_spark == {"ClusterExecutors", "RpcChannel", "SparkMetrics"}
+
+
+def test_classes_that_the_sdk_loads_by_name_for_a_profile_are_named_and_found_where_they_were_moved() -> None:
+    loader = "software/amazon/awssdk/auth/credentials/internal/ProfileCredentialsUtils.class"
+    factory = rb"(?:io\.github\.kinesisspark\.shaded\.)?software\.amazon\.awssdk\.services\.[A-Za-z.]+Factory"
+    with zipfile.ZipFile(connector_jar()) as jar:
+        named = {name.decode() for name in re.findall(factory, jar.read(f"io/github/kinesisspark/shaded/{loader}"))}
+        present = set(jar.namelist())
+    assert {name.split(".services.")[1].split(".")[0] for name in named} == {"sts", "sso", "signin"}
+    assert [name for name in named if f"{name.replace('.', '/')}.class" not in present] == []
 
 
 def test_the_event_stream_decoder_is_the_connector_s() -> None:

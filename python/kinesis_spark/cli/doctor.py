@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
-from botocore.exceptions import ClientError, NoCredentialsError
+from botocore import exceptions
+from botocore.exceptions import ClientError, MissingDependencyException, NoCredentialsError
+from botocore.session import Session as AwsSession
 
 from kinesis_spark._kinds import is_stream_arn
 from kinesis_spark.cli.service import Failure, Target
@@ -28,6 +30,10 @@ spark = session.builder("kinesis-spark doctor", "local[1]").config("spark.ui.ena
 require_jar(spark)
 print(f"Spark {spark.version} with the connector")
 """
+# A person has to log in anew. Old versions of botocore don't know `aws login`.
+_LOGIN_OVER = tuple(
+    getattr(exceptions, name) for name in ("SSOError", "TokenRetrievalError", "LoginError") if hasattr(exceptions, name)
+)
 # After these, no other call can bring anything.
 _HOPELESS = (
     "ResourceNotFoundException",
@@ -116,16 +122,38 @@ def _session() -> Check:
 
 def _credentials(target: Target) -> Check:
     advice = "Log in (aws sso login, aws configure), give --profile, or run where a role is attached."
-    if target.endpoint is not None:
-        found = target.session().get_credentials()
-        return Check("credentials", found is not None, "for a local server" if found else "none", advice)
     try:
-        identity = target.client("sts").get_caller_identity()
+        return Check("credentials", is_good=True, found=_identity(target))
     except NoCredentialsError:
         return Check("credentials", is_good=False, found="none", advice=advice)
+    except MissingDependencyException as missing:
+        return Check("credentials", None, str(missing))
+    except _LOGIN_OVER as expired:
+        return Check("credentials", is_good=False, found=str(expired), advice=_login_advice(target))
     except Failure as failed:
         return Check("credentials", is_good=False, found=str(failed), advice=advice)
-    return Check("credentials", is_good=True, found=str(identity["Arn"]))
+
+
+def _identity(target: Target) -> str:
+    """Whose credentials are found.
+
+    Raises:
+        NoCredentialsError: if there are none.
+    """
+    if target.endpoint is None:
+        return str(target.client("sts").get_caller_identity()["Arn"])
+    found = target.session().get_credentials()
+    if found is None:
+        raise NoCredentialsError
+    found.get_frozen_credentials()  # Asks whoever has to give them.
+    return "for a local server"
+
+
+def _login_advice(target: Target) -> str:
+    """The command that logs in to the profile anew."""
+    session = AwsSession(profile=target.profile)
+    command = "aws login" if "login_session" in session.get_scoped_config() else "aws sso login"
+    return f"Run: {command} --profile {session.profile or 'default'}"
 
 
 class _Tries:

@@ -76,6 +76,12 @@ object ErrorCatalogue {
       "Check `hadoop.security.credential.provider.path` on the driver and the executors (`spark.hadoop.` sets it), and `hadoop credential list`."
     ),
     ErrorEntry(
+      "KINESIS_LOGIN_REQUIRED",
+      "The profile's login has expired, or there is none.",
+      "A login with `aws sso login` or `aws login` is renewed for as long as AWS allows; then only the person can log in again.",
+      "Run the command that the message names on the driver and all executors, and start the query again."
+    ),
+    ErrorEntry(
       "KINESIS_CREDENTIALS_EXPIRED",
       "The credentials have expired.",
       "Static session tokens aren't renewed.",
@@ -96,8 +102,8 @@ object ErrorCatalogue {
     ErrorEntry(
       "KINESIS_ROLE_REFUSED",
       "The role can't be assumed.",
-      "Its trust policy doesn't allow the caller, asks for another external ID, or the caller has no sts:AssumeRole.",
-      "Correct the trust policy or the caller's permissions."
+      "Its trust policy doesn't allow the caller, asks for another external ID, or the caller has no sts:AssumeRole. A role of SSO isn't assigned to the person who logged in.",
+      "Correct the trust policy, the caller's permissions or the assignment."
     ),
     ErrorEntry(
       "KINESIS_ACCESS_DENIED",

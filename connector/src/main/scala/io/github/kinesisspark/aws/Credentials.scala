@@ -29,10 +29,8 @@ private[aws] object Credentials {
       connection: ConnectionOptions = ConnectionOptions.Default,
       endpoint: Option[URI] = None
   ): Credentials = options match {
-    case DefaultChain =>
-      // Not the shared instance of `create()`: this one is closed with its client.
-      owned(DefaultCredentialsProvider.builder().build())
-    case Profile(name)                   => owned(ProfileCredentialsProvider.create(name))
+    case DefaultChain                    => owned(chain(region, connection))
+    case Profile(name)                   => owned(new ProfileCredentials(Some(name), region, connection))
     case keys: StaticKeys                => new Credentials(ofKeys(keys), Nil)
     case ProviderClass(name, parameters) =>
       owned(ForeignCredentials(name, parameters.map { case (key, value) => key -> value.reveal }, endpoint))
@@ -46,6 +44,20 @@ private[aws] object Credentials {
       val assumed = Closing.unlessMade(caller.close())(RoleCredentials(asked, caller.provider, region, connection))
       new Credentials(assumed, Seq(assumed, caller))
   }
+
+  /** The SDK's default chain, except that a profile of a login gets its credentials through this connection. */
+  private def chain(region: String, connection: ConnectionOptions) = AwsCredentialsProviderChain
+    .builder()
+    .reuseLastProviderEnabled(true)
+    .credentialsProviders(
+      SystemPropertyCredentialsProvider.create(),
+      EnvironmentVariableCredentialsProvider.create(),
+      WebIdentityTokenFileCredentialsProvider.create(),
+      new ProfileCredentials(None, region, connection),
+      ContainerCredentialsProvider.create(),
+      InstanceProfileCredentialsProvider.create()
+    )
+    .build()
 
   private def anonymous = new Credentials(AnonymousCredentialsProvider.create(), Nil)
 

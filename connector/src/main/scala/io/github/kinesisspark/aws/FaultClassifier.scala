@@ -109,14 +109,12 @@ object FaultClassifier {
     ),
     Row(
       FaultKind(
-        "KINESIS_NO_CREDENTIALS",
-        "Add a profile with the line credential_process = aws configure export-credentials --profile <this profile> " +
-          "--format process, and set the option profile to it, because the connector's JAR has no module of the SDK for profiles of " +
-          "SSO and aws login."
+        "KINESIS_LOGIN_REQUIRED",
+        "Log in again on the driver and all executors: they need the files that it leaves in ~/.aws/sso/cache or ~/.aws/login/cache."
       ),
       fatal,
-      "A module doesn't come by waiting.",
-      saying = Some("'(sso|ssooidc|signin)' service module must be on the class path".r)
+      "Only a person can. The default chain has this in the list of all that it tried.",
+      saying = Some("KINESIS_LOGIN_REQUIRED".r)
     ),
     Row(
       FaultKind(
@@ -136,6 +134,16 @@ object FaultClassifier {
         "IDPRejectedClaim"
       ),
       service = Some("Sts")
+    ),
+    Row(
+      FaultKind(
+        "KINESIS_ROLE_REFUSED",
+        "The profile's sso_account_id and sso_role_name must name an account and a role that are assigned to the person who logged in."
+      ),
+      fatal,
+      "Only another assignment helps.",
+      codes = Set("ForbiddenException", "ResourceNotFoundException", "InvalidRequestException"),
+      service = Some("Sso")
     ),
     Row(
       FaultKind(

@@ -2,87 +2,26 @@ package io.github.kinesisspark.aws
 
 import java.io.IOException
 import java.nio.file.{Files, Path}
-import java.time.{Duration, Instant}
-import java.util.concurrent.{CompletableFuture, CompletionException}
+import java.util.concurrent.CompletableFuture
 
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
-import scala.util.control.NonFatal
 
-import org.slf4j.LoggerFactory
-import software.amazon.awssdk.auth.credentials.{AwsCredentials, AwsCredentialsProvider, AwsSessionCredentials}
+import software.amazon.awssdk.auth.credentials.{AwsCredentialsProvider, AwsSessionCredentials}
 import software.amazon.awssdk.core.exception.SdkClientException
-import software.amazon.awssdk.regions.Region
-import software.amazon.awssdk.services.sts.StsAsyncClient
+import software.amazon.awssdk.services.sts.{StsAsyncClient, StsAsyncClientBuilder}
 import software.amazon.awssdk.services.sts.model.{AssumeRoleRequest, AssumeRoleWithWebIdentityRequest, Tag}
 import software.amazon.awssdk.services.sts.model.{Credentials => RoleKeys}
 
+import io.github.kinesisspark.aws.ServiceClient.waited
 import io.github.kinesisspark.config.{ConnectionOptions, RoleSession}
 
-/** A role's credentials, by STS. They are renewed five minutes before they expire; a renewal that fails is tried again every ten
-  * seconds, and fails the caller only in their last minute. [[CredentialsCache]] calls it on threads that may wait.
-  *
-  * @param ask asks STS, and waits
-  * @param now the machine's time
-  */
-private[aws] final class RoleCredentials(
-    ask: () => RoleKeys,
-    held: AutoCloseable,
-    now: () => Instant = () => Instant.now
-) extends AwsCredentialsProvider
-    with AutoCloseable {
-  import RoleCredentials._
-
-  private val log = LoggerFactory.getLogger(classOf[RoleCredentials])
-
-  private var latest  = Option.empty[AwsSessionCredentials]
-  private var nextTry = Instant.MIN
-
-  override def resolveCredentials(): AwsCredentials = synchronized {
-    latest match {
-      case Some(known) if left(known) > RenewBefore                           => known
-      case Some(known) if left(known) > FailBefore && now().isBefore(nextTry) => known
-      case Some(known) if left(known) > FailBefore                            =>
-        try renew()
-        catch {
-          case NonFatal(e) =>
-            log.warn(
-              s"A role's credentials could not be renewed, and are good for ${left(known).toSeconds} s more: " +
-                KinesisFault.inOneLine(e)
-            )
-            nextTry = now().plusSeconds(10)
-            known
-        }
-      case _ => renew()
-    }
-  }
-
-  override def close(): Unit = held.close()
-
-  private def renew(): AwsSessionCredentials = {
-    val answer = ask()
-    val keys   = AwsSessionCredentials
-      .builder()
-      .accessKeyId(answer.accessKeyId)
-      .secretAccessKey(answer.secretAccessKey)
-      .sessionToken(answer.sessionToken)
-      .expirationTime(answer.expiration)
-      .build()
-    latest = Some(keys)
-    keys
-  }
-
-  private def left(keys: AwsSessionCredentials): FiniteDuration =
-    Duration.between(now(), keys.expirationTime.get).toMillis.millis
-}
-
+/** A role's credentials, by STS. */
 private[aws] object RoleCredentials {
-  private val RenewBefore = 5.minutes
-  private val FailBefore  = 1.minute
-  private val CallTime    = Duration.ofMinutes(1)
 
   /** How a role is asked for. */
   sealed trait Asked {
+    def role: String
     private[RoleCredentials] def of(client: StsAsyncClient): CompletableFuture[RoleKeys]
   }
 
@@ -129,21 +68,19 @@ private[aws] object RoleCredentials {
       caller: AwsCredentialsProvider,
       region: String,
       connection: ConnectionOptions
-  ): RoleCredentials = {
-    val sts     = connection.sts
-    val builder = StsAsyncClient
-      .builder()
-      .region(Region.of(sts.region.getOrElse(region)))
-      .credentialsProvider(caller)
-      .httpClientBuilder(ClientKind.Roles.http(sts.endpoint, connection))
-    ClientKind.configure(builder, sts.endpoint, connection)
-    // A server that sends a byte now and then keeps nobody waiting without end.
-    builder.overrideConfiguration(ClientKind.named(connection).toBuilder.apiCallTimeout(CallTime).build())
-    val client = builder.build()
-    new RoleCredentials(() => waited(asked.of(client)), client)
+  ): RenewedCredentials = {
+    val sts    = connection.sts
+    val client = ServiceClient(sts.region.getOrElse(region), connection, caller, sts.endpoint)
+      .make[StsAsyncClientBuilder, StsAsyncClient](StsAsyncClient.builder())
+    new RenewedCredentials(s"role ${asked.role}", () => keysOf(waited(asked.of(client))), client)
   }
 
-  private def waited(answer: CompletableFuture[RoleKeys]): RoleKeys =
-    try answer.join()
-    catch { case e: CompletionException if e.getCause != null => throw e.getCause }
+  private def keysOf(keys: RoleKeys): AwsSessionCredentials =
+    AwsSessionCredentials
+      .builder()
+      .accessKeyId(keys.accessKeyId)
+      .secretAccessKey(keys.secretAccessKey)
+      .sessionToken(keys.sessionToken)
+      .expirationTime(keys.expiration)
+      .build()
 }

@@ -240,7 +240,7 @@ object KinesisOptions {
     OptionValue.text,
     doc =
       "A profile of the shared AWS configuration files, which must be on the driver and all executors. One of SSO or `aws login` needs " +
-        "`credential_process = aws configure export-credentials --profile <name> --format process`.",
+        "the login's files there, too.",
     scope = Both
   )
 

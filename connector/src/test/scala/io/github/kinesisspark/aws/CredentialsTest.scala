@@ -11,7 +11,6 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.security.alias.CredentialProviderFactory
 import org.scalatest.funsuite.AnyFunSuite
 import software.amazon.awssdk.auth.credentials.{AwsCredentials, AwsSessionCredentials}
-import software.amazon.awssdk.services.sts
 
 import scala.concurrent.duration._
 
@@ -139,40 +138,6 @@ class CredentialsTest extends AnyFunSuite {
     }
   }
 
-  test("a profile of SSO or aws login fails with one sentence that says which line to add") {
-    val file = Files.writeString(
-      Files.createTempFile("config", ""),
-      """[profile session]
-        |sso_session = work
-        |sso_account_id = 111122223333
-        |sso_role_name = reader
-        |[sso-session work]
-        |sso_region = eu-west-1
-        |sso_start_url = https://work.awsapps.com/start
-        |[profile old]
-        |sso_region = eu-west-1
-        |sso_start_url = https://work.awsapps.com/start
-        |sso_account_id = 111122223333
-        |sso_role_name = reader
-        |[profile login]
-        |login_session = arn:aws:iam::111122223333:user/alice
-        |""".stripMargin
-    )
-    val before = Option(System.setProperty("aws.configFile", file.toString))
-    try
-      for (name <- Seq("session", "old", "login")) {
-        val fault = FaultClassifier.classify(intercept[Exception](resolve(Profile(name))))
-        val told  = KinesisFault.exception("ListShards", "events", fault)
-        assert(told.errorClass == "KINESIS_NO_CREDENTIALS" && fault.isInstanceOf[Fault.Fatal], name)
-        assert(told.getMessage.contains("credential_process = aws configure export-credentials --profile"), name)
-        assert(fault.kind.advice.count(_ == '.') == 1, "one sentence")
-      }
-    finally {
-      before.fold(System.clearProperty("aws.configFile"))(System.setProperty("aws.configFile", _))
-      Files.delete(file)
-    }
-  }
-
   private def assumed(id: String, expires: Instant): StubServer.Answer = StubServer.Answer(
     200,
     s"""<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials>
@@ -276,17 +241,18 @@ class CredentialsTest extends AnyFunSuite {
   test("a role's credentials whose renewal fails are used until their last minute, with a try every ten seconds") {
     var now                                   = Instant.parse("2026-01-31T08:00:00Z")
     var asked                                 = 0
-    var answer: Option[sts.model.Credentials] = None
+    var answer: Option[AwsSessionCredentials] = None
     def keys(id: String)                      = Some(
-      sts.model.Credentials
+      AwsSessionCredentials
         .builder()
         .accessKeyId(id)
         .secretAccessKey("s")
         .sessionToken("t")
-        .expiration(now.plusSeconds(3600))
+        .expirationTime(now.plusSeconds(3600))
         .build()
     )
-    val role = new RoleCredentials(
+    val role = new RenewedCredentials(
+      "role r",
       () => { asked += 1; answer.getOrElse(throw new IllegalStateException("STS is down")) },
       () => (),
       () => now

@@ -82,13 +82,13 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     (answer("AccessDenied", 403, service = "Sts"), "Fatal", "KINESIS_ROLE_REFUSED"),
     (answer("InvalidIdentityToken", 400, service = "Sts"), "Fatal", "KINESIS_ROLE_REFUSED"),
     (new KinesisException("KINESIS_CREDENTIALS_ALIAS", "there is none"), "Suspect", "KINESIS_CREDENTIALS_ALIAS"),
+    (new KinesisException("KINESIS_LOGIN_REQUIRED", "expired"), "Fatal", "KINESIS_LOGIN_REQUIRED"),
     (
-      new IllegalStateException(
-        "To use Sso related properties in the 'dev' profile, the 'sso' service module must be on the class path."
-      ),
+      client("Unable to load credentials from any of the providers in the chain: [[KINESIS_LOGIN_REQUIRED] expired]"),
       "Fatal",
-      "KINESIS_NO_CREDENTIALS"
+      "KINESIS_LOGIN_REQUIRED"
     ),
+    (answer("ForbiddenException", 403, service = "Sso"), "Fatal", "KINESIS_ROLE_REFUSED"),
     (
       client(
         "Unable to execute HTTP request: Could not connect to proxy",

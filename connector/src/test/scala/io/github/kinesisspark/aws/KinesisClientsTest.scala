@@ -5,11 +5,13 @@ import java.net.{InetAddress, InetSocketAddress, ServerSocket, Socket, URI}
 import java.nio.charset.StandardCharsets.US_ASCII
 import java.time.{Instant, ZoneOffset, ZonedDateTime}
 import java.time.format.DateTimeFormatter
-import java.util.concurrent.TimeUnit
+import java.nio.channels.SocketChannel
+import java.util.concurrent.{CompletableFuture, CountDownLatch, Executors, Semaphore, TimeUnit}
 import javax.net.ssl.{SSLException, SSLHandshakeException}
 
 import io.github.kinesisspark.config.{ClientOptions, ConnectionOptions, CredentialsOptions, ProxyOptions, Secret}
 import org.scalatest.funsuite.AnyFunSuite
+import com.sun.net.httpserver.HttpServer
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
 import scala.concurrent.duration._
@@ -80,13 +82,17 @@ class KinesisClientsTest extends AnyFunSuite {
   }
 
   /** The host that a client asks the proxy for, which lets nobody pass. */
-  private def hostCalled(connection: ConnectionOptions): String = {
+  private def hostCalled(
+      connection: ConnectionOptions,
+      call: KinesisAsyncClient => CompletableFuture[?] = _.describeLimits()
+  ): String = {
     val proxy = new TunnelProxy(allowed = false)
     val keys  = CredentialsOptions.StaticKeys(new Secret("id"), new Secret("secret"), None)
     val how   = connection.copy(proxy = Some(ProxyOptions(proxy.address, None, None, Nil)))
     val lease = KinesisClients.lease(ClientOptions(None, None, keys, how), "us-east-1")
     try {
-      assert(fault(lease.client).kind.errorClass == "KINESIS_PROXY_FAILED")
+      val refusal = intercept[Exception](call(lease.client).get(2, TimeUnit.MINUTES))
+      assert(FaultClassifier.classify(refusal).kind.errorClass == "KINESIS_PROXY_FAILED")
       proxy.asked.head
     } finally {
       lease.close()
@@ -98,6 +104,75 @@ class KinesisClientsTest extends AnyFunSuite {
     assert(hostCalled(ConnectionOptions()) == "kinesis.us-east-1.amazonaws.com:443")
     assert(hostCalled(ConnectionOptions(fips = true)) == "kinesis-fips.us-east-1.amazonaws.com:443")
     assert(hostCalled(ConnectionOptions(dualStack = true)) == "kinesis.us-east-1.api.aws:443")
+  }
+
+  test("calls that name a stream by its ARN go to the host of its account, for data or for control") {
+    val arn = "arn:aws:kinesis:us-east-1:123456789012:stream/orders"
+    assert(
+      hostCalled(
+        ConnectionOptions(),
+        _.getShardIterator(_.streamARN(arn).shardId("shardId-000000000000").shardIteratorType("LATEST"): Unit)
+      ) == "123456789012.data-kinesis.us-east-1.amazonaws.com:443"
+    )
+    assert(
+      hostCalled(ConnectionOptions(), _.describeStreamSummary(_.streamARN(arn): Unit)) ==
+        "123456789012.control-kinesis.us-east-1.amazonaws.com:443"
+    )
+  }
+
+  test("connectTimeout ends the wait for a host that does not answer") {
+    // A full queue of connections: the kernel leaves further ones unanswered.
+    Using.Manager { use =>
+      val server  = use(new ServerSocket(0, 1, InetAddress.getLoopbackAddress))
+      val address = new InetSocketAddress(InetAddress.getLoopbackAddress, server.getLocalPort)
+      Seq.fill(8)(use(SocketChannel.open())).foreach { queued =>
+        queued.configureBlocking(false)
+        queued.connect(address)
+      }
+      val impatient = options(new URI(s"http://127.0.0.1:${server.getLocalPort}"))
+        .copy(connection = ConnectionOptions(connectTimeout = 500.millis))
+      val lease = KinesisClients.lease(impatient, "eu-west-1")
+      try {
+        val begin = System.nanoTime()
+        assert(fault(lease.client).kind.errorClass == "KINESIS_UNREACHABLE")
+        assert((System.nanoTime() - begin).nanos < ConnectionOptions.Default.connectTimeout)
+      } finally lease.close()
+    }.get
+  }
+
+  test("maxConnections limits the requests of a client that are under way at once; the others wait") {
+    val release = new CountDownLatch(1)
+    val arrived = new Semaphore(0)
+    val server  = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress, 0), 0)
+    val threads = Executors.newCachedThreadPool()
+    server.setExecutor(threads)
+    server.createContext(
+      "/",
+      exchange => {
+        arrived.release()
+        release.await()
+        exchange.getResponseHeaders.set("Content-Type", "application/x-amz-cbor-1.1")
+        exchange.sendResponseHeaders(200, 1)
+        exchange.getResponseBody.write(0xa0)
+        exchange.close()
+      }
+    )
+    server.start()
+    val narrow = options(new URI(s"http://127.0.0.1:${server.getAddress.getPort}"))
+      .copy(connection = ConnectionOptions(maxConnections = 3))
+    val lease = KinesisClients.lease(narrow, "eu-west-1")
+    try {
+      val calls = Seq.fill(8)(lease.client.describeLimits())
+      assert(arrived.tryAcquire(3, 1, TimeUnit.MINUTES))
+      assert(!arrived.tryAcquire(1, TimeUnit.SECONDS), "a fourth request came while three were under way")
+      release.countDown()
+      calls.foreach(_.get(1, TimeUnit.MINUTES))
+    } finally {
+      release.countDown()
+      lease.close()
+      server.stop(0)
+      threads.shutdown()
+    }
   }
 
   test("hosts of noProxy are matched by name or by the end of their name") {

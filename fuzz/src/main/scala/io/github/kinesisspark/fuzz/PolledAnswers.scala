@@ -18,7 +18,14 @@ object PolledAnswers extends Target {
 
   override def check(input: Array[Byte]): Unit = if (input.length >= 2) {
     val answer = Answer.of(input)
-    val desk   = new Desk
+    val desk   = polled(answer)
+    checkOutcome(desk, answer)
+    desk.checkDeliveries(from)
+  }
+
+  /** What comes of one answer of GetRecords. */
+  private[fuzz] def polled(answer: Answer): Desk = {
+    val desk = new Desk
     http.answer = {
       case "GetShardIterator" => Answer.ok(Cbor.write(Map("ShardIterator" -> "first")))
       case _                  => answer
@@ -27,8 +34,7 @@ object PolledAnswers extends Target {
       new PollingPublisherFactory(_ => access, desk, new PollingTelemetry, starts = None, callsPerSecond = 5)
     polling.open(Desk.shard, from, desk).request()
     desk.run()
-    checkOutcome(desk, answer)
-    desk.checkDeliveries(from)
+    desk
   }
 
   private def checkOutcome(desk: Desk, answer: Answer): Unit = {
@@ -54,7 +60,7 @@ object PolledAnswers extends Target {
     Array[Byte](9, 0) ++ "<html>no</html>".getBytes
   )
 
-  private def answer(members: (String, Any)*) = Array[Byte](0, 0) ++ Cbor.write(members.toMap)
+  private[fuzz] def answer(members: (String, Any)*) = Array[Byte](0, 0) ++ Cbor.write(members.toMap)
 
   private[fuzz] def record(number: String): Map[String, Any] = Map(
     "SequenceNumber"              -> number,

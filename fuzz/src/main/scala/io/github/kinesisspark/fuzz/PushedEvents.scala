@@ -32,6 +32,16 @@ object PushedEvents extends Target {
     val body   = Frames.sealing(input.drop(2))
     val answer = Answer.of(input.take(2) ++ body, "application/vnd.amazon.eventstream")
     val desk   = new Desk
+    val pushed = subscribed(answer, desk)
+    checkOutcome(desk, answer, body)
+    desk.checkDeliveries(from)
+    pushed.close()
+    desk.run()
+    Broken.unless(desk.budget.used == desk.delivered.map(_.heap).sum)("memory is not given back")
+  }
+
+  /** A publisher that has delivered all that it takes from its call. */
+  private[fuzz] def subscribed(answer: Answer, desk: Desk): RecordPublisher = {
     http.answer = _ => answer
     val pushed = new FanOutRecordPublisher(
       Desk.shard,
@@ -47,11 +57,7 @@ object PushedEvents extends Target {
       desk
     )
     take(pushed, desk)
-    checkOutcome(desk, answer, body)
-    desk.checkDeliveries(from)
-    pushed.close()
-    desk.run()
-    Broken.unless(desk.budget.used == desk.delivered.map(_.heap).sum)("memory is not given back")
+    pushed
   }
 
   /** Asks for one delivery after the other, as a reader with room does. */

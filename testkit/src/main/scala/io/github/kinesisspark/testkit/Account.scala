@@ -1,13 +1,14 @@
 package io.github.kinesisspark.testkit
 
 import java.time.Instant
-import scala.concurrent.duration.FiniteDuration
+import scala.concurrent.duration._
 
 /** An AWS account that may call the server, with the principals and roles that it has.
   *
   * @param id twelve digits
+  * @param logins of persons, with the roles that they have
   */
-final case class Account(id: String, principals: Seq[Principal], roles: Seq[Role] = Nil) {
+final case class Account(id: String, principals: Seq[Principal], roles: Seq[Role] = Nil, logins: Seq[Login] = Nil) {
   require(id.matches("\\d{12}"), s"Account id '$id': twelve digits expected")
 }
 
@@ -49,6 +50,20 @@ final case class Role(
     policy: Option[String] = None,
     webIdentityTokens: Set[String] = Set.empty,
     sessionLife: Option[FiniteDuration] = None
+)
+
+/** What a person has logged in to with a browser, by `aws sso login` or `aws login`.
+  *
+  * @param role the ARN of the role whose keys the login gives
+  * @param accessToken what the portal of IAM Identity Center takes from the start
+  * @param refreshToken what a new access token, or AWS Sign-In's keys, are given for; good for once, as is the next one that it gives
+  * @param tokenLife how long the access tokens last that are given for it
+  */
+final case class Login(
+    role: String,
+    accessToken: String,
+    refreshToken: Option[String] = None,
+    tokenLife: FiniteDuration = 1.hour
 )
 
 /** What a caller signs with.

@@ -1,7 +1,14 @@
 package io.github.kinesisspark.testkit
 
-import io.github.kinesisspark.testkit.auth.{Authentication, Authorization}
-import io.github.kinesisspark.testkit.http.{AdminHandler, HttpServer, KinesisHandler, ServerKeys, StsHandler}
+import io.github.kinesisspark.testkit.auth.{Authentication, Authorization, RoleSessions}
+import io.github.kinesisspark.testkit.http.{
+  AdminHandler,
+  HttpServer,
+  KinesisHandler,
+  LoginHandler,
+  ServerKeys,
+  StsHandler
+}
 
 import java.net.URI
 import java.nio.file.Path
@@ -41,12 +48,14 @@ final class KinesisServer private (config: KinesisServerConfig) extends AutoClos
   val accessKeys: AccessKeys = new AccessKeys(config)
 
   private val authentication = new Authentication(config, accessKeys)
+  private val roleSessions   = new RoleSessions(config, accessKeys)
 
   private val http = new HttpServer(
     config,
     Seq(
       new AdminHandler(config.clock, faults, calls, subscriptions),
-      new StsHandler(config, authentication, accessKeys, calls),
+      new StsHandler(config, authentication, roleSessions, calls),
+      new LoginHandler(config, roleSessions, calls),
       new KinesisHandler(
         config,
         streams,

@@ -84,6 +84,15 @@ final class Main extends Callable[Integer] {
   )
   var users: java.util.List[String] = new java.util.ArrayList[String]
 
+  @Flag(
+    names = Array("--login"),
+    description = Array(
+      "Login of a person to a role of one of these accounts, which is made for it: id:role:accessToken:refreshToken. " +
+        "Can be repeated."
+    )
+  )
+  var logins: java.util.List[String] = new java.util.ArrayList[String]
+
   @Flag(names = Array("--realistic"), description = Array("Behave as the service does: quotas, delays, refusals."))
   var realistic: Boolean = false
 
@@ -128,7 +137,8 @@ final class Main extends Callable[Integer] {
 
   override def call(): Integer = {
     val profile = if (realistic) KinesisServerConfig.realistic else KinesisServerConfig()
-    val known   = Main.withUsers(accounts.asScala.toSeq.map(Main.account), users.asScala.toSeq)
+    val owners  = Main.withUsers(accounts.asScala.toSeq.map(Main.account), users.asScala.toSeq)
+    val known   = Main.withLogins(owners, logins.asScala.toSeq)
     val server  = KinesisServer.start(
       profile.copy(
         port = port,
@@ -234,6 +244,22 @@ object Main {
         )
     }
     accounts.map(a => a.copy(principals = a.principals ++ added.collect { case (a.id, user) => user }))
+  }
+
+  /** Adds logins, each as `id:role:accessToken:refreshToken`, with their roles. */
+  private[testkit] def withLogins(accounts: Seq[Account], logins: Seq[String]): Seq[Account] = {
+    val added = logins.map(_.split(":", 4)).map {
+      case Array(id, role, access, refresh) if accounts.exists(_.id == id) =>
+        id -> Login(s"arn:aws:iam::$id:role/$role", access, Some(refresh))
+      case _ =>
+        throw new IllegalArgumentException(
+          "--login: id:role:accessToken:refreshToken expected, id being one of --account"
+        )
+    }
+    accounts.map { account =>
+      val own = added.collect { case (account.id, login) => login }
+      account.copy(roles = account.roles ++ own.map(_.role).distinct.map(Role(_, trusts = Nil)), logins = own)
+    }
   }
 
   /** Reads `name:shards`; one shard if only a name is given. */

@@ -5,6 +5,7 @@ import java.net.URI
 import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.nio.charset.StandardCharsets.ISO_8859_1
 import java.nio.file.{Files, Path}
+import java.time.Instant
 
 import scala.jdk.CollectionConverters._
 
@@ -13,13 +14,13 @@ import org.apache.spark.SparkException
 import org.apache.spark.sql.execution.ExplainMode
 import org.apache.spark.sql.streaming.StreamingQuery
 
-import io.github.kinesisspark.aws.{StubServer, TunnelProxy}
+import io.github.kinesisspark.aws.{AwsHome, StubServer, TunnelProxy}
 import io.github.kinesisspark.config.{KinesisOptions, SourceOptions}
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule}
 
 /** Runs succeeding and failing queries and batches with known credentials, and searches all of their output for
-  * these: keys, a role's own keys, which a stub of STS gives, and a proxy's password.
+  * these: keys, a role's own keys and those of logins with their tokens, which a stub of AWS's services gives, and a proxy's password.
   */
 final class SecretsSpec extends TestkitSuite with CapturedLogs {
   private val planted = Map(
@@ -34,8 +35,49 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
     "token of the role"  -> "planted-role-token-0000000000000000008"
   )
 
+  private val ofLogins = Map(
+    "token of SSO"              -> "planted-sso-token-000000000000000009",
+    "refresh token of SSO"      -> "planted-sso-refresh-0000000000000010",
+    "client secret of SSO"      -> AwsHome.ClientSecret,
+    "next token of SSO"         -> "planted-next-sso-token-0000000000012",
+    "next refresh token of SSO" -> "planted-next-sso-refresh-00000000013",
+    "secret of SSO"             -> "planted/Sso+Secret/0000000000000000014",
+    "refused refresh token"     -> "planted-refused-refresh-000000000015",
+    "secret of a login"         -> "planted/Login+Secret/00000000000000016",
+    "refresh token of a login"  -> "planted-login-refresh-00000000000017",
+    "next secret of a login"    -> "planted/Next+Login+Secret/00000000018",
+    "next refresh of a login"   -> "planted-next-login-refresh-000000019",
+    "session token of both"     -> "planted-session-of-login-00000000020"
+  )
+
   private val proxy = new TunnelProxy(login = Some(s"user:${planted("proxyPassword")}"))
-  private val sts   = new StubServer((_, _) =>
+  private val sts   = new StubServer((request, _) =>
+    if (request.headers.contains("x-amz-sso_bearer_token")) json(roleCredentials)
+    else if (request.headers.contains("dpop")) json(signInKeys)
+    else if (request.body.contains(ofLogins("refused refresh token")))
+      StubServer.error(400, "InvalidGrantException").copy(body = "{\"error\":\"invalid_grant\"}".getBytes("UTF-8"))
+    else if (request.body.startsWith("{")) json(ssoTokens)
+    else assumedRole
+  )
+  // Made in a test: all suites of a JVM are made before the first one runs, and one config file is read at a time.
+  private lazy val home = new AwsHome(sts.endpoint)
+
+  private def json(text: String) =
+    StubServer.Answer(200, text.getBytes("UTF-8"), Map("Content-Type" -> "application/json"))
+
+  private def roleCredentials = s"""{"roleCredentials": {"accessKeyId": "ASIASSO", "expiration": 4070908800000,
+    "secretAccessKey": "${ofLogins("secret of SSO")}", "sessionToken": "${ofLogins("session token of both")}"}}"""
+
+  private def ssoTokens = s"""{"accessToken": "${ofLogins("next token of SSO")}", "expiresIn": 3600,
+    "refreshToken": "${ofLogins("next refresh token of SSO")}"}"""
+
+  private def signInKeys = s"""{"expiresIn": 900, "refreshToken": "${ofLogins("next refresh of a login")}",
+    "tokenType": "aws_sigv4", "accessToken": {"accessKeyId": "ASIALOGIN",
+    "secretAccessKey": "${ofLogins("next secret of a login")}", "sessionToken": "${ofLogins(
+      "session token of both"
+    )}"}}"""
+
+  private def assumedRole =
     StubServer.Answer(
       200,
       s"""<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials>
@@ -46,10 +88,10 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
         .getBytes("UTF-8"),
       Map("Content-Type" -> "text/xml")
     )
-  )
 
   override protected def afterAll(): Unit = {
     super.afterAll()
+    home.close()
     proxy.close()
     sts.close()
   }
@@ -72,6 +114,27 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
     "proxyUser"   -> "user"
   )
 
+  /** As [[options]], with a profile in place of keys and role. */
+  private def ofProfile(stream: TestStream, profile: String): Map[String, String] =
+    options(stream) -- Seq(
+      "accessKeyId",
+      "secretAccessKey",
+      "sessionToken",
+      "roleArn",
+      "stsEndpoint"
+    ) + ("profile" -> profile)
+
+  private def plantLogins(): Unit = {
+    val expired = Instant.now.minusSeconds(60)
+    home.session("sso")
+    home.ssoLogin("sso", ofLogins("token of SSO"), expired, Some(ofLogins("refresh token of SSO")))
+    home.session("refused")
+    home.ssoLogin("refused", ofLogins("token of SSO"), expired, Some(ofLogins("refused refresh token")))
+    home.signIn("login")
+    val keys = ("ASIAOLD", ofLogins("secret of a login"), ofLogins("session token of both"))
+    home.signInLogin("login", expired, ofLogins("refresh token of a login"), keys): Unit
+  }
+
   /** The connector's own in full. The SDK's signer and Netty's wire log, which print requests, are for who looks for trouble in those. */
   private val detailed = Map(
     "io.github.kinesisspark" -> Level.TRACE,
@@ -80,6 +143,7 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
 
   it("secrets appear in no plan, log, UI, event log, progress, error or checkpoint") {
     val (places, logs) = withLogs(detailed) {
+      plantLogins()
       val stream     = newStream(shards = 2)
       val succeeding = checkpoint()
       val failing    = checkpoint()
@@ -95,11 +159,14 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
       kinesis.faults.add(FaultRule(FaultEffect.ServiceCode("AccessDeniedException", "denied"), Some("GetRecords")))
       val bad  = run(stream, failing)(query => failureOf(query): Unit)
       val plan = load(stream).queryExecution.toString + load(stream).toString + explained
-      save(copy)
-      val absent = intercept[SparkException](save(new TestStream(service, "no-such-stream")))
+      save(options(copy))
+      save(ofProfile(copy, "login"))
+      val absent = intercept[SparkException](save(options(new TestStream(service, "no-such-stream"))))
+      val over   = intercept[Exception](save(ofProfile(copy, "refused")))
+      stackTrace(over) should include("KINESIS_LOGIN_REQUIRED")
       Map(
         "progress"   -> (good.recentProgress ++ bad.recentProgress).map(_.json).mkString,
-        "error"      -> (stackTrace(bad.exception.get) + stackTrace(absent)),
+        "error"      -> (stackTrace(bad.exception.get) + stackTrace(absent) + stackTrace(over)),
         "plan"       -> plan,
         "query"      -> (good.toString + bad.toString),
         "web UI"     -> Seq("StreamingQuery/", "SQL/", "jobs/", "stages/", "environment/").map(page).mkString,
@@ -110,9 +177,15 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
     }
     for ((place, text) <- places + ("log" -> logs)) {
       withClue(s"$place is empty, so that looking through it proves nothing: ")(text should not be empty)
-      for ((option, secret) <- planted ++ ofRole) withClue(s"$option in $place: ")(text should not include secret)
+      for ((option, secret) <- planted ++ ofRole ++ ofLogins)
+        withClue(s"$option in $place: ")(text should not include secret)
     }
-    withClue("the role was assumed through the proxy: ")(sts.requests should not be empty)
+    withClue("the role was assumed, and each login renewed, through the proxy: ") {
+      sts.requests.exists(_.body.contains("AssumeRole")) shouldBe true
+      for (secret <- Seq("refresh token of SSO", "refused refresh token", "refresh token of a login"))
+        sts.requests.map(_.body).exists(_.contains(ofLogins(secret))) shouldBe true
+      sts.requests.exists(_.headers.get("x-amz-sso_bearer_token").contains(ofLogins("next token of SSO"))) shouldBe true
+    }
     proxy.asked.distinct should have size 2
     // What the search would find if it were there: the same places do name the stream.
     places("error") should include("AccessDenied")
@@ -150,7 +223,7 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
       .select("data")
       .writeStream
       .format("kinesis")
-      .options(options(copy))
+      .options(ofProfile(copy, "sso"))
       .option("checkpointLocation", at.toString)
       .start()
     try body(query)
@@ -158,13 +231,13 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
     query
   }
 
-  private def save(stream: TestStream): Unit =
+  private def save(to: Map[String, String]): Unit =
     spark
       .range(10)
       .selectExpr("string(id) AS data")
       .write
       .format("kinesis")
-      .options(options(stream))
+      .options(to)
       .mode("append")
       .save()
 

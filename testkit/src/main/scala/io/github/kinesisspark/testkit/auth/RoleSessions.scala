@@ -44,6 +44,12 @@ final private[testkit] class RoleSessions(config: KinesisServerConfig, keys: Acc
         Left(ServiceError("InvalidIdentityToken", "No OpenIDConnect provider found in your account for the token"))
     }
 
+  /** A session for whoever has logged in to a role. */
+  def give(roleArn: String, name: String): Session = {
+    val (account, role) = roles.getOrElse(roleArn, sys.error(s"No account has the role $roleArn"))
+    begin(account, role, name, None)
+  }
+
   private def begin(account: String, role: Role, name: String, seconds: Option[Long]): Session = {
     val number  = made.incrementAndGet()
     val life    = role.sessionLife.map(_.toMillis).getOrElse(seconds.getOrElse(DefaultSeconds) * 1000)

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.testkit.http
 
-import io.github.kinesisspark.testkit.{AccessKeys, Call, CallLog, KinesisServerConfig}
+import io.github.kinesisspark.testkit.{Call, CallLog, KinesisServerConfig}
 import io.github.kinesisspark.testkit.auth.{Authentication, RoleSessions, SignedRequest}
 import io.github.kinesisspark.testkit.model.ServiceError
 import org.eclipse.jetty.http.HttpHeader
@@ -18,12 +18,10 @@ import java.nio.charset.StandardCharsets.UTF_8
 final private[testkit] class StsHandler(
     config: KinesisServerConfig,
     authentication: Authentication,
-    keys: AccessKeys,
+    sessions: RoleSessions,
     calls: CallLog
 ) extends Handler.Abstract {
   import StsHandler._
-
-  private val sessions = new RoleSessions(config, keys)
 
   override def handle(request: Request, response: Response, callback: Callback): Boolean = {
     val ours = Option(request.getHeaders.get(HttpHeader.CONTENT_TYPE)).exists(_.startsWith(Form))

@@ -1,0 +1,67 @@
+package io.github.kinesisspark.aws
+
+import java.nio.file.{Files, NoSuchFileException, Path, StandardCopyOption}
+import java.security.MessageDigest
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.util.control.NonFatal
+
+import software.amazon.awssdk.utils.UserHomeDirectoryUtils
+
+/** A file in which the AWS command line keeps a login, as JSON with secrets. The command line, other JVMs and all clients of this one use it
+  * at the same time: it is replaced as a whole, and one client of this JVM renews it at a time.
+  */
+private[aws] final class LoginFile(val path: Path) {
+
+  /** @return None if nobody has logged in, or the file has no JSON object */
+  def read(): Option[ujson.Obj] =
+    try
+      ujson.read(Files.readString(path)) match {
+        case login: ujson.Obj => Some(login)
+        case _                => None
+      }
+    catch {
+      case _: NoSuchFileException => None
+      // Parsers show the text that they can't read.
+      case _: ujson.ParsingFailedException => None
+    }
+
+  /** @throws java.io.IOException where the directory can't be written to */
+  def write(login: ujson.Obj): Unit = {
+    // Readable to its owner alone, as temporary files are.
+    val whole = Files.createTempFile(path.getParent, "kinesis-spark-", ".tmp")
+    try {
+      Files.writeString(whole, ujson.write(login))
+      Files.move(whole, path, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE): Unit
+    } catch {
+      case NonFatal(e) =>
+        Files.deleteIfExists(whole)
+        throw e
+    }
+  }
+
+  def exclusively[A](work: => A): A =
+    LoginFile.locks.computeIfAbsent(path, _ => new Object).synchronized(work)
+}
+
+private[aws] object LoginFile {
+  private val locks = new ConcurrentHashMap[Path, Object]
+
+  /** @param name of the SSO session, or the start URL of a profile without one */
+  def ofSso(name: String): LoginFile = new LoginFile(home("sso").resolve(s"${hash("SHA-1", name)}.json"))
+
+  /** @param session `login_session` of the profile */
+  def ofSignIn(session: String): LoginFile = {
+    val directory = sys.props
+      .get("aws.loginCacheDirectory")
+      .orElse(sys.env.get("AWS_LOGIN_CACHE_DIRECTORY"))
+      .map(Path.of(_))
+      .getOrElse(home("login"))
+    new LoginFile(directory.resolve(s"${hash("SHA-256", session)}.json"))
+  }
+
+  private def home(kind: String): Path = Path.of(UserHomeDirectoryUtils.userHomeDirectory, ".aws", kind, "cache")
+
+  private def hash(algorithm: String, name: String): String =
+    MessageDigest.getInstance(algorithm).digest(name.getBytes("UTF-8")).map(byte => f"$byte%02x").mkString
+}

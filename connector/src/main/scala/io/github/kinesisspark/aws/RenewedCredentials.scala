@@ -1,0 +1,66 @@
+package io.github.kinesisspark.aws
+
+import java.time.{Duration, Instant}
+
+import scala.concurrent.duration._
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+import software.amazon.awssdk.auth.credentials.{AwsCredentials, AwsCredentialsProvider, AwsSessionCredentials}
+
+/** Temporary credentials that a service gives: of a role or a login. They are renewed five minutes before they expire; a renewal that fails is
+  * tried again every ten seconds, and fails the caller only in their last minute. [[CredentialsCache]] calls it on threads that may wait.
+  *
+  * @param what they are of, for the log
+  * @param ask  asks the service, and waits; the result has an expiry
+  * @param now  the machine's time
+  */
+private[aws] final class RenewedCredentials(
+    what: String,
+    ask: () => AwsSessionCredentials,
+    held: AutoCloseable,
+    now: () => Instant = () => Instant.now
+) extends AwsCredentialsProvider
+    with AutoCloseable {
+  import RenewedCredentials._
+
+  private val log = LoggerFactory.getLogger(classOf[RenewedCredentials])
+
+  private var latest  = Option.empty[AwsSessionCredentials]
+  private var nextTry = Instant.MIN
+
+  override def resolveCredentials(): AwsCredentials = synchronized {
+    latest match {
+      case Some(known) if left(known) > RenewBefore                           => known
+      case Some(known) if left(known) > FailBefore && now().isBefore(nextTry) => known
+      case Some(known) if left(known) > FailBefore                            =>
+        nextTry = now().plusSeconds(10)
+        try renew()
+        catch {
+          case NonFatal(e) =>
+            log.warn(
+              s"Credentials of $what could not be renewed, and are good for ${left(known).toSeconds} s more: " +
+                KinesisFault.inOneLine(e)
+            )
+            known
+        }
+      case _ => renew()
+    }
+  }
+
+  override def close(): Unit = held.close()
+
+  private def renew(): AwsSessionCredentials = {
+    val keys = ask()
+    latest = Some(keys)
+    keys
+  }
+
+  private def left(keys: AwsSessionCredentials): FiniteDuration =
+    Duration.between(now(), keys.expirationTime.get).toMillis.millis
+}
+
+private[aws] object RenewedCredentials {
+  val RenewBefore: FiniteDuration = 5.minutes
+  private val FailBefore          = 1.minute
+}

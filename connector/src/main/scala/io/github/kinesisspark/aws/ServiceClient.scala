@@ -1,0 +1,63 @@
+package io.github.kinesisspark.aws
+
+import java.net.URI
+import java.time.Duration
+import java.util.concurrent.{CompletableFuture, CompletionException}
+
+import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider
+import software.amazon.awssdk.awscore.client.builder.{AwsAsyncClientBuilder, AwsClientBuilder}
+import software.amazon.awssdk.core.client.config.ClientOverrideConfiguration
+import software.amazon.awssdk.profiles.ProfileFile
+import software.amazon.awssdk.regions.Region
+
+import io.github.kinesisspark.config.ConnectionOptions
+
+/** Makes clients of the services that give credentials, with the connection that Kinesis' own clients have.
+  *
+  * @param endpoint  instead of the region's own
+  * @param overrides what the SDK has for a whole client
+  */
+private[aws] final case class ServiceClient(
+    region: String,
+    connection: ConnectionOptions,
+    caller: AwsCredentialsProvider,
+    endpoint: Option[URI],
+    overrides: ClientOverrideConfiguration
+) {
+
+  /** With the endpoints that a profile names. */
+  def withProfile(file: ProfileFile, name: String): ServiceClient =
+    copy(overrides = overrides.toBuilder.defaultProfileFile(file).defaultProfileName(name).build())
+
+  /** @throws KinesisException `KINESIS_CA_BUNDLE` */
+  def make[B <: AwsAsyncClientBuilder[B, C] & AwsClientBuilder[B, C], C](builder: B): C = {
+    builder
+      .region(Region.of(region))
+      .credentialsProvider(caller)
+      .httpClientBuilder(ClientKind.Roles.http(endpoint, connection))
+      .overrideConfiguration(overrides)
+    ClientKind.configure(builder, endpoint, connection)
+    builder.build()
+  }
+}
+
+private[aws] object ServiceClient {
+  private val CallTime = Duration.ofMinutes(1)
+
+  /** @param caller who calls */
+  def apply(
+      region: String,
+      connection: ConnectionOptions,
+      caller: AwsCredentialsProvider,
+      endpoint: Option[URI] = None
+  ): ServiceClient = {
+    // A server that sends a byte now and then keeps nobody waiting without end.
+    val overrides = ClientKind.named(connection).toBuilder.apiCallTimeout(CallTime).build()
+    new ServiceClient(region, connection, caller, endpoint, overrides)
+  }
+
+  /** @throws java.lang.Throwable what the call failed with */
+  def waited[A](answer: CompletableFuture[A]): A =
+    try answer.join()
+    catch { case e: CompletionException if e.getCause != null => throw e.getCause }
+}
