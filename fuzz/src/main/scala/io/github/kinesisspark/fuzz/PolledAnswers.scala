@@ -23,7 +23,7 @@ object PolledAnswers extends Target {
     desk.checkDeliveries(from)
   }
 
-  /** What comes of one answer of GetRecords. */
+  /** What a reader makes of one answer of GetRecords. */
   private[fuzz] def polled(answer: Answer): Desk = {
     val desk = new Desk
     http.answer = {
