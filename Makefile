@@ -181,6 +181,8 @@ minutes: ## where the time of the last loop went: steps, modules, suites
 
 # Steps of the loops, which run side by side as far as what they need allows. MAKEFLAGS is for the make above a step.
 STEP_MAKE = MAKEFLAGS= $(MAKE) --no-print-directory
+# All else waits for sbt, so short steps leave it the CPU.
+BESIDE_SBT := nice -n 10
 
 jars:
 	@$(STEP) $@ sh -c '$(STEP_MAKE) dist/.jars WITH=integrationTests/Test/packageBin && $(STEP_MAKE) $(CHAOS_JAR)'
@@ -189,29 +191,29 @@ wheel: jars $(VENV)/.installed
 	@$(STEP) $@ env $(STEP_MAKE) $(VENV)/.wheel
 
 classes: $(VENV)/.installed
-	@$(STEP) $@ env $(STEP_MAKE) $(CLASSES)
+	@$(STEP) $@ $(BESIDE_SBT) env $(STEP_MAKE) $(CLASSES)
 
 # Two sbt can't work in one directory at a time.
 scala: $(if $(filter-out check,$(TEST_LOOP)),jars)
 	@$(STEP) $@ ./sbt "all scalafmtCheckAll test"
 
 ruff: $(VENV)/.installed
-	@$(STEP) $@ sh -c '$(RUFF) format --config python/pyproject.toml --check $(PYTHON_CODE) && \
+	@$(STEP) $@ $(BESIDE_SBT) sh -c '$(RUFF) format --config python/pyproject.toml --check $(PYTHON_CODE) && \
 	  $(RUFF) check --config python/pyproject.toml $(PYTHON_CODE)'
 
 # mypy and the quick tests take the source tree, so that nothing has to be built before.
 mypy: $(VENV)/.installed
-	@MYPYPATH=$(CURDIR)/python $(STEP) $@ sh -c 'for root in $(MYPY_ROOTS); do (cd $$root && $(STRICT) .) || exit 1; done; \
+	@MYPYPATH=$(CURDIR)/python $(STEP) $@ $(BESIDE_SBT) sh -c 'for root in $(MYPY_ROOTS); do (cd $$root && $(STRICT) .) || exit 1; done; \
 	  cd $(dir $(CHAOS)) && $(STRICT) $(notdir $(CHAOS))'
 
 pytest-check: $(VENV)/.installed
-	@PYTHONPATH=$(CURDIR)/python $(STEP) $@ $(PYTEST) -m "not jvm and not slow and not awaits_engine" \
+	@PYTHONPATH=$(CURDIR)/python $(STEP) $@ $(BESIDE_SBT) $(PYTEST) -m "not jvm and not slow and not awaits_engine" \
 	  --junit-xml=build/$@.xml $(PYTHON_TESTS)
 
 # Three groups side by side, the longest tests first: chaos and the examples, clusters and other programs, and the tests that
 # share a Spark session.
-CHAOS_GROUP   := $(CHAOS) python/tests/test_jar.py examples
-CLUSTER_GROUP := python/tests/cluster python/tests/test_local.py python/tests/test_session.py
+CHAOS_GROUP   := $(CHAOS) python/tests/test_jar.py python/tests/test_session.py examples
+CLUSTER_GROUP := python/tests/cluster python/tests/test_local.py
 IN_TEST       := "jvm and not slow and not awaits_engine"
 # The Scala suites, the clusters and the shared session take longest and mostly wait, so they come first where all want the CPU.
 BEHIND        := nice -n 5
