@@ -52,7 +52,7 @@ final class CloudWatchSpec extends TestkitSuite {
     val texts  = put(stream, "o", 10)
     val query  = start(stream, checkpoint(), log)
     eventually(log.texts.sorted shouldBe texts.sorted)
-    metric(query, "cloudWatchCalls") shouldBe 0
+    eventually(metric(query, "cloudWatchCalls") shouldBe 0)
     val failure = intercept[IllegalArgumentException](load(stream, "cloudWatch.interval" -> "1s"))
     failure.getMessage should include("cloudWatch.namespace")
   }
