@@ -18,6 +18,7 @@ from pathlib import Path
 import pyspark
 import pytest
 from patience import PATIENCE_S
+from programs import output
 
 from kinesis_spark import LocalKinesis, jars
 from kinesis_spark.local import Record
@@ -59,17 +60,7 @@ def environment() -> dict[str, str]:
 
 
 def finished(*command: str) -> str:
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        timeout=PATIENCE_S,
-        check=False,
-        env=environment(),
-    )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return done.stdout
+    return output(command, timeout_s=PATIENCE_S, environment=environment())
 
 
 def free_port() -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,6 +22,7 @@ import pytest
 import versions
 import yaml
 from patience import PATIENCE_S
+from programs import output
 
 ROOT = Path(__file__).resolve().parents[2]
 OPERATIONS = ROOT / "docs" / "operations"
@@ -100,16 +100,7 @@ def blocks(page: str, language: str) -> list[str]:
 def run(script: str, folder: Path, **variables: str) -> None:
     environment = {**os.environ, "PATH": f"{SPARK}:{os.environ['PATH']}", "PYTHONPATH": str(PACKAGES), **variables}
     aws = f'aws() {{ "{sys.executable}" -m awscli --endpoint-url "$ENDPOINT" "$@"; }}\n'
-    done = subprocess.run(
-        ["bash", "-euc", aws + script],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    output(["bash", "-euc", aws + script], timeout_s=PATIENCE_S, environment=environment, folder=folder)
 
 
 def built(folder: Path) -> None:

@@ -4,7 +4,7 @@ import software.amazon.awssdk.profiles.{Profile, ProfileFile, ProfileProperty}
 
 import scala.jdk.OptionConverters._
 
-/** Where a profile of the shared AWS files has its credentials from, as far as the connector gets them itself. */
+/** What a profile of the shared AWS files gets its credentials by. The connector handles logins itself, and leaves all else to the SDK. */
 private[aws] sealed trait ProfileSource extends Product with Serializable
 
 private[aws] object ProfileSource {
