@@ -36,4 +36,10 @@ object Versions {
   val archunit            = "1.5.0"
   val kcl                 = "3.5.1"
   val jazzer              = "0.24.0"
+
+  // Peers of `make bench-peers`.
+  val flink         = "2.0.1"
+  val flinkKinesis  = "6.0.0-2.0"
+  val dynamoDbLocal = "3.0.0"
+  val sqlite4java   = "1.0.392"
 }

@@ -24,8 +24,8 @@ import software.amazon.awssdk.services.kinesis.model._
   * shards, MB in all; after these `tls=true`, and any options of the source, as `readerBufferSize=64m`
   */
 object ReadThroughput {
-  private val Stream = "backlog"
-  private val Seed   = 16L
+  private[benchmarks] val Stream = "backlog"
+  private val Seed               = 16L
 
   /** A round in which the compilers take less than this share of the CPU is taken for warm. */
   private val WarmShare = 0.1
@@ -241,7 +241,7 @@ object ReadThroughput {
     client.listShards(r => r.streamName(Stream): Unit).join().shards.asScala.map(_.shardId).toVector
 
   /** How many bytes there are. */
-  private def fill(client: KinesisAsyncClient, size: Int, bytes: Long): Long = {
+  private[benchmarks] def fill(client: KinesisAsyncClient, size: Int, bytes: Long): Long = {
     val random  = new Random(Seed)
     val data    = SdkBytes.fromByteArrayUnsafe(random.nextBytes(size))
     val records = bytes / size
