@@ -307,9 +307,9 @@ bench-micro-batches: $(VENV)/.wheel ## latency and idle cost of micro-batches as
 # pyarrow, which PySpark needs for data sources in Python, is beside .venv.
 PEERS         := io.github.kinesisspark.benchmarks.peers.Peers
 PEERS_FILE    = $(if $(ONLY),benchmarks/target/peers.jsonl,$(basename $(BENCH_RESULTS))-peers.jsonl)
-PEERS_SBT     := $(addsuffix /classPathFile,peerConnector peerFlink peerKcl peerAsl dynamoDbLocal)
+PEERS_SBT     := $(addsuffix /classPathFile,peerConnector peerFlink peerKcl dynamoDbLocal)
 
-bench-peers: $(VENV)/.installed $(CONNECT)/.installed ## catch-up, CPU and latency beside Flink, the KCL, kinesis-asl and a Python source over boto3: JSON lines, benchmarks/results and docs/evidence/peers.md; ONLY=connector,flink,boto3,kcl,asl for some
+bench-peers: $(VENV)/.installed $(CONNECT)/.installed ## catch-up, CPU and latency beside Flink, the KCL and a Python source over boto3: JSON lines, benchmarks/results and docs/evidence/peers.md; ONLY=connector,flink,boto3,kcl for some
 	rm -f $(PEERS_FILE)
 	PYTHONPATH=$(CONNECT):$(CURDIR)/benchmarks/peers/boto3-source \
 	  ./sbt $(PEERS_SBT) "benchmarks/runMain $(PEERS) $(CURDIR)/$(PEERS_FILE) $(CURDIR)/benchmarks/peers $(BIN)/python $(ONLY)"

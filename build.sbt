@@ -324,11 +324,10 @@ lazy val peerFlink = (project in file("benchmarks/peers/flink"))
   .settings(
     peerSettings,
     libraryDependencies ++= Seq(
-      "org.apache.flink" % "flink-streaming-java"              % Versions.flink,
-      "org.apache.flink" % "flink-clients"                     % Versions.flink,
-      "org.apache.flink" % "flink-connector-base"              % Versions.flink,
-      "org.apache.flink" % "flink-connector-aws-kinesis-streams" % Versions.flinkKinesis,
-      "org.slf4j"        % "slf4j-simple"                      % Versions.slf4j
+      "org.apache.flink" % "flink-streaming-java"    % Versions.flink,
+      "org.apache.flink" % "flink-clients"           % Versions.flink,
+      "org.apache.flink" % "flink-connector-kinesis" % Versions.flinkKinesis,
+      "org.slf4j"        % "slf4j-simple"            % Versions.slf4j
     )
   )
 
@@ -342,19 +341,12 @@ lazy val peerKcl = (project in file("benchmarks/peers/kcl"))
     )
   )
 
-lazy val peerAsl = (project in file("benchmarks/peers/asl"))
-  .dependsOn(peerProtocol)
-  .settings(
-    peerSettings,
-    libraryDependencies += "org.apache.spark" %% "spark-streaming-kinesis-asl" % Versions.spark
-  )
-
 // Where the KCL keeps leases. Its native library comes as a file that has to be found by its plain name.
 lazy val dynamoDbLocal = (project in file("benchmarks/peers/dynamodb-local"))
   .settings(
     peerSettings,
     libraryDependencies ++= Seq(
-      "software.amazon.dynamodb" % "DynamoDBLocal" % Versions.dynamoDbLocal,
+      "software.amazon.dynamodb" % "DynamoDBLocal"              % Versions.dynamoDbLocal,
       "com.almworks.sqlite4java" % "libsqlite4java-linux-amd64" % Versions.sqlite4java artifacts
         Artifact("libsqlite4java-linux-amd64", "so", "so")
     ),

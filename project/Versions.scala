@@ -38,8 +38,8 @@ object Versions {
   val jazzer              = "0.24.0"
 
   // Peers of `make bench-peers`.
-  val flink         = "2.0.1"
-  val flinkKinesis  = "6.0.0-2.0"
+  val flink         = "1.19.3"
+  val flinkKinesis  = "4.3.0-1.19"
   val dynamoDbLocal = "3.0.0"
   val sqlite4java   = "1.0.392"
 }

@@ -23,7 +23,6 @@ READERS = {
     "connector": "this connector",
     "flink": "Flink",
     "kcl": "KCL",
-    "asl": "kinesis-asl",
     "boto3": "Python source over boto3",
 }
 WAYS = {
@@ -89,7 +88,9 @@ def received(figures: list[Figure]) -> str:
         for figure in counted
         if figure["records"] != figure["expected"] or figure["repeated"]
     ]
-    return f"Of {put:,} records whose latency counts: {'; '.join(wrong) or 'each reader received each of its own once'}."
+    return (
+        f"Of {put:,} records whose latency counts: {'; '.join(wrong) or 'each reader received each of its own once'}."
+    )
 
 
 def settings(figures: list[Figure]) -> str:
@@ -104,9 +105,10 @@ def methods(figures: list[Figure]) -> str:
     """How the columns were measured."""
     of = {figure["what"].split(".")[0]: figure["method"] for figure in figures}
     cores = [figure["server_cores"] for figure in figures if "server_cores" in figure]
+    server = f"The server took {number(min(cores))} to {number(max(cores))} cores meanwhile"
     return "\n".join(
         [
-            f"- Catch-up and its CPU: {of['throughput']}. The server took {number(min(cores))} to {number(max(cores))} cores meanwhile.",
+            f"- Catch-up and its CPU: {of['throughput']}. {server}.",
             f"- Start: {of['start']}.",
             f"- Latency: {of['latency']}.",
         ]

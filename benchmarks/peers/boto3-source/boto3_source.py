@@ -17,7 +17,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 if TYPE_CHECKING:
-    import pyarrow
+    import pyarrow as pa
     from pyspark.sql.streaming.datasource import ReadLimit
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -84,9 +84,9 @@ class Reader(DataSourceStreamReader):
         shards = [shard["ShardId"] for page in pages for shard in page["Shards"]]
         return [Span(shard, start["arrived"], end["arrived"]) for shard in shards]
 
-    def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """A batch for each answer of GetRecords."""
-        import pyarrow
+        import pyarrow as pa
 
         span = cast("Span", partition)
         begin, end = (EPOCH + timedelta(milliseconds=at) for at in (span.start, span.end))
@@ -100,7 +100,7 @@ class Reader(DataSourceStreamReader):
             arrived = [(record["ApproximateArrivalTimestamp"], record["Data"]) for record in answer["Records"]]
             # boto3 may leave milliseconds out of the time that the iterator begins at.
             data = [each for at, each in arrived if begin <= at < end]
-            yield pyarrow.RecordBatch.from_arrays([pyarrow.array(data, pyarrow.binary())], names=["data"])
+            yield pa.RecordBatch.from_arrays([pa.array(data, pa.binary())], names=["data"])
             is_over = answer["MillisBehindLatest"] == 0 or any(at >= end for at, _ in arrived[-1:])
             iterator = None if is_over else answer.get("NextShardIterator")
 

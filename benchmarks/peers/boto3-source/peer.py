@@ -17,9 +17,9 @@ from pyspark.sql.types import IntegerType
 PARALLELISM = 2
 REGION = "us-east-1"
 ABOUT = (
-    f"boto3 {version('boto3')} in a Python data source of 70 lines for PySpark {version('pyspark')}: a `DataSourceStreamReader` whose "
-    f"offsets are arrival times, a partition for each shard, Arrow batches with `data` alone, `local[{PARALLELISM}]`. "
-    "Micro-batches run one after the other, of at least 250 ms, and a function takes `data`."
+    f"boto3 {version('boto3')} in a Python data source for PySpark {version('pyspark')}: a `DataSourceStreamReader` "
+    f"whose offsets are arrival times, a partition for each shard, Arrow batches with `data` alone. "
+    f"`local[{PARALLELISM}]`, micro-batches one after the other, of at least 250 ms, and a function takes `data`."
 )
 
 
@@ -33,6 +33,7 @@ def main(classes: str) -> None:
     """Obeys the lines of standard input."""
     builder = SparkSession.builder.master(f"local[{PARALLELISM}]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.extraClassPath", classes).config("spark.driver.memory", "3g")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     spark.dataSource.register(Boto3Source)

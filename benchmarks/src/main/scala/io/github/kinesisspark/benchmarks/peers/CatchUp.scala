@@ -12,8 +12,8 @@ import io.github.kinesisspark.benchmarks.ServerProcess
 final case class CatchUp(startSeconds: Double, parts: Seq[CatchUp.Part])
 
 object CatchUp {
-  val WarmBytes     = 400000000L
-  val CountedBytes  = 1200000000L
+  val WarmBytes     = 300000000L
+  val CountedBytes  = 1050000000L
   val LongestWarmup = 15.seconds
   val LongestCount  = 21.seconds
 
@@ -36,9 +36,9 @@ object CatchUp {
 
   /** Of a reader that has just been told to read; it goes on reading. */
   def measure(reader: PeerProcess, server: ServerProcess): CatchUp = {
-    def mark(at: Long, bytes: Long)                   = Mark(at, bytes, reader.cpuSeconds, server.cpuSeconds)
+    def mark(at: Long, bytes: Long)                     = Mark(at, bytes, reader.cpuSeconds, server.cpuSeconds)
     def await(enough: Long, latest: Option[Long]): Mark = {
-      val reported     = reader.next()
+      val reported    = reader.next()
       val (at, bytes) = (reported("at").num.toLong, reported("bytes").num.toLong)
       if (bytes >= enough || latest.exists(at - _ >= 0)) mark(at, bytes) else await(enough, latest)
     }
@@ -48,7 +48,10 @@ object CatchUp {
     val warm  = await(WarmBytes, Some(first.at + LongestWarmup.toNanos))
     val marks = (1 to Parts).scanLeft(warm) { (before, _) =>
       // A reader in batches reports nothing between them.
-      await((before.bytes + CountedBytes / Parts).max(before.bytes + 1), Some(before.at + LongestCount.toNanos / Parts)) match {
+      await(
+        (before.bytes + CountedBytes / Parts).max(before.bytes + 1),
+        Some(before.at + LongestCount.toNanos / Parts)
+      ) match {
         case same if same.bytes == before.bytes => await(before.bytes + 1, Some(before.at + Patience.toNanos))
         case later                              => later
       }

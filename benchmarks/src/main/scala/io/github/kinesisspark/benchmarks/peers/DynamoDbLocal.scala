@@ -22,7 +22,7 @@ final class DynamoDbLocal(programs: Path, log: Path) extends AutoCloseable {
       s"-Dsqlite4java.library.path=${directory.resolve("native")}",
       "-cp",
       classes,
-      "com.amazonaws.services.dynamodbv2.local.main.ServerRunner",
+      "software.amazon.dynamodb.services.local.main.ServerRunner",
       "-inMemory",
       "-sharedDb",
       "-disableTelemetry",

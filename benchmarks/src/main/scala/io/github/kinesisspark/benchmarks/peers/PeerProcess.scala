@@ -33,9 +33,9 @@ final class PeerProcess(command: Seq[String], environment: Map[String, String], 
     * @throws java.lang.IllegalStateException if it has ended
     */
   @tailrec def next(): ujson.Value = out.readLine() match {
-    case null                             => throw new IllegalStateException(s"The program has ended: see $log")
-    case line if line.startsWith(Mark)    => ujson.read(line.stripPrefix(Mark))
-    case _                                => next()
+    case null                          => throw new IllegalStateException(s"The program has ended: see $log")
+    case line if line.startsWith(Mark) => ujson.read(line.stripPrefix(Mark))
+    case _                             => next()
   }
 
   /** The next that it says with this key. */
@@ -49,7 +49,9 @@ final class PeerProcess(command: Seq[String], environment: Map[String, String], 
 
   /** CPU time of the process and all that it has started, in seconds, with those that have ended. */
   def cpuSeconds: Double =
-    (process.toHandle +: process.descendants.iterator.asScala.toSeq).map(each => Try(cpuOf(each.pid)).getOrElse(0.0)).sum
+    (process.toHandle +: process.descendants.iterator.asScala.toSeq)
+      .map(each => Try(cpuOf(each.pid)).getOrElse(0.0))
+      .sum
 
   /** Its end, soon or by force. What it has started goes with it. */
   override def close(): Unit = {

@@ -25,7 +25,7 @@ object Peers {
   private val BacklogShards = 16
   private val RecordBytes   = 1000
   // More than is counted, so that no shard ends before.
-  private val BacklogBytes  = 2000000000L
+  private val BacklogBytes  = 1500000000L
   private val LatencyShards = 4
   private val Warmup        = 8.seconds
   private val Time          = 15.seconds
@@ -40,10 +40,11 @@ object Peers {
     Option(file.getParent).foreach(Files.createDirectories(_))
     Using.Manager { use =>
       val out      = use(new PrintStream(new FileOutputStream(file.toFile, true), true, UTF_8))
-      val backlog  = use(new ServerProcess(Map(Backlog -> BacklogShards), heap = "7g"))
+      val backlog  = use(new ServerProcess(Map(Backlog -> BacklogShards), heap = "5g"))
       val streams  = for (reader <- readers; way <- reader.latencies) yield streamOf(reader, way) -> LatencyShards
       val limited  = use(new ServerProcess(streams.toMap, Seq("--limits")))
-      val dynamoDb = Option.when(readers.exists(_.hasLeases))(use(new DynamoDbLocal(programs, logs.resolve("dynamodb-local.log"))))
+      val dynamoDb =
+        Option.when(readers.exists(_.hasLeases))(use(new DynamoDbLocal(programs, logs.resolve("dynamodb-local.log"))))
       Using.resource(backlog.client())(ReadThroughput.fill(_, RecordBytes, BacklogBytes)): Unit
       val client = use(limited.client())
       val failed = readers.filterNot { reader =>
@@ -52,8 +53,9 @@ object Peers {
           "AWS_SECRET_ACCESS_KEY" -> "test",
           "AWS_REGION"            -> backlog.options("region")
         ) ++ dynamoDb.map("AWS_ENDPOINT_URL_DYNAMODB" -> _.endpoint)
-        val process = new PeerProcess(reader.command(programs, python), environment, logs.resolve(s"${reader.name}.log"))
-        val began   = System.nanoTime()
+        val process =
+          new PeerProcess(reader.command(programs, python), environment, logs.resolve(s"${reader.name}.log"))
+        val began = System.nanoTime()
         try {
           figures(reader, process, backlog, limited, client).foreach { figure =>
             val line = report.stamped(figure.json).render()
@@ -84,7 +86,14 @@ object Peers {
   ): Iterator[Figure] = {
     val about = process.next("about").str
 
-    def figure(way: String, what: String, values: Seq[Double], unit: String, method: String, facts: Seq[(String, ujson.Value)]) =
+    def figure(
+        way: String,
+        what: String,
+        values: Seq[Double],
+        unit: String,
+        method: String,
+        facts: Seq[(String, ujson.Value)]
+    ) =
       Figure(
         s"peers.${reader.name}.${way.replace(' ', '-')}.$what",
         values,
@@ -109,7 +118,14 @@ object Peers {
       Seq(
         figure(way, "throughput", measured.parts.map(_.mbPerSecond), "MB/s", CatchUpMethod, facts),
         figure(way, "cpu", measured.parts.map(_.cpuPerGb), "CPU s/GB", CatchUpMethod, facts),
-        figure(way, "start", Seq(measured.startSeconds), "s", "from the order to read until the first record, in a process that was ready", facts)
+        figure(
+          way,
+          "start",
+          Seq(measured.startSeconds),
+          "s",
+          "from the order to read until the first record, in a process that was ready",
+          facts
+        )
       )
     }
 
@@ -141,11 +157,11 @@ object Peers {
   private def produced(process: PeerProcess, client: KinesisAsyncClient, stream: String): Span = {
     val producer = new Producer(client, stream, Load.Steady)
     try {
-      var reported                             = process.next()
-      def now                                  = reported("at").num.toLong
-      def bytes                                = reported("bytes").num.toLong
+      var reported                              = process.next()
+      def now                                   = reported("at").num.toLong
+      def bytes                                 = reported("bytes").num.toLong
       def awaitUntil(isThere: => Boolean): Unit = while (!isThere) reported = process.next()
-      val asked                                = System.nanoTime()
+      val asked                                 = System.nanoTime()
       awaitUntil(bytes > 0 || now - asked > Patience.toNanos)
       if (bytes == 0) throw new IllegalStateException(s"No record of $stream came within $Patience")
       val from  = now + Warmup.toNanos
@@ -168,7 +184,9 @@ object Peers {
   private def streamOf(reader: Reader, way: String) = s"${reader.name}-${way.replace(' ', '-')}"
 
   private def arn(server: ServerProcess, stream: String) =
-    Using.resource(server.client())(_.describeStreamSummary(r => r.streamName(stream): Unit).join().streamDescriptionSummary.streamARN)
+    Using.resource(server.client())(
+      _.describeStreamSummary(r => r.streamName(stream): Unit).join().streamDescriptionSummary.streamARN
+    )
 
   private val CatchUpMethod =
     s"$BacklogShards shards without quotas with ${BacklogBytes / 1000000} MB in records of $RecordBytes B, from TRIM_HORIZON; the first " +

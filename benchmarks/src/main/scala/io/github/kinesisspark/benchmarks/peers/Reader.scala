@@ -24,8 +24,13 @@ sealed abstract class Reader(
 object Reader {
   private val Heap = "3g"
 
-  private abstract class OfScala(name: String, main: String, catchUps: Seq[String], latencies: Seq[String], hasLeases: Boolean = false)
-      extends Reader(name, catchUps, latencies, hasLeases) {
+  private abstract class OfScala(
+      name: String,
+      main: String,
+      catchUps: Seq[String],
+      latencies: Seq[String],
+      hasLeases: Boolean = false
+  ) extends Reader(name, catchUps, latencies, hasLeases) {
     override def command(programs: Path, python: String): Seq[String] = {
       // Those that Spark needs, and Flink.
       val opened = ManagementFactory.getRuntimeMXBean.getInputArguments.asScala.filter(_.startsWith("--add-opens"))
@@ -40,12 +45,11 @@ object Reader {
       extends OfScala("connector", "ConnectorPeer", Both, Both ++ Seq("real-time polling", "real-time fan-out"))
   private object Flink extends OfScala("flink", "FlinkPeer", Both, Both)
   private object Kcl   extends OfScala("kcl", "KclPeer", Both, Both, hasLeases = true)
-  private object Asl   extends OfScala("asl", "AslPeer", Seq("fan-out"), Seq("fan-out"), hasLeases = true)
 
   private object Boto3 extends Reader("boto3", Seq("polling"), Seq("polling")) {
     override def command(programs: Path, python: String): Seq[String] =
       Seq(python, programs.resolve("boto3-source/peer.py").toString, ClassPath.of(programs, "connector"))
   }
 
-  val all: Seq[Reader] = Seq(Connector, Flink, Boto3, Kcl, Asl)
+  val all: Seq[Reader] = Seq(Connector, Flink, Boto3, Kcl)
 }

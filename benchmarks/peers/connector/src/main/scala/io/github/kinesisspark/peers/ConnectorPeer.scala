@@ -36,7 +36,12 @@ object ConnectorPeer extends Peer {
       .load()
     val writer =
       if (way.startsWith("real-time"))
-        rows.select("data").writeStream.foreach(new Receiver).outputMode("update").trigger(Trigger.RealTime("5 minutes"))
+        rows
+          .select("data")
+          .writeStream
+          .foreach(new Receiver)
+          .outputMode("update")
+          .trigger(Trigger.RealTime("5 minutes"))
       else rows.select(receive(col("data"))).writeStream.format("noop")
     val query = writer.option("checkpointLocation", Files.createTempDirectory("peers").toString).start()
     () => query.stop()

@@ -1,48 +1,45 @@
 package io.github.kinesisspark.peers
 
-import org.apache.flink.api.common.eventtime.WatermarkStrategy
+import java.util.Properties
+
+import scala.annotation.nowarn
+
 import org.apache.flink.api.common.functions.MapFunction
 import org.apache.flink.api.common.serialization.AbstractDeserializationSchema
-import org.apache.flink.configuration.Configuration
-import org.apache.flink.connector.aws.config.AWSConfigConstants
-import org.apache.flink.connector.kinesis.source.KinesisStreamsSource
-import org.apache.flink.connector.kinesis.source.config.KinesisSourceConfigOptions
-import org.apache.flink.connector.kinesis.source.config.KinesisSourceConfigOptions.{InitialPosition, ReaderType}
+import org.apache.flink.kinesis.shaded.org.apache.flink.connector.aws.config.AWSConfigConstants
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment
 import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink
+import org.apache.flink.streaming.connectors.kinesis.FlinkKinesisConsumer
+import org.apache.flink.streaming.connectors.kinesis.config.ConsumerConfigConstants
 
-/** Flink's KinesisStreamsSource on a mini-cluster, set as its documentation's first example is. */
+/** Flink's FlinkKinesisConsumer on a mini-cluster, set as its documentation's examples are. */
 object FlinkPeer extends Peer {
 
   /** The interval of the documentation's examples of checkpoints. */
   private val CheckpointMillis = 5000L
 
   override def about: String =
-    s"`KinesisStreamsSource` of flink-connector-aws-kinesis-streams ${Peer.version("flink-connector-aws-kinesis-streams")}, " +
+    s"`FlinkKinesisConsumer` of flink-connector-kinesis ${Peer.version("flink-connector-kinesis")}, " +
       s"Flink ${Peer.version("flink-streaming-java")}, mini-cluster, parallelism ${Peer.Parallelism}, default options, " +
       s"a checkpoint in memory each ${CheckpointMillis / 1000} s, no watermarks. A chained map takes the bytes, and `DiscardingSink` follows."
 
+  // Flink's sources of this kind are deprecated, and this connector has none of the other kind.
+  @nowarn("cat=deprecation")
   override def read(way: String, stream: KinesisStream): AutoCloseable = {
-    val options = new Configuration
-    options.set(KinesisSourceConfigOptions.STREAM_INITIAL_POSITION, InitialPosition.TRIM_HORIZON)
-    options.setString(AWSConfigConstants.AWS_ENDPOINT, stream.endpoint)
-    options.setString(AWSConfigConstants.AWS_CREDENTIALS_PROVIDER, "BASIC")
-    options.setString(AWSConfigConstants.accessKeyId(AWSConfigConstants.AWS_CREDENTIALS_PROVIDER), "test")
-    options.setString(AWSConfigConstants.secretKey(AWSConfigConstants.AWS_CREDENTIALS_PROVIDER), "test")
+    val options = new Properties
+    options.setProperty(AWSConfigConstants.AWS_REGION, Peer.Region)
+    options.setProperty(AWSConfigConstants.AWS_ENDPOINT, stream.endpoint)
+    options.setProperty(AWSConfigConstants.AWS_ACCESS_KEY_ID, "test")
+    options.setProperty(AWSConfigConstants.AWS_SECRET_ACCESS_KEY, "test")
+    options.setProperty(ConsumerConfigConstants.STREAM_INITIAL_POSITION, "TRIM_HORIZON")
     if (way == "fan-out") {
-      options.set(KinesisSourceConfigOptions.READER_TYPE, ReaderType.EFO)
-      options.set(KinesisSourceConfigOptions.EFO_CONSUMER_NAME, "flink")
+      options.setProperty(ConsumerConfigConstants.RECORD_PUBLISHER_TYPE, "EFO")
+      options.setProperty(ConsumerConfigConstants.EFO_CONSUMER_NAME, "flink")
     }
-    val source = KinesisStreamsSource
-      .builder[Array[Byte]]()
-      .setStreamArn(stream.arn)
-      .setSourceConfig(options)
-      .setDeserializationSchema(new Bytes)
-      .build()
     val environment = StreamExecutionEnvironment.createLocalEnvironment(Peer.Parallelism)
     environment.enableCheckpointing(CheckpointMillis)
     environment
-      .fromSource(source, WatermarkStrategy.noWatermarks[Array[Byte]](), "Kinesis source")
+      .addSource(new FlinkKinesisConsumer[Array[Byte]](stream.name, new Bytes, options))
       .map(new Receive)
       .sinkTo(new DiscardingSink[Integer])
     val job = environment.executeAsync()

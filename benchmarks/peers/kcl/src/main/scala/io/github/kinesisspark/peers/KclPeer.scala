@@ -95,9 +95,9 @@ object KclPeer extends Peer {
       if (System.nanoTime() - checkpointed > TimeUnit.SECONDS.toNanos(CheckpointSeconds)) checkpoint(input.checkpointer)
     }
 
-    override def leaseLost(input: LeaseLostInput): Unit                       = ()
-    override def shardEnded(input: ShardEndedInput): Unit                     = checkpoint(input.checkpointer)
-    override def shutdownRequested(input: ShutdownRequestedInput): Unit       = checkpoint(input.checkpointer)
+    override def leaseLost(input: LeaseLostInput): Unit                     = ()
+    override def shardEnded(input: ShardEndedInput): Unit                   = checkpoint(input.checkpointer)
+    override def shutdownRequested(input: ShutdownRequestedInput): Unit     = checkpoint(input.checkpointer)
     private def checkpoint(checkpointer: RecordProcessorCheckpointer): Unit = {
       checkpointer.checkpoint()
       checkpointed = System.nanoTime()

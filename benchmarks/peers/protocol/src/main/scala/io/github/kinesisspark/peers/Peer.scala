@@ -64,7 +64,12 @@ object Peer {
     */
   def version(library: String): String = {
     val name = s"${java.util.regex.Pattern.quote(library)}-([0-9].*)\\.jar".r
-    sys.props("java.class.path").split(File.pathSeparator).map(new File(_).getName).collectFirst { case name(v) => v }.get
+    sys
+      .props("java.class.path")
+      .split(File.pathSeparator)
+      .map(new File(_).getName)
+      .collectFirst { case name(v) => v }
+      .get
   }
 }
 

@@ -13,8 +13,8 @@ object Received {
   private val StampBytes  = 8
   private val EveryMillis = 50L
 
-  private val bytes                                   = new LongAdder
-  private val samples                                 = new ConcurrentLinkedQueue[(Long, Long)]
+  private val bytes                                      = new LongAdder
+  private val samples                                    = new ConcurrentLinkedQueue[(Long, Long)]
   private var reporter: Option[ScheduledExecutorService] = None
 
   def record(data: Array[Byte]): Unit = {
