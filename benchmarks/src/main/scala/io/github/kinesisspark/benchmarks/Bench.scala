@@ -28,7 +28,7 @@ import io.github.kinesisspark.read.reader.KinesisRecord
   */
 object Bench {
   private val Seed       = 16L
-  private val MostWarmup = 4
+  private val MostWarmup = 10
 
   private final case class Measurement(name: String, figures: SparkSession => Seq[Figure])
 
