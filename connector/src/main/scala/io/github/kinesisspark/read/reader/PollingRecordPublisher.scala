@@ -122,7 +122,7 @@ final class PollingRecordPublisher(
 
   private def accept(asked: Long, answer: GetRecordsResponse, body: AnswerBody): Unit = {
     val records  = body.records(answer, position)
-    val bytes    = KinesisRecord.bytesOf(records)
+    val totals   = RecordTotals.of(records)
     val behind   = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
     val next     = Option(answer.nextShardIterator)
     val children = if (next.isEmpty) StreamDirectory.children(shard.shardId, answer.childShards) else Vector.empty
@@ -131,18 +131,17 @@ final class PollingRecordPublisher(
     history = RetryHistory.none
     caughtUp = behind == 0
     pace =
-      if (records.nonEmpty) pace.afterRecords(bytes, behind > 0)
+      if (records.nonEmpty) pace.afterRecords(totals.bytes, behind > 0)
       else pace.afterEmpty(behind > 0, readers())
     position =
       if (iterator.isEmpty) ShardEnd
       else records.lastOption.fold(position)(r => AfterSequenceNumber(r.sequenceNumber))
-    if (records.nonEmpty) expected = ExpectedAnswer.after(records, bytes)
-    val heap = KinesisRecord.heapOf(records)
+    if (records.nonEmpty) expected = ExpectedAnswer.after(records, totals.bytes)
     // An answer of small records may weigh more on the heap than on the wire; then the budget is overdrawn by the
     // records' overhead until they are dropped, and nothing is read meanwhile.
-    sink.memory.giveBack(reserved - heap)
+    sink.memory.giveBack(reserved - totals.heap)
     reserved = 0
-    sink.deliver(Delivery(records, position, behind, heap, asked, children))
+    sink.deliver(Delivery(records, totals, position, behind, asked, children))
   }
 
   private def whenDone[A](action: String, call: => CompletableFuture[A])(next: A => Unit): Unit = {

@@ -252,18 +252,21 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
   }
 
   describe("the arrival time that a reader has reached") {
+    def totals(records: KinesisRecord*) = RecordTotals.of(records.toArray)
+
     val start = ReadingTime.unknown
+    val none  = totals()
 
     it("is unknown before the first record, then the latest arrival") {
-      start.after(Array.empty, 5000).reached shouldBe None
-      start.after(Array(record(7), record(5)), 5000).reached shouldBe Some(1007)
+      start.after(none, 5000).reached shouldBe None
+      start.after(totals(record(7), record(5)), 5000).reached shouldBe Some(1007)
     }
 
     it("advances with empty answers that are less behind, and never goes back") {
-      val moved = start.after(Array(record(0)), 5000).after(Array.empty, 4000)
+      val moved = start.after(totals(record(0)), 5000).after(none, 4000)
       moved.reached shouldBe Some(2000)
-      moved.after(Array.empty, 4500).reached shouldBe Some(2000)
-      moved.after(Array(record(5000)), 0).reached shouldBe Some(6000)
+      moved.after(none, 4500).reached shouldBe Some(2000)
+      moved.after(totals(record(5000)), 0).reached shouldBe Some(6000)
     }
   }
 
