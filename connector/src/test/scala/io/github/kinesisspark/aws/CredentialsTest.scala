@@ -129,7 +129,7 @@ class CredentialsTest extends AnyFunSuite {
     try {
       assertKeys(resolve(Profile("dev")), "dev-id", "planted")
       val failure = intercept[Exception](resolve(Profile("nobody")))
-      val told    = KinesisFault.exception("ListShards", "events", FaultClassifier.classify(failure))
+      val told    = KinesisFault.exception(AwsCall.ListShards, "events", FaultClassifier.classify(failure))
       assert(told.errorClass == "KINESIS_NO_CREDENTIALS" && told.getMessage.contains("nobody"))
       assert(!told.getMessage.contains("planted") && !failure.toString.contains("planted"))
     } finally {
@@ -253,6 +253,7 @@ class CredentialsTest extends AnyFunSuite {
     )
     val role = new RenewedCredentials(
       "role r",
+      AwsCall.AssumeRole,
       () => { asked += 1; answer.getOrElse(throw new IllegalStateException("STS is down")) },
       () => (),
       () => now

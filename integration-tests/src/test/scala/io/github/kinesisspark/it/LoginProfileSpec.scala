@@ -9,7 +9,7 @@ import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
-import io.github.kinesisspark.aws.{AwsHome, Fault, FaultClassifier, KinesisClients, KinesisFault, TunnelProxy}
+import io.github.kinesisspark.aws.{AwsCall, AwsHome, Fault, FaultClassifier, KinesisClients, KinesisFault, TunnelProxy}
 import io.github.kinesisspark.config._
 import io.github.kinesisspark.testkit._
 
@@ -61,7 +61,7 @@ final class LoginProfileSpec extends AnyFunSpec with Matchers with BeforeAndAfte
   private def works(profile: String): Unit =
     withClue(s"$profile: ")(failureOf(CredentialsOptions.Profile(profile)).map(messageOf) shouldBe None)
 
-  private def messageOf(fault: Fault): String = KinesisFault.exception("ListShards", "orders", fault).getMessage
+  private def messageOf(fault: Fault): String = KinesisFault.exception(AwsCall.ListShards, "orders", fault).getMessage
 
   private def refused(credentials: CredentialsOptions, errorClass: String): String = {
     val fault = failureOf(credentials).getOrElse(fail("the call succeeded"))
