@@ -97,9 +97,9 @@ private object CallsPage {
 
   private val credentials = Seq(
     row(AssumeRole)(Both, "RoleCredentials")(
-      s"for `roleArn`, each role of `roleChain`, and a role whose `source_profile` is a login: $renewed"
+      s"for `roleArn`, each role of `roleChain`, and a profile's `role_arn`: $renewed"
     ),
-    row(AssumeRoleWithWebIdentity)(Both, "RoleCredentials")(s"for `webIdentityTokenFile`: $renewed"),
+    row(AssumeRoleWithWebIdentity)(Both, "RoleCredentials")(s"for `webIdentityTokenFile`, and a profile's `web_identity_token_file`: $renewed"),
     row(GetRoleCredentials)(Both, "LoginCredentials")(s"for a profile of SSO: $renewed"),
     row(CreateToken)(Both, "LoginCredentials")(s"for a profile of SSO: ${beforeItsEnd("the login")}"),
     row(CreateOAuth2Token)(Both, "LoginCredentials")(s"for a profile of `aws login`: ${beforeItsEnd("the login")}")

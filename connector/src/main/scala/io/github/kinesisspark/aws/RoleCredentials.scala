@@ -65,18 +65,17 @@ private[aws] object RoleCredentials {
     }
   }
 
-  /** @param caller whose permissions ask for the role
-    * @throws KinesisException `KINESIS_CA_BUNDLE`
+  /** STS, as the options have it.
+    *
+    * @param region unless they name one
+    * @param caller whose permissions ask for roles
     */
-  def apply(
-      asked: Asked,
-      caller: AwsCredentialsProvider,
-      region: String,
-      connection: ConnectionOptions
-  ): RenewedCredentials = {
-    val sts    = connection.sts
-    val client = ServiceClient(sts.region.getOrElse(region), connection, caller, sts.endpoint)
-      .make[StsAsyncClientBuilder, StsAsyncClient](StsAsyncClient.builder())
+  def sts(region: String, connection: ConnectionOptions, caller: AwsCredentialsProvider): ServiceClient =
+    ServiceClient(connection.sts.region.getOrElse(region), connection, caller, connection.sts.endpoint)
+
+  /** @throws KinesisException `KINESIS_CA_BUNDLE` */
+  def apply(asked: Asked, sts: ServiceClient): RenewedCredentials = {
+    val client = sts.make[StsAsyncClientBuilder, StsAsyncClient](StsAsyncClient.builder())
     new RenewedCredentials(s"role ${asked.role}", asked.call, () => keysOf(waited(asked.of(client))), client)
   }
 

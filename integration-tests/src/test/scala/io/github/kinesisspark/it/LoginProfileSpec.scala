@@ -13,7 +13,7 @@ import io.github.kinesisspark.aws.{AwsCall, AwsHome, Fault, FaultClassifier, Kin
 import io.github.kinesisspark.config._
 import io.github.kinesisspark.testkit._
 
-/** Clients of profiles that a person has logged in to, on a server that verifies signatures and has the services of logins. All goes over
+/** Clients of profiles that a person has logged in to, and of profiles of roles, on a server that verifies signatures and has the services of logins. All goes over
   * TLS with a CA of the server's own. Kinesis is called directly, the services of logins through a proxy with a password.
   */
 final class LoginProfileSpec extends AnyFunSpec with Matchers with BeforeAndAfterEach {
@@ -177,11 +177,28 @@ final class LoginProfileSpec extends AnyFunSpec with Matchers with BeforeAndAfte
       server.calls.count("CreateOAuth2Token") shouldBe 1
     }
   }
+
+  describe("a profile of a role") {
+    it("is assumed with another profile's keys through the connection's STS, proxy and CA") {
+      home.keys("plain", Kept.id, Kept.secret, "kept-token")
+      home.role("assumed", Third, source = "plain")
+      works("assumed")
+      server.calls.count("AssumeRole") shouldBe 1
+      proxy.asked.distinct shouldBe Seq(s"localhost:${server.tlsEndpoint.get.getPort}")
+    }
+
+    it("that does not trust the caller fails with KINESIS_ROLE_REFUSED") {
+      home.keys("plain", Kept.id, Kept.secret, "kept-token")
+      home.role("assumed", Second, source = "plain")
+      refused("assumed", "KINESIS_ROLE_REFUSED") should include("not authorized to perform: sts:AssumeRole")
+    }
+  }
 }
 
 object LoginProfileSpec {
   private val Reader = s"arn:aws:iam::${AwsHome.Account}:role/reader"
   private val Second = s"arn:aws:iam::${AwsHome.Account}:role/second"
+  private val Third  = s"arn:aws:iam::${AwsHome.Account}:role/third"
   private val Kept   = AccessKey("ASIAKEPT", "kept-secret", Some(SessionToken("kept-token")))
 
   private val config = KinesisServerConfig(
@@ -192,7 +209,7 @@ object LoginProfileSpec {
       Account(
         AwsHome.Account,
         Seq(Principal.root(AwsHome.Account, Kept)),
-        Seq(Role(Reader, trusts = Nil), Role(Second, trusts = Seq(Reader))),
+        Seq(Role(Reader, trusts = Nil), Role(Second, trusts = Seq(Reader)), Role(Third, trusts = Seq(AwsHome.Account))),
         Seq(Login(Reader, "token-0", Some("refresh-0")))
       )
     )
