@@ -29,8 +29,12 @@ def test_the_table_of_versions_shows_the_results_that_are_kept() -> None:
     assert set(results) <= {run.name for run in spark_versions.RUNS}
 
 
-@pytest.mark.parametrize("parts", [(("reading", "metrics"), "source"), (("writing",), "sink")], ids=lambda parts: parts[1])
-def test_the_permissions_of_reading_and_of_writing_are_the_actions_of_the_calls(parts: tuple[Sequence[str], Side]) -> None:
+@pytest.mark.parametrize(
+    "parts", [(("reading", "metrics"), "source"), (("writing",), "sink")], ids=lambda parts: parts[1]
+)
+def test_the_permissions_of_reading_and_of_writing_are_the_actions_of_the_calls(
+    parts: tuple[Sequence[str], Side],
+) -> None:
     tables, side = parts
     # They allow no call of their own: what a call brings with it, and what Kinesis calls.
     more = {"kinesis:TagResource", "kms:Decrypt", "kms:GenerateDataKey", "sts:TagSession", "sts:SetSourceIdentity"}
@@ -58,7 +62,9 @@ def test_the_page_of_versions_has_the_artifacts_that_are_built_and_the_lines_of_
     built = re.findall(r'SparkLine\("([\d.]+)", Versions\.\w+, Versions\.(\w+)\)', lines)
     artifacts = {f"kinesis-spark-{line}_{version(scala).rpartition('.')[0]}" for line, scala in built}
     assert set(re.findall(r"`(kinesis-spark-[\d.]+_[\d.]+)`", page)) == artifacts
-    sparks = {spark for row in re.findall(r"^\| ([\d., ]+) \| 2\.1\d \|", page, re.MULTILINE) for spark in row.split(", ")}
+    sparks = {
+        spark for row in re.findall(r"^\| ([\d., ]+) \| 2\.1\d \|", page, re.MULTILINE) for spark in row.split(", ")
+    }
     assert sparks == {run.spark.rpartition(".")[0] for run in spark_versions.RUNS}
 
 

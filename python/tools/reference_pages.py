@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -58,7 +59,7 @@ def _commands() -> str:
     ]
     listed = _table(
         ("Command", "What it does"),
-        [(f"[`{c.info_name}`](#{c.info_name})", (c.command.help or "").partition("\n\n")[0]) for c in contexts],
+        [(f"[`{c.info_name}`](#{c.info_name})", _help(c).partition("\n\n")[0]) for c in contexts],
     )
     return "\n\n".join([listed, *(_chapter(context) for context in contexts)])
 
@@ -67,8 +68,12 @@ def _chapter(context: click.Context) -> str:
     shared = {option.name for option in _shared()}
     own = [p for p in context.command.params if isinstance(p, click.Option) and p.name not in shared]
     usage = context.command.get_usage(context).partition("Usage: ")[2]
-    parts = [f"## {context.info_name}", f"```text\n{usage}\n```", context.command.help or ""]
+    parts = [f"## {context.info_name}", f"```text\n{usage}\n```", _help(context)]
     return "\n\n".join([*parts, _options(own)] if own else parts)
+
+
+def _help(context: click.Context) -> str:
+    return inspect.cleandoc(context.command.help or "")
 
 
 def _shared() -> list[click.Option]:
@@ -106,7 +111,9 @@ def _default(option: click.Option) -> str:
         return "required"
     if not option.show_default:
         return ""
-    value = option.opts if option.default is True else option.secondary_opts if option.secondary_opts else option.default
+    value = (
+        option.opts if option.default is True else option.secondary_opts if option.secondary_opts else option.default
+    )
     return f"`{value[0] if isinstance(value, list) else value}`"
 
 

@@ -206,7 +206,10 @@ def iam(  # noqa: PLR0913  (one for each of its options)
     shared: Any,  # noqa: ANN401
     **of: str | None,
 ) -> None:
-    """Print the IAM policy that a query needs. Nothing is called for a stream that is named by its ARN."""
+    """Print the IAM policy that a query needs.
+
+    Nothing is called for a stream that is named by its ARN.
+    """
     side, presets = USES[use]
     options = {**presets, **dict(_name_and_value(text) for text in given)}
     by_name = {name.lower(): value for name, value in options.items()}

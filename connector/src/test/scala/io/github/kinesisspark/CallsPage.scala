@@ -31,17 +31,16 @@ private object CallsPage {
   private val reading = Seq(
     row(DescribeStreamSummary)(Driver, "ListedStream")("once for each stream when a query or a batch read starts"),
     row(ListShards)(Driver, "ListedStream")(
-      s"a few times when a query or a batch read starts; every ${given(KinesisOptions.shardDiscoveryInterval)} while batches are planned; " +
-        s"at once, but every ${shown(ListedStream.ListAgain)} at most, when a shard has ended and its children are unknown"
+      s"a few times when a query or a batch read starts; every ${option(KinesisOptions.shardDiscoveryInterval)} while batches are planned; " +
+        s"when a shard has ended and its children are unknown, no sooner than ${shown(ListedStream.ListAgain)} after the listing before"
     ),
     row(GetShardIterator)(Executors, "PollingRecordPublisher")(
       "once for each shard that is polled; again when the iterator has expired, and after a failed call that was not throttled"
     ),
     row(GetRecords)(Executors, "PollingRecordPublisher")(
-      s"of a shard with records ${given(KinesisOptions.callsPerSecond)} a second at most, in fact one every ${shown(busy)}; of a shard " +
-        s"without records less and less often, down to one every ${shown(PollingPace.Idle)}. In an executor that polls more than " +
-        s"${PollingPace.readersAt(PollingPace.Idle)} shards the interval grows further, to ${shown(PollingPace.IdleOfMany)} from " +
-        f"${PollingPace.readersAt(PollingPace.IdleOfMany)}%,d shards on"
+      s"a shard with records: at intervals of ${shown(busy)}, which is nearly ${option(KinesisOptions.callsPerSecond)} a second; a shard without " +
+        s"records: at intervals that grow to ${shown(PollingPace.Idle)}, or further where an executor polls more than " +
+        f"${PollingPace.readersAt(PollingPace.Idle)} shards, to ${shown(PollingPace.IdleOfMany)} from ${PollingPace.readersAt(PollingPace.IdleOfMany)}%,d shards on"
     ),
     row(GetShardIterator, GetRecords)(Driver, "AvailableNow")(
       "`availableNow` and `once`: a few looks into each open shard for its newest record"
@@ -70,25 +69,27 @@ private object CallsPage {
         s"to ${longest(KinesisOptions.describeRetry.max)} at most, until the consumer is ACTIVE; and when SubscribeToShard finds it gone"
     ),
     row(RegisterStreamConsumer)(Driver, "FanOutConsumers")(
-      "fan-out: once for each stream without a consumer of that name, and when others have deregistered it"
+      "fan-out: once for each stream without a consumer of that name, when the query starts or at `load()`; again when others have deregistered it"
     ),
     row(ListStreamConsumers)(Driver, "FanOutConsumers")(
       "fan-out: when a limit refuses RegisterStreamConsumer, to find out which one and to name the consumers in the error"
     ),
     row(SubscribeToShard)(Executors, "SubscriptionCall")(
-      "fan-out: once for each shard in five minutes, after which Kinesis ends it; again when it is lost; of a shard every " +
-        s"${shown(subscriptions.spacing)} at most"
+      "fan-out: once for each shard in five minutes, after which Kinesis ends a subscription; again when one is lost, no sooner than " +
+        s"${shown(subscriptions.spacing)} after the shard's call before"
     ),
     row(DeregisterStreamConsumer)(Driver, "FanOutConsumers")(
-      s"fan-out: once for each stream when the query stops, by ${given(KinesisOptions.deregisterOnStop)}"
+      s"fan-out: once for each stream when the query stops, by ${option(KinesisOptions.deregisterOnStop)}"
     )
   )
 
   private val writing = Seq(
     row(PutRecords)(Executors, "PutRecordsCall")(
-      s"for up to ${SizeLimits.MaxRecords} records and ${SizeLimits().callBytes >> 20} MiB: when so much is there; in a streaming query " +
-        s"when `linger` is over (default ${shown(linger(aggregate = false))}, with `aggregate` ${shown(linger(aggregate = true))}); at the end of the task. A " +
-        s"task has ${given(KinesisOptions.maxInFlightCalls)} calls under way at most"
+      s"for up to ${SizeLimits.MaxRecords} records and ${SizeLimits().callBytes >> 20} MiB: when that much is there; in a streaming query " +
+        s"when `linger` is over (default ${shown(
+            linger(aggregate = false)
+          )}, with `aggregate` ${shown(linger(aggregate = true))}); at the end of the task. A " +
+        s"task has ${option(KinesisOptions.maxInFlightCalls)} calls under way at most"
     ),
     row(ListShards)(Executors, "PutRecordsCalls")(
       "`aggregate`: once for each stream in each task; again when an answer names a shard that was not listed"
@@ -99,7 +100,9 @@ private object CallsPage {
     row(AssumeRole)(Both, "RoleCredentials")(
       s"for `roleArn`, each role of `roleChain`, and a profile's `role_arn`: $renewed"
     ),
-    row(AssumeRoleWithWebIdentity)(Both, "RoleCredentials")(s"for `webIdentityTokenFile`, and a profile's `web_identity_token_file`: $renewed"),
+    row(AssumeRoleWithWebIdentity)(Both, "RoleCredentials")(
+      s"for `webIdentityTokenFile`, and a profile's `web_identity_token_file`: $renewed"
+    ),
     row(GetRoleCredentials)(Both, "LoginCredentials")(s"for a profile of SSO: $renewed"),
     row(CreateToken)(Both, "LoginCredentials")(s"for a profile of SSO: ${beforeItsEnd("the login")}"),
     row(CreateOAuth2Token)(Both, "LoginCredentials")(s"for a profile of `aws login`: ${beforeItsEnd("the login")}")
@@ -107,7 +110,7 @@ private object CallsPage {
 
   private val metrics = Seq(
     row(PutMetricData)(Driver, "CloudWatch")(
-      s"`cloudWatch.namespace`: once every ${given(KinesisOptions.cloudWatchInterval)} for each query"
+      s"`cloudWatch.namespace`: once every ${option(KinesisOptions.cloudWatchInterval)} for each source of a query"
     )
   )
 
@@ -153,12 +156,15 @@ private object CallsPage {
   private def busy = PollingPace.of(KinesisOptions.callsPerSecond.default.get).interval
 
   private def subscriptions =
-    FanOutPublisherFactory.policyOf(RetryOptions(None, 1.second, 1.second, 1.0), KinesisOptions.maxRetryDuration.default.get)
+    FanOutPublisherFactory.policyOf(
+      RetryOptions(None, 1.second, 1.second, 1.0),
+      KinesisOptions.maxRetryDuration.default.get
+    )
 
   private def linger(aggregate: Boolean) =
     SinkOptions.parse(Map("streamName" -> "orders", "aggregate" -> aggregate.toString)).linger
 
-  private def given(option: Opt[?]) = s"`${option.name}` (default `${option.definition.default.get}`)"
+  private def option(of: Opt[?]) = s"`${of.name}` (default `${of.definition.default.get}`)"
 
   private def longest(wait: Opt[FiniteDuration]) = shown(wait.default.get)
 

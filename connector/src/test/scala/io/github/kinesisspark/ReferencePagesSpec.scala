@@ -88,7 +88,7 @@ private object ReferencePages {
     "data" -> "payload; may be empty, not null",
     "partitionKey" -> "1 to 256 characters. Without the column each row gets [a key of its own](../how-to/write.md#repeats-and-how-to-drop-them)",
     "explicitHashKey" -> "optional: a number from 0 to 2^128-1 that selects the shard in place of the key; null for none",
-    "targetStream"    -> "optional: the stream of the row, by name or ARN; null for the option's"
+    "targetStream" -> "optional: the stream of the row, by name or ARN; null for the option's"
   )
 
   val metricsOfSink: Seq[(String, String)] = Seq(
@@ -97,12 +97,12 @@ private object ReferencePages {
     "userRecordsPerRecord" -> "Mean rows in a record.",
     "bytes"                -> "Bytes of the records' data and keys.",
     "calls"                -> "PutRecords calls.",
-    "callMillis" -> "Time of these calls together, in ms; `maxInFlightCalls` of a task may be under way at once.",
-    "meanCallMillis"     -> "Mean time of a call until its answer, in ms.",
-    "slowestCallMillis"  -> "Longest time of a call until its answer, in ms.",
-    "retried"            -> "Records sent again.",
-    "throttled"          -> "Records refused by a limit.",
-    "skipped"            -> "Bad rows left out.",
+    "callMillis"     -> "Time of these calls together, in ms; `maxInFlightCalls` of a task may be under way at once.",
+    "meanCallMillis" -> "Mean time of a call until its answer, in ms.",
+    "slowestCallMillis" -> "Longest time of a call until its answer, in ms.",
+    "retried"           -> "Records sent again.",
+    "throttled"         -> "Records refused by a limit.",
+    "skipped"           -> "Bad rows left out.",
     "possibleDuplicates" -> "Records of calls that failed as a whole after the service may have stored them, and that were sent again."
   )
 

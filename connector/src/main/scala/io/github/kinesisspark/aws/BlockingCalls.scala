@@ -123,13 +123,13 @@ private[kinesisspark] object CallObserver {
 
   /** Warns of each wait, because the query stands still meanwhile. */
   val warning: CallObserver = new CallObserver {
-    override def called(action: AwsCall): Unit                      = ()
+    override def called(action: AwsCall): Unit                     = ()
     override def waits(why: => String, wait: FiniteDuration): Unit =
       log.warn(s"$why Next attempt in ${wait.toMillis} ms.")
   }
 
   val silent: CallObserver = new CallObserver {
-    override def called(action: AwsCall): Unit                      = ()
+    override def called(action: AwsCall): Unit                     = ()
     override def waits(why: => String, wait: FiniteDuration): Unit = ()
   }
 }

@@ -51,7 +51,9 @@ private[aws] final class Login(
           val latest = newest(file.read() ++ Some(known)).getOrElse(missing())
           stillGood(latest, s", and AWS does not renew it: ${KinesisFault.inOneLine(refusal)}")
         case NonFatal(e) if left(known) > Zero =>
-          log.warn(s"$call failed for profile $profile, whose login is good until ${expires(known)}: ${KinesisFault.inOneLine(e)}")
+          log.warn(
+            s"$call failed for profile $profile, whose login is good until ${expires(known)}: ${KinesisFault.inOneLine(e)}"
+          )
           known
       }
   }

@@ -49,8 +49,8 @@ private[aws] final class ProfileCredentials(named: Option[String], region: Strin
   private def of(file: ProfileFile, role: Role): Seq[Owned] = {
     val session          = role.sessionName.getOrElse("kinesis-spark")
     val (asked, callers) = role.by match {
-      case OtherProfile(source, externalId) => ofRole(role, session, externalId) -> of(file, source)
-      case Machine(has, externalId)         => ofRole(role, session, externalId) -> Seq(ofMachine(has))
+      case OtherProfile(source, externalId) => ofRole(role, session, externalId)            -> of(file, source)
+      case Machine(has, externalId)         => ofRole(role, session, externalId)            -> Seq(ofMachine(has))
       case TokenFile(path)                  => OfWebIdentity(role.arn, session, path, None) -> Nil
     }
     val caller = callers.headOption.getOrElse(AnonymousCredentialsProvider.create())
@@ -69,7 +69,10 @@ private[aws] object ProfileCredentials {
     case Environment =>
       AwsCredentialsProviderChain
         .builder()
-        .credentialsProviders(SystemPropertyCredentialsProvider.create(), EnvironmentVariableCredentialsProvider.create())
+        .credentialsProviders(
+          SystemPropertyCredentialsProvider.create(),
+          EnvironmentVariableCredentialsProvider.create()
+        )
         .build()
     case Instance  => InstanceProfileCredentialsProvider.create()
     case Container => ContainerCredentialsProvider.create()

@@ -68,7 +68,13 @@ private[aws] object ProfileSource {
 
   private def of(file: ProfileFile, profile: Profile, before: Set[String]): Option[ProfileSource] = {
     def role(arn: String, by: RoleCaller) =
-      Role(profile.name, arn, text(profile, ProfileProperty.ROLE_SESSION_NAME), text(profile, ProfileProperty.REGION), by)
+      Role(
+        profile.name,
+        arn,
+        text(profile, ProfileProperty.ROLE_SESSION_NAME),
+        text(profile, ProfileProperty.REGION),
+        by
+      )
     (text(profile, ProfileProperty.ROLE_ARN), text(profile, ProfileProperty.WEB_IDENTITY_TOKEN_FILE)) match {
       case (Some(arn), Some(token)) => Some(role(arn, TokenFile(token)))
       case _ if isSso(profile)      => sso(file, profile)

@@ -133,7 +133,8 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
     else {
       val deadline = retry.deadline()
       val iterator = ShardIterators.at(shard, position).overrideConfiguration(attempt).build
-      val at = retry.call(AwsCall.GetShardIterator, shard.toString, deadline)(client.getShardIterator(iterator)).shardIterator
+      val at       =
+        retry.call(AwsCall.GetShardIterator, shard.toString, deadline)(client.getShardIterator(iterator)).shardIterator
       val one = GetRecordsRequest.builder
         .streamARN(shard.stream.text)
         .shardIterator(at)
@@ -182,7 +183,9 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
     }
 
     val pages =
-      retry.restarting(Paging.all(AwsCall.ListShards, resource(stream.toString), MostShards)(page)(_.next, _.shards.size))
+      retry.restarting(
+        Paging.all(AwsCall.ListShards, resource(stream.toString), MostShards)(page)(_.next, _.shards.size)
+      )
     ShardListing(
       pages.flatMap(_.shards),
       pages.head.timeMillis.getOrElse(retry.time.now())

@@ -64,7 +64,8 @@ private[config] final class ClientParser(parameters: Map[String, Setting], probl
     */
   def checkRoleOptions(general: OptionView, ofStreams: Seq[Map[String, Setting]]): Unit = {
     val someRole  = general.has(roleArn) || ofStreams.exists(_.contains(roleArn.name))
-    val noProfile = Seq[Opt[?]](accessKeyId, secretAccessKey, credentialsProvider, webIdentityTokenFile).exists(general.has)
+    val noProfile =
+      Seq[Opt[?]](accessKeyId, secretAccessKey, credentialsProvider, webIdentityTokenFile).exists(general.has)
     for (option <- OfRole ++ (if (noProfile) OfSts else Nil)) {
       if (general.has(option) && !someRole)
         problems += s"'${general.key(option)}' is given without '${roleArn.name}'. Give the role to assume, too."

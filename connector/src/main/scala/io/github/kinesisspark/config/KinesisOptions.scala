@@ -387,7 +387,8 @@ object KinesisOptions {
     "stsRegion",
     "string",
     OptionValue.region,
-    doc = "The region whose STS is asked for roles: `roleArn`, or a profile's. Left out, it is the profile's, or else the stream's.",
+    doc =
+      "The region whose STS is asked for roles: `roleArn`, or a profile's. Left out, it is the profile's, or else the stream's.",
     scope = Both
   )
 

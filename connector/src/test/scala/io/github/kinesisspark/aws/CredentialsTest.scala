@@ -231,7 +231,9 @@ class CredentialsTest extends AnyFunSuite {
     finally Seq(token, config).foreach(Files.delete)
   }
 
-  test("a profile's role is assumed through the STS of the options, in the profile's region, with the keys of its source") {
+  test(
+    "a profile's role is assumed through the STS of the options, in the profile's region, with the keys of its source"
+  ) {
     withRolesOfProfiles {
       withSts(Profile("of-keys"), _ => assumed("role-id", later)) { (credentials, sts) =>
         assertKeys(credentials.provider.resolveCredentials(), "role-id", "role-secret", Some("role-token"))

@@ -338,7 +338,8 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   test("an exception keeps class, message and cause after Java serialization") {
-    val e = KinesisFault.exception(AwsCall.GetRecords, "events", FaultClassifier.classify(answer("AccessDeniedException")))
+    val e =
+      KinesisFault.exception(AwsCall.GetRecords, "events", FaultClassifier.classify(answer("AccessDeniedException")))
     val bytes = new ByteArrayOutputStream
     new ObjectOutputStream(bytes).writeObject(e)
     val copy =

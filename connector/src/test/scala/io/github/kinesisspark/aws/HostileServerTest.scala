@@ -91,7 +91,10 @@ class HostileServerTest extends AnyFunSuite {
     assert(failure.getMessage.contains("more than 1000 items"))
     assert(
       Paging
-        .all[Int](AwsCall.ListShards, "events", 1000)(_.fold(1)(_.toInt + 1))(n => Option.when(n < 50)(n.toString), _ => 10)
+        .all[Int](AwsCall.ListShards, "events", 1000)(_.fold(1)(_.toInt + 1))(
+          n => Option.when(n < 50)(n.toString),
+          _ => 10
+        )
         .size == 50
     )
   }

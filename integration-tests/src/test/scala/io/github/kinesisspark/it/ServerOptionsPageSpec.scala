@@ -10,9 +10,10 @@ import io.github.kinesisspark.testkit.Main
 
 /** Holds the local server's part of docs/reference/command-line.md to its options. */
 class ServerOptionsPageSpec extends AnyFunSpec with Matchers {
-  private val rows = Main.commandLine.getCommandSpec.options.asScala.toSeq.filterNot(o => o.usageHelp || o.versionHelp).map {
-    option => Seq(option.names.map(name => s"`$name`").mkString(", "), option.description.mkString(" ").replace("|", "\\|"))
-  }
+  private val rows =
+    Main.commandLine.getCommandSpec.options.asScala.toSeq.filterNot(o => o.usageHelp || o.versionHelp).map { option =>
+      Seq(option.names.map(name => s"`$name`").mkString(", "), option.description.mkString(" ").replace("|", "\\|"))
+    }
 
   private val part = new PagePart("command-line.md", "server-options", PagePart.table(Seq("Option", "Meaning"), rows))
 
