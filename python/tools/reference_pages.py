@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import inspect
 import json
 from collections.abc import Sequence
@@ -91,7 +92,7 @@ def _options(options: Sequence[click.Option]) -> str:
     rows = []
     for option in options:
         names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
-        rows.append((names, _values(option), _default(option), option.help or ""))
+        rows.append((names, _values(option), _default(option), html.escape(option.help or "", quote=False)))
     return _table(("Option", "Value", "Default", "Meaning"), rows)
 
 
