@@ -40,7 +40,9 @@ private object CallsPage {
     row(GetRecords)(Executors, "PollingRecordPublisher")(
       s"a shard with records: at intervals of ${shown(busy)}, which is nearly ${option(KinesisOptions.callsPerSecond)} a second; a shard without " +
         s"records: at intervals that grow to ${shown(PollingPace.Idle)}, or further where an executor polls more than " +
-        f"${PollingPace.readersAt(PollingPace.Idle)} shards, to ${shown(PollingPace.IdleOfMany)} from ${PollingPace.readersAt(PollingPace.IdleOfMany)}%,d shards on"
+        f"${PollingPace.readersAt(PollingPace.Idle)} shards, to ${shown(PollingPace.IdleOfMany)} from ${PollingPace.readersAt(PollingPace.IdleOfMany)}%,d shards on. " +
+        s"At ${PollingPace.MostCallsPerSecond} calls a second, a shard that gives more than ${PollingPace.BytesPerSecond >> 20} MiB a second, as on a local server, is called " +
+        "without a pause until it refuses a call"
     ),
     row(GetShardIterator, GetRecords)(Driver, "AvailableNow")(
       "`availableNow` and `once`: a few looks into each open shard for its newest record"

@@ -28,7 +28,7 @@ import io.github.kinesisspark.read.reader.KinesisRecord
   */
 object Bench {
   private val Seed       = 16L
-  private val MostWarmup = 4
+  private val MostWarmup = 10
 
   private final case class Measurement(name: String, figures: SparkSession => Seq[Figure])
 
@@ -86,6 +86,9 @@ object Bench {
       Measurement("planning", _ => planning),
       Measurement("latency", latencies),
       Measurement("memory", _ => memory),
+      Measurement("cost", Costs.figures),
+      Measurement("buffer", Buffers.figures),
+      Measurement("transport", _ => Transport.figures()),
       reading("polling", 562, 16, 2000),
       reading("efo", 562, 16, 1500),
       reading("polling", 50000, 16, 4000),

@@ -131,7 +131,7 @@ final class PollingRecordPublisher(
     history = RetryHistory.none
     caughtUp = behind == 0
     pace =
-      if (records.nonEmpty) pace.afterRecords(bytes)
+      if (records.nonEmpty) pace.afterRecords(bytes, behind > 0)
       else pace.afterEmpty(behind > 0, readers())
     position =
       if (iterator.isEmpty) ShardEnd
