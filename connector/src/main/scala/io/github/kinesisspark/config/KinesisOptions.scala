@@ -388,7 +388,8 @@ object KinesisOptions {
     "stsRegion",
     "string",
     OptionValue.region,
-    doc = "The region whose STS is asked for roles; left out, the stream's.",
+    doc =
+      "The region whose STS is asked for roles: `roleArn`, or a profile's. Left out, it is the profile's, or else the stream's.",
     scope = Both
   )
 
@@ -396,7 +397,7 @@ object KinesisOptions {
     "stsEndpoint",
     "uri",
     OptionValue.endpoint,
-    doc = "The address of STS instead of the region's own: a VPC endpoint or a local server.",
+    doc = "The address of STS, for the same roles, instead of the region's own: a VPC endpoint or a local server.",
     scope = Both
   )
 

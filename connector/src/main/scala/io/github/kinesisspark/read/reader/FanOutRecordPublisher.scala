@@ -305,7 +305,7 @@ object FanOutRecordPublisher {
     new DamagedAnswer("Children and a missing continuation belong together")
   )
 
-  private val Call = "SubscribeToShard"
+  private val Call = AwsCall.SubscribeToShard
 
   /** Where to subscribe again after an event; nothing if it says so in part only: the shard's end is shown by children and a
     * missing continuation together.

@@ -61,15 +61,25 @@ final case class PollingPace private (
 object PollingPace {
 
   /** Of one shard, for all its pollers. */
-  private val BytesPerSecond = 2L << 20
+  private[kinesisspark] val BytesPerSecond = 2L << 20
 
   /** The same. */
-  private val MostCallsPerSecond = 5
+  private[kinesisspark] val MostCallsPerSecond = 5
 
-  /** How often a shard is asked that has had nothing for a while: once a second; with more than 250 readers in an executor less often, so that
-    * their calls, which cost about three quarters of a millisecond of a core each, come to 250 a second; with many more, every five seconds.
+  /** The least and the greatest interval of a shard that has had nothing for a while. */
+  private[kinesisspark] val Idle       = 1.second
+  private[kinesisspark] val IdleOfMany = 5.seconds
+
+  /** Of the interval for each reader in an executor. Their calls, which cost about three quarters of a millisecond of a core each, then come to 250
+    * a second.
     */
-  def idle(readers: Int): FiniteDuration = (readers * 4L).millis.max(1.second).min(5.seconds)
+  private val IdleOfEach = 4.millis
+
+  /** How often a shard is asked that has had nothing for a while. */
+  def idle(readers: Int): FiniteDuration = (IdleOfEach * readers.toLong).max(Idle).min(IdleOfMany)
+
+  /** The number of readers in an executor from which on it is longer than this. */
+  private[kinesisspark] def readersAt(idle: FiniteDuration): Long = idle.toMillis / IdleOfEach.toMillis
 
   /** @param callsPerSecond the most; in fact a little less, because the service counts by its clock, not ours */
   def of(callsPerSecond: Int): PollingPace = {

@@ -101,9 +101,9 @@ final class PollingRecordPublisher(
         case Some(it) =>
           lastCall = Some(asked)
           val body = new AnswerBody
-          whenDone("GetRecords", getRecords(it, body))(accept(asked, _, body))
+          whenDone(AwsCall.GetRecords, getRecords(it, body))(accept(asked, _, body))
         case None =>
-          whenDone("GetShardIterator", getIterator()) { it =>
+          whenDone(AwsCall.GetShardIterator, getIterator()) { it =>
             iterator = Some(it)
             call()
           }
@@ -117,7 +117,7 @@ final class PollingRecordPublisher(
       case unexpected: Throwable =>
         close()
         release()
-        sink.fail(KinesisFault.exception("GetRecords", shard.toString, FaultClassifier.classify(unexpected)))
+        sink.fail(KinesisFault.exception(AwsCall.GetRecords, shard.toString, FaultClassifier.classify(unexpected)))
     }
 
   private def accept(asked: Long, answer: GetRecordsResponse, body: AnswerBody): Unit = {
@@ -144,7 +144,7 @@ final class PollingRecordPublisher(
     sink.deliver(Delivery(records, totals, position, behind, asked, children))
   }
 
-  private def whenDone[A](action: String, call: => CompletableFuture[A])(next: A => Unit): Unit = {
+  private def whenDone[A](action: AwsCall, call: => CompletableFuture[A])(next: A => Unit): Unit = {
     // A call that throws, such as one without credentials, is a call that has failed.
     val answer =
       try call
@@ -172,7 +172,7 @@ final class PollingRecordPublisher(
       None
     } catch { case damaged: DamagedAnswer => Some(damaged) }
 
-  private def retry(action: String, failure: Throwable): Unit = {
+  private def retry(action: AwsCall, failure: Throwable): Unit = {
     val now   = System.nanoTime()
     val fault = FaultClassifier.classify(failure)
     lastCall = Some(now)
@@ -203,7 +203,7 @@ final class PollingRecordPublisher(
     }
   }
 
-  private def report(action: String, fault: Fault): Unit = fault match {
+  private def report(action: AwsCall, fault: Fault): Unit = fault match {
     case _: Fault.Throttled =>
       telemetry.throttled(shard)
       log.debug(s"$action of $shard is throttled, next attempt in ${pace.interval}")
