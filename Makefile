@@ -324,8 +324,8 @@ pictures: $(VENV)/.installed ## draw the pictures of docs/pictures that need no 
 notebook: $(VENV)/.wheel ## run the notebook of the documentation, and keep what it prints
 	$(BIN)/python python/tools/notebook.py
 
-reference: $(VENV)/.installed ## write the generated parts of docs/reference anew: options, columns, metrics, errors, IAM policies
-	KINESIS_SPARK_WRITE_DOCS=1 ./sbt "connector/testOnly *ErrorCatalogueSpec *ReferencePagesSpec"
+reference: $(VENV)/.installed ## write the generated parts of docs/reference anew: options, columns, metrics, errors, AWS calls, IAM policies, command line
+	KINESIS_SPARK_WRITE_DOCS=1 ./sbt "connector/testOnly *ErrorCatalogueSpec *ReferencePagesSpec" "integrationTests/testOnly *ServerOptionsPageSpec"
 	PYTHONPATH=$(CURDIR)/python $(BIN)/python python/tools/reference_pages.py
 
 audit: $(VENV)/.installed ## known vulnerabilities of the Python packages, from PyPI's own list; needs pypi.org

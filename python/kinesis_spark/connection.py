@@ -48,8 +48,9 @@ class Connection:
         read_timeout: how long a call may be without a byte of its answer; None for 30 seconds, and 60 for PutRecords.
         max_connections: how many calls of one client, shared by all tasks of an executor, may be under way at once.
         application_id: a name of the application in the user agent of all calls.
-        sts_region: the region whose STS is asked for roles; None for the stream's.
-        sts_endpoint: the URL of STS instead of the region's own.
+        sts_region: the region whose STS is asked for roles, of options or of a profile; None for the profile's, or else
+            the stream's.
+        sts_endpoint: the URL of STS, for the same roles, instead of the region's own.
 
     Raises:
         InvalidOptionError: for a value that can't be right, or values that lack their other half.

@@ -25,6 +25,10 @@ LANDMARKS = ("read.polling.1000B.16shards.cpu", "read.efo.1000B.16shards.cpu", "
 
 READ = re.compile(r"read\.(polling|efo)\.(\d+)B\.(\d+)shards(\.tls)?\.(\w+)")
 SINK = re.compile(r"sink\.(\d+)B\.(.+)")
+COST = re.compile(r"cost\.(polling|efo)\.(\w+)")
+BUFFER = re.compile(r"buffer\.(polling|efo)\.(\d+)MiB\.throughput")
+TRANSPORT = re.compile(r"transport\.(\w+)\.(throughput|cpu)")
+TABLES = (READ, SINK, COST, BUFFER, TRANSPORT)
 
 KINDS = {"polling": "polling", "efo": "fan-out"}
 
@@ -47,6 +51,13 @@ READ_COLUMNS = {
     "per_core": "MB/s per core",
     "garbage": "garbage, B/record",
     "garbage_of_sdk": "the SDK's garbage",
+}
+
+COST_ROWS = {
+    "cores_per_100_shards": "cores for 100 shards at 1 MB/s each",
+    "calls_per_gb": "calls per GB at 1 MB/s of each shard",
+    "catch_up_calls_per_gb": "calls per GB of a catch-up",
+    "idle_calls_per_shard_hour": "calls per hour of an idle shard",
 }
 
 SINK_COLUMNS = {
@@ -148,11 +159,46 @@ def sinking(figures: list[Figure]) -> str:
     return "\n".join(lines)
 
 
+def of_streams(figures: list[Figure]) -> str:
+    """What a stream costs that is read all day: a line for each cost."""
+    found = {figure["name"]: figure for figure in figures if COST.fullmatch(figure["name"])}
+    lines = ["| what | polling | fan-out |", "|---|---|---|"]
+    for what, called in COST_ROWS.items():
+        cells = [number(found[f"cost.{publisher}.{what}"]["value"]) for publisher in KINDS]
+        lines.append(f"| {called} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def buffers(figures: list[Figure]) -> str:
+    """Throughput by `readerBufferSize`: a line for each size."""
+    rows: dict[int, dict[str, Figure]] = {}
+    for figure in figures:
+        if found := BUFFER.fullmatch(figure["name"]):
+            rows.setdefault(int(found[2]), {})[found[1]] = figure
+    lines = ["| `readerBufferSize` | polling, MB/s | fan-out, MB/s |", "|---|---|---|"]
+    for mib, row in sorted(rows.items()):
+        lines.append(f"| {mib}m | {' | '.join(spread(row[publisher]) for publisher in KINDS)} |")
+    return "\n".join(lines)
+
+
+def transport(figures: list[Figure]) -> str:
+    """A line for each setting of HTTP/2."""
+    rows: dict[str, dict[str, Figure]] = {}
+    for figure in figures:
+        if found := TRANSPORT.fullmatch(figure["name"]):
+            rows.setdefault(found[1], {})[found[2]] = figure
+    lines = ["| setting | MB/s | CPU s/GB |", "|---|---|---|"]
+    for row in rows.values():
+        setting = row["throughput"]["method"].rsplit("; ", 1)[1]
+        lines.append(f"| {setting} | {spread(row['throughput'])} | {spread(row['cpu'])} |")
+    return "\n".join(lines)
+
+
 def others(figures: list[Figure]) -> str:
     """A line for each figure of no other table."""
     lines = ["| figure | median (spread) | how |", "|---|---|---|"]
     for figure in figures:
-        if not READ.fullmatch(figure["name"]) and not SINK.fullmatch(figure["name"]):
+        if not any(table.fullmatch(figure["name"]) for table in TABLES):
             lines.append(f"| `{figure['name']}`, {figure['unit']} | {spread(figure)} | {figure['method']} |")
     return "\n".join(lines)
 
@@ -173,4 +219,7 @@ if __name__ == "__main__":
     marked.put(page, "reading", reading(newest))
     marked.put(page, "costs", costs(newest))
     marked.put(page, "sink", sinking(newest))
+    marked.put(page, "streams", of_streams(newest))
+    marked.put(page, "buffers", buffers(newest))
+    marked.put(page, "transport", transport(newest))
     marked.put(page, "others", others(newest))

@@ -27,6 +27,17 @@ from kinesis_spark.position import Position
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _ACCOUNT_OF_EXAMPLES = "111122223333"
 
+_FAILED = click.ClickException.exit_code
+# It is also what click exits with where an argument is wrong.
+_BEHIND = click.UsageError.exit_code
+_INTERRUPTED = 130
+EXIT_STATUS = {
+    0: "the command has done its work",
+    _FAILED: "the command fails, with the reason on standard error; `doctor`: a check fails",
+    _BEHIND: "an argument is unknown, missing or wrong; `lag --above`: a shard is further behind",
+    _INTERRUPTED: "Ctrl-C",
+}
+
 
 def _of_stream(command: _Command) -> _Command:
     """The arguments of each command about a stream, which become one `Target`."""
@@ -163,7 +174,7 @@ def lag(checkpoint: str, source: str | None, above: int | None, output: str, **o
         output, ("shardId", "position", "millisBehindLatest"), [(s.shard, s.position, s.millis_behind) for s in found]
     )
     if above is not None and any((shard.millis_behind or 0) > above for shard in found):
-        raise SystemExit(2)
+        raise SystemExit(_BEHIND)
 
 
 @kinesis_spark.command()
@@ -195,7 +206,10 @@ def iam(  # noqa: PLR0913  (one for each of its options)
     shared: Any,  # noqa: ANN401
     **of: str | None,
 ) -> None:
-    """Print the IAM policy that a query needs. Nothing is called for a stream that is named by its ARN."""
+    """Print the IAM policy that a query needs.
+
+    Nothing is called for a stream that is named by its ARN.
+    """
     side, presets = USES[use]
     options = {**presets, **dict(_name_and_value(text) for text in given)}
     by_name = {name.lower(): value for name, value in options.items()}
@@ -241,7 +255,7 @@ def doctor(output: str, *, fan_out: bool, session: bool, **of: str | None) -> No
     rows = [(c.what, words[c.is_good], c.found, "" if c.is_good else c.advice) for c in checks]
     _show(output, ("check", "result", "found", "advice"), rows)
     if any(check.is_good is False for check in checks):
-        raise SystemExit(1)
+        raise SystemExit(_FAILED)
 
 
 @kinesis_spark.command()
@@ -262,7 +276,7 @@ def _failures() -> Iterator[None]:
     except KinesisSparkError as failed:
         raise click.ClickException(str(failed)) from failed
     except KeyboardInterrupt:
-        raise SystemExit(130) from None
+        raise SystemExit(_INTERRUPTED) from None
 
 
 def _show(output: str, names: Sequence[str], rows: Sequence[Sequence[Any]], *, empty: str = "") -> None:

@@ -1,18 +1,11 @@
 package io.github.kinesisspark
 
-import com.tngtech.archunit.core.domain.JavaClasses
-import com.tngtech.archunit.core.importer.ClassFileImporter
 import com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses
 import org.scalatest.funspec.AnyFunSpec
 
 /** Checks which packages of the connector may depend on which. */
 class ArchitectureSpec extends AnyFunSpec {
-  private val root                  = "io.github.kinesisspark"
-  private lazy val all: JavaClasses =
-    new ClassFileImporter()
-      // ArchUnit's own option for it doesn't know sbt's directories.
-      .withImportOption(!_.contains("/test-classes/"))
-      .importPackages(root, "org.apache.spark.kinesisspark")
+  import ConnectorClasses.{all, root}
 
   private def rule(packages: String*)(forbidden: String*): Unit =
     noClasses.that

@@ -1,19 +1,18 @@
 package io.github.kinesisspark
 
-import java.nio.file.{Files, Path}
-
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.config.OptionDocs
 import io.github.kinesisspark.read.row.SourceSchema
 import io.github.kinesisspark.read.stream.SourceMetrics
+import io.github.kinesisspark.write.{SinkCounts, SinkMetrics, SinkSchema}
 
 /** Holds the generated parts of docs/reference to the code. `make reference` writes them anew. */
 class ReferencePagesSpec extends AnyFunSpec with Matchers {
   import ReferencePages._
 
-  if (sys.env.get("KINESIS_SPARK_WRITE_DOCS").contains("1")) parts.foreach(_.write())
+  parts.foreach(_.writeIfAsked())
 
   describe("the reference") {
     parts.foreach { part =>
@@ -31,40 +30,15 @@ class ReferencePagesSpec extends AnyFunSpec with Matchers {
         .map(_._1)
         .toSet shouldBe SourceMetrics.gauges(isFanOut = true, () => SourceMetrics.none).keySet + "details"
     }
+
+    it("describes each column and each metric of the sink, and no other") {
+      columnsOfSink.keySet shouldBe SinkSchema.columns.map(_.name).toSet
+      metricsOfSink.map(_._1).toSet shouldBe SinkMetrics.shown(SinkCounts.none).keySet
+    }
   }
 }
 
 private object ReferencePages {
-
-  private val folder = Iterator
-    .iterate(Path.of("").toAbsolutePath)(_.getParent)
-    .map(_.resolve("docs/reference"))
-    .find(Files.exists(_))
-    .get
-
-  /** What stands on a page between two comments with its name. */
-  final class Part(page: String, val name: String, val text: String) {
-    private val file  = folder.resolve(page)
-    private val begin = s"<!-- $name: written by `make reference` -->\n\n"
-    private val end   = s"\n\n<!-- end of $name -->"
-
-    def onPage: String = {
-      val (_, rest) = split(Files.readString(file), begin)
-      split(rest, end)._1
-    }
-
-    def write(): Unit = {
-      val (before, rest) = split(Files.readString(file), begin)
-      val (_, after)     = split(rest, end)
-      Files.writeString(file, before + begin + text + end + after): Unit
-    }
-
-    private def split(whole: String, at: String): (String, String) = {
-      val found = whole.indexOf(at)
-      require(found >= 0, s"$file has no line '${at.trim}'")
-      (whole.take(found), whole.drop(found + at.length))
-    }
-  }
 
   val columns: Map[String, String] = Map(
     "data"            -> "payload of the record, or of the user record",
@@ -110,10 +84,29 @@ private object ReferencePages {
     "consumerWaitMillis" -> "Fan-out: length of these pauses in all, in ms."
   )
 
-  private def table(header: Seq[String], rows: Seq[Seq[String]]): String =
-    (header +: header.map(_ => "---") +: rows).map(_.mkString("| ", " | ", " |")).mkString("\n")
+  val columnsOfSink: Map[String, String] = Map(
+    "data" -> "payload; may be empty, not null",
+    "partitionKey" -> "1 to 256 characters. Without the column each row gets [a key of its own](../how-to/write.md#repeats-and-how-to-drop-them)",
+    "explicitHashKey" -> "optional: a number from 0 to 2^128-1 that selects the shard in place of the key; null for none",
+    "targetStream" -> "optional: the stream of the row, by name or ARN; null for the option's"
+  )
 
-  private def sourceColumns = table(
+  val metricsOfSink: Seq[(String, String)] = Seq(
+    "records"              -> "Kinesis records that the service has taken.",
+    "userRecords"          -> "Rows that are written: as many as `records`, unless they are aggregated.",
+    "userRecordsPerRecord" -> "Mean rows in a record.",
+    "bytes"                -> "Bytes of the records' data and keys.",
+    "calls"                -> "PutRecords calls.",
+    "callMillis"     -> "Time of these calls together, in ms; `maxInFlightCalls` of a task may be under way at once.",
+    "meanCallMillis" -> "Mean time of a call until its answer, in ms.",
+    "slowestCallMillis" -> "Longest time of a call until its answer, in ms.",
+    "retried"           -> "Records sent again.",
+    "throttled"         -> "Records refused by a limit.",
+    "skipped"           -> "Bad rows left out.",
+    "possibleDuplicates" -> "Records of calls that failed as a whole after the service may have stored them, and that were sent again."
+  )
+
+  private def sourceColumns = PagePart.table(
     Seq("Column", "Type", "Null", "Content"),
     SourceSchema.schema.toSeq.map { field =>
       Seq(
@@ -126,11 +119,27 @@ private object ReferencePages {
   )
 
   private def sourceMetrics =
-    table(Seq("Metric", "Meaning"), metrics.map { case (name, meaning) => Seq(s"`$name`", meaning) })
+    PagePart.table(Seq("Metric", "Meaning"), metrics.map { case (name, meaning) => Seq(s"`$name`", meaning) })
 
-  val parts: Seq[Part] = Seq(
-    new Part("options.md", "options", OptionDocs.markdown.trim),
-    new Part("columns.md", "columns", sourceColumns),
-    new Part("metrics.md", "metrics", sourceMetrics)
-  )
+  private def sinkColumns =
+    PagePart.table(
+      Seq("Column", "Type", "Content"),
+      SinkSchema.columns.map(c => Seq(s"`${c.name}`", c.kind, columnsOfSink.getOrElse(c.name, "")))
+    )
+
+  private def sinkMetrics = {
+    val inUi = SinkMetrics.supported.map(_.name).toSet
+    PagePart.table(
+      Seq("Metric", "In the web UI", "Meaning"),
+      metricsOfSink.map { case (name, meaning) => Seq(s"`$name`", if (inUi(name)) "yes" else "no", meaning) }
+    )
+  }
+
+  val parts: Seq[PagePart] = Seq(
+    new PagePart("options.md", "options", OptionDocs.markdown.trim),
+    new PagePart("columns.md", "columns", sourceColumns),
+    new PagePart("columns.md", "sink-columns", sinkColumns),
+    new PagePart("metrics.md", "metrics", sourceMetrics),
+    new PagePart("metrics.md", "sink-metrics", sinkMetrics)
+  ) ++ CallsPage.tables.map(table => new PagePart("calls.md", table.name, CallsPage.markdown(table)))
 }

@@ -16,7 +16,7 @@ import software.amazon.awssdk.services.kinesis.model.Record
 import io.github.kinesisspark.benchmarks.Goal.{AtLeast, AtMost}
 import io.github.kinesisspark.benchmarks.latency.Latency
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
-import io.github.kinesisspark.read.reader.KinesisRecord
+import io.github.kinesisspark.read.reader.{KinesisRecord, RecordTotals}
 
 /** All measurements that releases are compared by, one after the other in one JVM: prints a JSON line for each figure and adds it to a file.
   *
@@ -28,7 +28,7 @@ import io.github.kinesisspark.read.reader.KinesisRecord
   */
 object Bench {
   private val Seed       = 16L
-  private val MostWarmup = 4
+  private val MostWarmup = 10
 
   private final case class Measurement(name: String, figures: SparkSession => Seq[Figure])
 
@@ -86,6 +86,9 @@ object Bench {
       Measurement("planning", _ => planning),
       Measurement("latency", latencies),
       Measurement("memory", _ => memory),
+      Measurement("cost", Costs.figures),
+      Measurement("buffer", Buffers.figures),
+      Measurement("transport", _ => Transport.figures()),
       reading("polling", 562, 16, 2000),
       reading("efo", 562, 16, 1500),
       reading("polling", 50000, 16, 4000),
@@ -212,8 +215,8 @@ object Bench {
       val before = LiveHeap.bytes()
       val held   = Vector.fill(16)(KinesisRecord.after(TrimHorizon, records))
       val taken  = (LiveHeap.bytes() - before).toDouble
-      val count  = held.map(KinesisRecord.heapOf).sum
-      (taken / held.map(KinesisRecord.bytesOf).sum, taken / count)
+      val count  = held.map(RecordTotals.of(_).heap).sum
+      (taken / held.map(RecordTotals.of(_).bytes).sum, taken / count)
     }
     def figure(what: String, values: Seq[Double], method: String) =
       Figure(s"memory.${size}B.$what", values, "ratio", None, method)

@@ -147,7 +147,7 @@ object ReadThroughput {
     ujson.Obj("throughput_to_sdk" -> ratio(_.mbPerSecond), "cpu_to_sdk" -> ratio(_.cpuPerGb))
   }
 
-  private def measured(server: ServerProcess, way: String, bytes: Long)(read: => Unit): Run = {
+  private[benchmarks] def measured(server: ServerProcess, way: String, bytes: Long)(read: => Unit): Run = {
     val (cpu, served, gc, made, began) =
       (CpuShares.now(), server.cpuSeconds, gcSeconds, allocated, System.nanoTime())
     read
@@ -167,7 +167,7 @@ object ReadThroughput {
     threads.getThreadAllocatedBytes(threads.getAllThreadIds).filter(_ > 0).sum
   }
 
-  private def drain(spark: SparkSession, source: Map[String, String]): Unit =
+  private[benchmarks] def drain(spark: SparkSession, source: Map[String, String]): Unit =
     spark.readStream
       .format("kinesis")
       .options(source)
@@ -202,7 +202,7 @@ object ReadThroughput {
     require(left.get == 0, s"${left.get} bytes were not read")
   }
 
-  private def subscribe(client: KinesisAsyncClient, consumer: String, bytes: Long): Unit = {
+  private[benchmarks] def subscribe(client: KinesisAsyncClient, consumer: String, bytes: Long): Unit = {
     val left = new AtomicLong(bytes)
     val done = new CountDownLatch(1)
     val arn  = client.describeStreamSummary(r => r.streamName(Stream): Unit).join().streamDescriptionSummary.streamARN

@@ -7,11 +7,13 @@ import java.security.KeyStore
 import java.security.cert.CertificateFactory
 import javax.net.ssl.TrustManagerFactory
 
+import scala.io.Source
+
 import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, StaticCredentialsProvider}
 import software.amazon.awssdk.http.{Protocol, ProtocolNegotiation, TlsTrustManagersProvider}
 import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient
 import software.amazon.awssdk.regions.Region
-import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+import software.amazon.awssdk.services.kinesis.{KinesisAsyncClient, KinesisAsyncClientBuilder}
 
 import io.github.kinesisspark.testkit
 
@@ -65,20 +67,30 @@ final class ServerProcess(
   )
 
   /** The SDK's, as it comes. */
-  def client(): KinesisAsyncClient = {
-    val builder = KinesisAsyncClient.builder
-      .region(Region.of(options("region")))
-      .endpointOverride(URI.create(options("endpoint")))
-      .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("test", "test")))
-    certificate.foreach { file =>
-      builder.httpClientBuilder(
-        NettyNioAsyncHttpClient.builder
-          .protocol(Protocol.HTTP2)
-          .protocolNegotiation(ProtocolNegotiation.ALPN)
-          .tlsTrustManagersProvider(trusting(file))
-      )
-    }
-    builder.build
+  def client(): KinesisAsyncClient = certificate.fold(ServerProcess.clientOf(options).build) { file =>
+    client(
+      NettyNioAsyncHttpClient.builder
+        .protocol(Protocol.HTTP2)
+        .protocolNegotiation(ProtocolNegotiation.ALPN)
+        .tlsTrustManagersProvider(trusting(file))
+    )
+  }
+
+  /** The SDK's, with an HTTP client of its own. */
+  def client(http: NettyNioAsyncHttpClient.Builder): KinesisAsyncClient =
+    ServerProcess.clientOf(options).httpClientBuilder(http).build
+
+  /** The calls so far, by action. */
+  def calls: Map[String, Long] = {
+    val answer = Source.fromURL(s"${options("endpoint")}/_testkit/calls")
+    try
+      ujson
+        .read(answer.mkString)("counts")
+        .arr
+        .filterNot(_.obj.contains("stream"))
+        .map(c => c("action").str -> c("count").num.toLong)
+        .toMap
+    finally answer.close()
   }
 
   private def trusting(certificate: Path): TlsTrustManagersProvider = {
@@ -99,4 +111,13 @@ final class ServerProcess(
     process.waitFor(): Unit
     certificate.foreach(Files.delete)
   }
+}
+
+object ServerProcess {
+
+  /** The SDK's builder for the server that a source of these options reads from. */
+  def clientOf(options: Map[String, String]): KinesisAsyncClientBuilder = KinesisAsyncClient.builder
+    .region(Region.of(options("region")))
+    .endpointOverride(URI.create(options("endpoint")))
+    .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("test", "test")))
 }

@@ -1,71 +1,100 @@
 package io.github.kinesisspark.aggregation
 
-import java.io.ByteArrayOutputStream
+import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
 import java.util
 
 import scala.jdk.CollectionConverters._
 
-import com.google.protobuf.{CodedOutputStream, InvalidProtocolBufferException, UnsafeByteOperations}
+import com.google.protobuf.InvalidProtocolBufferException
 
 import io.github.kinesisspark.aggregation.AggregatedRecord._
 import io.github.kinesisspark.aggregation.Messages.{AggregatedRecord => Message}
 import io.github.kinesisspark.position.{HashKey, HashKeyRange}
 
-/** User records that share one Kinesis record in the KPL's format: four bytes that mark it, a message of Protocol Buffers,
-  * and the message's MD5. Keys stand in tables, each once. Immutable: adding makes another one.
+/** User records that grow into one Kinesis record in the KPL's format: four bytes that mark it, a message of Protocol Buffers,
+  * and the message's MD5. Keys stand in tables, each once. A record is encoded when it is added, and leaves no object
+  * behind. Mutable, for one owner.
   *
   * @see [[https://github.com/awslabs/amazon-kinesis-producer/blob/master/aggregation-format.md KPL Aggregated Record Format]]
   */
-final class AggregatedRecord[+R <: Packable] private (
-    val records: Vector[R],
-    messages: Vector[Messages.Record],
-    partitionKeys: KeyTable,
-    explicitHashKeys: KeyTable,
-    messageBytes: Int
-) {
+final class AggregatedRecord[R <: Packable] {
+  private val partitionKeys    = new KeyTable(Message.PARTITION_KEY_TABLE_FIELD_NUMBER)
+  private val explicitHashKeys = new KeyTable(Message.EXPLICIT_HASH_KEY_TABLE_FIELD_NUMBER)
+  private val messages         = new MessageBytes
+  private val added            = Vector.newBuilder[R]
+  private var count            = 0
+
+  def isEmpty: Boolean = count == 0
+
+  /** User records. */
+  def size: Int = count
+
+  /** Called once, when no more are added. */
+  def records: Vector[R] = added.result()
 
   /** The payload's. */
-  def bytes: Int = Envelope + messageBytes
+  def bytes: Int = Envelope + partitionKeys.bytes + explicitHashKeys.bytes + messages.length
 
-  def add[S >: R <: Packable](record: S): AggregatedRecord[S] = {
-    val message   = Messages.Record.newBuilder.setData(UnsafeByteOperations.unsafeWrap(record.data))
-    val (key, in) = partitionKeys.indexOf(record.partitionKey)
-    message.setPartitionKeyIndex(key.toLong)
-    val hashed = record.explicitHashKey.fold(explicitHashKeys) { explicitHashKey =>
-      val (key, in) = explicitHashKeys.indexOf(explicitHashKey.toString)
-      message.setExplicitHashKeyIndex(key.toLong)
-      in
+  /** @return this */
+  def add(record: R): AggregatedRecord[R] = {
+    addUpTo(Int.MaxValue, record, record.partitionKey.getBytes(UTF_8)): Unit
+    this
+  }
+
+  /** Adds a record, unless the payload would have more bytes than that with it.
+    *
+    * @param partitionKey the record's, in UTF-8
+    * @return whether it was added
+    */
+  def addUpTo(maxBytes: Int, record: R, partitionKey: Array[Byte]): Boolean = {
+    val hashKey    = record.explicitHashKey.fold[String](null)(_.toString)
+    val hashBytes  = if (hashKey == null) NoBytes else hashKey.getBytes(UTF_8)
+    val place      = partitionKeys.placeOf(record.partitionKey)
+    val hashPlace  = if (hashKey == null) 0 else explicitHashKeys.placeOf(hashKey)
+    val dataLength = record.data.length
+    val hashField  = if (hashKey == null) 0 else 1 + MessageBytes.sizeOf(hashPlace)
+    val length     = 1 + MessageBytes.sizeOf(place) + hashField + 1 + MessageBytes.sizeOf(dataLength) + dataLength
+    val more       = 1L + MessageBytes.sizeOf(length) + length + partitionKeys.growth(place, partitionKey) +
+      (if (hashKey == null) 0 else explicitHashKeys.growth(hashPlace, hashBytes))
+    val isWithin = bytes + more <= maxBytes
+    if (isWithin) {
+      partitionKeys.add(place, record.partitionKey, partitionKey)
+      if (hashKey != null) explicitHashKeys.add(hashPlace, hashKey, hashBytes)
+      messages.ensure(more.toInt)
+      messages.tag(Message.RECORDS_FIELD_NUMBER, MessageBytes.Bytes)
+      messages.varint(length)
+      messages.tag(Messages.Record.PARTITION_KEY_INDEX_FIELD_NUMBER, MessageBytes.Varint)
+      messages.varint(place)
+      if (hashKey != null) {
+        messages.tag(Messages.Record.EXPLICIT_HASH_KEY_INDEX_FIELD_NUMBER, MessageBytes.Varint)
+        messages.varint(hashPlace)
+      }
+      messages.tag(Messages.Record.DATA_FIELD_NUMBER, MessageBytes.Bytes)
+      messages.varint(dataLength)
+      messages.put(record.data)
+      added += record
+      count += 1
     }
-    val built = message.build
-    val size  = CodedOutputStream.computeMessageSize(Message.RECORDS_FIELD_NUMBER, built)
-    val keys  = in.bytes - partitionKeys.bytes + hashed.bytes - explicitHashKeys.bytes
-    new AggregatedRecord(records :+ record, messages :+ built, in, hashed, messageBytes + size + keys)
+    isWithin
   }
 
   def payload: Array[Byte] = {
-    val message = Message.newBuilder
-      .addAllPartitionKeyTable(partitionKeys.keys.asJava)
-      .addAllExplicitHashKeyTable(explicitHashKeys.keys.asJava)
-      .addAllRecords(messages.asJava)
-      .build
-      .toByteArray
-    val out = new ByteArrayOutputStream(bytes)
-    out.write(Magic)
-    out.write(message)
-    out.write(MessageDigest.getInstance("MD5").digest(message))
-    out.toByteArray
+    val out = new Array[Byte](bytes)
+    var end = Magic.length
+    System.arraycopy(Magic, 0, out, 0, end)
+    for (part <- Seq(partitionKeys.table, explicitHashKeys.table, messages)) {
+      part.copyTo(out, end)
+      end += part.length
+    }
+    val md5 = MessageDigest.getInstance("MD5")
+    md5.update(out, Magic.length, end - Magic.length)
+    md5.digest(out, end, DigestBytes): Unit
+    out
   }
 }
 
 object AggregatedRecord {
-  def empty[R <: Packable]: AggregatedRecord[R] = new AggregatedRecord[R](
-    Vector.empty,
-    Vector.empty,
-    KeyTable.empty(Message.PARTITION_KEY_TABLE_FIELD_NUMBER),
-    KeyTable.empty(Message.EXPLICIT_HASH_KEY_TABLE_FIELD_NUMBER),
-    0
-  )
 
   /** What the data of a Kinesis record is. */
   sealed trait Content extends Product with Serializable
@@ -84,11 +113,23 @@ object AggregatedRecord {
       * Others got into the shard when its stream was resharded between their aggregation and their arrival: their producer
       * learns that from the answer, and puts them into their own shard again.
       */
-    def within(shard: HashKeyRange): Vector[(UserRecord, Long)] = {
-      val placed = records.zipWithIndex.map { case (record, place) => record -> place.toLong }
-      if (shard == HashKeyRange.all) placed else placed.filter { case (record, _) => shard.contains(record.hashKey) }
+    def within(shard: HashKeyRange): Vector[Placed] = {
+      val isAll = shard == HashKeyRange.all
+      val ends  = new HashKeys(Array(shard.start, shard.end))
+      val hash  = new RecordHash
+      val mine  = Vector.newBuilder[Placed]
+      var place = 0L
+      records.foreach { record =>
+        if (!isAll) hash.read(record, record.partitionKey.getBytes(UTF_8))
+        if (isAll || (ends.compare(0, hash) <= 0 && ends.compare(1, hash) >= 0)) mine += Placed(record, place)
+        place += 1
+      }
+      mine.result()
     }
   }
+
+  /** @param place of the user record among all of its Kinesis record, from 0 */
+  final case class Placed(record: UserRecord, place: Long)
 
   /** Never fails, whatever the payload is. */
   def read(payload: Array[Byte]): Content =
@@ -134,23 +175,5 @@ object AggregatedRecord {
   private[kinesisspark] val Magic = Array(0xf3, 0x89, 0x9a, 0xc2).map(_.toByte)
   private val DigestBytes         = 16
   private val Envelope            = Magic.length + DigestBytes
-}
-
-/** The keys of one field, in the order in which they came.
-  *
-  * @param bytes they take in the message
-  */
-private final case class KeyTable(field: Int, keys: Vector[String], places: Map[String, Int], bytes: Int) {
-
-  /** Where a key stands, and the table that has it. */
-  def indexOf(key: String): (Int, KeyTable) = places.get(key) match {
-    case Some(place) => place -> this
-    case None        =>
-      val more = bytes + CodedOutputStream.computeStringSize(field, key)
-      keys.size -> copy(keys = keys :+ key, places = places + (key -> keys.size), bytes = more)
-  }
-}
-
-private object KeyTable {
-  def empty(field: Int): KeyTable = KeyTable(field, Vector.empty, Map.empty, 0)
+  private val NoBytes             = Array.emptyByteArray
 }

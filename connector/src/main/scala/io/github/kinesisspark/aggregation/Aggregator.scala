@@ -1,76 +1,66 @@
 package io.github.kinesisspark.aggregation
 
-import scala.collection.immutable.{SortedMap, TreeMap}
+import java.nio.charset.StandardCharsets.UTF_8
 
 import io.github.kinesisspark.aggregation.Aggregator._
 import io.github.kinesisspark.position.Shard
 
 /** Packs user records into Kinesis records, only those together that belong to one shard: readers drop what a shard has no
-  * business with. Immutable: every step gives the next aggregator, and what is to be put now.
+  * business with. Mutable, for one owner: each step returns what is to be put now.
   *
   * Records of one shard keep their order, and so do those of one partition key. A record that no shard is known for, or that
   * is larger than the limit, is put by itself.
   *
   * {{{
-  * val (next, full) = aggregator.add(record)
-  * val (empty, last) = next.flush
+  * val full = aggregator.add(record)
+  * val last = aggregator.flush()
   * }}}
+  *
+  * @param shards the stream's; those that are closed take nothing in and don't count
   */
-final class Aggregator[R <: Packable] private (
-    shards: OpenShards,
-    limits: Limits,
-    growing: SortedMap[String, Growing[R]]
-) {
+final class Aggregator[R <: Packable](shards: Iterable[Shard], limits: Limits = Limits()) {
+  private val open    = new OpenShards(shards)
+  private val growing = Array.fill(open.size)(new AggregatedRecord[R])
 
-  /** What waits to be put, in bytes of payload. */
-  def pendingBytes: Long = growing.valuesIterator.map(_.record.bytes.toLong).sum
-
-  def add(record: R): (Aggregator[R], Vector[KinesisPut[R]]) = shards.of(record.hashKey) match {
-    case None        => (this, Vector(KinesisPut.of(record, None)))
-    case Some(shard) =>
-      val before = growing.get(shard.id)
-      val grown  = before.fold(AggregatedRecord.empty[R])(_.record).add(record)
-      if (limits.allow(grown)) settle(Growing(shard, grown))
-      else
-        before match {
-          case None       => (this, Vector(KinesisPut.of(record, Some(shard))))
-          case Some(full) =>
-            val (next, more) = without(shard).add(record)
-            (next, full.put +: more)
-        }
-  }
-
-  /** Puts whatever waits. */
-  def flush: (Aggregator[R], Vector[KinesisPut[R]]) =
-    (Aggregator.nothingIn(shards, limits), growing.valuesIterator.map(_.put).toVector)
-
-  /** After a reshard: what waits is planned anew. A record that was put by the old plan may have come into another shard than
-    * thought, see [[KinesisPut.toPutAgain]].
-    *
-    * @param listed the stream's shards; those that are closed take nothing in and don't count
-    */
-  def resharded(listed: Iterable[Shard]): (Aggregator[R], Vector[KinesisPut[R]]) = {
-    val fresh = Aggregator[R](listed, limits)
-    growing.valuesIterator.flatMap(_.record.records).foldLeft((fresh, Vector.empty[KinesisPut[R]])) {
-      case ((aggregator, puts), record) =>
-        val (next, more) = aggregator.add(record)
-        (next, puts ++ more)
+  def add(record: R): Vector[KinesisPut[R]] = {
+    val key   = record.partitionKey.getBytes(UTF_8)
+    val place = open.placeOf(record, key)
+    if (place < 0) Vector(KinesisPut.of(record, None))
+    else {
+      val shard  = open(place)
+      val before = growing(place)
+      if (before.addUpTo(limits.payload, record, key)) fullAt(place, shard)
+      else {
+        val its = KinesisPut.flushed(before, shard)
+        growing(place) = new AggregatedRecord[R]
+        if (growing(place).addUpTo(limits.payload, record, key)) its ++ fullAt(place, shard)
+        else its :+ KinesisPut.of(record, Some(shard))
+      }
     }
   }
 
-  private def settle(grown: Growing[R]): (Aggregator[R], Vector[KinesisPut[R]]) =
-    if (grown.record.records.sizeIs < limits.maxRecords)
-      (new Aggregator(shards, limits, growing + (grown.shard.id -> grown)), Vector.empty)
-    else (without(grown.shard), Vector(grown.put))
+  /** Puts whatever waits. */
+  def flush(): Vector[KinesisPut[R]] = {
+    val puts  = Vector.newBuilder[KinesisPut[R]]
+    var place = 0
+    while (place < growing.length) {
+      if (!growing(place).isEmpty) puts ++= takenAt(place, open(place))
+      place += 1
+    }
+    puts.result()
+  }
 
-  private def without(shard: Shard) = new Aggregator(shards, limits, growing - shard.id)
+  private def fullAt(place: Int, shard: Shard): Vector[KinesisPut[R]] =
+    if (growing(place).size < limits.maxRecords) Vector.empty else takenAt(place, shard)
+
+  private def takenAt(place: Int, shard: Shard) = {
+    val put = KinesisPut.flushed(growing(place), shard)
+    growing(place) = new AggregatedRecord[R]
+    put
+  }
 }
 
 object Aggregator {
-
-  /** @param shards the stream's; those that are closed take nothing in and don't count */
-  def apply[R <: Packable](shards: Iterable[Shard], limits: Limits = Limits()): Aggregator[R] =
-    nothingIn(OpenShards(shards), limits)
 
   /** How large an aggregated record may become; by itself, a record may be larger. The defaults are the KPL's.
     *
@@ -82,25 +72,6 @@ object Aggregator {
   final case class Limits(maxBytes: Int = 50 << 10, maxRecords: Int = Int.MaxValue) {
     require(maxBytes > 0 && maxRecords > 0, s"nothing fits into $this")
 
-    def allow(record: AggregatedRecord[Packable]): Boolean =
-      record.bytes + KinesisPut.PartitionKey.length <= maxBytes && record.records.sizeIs <= maxRecords
-  }
-
-  private def nothingIn[R <: Packable](shards: OpenShards, limits: Limits): Aggregator[R] =
-    new Aggregator(shards, limits, TreeMap.empty[String, Growing[R]])
-
-  private final case class Growing[R <: Packable](shard: Shard, record: AggregatedRecord[R]) {
-    def put: KinesisPut[R] = KinesisPut.of(record, shard)
-  }
-
-  /** Who takes which keys in. While a stream is resharded, it may be that nobody is known for some. */
-  private final case class OpenShards(byStart: TreeMap[BigInt, Shard]) {
-    def of(hashKey: BigInt): Option[Shard] =
-      byStart.maxBefore(hashKey + 1).map(_._2).filter(_.hashKeys.contains(hashKey))
-  }
-
-  private object OpenShards {
-    def apply(shards: Iterable[Shard]): OpenShards =
-      new OpenShards(TreeMap.from(shards.iterator.filterNot(_.closed).map(s => s.hashKeys.start -> s)))
+    private[aggregation] def payload: Int = maxBytes - KinesisPut.PartitionKey.length
   }
 }

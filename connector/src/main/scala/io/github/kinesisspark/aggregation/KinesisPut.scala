@@ -28,8 +28,11 @@ final case class KinesisPut[+R <: Packable](
     *
     * @param taker the keys of the shard that took it in
     */
-  def toPutAgain(taker: HashKeyRange): Vector[R] =
-    if (records.sizeIs > 1 && !records.forall(r => taker.contains(r.hashKey))) records else Vector.empty
+  def toPutAgain(taker: HashKeyRange): Vector[R] = {
+    // All of them belong to the shard that they were packed for.
+    def isTheirs = shard.exists(s => taker.contains(s.hashKeys)) || records.forall(r => taker.contains(r.hashKey))
+    if (records.sizeIs > 1 && !isTheirs) records else Vector.empty
+  }
 }
 
 object KinesisPut {
@@ -37,12 +40,17 @@ object KinesisPut {
   def of[R <: Packable](record: R, shard: Option[Shard]): KinesisPut[R] =
     KinesisPut(record.data, record.partitionKey, record.explicitHashKey, Vector(record), shard)
 
-  /** One user record goes as it is: there is nothing to gain by packing it. */
-  def of[R <: Packable](aggregated: AggregatedRecord[R], shard: Shard): KinesisPut[R] = aggregated.records match {
-    case Vector(single) => of(single, Some(shard))
-    case several        =>
-      KinesisPut(aggregated.payload, PartitionKey, Some(several.head.hashKey), several, Some(shard))
-  }
+  /** What was packed for a shard, if anything was. One user record goes as it is: there is nothing to gain by packing it. */
+  private[aggregation] def flushed[R <: Packable](
+      aggregated: AggregatedRecord[R],
+      shard: Shard
+  ): Vector[KinesisPut[R]] =
+    aggregated.records match {
+      case Vector()       => Vector.empty
+      case Vector(single) => Vector(of(single, Some(shard)))
+      case several        =>
+        Vector(KinesisPut(aggregated.payload, PartitionKey, Some(several.head.hashKey), several, Some(shard)))
+    }
 
   /** The hash key says where it goes, and the user records have keys of their own: the shortest will do, the KPL's. */
   val PartitionKey = "a"

@@ -29,7 +29,7 @@ private[aws] final class BlockingCalls(
     *
     * @throws java.lang.InterruptedException where the thread was interrupted
     */
-  def once[A](action: String)(send: => CompletableFuture[A]): Either[Fault, A] = {
+  def once[A](action: AwsCall)(send: => CompletableFuture[A]): Either[Fault, A] = {
     var answer: CompletableFuture[A] = null
     observer.called(action)
     try {
@@ -52,7 +52,7 @@ private[aws] final class BlockingCalls(
     * @throws PagingExpired    for the caller to begin again
     * @throws KinesisException for a failure that isn't retried, or not any more
     */
-  def call[A](action: String, resource: String, policy: RetryPolicy, left: () => Duration = () => Duration.Inf)(
+  def call[A](action: AwsCall, resource: String, policy: RetryPolicy, left: () => Duration = () => Duration.Inf)(
       send: => CompletableFuture[A]
   ): A = {
     @tailrec def attempt(history: RetryHistory): A = once(action)(send) match {
@@ -93,7 +93,7 @@ private[aws] final class BlockingCalls(
     time.sleep(wait)
   }
 
-  private def giveUp(action: String, resource: String, fault: Fault, failures: Int): Throwable = fault match {
+  private def giveUp(action: AwsCall, resource: String, fault: Fault, failures: Int): Throwable = fault match {
     case _: Fault.ExpiredNextToken => new PagingExpired(KinesisFault.exception(action, resource, fault, failures))
     case _                         => KinesisFault.exception(action, resource, fault, failures)
   }
@@ -112,8 +112,7 @@ private[aws] object BlockingCalls {
 /** Logs or counts blocking calls and their waits. */
 private[kinesisspark] trait CallObserver {
 
-  /** @param action the API's name of the call */
-  def called(action: String): Unit
+  def called(action: AwsCall): Unit
 
   /** @param why one sentence: what came back, or what is waited for */
   def waits(why: => String, wait: FiniteDuration): Unit
@@ -124,13 +123,13 @@ private[kinesisspark] object CallObserver {
 
   /** Warns of each wait, because the query stands still meanwhile. */
   val warning: CallObserver = new CallObserver {
-    override def called(action: String): Unit                      = ()
+    override def called(action: AwsCall): Unit                     = ()
     override def waits(why: => String, wait: FiniteDuration): Unit =
       log.warn(s"$why Next attempt in ${wait.toMillis} ms.")
   }
 
   val silent: CallObserver = new CallObserver {
-    override def called(action: String): Unit                      = ()
+    override def called(action: AwsCall): Unit                     = ()
     override def waits(why: => String, wait: FiniteDuration): Unit = ()
   }
 }

@@ -106,7 +106,7 @@ private[kinesisspark] object CloudWatch {
           Seq(s"$place.Name" -> dimension, s"$place.Value" -> of)
         }
     }
-    (Seq("Action" -> "PutMetricData", "Version" -> "2010-08-01", "Namespace" -> namespace) ++ data)
+    (Seq("Action" -> AwsCall.PutMetricData.toString, "Version" -> "2010-08-01", "Namespace" -> namespace) ++ data)
       .map { case (name, value) =>
         s"$name=${URLEncoder.encode(value, UTF_8)}"
       }

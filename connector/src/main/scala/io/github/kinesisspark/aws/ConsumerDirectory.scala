@@ -61,11 +61,11 @@ private[kinesisspark] final class ConsumerDirectory(
         .maxResults(PageSize)
         .overrideConfiguration(inTime)
       token.foreach(request.nextToken(_))
-      calls.call("ListStreamConsumers", resource(s"stream $stream"), policy(retries.list))(
+      calls.call(AwsCall.ListStreamConsumers, resource(s"stream $stream"), policy(retries.list))(
         client.listStreamConsumers(request.build())
       )
     }
-    def pages = Paging.all("ListStreamConsumers", resource(s"stream $stream"), MostConsumers)(page)(
+    def pages = Paging.all(AwsCall.ListStreamConsumers, resource(s"stream $stream"), MostConsumers)(page)(
       answer => Option(answer.nextToken).filter(_.nonEmpty),
       _.consumers.size
     )
@@ -104,7 +104,7 @@ private[kinesisspark] final class ConsumerDirectory(
   def deregister(arn: ConsumerArn): Unit = {
     val request = DeregisterStreamConsumerRequest.builder().consumerARN(arn.text).overrideConfiguration(inTime).build()
     val done    = unlessNotFound(
-      calls.call("DeregisterStreamConsumer", resource(s"consumer $arn"), policy(retries.deregister))(
+      calls.call(AwsCall.DeregisterStreamConsumer, resource(s"consumer $arn"), policy(retries.deregister))(
         client.deregisterStreamConsumer(request)
       )
     )
@@ -115,7 +115,7 @@ private[kinesisspark] final class ConsumerDirectory(
     val request = DescribeStreamConsumerRequest.builder().overrideConfiguration(inTime)
     which(request)
     unlessNotFound(
-      calls.call("DescribeStreamConsumer", what, policy(retries.describe))(
+      calls.call(AwsCall.DescribeStreamConsumer, what, policy(retries.describe))(
         client.describeStreamConsumer(request.build())
       )
     ).map(answer => StreamConsumer.of(answer.consumerDescription))
@@ -151,7 +151,7 @@ private[kinesisspark] final class ConsumerDirectory(
       .overrideConfiguration(inTime)
     // No tags is not the same as an empty map of them: that needs the permission to tag.
     if (tags.nonEmpty) request.tags(tags.asJava)
-    calls.once("RegisterStreamConsumer")(client.registerStreamConsumer(request.build())) match {
+    calls.once(AwsCall.RegisterStreamConsumer)(client.registerStreamConsumer(request.build())) match {
       case Left(fault)   => Event.Refused(fault)
       case Right(answer) =>
         val consumer = StreamConsumer.of(answer.consumer)

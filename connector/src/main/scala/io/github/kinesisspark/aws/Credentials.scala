@@ -41,11 +41,13 @@ private[aws] object Credentials {
         case WebIdentity(file) => RoleCredentials.OfWebIdentity(role, session, file, properties.duration)
         case _                 => RoleCredentials.OfRole(role, session, externalId, properties)
       }
-      val assumed = Closing.unlessMade(caller.close())(RoleCredentials(asked, caller.provider, region, connection))
+      val assumed = Closing.unlessMade(caller.close())(
+        RoleCredentials(asked, RoleCredentials.sts(region, connection, caller.provider))
+      )
       new Credentials(assumed, Seq(assumed, caller))
   }
 
-  /** The SDK's default chain, except that a profile of a login gets its credentials through this connection. */
+  /** The SDK's default chain, except that a profile of a login or a role gets its credentials through this connection. */
   private def chain(region: String, connection: ConnectionOptions) = AwsCredentialsProviderChain
     .builder()
     .reuseLastProviderEnabled(true)

@@ -28,13 +28,13 @@ final case class DirectoryRetry(
 
   private[aws] def deadline(): Deadline = new Deadline(time.now, time.now() + maxDuration.toMillis)
 
-  private[aws] def call[A](action: String, resource: String)(send: => CompletableFuture[A]): A =
+  private[aws] def call[A](action: AwsCall, resource: String)(send: => CompletableFuture[A]): A =
     call(action, resource, deadline())(send)
 
   /** @throws BlockingCalls.PagingExpired for the caller to begin again
     * @throws KinesisException            for a failure that isn't retried, or not any more
     */
-  private[aws] def call[A](action: String, resource: String, deadline: Deadline)(send: => CompletableFuture[A]): A =
+  private[aws] def call[A](action: AwsCall, resource: String, deadline: Deadline)(send: => CompletableFuture[A]): A =
     calls.call(action, resource, policy, () => deadline.left)(send)
 
   /** Repeats the whole question while its paging tokens expire.

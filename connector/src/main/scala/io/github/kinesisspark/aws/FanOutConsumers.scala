@@ -190,12 +190,12 @@ object FanOutConsumers {
 
 /** Calls and waits to find, register and deregister consumers.
   *
-  * @param calls        attempts by the API's name of the call
+  * @param calls        attempts of each call
   * @param waits        pauses before another attempt, or another look
   * @param waitedMillis all of them together
   */
-final case class ConsumerCalls(calls: Map[String, Long], waits: Long, waitedMillis: Long) {
-  private[aws] def called(action: String): ConsumerCalls =
+final case class ConsumerCalls(calls: Map[AwsCall, Long], waits: Long, waitedMillis: Long) {
+  private[aws] def called(action: AwsCall): ConsumerCalls =
     copy(calls = calls.updated(action, calls.getOrElse(action, 0L) + 1))
 
   private[aws] def waited(wait: FiniteDuration): ConsumerCalls =
@@ -213,7 +213,7 @@ private[aws] final class ConsumerMeter extends CallObserver {
 
   def calls: ConsumerCalls = count.get
 
-  override def called(action: String): Unit = {
+  override def called(action: AwsCall): Unit = {
     log.debug("{}", action)
     count.updateAndGet(_.called(action)): Unit
   }

@@ -56,7 +56,7 @@ object Fault {
 /** One kind of failure.
   *
   * @param errorClass   stable name for monitoring
-  * @param advice       what to check or to do, for the error message; `<action>` in it stands for the name of the call
+  * @param advice       what to check or to do, for the error message; `<action>` in it stands for the IAM action that allows the call
   * @param showsRequest the service's answer may repeat the signed request with its session token: only its first line may be
   *                     shown, and the exception itself is never logged
   */

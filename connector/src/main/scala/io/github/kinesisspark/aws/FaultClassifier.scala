@@ -206,7 +206,7 @@ object FaultClassifier {
     Row(
       FaultKind(
         "KINESIS_ACCESS_DENIED",
-        "The credentials' policy, or the stream's, must allow kinesis:<action> on this resource."
+        "The credentials' policy, or the stream's, must allow <action> on this resource."
       ),
       Fault.Denied(_, _),
       "Only a changed policy helps; consumers that retried this without end stood still without a word.",

@@ -17,7 +17,9 @@ trait ClientLease extends AutoCloseable {
   /** Valid until this lease is closed. It doesn't retry: [[RetryPolicy]] decides that for every call. */
   def client: KinesisAsyncClient
 
-  /** Whether a call of this client has succeeded, so that its address and credentials are no mistake. */
+  /** Whether a call of this client, or of an earlier one of equal options, has succeeded in this JVM, so that its address and credentials are no
+    * mistake.
+    */
   def hasWorked: Boolean
 
   /** Records that a call has succeeded which the SDK counts as over only later: a subscription that is open. */
@@ -50,7 +52,11 @@ object KinesisClients {
     }
   }
 
-  private lazy val shared = new SharedPool[(ClientOptions, String, ClientKind), Held](
+  private type Key = (ClientOptions, String, ClientKind)
+
+  private val successes = new Successes
+
+  private lazy val shared = new SharedPool[Key, Held](
     { case (options, region, kind) => make(options, region, kind) },
     IdleTime,
     SharedPool.closer
@@ -68,7 +74,7 @@ object KinesisClients {
     val http        = kind.http(options.endpoint, options.connection)
     val credentials = Credentials(options.credentials, region, options.connection, options.endpoint)
     val cache       = new CredentialsCache(credentials.provider)
-    val success     = new Success
+    val success     = successes.of((options, region, kind))
     val builder     =
       KinesisAsyncClient.builder().region(Region.of(region)).credentialsProvider(cache).httpClientBuilder(http)
     ClientKind.configure(builder, options.endpoint, options.connection)
@@ -97,6 +103,20 @@ object KinesisClients {
     val kind = classOf[KinesisAsyncClient]
     kind.cast(Proxy.newProxyInstance(kind.getClassLoader, Array[Class[_]](kind), handler))
   }
+
+  /** Which clients have worked. It outlives them: a query with a slow trigger has a client of its own in each batch, and an endpoint that fails for a while
+    * when one begins is no mistake.
+    */
+  private final class Successes {
+    private val known = new java.util.LinkedHashMap[Key, Success](16, 0.75f, true) {
+      override def removeEldestEntry(eldest: java.util.Map.Entry[Key, Success]): Boolean = size > MostKnown
+    }
+
+    def of(key: Key): Success = synchronized(known.computeIfAbsent(key, _ => new Success))
+  }
+
+  /** More than any JVM has at a time; the longest unused are forgotten. */
+  private val MostKnown = 1000
 
   /** Waits for the first call to succeed. */
   private[aws] final class Success extends ExecutionInterceptor {

@@ -56,23 +56,22 @@ object FailureReason {
 /** Error messages of faults: which call failed, for which resource, with which answer, and what to do. */
 object KinesisFault {
 
-  /** @param action   the API's name of the call, such as `GetRecords`
-    * @param resource what it was for: a stream's name or ARN, `stream/shardId`, a role
+  /** @param resource what the call was for: a stream's name or ARN, `stream/shardId`, a role
     */
-  def describe(action: String, resource: String, fault: Fault): String =
+  def describe(action: AwsCall, resource: String, fault: Fault): String =
     s"$action failed for $resource: ${answer(fault)}. ${advice(action, fault)}"
 
   /** A call may need more than the action of its own name: one that tags needs kinesis:TagResource. */
-  private def advice(action: String, fault: Fault): String = {
+  private def advice(action: AwsCall, fault: Fault): String = {
     val missing = fault match {
       case _: Fault.Denied => Refusal.findFirstMatchIn(Option(fault.cause.getMessage).getOrElse("")).map(_.group(1))
       case _               => None
     }
-    missing.fold(fault.kind.advice)(fault.kind.advice.replace("kinesis:<action>", _)).replace("<action>", action)
+    fault.kind.advice.replace("<action>", missing.orElse(action.permission).getOrElse(action.toString))
   }
 
   /** @param attempts how often it was tried */
-  def exception(action: String, resource: String, fault: Fault, attempts: Int = 1): KinesisException = {
+  def exception(action: AwsCall, resource: String, fault: Fault, attempts: Int = 1): KinesisException = {
     val tried = if (attempts > 1) s" Tried $attempts times." else ""
     new KinesisException(
       fault.kind.errorClass,

@@ -15,6 +15,7 @@ import software.amazon.awssdk.awscore.exception.AwsServiceException
   *
   * @param profile whose login it is
   * @param command of the AWS command line that makes another
+  * @param call    that renews it
   * @param expires when it does, by the file
   * @param renewal asks the service for the file's next content, and waits; none for a login that can't be renewed
   * @param now     the machine's time
@@ -22,6 +23,7 @@ import software.amazon.awssdk.awscore.exception.AwsServiceException
 private[aws] final class Login(
     profile: String,
     command: String,
+    call: AwsCall,
     file: LoginFile,
     expires: ujson.Obj => Instant,
     renewal: ujson.Obj => Option[() => ujson.Obj],
@@ -49,7 +51,9 @@ private[aws] final class Login(
           val latest = newest(file.read() ++ Some(known)).getOrElse(missing())
           stillGood(latest, s", and AWS does not renew it: ${KinesisFault.inOneLine(refusal)}")
         case NonFatal(e) if left(known) > Zero =>
-          log.warn(s"The login of profile $profile could not be renewed: ${KinesisFault.inOneLine(e)}")
+          log.warn(
+            s"$call failed for profile $profile, whose login is good until ${expires(known)}: ${KinesisFault.inOneLine(e)}"
+          )
           known
       }
   }

@@ -35,6 +35,7 @@ private[aws] final class LoginCredentials(file: ProfileFile, region: String, con
     val login = new Login(
       profile.name,
       "aws sso login",
+      AwsCall.CreateToken,
       LoginFile.ofSso(profile.login),
       kept => Login.timeOf(kept("expiresAt").str),
       kept => renewalOf(kept, tokens)
@@ -54,7 +55,12 @@ private[aws] final class LoginCredentials(file: ProfileFile, region: String, con
         case e: UnauthorizedException => login.required(s"AWS refuses its login: ${KinesisFault.inOneLine(e)}")
       }
     }
-    new RenewedCredentials(s"profile ${profile.name}", () => ask(), () => { portal.close(); tokens.close() })
+    new RenewedCredentials(
+      s"profile ${profile.name}",
+      AwsCall.GetRoleCredentials,
+      () => ask(),
+      () => { portal.close(); tokens.close() }
+    )
   }
 
   /** Of `aws login`: keys, with a token that others are given for. */
@@ -65,6 +71,7 @@ private[aws] final class LoginCredentials(file: ProfileFile, region: String, con
     val login  = new Login(
       profile.name,
       "aws login",
+      AwsCall.CreateOAuth2Token,
       LoginFile.ofSignIn(profile.session),
       kept => Login.timeOf(kept("accessToken")("expiresAt").str),
       kept => Some(() => renewed(kept, client))
@@ -78,7 +85,7 @@ private[aws] final class LoginCredentials(file: ProfileFile, region: String, con
         Login.timeOf(kept("expiresAt").str)
       )
     }
-    new RenewedCredentials(s"profile ${profile.name}", () => ask(), client)
+    new RenewedCredentials(s"profile ${profile.name}", AwsCall.CreateOAuth2Token, () => ask(), client)
   }
 }
 

@@ -10,7 +10,7 @@ private[aws] object Paging {
     * @param most items
     * @throws KinesisException `KINESIS_ANSWER_DAMAGED` where a token comes a second time, pages bring nothing, or there are too many items
     */
-  def all[P](action: String, resource: String, most: Int)(
+  def all[P](action: AwsCall, resource: String, most: Int)(
       page: Option[String] => P
   )(next: P => Option[String], size: P => Int): Vector[P] = {
     @tailrec def rest(pages: Vector[P], seen: Set[String], items: Long, empty: Int): Vector[P] =
@@ -29,7 +29,7 @@ private[aws] object Paging {
 
   private val MostEmpty = 100
 
-  private def endless(action: String, resource: String, what: String): Nothing = {
+  private def endless(action: AwsCall, resource: String, what: String): Nothing = {
     val fault = FaultClassifier.classify(new DamagedAnswer(s"It has $what"))
     throw KinesisFault.exception(action, resource, fault)
   }

@@ -1,9 +1,10 @@
 package io.github.kinesisspark.aws
 
-import software.amazon.awssdk.auth.credentials.{AwsCredentials, AwsCredentialsProvider, ProfileCredentialsProvider}
+import software.amazon.awssdk.auth.credentials._
 import software.amazon.awssdk.profiles.{ProfileFile, ProfileFileSystemSetting}
 
-import io.github.kinesisspark.aws.RoleCredentials.OfRole
+import io.github.kinesisspark.aws.ProfileSource._
+import io.github.kinesisspark.aws.RoleCredentials.{OfRole, OfWebIdentity}
 import io.github.kinesisspark.config.{ConnectionOptions, RoleSession}
 
 /** Credentials of a profile of the shared AWS files, which are read at the first call.
@@ -32,25 +33,48 @@ private[aws] final class ProfileCredentials(named: Option[String], region: Strin
   private def make(): Seq[Owned] = {
     val name = named.getOrElse(ProfileFileSystemSetting.AWS_PROFILE.getStringValueOrThrow)
     val file = ProfileFile.defaultProfileFile()
-    ProfileSource.of(file, name) match {
-      case ProfileSource.OfSdk           => Seq(ProfileCredentialsProvider.create(name))
-      case source: ProfileSource.OfLogin => of(source, new LoginCredentials(file, region, connection))
+    of(file, ProfileSource.of(file, name))
+  }
+
+  private def of(file: ProfileFile, source: ProfileSource): Seq[Owned] = {
+    def logins = new LoginCredentials(file, region, connection)
+    source match {
+      case OfSdk(name)    => Seq(ProfileCredentialsProvider.create(name))
+      case sso: Sso       => Seq(logins.of(sso))
+      case signIn: SignIn => Seq(logins.of(signIn))
+      case role: Role     => of(file, role)
     }
   }
 
-  private def of(source: ProfileSource.OfLogin, logins: LoginCredentials): Seq[Owned] = source match {
-    case sso: ProfileSource.Sso       => Seq(logins.of(sso))
-    case signIn: ProfileSource.SignIn => Seq(logins.of(signIn))
-    case role: ProfileSource.Role     =>
-      val callers = of(role.source, logins)
-      val name    = role.sessionName.getOrElse("kinesis-spark")
-      val asked   = OfRole(role.arn, name, role.externalId, RoleSession.Plain)
-      Closing.unlessMade(callers.foreach(_.close()))(
-        RoleCredentials(asked, callers.head, region, connection) +: callers
-      )
+  private def of(file: ProfileFile, role: Role): Seq[Owned] = {
+    val session          = role.sessionName.getOrElse("kinesis-spark")
+    val (asked, callers) = role.by match {
+      case OtherProfile(source, externalId) => ofRole(role, session, externalId)            -> of(file, source)
+      case Machine(has, externalId)         => ofRole(role, session, externalId)            -> Seq(ofMachine(has))
+      case TokenFile(path)                  => OfWebIdentity(role.arn, session, path, None) -> Nil
+    }
+    val caller = callers.headOption.getOrElse(AnonymousCredentialsProvider.create())
+    val sts    = RoleCredentials.sts(role.region.getOrElse(region), connection, caller).withProfile(file, role.name)
+    Closing.unlessMade(callers.foreach(_.close()))(RoleCredentials(asked, sts) +: callers)
   }
 }
 
 private[aws] object ProfileCredentials {
   private type Owned = AwsCredentialsProvider & AutoCloseable
+
+  private def ofRole(role: Role, session: String, externalId: Option[String]) =
+    OfRole(role.arn, session, externalId, RoleSession.Plain)
+
+  private def ofMachine(has: MachineCredentials): Owned = has match {
+    case Environment =>
+      AwsCredentialsProviderChain
+        .builder()
+        .credentialsProviders(
+          SystemPropertyCredentialsProvider.create(),
+          EnvironmentVariableCredentialsProvider.create()
+        )
+        .build()
+    case Instance  => InstanceProfileCredentialsProvider.create()
+    case Container => ContainerCredentialsProvider.create()
+  }
 }

@@ -193,7 +193,7 @@ private[aws] object ConsumerFailure {
       s"RegisterStreamConsumer failed for $what: the stream has ${present.size} consumers already " +
         s"(${present.map(_.name).sorted.mkString(", ")}), which is its quota (${ConsumerLimit.MostOfAStream} consumers of a stream, " +
         s"${ConsumerLimit.MostOfAnyStream} with On-demand Advantage)."
-    case Failure.Refused(fault) => KinesisFault.describe("RegisterStreamConsumer", what, fault)
+    case Failure.Refused(fault) => KinesisFault.describe(AwsCall.RegisterStreamConsumer, what, fault)
   }
 
   /** @param after how far it had come */
@@ -216,7 +216,7 @@ private[aws] object ConsumerFailure {
       )
     case Failure.Refused(fault) =>
       KinesisFault.exception(
-        "RegisterStreamConsumer",
+        AwsCall.RegisterStreamConsumer,
         what,
         fault,
         after.refusals.failures.max(after.waits.failures).max(1)

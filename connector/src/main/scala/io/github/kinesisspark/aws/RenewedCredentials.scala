@@ -12,11 +12,13 @@ import software.amazon.awssdk.auth.credentials.{AwsCredentials, AwsCredentialsPr
   * tried again every ten seconds, and fails the caller only in their last minute. [[CredentialsCache]] calls it on threads that may wait.
   *
   * @param what they are of, for the log
-  * @param ask  asks the service, and waits; the result has an expiry
+  * @param call that gives them
+  * @param ask  makes it, and waits; the result has an expiry
   * @param now  the machine's time
   */
 private[aws] final class RenewedCredentials(
     what: String,
+    call: AwsCall,
     ask: () => AwsSessionCredentials,
     held: AutoCloseable,
     now: () => Instant = () => Instant.now
@@ -34,12 +36,12 @@ private[aws] final class RenewedCredentials(
       case Some(known) if left(known) > RenewBefore                           => known
       case Some(known) if left(known) > FailBefore && now().isBefore(nextTry) => known
       case Some(known) if left(known) > FailBefore                            =>
-        nextTry = now().plusSeconds(10)
+        nextTry = now().plusMillis(TryAgain.toMillis)
         try renew()
         catch {
           case NonFatal(e) =>
             log.warn(
-              s"Credentials of $what could not be renewed, and are good for ${left(known).toSeconds} s more: " +
+              s"$call failed for $what, whose credentials are good for ${left(known).toSeconds} s more: " +
                 KinesisFault.inOneLine(e)
             )
             known
@@ -60,7 +62,8 @@ private[aws] final class RenewedCredentials(
     Duration.between(now(), keys.expirationTime.get).toMillis.millis
 }
 
-private[aws] object RenewedCredentials {
+private[kinesisspark] object RenewedCredentials {
   val RenewBefore: FiniteDuration = 5.minutes
+  val TryAgain: FiniteDuration    = 10.seconds
   private val FailBefore          = 1.minute
 }

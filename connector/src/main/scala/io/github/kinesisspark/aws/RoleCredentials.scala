@@ -22,11 +22,14 @@ private[aws] object RoleCredentials {
   /** How a role is asked for. */
   sealed trait Asked {
     def role: String
+    def call: AwsCall
     private[RoleCredentials] def of(client: StsAsyncClient): CompletableFuture[RoleKeys]
   }
 
   /** @see [[https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html AssumeRole]] */
   final case class OfRole(role: String, name: String, externalId: Option[String], session: RoleSession) extends Asked {
+    override def call: AwsCall = AwsCall.AssumeRole
+
     private[RoleCredentials] def of(client: StsAsyncClient): CompletableFuture[RoleKeys] = {
       val request = AssumeRoleRequest.builder().roleArn(role).roleSessionName(name)
       externalId.foreach(request.externalId(_))
@@ -45,6 +48,8 @@ private[aws] object RoleCredentials {
     */
   final case class OfWebIdentity(role: String, name: String, file: String, duration: Option[FiniteDuration])
       extends Asked {
+    override def call: AwsCall = AwsCall.AssumeRoleWithWebIdentity
+
     private[RoleCredentials] def of(client: StsAsyncClient): CompletableFuture[RoleKeys] = {
       val token =
         try Files.readString(Path.of(file)).trim
@@ -60,19 +65,18 @@ private[aws] object RoleCredentials {
     }
   }
 
-  /** @param caller whose permissions ask for the role
-    * @throws KinesisException `KINESIS_CA_BUNDLE`
+  /** STS, as the options have it.
+    *
+    * @param region unless they name one
+    * @param caller whose permissions ask for roles
     */
-  def apply(
-      asked: Asked,
-      caller: AwsCredentialsProvider,
-      region: String,
-      connection: ConnectionOptions
-  ): RenewedCredentials = {
-    val sts    = connection.sts
-    val client = ServiceClient(sts.region.getOrElse(region), connection, caller, sts.endpoint)
-      .make[StsAsyncClientBuilder, StsAsyncClient](StsAsyncClient.builder())
-    new RenewedCredentials(s"role ${asked.role}", () => keysOf(waited(asked.of(client))), client)
+  def sts(region: String, connection: ConnectionOptions, caller: AwsCredentialsProvider): ServiceClient =
+    ServiceClient(connection.sts.region.getOrElse(region), connection, caller, connection.sts.endpoint)
+
+  /** @throws KinesisException `KINESIS_CA_BUNDLE` */
+  def apply(asked: Asked, sts: ServiceClient): RenewedCredentials = {
+    val client = sts.make[StsAsyncClientBuilder, StsAsyncClient](StsAsyncClient.builder())
+    new RenewedCredentials(s"role ${asked.role}", asked.call, () => keysOf(waited(asked.of(client))), client)
   }
 
   private def keysOf(keys: RoleKeys): AwsSessionCredentials =

@@ -89,7 +89,7 @@ final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry = Direc
 
   private def iteratorAt(shard: ShardKey, position: ShardPosition) = {
     val request = ShardIterators.at(shard, position).overrideConfiguration(attempt).build
-    retry.call("GetShardIterator", shard.toString)(client.getShardIterator(request)).shardIterator
+    retry.call(AwsCall.GetShardIterator, shard.toString)(client.getShardIterator(request)).shardIterator
   }
 
   /** None if the iterator has expired and may be renewed: it ages while calls are tried again. */
@@ -106,7 +106,7 @@ final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry = Direc
       .overrideConfiguration(attempt)
       .build
     def answer = DamagedAnswer.unlessRead(client.getRecords(request))(a => a -> seenIn(a))
-    try Some(retry.call("GetRecords", shard.toString)(answer))
+    try Some(retry.call(AwsCall.GetRecords, shard.toString)(answer))
     catch { case e: KinesisException if e.reason == FailureReason.ExpiredIterator && renewals > 0 => None }
   }
 

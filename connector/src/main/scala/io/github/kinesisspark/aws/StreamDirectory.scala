@@ -77,7 +77,7 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
       case StreamRef.ByArn(value) => DescribeStreamSummaryRequest.builder().streamARN(value.text)
     }
     request.overrideConfiguration { o => o.apiCallAttemptTimeout(retry.attemptTimeout); () }
-    val (summary, response) = retry.call("DescribeStreamSummary", resource(stream.toString)) {
+    val (summary, response) = retry.call(AwsCall.DescribeStreamSummary, resource(stream.toString)) {
       DamagedAnswer.unlessRead(client.describeStreamSummary(request.build())) { answer =>
         DamagedAnswer.has(answer.streamDescriptionSummary, "StreamDescriptionSummary") -> answer
       }
@@ -133,14 +133,15 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
     else {
       val deadline = retry.deadline()
       val iterator = ShardIterators.at(shard, position).overrideConfiguration(attempt).build
-      val at = retry.call("GetShardIterator", shard.toString, deadline)(client.getShardIterator(iterator)).shardIterator
+      val at       =
+        retry.call(AwsCall.GetShardIterator, shard.toString, deadline)(client.getShardIterator(iterator)).shardIterator
       val one = GetRecordsRequest.builder
         .streamARN(shard.stream.text)
         .shardIterator(at)
         .limit(1)
         .overrideConfiguration(attempt)
         .build
-      retry.call("GetRecords", shard.toString, deadline) {
+      retry.call(AwsCall.GetRecords, shard.toString, deadline) {
         DamagedAnswer.unlessRead(client.getRecords(one)) { answer =>
           DamagedAnswer.has(answer.millisBehindLatest, "MillisBehindLatest").longValue
         }
@@ -176,13 +177,15 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
             f.`type`(filter.kind); filter.at.foreach(f.timestamp(_)); ()
           }
       }
-      retry.call("ListShards", resource(stream.toString), deadline)(
+      retry.call(AwsCall.ListShards, resource(stream.toString), deadline)(
         DamagedAnswer.unlessRead(client.listShards(request.build()))(pageOf)
       )
     }
 
     val pages =
-      retry.restarting(Paging.all("ListShards", resource(stream.toString), MostShards)(page)(_.next, _.shards.size))
+      retry.restarting(
+        Paging.all(AwsCall.ListShards, resource(stream.toString), MostShards)(page)(_.next, _.shards.size)
+      )
     ShardListing(
       pages.flatMap(_.shards),
       pages.head.timeMillis.getOrElse(retry.time.now())

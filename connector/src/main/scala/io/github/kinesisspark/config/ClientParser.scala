@@ -58,13 +58,15 @@ private[config] final class ClientParser(parameters: Map[String, Setting], probl
     for (r <- view.value(region); arn <- stream.arn if arn.region != r)
       problems += s"'${view.key(region)}' is $r, but ${arn.text} is in ${arn.region}. Leave '${region.name}' out: the ARN names it."
 
-  /** What belongs to a role is pointless, so probably a mistake, where no role is assumed.
+  /** What belongs to a role is pointless, so probably a mistake, where no role is assumed. A profile may name a role, too.
     *
     * @param ofStreams the options of single streams by themselves
     */
   def checkRoleOptions(general: OptionView, ofStreams: Seq[Map[String, Setting]]): Unit = {
-    val someRole = general.has(roleArn) || ofStreams.exists(_.contains(roleArn.name))
-    for (option <- OfRole) {
+    val someRole  = general.has(roleArn) || ofStreams.exists(_.contains(roleArn.name))
+    val noProfile =
+      Seq[Opt[?]](accessKeyId, secretAccessKey, credentialsProvider, webIdentityTokenFile).exists(general.has)
+    for (option <- OfRole ++ (if (noProfile) OfSts else Nil)) {
       if (general.has(option) && !someRole)
         problems += s"'${general.key(option)}' is given without '${roleArn.name}'. Give the role to assume, too."
       for (keys <- ofStreams; own <- keys.get(option.name))
@@ -79,10 +81,10 @@ private[config] final class ClientParser(parameters: Map[String, Setting], probl
     roleChain,
     roleDuration,
     roleTags,
-    roleSourceIdentity,
-    stsRegion,
-    stsEndpoint
+    roleSourceIdentity
   )
+
+  private def OfSts: Seq[Opt[?]] = Seq(stsRegion, stsEndpoint)
 
   private def ofProvider(): Map[String, Secret] = parameters.flatMap { case (name, Setting(key, text)) =>
     providerParameter.parse(text) match {

@@ -220,7 +220,8 @@ object KinesisOptions {
     default = Some("5"),
     doc = "How many GetRecords calls a second a shard with records gets at most, from 1 to 5. The service takes 5, from all who " +
       "poll the shard together: give less where others poll the stream, too. An idle shard gets one, or less where an " +
-      "executor has more than 250 of them."
+      "executor has more than 250 of them. At 5, a shard that gives more than the service's 2 MiB a second, as on a local server, is " +
+      "called without a pause until it refuses a call."
   )
 
   // The least that holds one full answer of GetRecords (10 MB) with room for the next one to arrive.
@@ -387,7 +388,8 @@ object KinesisOptions {
     "stsRegion",
     "string",
     OptionValue.region,
-    doc = "The region whose STS is asked for roles; left out, the stream's.",
+    doc =
+      "The region whose STS is asked for roles: `roleArn`, or a profile's. Left out, it is the profile's, or else the stream's.",
     scope = Both
   )
 
@@ -395,7 +397,7 @@ object KinesisOptions {
     "stsEndpoint",
     "uri",
     OptionValue.endpoint,
-    doc = "The address of STS instead of the region's own: a VPC endpoint or a local server.",
+    doc = "The address of STS, for the same roles, instead of the region's own: a VPC endpoint or a local server.",
     scope = Both
   )
 

@@ -24,6 +24,8 @@ object HashKey {
 /** The part of the 128-bit hash space that a shard takes, both ends within. */
 final case class HashKeyRange(start: BigInt, end: BigInt) {
   def contains(key: BigInt): Boolean = start <= key && key <= end
+
+  def contains(other: HashKeyRange): Boolean = start <= other.start && other.end <= end
 }
 
 object HashKeyRange {

@@ -53,7 +53,10 @@ private[write] final class KinesisDataWriter(
     linger
   )
 
-  override def write(row: InternalRow): Unit = rows.read(row).fold(bad.add, records.write)
+  override def write(row: InternalRow): Unit = rows.read(row) match {
+    case Right(entry) => records.write(entry)
+    case Left(wrong)  => bad.add(wrong)
+  }
 
   override def commit(): WriterCommitMessage = {
     records.flush()

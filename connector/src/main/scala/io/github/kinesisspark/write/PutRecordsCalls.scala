@@ -20,6 +20,7 @@ import software.amazon.awssdk.services.kinesis.model.{
 
 import io.github.kinesisspark.OneLine
 import io.github.kinesisspark.aws.{
+  AwsCall,
   ClientKind,
   ClientLease,
   DamagedAnswer,
@@ -139,6 +140,6 @@ private[kinesisspark] object PutRecordsCall {
 
   private def failed(stream: StreamRef, error: Throwable, hasWorked: Boolean): CallAnswer = {
     val fault = FaultClassifier.classify(error)
-    CallAnswer.Failed(fault, hasWorked, KinesisFault.exception("PutRecords", s"stream $stream", fault))
+    CallAnswer.Failed(fault, hasWorked, KinesisFault.exception(AwsCall.PutRecords, s"stream $stream", fault))
   }
 }

@@ -70,7 +70,7 @@ private[write] final class SinkMetrics {
   def toJava: util.Map[String, String] = SinkMetrics.shown(all.get).asJava
 }
 
-private[write] object SinkMetrics {
+private[kinesisspark] object SinkMetrics {
   private val each: Seq[SinkMetric] =
     Seq(
       new RecordsMetric,

@@ -19,13 +19,14 @@ private[write] final case class SinkColumns(
   * A source's `streamName` names the stream that a row was read from. A sink refuses that column, so that rows which are passed on
   * as they were read can't go back into their own stream by accident.
   */
-private[write] object SinkSchema {
+private[kinesisspark] object SinkSchema {
 
-  private final case class Column(name: String, kind: String, isFit: DataType => Boolean)
+  /** @param kind the types that it may have, in words */
+  final case class Column(name: String, kind: String, private[SinkSchema] val isFit: DataType => Boolean)
 
   private val text: DataType => Boolean = _.isInstanceOf[StringType]
 
-  private val columns = Seq(
+  val columns: Seq[Column] = Seq(
     Column("data", "binary or string", kind => kind == BinaryType || text(kind)),
     Column("partitionKey", "string", text),
     Column("explicitHashKey", "string", text),
@@ -35,7 +36,7 @@ private[write] object SinkSchema {
   /** @param stream the one of the options
     * @throws SinkSchemaException with every problem found
     */
-  def columnsOf(schema: StructType, stream: Option[StreamRef]): SinkColumns = {
+  private[write] def columnsOf(schema: StructType, stream: Option[StreamRef]): SinkColumns = {
     val found    = columns.map(c => c.name -> schema.fields.indices.filter(i => isNamed(schema, i, c))).toMap
     val known    = found.values.flatten.toSet
     val problems =

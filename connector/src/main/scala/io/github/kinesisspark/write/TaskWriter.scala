@@ -81,7 +81,7 @@ private[write] final class TaskWriter(
     blockBytes += row.weight
     if (isBlockFull || !answers.isEmpty || due.exists(_ <= now)) {
       advance(flush = false)
-      while (!hasRoom) await(flush = false)
+      while (!hasRoom || sending.isAhead) await(flush = false)
     }
     if (blockRows > 0 || packing.heldRows > 0) startTimer()
   }
@@ -215,7 +215,7 @@ private[write] final class TaskWriter(
           bad(rejected.why)
           send(packing.rejected(rejected.entry))
         }
-        step.taken.foreach(record => send(packing.taken(record.entry, record.shardId)))
+        step.taken.foreach((record, shardId) => send(packing.taken(record, shardId)))
         step.resent.foreach(report)
         step.worry.foreach { error =>
           log.warn(

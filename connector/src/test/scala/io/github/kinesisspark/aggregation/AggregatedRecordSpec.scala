@@ -1,5 +1,6 @@
 package io.github.kinesisspark.aggregation
 
+import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
 import java.util.HexFormat
 
@@ -23,7 +24,7 @@ class AggregatedRecordSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
 
   private def read(payload: Array[Byte], shard: HashKeyRange = HashKeyRange.all) =
     AggregatedRecord.read(payload) match {
-      case all: Aggregated => all.within(shard).map { case (record, place) => shown(record) -> place }
+      case all: Aggregated => all.within(shard).map(user => shown(user.record) -> user.place)
       case other           => fail(s"$other")
     }
 
@@ -58,11 +59,31 @@ class AggregatedRecordSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
 
     it("knows its encoded length before it is encoded") {
       forAll(some) { records =>
-        records
-          .scanLeft(AggregatedRecord.empty[UserRecord])(_.add(_))
-          .tail
-          .foreach(r => r.bytes shouldBe r.payload.length)
+        val growing = new AggregatedRecord[UserRecord]
+        records.foreach { record =>
+          growing.add(record)
+          growing.bytes shouldBe growing.payload.length
+        }
       }
+    }
+
+    it("takes in a user record up to exactly the limit of its bytes, and is unchanged by one beyond it") {
+      forAll(some, userRecord) { (records, last) =>
+        val key            = last.partitionKey.getBytes(UTF_8)
+        def grown          = records.foldLeft(new AggregatedRecord[UserRecord])(_.add(_))
+        val size           = grown.add(last).bytes
+        val (within, over) = (grown, grown)
+        within.addUpTo(size, last, key) shouldBe true
+        within.payload shouldBe aggregated(records :+ last)
+        over.addUpTo(size - 1, last, key) shouldBe false
+        over.payload shouldBe aggregated(records)
+        over.records shouldBe records
+      }
+    }
+
+    it("equals the encoding of the KCL's own message classes with thousands of keys and long data") {
+      val records = (0 until 3000).map(n => UserRecord(new Array[Byte](n % 400), s"key-${n % 1500}", Some(n % 700)))
+      aggregated(records) shouldBe envelope(kclMessage(records))
     }
 
     it("decodes to the original user records, in this connector and in the KCL") {

@@ -15,17 +15,9 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
   private val limits: Gen[Aggregator.Limits] =
     Gen.zip(Gen.choose(30, 4000), Gen.choose(1, 20)).map((Aggregator.Limits.apply _).tupled)
 
-  private type Step = (Aggregator[UserRecord], Vector[KinesisPut[UserRecord]])
-
-  private def addAll(to: Aggregator[UserRecord], records: Iterable[UserRecord]): Step =
-    records.foldLeft((to, Vector.empty[KinesisPut[UserRecord]])) { case ((aggregator, puts), record) =>
-      val (next, more) = aggregator.add(record)
-      (next, puts ++ more)
-    }
-
   private def allPuts(shards: Iterable[Shard], limits: Aggregator.Limits, records: Iterable[UserRecord]) = {
-    val (aggregator, puts) = addAll(Aggregator[UserRecord](shards, limits), records)
-    puts ++ aggregator.flush._2
+    val aggregator = new Aggregator[UserRecord](shards, limits)
+    records.toVector.flatMap(aggregator.add) ++ aggregator.flush()
   }
 
   /** Where the service puts it. */
@@ -35,7 +27,7 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
   }
 
   private def read(put: KinesisPut[UserRecord], shard: HashKeyRange) = AggregatedRecord.read(put.data) match {
-    case all: AggregatedRecord.Aggregated => all.within(shard).map(r => shown(r._1))
+    case all: AggregatedRecord.Aggregated => all.within(shard).map(user => shown(user.record))
     case _                                => Vector(shown(UserRecord(put.data, put.partitionKey, put.explicitHashKey)))
   }
 
@@ -84,9 +76,8 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
 
   describe("an aggregator") {
     it("emits a record as soon as it is full") {
-      val (_, puts) =
-        addAll(Aggregator[UserRecord](Seq(one), Aggregator.Limits(maxRecords = 3)), (1 to 7).map(keyed(_, 1)))
-      puts.map(_.records.size) shouldBe Vector(3, 3)
+      val aggregator = new Aggregator[UserRecord](Seq(one), Aggregator.Limits(maxRecords = 3))
+      (1 to 7).flatMap(n => aggregator.add(keyed(n, 1))).map(_.records.size) shouldBe Vector(3, 3)
     }
 
     it("fills records up to the byte limit") {
@@ -109,17 +100,19 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     }
 
     it("emits a user record alone if no open shard is known for its hash key") {
-      val (aggregator, puts) =
-        addAll(Aggregator[UserRecord](split.filterNot(_ == right)), Seq(keyed(1, 0), keyed(2, HashKey.Last)))
+      val aggregator = new Aggregator[UserRecord](split.filterNot(_ == right))
+      val puts       = Seq(keyed(1, 0), keyed(2, HashKey.Last)).flatMap(aggregator.add)
       puts.map(p => (p.records.head.hashKey, p.shard)) shouldBe Vector((HashKey.Last, None))
-      aggregator.flush._2.map(_.shard) shouldBe Vector(Some(left))
+      aggregator.flush().map(_.shard) shouldBe Vector(Some(left))
     }
 
-    it("counts its pending bytes, and has none after a flush") {
-      val (waiting, _) = addAll(Aggregator[UserRecord](Seq(one)), Seq(keyed(1, 1), keyed(2, 2)))
-      waiting.pendingBytes shouldBe waiting.flush._2.head.data.length
-      waiting.flush._1.pendingBytes shouldBe 0
-      waiting.flush._1.flush._2 shouldBe empty
+    it("has nothing to put after a flush, and begins a new record with the next user record") {
+      val aggregator = new Aggregator[UserRecord](Seq(one))
+      Seq(keyed(1, 1), keyed(2, 2)).flatMap(aggregator.add) shouldBe empty
+      aggregator.flush().map(_.records.size) shouldBe Vector(2)
+      aggregator.flush() shouldBe empty
+      aggregator.add(keyed(3, 1)) shouldBe empty
+      aggregator.flush().map(put => shown(put.records.head)) shouldBe Vector(shown(keyed(3, 1)))
     }
 
     it("refuses limits of zero") {
@@ -129,22 +122,6 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
   }
 
   describe("an aggregator after a reshard") {
-    it("assigns pending user records anew, without loss, duplicates or wrong shards") {
-      forAll(shards, shards, limits, some, some) { (before, after, limits, early, late) =>
-        val (old, first)     = addAll(Aggregator[UserRecord](before, limits), early)
-        val (fresh, replans) = old.resharded(after)
-        val (last, more)     = addAll(fresh, late)
-        val puts             = replans ++ more ++ last.flush._2
-        puts.foreach(put => put.records.foreach(r => put.shard.get.hashKeys.contains(r.hashKey) shouldBe true))
-        (first ++ puts).flatMap(_.records).groupBy(_.partitionKey).foreach { case (key, records) =>
-          val expected = (early ++ late).filter(_.partitionKey == key)
-          records.map(shown) should contain theSameElementsAs expected.map(shown)
-          val hashed = records.filter(_.explicitHashKey.isEmpty)
-          hashed.map(shown) shouldBe expected.filter(_.explicitHashKey.isEmpty).map(shown)
-        }
-      }
-    }
-
     it("repeats a whole aggregated record if readers of its shard would drop any of it") {
       val mixed = allPuts(Seq(one), Aggregator.Limits(), Seq(keyed(1, 1), keyed(2, HashKey.Last))).head
       takenBy(mixed, Seq(left, right)) shouldBe Some(left)

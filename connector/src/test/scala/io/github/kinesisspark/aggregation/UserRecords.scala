@@ -46,7 +46,7 @@ object UserRecords {
   }
 
   def aggregated(records: Iterable[UserRecord]): Array[Byte] =
-    records.foldLeft(AggregatedRecord.empty[UserRecord])(_.add(_)).payload
+    records.foldLeft(new AggregatedRecord[UserRecord])(_.add(_)).payload
 
   /** With what arrays hold instead of which they are. */
   def shown(record: UserRecord): (Seq[Byte], String, Option[BigInt]) =

@@ -47,6 +47,10 @@ final class AwsHome(endpoint: URI) extends AutoCloseable {
   /** A profile of `aws login`. */
   def signIn(name: String): String = profileOf(name, s"login_session = ${arnOf(name)}\nregion = us-east-1")
 
+  /** A profile of temporary keys. */
+  def keys(name: String, id: String, secret: String, token: String): String =
+    profileOf(name, s"aws_access_key_id = $id\naws_secret_access_key = $secret\naws_session_token = $token")
+
   /** A profile of a role that is assumed with another profile. */
   def role(name: String, arn: String, source: String): String =
     profileOf(name, s"role_arn = $arn\nsource_profile = $source")

@@ -64,10 +64,9 @@ class CredentialsTest extends AnyFunSuite {
   }
 
   test("the default chain is the SDK's, which reads system properties") {
-    val keys = Map("aws.accessKeyId" -> "chain-id", "aws.secretAccessKey" -> "chain-secret")
-    keys.foreach { case (k, v) => System.setProperty(k, v) }
-    try assertKeys(resolve(DefaultChain), "chain-id", "chain-secret")
-    finally keys.keys.foreach(System.clearProperty)
+    withProperties("aws.accessKeyId" -> "chain-id", "aws.secretAccessKey" -> "chain-secret")(
+      assertKeys(resolve(DefaultChain), "chain-id", "chain-secret")
+    )
   }
 
   test("a provider of SDK version 2 with static create() yields session credentials with their expiry") {
@@ -125,17 +124,20 @@ class CredentialsTest extends AnyFunSuite {
   test("a profile is read from the shared file, and a missing one fails without showing the file's keys") {
     val file = Files.createTempFile("credentials", "")
     Files.writeString(file, "[dev]\naws_access_key_id=dev-id\naws_secret_access_key=planted\n")
-    val before = Option(System.setProperty("aws.sharedCredentialsFile", file.toString))
-    try {
+    withProperties("aws.sharedCredentialsFile" -> file.toString) {
       assertKeys(resolve(Profile("dev")), "dev-id", "planted")
       val failure = intercept[Exception](resolve(Profile("nobody")))
-      val told    = KinesisFault.exception("ListShards", "events", FaultClassifier.classify(failure))
+      val told    = KinesisFault.exception(AwsCall.ListShards, "events", FaultClassifier.classify(failure))
       assert(told.errorClass == "KINESIS_NO_CREDENTIALS" && told.getMessage.contains("nobody"))
       assert(!told.getMessage.contains("planted") && !failure.toString.contains("planted"))
-    } finally {
-      before.fold(System.clearProperty("aws.sharedCredentialsFile"))(System.setProperty("aws.sharedCredentialsFile", _))
-      Files.delete(file)
     }
+    Files.delete(file)
+  }
+
+  private def withProperties[A](values: (String, String)*)(test: => A): A = {
+    val before = values.map { case (name, value) => name -> Option(System.setProperty(name, value)) }
+    try test
+    finally before.foreach { case (name, old) => old.fold(System.clearProperty(name))(System.setProperty(name, _)) }
   }
 
   private def assumed(id: String, expires: Instant): StubServer.Answer = StubServer.Answer(
@@ -146,6 +148,13 @@ class CredentialsTest extends AnyFunSuite {
       .getBytes("UTF-8"),
     Map("Content-Type" -> "text/xml")
   )
+
+  private def assumedByToken(id: String, expires: Instant): StubServer.Answer = {
+    val plain = assumed(id, expires)
+    plain.copy(body =
+      new String(plain.body, "UTF-8").replace("AssumeRole", "AssumeRoleWithWebIdentity").getBytes("UTF-8")
+    )
+  }
 
   private def withRole[A](answers: Int => StubServer.Answer)(test: (Credentials, StubServer) => A): A = {
     val role = AssumeRole(base, "arn:aws:iam::123456789012:role/r", Some("ext-1"), "job-1")
@@ -191,6 +200,81 @@ class CredentialsTest extends AnyFunSuite {
 
   private val later = Instant.parse("2099-01-01T00:00:00Z")
 
+  /** With a profile for each way in which a profile gets a role. */
+  private def withRolesOfProfiles[A](test: => A): A = {
+    val token  = Files.writeString(Files.createTempFile("token", ""), "token-1")
+    val config = Files.createTempFile("config", "")
+    val role   = "role_arn = arn:aws:iam::123456789012:role/r"
+    Files.writeString(
+      config,
+      s"""[profile keys]
+         |aws_access_key_id = keys-id
+         |aws_secret_access_key = planted
+         |[profile of-keys]
+         |$role
+         |source_profile = keys
+         |external_id = ext-1
+         |role_session_name = job-1
+         |region = eu-west-3
+         |[profile of-environment]
+         |$role
+         |credential_source = Environment
+         |[profile of-token]
+         |$role
+         |web_identity_token_file = $token
+         |[profile of-nobody]
+         |$role
+         |source_profile = nobody
+         |""".stripMargin
+    )
+    try withProperties("aws.configFile" -> config.toString)(test)
+    finally Seq(token, config).foreach(Files.delete)
+  }
+
+  test(
+    "a profile's role is assumed through the STS of the options, in the profile's region, with the keys of its source"
+  ) {
+    withRolesOfProfiles {
+      withSts(Profile("of-keys"), _ => assumed("role-id", later)) { (credentials, sts) =>
+        assertKeys(credentials.provider.resolveCredentials(), "role-id", "role-secret", Some("role-token"))
+        val Seq(request) = sts.requests: @unchecked
+        for (part <- Seq("Action=AssumeRole", "ExternalId=ext-1", "RoleSessionName=job-1"))
+          assert(request.body.contains(part))
+        assert(request.headers("authorization").contains("Credential=keys-id/"))
+        assert(request.headers("authorization").contains("/eu-west-3/sts/"))
+      }
+      withSts(Profile("of-keys"), _ => assumed("role-id", later), region = Some("us-east-2")) { (credentials, sts) =>
+        credentials.provider.resolveCredentials()
+        assert(sts.requests.head.headers("authorization").contains("/us-east-2/sts/"))
+      }
+    }
+  }
+
+  test("a profile's role is assumed with the environment's keys or with a token, through the STS of the options") {
+    withRolesOfProfiles {
+      withProperties("aws.accessKeyId" -> "env-id", "aws.secretAccessKey" -> "env-secret") {
+        withSts(Profile("of-environment"), _ => assumed("role-id", later)) { (credentials, sts) =>
+          assert(credentials.provider.resolveCredentials().accessKeyId == "role-id")
+          assert(sts.requests.head.headers("authorization").contains("Credential=env-id/"))
+        }
+      }
+      withSts(Profile("of-token"), _ => assumedByToken("role-id", later)) { (credentials, sts) =>
+        assert(credentials.provider.resolveCredentials().accessKeyId == "role-id")
+        assert(sts.requests.head.body.contains("WebIdentityToken=token-1"))
+      }
+    }
+  }
+
+  test("a profile's role whose source profile is missing fails with its name, and calls nobody") {
+    withRolesOfProfiles {
+      withSts(Profile("of-nobody"), _ => assumed("role-id", later)) { (credentials, sts) =>
+        val fault = FaultClassifier.classify(intercept[Exception](credentials.provider.resolveCredentials()))
+        assert(fault.kind.errorClass == "KINESIS_NO_CREDENTIALS" && fault.cause.getMessage.contains("nobody"))
+        assert(sts.requests.isEmpty)
+      }
+    }
+  }
+
   test("the roles of a chain are assumed in order, each with the keys of the one before, by the STS of stsRegion") {
     val session = RoleSession(Some(30.minutes), Map("team" -> "data"), Some("alice"))
     val first   = AssumeRole(base, "arn:aws:iam::111111111111:role/first", None, "job", RoleSession.Plain)
@@ -219,13 +303,7 @@ class CredentialsTest extends AnyFunSuite {
   ) {
     val token = Files.writeString(Files.createTempFile("token", ""), "token-1\n")
     val role  = AssumeRole(WebIdentity(token.toString), "arn:aws:iam::123456789012:role/r", None, "job")
-    val body  = (id: String, expires: Instant) =>
-      assumed(id, expires).copy(body =
-        new String(assumed(id, expires).body, "UTF-8")
-          .replace("AssumeRole", "AssumeRoleWithWebIdentity")
-          .getBytes("UTF-8")
-      )
-    withSts(role, index => body(s"role-$index", Instant.now.plusSeconds(20))) { (credentials, sts) =>
+    withSts(role, index => assumedByToken(s"role-$index", Instant.now.plusSeconds(20))) { (credentials, sts) =>
       credentials.provider.resolveCredentials()
       Files.writeString(token, "token-2")
       assertKeys(credentials.provider.resolveCredentials(), "role-1", "role-secret", Some("role-token"))
@@ -253,6 +331,7 @@ class CredentialsTest extends AnyFunSuite {
     )
     val role = new RenewedCredentials(
       "role r",
+      AwsCall.AssumeRole,
       () => { asked += 1; answer.getOrElse(throw new IllegalStateException("STS is down")) },
       () => (),
       () => now

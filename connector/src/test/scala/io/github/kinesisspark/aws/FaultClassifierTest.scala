@@ -293,7 +293,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     val denied = FaultClassifier.classify(
       new CompletionException(answer("AccessDeniedException", 400, "User: x is not authorized"))
     )
-    val e = KinesisFault.exception("GetRecords", "events/shardId-000000000003", denied, attempts = 2)
+    val e = KinesisFault.exception(AwsCall.GetRecords, "events/shardId-000000000003", denied, attempts = 2)
     assert(e.errorClass == "KINESIS_ACCESS_DENIED")
     assert(
       e.getMessage == "[KINESIS_ACCESS_DENIED] GetRecords failed for events/shardId-000000000003: " +
@@ -311,14 +311,14 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       s"User: $principal is not authorized to perform: kinesis:TagResource on resource: $stream because no " +
         "identity-based policy allows the kinesis:TagResource action"
     val denied  = FaultClassifier.classify(answer("AccessDeniedException", 400, refusal))
-    val message = KinesisFault.describe("RegisterStreamConsumer", "consumer app", denied)
+    val message = KinesisFault.describe(AwsCall.RegisterStreamConsumer, "consumer app", denied)
     assert(message.startsWith("RegisterStreamConsumer failed for consumer app: ") && message.contains(refusal))
     assert(message.contains("must allow kinesis:TagResource on this resource"))
   }
 
   test("an error of an unknown host names the host and the region to check") {
     val e = KinesisFault.exception(
-      "ListShards",
+      AwsCall.ListShards,
       "events",
       FaultClassifier.classify(new UnknownHostException("kinesis.eu-nowhere-1.amazonaws.com"))
     )
@@ -329,7 +329,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     val handshake = new SSLHandshakeException("General OpenSslEngine problem")
     handshake.initCause(new java.security.cert.CertificateException("certificate has expired"))
     val text =
-      KinesisFault.describe("ListShards", "events", FaultClassifier.classify(new CompletionException(handshake)))
+      KinesisFault.describe(AwsCall.ListShards, "events", FaultClassifier.classify(new CompletionException(handshake)))
     assert(
       text.contains(
         "SSLHandshakeException: General OpenSslEngine problem (CertificateException: certificate has expired)"
@@ -338,7 +338,8 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   test("an exception keeps class, message and cause after Java serialization") {
-    val e = KinesisFault.exception("GetRecords", "events", FaultClassifier.classify(answer("AccessDeniedException")))
+    val e =
+      KinesisFault.exception(AwsCall.GetRecords, "events", FaultClassifier.classify(answer("AccessDeniedException")))
     val bytes = new ByteArrayOutputStream
     new ObjectOutputStream(bytes).writeObject(e)
     val copy =
@@ -352,7 +353,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     val text =
       "The request signature we calculated does not match.\n\nThe Canonical String was\nx-amz-security-token:PLANTED\n"
     val fault = FaultClassifier.classify(answer("InvalidSignatureException", 400, text))
-    val e     = KinesisFault.exception("ListShards", "events", fault)
+    val e     = KinesisFault.exception(AwsCall.ListShards, "events", fault)
     val trace = new java.io.StringWriter
     e.printStackTrace(new java.io.PrintWriter(trace))
     assert(e.getMessage.contains("does not match") && !trace.toString.contains("PLANTED"))

@@ -83,7 +83,7 @@ class HostileServerTest extends AnyFunSuite {
 
   test("pages end at a number of items that no stream has") {
     val failure = intercept[KinesisException](
-      Paging.all[Int]("ListShards", "events", most = 1000)(token => token.fold(0)(_.toInt) + 1)(
+      Paging.all[Int](AwsCall.ListShards, "events", most = 1000)(token => token.fold(0)(_.toInt) + 1)(
         n => Some(n.toString),
         _ => 10
       )
@@ -91,7 +91,10 @@ class HostileServerTest extends AnyFunSuite {
     assert(failure.getMessage.contains("more than 1000 items"))
     assert(
       Paging
-        .all[Int]("ListShards", "events", 1000)(_.fold(1)(_.toInt + 1))(n => Option.when(n < 50)(n.toString), _ => 10)
+        .all[Int](AwsCall.ListShards, "events", 1000)(_.fold(1)(_.toInt + 1))(
+          n => Option.when(n < 50)(n.toString),
+          _ => 10
+        )
         .size == 50
     )
   }
@@ -118,7 +121,7 @@ class HostileServerTest extends AnyFunSuite {
     val began   = System.nanoTime()
     // As the driver's calls are limited, and as those of readers are.
     val (blocking, _) = asked((_, _) => endless) { client =>
-      new BlockingCalls(300.millis, () => false, BlockingTime.real).once("DescribeLimits")(client.describeLimits())
+      new BlockingCalls(300.millis, () => false, BlockingTime.real).once(AwsCall.ListShards)(client.describeLimits())
     }
     val (reading, _) = asked((_, _) => endless) { client =>
       val request = GetRecordsRequest.builder.shardIterator("i").overrideConfiguration(limit).build
@@ -134,7 +137,7 @@ class HostileServerTest extends AnyFunSuite {
       for (status <- Seq(301, 302, 307, 308)) {
         val to          = Map("Location" -> elsewhere.endpoint.toString)
         val (fault, _)  = asked((_, _) => StubServer.Answer(status, headers = to))(faultOf)
-        val description = KinesisFault.describe("ListShards", "events", fault)
+        val description = KinesisFault.describe(AwsCall.ListShards, "events", fault)
         assert(fault.kind.errorClass == "KINESIS_REQUEST_REFUSED" && description.contains("redirects"), status)
       }
       assert(elsewhere.requests.isEmpty)
@@ -192,7 +195,7 @@ class HostileServerTest extends AnyFunSuite {
     val escape     = "\\" + "u001b"
     val body       = cbor(s"{\"__type\":\"AccessDeniedException\",\"message\":\"no$escape[2Jescape$escape\"}")
     val (fault, _) = asked((_, _) => StubServer.Answer(400, body, ContentType))(faultOf)
-    val message    = KinesisFault.describe("ListShards", "events", fault)
+    val message    = KinesisFault.describe(AwsCall.ListShards, "events", fault)
     assert(message.contains("no?[2Jescape?") && !message.exists(_.isControl))
   }
 }

@@ -312,6 +312,22 @@ class KinesisClientsTest extends AnyFunSuite {
     }
   }
 
+  test("hasWorked is true of a client after a successful call of an earlier one with equal options, and of no other") {
+    val server                             = new StubServer((_, _) => StubServer.Empty)
+    def made(at: URI): KinesisClients.Held = KinesisClients.make(options(at), "eu-west-1", ClientKind.Writes)
+    try {
+      val first = made(server.endpoint)
+      first.client.describeLimits().get(2, TimeUnit.MINUTES)
+      first.close()
+      val later = made(server.endpoint)
+      assert(later.success.isThere)
+      later.close()
+      val other = made(new URI("http://localhost:1"))
+      assert(!other.success.isThere)
+      other.close()
+    } finally server.close()
+  }
+
   test("polling and subscriptions use separate clients") {
     val uri    = new URI("http://localhost:1")
     val leases = Seq(ClientKind.Calls, ClientKind.Subscriptions).map(KinesisClients.lease(options(uri), "eu-west-1", _))

@@ -26,6 +26,7 @@ final class LoginSpec extends AnyFunSpec with Matchers {
     def newLogin(): Login = new Login(
       "dev",
       "aws sso login",
+      AwsCall.CreateToken,
       file,
       kept => Login.timeOf(kept("expiresAt").str),
       kept => if (canRenew) Some { () => asked :+= kept("token").str; answer() } else None,

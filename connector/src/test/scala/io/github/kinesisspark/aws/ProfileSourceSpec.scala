@@ -6,7 +6,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import software.amazon.awssdk.profiles.ProfileFile
 
-import ProfileSource.{OfSdk, Role, SignIn, Sso}
+import ProfileSource._
 
 final class ProfileSourceSpec extends AnyFunSpec with Matchers {
   private val file = ProfileFile
@@ -35,12 +35,27 @@ final class ProfileSourceSpec extends AnyFunSpec with Matchers {
         |[profile role-of-role]
         |role_arn = arn:aws:iam::444455556666:role/last
         |source_profile = role
+        |region = eu-west-3
         |[profile keys]
         |aws_access_key_id = id
         |aws_secret_access_key = secret
         |[profile role-of-keys]
         |role_arn = arn:aws:iam::444455556666:role/other
         |source_profile = keys
+        |[profile role-of-nobody]
+        |role_arn = arn:aws:iam::444455556666:role/other
+        |source_profile = absent
+        |[profile role-of-machine]
+        |role_arn = arn:aws:iam::444455556666:role/other
+        |credential_source = EcsContainer
+        |external_id = e-1
+        |[profile two-sources]
+        |role_arn = arn:aws:iam::444455556666:role/other
+        |credential_source = Environment
+        |source_profile = keys
+        |[profile unknown-source]
+        |role_arn = arn:aws:iam::444455556666:role/other
+        |credential_source = Elsewhere
         |[profile circle]
         |role_arn = arn:aws:iam::444455556666:role/other
         |source_profile = circle
@@ -61,7 +76,8 @@ final class ProfileSourceSpec extends AnyFunSpec with Matchers {
   private def sourceOf(profile: String) = ProfileSource.of(file, profile)
 
   private val session = Sso("session", "work", "eu-west-1", "111122223333", "reader")
-  private val role    = Role(session, "arn:aws:iam::444455556666:role/other", Some("e-1"), Some("job"))
+  private val other   = "arn:aws:iam::444455556666:role/other"
+  private val role    = Role("role", other, Some("job"), None, OtherProfile(session, Some("e-1")))
 
   describe("a profile") {
     it("of SSO is known by its session, or by its start URL without one") {
@@ -74,14 +90,26 @@ final class ProfileSourceSpec extends AnyFunSpec with Matchers {
       sourceOf("login") shouldBe SignIn("login", "arn:aws:iam::111122223333:user/alice", Some("eu-west-3"))
     }
 
-    it("of a role that is assumed with a login, directly or by way of another role, is one of that login") {
+    it("of a role is one of its source profile, which may be of a role itself, and has its own region") {
       sourceOf("role") shouldBe role
-      sourceOf("role-of-role") shouldBe Role(role, "arn:aws:iam::444455556666:role/last", None, None)
+      sourceOf("role-of-role") shouldBe
+        Role("role-of-role", "arn:aws:iam::444455556666:role/last", None, Some("eu-west-3"), OtherProfile(role, None))
+      sourceOf("role-of-keys") shouldBe Role("role-of-keys", other, None, None, OtherProfile(OfSdk("keys"), None))
     }
 
-    it("of anything else, or that is incomplete, missing or its own source, is left to the SDK") {
-      for (name <- Seq("keys", "role-of-keys", "circle", "token", "incomplete", "nowhere", "absent"))
-        withClue(s"$name: ")(sourceOf(name) shouldBe OfSdk)
+    it("of a role is one of the machine's credentials, or of a token in a file") {
+      sourceOf("role-of-machine") shouldBe Role("role-of-machine", other, None, None, Machine(Container, Some("e-1")))
+      sourceOf("token") shouldBe Role("token", other, None, None, TokenFile("/token"))
+    }
+
+    it("of a role whose source is missing or itself leaves that source to the SDK, for its error") {
+      sourceOf("role-of-nobody") shouldBe Role("role-of-nobody", other, None, None, OtherProfile(OfSdk("absent"), None))
+      sourceOf("circle") shouldBe Role("circle", other, None, None, OtherProfile(OfSdk("circle"), None))
+    }
+
+    it("of anything else, or that is incomplete or missing, is left to the SDK") {
+      for (name <- Seq("keys", "two-sources", "unknown-source", "incomplete", "nowhere", "absent"))
+        withClue(s"$name: ")(sourceOf(name) shouldBe OfSdk(name))
     }
   }
 }

@@ -302,6 +302,13 @@ class SourceOptionsTest extends AnyFunSuite {
     )
   }
 
+  test("the options of STS are taken with a profile and with the default chain, which may name a role") {
+    for (more <- Seq(Seq("profile" -> "dev"), Nil)) {
+      val options = parse(Seq("streamName" -> "a", "stsRegion" -> "us-east-1") ++ more: _*)
+      assert(options.client.connection.sts == StsOptions(Some("us-east-1"), None))
+    }
+  }
+
   test("client options that contradict each other or lack their other half are refused") {
     def told(options: (String, String)*)(words: String*): Unit =
       assertTells(problems((("streamName" -> "a") +: options)*).mkString("\n"), words*)
@@ -320,7 +327,8 @@ class SourceOptionsTest extends AnyFunSuite {
     told("roleArn" -> role, "roleChain" -> "reader")("'roleChain' must be", "the ARN of a role")
     told("roleArn" -> role, "roleChain" -> role, "roleDuration" -> "2h")("'roleDuration' is more than an hour")
     told("roleArn" -> role, "roleDuration" -> "1m")("'roleDuration' must be", "15 minutes")
-    told("stsRegion" -> "us-east-1")("'stsRegion' is given without 'roleArn'")
+    val keys = Seq("accessKeyId" -> "id", "secretAccessKey" -> "secret")
+    told(keys :+ ("stsRegion" -> "us-east-1"): _*)("'stsRegion' is given without 'roleArn'")
     told("credentialsProvider.vault" -> "https://vault")("'credentialsProvider.vault' is given without")
   }
 

@@ -18,9 +18,9 @@ object AggregatedData extends Target {
     AggregatedRecord.read(payload) match {
       case all: AggregatedRecord.Aggregated =>
         Broken.unless(all.records.iterator.map(_.data.length.toLong).sum <= payload.length)("more data than there was")
-        val places = halves.flatMap(all.within).map(_._2).sorted
+        val places = halves.flatMap(all.within).map(_.place).sorted
         Broken.unless(places == all.records.indices.map(_.toLong))(s"of ${all.records.size} records are left $places")
-        val again = AggregatedRecord.read(all.records.foldLeft(AggregatedRecord.empty[UserRecord])(_ add _).payload)
+        val again = AggregatedRecord.read(all.records.foldLeft(new AggregatedRecord[UserRecord])(_ add _).payload)
         Broken.unless(all.records.isEmpty || sameIn(again, all))("packed again, it holds other records")
       case AggregatedRecord.Plain | _: AggregatedRecord.Damaged => ()
     }
@@ -49,7 +49,7 @@ object AggregatedData extends Target {
       UserRecord("a".getBytes(UTF_8), "key-1"),
       UserRecord(Array.emptyByteArray, "key-2", Some(HashKey.Last)),
       UserRecord("c".getBytes(UTF_8), "key-1", Some(0))
-    ).foldLeft(AggregatedRecord.empty[UserRecord])(_ add _).payload
+    ).foldLeft(new AggregatedRecord[UserRecord])(_ add _).payload
     Seq(0.toByte +: whole, 1.toByte +: whole.slice(4, whole.length - 16), 0.toByte +: whole.take(20))
   }
 }

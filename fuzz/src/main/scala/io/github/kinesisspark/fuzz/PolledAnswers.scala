@@ -42,7 +42,9 @@ object PolledAnswers extends Target {
     Broken.unless(outcomes == 1)(
       s"${desk.delivered.size} deliveries, ${desk.failed.size} failures, ${desk.putOff.size} times to come"
     )
-    Broken.unless(desk.budget.used == desk.delivered.map(_.heap).sum)(s"${desk.budget.used} bytes are never given back")
+    Broken.unless(desk.budget.used == desk.delivered.map(_.totals.heap).sum)(
+      s"${desk.budget.used} bytes are never given back"
+    )
     for (delivery <- desk.delivered) {
       val body = answer.parts.flatten.toArray
       for (sent <- Cbor.size(body, "Records"))

@@ -37,7 +37,7 @@ object PushedEvents extends Target {
     desk.checkDeliveries(from)
     pushed.close()
     desk.run()
-    Broken.unless(desk.budget.used == desk.delivered.map(_.heap).sum)("memory is not given back")
+    Broken.unless(desk.budget.used == desk.delivered.map(_.totals.heap).sum)("memory is not given back")
   }
 
   /** A publisher that has delivered all that it takes from its call. */

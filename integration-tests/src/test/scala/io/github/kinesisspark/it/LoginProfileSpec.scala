@@ -9,11 +9,11 @@ import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
-import io.github.kinesisspark.aws.{AwsHome, Fault, FaultClassifier, KinesisClients, KinesisFault, TunnelProxy}
+import io.github.kinesisspark.aws.{AwsCall, AwsHome, Fault, FaultClassifier, KinesisClients, KinesisFault, TunnelProxy}
 import io.github.kinesisspark.config._
 import io.github.kinesisspark.testkit._
 
-/** Clients of profiles that a person has logged in to, on a server that verifies signatures and has the services of logins. All goes over
+/** Clients of profiles that a person has logged in to, and of profiles of roles, on a server that verifies signatures and has the services of logins. All goes over
   * TLS with a CA of the server's own. Kinesis is called directly, the services of logins through a proxy with a password.
   */
 final class LoginProfileSpec extends AnyFunSpec with Matchers with BeforeAndAfterEach {
@@ -61,7 +61,7 @@ final class LoginProfileSpec extends AnyFunSpec with Matchers with BeforeAndAfte
   private def works(profile: String): Unit =
     withClue(s"$profile: ")(failureOf(CredentialsOptions.Profile(profile)).map(messageOf) shouldBe None)
 
-  private def messageOf(fault: Fault): String = KinesisFault.exception("ListShards", "orders", fault).getMessage
+  private def messageOf(fault: Fault): String = KinesisFault.exception(AwsCall.ListShards, "orders", fault).getMessage
 
   private def refused(credentials: CredentialsOptions, errorClass: String): String = {
     val fault = failureOf(credentials).getOrElse(fail("the call succeeded"))
@@ -177,11 +177,27 @@ final class LoginProfileSpec extends AnyFunSpec with Matchers with BeforeAndAfte
       server.calls.count("CreateOAuth2Token") shouldBe 1
     }
   }
+
+  describe("a profile of a role") {
+    it("is assumed with another profile's keys at the connection's address of STS, whose CA it trusts") {
+      home.keys("plain", Kept.id, Kept.secret, "kept-token")
+      home.role("assumed", Third, source = "plain")
+      works("assumed")
+      server.calls.count("AssumeRole") shouldBe 1
+    }
+
+    it("that does not trust the caller fails with KINESIS_ROLE_REFUSED") {
+      home.keys("plain", Kept.id, Kept.secret, "kept-token")
+      home.role("assumed", Second, source = "plain")
+      refused("assumed", "KINESIS_ROLE_REFUSED") should include("not authorized to perform: sts:AssumeRole")
+    }
+  }
 }
 
 object LoginProfileSpec {
   private val Reader = s"arn:aws:iam::${AwsHome.Account}:role/reader"
   private val Second = s"arn:aws:iam::${AwsHome.Account}:role/second"
+  private val Third  = s"arn:aws:iam::${AwsHome.Account}:role/third"
   private val Kept   = AccessKey("ASIAKEPT", "kept-secret", Some(SessionToken("kept-token")))
 
   private val config = KinesisServerConfig(
@@ -192,7 +208,7 @@ object LoginProfileSpec {
       Account(
         AwsHome.Account,
         Seq(Principal.root(AwsHome.Account, Kept)),
-        Seq(Role(Reader, trusts = Nil), Role(Second, trusts = Seq(Reader))),
+        Seq(Role(Reader, trusts = Nil), Role(Second, trusts = Seq(Reader)), Role(Third, trusts = Seq(AwsHome.Account))),
         Seq(Login(Reader, "token-0", Some("refresh-0")))
       )
     )

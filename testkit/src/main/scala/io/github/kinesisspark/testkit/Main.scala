@@ -205,7 +205,9 @@ final class Main extends Callable[Integer] {
 object Main {
   private val TrustStorePassword = "testkit"
 
-  def main(args: Array[String]): Unit = System.exit(
+  def main(args: Array[String]): Unit = System.exit(commandLine.execute(args: _*))
+
+  def commandLine: CommandLine =
     new CommandLine(new Main)
       .registerConverter(classOf[FiniteDuration], text => duration(text))
       // In place of the whole help, in which nobody finds what was wrong.
@@ -213,8 +215,6 @@ object Main {
         wrong.getCommandLine.getErr.println(s"${wrong.getMessage}. See --help.")
         wrong.getCommandLine.getCommandSpec.exitCodeOnInvalidInput
       }
-      .execute(args: _*)
-  )
 
   /** Reads a time with its unit: `250ms`, `5s`, `5m`. */
   private[testkit] def duration(text: String): FiniteDuration = Duration(text) match {

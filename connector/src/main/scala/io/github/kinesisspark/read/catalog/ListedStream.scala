@@ -76,7 +76,7 @@ final class ListedStream private (
   }
 
   /** Lists now, because somebody waits for the children of a shard; at most once a second. */
-  def refreshSoon(): Unit = if (System.nanoTime() - listedAt > 1.second.toNanos) refresh()
+  def refreshSoon(): Unit = if (System.nanoTime() - listedAt > ListAgain.toNanos) refresh()
 
   private def refresh(): Unit = {
     listedAt = System.nanoTime()
@@ -138,7 +138,7 @@ final class ListedStream private (
       case NonFatal(e) =>
         val failure = e match {
           case known: KinesisException => known
-          case other => KinesisFault.exception("ListShards", s"stream $arn", FaultClassifier.classify(other))
+          case other => KinesisFault.exception(AwsCall.ListShards, s"stream $arn", FaultClassifier.classify(other))
         }
         broken = Some(Unlisted(broken.fold(System.nanoTime())(_.since), failure))
         log.warn(s"Listing the shards of $arn failed; the query reads on by the last listing. ${failure.getMessage}")
@@ -152,6 +152,9 @@ final class ListedStream private (
 }
 
 object ListedStream {
+
+  /** The least time between two listings that readers wait for. */
+  private[kinesisspark] val ListAgain = 1.second
 
   /** How long one discovery retries; a planning may wait for it. */
   private val DiscoveryPatience = 10.seconds

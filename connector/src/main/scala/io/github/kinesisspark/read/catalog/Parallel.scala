@@ -20,5 +20,5 @@ object Parallel {
     }
 
   /** An answer has 10 MB at most, so this is also what they take of memory. */
-  private val AtOnce = 16
+  private[kinesisspark] val AtOnce = 16
 }

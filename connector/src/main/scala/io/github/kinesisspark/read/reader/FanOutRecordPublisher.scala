@@ -159,7 +159,7 @@ final class FanOutRecordPublisher(
     val now     = System.nanoTime()
     val records = event.records
     val behind  = event.millisBehind
-    val heap    = KinesisRecord.heapOf(records)
+    val totals  = RecordTotals.of(records)
     freshness = freshness.arrived(now)
     quiet = records.isEmpty && behind == 0
     position =
@@ -167,9 +167,9 @@ final class FanOutRecordPublisher(
       else records.lastOption.fold(position)(r => AfterSequenceNumber(r.sequenceNumber))
     gauge.heard(now)
     // More than was taken before is counted now.
-    sink.memory.giveBack(reserved.getOrElse(0L) + call.fold(0L)(_.gate.takeOver()) - heap)
+    sink.memory.giveBack(reserved.getOrElse(0L) + call.fold(0L)(_.gate.takeOver()) - totals.heap)
     reserved = None
-    sink.deliver(Delivery(records, position, behind, heap, freshness.asOf, event.children))
+    sink.deliver(Delivery(records, totals, position, behind, freshness.asOf, event.children))
   }
 
   private def report(before: Subscription, event: Event): Unit = {
@@ -305,7 +305,7 @@ object FanOutRecordPublisher {
     new DamagedAnswer("Children and a missing continuation belong together")
   )
 
-  private val Call = "SubscribeToShard"
+  private val Call = AwsCall.SubscribeToShard
 
   /** Where to subscribe again after an event; nothing if it says so in part only: the shard's end is shown by children and a
     * missing continuation together.

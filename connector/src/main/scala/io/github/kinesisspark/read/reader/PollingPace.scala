@@ -9,7 +9,9 @@ import scala.concurrent.duration._
   * nothing has come. After a refusal or a failure, [[io.github.kinesisspark.aws.RetryPolicy]] says how long to wait.
   *
   * A shard gives 2 MiB a second: after an answer of 10 MiB the service refuses the calls of the next 5 s. Once it has refused a call, the next
-  * one waits for as long as the last answer's bytes take at that rate, instead of being refused again.
+  * one waits for as long as the last answer's bytes take at that rate, instead of being refused again. Until then an answer of more bytes
+  * than a shard gives in an interval is followed by the next call at once: a shard without that limit, as local servers have them, is read as
+  * fast as it can be, and any other refuses the call, after which its pace is known. Not where `callsPerSecond` leaves calls to others.
   *
   * @param busy     the least interval
   * @param interval from the start of one call to the start of the next
@@ -25,11 +27,19 @@ final case class PollingPace private (
 ) {
   import PollingPace._
 
-  /** @param bytes of data and keys in the answer */
-  def afterRecords(bytes: Long): PollingPace = {
-    val atQuota = if (metered) (bytes * 1000 / BytesPerSecond).millis else Duration.Zero
-    copy(interval = busy.max(atQuota), quiet = Duration.Zero)
+  /** @param bytes  of data and keys in the answer
+    * @param behind the service says there is more to come
+    */
+  def afterRecords(bytes: Long, behind: Boolean): PollingPace = {
+    val atQuota = (bytes * 1000 / BytesPerSecond).millis
+    val next    =
+      if (metered) busy.max(atQuota)
+      else if (behind && takesAllCalls && atQuota > busy) Duration.Zero
+      else busy
+    copy(interval = next, quiet = Duration.Zero)
   }
+
+  private def takesAllCalls = busy == leastInterval(MostCallsPerSecond)
 
   /** @param behind  the service says there is more to come, though this answer was empty
     * @param readers that share the executor's cores
@@ -51,16 +61,31 @@ final case class PollingPace private (
 object PollingPace {
 
   /** Of one shard, for all its pollers. */
-  private val BytesPerSecond = 2L << 20
+  private[kinesisspark] val BytesPerSecond = 2L << 20
 
-  /** How often a shard is asked that has had nothing for a while: once a second; with more than 250 readers in an executor less often, so that
-    * their calls, which cost about three quarters of a millisecond of a core each, come to 250 a second; with many more, every five seconds.
+  /** The same. */
+  private[kinesisspark] val MostCallsPerSecond = 5
+
+  /** The least and the greatest interval of a shard that has had nothing for a while. */
+  private[kinesisspark] val Idle       = 1.second
+  private[kinesisspark] val IdleOfMany = 5.seconds
+
+  /** Of the interval for each reader in an executor. Their calls, which cost about three quarters of a millisecond of a core each, then come to 250
+    * a second.
     */
-  def idle(readers: Int): FiniteDuration = (readers * 4L).millis.max(1.second).min(5.seconds)
+  private val IdleOfEach = 4.millis
+
+  /** How often a shard is asked that has had nothing for a while. */
+  def idle(readers: Int): FiniteDuration = (IdleOfEach * readers.toLong).max(Idle).min(IdleOfMany)
+
+  /** The number of readers in an executor from which on it is longer than this. */
+  private[kinesisspark] def readersAt(idle: FiniteDuration): Long = idle.toMillis / IdleOfEach.toMillis
 
   /** @param callsPerSecond the most; in fact a little less, because the service counts by its clock, not ours */
   def of(callsPerSecond: Int): PollingPace = {
-    val busy = 1050.millis / callsPerSecond.toLong
+    val busy = leastInterval(callsPerSecond)
     PollingPace(busy, busy, Duration.Zero, metered = false)
   }
+
+  private def leastInterval(callsPerSecond: Int) = 1050.millis / callsPerSecond.toLong
 }

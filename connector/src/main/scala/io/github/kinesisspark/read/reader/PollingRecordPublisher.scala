@@ -101,9 +101,9 @@ final class PollingRecordPublisher(
         case Some(it) =>
           lastCall = Some(asked)
           val body = new AnswerBody
-          whenDone("GetRecords", getRecords(it, body))(accept(asked, _, body))
+          whenDone(AwsCall.GetRecords, getRecords(it, body))(accept(asked, _, body))
         case None =>
-          whenDone("GetShardIterator", getIterator()) { it =>
+          whenDone(AwsCall.GetShardIterator, getIterator()) { it =>
             iterator = Some(it)
             call()
           }
@@ -117,12 +117,12 @@ final class PollingRecordPublisher(
       case unexpected: Throwable =>
         close()
         release()
-        sink.fail(KinesisFault.exception("GetRecords", shard.toString, FaultClassifier.classify(unexpected)))
+        sink.fail(KinesisFault.exception(AwsCall.GetRecords, shard.toString, FaultClassifier.classify(unexpected)))
     }
 
   private def accept(asked: Long, answer: GetRecordsResponse, body: AnswerBody): Unit = {
     val records  = body.records(answer, position)
-    val bytes    = KinesisRecord.bytesOf(records)
+    val totals   = RecordTotals.of(records)
     val behind   = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
     val next     = Option(answer.nextShardIterator)
     val children = if (next.isEmpty) StreamDirectory.children(shard.shardId, answer.childShards) else Vector.empty
@@ -131,21 +131,20 @@ final class PollingRecordPublisher(
     history = RetryHistory.none
     caughtUp = behind == 0
     pace =
-      if (records.nonEmpty) pace.afterRecords(bytes)
+      if (records.nonEmpty) pace.afterRecords(totals.bytes, behind > 0)
       else pace.afterEmpty(behind > 0, readers())
     position =
       if (iterator.isEmpty) ShardEnd
       else records.lastOption.fold(position)(r => AfterSequenceNumber(r.sequenceNumber))
-    if (records.nonEmpty) expected = ExpectedAnswer.after(records, bytes)
-    val heap = KinesisRecord.heapOf(records)
+    if (records.nonEmpty) expected = ExpectedAnswer.after(records, totals.bytes)
     // An answer of small records may weigh more on the heap than on the wire; then the budget is overdrawn by the
     // records' overhead until they are dropped, and nothing is read meanwhile.
-    sink.memory.giveBack(reserved - heap)
+    sink.memory.giveBack(reserved - totals.heap)
     reserved = 0
-    sink.deliver(Delivery(records, position, behind, heap, asked, children))
+    sink.deliver(Delivery(records, totals, position, behind, asked, children))
   }
 
-  private def whenDone[A](action: String, call: => CompletableFuture[A])(next: A => Unit): Unit = {
+  private def whenDone[A](action: AwsCall, call: => CompletableFuture[A])(next: A => Unit): Unit = {
     // A call that throws, such as one without credentials, is a call that has failed.
     val answer =
       try call
@@ -173,7 +172,7 @@ final class PollingRecordPublisher(
       None
     } catch { case damaged: DamagedAnswer => Some(damaged) }
 
-  private def retry(action: String, failure: Throwable): Unit = {
+  private def retry(action: AwsCall, failure: Throwable): Unit = {
     val now   = System.nanoTime()
     val fault = FaultClassifier.classify(failure)
     lastCall = Some(now)
@@ -204,7 +203,7 @@ final class PollingRecordPublisher(
     }
   }
 
-  private def report(action: String, fault: Fault): Unit = fault match {
+  private def report(action: AwsCall, fault: Fault): Unit = fault match {
     case _: Fault.Throttled =>
       telemetry.throttled(shard)
       log.debug(s"$action of $shard is throttled, next attempt in ${pace.interval}")

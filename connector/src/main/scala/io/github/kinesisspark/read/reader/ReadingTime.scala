@@ -13,13 +13,14 @@ import io.github.kinesisspark.read.plan.ArrivalDensity
   */
 final case class ReadingTime(reached: Option[Long], tip: Option[Long], density: ArrivalDensity) {
 
-  def after(records: Array[KinesisRecord], millisBehind: Long): ReadingTime = {
-    val newest = records.iterator.map(_.arrivalMillis).maxOption
+  /** @param answer what it brought */
+  def after(answer: RecordTotals, millisBehind: Long): ReadingTime = {
+    val newest = answer.newestArrival
     val latest = newest.map(_ + millisBehind).orElse(tip)
     val to     = (reached ++ newest ++ latest.map(_ - millisBehind)).maxOption
-    val from   = reached.orElse(records.iterator.map(_.arrivalMillis).minOption)
+    val from   = reached.orElse(answer.oldestArrival)
     val passed = for (begin <- from; end <- to) yield end - begin
-    ReadingTime(to, latest, density.and(KinesisRecord.bytesOf(records), passed.getOrElse(0)))
+    ReadingTime(to, latest, density.and(answer.bytes, passed.getOrElse(0)))
   }
 }
 

@@ -28,14 +28,25 @@ final class RecordBuffer private (
 
   /** The latest arrival in it, in ms by the service's clock: usually its last record's, but arrival times are approximate. */
   lazy val newestArrival: Option[Long] =
-    if (chunks.isEmpty) None else Some(chunks.iterator.map(_.newestArrival).max)
+    chunks.iterator.flatMap(_.totals.newestArrival).maxOption
 
-  /** With what one answer brought. `position` is where the answer ended: its last record, or further. */
-  def append(added: Array[KinesisRecord], position: ShardPosition): RecordBuffer =
+  /** With what one answer brought.
+    *
+    * @param totals   of these records
+    * @param position where the answer ended: its last record, or further
+    */
+  def append(added: Array[KinesisRecord], totals: RecordTotals, position: ShardPosition): RecordBuffer =
     if (added.isEmpty) new RecordBuffer(base, position, chunks, records, bytes, heap)
     else {
-      val chunk = Chunk(added, 0, added.length)
-      new RecordBuffer(base, position, chunks :+ chunk, records + chunk.length, bytes + chunk.bytes, heap + chunk.heap)
+      val chunk = Chunk(added, totals, 0, added.length)
+      new RecordBuffer(
+        base,
+        position,
+        chunks :+ chunk,
+        records + chunk.length,
+        bytes + totals.bytes,
+        heap + totals.heap
+      )
     }
 
   /** Without what comes before `position`, if this buffer reaches there. */
@@ -50,8 +61,8 @@ final class RecordBuffer private (
           tip,
           slice(place, end),
           records - whole.iterator.map(_.length.toLong).sum - place.record,
-          bytes - whole.iterator.map(_.bytes).sum - partial.fold(0L)(_.bytes),
-          heap - whole.iterator.map(_.heap).sum
+          bytes - whole.iterator.map(_.totals.bytes).sum - partial.fold(0L)(_.totals.bytes),
+          heap - whole.iterator.map(_.whole.heap).sum
         )
       }
 
@@ -147,47 +158,22 @@ object RecordBuffer {
     def isBefore(other: Place): Boolean = chunk < other.chunk || (chunk == other.chunk && record < other.record)
   }
 
-  /** A window on the records of one answer. */
-  private final case class Chunk(all: Array[KinesisRecord], from: Int, until: Int) {
+  /** A window on the records of one answer.
+    *
+    * @param whole of the answer, all of which stays on the heap while any of it is in the window
+    */
+  private final case class Chunk(all: Array[KinesisRecord], whole: RecordTotals, from: Int, until: Int) {
     def length: Int          = until - from
     def first: KinesisRecord = all(from)
     def last: KinesisRecord  = all(until - 1)
 
-    lazy val bytes: Long = {
-      var sum = 0L
-      var i   = from
-      while (i < until) {
-        sum += all(i).size
-        i += 1
-      }
-      sum
-    }
-
-    lazy val newestArrival: Long = {
-      var newest = first.arrivalMillis
-      var i      = from + 1
-      while (i < until) {
-        newest = newest.max(all(i).arrivalMillis)
-        i += 1
-      }
-      newest
-    }
-
-    // The whole answer stays on the heap while any of it is in the window.
-    lazy val heap: Long = {
-      var sum = 0L
-      var i   = 0
-      while (i < all.length) {
-        sum += all(i).heapSize
-        i += 1
-      }
-      sum
-    }
+    /** Of the window. */
+    lazy val totals: RecordTotals = if (length == all.length) whole else RecordTotals.of(all, from, until)
 
     def iterator: Iterator[KinesisRecord] = all.iterator.slice(from, until)
 
     def slice(start: Int, end: Int): Chunk =
-      if (start <= 0 && end >= length) this else Chunk(all, from + start, from + end)
+      if (start <= 0 && end >= length) this else Chunk(all, whole, from + start, from + end)
 
     def countWhile(isBefore: SequenceNumber => Boolean): Int =
       firstWhere(from, until)(i => !isBefore(all(i).sequenceNumber)) - from

@@ -29,15 +29,15 @@ object RecordPublisher {
 
   /** @param position          where this delivery ends; the shard's end with its last
     * @param millisBehind      how far the position is behind the shard's newest record, in ms by the service's clock
-    * @param heap              bytes of the memory budget that come along: who drops the records gives them back
+    * @param totals           of the records. Their heap, of the memory budget, comes along: who drops the records gives it back
     * @param asOfNanos        what it says of the shard was so then, or later, by `System.nanoTime`
     * @param children         at the shard's end, all its children, if the service names them
     */
   final case class Delivery(
       records: Array[KinesisRecord],
+      totals: RecordTotals,
       position: ShardPosition,
       millisBehind: Long,
-      heap: Long,
       asOfNanos: Long,
       children: Vector[Shard] = Vector.empty
   )

@@ -20,7 +20,7 @@ import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
   *
   * @param stop    where to stop, if anywhere before the shard's end
   * @param share   bytes this reader may hold; above it, it asks for nothing more
-  * @param onRead  receives the records of every delivery; must not block
+  * @param onRead  hears of the records of every delivery; must not block
   * @param onNews  called after every delivery and failure; must not block
   */
 final class ShardReader(
@@ -30,7 +30,7 @@ final class ShardReader(
     publishers: RecordPublisher.Factory,
     budget: MemoryBudget.Member,
     share: () => Long,
-    onRead: Array[KinesisRecord] => Unit,
+    onRead: RecordTotals => Unit,
     onNews: () => Unit
 ) extends Sink
     with AutoCloseable {
@@ -59,26 +59,27 @@ final class ShardReader(
   override def deliver(delivery: Delivery): Unit = {
     val (records, position) = untilStop(delivery)
     val isWhole             = records.length == delivery.records.length
-    val unwanted            = if (isWhole) 0L else delivery.heap - KinesisRecord.heapOf(records)
+    val totals              = if (isWhole) delivery.totals else RecordTotals.of(records)
+    val unwanted            = delivery.totals.heap - totals.heap
     val wanted              = synchronized {
       requested = false
       if (!closed) {
         fresh ||= records.nonEmpty || position != buffer.tip || (lastAnswer.isEmpty && !hasBegun)
-        buffer = buffer.append(records, position)
+        buffer = buffer.append(records, totals, position)
         if (ahead.exists(before => planned.forall(_ == before.base))) {
-          ahead = ahead.map(_.append(records, position))
+          ahead = ahead.map(_.append(records, totals, position))
           boundaries = boundaries.map(_.add(records, 0, records.length))
         } else forget()
-        heap += delivery.heap - unwanted
-        time = time.after(delivery.records, delivery.millisBehind)
+        heap += totals.heap
+        time = time.after(delivery.totals, delivery.millisBehind)
         lastAnswer = Some(ShardReader.Answer(delivery.asOfNanos, delivery.millisBehind))
         emptySince = Option.when(records.isEmpty)(emptySince.getOrElse(System.nanoTime()))
         children = delivery.children
       }
       !closed
     }
-    onRead(delivery.records)
-    memory.giveBack(if (wanted) unwanted else delivery.heap)
+    onRead(delivery.totals)
+    memory.giveBack(if (wanted) unwanted else delivery.totals.heap)
     if (wanted) demand()
     onNews()
     tellTasks()

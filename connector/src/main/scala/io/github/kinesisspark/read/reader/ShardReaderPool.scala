@@ -237,7 +237,7 @@ final class ShardReaderPool(
 
   /** Hears from tasks what they have read from Kinesis again. */
   def countAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit = {
-    rereadBytes.addAndGet(KinesisRecord.bytesOf(records))
+    rereadBytes.addAndGet(RecordTotals.of(records).bytes)
     rereadRecords.addAndGet(records.length.toLong)
     byShard.reread(shard, records.length.toLong)
   }
@@ -305,8 +305,8 @@ final class ShardReaderPool(
     change(Some(shard), isNews = false)
   }
 
-  private def count(read: Array[KinesisRecord]): Unit =
-    reads.updateAndGet(_.and(ReadCount(1, read.length, KinesisRecord.bytesOf(read)))): Unit
+  private def count(read: RecordTotals): Unit =
+    reads.updateAndGet(_.and(ReadCount(1, read.records, read.bytes))): Unit
 
   private def lease(stream: StreamArn, kind: ClientKind): ClientLease =
     synchronized(clients.getOrElseUpdate((stream, kind), newLease(stream, kind)))

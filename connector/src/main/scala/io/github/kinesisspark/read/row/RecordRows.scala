@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aggregation.{AggregatedRecord, UserRecord}
+import io.github.kinesisspark.aggregation.AggregatedRecord
 import io.github.kinesisspark.position.{HashKeyRange, SequenceNumber, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.reader.{KinesisRecord, UserRecordCount}
 
@@ -60,10 +60,10 @@ private[read] final class RecordRows(range: ShardRange, columns: StructType, has
     case all: AggregatedRecord.Aggregated =>
       val mine = all.within(keys)
       strays += all.records.size - mine.size
-      withinRange(mine, record.sequenceNumber).map { case (user, place) =>
+      withinRange(mine, record.sequenceNumber).map { user =>
         rows += 1
-        last = place
-        row.show(user, place, record)
+        last = user.place
+        row.show(user.record, user.place, record)
       }
     case AggregatedRecord.Damaged(why) =>
       if (damaged == 0) damage = s"${record.sequenceNumber}: $why"
@@ -72,10 +72,11 @@ private[read] final class RecordRows(range: ShardRange, columns: StructType, has
   }
 
   /** The range's first and last record may be in it only in part. */
-  private def withinRange(mine: Vector[(UserRecord, Long)], of: SequenceNumber) = {
+  private def withinRange(mine: Vector[AggregatedRecord.Placed], of: SequenceNumber) = {
     val from = first.collect { case (`of`, place) => place }
     val to   = until.collect { case (`of`, place) => place }
-    mine.iterator.filter { case (_, place) => from.forall(place >= _) && to.forall(place < _) }
+    if (from.isEmpty && to.isEmpty) mine.iterator
+    else mine.iterator.filter(user => from.forall(user.place >= _) && to.forall(user.place < _))
   }
 
   private def asItIs(record: KinesisRecord) = {

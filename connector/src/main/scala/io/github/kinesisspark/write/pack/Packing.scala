@@ -73,40 +73,51 @@ private[write] object Packing {
       extends Packing {
     private val streams = mutable.Map.empty[StreamRef, StreamPacking]
 
-    override def add(rows: Vector[Entry]): Vector[Entry] = rows.flatMap { row =>
-      val stream = streams.getOrElseUpdate(row.stream, StreamPacking.of(limits, ordered, list(row.stream)))
-      settle(row.stream, stream.add(row))
+    // Mostly the next row is for the same stream.
+    private var recent = Option.empty[(StreamRef, StreamPacking)]
+
+    override def add(rows: Vector[Entry]): Vector[Entry] = {
+      val records = Vector.newBuilder[Entry]
+      rows.foreach { row =>
+        val full = packingOf(row.stream).add(row)
+        if (full.nonEmpty) records ++= full
+      }
+      records.result()
     }
 
-    override def flush(): Vector[Entry] =
-      streams.toVector.flatMap { case (name, stream) => settle(name, stream.flush) }
+    private def packingOf(stream: StreamRef) = recent match {
+      case Some((same, packing)) if same eq stream => packing
+      case _                                       =>
+        val packing = streams.getOrElseUpdate(stream, new StreamPacking(limits, ordered, list(stream)))
+        recent = Some((stream, packing))
+        packing
+    }
+
+    override def flush(): Vector[Entry] = streams.valuesIterator.flatMap(_.flush()).toVector
 
     override def taken(record: Entry, shardId: String): Vector[Entry] = {
-      val name  = record.stream
-      val known = streams(name)
-      val ready = if (known.knows(shardId)) known else known.relisted(list(name))
-      val step  = ready.taken(record, shardId)
-      if (ready ne known) log.info(s"Stream $name has been resharded: shard $shardId took a record in")
-      if (known.trusted && !step._1.trusted)
+      val name    = record.stream
+      val packing = streams(name)
+      if (!packing.knows(shardId)) {
+        packing.relist(list(name))
+        log.info(s"Stream $name has been resharded: shard $shardId took a record in")
+      }
+      val wasTrusted = packing.trusted
+      val ready      = packing.taken(record, shardId)
+      if (wasTrusted && !packing.trusted)
         log.warn(
           s"Stream $name: shard $shardId took in a record with hash key ${record.hashKey}, which by ListShards isn't its. " +
             "The rest of this task is written without aggregation"
         )
-      settle(name, step)
+      ready
     }
 
-    override def rejected(record: Entry): Vector[Entry] =
-      settle(record.stream, streams(record.stream).rejected(record))
+    override def rejected(record: Entry): Vector[Entry] = streams(record.stream).rejected(record)
 
     override def awaitsAnswers: Boolean = streams.valuesIterator.exists(_.awaitsAnswers)
     override def heldRows: Int          = streams.valuesIterator.map(_.heldRows).sum
     override def heldBytes: Long        = streams.valuesIterator.map(_.heldBytes).sum
     override def rows: Long             = streams.valuesIterator.map(_.rows).sum
-
-    private def settle(name: StreamRef, step: StreamPacking.Step): Vector[Entry] = {
-      streams.update(name, step._1)
-      step._2
-    }
   }
 
   private val log = LoggerFactory.getLogger(classOf[Packing])

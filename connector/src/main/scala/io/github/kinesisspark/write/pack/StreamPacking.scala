@@ -1,15 +1,14 @@
 package io.github.kinesisspark.write.pack
 
-import scala.collection.immutable.Queue
+import scala.collection.mutable
 
 import io.github.kinesisspark.aggregation.{Aggregator, KinesisPut}
 import io.github.kinesisspark.position.Shard
-import io.github.kinesisspark.write.pack.StreamPacking._
 import io.github.kinesisspark.write.send.Entry
 
-/** The rows of a task for one stream, packed into aggregated records. Pure: every step gives the next state, and the Kinesis records to
-  * send now. A row leaves by being taken in a record that readers of its shard get it from, or as one that can never be written, and
-  * no other way.
+/** The rows of a task for one stream, packed into aggregated records. Mutable, for one owner; it makes no calls and takes no time: each step
+  * returns the Kinesis records to send now. A row leaves by being taken in a record that readers of its shard get it from, or as one that
+  * can never be written, and no other way.
   *
   * {{{
   * add, flush -> (the records are sent) -> taken, rejected -> ... until no rows are held
@@ -17,7 +16,7 @@ import io.github.kinesisspark.write.send.Entry
   *
   * | answer to a record | what follows |
   * |---|---|
-  * | taken by a shard that is not listed | the shards have to be listed again (`relisted`), then as below |
+  * | taken by a shard that is not listed | the shards have to be listed again (`relist`), then as below |
   * | taken by a shard with the keys of all its rows | its rows are written |
   * | taken by another, after a reshard | its rows are packed anew: see [[KinesisPut.toPutAgain]] |
   * | taken by a shard that the listing can't explain | the same, and no rows of this stream are packed any more |
@@ -28,148 +27,171 @@ import io.github.kinesisspark.write.send.Entry
   * Where order is kept, one record of each line is under way at a time. A line is what goes to one shard, so that the rows of a
   * partition key are in one line; where no shard is known, it is a hash key.
   *
-  * @param shards    as listed last, closed ones too
-  * @param trusted   whether answers agree with what is listed
-  * @param lines     those with a record under way, each with those that must come after; empty where no order is kept
-  * @param inLines   records that must come after others
-  * @param underWay  what was sent and has no answer
-  * @param anew      what waits to be planned anew, if anything is
-  * @param heldRows  not written yet
-  * @param heldBytes theirs
-  * @param rows      written, each counted once
+  * @param ordered whether the rows of a partition key keep their order
+  * @param listed  the stream's shards, closed ones too
   */
-private[write] final case class StreamPacking(
-    limits: Aggregator.Limits,
-    ordered: Boolean,
-    shards: Vector[Shard],
-    aggregator: Aggregator[Entry],
-    trusted: Boolean = true,
-    lines: Map[String, Queue[KinesisPut[Entry]]] = Map.empty,
-    inLines: Int = 0,
-    underWay: Map[Entry, KinesisPut[Entry]] = Map.empty,
-    anew: Option[Anew] = None,
-    heldRows: Int = 0,
-    heldBytes: Long = 0,
-    rows: Long = 0
-) {
+private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boolean, listed: Vector[Shard]) {
+  import StreamPacking._
+
+  private var shards     = listed
+  private var aggregator = new Aggregator[Entry](listed, limits)
+
+  /** What was sent and has no answer. */
+  private val sent = mutable.HashMap.empty[Entry, KinesisPut[Entry]]
+
+  /** Those with a record under way, each with those that must come after; empty where no order is kept. */
+  private val lines        = mutable.HashMap.empty[String, mutable.Queue[KinesisPut[Entry]]]
+  private var inLinesCount = 0
+
+  /** What waits to be planned anew, if anything is. */
+  private var anew = Option.empty[Anew]
+
+  private var isTrusted    = true
+  private var heldCount    = 0
+  private var heldWeight   = 0L
+  private var writtenCount = 0L
+
+  /** Whether answers agree with what is listed. */
+  def trusted: Boolean = isTrusted
+
+  /** Not written yet. */
+  def heldRows: Int = heldCount
+
+  /** Of those rows. */
+  def heldBytes: Long = heldWeight
+
+  /** Written, each counted once. */
+  def rows: Long = writtenCount
+
+  def underWay: Iterable[KinesisPut[Entry]] = sent.values
+
+  /** Records that must come after others. */
+  def inLines: Int = inLinesCount
 
   /** Whether rows wait for an answer, so that what is under way must not wait for more. */
-  def awaitsAnswers: Boolean = anew.nonEmpty || inLines > 0
+  def awaitsAnswers: Boolean = anew.nonEmpty || inLinesCount > 0
 
-  def add(row: Entry): Step = {
-    val held = copy(heldRows = heldRows + 1, heldBytes = heldBytes + row.weight)
-    anew match {
-      case Some(waiting) => (held.copy(anew = Some(waiting.and(Vector(row)))), Vector.empty)
-      case None          => held.packed(Vector(row))
+  def add(row: Entry): Vector[Entry] = {
+    heldCount += 1
+    heldWeight += row.weight
+    if (anew.isEmpty) packed(row)
+    else {
+      anew = anew.map(_.and(Vector(row)))
+      Vector.empty
     }
   }
 
   /** With the records that aren't full. */
-  def flush: Step = {
-    val (empty, puts) = aggregator.flush
-    copy(aggregator = empty).released(puts)
-  }
+  def flush(): Vector[Entry] = released(aggregator.flush())
 
   /** Whether an answer that names this shard can be understood; if not, the shards are to be listed. */
-  def knows(shardId: String): Boolean = !trusted || shards.exists(_.id == shardId)
+  def knows(shardId: String): Boolean = !isTrusted || shards.exists(_.id == shardId)
 
   /** The stream has been resharded. */
-  def relisted(listed: Vector[Shard]): StreamPacking = copy(shards = listed).stopped
+  def relist(listed: Vector[Shard]): Unit = {
+    shards = listed
+    stop()
+  }
 
   /** @param record as it was given to be sent */
-  def taken(record: Entry, shardId: String): Step = {
-    val put       = underWay(record)
+  def taken(record: Entry, shardId: String): Vector[Entry] = {
+    val put       = sent(record)
     val taker     = shards.find(_.id == shardId).map(_.hashKeys)
     val explained = taker.exists(_.contains(record.hashKey))
     val again     = taker.fold(if (put.records.sizeIs > 1) put.records else Vector.empty)(put.toPutAgain)
-    val known     = if (explained || !trusted) this else copy(trusted = false).stopped
-    val next      = if (again.isEmpty) known.written(put.records) else known.stopped.first(again)
-    next.answered(record, put)
+    if (!explained && isTrusted) {
+      isTrusted = false
+      stop()
+    }
+    if (again.isEmpty) {
+      release(put.records)
+      writtenCount += put.records.size
+    } else {
+      stop()
+      anew = anew.map(waiting => waiting.copy(first = waiting.first ++ again))
+    }
+    answered(record, put)
   }
 
   /** The service will never take the record. */
-  def rejected(record: Entry): Step = {
-    val put = underWay(record)
-    without(put.records).answered(record, put)
+  def rejected(record: Entry): Vector[Entry] = {
+    val put = sent(record)
+    release(put.records)
+    answered(record, put)
   }
 
-  private def packed(some: Vector[Entry]): Step = {
-    val (last, puts) = some.foldLeft((aggregator, Vector.empty[KinesisPut[Entry]])) { case ((packer, before), row) =>
-      val (next, more) = packer.add(row)
-      (next, before ++ more)
-    }
-    copy(aggregator = last).released(puts)
-  }
+  /** The put that a record was made of, while it is under way. */
+  def putOf(record: Entry): KinesisPut[Entry] = sent(record)
 
-  private def released(puts: Vector[KinesisPut[Entry]]): Step =
-    puts.foldLeft((this, Vector.empty[Entry])) { case ((state, sent), put) =>
-      val (next, record) = state.inLine(put)
-      (next, sent ++ record)
-    }
+  private def packed(row: Entry): Vector[Entry] = released(aggregator.add(row))
 
-  private def inLine(put: KinesisPut[Entry]): (StreamPacking, Option[Entry]) = lines.get(lineOf(put)) match {
-    case Some(others)    => (copy(lines = lines.updated(lineOf(put), others.enqueue(put)), inLines = inLines + 1), None)
-    case None if ordered => copy(lines = lines.updated(lineOf(put), Queue.empty)).departed(put)
-    case None            => departed(put)
-  }
+  /** Most rows make no record full. */
+  private def released(puts: Vector[KinesisPut[Entry]]): Vector[Entry] =
+    if (puts.isEmpty) Vector.empty else puts.flatMap(inLine)
 
-  private def departed(put: KinesisPut[Entry]): (StreamPacking, Option[Entry]) = {
+  private def inLine(put: KinesisPut[Entry]): Option[Entry] =
+    if (!ordered) Some(departed(put))
+    else
+      lines.get(lineOf(put)) match {
+        case Some(others) =>
+          others += put
+          inLinesCount += 1
+          None
+        case None =>
+          lines(lineOf(put)) = mutable.Queue.empty
+          Some(departed(put))
+      }
+
+  private def departed(put: KinesisPut[Entry]): Entry = {
     val record = recordOf(put)
-    (copy(underWay = underWay.updated(record, put)), Some(record))
+    sent(record) = put
+    record
   }
 
   /** The record is under way no more: the next of its line may go, or all that was to wait for it. */
-  private def answered(record: Entry, put: KinesisPut[Entry]): Step = {
-    val back = copy(underWay = underWay - record)
+  private def answered(record: Entry, put: KinesisPut[Entry]): Vector[Entry] = {
+    sent -= record
     val line = lineOf(put)
-    lines.get(line).flatMap(_.dequeueOption) match {
-      case Some((next, rest)) =>
-        val (state, sent) = back.copy(lines = lines.updated(line, rest), inLines = inLines - 1).departed(next)
-        (state, sent.toVector)
-      case None => back.copy(lines = lines - line).planned
+    lines.get(line).filter(_.nonEmpty) match {
+      case Some(others) =>
+        inLinesCount -= 1
+        Vector(departed(others.dequeue()))
+      case None =>
+        lines -= line
+        planned()
     }
   }
 
   /** By the shards as they are listed now, once nothing is under way. */
-  private def planned: Step = anew match {
-    case Some(Anew(first, next)) if underWay.isEmpty =>
-      val plan = Aggregator[Entry](if (trusted) shards else Nil, limits)
-      copy(anew = None, aggregator = plan).packed(first ++ next)
-    case _ => (this, Vector.empty)
+  private def planned(): Vector[Entry] = anew match {
+    case Some(Anew(first, next)) if sent.isEmpty =>
+      anew = None
+      aggregator = new Aggregator[Entry](if (isTrusted) shards else Nil, limits)
+      (first ++ next).flatMap(packed)
+    case _ => Vector.empty
   }
 
   /** What has not been sent waits for a new plan. */
-  private def stopped: StreamPacking = {
-    val (empty, growing) = aggregator.flush
-    val waiting          = lines.valuesIterator.flatten.toVector ++ growing
-    copy(
-      aggregator = empty,
-      lines = lines.map { case (line, _) => line -> Queue.empty[KinesisPut[Entry]] },
-      inLines = 0,
-      anew = Some(anew.getOrElse(Anew()).and(waiting.flatMap(_.records)))
-    )
+  private def stop(): Unit = {
+    val waiting = lines.valuesIterator.flatten.toVector ++ aggregator.flush()
+    lines.valuesIterator.foreach(_.clear())
+    inLinesCount = 0
+    anew = Some(anew.getOrElse(Anew()).and(waiting.flatMap(_.records)))
   }
 
-  private def first(rows: Vector[Entry]) = copy(anew = anew.map(a => a.copy(first = a.first ++ rows)))
-
-  private def written(some: Vector[Entry]) = without(some).copy(rows = rows + some.size)
-
-  private def without(some: Vector[Entry]) =
-    copy(heldRows = heldRows - some.size, heldBytes = heldBytes - some.iterator.map(_.weight).sum)
+  private def release(rows: Vector[Entry]): Unit = {
+    heldCount -= rows.size
+    heldWeight -= Entry.weightOf(rows)
+  }
 }
 
 private[write] object StreamPacking {
-
-  type Step = (StreamPacking, Vector[Entry])
-
-  def of(limits: Aggregator.Limits, ordered: Boolean, shards: Vector[Shard]): StreamPacking =
-    StreamPacking(limits, ordered, shards, Aggregator[Entry](shards, limits))
 
   /** What is to be planned anew, in order.
     *
     * @param first has been in a shard that readers don't get it from
     */
-  final case class Anew(first: Vector[Entry] = Vector.empty, next: Vector[Entry] = Vector.empty) {
+  private final case class Anew(first: Vector[Entry] = Vector.empty, next: Vector[Entry] = Vector.empty) {
     def and(rows: Vector[Entry]): Anew = copy(next = next ++ rows)
   }
 

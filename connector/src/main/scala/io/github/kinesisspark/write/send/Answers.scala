@@ -8,7 +8,11 @@ sealed trait CallAnswer
 object CallAnswer {
 
   /** The service answered for each record, in the call's order. */
-  final case class PerRecord(results: Vector[RecordAnswer]) extends CallAnswer
+  final case class PerRecord(results: Vector[RecordAnswer]) extends CallAnswer {
+
+    /** All of them, as mostly. */
+    val areTaken: Boolean = results.forall(_.isInstanceOf[RecordAnswer.Taken])
+  }
 
   /** The call as a whole failed. The service may have stored its records nevertheless, where the answer got lost.
     *
@@ -21,9 +25,6 @@ object CallAnswer {
 sealed trait RecordAnswer
 
 object RecordAnswer {
-
-  /** All of them, as mostly. */
-  def areTaken(results: Vector[RecordAnswer]): Boolean = results.forall(_.isInstanceOf[Taken])
 
   final case class Taken(shardId: String) extends RecordAnswer
 

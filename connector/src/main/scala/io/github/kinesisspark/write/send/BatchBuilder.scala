@@ -48,24 +48,37 @@ private[send] final case class BatchBuilder(
     * @param queue not empty
     */
   def filledFrom(queue: SendQueue): (BatchBuilder, SendQueue) = {
-    val builder            = Vector.newBuilder[PendingRecord] ++= records
-    val isProbe            = limits.isProbe(records.headOption.getOrElse(queue.head).entry.size)
-    var count              = records.size
-    var sum                = bytes
-    var left               = queue.records
-    def hasRoom(size: Int) = count == 0 || !isProbe && !limits.isProbe(size) &&
-      count < SizeLimits.MaxRecords && sum + size <= limits.callBytes
-    while (left.nonEmpty && hasRoom(left.head.entry.size)) {
-      builder += left.head.via(None)
-      sum += left.head.entry.size
-      count += 1
-      left = left.tail
+    val builder = Vector.newBuilder[PendingRecord] ++= records
+    val isProbe = limits.isProbe(records.headOption.getOrElse(queue.head).entry.size)
+    var count   = records.size
+    var sum     = bytes
+    var left    = queue.blocks
+    var gone    = queue.gone
+    var isFull  = false
+    while (!isFull && left.nonEmpty) {
+      val block = left.head
+      while (!isFull && gone < block.size) {
+        val record = block(gone)
+        val size   = record.entry.size
+        isFull = count > 0 && (isProbe || limits.isProbe(size) ||
+          count >= SizeLimits.MaxRecords || sum + size > limits.callBytes)
+        if (!isFull) {
+          builder += record.via(None)
+          sum += size
+          count += 1
+          gone += 1
+        }
+      }
+      if (gone == block.size) {
+        left = left.tail
+        gone = 0
+      }
     }
-    val rest = SendQueue(left, queue.count - (count - records.size), queue.bytes - (sum - bytes))
+    val rest = SendQueue(left, gone, queue.count - (count - records.size), queue.bytes - (sum - bytes))
     (copy(records = builder.result(), bytes = sum, refused = refused || left.nonEmpty), rest)
   }
 
-  def batch: Option[Batch] = Option.when(records.nonEmpty)(Batch(records.map(_.sent), bytes))
+  def batch: Option[Batch] = Option.when(records.nonEmpty)(Batch(records, bytes))
 
   /** With the turns on their way. */
   def departed: ShardThrottles = throttles.copy(byShard = throttles.byShard.map { case (shard, throttle) =>

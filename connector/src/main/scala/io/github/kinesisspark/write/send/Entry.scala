@@ -37,6 +37,15 @@ final class Entry(
 object Entry {
   private val Overhead = 200L
 
+  /** Of all of them together. A loop, because a fold boxes each sum. */
+  def bytesOf(entries: Vector[Entry]): Long = {
+    var sum = 0L
+    entries.foreach(sum += _.size)
+    sum
+  }
+
+  def weightOf(entries: Vector[Entry]): Long = bytesOf(entries) + entries.size * Overhead
+
   /** In UTF-8, and mostly in ASCII: then nothing is made to count them. */
   private def bytesOf(key: String) = if (isAscii(key)) key.length else key.getBytes(UTF_8).length
 
@@ -64,24 +73,30 @@ object BadRecord {
 /** A record that the service has not taken yet.
   *
   * @param refusedSince when it was first refused
-  * @param tries        how often it was sent
-  * @param throttle     the shard at whose pace it was sent
+  * @param tries        how often it was sent, the call counted that it waits for or is in
+  * @param throttle     the shard at whose pace it is sent
   */
 final case class PendingRecord(
     entry: Entry,
     refusedSince: Option[Long] = None,
-    tries: Int = 0,
+    tries: Int = 1,
     throttle: Option[String] = None
 ) {
   def via(shard: Option[String]): PendingRecord = if (throttle == shard) this else copy(throttle = shard)
 
-  def sent: PendingRecord = copy(tries = tries + 1)
+  /** To be sent again, though nothing was wrong with it. */
+  def again: PendingRecord = copy(tries = tries + 1)
 
-  def refused(now: Long): PendingRecord = if (refusedSince.isEmpty) copy(refusedSince = Some(now)) else this
+  def refused(now: Long): PendingRecord =
+    copy(refusedSince = if (refusedSince.isEmpty) Some(now) else refusedSince, tries = tries + 1)
 }
 
 /** The records of one PutRecords, in order. */
 final case class Batch(records: Vector[PendingRecord], bytes: Long) {
-  def entries: Vector[Entry] = records.map(_.entry)
+  val entries: Vector[Entry] = records.map(_.entry)
+
   def throttles: Set[String] = records.iterator.flatMap(_.throttle).toSet
+
+  /** Records that were sent before. */
+  def retried: Int = records.count(_.tries > 1)
 }

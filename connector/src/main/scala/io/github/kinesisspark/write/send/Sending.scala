@@ -62,13 +62,19 @@ final case class Sending(
   /** Whether another record may be added. */
   def hasRoom: Boolean = heldBytes < settings.bufferSize
 
+  /** Whether a second round of calls waits behind those that are under way. More rows would take memory, and leave the processor's caches before
+    * they are sent.
+    */
+  def isAhead: Boolean = calls.sizeIs >= settings.maxCalls &&
+    streams.valuesIterator.exists(_.isAhead(settings.maxCalls))
+
   /** Records in their order. Some at a time cost a fraction of one by one. */
   def add(entries: Vector[Entry]): Sending = copy(
-    streams = entries.groupBy(_.stream).foldLeft(streams) { case (known, (stream, its)) =>
+    streams = Sending.byStream(entries).foldLeft(streams) { case (known, (stream, its)) =>
       known.updated(stream, known.getOrElse(stream, StreamSending(settings.ordered)).add(its))
     },
     heldRecords = heldRecords + entries.size,
-    heldBytes = heldBytes + weightOf(entries)
+    heldBytes = heldBytes + Entry.weightOf(entries)
   )
 
   /** The next call to make, if there is one.
@@ -101,7 +107,7 @@ final case class Sending(
       streams = streams.updated(stream, after.copy(lastCall = call)),
       calls = calls.updated(call, (stream, batch)),
       nextCall = call,
-      totals = totals.copy(calls = totals.calls + 1, retried = totals.retried + batch.records.count(_.tries > 1))
+      totals = totals.copy(calls = totals.calls + 1, retried = totals.retried + batch.retried)
     )
     (state, Some(Outgoing(call, stream, batch.entries)))
   }
@@ -119,12 +125,12 @@ final case class Sending(
     val state           = streams(stream)
     val rest            = copy(calls = calls - call)
     answer match {
-      case CallAnswer.PerRecord(results) =>
+      case results: CallAnswer.PerRecord =>
         tooLong(batch, results, state.throttles.spans, now).toLeft {
-          val next    = rest.copy(streams = streams.updated(stream, state.answered(batch, results, now, chance)))
-          val taken   = takenOf(batch, results)
-          val entries = taken.map(_.entry)
-          Step(next.without(entries).counted(entries, throttledOf(results)), taken = taken)
+          val taken = Taken.of(batch, results)
+          val after = state.answered(batch, results, taken.entries, now, chance)
+          val next  = rest.copy(streams = streams.updated(stream, after))
+          Step(next.without(taken.entries).counted(taken.entries, throttledOf(results)), taken = taken)
         }
       case CallAnswer.Failed(_: Fault.InvalidArgument, _, error) => invalid(state, batch, rest, error)
       case failed: CallAnswer.Failed                             =>
@@ -182,10 +188,15 @@ final case class Sending(
   private def isOver(record: PendingRecord, now: Long) =
     record.refusedSince.nonEmpty && age(record, now) >= settings.maxRetry
 
-  private def tooLong(batch: Batch, results: Vector[RecordAnswer], spans: ShardSpans, now: Long): Option[SendFailure] =
-    if (RecordAnswer.areTaken(results)) None
+  private def tooLong(
+      batch: Batch,
+      call: CallAnswer.PerRecord,
+      spans: ShardSpans,
+      now: Long
+  ): Option[SendFailure] =
+    if (call.areTaken) None
     else
-      batch.records.iterator.zip(results.iterator).collectFirst {
+      batch.records.iterator.zip(call.results.iterator).collectFirst {
         case (record, answer: RecordAnswer.Refused) if isOver(record, now) =>
           SendFailure.TooLong(
             record,
@@ -199,13 +210,13 @@ final case class Sending(
 
   private def without(entries: Vector[Entry]) = copy(
     heldRecords = heldRecords - entries.size,
-    heldBytes = heldBytes - weightOf(entries)
+    heldBytes = heldBytes - Entry.weightOf(entries)
   )
 
   private def counted(taken: Vector[Entry], throttled: Long) = copy(
     totals = totals.copy(
       records = totals.records + taken.size,
-      bytes = totals.bytes + taken.foldLeft(0L)(_ + _.size),
+      bytes = totals.bytes + Entry.bytesOf(taken),
       throttled = totals.throttled + throttled
     )
   )
@@ -220,7 +231,7 @@ object Sending {
   final case class Step(
       next: Sending,
       bad: Option[Rejected] = None,
-      taken: Vector[Taken] = Vector.empty,
+      taken: Taken = Taken.none,
       worry: Option[Throwable] = None,
       resent: Option[Resent] = None
   )
@@ -239,22 +250,49 @@ object Sending {
   /** A record that will never be taken. */
   final case class Rejected(entry: Entry, why: BadRecord)
 
-  /** A record that is in its stream. */
-  final case class Taken(entry: Entry, shardId: String)
+  /** Records that are in their stream.
+    *
+    * @param answers one for each of the entries
+    */
+  final class Taken private (val entries: Vector[Entry], answers: Vector[RecordAnswer]) {
+
+    /** With the shard that each is in. */
+    def foreach(use: (Entry, String) => Unit): Unit = {
+      val shards = answers.iterator
+      entries.foreach { entry =>
+        shards.next() match {
+          case RecordAnswer.Taken(shard) => use(entry, shard)
+          case _: RecordAnswer.Refused   => ()
+        }
+      }
+    }
+  }
+
+  object Taken {
+    val none: Taken = new Taken(Vector.empty, Vector.empty)
+
+    private[send] def of(batch: Batch, answer: CallAnswer.PerRecord): Taken =
+      if (answer.areTaken) new Taken(batch.entries, answer.results)
+      else {
+        val (entries, answers) =
+          batch.entries.zip(answer.results).filter(_._2.isInstanceOf[RecordAnswer.Taken]).unzip
+        new Taken(entries, answers)
+      }
+  }
 
   /** A call to make. */
   final case class Outgoing(call: Long, stream: StreamRef, entries: Vector[Entry])
 
-  private def takenOf(batch: Batch, results: Vector[RecordAnswer]): Vector[Taken] =
-    batch.records.lazyZip(results).flatMap {
-      case (record, RecordAnswer.Taken(shard)) => Some(Taken(record.entry, shard))
-      case _                                   => None
+  /** Mostly all are for the same one. */
+  private def byStream(entries: Vector[Entry]): Map[StreamRef, Vector[Entry]] =
+    entries.headOption.map(_.stream) match {
+      case Some(stream) if entries.forall(_.stream == stream) => Map(stream -> entries)
+      case _                                                  => entries.groupBy(_.stream)
     }
 
-  private def weightOf(entries: Vector[Entry]) = entries.foldLeft(0L)(_ + _.weight)
-
-  private def throttledOf(results: Vector[RecordAnswer]): Long =
-    results.count { case r: RecordAnswer.Refused => r.isThrottling; case _ => false }.toLong
+  private def throttledOf(answer: CallAnswer.PerRecord): Long =
+    if (answer.areTaken) 0L
+    else answer.results.count { case r: RecordAnswer.Refused => r.isThrottling; case _ => false }.toLong
 
   private def tooLarge(entry: Entry) = BadRecord(
     entry.row,

@@ -34,13 +34,13 @@ final case class ShardThrottles(
     */
   def answered(
       batch: Batch,
-      results: Vector[RecordAnswer],
+      answer: CallAnswer.PerRecord,
       now: Long,
       chance: Double
   ): (ShardThrottles, Vector[PendingRecord]) =
-    if (byShard.isEmpty && RecordAnswer.areTaken(results)) (this, Vector.empty)
+    if (byShard.isEmpty && answer.areTaken) (this, Vector.empty)
     else {
-      val pairs   = batch.records.zip(results)
+      val pairs   = batch.records.zip(answer.results)
       val refused = pairs.collect { case (record, r: RecordAnswer.Refused) => (record.refused(now), r) }
       val learnt  = pairs.foldLeft(spans) {
         case (known, (record, RecordAnswer.Taken(shard)))               => known.learn(record.entry.hashKey, shard)

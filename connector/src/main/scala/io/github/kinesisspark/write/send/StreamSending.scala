@@ -53,6 +53,10 @@ private[send] final case class StreamSending(
     (!fresh.isEmpty && (pressed || fewKeys))
   }
 
+  /** Whether enough waits for so many calls. */
+  def isAhead(calls: Int): Boolean =
+    fresh.count >= calls * SizeLimits.MaxRecords || fresh.bytes >= calls * limits.callBytes
+
   /** When a record becomes due, if no answer comes before. */
   def wakeAt(pressed: Boolean): Option[Long] = {
     val due = throttles.due ++ Option.when(!fresh.isEmpty && pressed)(pause.until)
@@ -87,13 +91,19 @@ private[send] final case class StreamSending(
         case None       => (builder.full, from)
       }
 
-  /** The service answered for each record. */
-  def answered(batch: Batch, results: Vector[RecordAnswer], now: Long, chance: Double): StreamSending = {
-    val (next, freed) = throttles.answered(batch, results, now, chance)
-    val taken         =
-      if (RecordAnswer.areTaken(results)) batch.entries
-      else batch.records.iterator.zip(results.iterator).collect { case (r, _: RecordAnswer.Taken) => r.entry }.toVector
-    val back = copy(
+  /** The service answered for each record.
+    *
+    * @param taken the records that are in the stream
+    */
+  def answered(
+      batch: Batch,
+      answer: CallAnswer.PerRecord,
+      taken: Vector[Entry],
+      now: Long,
+      chance: Double
+  ): StreamSending = {
+    val (next, freed) = throttles.answered(batch, answer, now, chance)
+    val back          = copy(
       limits = taken.foldLeft(limits)((l, entry) => l.taken(entry.size)),
       throttles = next,
       pause = Pause.none,
@@ -117,7 +127,7 @@ private[send] final case class StreamSending(
 
   /** The call was too large: its records are sent again in smaller ones. */
   def recut(batch: Batch, to: SizeLimits): StreamSending =
-    copy(limits = to, throttles = throttles.recalled(batch), calls = calls - 1).returned(batch.records)
+    copy(limits = to, throttles = throttles.recalled(batch), calls = calls - 1).returned(batch.records.map(_.again))
 
   /** The call's only record will never be taken. */
   def rejected(batch: Batch): StreamSending =
@@ -185,19 +195,48 @@ private[send] object Pause {
   )
 }
 
-/** Records that wait in order, with their number and bytes known. */
-private[send] final case class SendQueue(records: Queue[PendingRecord] = Queue.empty, count: Int = 0, bytes: Long = 0) {
+/** Records that wait in order, with their number and bytes known. They come in blocks, and stay in them: an object for each would be the
+  * queue's largest cost.
+  *
+  * @param blocks none is empty
+  * @param gone   records of the first block that have left
+  */
+private[send] final case class SendQueue(
+    blocks: Queue[Vector[PendingRecord]] = Queue.empty,
+    gone: Int = 0,
+    count: Int = 0,
+    bytes: Long = 0
+) {
   def isEmpty: Boolean = count == 0
 
-  def head: PendingRecord = records.head
+  def head: PendingRecord = blocks.head(gone)
 
-  def tail: SendQueue = SendQueue(records.tail, count - 1, bytes - head.entry.size)
+  def tail: SendQueue = {
+    val (left, past) = if (gone + 1 < blocks.head.size) (blocks, gone + 1) else (blocks.tail, 0)
+    SendQueue(left, past, count - 1, bytes - head.entry.size)
+  }
 
-  def :++(more: Vector[PendingRecord]): SendQueue = grown(records.enqueueAll(more), more)
+  def :++(more: Vector[PendingRecord]): SendQueue =
+    if (more.isEmpty) this
+    else copy(blocks = blocks :+ more, count = count + more.size, bytes = bytes + SendQueue.bytesOf(more))
 
   def prepended(before: Vector[PendingRecord]): SendQueue =
-    if (before.isEmpty) this else grown(before ++: records, before)
+    if (before.isEmpty) this
+    else
+      SendQueue(
+        before +: (if (gone == 0) blocks else blocks.head.drop(gone) +: blocks.tail),
+        0,
+        count + before.size,
+        bytes + SendQueue.bytesOf(before)
+      )
+}
 
-  private def grown(all: Queue[PendingRecord], by: Vector[PendingRecord]) =
-    SendQueue(all, count + by.size, bytes + by.foldLeft(0L)(_ + _.entry.size))
+private[send] object SendQueue {
+
+  /** A loop, because a fold boxes each sum. */
+  private def bytesOf(records: Vector[PendingRecord]) = {
+    var sum = 0L
+    records.foreach(sum += _.entry.size)
+    sum
+  }
 }

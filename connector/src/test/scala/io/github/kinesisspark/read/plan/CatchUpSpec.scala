@@ -13,7 +13,7 @@ import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan.CatchUpSpec._
-import io.github.kinesisspark.read.reader.{Grain, KinesisRecord, ReadingTime, RecordBuffer, ShardTip}
+import io.github.kinesisspark.read.reader.{Grain, KinesisRecord, ReadingTime, RecordBuffer, RecordTotals, ShardTip}
 
 /** Runs planning on real buffers through whole catch-ups of uneven shards, with readers at random speeds, restarts,
   * limits and approximate arrival times.
@@ -161,8 +161,12 @@ object CatchUpSpec {
         val answer = records.slice(read_, read_ + random.nextInt(40)).toArray
         read_ += answer.length
         behind = Some(if (read_ == records.size) 0L else 1 + (records.last.arrivalMillis - at(read_ - 1)).max(0L))
-        time = time.after(answer, behind.get)
-        buffer = buffer.append(answer, answer.lastOption.fold(buffer.tip)(r => AfterSequenceNumber(r.sequenceNumber)))
+        time = time.after(RecordTotals.of(answer), behind.get)
+        buffer = buffer.append(
+          answer,
+          RecordTotals.of(answer),
+          answer.lastOption.fold(buffer.tip)(r => AfterSequenceNumber(r.sequenceNumber))
+        )
       }
 
       def reopen(): Unit = {

@@ -31,7 +31,7 @@ class AnswerBodySpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
         val (ours, rest)    = AnswerBody.split(format, new AnswerBody.Chunks(cut(body, random)))
         val asTheSdkHasThem = KinesisRecord.after(TrimHorizon, records.asJava)
         shown(ours) shouldBe shown(asTheSdkHasThem)
-        KinesisRecord.heapOf(ours) shouldBe KinesisRecord.heapOf(asTheSdkHasThem)
+        RecordTotals.of(ours) shouldBe RecordTotals.of(asTheSdkHasThem)
         val parser = format.createParser(rest)
         val names  = Iterator.continually(parser.nextToken()).takeWhile(_ != null).map(_ => parser.currentName).toSet
         names should contain allOf ("Records", "NextShardIterator", "MillisBehindLatest")

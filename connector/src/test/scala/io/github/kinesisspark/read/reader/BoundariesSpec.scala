@@ -41,7 +41,11 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
 
   private def buffered(answers: Seq[Array[KinesisRecord]]) = answers.foldLeft(RecordBuffer.at(after(0))) {
     (buffer, answer) =>
-      buffer.append(answer, answer.lastOption.fold(buffer.tip)(r => AfterSequenceNumber(r.sequenceNumber)))
+      buffer.append(
+        answer,
+        RecordTotals.of(answer),
+        answer.lastOption.fold(buffer.tip)(r => AfterSequenceNumber(r.sequenceNumber))
+      )
   }
 
   private def tip(answers: Seq[Array[KinesisRecord]], grain: Grain): ShardTip = {

@@ -29,7 +29,7 @@ class EventRecordsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
         val (ours, rest) = split(event(records, random))
         val theirs       = KinesisRecord.after(TrimHorizon, records.asJava)
         shown(ours) shouldBe shown(theirs)
-        KinesisRecord.heapOf(ours) shouldBe KinesisRecord.heapOf(theirs)
+        RecordTotals.of(ours) shouldBe RecordTotals.of(theirs)
         val left = ujson.read(rest).obj
         left.keySet should contain theSameElementsAs Members
         left("Records").arr shouldBe empty

@@ -31,7 +31,7 @@ final class PublisherScene(client: KinesisAsyncClient, onDelivery: () => Unit = 
   object sink extends Sink {
     override def memory: MemoryBudget.Account      = account
     override def deliver(delivery: Delivery): Unit = {
-      account.giveBack(delivery.heap)
+      account.giveBack(delivery.totals.heap)
       onDelivery()
       deliveries :+= delivery
     }

@@ -252,18 +252,21 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
   }
 
   describe("the arrival time that a reader has reached") {
+    def totals(records: KinesisRecord*) = RecordTotals.of(records.toArray)
+
     val start = ReadingTime.unknown
+    val none  = totals()
 
     it("is unknown before the first record, then the latest arrival") {
-      start.after(Array.empty, 5000).reached shouldBe None
-      start.after(Array(record(7), record(5)), 5000).reached shouldBe Some(1007)
+      start.after(none, 5000).reached shouldBe None
+      start.after(totals(record(7), record(5)), 5000).reached shouldBe Some(1007)
     }
 
     it("advances with empty answers that are less behind, and never goes back") {
-      val moved = start.after(Array(record(0)), 5000).after(Array.empty, 4000)
+      val moved = start.after(totals(record(0)), 5000).after(none, 4000)
       moved.reached shouldBe Some(2000)
-      moved.after(Array.empty, 4500).reached shouldBe Some(2000)
-      moved.after(Array(record(5000)), 0).reached shouldBe Some(6000)
+      moved.after(none, 4500).reached shouldBe Some(2000)
+      moved.after(totals(record(5000)), 0).reached shouldBe Some(6000)
     }
   }
 
@@ -490,7 +493,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
     it("stays between that of callsPerSecond and about one second if there are no failures") {
       forAll(Gen.choose(1, 5), Gen.listOf(Gen.oneOf(0, 1, 2))) { (most, steps) =>
         val pace = steps.foldLeft(PollingPace.of(most)) {
-          case (p, 0) => p.afterRecords(1 << 20)
+          case (p, 0) => p.afterRecords(1 << 20, behind = false)
           case (p, 1) => p.afterEmpty(behind = true, readers = 250)
           case (p, _) => p.afterEmpty(behind = false, readers = 250)
         }
@@ -502,8 +505,8 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       val empty = Iterator.iterate(atFirst)(_.afterEmpty(behind = false, readers = 1)).take(20).toVector
       empty.foreach(pace => pace.interval should be <= (pace.quiet / 4).max(210.millis))
       empty.last.interval shouldBe 1.second
-      empty.last.afterRecords(10).interval shouldBe 210.millis
-      empty.last.afterRecords(10).afterEmpty(behind = false, readers = 1).interval shouldBe 210.millis
+      empty.last.afterRecords(10, behind = false).interval shouldBe 210.millis
+      empty.last.afterRecords(10, behind = false).afterEmpty(behind = false, readers = 1).interval shouldBe 210.millis
     }
 
     it("stays short after an empty answer while the service reports more records") {
@@ -523,13 +526,27 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
     it("is that of callsPerSecond plus the wait after a failure, and returns to full speed with the first record") {
       val failed = atFirst.afterFailure(3.seconds)
       failed.interval shouldBe 3210.millis
-      failed.afterRecords(10 << 20).interval shouldBe 210.millis
+      failed.afterRecords(10 << 20, behind = false).interval shouldBe 210.millis
     }
 
     it("follows the bytes of the last answer at 2 MiB/s once the service has refused a call") {
       val metered = atFirst.afterThrottling(1.second)
-      metered.afterRecords(10 << 20).interval shouldBe 5.seconds
-      metered.afterRecords(1000).interval shouldBe 210.millis
+      metered.afterRecords(10 << 20, behind = true).interval shouldBe 5.seconds
+      metered.afterRecords(1000, behind = true).interval shouldBe 210.millis
+    }
+
+    it("is none after an answer above 2 MiB/s with more to come, until the service refuses a call") {
+      val above = (2 << 20) / 4
+      atFirst.afterRecords(above, behind = true).interval shouldBe Duration.Zero
+      atFirst.afterRecords(above, behind = false).interval shouldBe 210.millis
+      atFirst.afterRecords(1000, behind = true).interval shouldBe 210.millis
+      val refused = atFirst.afterRecords(above, behind = true).afterThrottling(1.second)
+      refused.interval shouldBe 1210.millis
+      refused.afterRecords(above, behind = true).interval shouldBe 250.millis
+    }
+
+    it("is that of a callsPerSecond below the service's limit, however much an answer holds") {
+      PollingPace.of(4).afterRecords(10 << 20, behind = true).interval shouldBe 262500.micros
     }
   }
 }

@@ -19,7 +19,11 @@ class RecordBufferSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     val all = Iterator.from(1).map(i => record(2L * i))
     sizes.foldLeft(RecordBuffer.at(base)) { (buffer, size) =>
       val answer = Array.fill(size)(all.next())
-      buffer.append(answer, answer.lastOption.fold(buffer.tip)(r => AfterSequenceNumber(r.sequenceNumber)))
+      buffer.append(
+        answer,
+        RecordTotals.of(answer),
+        answer.lastOption.fold(buffer.tip)(r => AfterSequenceNumber(r.sequenceNumber))
+      )
     }
   }
 
@@ -107,7 +111,7 @@ class RecordBufferSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("holds the shard's end as a position, also without records") {
-      val ended = RecordBuffer.at(after(4)).append(Array.empty, ShardEnd)
+      val ended = RecordBuffer.at(after(4)).append(Array.empty, RecordTotals.of(Array.empty), ShardEnd)
       ended.ended shouldBe true
       ended.slice(after(4), ShardEnd).map(_.size) shouldBe Some(0)
     }

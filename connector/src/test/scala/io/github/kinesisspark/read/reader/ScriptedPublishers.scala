@@ -23,11 +23,15 @@ final class ScriptedPublishers extends RecordPublisher.Factory {
     override def close(): Unit   = closed = true
 
     def bring(position: ShardPosition, millisBehind: Long, records: KinesisRecord*): Unit =
-      sink.deliver(Delivery(records.toArray, position, millisBehind, records.map(_.heapSize).sum, System.nanoTime()))
+      sink.deliver(
+        Delivery(records.toArray, RecordTotals.of(records.toArray), position, millisBehind, System.nanoTime())
+      )
 
     /** The shard's end. */
     def end(children: Vector[Shard]): Unit =
-      sink.deliver(Delivery(Array.empty, ShardPosition.ShardEnd, 0, 0, System.nanoTime(), children))
+      sink.deliver(
+        Delivery(Array.empty, RecordTotals.of(Array.empty), ShardPosition.ShardEnd, 0, System.nanoTime(), children)
+      )
 
     def fail(errorClass: String, reason: FailureReason = FailureReason.Other): Unit =
       sink.fail(new KinesisException(errorClass, "as planned", reason = reason))

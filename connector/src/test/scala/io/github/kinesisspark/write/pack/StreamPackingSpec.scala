@@ -84,8 +84,10 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
   describe("a packer of aggregated records") {
     it("has at most one record in flight per shard, if ordered") {
       val shards = UserRecords.shards.sample.get
-      val last   = (0 until 500).map(entry(_, 50, None)).foldLeft(begin(shards, ordered = true))(_.add(_)._1)
-      val sent   = last.flush._1.underWay.values.map(_.shard.get.id).toVector
+      val packer = new StreamPacking(limits, ordered = true, shards)
+      (0 until 500).foreach(n => packer.add(entry(n, 50, None)))
+      packer.flush()
+      val sent = packer.underWay.map(_.shard.get.id).toVector
       sent.distinct.size shouldBe sent.size
     }
 
@@ -93,25 +95,28 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
       val left   = Shard("shardId-000000000000", Nil, HashKeyRange(0, HashKey.Last / 2), closed = false)
       val right  = Shard("shardId-000000000001", Nil, HashKeyRange(HashKey.Last / 2 + 1, HashKey.Last), closed = false)
       val merged = Shard("shardId-000000000002", Seq(left.id, right.id), HashKeyRange.all, closed = false)
-      val (old, sent) = begin(Vector(left, right), ordered = false).add(entry(0, 1000, None))
-      val parents     = Vector(left, right).map(_.copy(closed = true))
-      val (fresh, _)  = old.relisted(parents :+ merged).taken(sent.head, merged.id)
-      val waiting     = fresh.add(entry(1, 10, Some(0)))._1.add(entry(2, 10, Some(HashKey.Last)))._1
-      waiting.flush._1.underWay.values.map(_.records.size).toVector shouldBe Vector(2)
+      val packer = new StreamPacking(limits, ordered = false, Vector(left, right))
+      val sent   = packer.add(entry(0, 1000, None))
+      packer.relist(Vector(left, right).map(_.copy(closed = true)) :+ merged)
+      packer.taken(sent.head, merged.id)
+      packer.add(entry(1, 10, Some(0)))
+      packer.add(entry(2, 10, Some(HashKey.Last)))
+      packer.flush()
+      packer.underWay.map(_.records.size).toVector shouldBe Vector(2)
     }
 
     it("needs a new listing only if an answer names an unknown shard") {
-      val one             = Shard("shardId-000000000000", Nil, HashKeyRange.all, closed = false)
-      val (packing, sent) = begin(Vector(one), ordered = false).add(entry(0, 1000, None))
-      packing.knows(one.id) shouldBe true
-      packing.knows("shardId-000000000001") shouldBe false
-      packing.taken(sent.head, one.id)._1.rows shouldBe 1
+      val one    = Shard("shardId-000000000000", Nil, HashKeyRange.all, closed = false)
+      val packer = new StreamPacking(limits, ordered = false, Vector(one))
+      val sent   = packer.add(entry(0, 1000, None))
+      packer.knows(one.id) shouldBe true
+      packer.knows("shardId-000000000001") shouldBe false
+      packer.taken(sent.head, one.id)
+      packer.rows shouldBe 1
     }
   }
 
   private val limits = Aggregator.Limits(500)
-
-  private def begin(shards: Vector[Shard], ordered: Boolean) = StreamPacking.of(limits, ordered, shards)
 
   private def entry(row: Int, size: Int, hashKey: Option[BigInt]) = {
     val data = java.nio.ByteBuffer.allocate(4 + size).putInt(row).array
@@ -134,7 +139,7 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
     private var shards   = Vector(Shard(id(0), Nil, HashKeyRange.all, closed = false))
     private var listings = Vector.empty[Vector[Shard]]
     (0 until random.nextInt(5)).foreach(_ => split())
-    private var packing  = begin(shards, ordered)
+    private val packing  = new StreamPacking(limits, ordered, shards)
     private var underWay = Vector.empty[Entry]
 
     /** Each record with the shard that took it in, in order. */
@@ -145,7 +150,7 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
     def hashKeyOf(row: Int): BigInt = rows(row).hashKey
     def seenBySource: Vector[Int]   = log.flatMap { case (shard, record) =>
       AggregatedRecord.read(record.data) match {
-        case all: AggregatedRecord.Aggregated => all.within(shard.hashKeys).map(r => rowOf(r._1.data))
+        case all: AggregatedRecord.Aggregated => all.within(shard.hashKeys).map(user => rowOf(user.record.data))
         case _                                => Vector(rowOf(record.data))
       }
     }
@@ -157,11 +162,11 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
       rows.foreach { row =>
         settle(packing.add(row))
         if (random.nextInt(20) == 0) reshard()
-        if (random.nextInt(50) == 0) settle(packing.flush)
+        if (random.nextInt(50) == 0) settle(packing.flush())
         while (underWay.sizeIs > 8 || (underWay.nonEmpty && random.nextInt(3) == 0)) answer()
       }
       while (packing.heldRows > 0) {
-        settle(packing.flush)
+        settle(packing.flush())
         withClue("rows wait for nothing: ")(underWay should not be empty)
         log.size should be < 50 * rows.size + 100
         answer()
@@ -173,21 +178,18 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
       packing.rows shouldBe rows.size - rejected.size
     }
 
-    private def settle(step: StreamPacking.Step): Unit = {
-      packing = step._1
-      underWay ++= step._2
-    }
+    private def settle(sent: Vector[Entry]): Unit = underWay ++= sent
 
     private def answer(): Unit = {
       val record = underWay(random.nextInt(underWay.size))
       if (random.nextDouble() < losses) take(record): Unit
       underWay = underWay.filterNot(_ eq record)
       if (random.nextDouble() < rejections) {
-        rejected ++= packing.underWay(record).records.map(_.row.row.toInt)
+        rejected ++= packing.putOf(record).records.map(_.row.row.toInt)
         settle(packing.rejected(record))
       } else {
         val shard = take(record)
-        if (!packing.knows(shard)) packing = packing.relisted(listed)
+        if (!packing.knows(shard)) packing.relist(listed)
         settle(packing.taken(record, shard))
       }
     }

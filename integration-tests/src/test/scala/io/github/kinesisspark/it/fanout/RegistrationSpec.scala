@@ -3,7 +3,7 @@ package io.github.kinesisspark.it.fanout
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
-import io.github.kinesisspark.aws.{FanOutConsumers, KinesisException}
+import io.github.kinesisspark.aws.{AwsCall, FanOutConsumers, KinesisException}
 import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, KinesisServer, Occurrence}
 import io.github.kinesisspark.testkit.model.ConsumerDelays
@@ -134,7 +134,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
         try {
           consumers.resolve()
           world.waits.take(3).map(_.toMillis) shouldBe Seq(100, 150, 225)
-          consumers.calls.calls("RegisterStreamConsumer") shouldBe 4
+          consumers.calls.calls(AwsCall.RegisterStreamConsumer) shouldBe 4
           (consumers.calls.waits, consumers.calls.waitedMillis) shouldBe ((
             world.waits.size,
             world.waits.map(_.toMillis).sum

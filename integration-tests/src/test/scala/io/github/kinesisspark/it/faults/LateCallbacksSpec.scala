@@ -50,7 +50,7 @@ final class LateCallbacksSpec extends AnyFunSpec with Matchers with Eventually {
 
     override def deliver(delivery: Delivery): Unit = {
       delivered.put(delivery)
-      memory.giveBack(delivery.heap)
+      memory.giveBack(delivery.totals.heap)
       publisher.request()
     }
     override def fail(cause: KinesisException): Unit = failure = Some(cause)

@@ -151,21 +151,22 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
 
   describe("aggregated records of a resharded stream") {
     it("are read once and in key order if their producer plans anew after each reshard") {
-      val stream     = newStream(shards = 1)
-      val rows       = new Rows
-      var aggregator = Aggregator[UserRecord](shardsOf(stream), Aggregator.Limits(maxBytes = 1000))
-      def settle(step: (Aggregator[UserRecord], Vector[KinesisPut[UserRecord]])): Unit = {
-        aggregator = step._1
-        step._2.foreach(p => put(stream, p) shouldBe p.shard.get.id)
-      }
+      val stream        = newStream(shards = 1)
+      val rows          = new Rows
+      def newAggregator = new Aggregator[UserRecord](shardsOf(stream), Aggregator.Limits(maxBytes = 1000))
+      var aggregator    = newAggregator
+      def putAll(puts: Vector[KinesisPut[UserRecord]]): Unit =
+        puts.foreach(p => put(stream, p) shouldBe p.shard.get.id)
       val all = users("u", 900)
       run(stream, rows) { _ =>
         all.grouped(300).foreach { some =>
-          some.foreach(record => settle(aggregator.add(record)))
+          some.foreach(record => putAll(aggregator.add(record)))
           split(stream)
-          settle(aggregator.resharded(shardsOf(stream)))
+          val waiting = aggregator.flush().flatMap(_.records)
+          aggregator = newAggregator
+          waiting.foreach(record => putAll(aggregator.add(record)))
         }
-        settle(aggregator.flush)
+        putAll(aggregator.flush())
         eventually(rows.all.size should be >= all.size)
       }
       rows.all.map(shown(_)._1).sorted shouldBe all.map(text).sorted
@@ -213,16 +214,18 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
 
     it("lose no user record if a producer repeats those that readers leave out") {
       val stream   = newStream(shards = 1)
-      val outdated = users("u", 100).foldLeft(Aggregator[UserRecord](shardsOf(stream)))(_.add(_)._1)
+      val outdated = new Aggregator[UserRecord](shardsOf(stream))
+      users("u", 100).flatMap(outdated.add) shouldBe empty
       split(stream)
       val fresh = shardsOf(stream)
-      val again = outdated.flush._2.flatMap { p =>
+      val again = outdated.flush().flatMap { p =>
         val taker = put(stream, p)
         p.toPutAgain(fresh.find(_.id == taker).get.hashKeys)
       }
       again should have size 100
-      val anew = again.foldLeft(Aggregator[UserRecord](fresh))(_.add(_)._1)
-      anew.flush._2.foreach(p => put(stream, p) shouldBe p.shard.get.id)
+      val anew = new Aggregator[UserRecord](fresh)
+      again.flatMap(anew.add) shouldBe empty
+      anew.flush().foreach(p => put(stream, p) shouldBe p.shard.get.id)
       val rows = new Rows
       run(stream, rows)(_ => eventually(rows.all.map(shown(_)._1).toSet shouldBe users("u", 100).map(text).toSet))
     }
@@ -268,14 +271,8 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
 
   /** Puts aggregated records for the stream's shards as they are now; says how many. */
   private def putPacked(stream: TestStream, records: Seq[UserRecord]): Int = {
-    val limits       = Aggregator.Limits(maxRecords = 60)
-    val (last, puts) =
-      records.foldLeft((Aggregator[UserRecord](shardsOf(stream), limits), Vector.empty[KinesisPut[UserRecord]])) {
-        case ((aggregator, puts), record) =>
-          val (next, more) = aggregator.add(record)
-          (next, puts ++ more)
-      }
-    val all = puts ++ last.flush._2
+    val aggregator = new Aggregator[UserRecord](shardsOf(stream), Aggregator.Limits(maxRecords = 60))
+    val all        = records.flatMap(aggregator.add) ++ aggregator.flush()
     all.foreach(p => put(stream, p) shouldBe p.shard.get.id)
     all.size
   }
@@ -289,7 +286,7 @@ object Aggregation {
   private def md5(bytes: Array[Byte]) = java.security.MessageDigest.getInstance("MD5").digest(bytes)
 
   private def aggregated(records: Iterable[UserRecord]) =
-    records.foldLeft(AggregatedRecord.empty[UserRecord])(_.add(_)).payload
+    records.foldLeft(new AggregatedRecord[UserRecord])(_.add(_)).payload
 
   private def users(prefix: String, count: Int) =
     (0 until count).map(i => UserRecord(s"$prefix-$i".getBytes, s"key-${i % 20}")).toVector

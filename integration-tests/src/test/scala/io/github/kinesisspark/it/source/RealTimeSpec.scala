@@ -174,7 +174,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
       val batches = new BatchLog
       val users   = (0 until 1000).map(i => s"user-$i")
       val payload =
-        users.foldLeft(AggregatedRecord.empty[UserRecord])((all, u) => all.add(UserRecord(u.getBytes, "key"))).payload
+        users.foldLeft(new AggregatedRecord[UserRecord])((all, u) => all.add(UserRecord(u.getBytes, "key"))).payload
       service.call(_.putRecord(r => r.streamName(stream.name).partitionKey("a").data(SdkBytes.fromByteArray(payload))))
       inRealTime(load(stream), at, log, "2 seconds") { _ =>
         eventually(log.rows.size should be >= users.size)
