@@ -1,6 +1,6 @@
 """A Kinesis source in Python over boto3, as one writes it for PySpark: what `make bench-peers` compares with.
 
-Offsets are arrival times, because Kinesis has no call that tells the end of a shard. A batch has a partition for each
+Offsets are arrival times, because Kinesis has no call for the end of a shard. A batch has a partition for each
 shard, which reads the records that arrived in the batch's span of time, and yields them as Arrow batches.
 """
 

@@ -18,7 +18,7 @@ object CatchUp {
   val LongestCount  = 21.seconds
 
   private val Parts    = 3
-  private val Patience = 90.seconds
+  private val Patience = 120.seconds
 
   final case class Part(bytes: Long, seconds: Double, cpuSeconds: Double, serverCpuSeconds: Double) {
     def mbPerSecond: Double = bytes / 1e6 / seconds
@@ -34,7 +34,7 @@ object CatchUp {
       Part(bytes - before.bytes, (at - before.at) / 1e9, cpu - before.cpu, server - before.server)
   }
 
-  /** Of a reader that has just been told to read; it goes on reading. */
+  /** Of a reader that begins to read now, and continues afterwards. */
   def measure(reader: PeerProcess, server: ServerProcess): CatchUp = {
     def mark(at: Long, bytes: Long)                     = Mark(at, bytes, reader.cpuSeconds, server.cpuSeconds)
     def await(enough: Long, latest: Option[Long]): Mark = {

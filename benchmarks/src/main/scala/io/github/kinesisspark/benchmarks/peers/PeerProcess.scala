@@ -9,7 +9,7 @@ import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
-/** A process of its own that reads Kinesis. What it is told and says is that of `Peer` in benchmarks/peers/protocol.
+/** A process of its own that reads Kinesis. `Peer` in benchmarks/peers/protocol has the commands and the reports.
   *
   * @param log gets what it says beside that
   */
@@ -26,7 +26,7 @@ final class PeerProcess(command: Seq[String], environment: Map[String, String], 
   private val in  = new PrintStream(process.getOutputStream, true, UTF_8)
   private val out = new BufferedReader(new InputStreamReader(process.getInputStream))
 
-  def tell(words: String*): Unit = in.println(words.mkString("\t"))
+  def order(words: String*): Unit = in.println(words.mkString("\t"))
 
   /** The next that it says.
     *

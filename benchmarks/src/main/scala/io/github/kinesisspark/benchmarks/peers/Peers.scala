@@ -27,8 +27,8 @@ object Peers {
   // More than is counted, so that no shard ends before.
   private val BacklogBytes  = 1500000000L
   private val LatencyShards = 4
-  private val Warmup        = 8.seconds
-  private val Time          = 15.seconds
+  private val Warmup        = 6.seconds
+  private val Time          = 12.seconds
 
   /** @param args the file, the directory of the programs, a Python with PySpark, and names of readers if not all are wanted */
   def main(args: Array[String]): Unit = {
@@ -104,9 +104,9 @@ object Peers {
       )
 
     def read[A](way: String, server: ServerProcess, stream: String)(measure: => A): A = {
-      process.tell("read", way, server.options("endpoint"), arn(server, stream))
+      process.order("read", way, server.options("endpoint"), arn(server, stream))
       val measured = measure
-      process.tell("stop")
+      process.order("stop")
       measured
     }
 
@@ -179,7 +179,7 @@ object Peers {
 
   /** After that much time without another record none is awaited any more. */
   private val Quiet    = 2.seconds
-  private val Patience = 90.seconds
+  private val Patience = 120.seconds
 
   private def streamOf(reader: Reader, way: String) = s"${reader.name}-${way.replace(' ', '-')}"
 

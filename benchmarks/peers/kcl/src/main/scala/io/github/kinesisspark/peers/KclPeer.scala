@@ -11,6 +11,7 @@ import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.kinesis.common._
 import software.amazon.kinesis.coordinator.Scheduler
+import software.amazon.kinesis.exceptions.ShutdownException
 import software.amazon.kinesis.lifecycle.events._
 import software.amazon.kinesis.metrics.NullMetricsFactory
 import software.amazon.kinesis.processor.{
@@ -99,7 +100,9 @@ object KclPeer extends Peer {
     override def shardEnded(input: ShardEndedInput): Unit                   = checkpoint(input.checkpointer)
     override def shutdownRequested(input: ShutdownRequestedInput): Unit     = checkpoint(input.checkpointer)
     private def checkpoint(checkpointer: RecordProcessorCheckpointer): Unit = {
-      checkpointer.checkpoint()
+      // Another worker has the lease, or the same one again: the next owner of the shard checkpoints.
+      try checkpointer.checkpoint()
+      catch { case _: ShutdownException => }
       checkpointed = System.nanoTime()
     }
   }
