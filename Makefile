@@ -304,16 +304,16 @@ endif
 bench-micro-batches: $(VENV)/.wheel ## latency and idle cost of micro-batches as PySpark sees them, local and on a cluster: JSON lines, and docs/evidence/latency.md's table
 	$(BIN)/python python/tools/micro_batches.py --page docs/evidence/latency.md
 
-# pyarrow, which PySpark needs for data sources in Python, is beside .venv.
+# pyarrow, which PySpark needs for data sources in Python, is beside .venv. The page shows what was measured, even where a reader has failed.
 PEERS         := io.github.kinesisspark.benchmarks.peers.Peers
 PEERS_FILE    = $(if $(ONLY),benchmarks/target/peers.jsonl,$(basename $(BENCH_RESULTS))-peers.jsonl)
 PEERS_SBT     := $(addsuffix /classPathFile,peerConnector peerFlink peerKcl dynamoDbLocal)
 
-bench-peers: $(VENV)/.installed $(CONNECT)/.installed ## catch-up, CPU and latency beside Flink, the KCL and a Python source over boto3: JSON lines, benchmarks/results and docs/evidence/peers.md; ONLY=connector,flink,boto3,kcl for some
+bench-peers: $(VENV)/.installed $(CONNECT)/.installed ## catch-up, CPU and latency beside Flink, the KCL and a Python source over boto3: JSON lines, benchmarks/results and docs/evidence/peers.md; ONLY=connector,flink,boto3,kcl for some, MINUTES=10 to begin nothing later
 	rm -f $(PEERS_FILE)
-	PYTHONPATH=$(CONNECT):$(CURDIR)/benchmarks/peers/boto3-source \
-	  ./sbt $(PEERS_SBT) "benchmarks/runMain $(PEERS) $(CURDIR)/$(PEERS_FILE) $(CURDIR)/benchmarks/peers $(BIN)/python $(ONLY)"
-	$(if $(ONLY),,$(BIN)/python python/tools/peers_page.py benchmarks/results docs/evidence/peers.md)
+	MINUTES=$(MINUTES) PYTHONPATH=$(CONNECT):$(CURDIR)/benchmarks/peers/boto3-source \
+	  ./sbt $(PEERS_SBT) "benchmarks/runMain $(PEERS) $(CURDIR)/$(PEERS_FILE) $(CURDIR)/benchmarks/peers $(BIN)/python $(ONLY)"; \
+	  measured=$$?; $(if $(ONLY),,$(BIN)/python python/tools/peers_page.py benchmarks/results docs/evidence/peers.md &&) exit $$measured
 
 docs: $(VENV)/.installed ## build the documentation's site anew in build/site, with every link checked
 	$(BIN)/python python/tools/docs_site.py

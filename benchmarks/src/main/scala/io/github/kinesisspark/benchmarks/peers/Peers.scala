@@ -16,7 +16,8 @@ import io.github.kinesisspark.benchmarks.{Figure, ReadThroughput, Report, Server
 /** This connector beside other readers of Kinesis, one after the other, each in a process of its own, on the same servers: how fast it goes through a
   * backlog, at what CPU, and how long records take to it.
   *
-  * Prints a JSON line for each figure and adds it to a file. A reader that fails is reported, and the others continue; the program fails at the end.
+  * Prints a JSON line for each figure and adds it to a file. A reader that fails is reported, and the others continue; the program fails at the end. What
+  * would begin after `MINUTES` (of the environment) is left out, and reported.
   *
   * {{{ make bench-peers ONLY=connector,flink }}}
   */
@@ -37,6 +38,8 @@ object Peers {
     val readers                  = Reader.all.filter(r => only.isEmpty || only.contains(r.name))
     val report                   = new Report(this, only.toSeq, Some(Load.Seed))
     val logs                     = programs.resolve("target")
+    val until = sys.env.get("MINUTES").filter(_.nonEmpty).map(n => System.nanoTime() + n.toLong.minutes.toNanos)
+    def isTimeLeft = until.forall(_ - System.nanoTime() > 0)
     Option(file.getParent).foreach(Files.createDirectories(_))
     Using.Manager { use =>
       val out      = use(new PrintStream(new FileOutputStream(file.toFile, true), true, UTF_8))
@@ -57,7 +60,7 @@ object Peers {
           new PeerProcess(reader.command(programs, python), environment, logs.resolve(s"${reader.name}.log"))
         val began = System.nanoTime()
         try {
-          figures(reader, process, backlog, limited, client).foreach { figure =>
+          figures(reader, process, backlog, limited, client, isTimeLeft).foreach { figure =>
             val line = report.stamped(figure.json).render()
             println(line)
             out.println(line)
@@ -82,7 +85,8 @@ object Peers {
       process: PeerProcess,
       backlog: ServerProcess,
       limited: ServerProcess,
-      client: KinesisAsyncClient
+      client: KinesisAsyncClient,
+      isTimeLeft: => Boolean
   ): Iterator[Figure] = {
     val about = process.next("about").str
 
@@ -147,7 +151,18 @@ object Peers {
       }
     }
 
-    reader.catchUps.iterator.flatMap(catchingUp) ++ reader.latencies.iterator.flatMap(latency)
+    val measurements =
+      reader.latencies.flatMap { way =>
+        Option.when(reader.catchUps.contains(way))((s"catch-up by $way", () => catchingUp(way))) ++
+          Seq((s"latency by $way", () => latency(way)))
+      }
+    measurements.iterator.flatMap { case (name, measure) =>
+      if (isTimeLeft) measure()
+      else {
+        System.err.println(s"${reader.name}, $name left out: no time")
+        Nil
+      }
+    }
   }
 
   /** The span of time, by `System.nanoTime`, whose records count. */
