@@ -36,4 +36,5 @@ object Versions {
   val archunit            = "1.5.0"
   val kcl                 = "3.5.1"
   val jazzer              = "0.24.0"
+  val jmh                 = "1.37"
 }
