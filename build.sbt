@@ -296,7 +296,15 @@ lazy val benchmarks = (project in file("benchmarks"))
     assembly / skip := true,
     fork            := true,
     javaOptions ++= sparkJvmOptions,
-    libraryDependencies ++= Seq(spark),
+    // As in the connector's JAR: Netty would find the natives that Spark brings for its own TLS.
+    javaOptions += "-Dio.netty.handler.ssl.noOpenSsl=true",
+    libraryDependencies ++= Seq(
+      spark,
+      // Measures nanoseconds per row in JVMs of their own, warm, and the bytes that each row makes.
+      "org.openjdk.jmh" % "jmh-core" % Versions.jmh,
+      // Makes its code of the annotations, while javac runs.
+      "org.openjdk.jmh" % "jmh-generator-annprocess" % Versions.jmh % Provided
+    ),
     excludeDependencies += ExclusionRule("org.slf4j", "slf4j-simple")
   )
 

@@ -3,8 +3,8 @@
 python python/tools/flame_graph.py recording.jfr picture.svg "what was recorded"
 
 The JDK's own `jfr` reads the recording. A box is a method, as wide as its share of the samples; it stands on its
-caller, and at the bottom on what its thread is for. What is narrower than a two-hundredth of all is left out, and so is
-what lies above the picture's levels.
+caller, and at the bottom on what its thread is for. A class of the connector, or a library, that calls itself is one
+box, and what is narrower than a hundred-and-twentieth of all is left out.
 """
 
 from __future__ import annotations
@@ -32,14 +32,18 @@ THREADS = {
 OTHERS = "other threads"
 
 # By the beginning of a class's name: whose code a box is.
+CONNECTOR = "io.github.kinesisspark."
 OWNERS = {
-    "io.github.kinesisspark.": BLUE,
+    CONNECTOR: BLUE,
     "org.apache.": GREEN,
     "software.amazon.": RED,
 }
 
-LEVELS = 36
-NARROWEST = 1 / 200
+# What is called only to call something else.
+PLUMBING = ("java.lang.", "java.util.", "scala.")
+
+LEVELS = 24
+NARROWEST = 1 / 120
 # A character's width, as a share of the picture's.
 CHARACTER = 1 / 190
 FEWEST_CHARACTERS = 4
@@ -73,8 +77,24 @@ def stacks(lines: Iterable[str]) -> Iterator[list[str]]:
         elif found := re.match(r"([\w.$/<>]+)\([^)]*\)\s+line:", line):
             frames.append(found[1])
         elif line == "}" and frames:
-            yield [use, *reversed(frames)]
+            yield [use, *told(frames[::-1])]
             frames = []
+
+
+def told(frames: list[str]) -> list[str]:
+    """A stack with a method for each class of the connector and each library that it goes through, and its last one."""
+    stack = [*(frame for frame in frames[:-1] if not frame.startswith(PLUMBING)), frames[-1]]
+    return [
+        frame
+        for before, frame, after in zip(["", *stack], stack, [*stack[1:], ""], strict=False)
+        if not after or owner(before) != owner(frame)
+    ]
+
+
+def owner(frame: str) -> str:
+    """Whose method it is: a class of the connector, or the first names of a package."""
+    ours = re.match(r"[a-z.]+\.[A-Z]\w*", frame)
+    return ours[0] if ours and frame.startswith(CONNECTOR) else ".".join(frame.split(".")[:2])
 
 
 def short(frame: str) -> str:
@@ -110,6 +130,7 @@ def draw(root: Box, title: str) -> Figure:
                 ha="center",
                 va="center",
                 size=5.5,
+                parse_math=False,
                 color=colour(frame) if level else INK,
             )
     axes.set(xlim=(0, 1), ylim=(0, levels), title=f"{title}: {root.samples:,} samples")
@@ -139,8 +160,5 @@ def read(recording: Path) -> Box:
 
 if __name__ == "__main__":
     recording, to, what = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-    picture.save(
-        draw(read(recording), what),
-        to,
-        f"Flame graph of {what}. Blue: the connector; green: Apache code such as Spark; red: the AWS SDK; grey: the rest.",
-    )
+    owners = "Blue: the connector; green: Spark and others of Apache; red: the AWS SDK; grey: the rest."
+    picture.save(draw(read(recording), what), to, f"Flame graph of {what}. {owners}")

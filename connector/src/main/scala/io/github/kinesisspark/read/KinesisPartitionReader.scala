@@ -78,11 +78,10 @@ private final class KinesisPartitionReader(config: ReaderConfig, partition: Kine
   /** Whether there may be more. */
   private def nextRecord(): Boolean = current match {
     case Some(lane) if lane.isReady =>
-      lane.next() match {
-        case Some(mine) => rows = mine
-        case None       =>
-          open -= lane
-          current = None
+      if (lane.advance()) rows = lane.rows
+      else {
+        open -= lane
+        current = None
       }
       true
     case _ =>
@@ -110,19 +109,22 @@ private final class KinesisPartitionReader(config: ReaderConfig, partition: Kine
   private final class Lane(ranges: Vector[ShardRange]) {
     private val remaining = ranges.iterator
     private var current   = Option.empty[Opened]
+
+    /** Of the record that was taken last. */
+    var rows: Iterator[InternalRow] = Iterator.empty
+
     begin()
 
-    /** The rows of the next record; nothing where all ranges are read. */
-    @tailrec def next(): Option[Iterator[InternalRow]] = current match {
-      case Some(range) =>
-        range.records.next() match {
-          case Some(record) => Some(range.rows.of(record))
-          case None         =>
-            close()
-            begin()
-            next()
-        }
-      case None => None
+    /** Takes the next record, if not all ranges are read. */
+    @tailrec def advance(): Boolean = current match {
+      case Some(range) if range.records.hasNext =>
+        rows = range.rows.of(range.records.next())
+        true
+      case Some(_) =>
+        close()
+        begin()
+        advance()
+      case None => false
     }
 
     def isReady: Boolean   = current.forall(_.records.isReady)

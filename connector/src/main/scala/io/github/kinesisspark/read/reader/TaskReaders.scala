@@ -110,13 +110,10 @@ final class TaskReaders(
 
 object TaskReaders {
 
-  /** A range's records, till they are closed. */
-  sealed trait Records extends AutoCloseable {
+  /** A range's records, till they are closed. It waits for the next one. */
+  sealed trait Records extends Iterator[KinesisRecord] with AutoCloseable {
 
-    /** The next one; waits. */
-    def next(): Option[KinesisRecord]
-
-    /** Whether `next` needn't wait. */
+    /** Whether it needn't wait. */
     def isReady: Boolean
 
     /** Waits for memory that others hold. */
@@ -127,18 +124,20 @@ object TaskReaders {
   }
 
   private final class Held(records: Iterator[KinesisRecord]) extends Records {
-    override def next(): Option[KinesisRecord] = records.nextOption()
-    override def isReady: Boolean              = true
-    override def isStarved: Boolean            = false
-    override def hurry(): Unit                 = ()
-    override def close(): Unit                 = ()
+    override def hasNext: Boolean      = records.hasNext
+    override def next(): KinesisRecord = records.next()
+    override def isReady: Boolean      = true
+    override def isStarved: Boolean    = false
+    override def hurry(): Unit         = ()
+    override def close(): Unit         = ()
   }
 
   private final class Consumed(consumer: ShardConsumer) extends Records {
-    override def next(): Option[KinesisRecord] = consumer.nextOption()
-    override def isReady: Boolean              = consumer.isReady
-    override def isStarved: Boolean            = consumer.isStarved
-    override def hurry(): Unit                 = consumer.hurry()
-    override def close(): Unit                 = consumer.close()
+    override def hasNext: Boolean      = consumer.hasNext
+    override def next(): KinesisRecord = consumer.next()
+    override def isReady: Boolean      = consumer.isReady
+    override def isStarved: Boolean    = consumer.isStarved
+    override def hurry(): Unit         = consumer.hurry()
+    override def close(): Unit         = consumer.close()
   }
 }

@@ -19,6 +19,7 @@ private[read] final class RecordRows(range: ShardRange, columns: StructType, has
   import RecordRows._
 
   private val row     = new RecordRow(range.shard, columns)
+  private val single  = new SingleRow(row)
   private var records = 0L
   private var rows    = 0L
   private var strays  = 0L
@@ -28,6 +29,7 @@ private[read] final class RecordRows(range: ShardRange, columns: StructType, has
   private val first   = placeIn(range.start)
   private val until   = placeIn(range.end)
 
+  /** The rows of a record, to be taken before those of the next one are asked for. */
   def of(record: KinesisRecord): Iterator[InternalRow] = {
     records += 1
     hashKeys.fold(asItIs(record))(takenApart(record, _))
@@ -82,11 +84,30 @@ private[read] final class RecordRows(range: ShardRange, columns: StructType, has
   private def asItIs(record: KinesisRecord) = {
     rows += 1
     last = 0
-    Iterator.single(row.show(record))
+    single.show(record)
   }
 }
 
 private object RecordRows {
+
+  /** The only row of a record that is not taken apart. Most records are such, so it is the same iterator for all of them. */
+  private final class SingleRow(row: RecordRow) extends Iterator[InternalRow] {
+    private var isLeft = false
+
+    def show(record: KinesisRecord): Iterator[InternalRow] = {
+      row.show(record): Unit
+      isLeft = true
+      this
+    }
+
+    override def hasNext: Boolean = isLeft
+
+    override def next(): InternalRow =
+      if (isLeft) {
+        isLeft = false
+        row
+      } else throw new NoSuchElementException("the record has one row")
+  }
 
   private def placeIn(position: ShardPosition): Option[(SequenceNumber, Long)] = position match {
     case ShardPosition.Within(number, place) => Some(number -> place)

@@ -50,7 +50,11 @@ final class SlowTrigger(override protected val mode: Mode)
       withClue(s"rows of the batches, one every $trigger: ${batches.values.asScala.mkString(", ")}: ")(
         read shouldBe records
       )
-    } finally query.stop()
+    } finally {
+      query.stop()
+      // It has up to a gigabyte of this JVM's heap.
+      kinesis.streams.deleteStream(stream.name)
+    }
   }
 
   describe("a query keeps up with 90% of its shards' read limit") {

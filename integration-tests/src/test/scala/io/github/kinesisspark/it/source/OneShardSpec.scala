@@ -4,6 +4,9 @@ import java.util.concurrent.ConcurrentLinkedQueue
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.sql.execution.debug.codegenString
+import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper
+import org.apache.spark.sql.streaming.Trigger
 import org.scalatest.Suites
 
 /** One shard on more cores than it has tasks by default. */
@@ -27,6 +30,26 @@ final class OneShard(override protected val mode: Mode) extends TestkitSuite {
         log.texts shouldBe texts
         tasks.asScala.max shouldBe partitions
       }
+    }
+  }
+
+  describe("a streaming query that selects one column") {
+    it("reads that column of each record, and no other") {
+      val stream = newStream(shards = 1)
+      put(stream, "r", 10)
+      val query = load(stream)
+        .select("data")
+        .writeStream
+        .format("noop")
+        .option("checkpointLocation", checkpoint().toString)
+        .trigger(Trigger.AvailableNow)
+        .start()
+      query.awaitTermination()
+      val ran  = query.asInstanceOf[StreamingQueryWrapper].streamingQuery.lastExecution
+      val code = codegenString(ran.executedPlan)
+      code should include("getBinary(0)")
+      code should not include "getUTF8String("
+      code should not include "getLong("
     }
   }
 }
