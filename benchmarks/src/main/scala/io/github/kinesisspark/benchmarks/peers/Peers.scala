@@ -38,7 +38,7 @@ object Peers {
     val readers                  = Reader.all.filter(r => only.isEmpty || only.contains(r.name))
     val report                   = new Report(this, only.toSeq, Some(Load.Seed))
     val logs                     = programs.resolve("target")
-    val until = sys.env.get("MINUTES").filter(_.nonEmpty).map(n => System.nanoTime() + n.toLong.minutes.toNanos)
+    val until      = sys.env.get("MINUTES").filter(_.nonEmpty).map(n => System.nanoTime() + n.toLong.minutes.toNanos)
     def isTimeLeft = until.forall(_ - System.nanoTime() > 0)
     Option(file.getParent).foreach(Files.createDirectories(_))
     Using.Manager { use =>
