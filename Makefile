@@ -42,11 +42,11 @@ PYTHON_SOURCES := python/pyproject.toml python/hatch_build.py python/README.md \
 CHAOS          := integration-tests/chaos
 CHAOS_JAR      := build/chaos.jar
 CHAOS_SOURCES  := build.sbt $(wildcard $(addprefix integration-tests/src/test/scala/io/github/kinesisspark/it/,chaos/*.scala realtime/*.scala))
-PYTHON_CODE    := python examples integration-tests/servers $(CHAOS)
+PYTHON_CODE    := python examples integration-tests/servers benchmarks/peers/boto3-source $(CHAOS)
 PYTHON_TESTS   := python/tests examples $(CHAOS)
 
 # Each is taken up by mypy as a program of its own.
-MYPY_ROOTS := python examples integration-tests/servers
+MYPY_ROOTS := python examples integration-tests/servers benchmarks/peers/boto3-source
 
 # Runs a step of a loop and records its time; the summary reads that, and what the tests report.
 STEP    := $(PYTHON) python/tools/step.py
@@ -61,7 +61,7 @@ PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup package publish-local check test test-all test-awaiting minutes chaos fuzz test-versions test-aws test-aws-clean \
-  lint format demo bench bench-latency bench-micro-batches docs reference pictures notebook audit clean \
+  lint format demo bench bench-latency bench-micro-batches bench-peers docs reference pictures notebook audit clean \
   jars wheel classes scala ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow pytest-awaiting concurrency
 
 help: ## list these commands
@@ -303,6 +303,17 @@ endif
 
 bench-micro-batches: $(VENV)/.wheel ## latency and idle cost of micro-batches as PySpark sees them, local and on a cluster: JSON lines, and docs/evidence/latency.md's table
 	$(BIN)/python python/tools/micro_batches.py --page docs/evidence/latency.md
+
+# pyarrow, which PySpark needs for data sources in Python, is beside .venv. The page shows what was measured, even where a reader has failed.
+PEERS         := io.github.kinesisspark.benchmarks.peers.Peers
+PEERS_FILE    = $(if $(ONLY),benchmarks/target/peers.jsonl,$(basename $(BENCH_RESULTS))-peers.jsonl)
+PEERS_SBT     := $(addsuffix /classPathFile,peerConnector peerFlink peerKcl dynamoDbLocal)
+
+bench-peers: $(VENV)/.installed $(CONNECT)/.installed ## catch-up, CPU and latency beside Flink, the KCL and a Python source over boto3: JSON lines, benchmarks/results and docs/evidence/peers.md; ONLY=connector,flink,boto3,kcl for some, MINUTES=10 to begin nothing later
+	rm -f $(PEERS_FILE)
+	MINUTES=$(MINUTES) PYTHONPATH=$(CONNECT):$(CURDIR)/benchmarks/peers/boto3-source \
+	  ./sbt $(PEERS_SBT) "benchmarks/runMain $(PEERS) $(CURDIR)/$(PEERS_FILE) $(CURDIR)/benchmarks/peers $(BIN)/python $(ONLY)"; \
+	  measured=$$?; $(if $(ONLY),,$(BIN)/python python/tools/peers_page.py benchmarks/results docs/evidence/peers.md &&) exit $$measured
 
 docs: $(VENV)/.installed ## build the documentation's site anew in build/site, with every link checked
 	$(BIN)/python python/tools/docs_site.py

@@ -308,6 +308,64 @@ lazy val benchmarks = (project in file("benchmarks"))
     excludeDependencies += ExclusionRule("org.slf4j", "slf4j-simple")
   )
 
+// Other readers of Kinesis, and this one, for `make bench-peers`: programs that the benchmark starts in processes of their own, because their class
+// paths clash. No aggregate has them, so that no other loop resolves or compiles them.
+lazy val classPathFile = taskKey[Unit]("Writes the class path to start the program with into a file.")
+
+lazy val peerSettings = Seq(
+  publish / skip  := true,
+  assembly / skip := true,
+  classPathFile   := IO.write(
+    target.value / "class-path.txt",
+    (Runtime / fullClasspath).value.files.mkString(java.io.File.pathSeparator)
+  )
+)
+
+lazy val peerProtocol = (project in file("benchmarks/peers/protocol")).settings(peerSettings)
+
+lazy val peerConnector = (project in file("benchmarks/peers/connector"))
+  .dependsOn(peerProtocol, connector)
+  .settings(peerSettings, libraryDependencies += spark)
+
+lazy val peerFlink = (project in file("benchmarks/peers/flink"))
+  .dependsOn(peerProtocol)
+  .settings(
+    peerSettings,
+    libraryDependencies ++= Seq(
+      "org.apache.flink" % "flink-streaming-java"    % Versions.flink,
+      "org.apache.flink" % "flink-clients"           % Versions.flink,
+      "org.apache.flink" % "flink-connector-kinesis" % Versions.flinkKinesis,
+      "org.slf4j"        % "slf4j-simple"            % Versions.slf4j
+    )
+  )
+
+lazy val peerKcl = (project in file("benchmarks/peers/kcl"))
+  .dependsOn(peerProtocol)
+  .settings(
+    peerSettings,
+    libraryDependencies ++= Seq(
+      "software.amazon.kinesis" % "amazon-kinesis-client" % Versions.kcl,
+      "org.slf4j"               % "slf4j-simple"          % Versions.slf4j
+    )
+  )
+
+// Where the KCL keeps leases. Its native library comes as a file that has to be found by its plain name.
+lazy val dynamoDbLocal = (project in file("benchmarks/peers/dynamodb-local"))
+  .settings(
+    peerSettings,
+    libraryDependencies ++= Seq(
+      "software.amazon.dynamodb" % "DynamoDBLocal"              % Versions.dynamoDbLocal,
+      "com.almworks.sqlite4java" % "libsqlite4java-linux-amd64" % Versions.sqlite4java artifacts
+        Artifact("libsqlite4java-linux-amd64", "so", "so")
+    ),
+    classPathFile := {
+      classPathFile.value
+      val library = "libsqlite4java-linux-amd64"
+      val native  = update.value.allFiles.filter(_.getName.matches(s"$library.*\\.so"))
+      native.foreach(file => IO.copyFile(file, target.value / "native" / s"$library.so"))
+    }
+  )
+
 lazy val fuzz = (project in file("fuzz"))
   .dependsOn(connector, testkit)
   .settings(forkedTests)

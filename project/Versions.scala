@@ -37,4 +37,10 @@ object Versions {
   val kcl                 = "3.5.1"
   val jazzer              = "0.24.0"
   val jmh                 = "1.37"
+
+  // Peers of `make bench-peers`.
+  val flink         = "1.19.3"
+  val flinkKinesis  = "4.3.0-1.19"
+  val dynamoDbLocal = "3.0.0"
+  val sqlite4java   = "1.0.392"
 }

@@ -172,7 +172,7 @@ object Latency {
   }
 
   /** How many records of a span of time are in the stream. Asked when nobody else polls it any more. */
-  private def held(client: KinesisAsyncClient, stream: String, from: Long, until: Long): Int = {
+  private[benchmarks] def held(client: KinesisAsyncClient, stream: String, from: Long, until: Long): Int = {
     def isWithin(put: Long)    = put - from >= 0 && put - until < 0
     def answers(shard: String) = Iterator.unfold(Option(Raw.beginning(client, stream, shard)))(_.map { iterator =>
       val answer = client.getRecords(r => r.shardIterator(iterator): Unit).join()
