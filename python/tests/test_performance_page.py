@@ -51,3 +51,18 @@ def test_reading_has_a_line_for_each_way_size_and_number_of_shards() -> None:
         "| fan-out, 1,000 B, 16, TLS",
         "| polling, 100 B, 1",
     ]
+
+
+def test_tables_of_costs_buffers_and_settings_have_a_line_for_each() -> None:
+    costs = [
+        figure(f"cost.{publisher}.{what}", 7) for publisher in ("polling", "efo") for what in performance_page.COST_ROWS
+    ]
+    assert len(performance_page.of_streams(costs).splitlines()) == 2 + len(performance_page.COST_ROWS)
+    sizes = [
+        figure(f"buffer.{publisher}.{mib}MiB.throughput", mib) for mib in (64, 16) for publisher in ("polling", "efo")
+    ]
+    assert [line.split()[1] for line in performance_page.buffers(sizes).splitlines()[2:]] == ["16m", "64m"]
+    setting = [
+        figure(f"transport.8_streams.{what}", 3, method="a loop; at most 8 streams") for what in ("throughput", "cpu")
+    ]
+    assert performance_page.transport(setting).splitlines()[2].startswith("| at most 8 streams | ")

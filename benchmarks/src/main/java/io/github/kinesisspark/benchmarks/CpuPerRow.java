@@ -13,7 +13,10 @@ import org.openjdk.jmh.results.IterationResult;
 import org.openjdk.jmh.results.Result;
 import org.openjdk.jmh.results.ScalarResult;
 
-/** CPU time of the JVM for each operation: what the clock says depends on who else uses the machine. */
+/**
+ * CPU time of the JVM for each operation, without its compilers' and garbage collectors': what the clock says depends on who else uses
+ * the machine.
+ */
 public final class CpuPerRow implements InternalProfiler {
   private final OperatingSystemMXBean process =
       (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
@@ -21,18 +24,22 @@ public final class CpuPerRow implements InternalProfiler {
 
   @Override
   public String getDescription() {
-    return "CPU time of the JVM";
+    return "CPU time without compilers and garbage collection";
   }
 
   @Override
   public void beforeIteration(BenchmarkParams benchmark, IterationParams iteration) {
-    before = process.getProcessCpuTime();
+    before = cpuNanos();
   }
 
   @Override
   public Collection<? extends Result> afterIteration(
       BenchmarkParams benchmark, IterationParams iteration, IterationResult result) {
-    double each = (process.getProcessCpuTime() - before) / (double) result.getMetadata().getAllOps();
+    double each = (cpuNanos() - before) / (double) result.getMetadata().getAllOps();
     return List.of(new ScalarResult("cpu.norm", each, "ns/op", AggregationPolicy.AVG));
+  }
+
+  private long cpuNanos() {
+    return process.getProcessCpuTime() - (long) (CpuShares.now().ofService() * 1e9);
   }
 }

@@ -75,28 +75,28 @@ object Bench {
     */
   private def all: Seq[Measurement] =
     Seq(
-      reading("polling", 1000, 16, 4000, Some(ReadGoals(0.85, 1.3))),
-      reading("efo", 1000, 16, 3000, Some(ReadGoals(0.8, 1.5, Some(9)))),
+      reading("polling", 1000, 16, 3000, Some(ReadGoals(0.85, 1.3))),
+      reading("efo", 1000, 16, 1500, Some(ReadGoals(0.8, 1.5, Some(9)))),
       reading("polling", 100, 16, 600, Some(ReadGoals(0.8, 1.4))),
       reading("efo", 100, 16, 400, Some(ReadGoals(0.8, 1.4))),
       Measurement("sink.100B", sinking(100, rows = 3000000)),
       Measurement("sink.562B", sinking(562, rows = 1500000)),
       reading("polling", 1000, 16, 2000, Some(ReadGoals(0.85, 1.3)), isTls = true),
-      reading("efo", 1000, 16, 1500, Some(ReadGoals(0.8, 1.5)), isTls = true),
+      reading("efo", 1000, 16, 1000, Some(ReadGoals(0.8, 1.5)), isTls = true),
       Measurement("planning", _ => planning),
       Measurement("latency", latencies),
       Measurement("memory", _ => memory),
       Measurement("cost", Costs.figures),
       Measurement("buffer", Buffers.figures),
       Measurement("transport", _ => Transport.figures()),
-      reading("polling", 562, 16, 2000),
-      reading("efo", 562, 16, 1500),
-      reading("polling", 50000, 16, 4000),
-      reading("efo", 50000, 16, 2000),
-      reading("polling", 1000, 1, 1000),
-      reading("efo", 1000, 1, 500),
-      reading("polling", 1000, 256, 2000),
-      reading("efo", 1000, 256, 1000)
+      reading("polling", 562, 16, 1500),
+      reading("efo", 562, 16, 800),
+      reading("polling", 50000, 16, 3000),
+      reading("efo", 50000, 16, 1500),
+      reading("polling", 1000, 1, 500),
+      reading("efo", 1000, 1, 300),
+      reading("polling", 1000, 256, 1500),
+      reading("efo", 1000, 256, 800)
     )
 
   /** @param perGb seconds of CPU */
