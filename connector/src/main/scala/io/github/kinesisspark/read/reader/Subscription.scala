@@ -22,7 +22,8 @@ import io.github.kinesisspark.position.ShardPosition
   *              part of an event            Live, asked             (for 5 minutes at most; then as if silent)
   *              event                       Live, not asked         deliver
   *              last event                  Over                    deliver, cancel
-  *              completed, failed           Waiting or Resting      cancel, or give up if asked
+  *              completed, failed           Waiting or Resting      cancel, or give up if asked (no failure if the connection ends
+  *                                                                  while nobody asks)
   *              due: asked, and silent      Waiting                 cancel, or give up
   *              event that nobody asked for Resting                 cancel
   * any          closed                      Over                    cancel
@@ -268,8 +269,10 @@ object Subscription {
       case (Live(call, asked, true, _), Completed(_))          => s.renewed(call, asked.isDefined, policy, at)
       case (Live(call, asked, false, _), Completed(_))         => failed(call, asked.isDefined, Silence)
       case (live: Live, Failed(_, taken: Fault.ResourceInUse)) => s.takenOver(live, taken, policy, at)
-      case (Live(call, asked, _, _), Failed(_, fault))         => failed(call, asked.isDefined, fault)
-      case (Live(call, _, _, _), _) if due                     => failed(call, asked = true, Silence)
+      // Of one that nobody reads, the service's end doesn't get through, and the client ends it after minutes.
+      case (Live(call, None, true, _), Failed(_, _: Fault.Disconnected)) => s.renewed(call, asked = false, policy, at)
+      case (Live(call, asked, _, _), Failed(_, fault))                   => failed(call, asked.isDefined, fault)
+      case (Live(call, _, _, _), _) if due                               => failed(call, asked = true, Silence)
 
       case _ => (s, Vector.empty)
     }

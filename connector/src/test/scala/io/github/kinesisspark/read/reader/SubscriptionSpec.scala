@@ -2,6 +2,7 @@ package io.github.kinesisspark.read.reader
 
 import java.io.EOFException
 import java.net.ConnectException
+import java.util.concurrent.TimeoutException
 
 import scala.annotation.tailrec
 import scala.concurrent.duration._
@@ -70,6 +71,17 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       val (rested, commands) = run(moved :+ (300L -> Event.Completed(1)): _*)
       rested.state shouldBe State.Resting
       commands.collect { case c: Command.Subscribe => c } shouldBe empty
+    }
+
+    it("counts no failure when its connection ends while there is no demand, and subscribes on the next one") {
+      val timedOut    = FaultClassifier.classify(new TimeoutException)
+      val (rested, _) = run(moved :+ (360L -> Event.Failed(1, timedOut)): _*)
+      rested.state shouldBe State.Resting
+      rested.history.failures shouldBe 0
+      run(moved ++ Seq(360L -> Event.Failed(1, timedOut), 420L -> Event.Asked): _*)._2 should contain(
+        Command.Subscribe(2, after(5))
+      )
+      run(moved ++ Seq(2L -> Event.Asked, 360L -> Event.Failed(1, timedOut)): _*)._1.history.failures shouldBe 1
     }
 
     it("ends with its shard and is not opened again") {
