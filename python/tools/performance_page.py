@@ -24,10 +24,10 @@ LARGE = 100
 LANDMARKS = ("read.polling.1000B.16shards.cpu", "read.efo.1000B.16shards.cpu", "sink.100B.cpu")
 
 READ = re.compile(r"read\.(polling|efo)\.(\d+)B\.(\d+)shards(\.tls)?\.(\w+)")
-SINK = re.compile(r"sink\.(\d+)B\.(.+)")
+SINK = re.compile(r"sink\.(?P<row>\d+)B\.(?P<column>.+)")
 COST = re.compile(r"cost\.(polling|efo)\.(\w+)")
-BUFFER = re.compile(r"buffer\.(polling|efo)\.(\d+)MiB\.throughput")
-TRANSPORT = re.compile(r"transport\.(\w+)\.(throughput|cpu)")
+BUFFER = re.compile(r"buffer\.(?P<column>polling|efo)\.(?P<row>\d+)MiB\.throughput")
+TRANSPORT = re.compile(r"transport\.(?P<row>\w+)\.(?P<column>throughput|cpu)")
 TABLES = (READ, SINK, COST, BUFFER, TRANSPORT)
 
 KINDS = {"polling": "polling", "efo": "fan-out"}
@@ -147,14 +147,19 @@ def costs(figures: list[Figure]) -> str:
     return "\n".join(lines)
 
 
-def sinking(figures: list[Figure]) -> str:
-    """A line for each size of rows."""
+def by_row(figures: list[Figure], pattern: re.Pattern[str]) -> dict[str, dict[str, Figure]]:
+    """Figures of one table: by row and column, which are the pattern's groups."""
     rows: dict[str, dict[str, Figure]] = {}
     for figure in figures:
-        if found := SINK.fullmatch(figure["name"]):
-            rows.setdefault(found[1], {})[found[2]] = figure
+        if found := pattern.fullmatch(figure["name"]):
+            rows.setdefault(found["row"], {})[found["column"]] = figure
+    return rows
+
+
+def sinking(figures: list[Figure]) -> str:
+    """A line for each size of rows."""
     lines = [f"| row | {' | '.join(SINK_COLUMNS.values())} |", "|---" * (len(SINK_COLUMNS) + 1) + "|"]
-    for size, row in rows.items():
+    for size, row in by_row(figures, SINK).items():
         lines.append(f"| {size} B | {' | '.join(number(row[what]['value']) for what in SINK_COLUMNS)} |")
     return "\n".join(lines)
 
@@ -171,24 +176,16 @@ def of_streams(figures: list[Figure]) -> str:
 
 def buffers(figures: list[Figure]) -> str:
     """Throughput by `readerBufferSize`: a line for each size."""
-    rows: dict[int, dict[str, Figure]] = {}
-    for figure in figures:
-        if found := BUFFER.fullmatch(figure["name"]):
-            rows.setdefault(int(found[2]), {})[found[1]] = figure
     lines = ["| `readerBufferSize` | polling, MB/s | fan-out, MB/s |", "|---|---|---|"]
-    for mib, row in sorted(rows.items()):
+    for mib, row in sorted(by_row(figures, BUFFER).items(), key=lambda item: int(item[0])):
         lines.append(f"| {mib}m | {' | '.join(spread(row[publisher]) for publisher in KINDS)} |")
     return "\n".join(lines)
 
 
 def transport(figures: list[Figure]) -> str:
     """A line for each setting of HTTP/2."""
-    rows: dict[str, dict[str, Figure]] = {}
-    for figure in figures:
-        if found := TRANSPORT.fullmatch(figure["name"]):
-            rows.setdefault(found[1], {})[found[2]] = figure
     lines = ["| setting | MB/s | CPU s/GB |", "|---|---|---|"]
-    for row in rows.values():
+    for row in by_row(figures, TRANSPORT).values():
         setting = row["throughput"]["method"].rsplit("; ", 1)[1]
         lines.append(f"| {setting} | {spread(row['throughput'])} | {spread(row['cpu'])} |")
     return "\n".join(lines)

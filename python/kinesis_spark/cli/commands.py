@@ -241,7 +241,7 @@ def _name_and_value(text: str) -> tuple[str, str]:
 
 @kinesis_spark.command()
 @_of_stream
-@click.option("--fan-out", is_flag=True, help="Also what enhanced fan-out needs, as far as it can be tried.")
+@click.option("--fan-out", is_flag=True, help="Also try ListStreamConsumers, which enhanced fan-out calls.")
 @click.option("--session/--no-session", default=True, show_default=True, help="Start a Spark session, too.")
 @_OUTPUT
 def doctor(output: str, *, fan_out: bool, session: bool, **of: str | None) -> None:

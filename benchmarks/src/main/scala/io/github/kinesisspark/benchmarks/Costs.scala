@@ -1,13 +1,11 @@
 package io.github.kinesisspark.benchmarks
 
-import java.lang.management.ManagementFactory
 import java.util.concurrent.{Executors, TimeUnit}
 
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 import scala.util.Random
 
-import com.sun.management.OperatingSystemMXBean
 import org.apache.spark.sql.SparkSession
 import software.amazon.awssdk.core.SdkBytes
 import software.amazon.awssdk.services.kinesis.model.PutRecordsRequestEntry
@@ -75,11 +73,11 @@ object Costs {
     val query = BenchmarkSession.drain(spark, server.source(stream, publisher))
     try {
       Thread.sleep(Settling.toMillis)
-      val (calls, cpu, began) = (callsOf(server), cpuTime, System.nanoTime())
+      val (calls, cpu, began) = (callsOf(server), CpuShares.nanosOfProcess, System.nanoTime())
       Thread.sleep(Looking.toMillis)
       val nanos = (System.nanoTime() - began).toDouble
       query.exception.foreach(throw _)
-      Watched(nanos / 1e9, (cpuTime - cpu) / nanos, (callsOf(server) - calls).toDouble)
+      Watched(nanos / 1e9, (CpuShares.nanosOfProcess - cpu) / nanos, (callsOf(server) - calls).toDouble)
     } finally query.stop()
   }
 
@@ -95,9 +93,6 @@ object Costs {
 
   /** Without the producer's. */
   private def callsOf(server: ServerProcess): Long = (server.calls - "PutRecords").values.sum
-
-  private def cpuTime =
-    ManagementFactory.getOperatingSystemMXBean.asInstanceOf[OperatingSystemMXBean].getProcessCpuTime
 }
 
 /** A JVM that puts records of 1,000 B at a steady pace. It ends with the one that started it. */

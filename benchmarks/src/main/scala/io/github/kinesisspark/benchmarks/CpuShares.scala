@@ -1,9 +1,12 @@
 package io.github.kinesisspark.benchmarks
 
+import java.lang.management.ManagementFactory
 import java.nio.file.{Files, Path}
 
 import scala.jdk.CollectionConverters._
 import scala.util.Try
+
+import com.sun.management.OperatingSystemMXBean
 
 /** CPU time of this process in seconds, by what its threads are for: the JVM's own threads as well, which collect garbage and compile. Linux alone
   * shows it. A thread that has ended since counts no more.
@@ -23,6 +26,10 @@ final case class CpuShares(byThread: Map[(String, String), Double]) {
 object CpuShares {
   private val Tasks          = Path.of("/proc/self/task")
   private val TicksPerSecond = 100.0
+
+  /** CPU time of this process so far, by the JVM's own count. */
+  def nanosOfProcess: Long =
+    ManagementFactory.getOperatingSystemMXBean.asInstanceOf[OperatingSystemMXBean].getProcessCpuTime
 
   def now(): CpuShares = {
     val threads = Files.list(Tasks)

@@ -4,7 +4,6 @@ import java.lang.management.ManagementFactory
 
 import scala.concurrent.duration._
 
-import com.sun.management.OperatingSystemMXBean
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.streaming.StreamingQuery
 
@@ -52,9 +51,9 @@ object ReaderScale {
     while (query.isActive && !query.recentProgress.exists(_.numInputRows == 0)) Thread.sleep(20)
     val planned = System.nanoTime() - began
     Thread.sleep(Settling.toMillis)
-    val (cpu, wall) = (cpuTime, System.nanoTime())
+    val (cpu, wall) = (CpuShares.nanosOfProcess, System.nanoTime())
     Thread.sleep(Looking.toMillis)
-    val cores   = (cpuTime - cpu).toDouble / (System.nanoTime() - wall)
+    val cores   = (CpuShares.nanosOfProcess - cpu).toDouble / (System.nanoTime() - wall)
     val threads = ManagementFactory.getThreadMXBean.getThreadCount
     val heap    = LiveHeap.bytes()
     val line    = f"""{"bench":"readers","publisher":"$publisher","shards":$shards,"cores":$cores%.3f,""" +
@@ -70,7 +69,4 @@ object ReaderScale {
     val times = query.recentProgress.map(_.durationMs.getOrDefault("latestOffset", 0L).toLong).sorted
     times(times.length / 2)
   }
-
-  private def cpuTime =
-    ManagementFactory.getOperatingSystemMXBean.asInstanceOf[OperatingSystemMXBean].getProcessCpuTime
 }

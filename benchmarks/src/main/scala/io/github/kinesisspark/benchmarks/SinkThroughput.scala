@@ -1,12 +1,10 @@
 package io.github.kinesisspark.benchmarks
 
-import java.lang.management.ManagementFactory
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.concurrent.{CompletableFuture, Semaphore}
 
 import scala.jdk.CollectionConverters._
 
-import com.sun.management.OperatingSystemMXBean
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.functions._
 import software.amazon.awssdk.core.SdkBytes
@@ -111,14 +109,11 @@ object SinkThroughput {
   }
 
   private def measured(way: Way, rows: Long)(write: => Unit): Run = {
-    val cpu   = cpuNanos
+    val cpu   = CpuShares.nanosOfProcess
     val began = System.nanoTime()
     write
-    Run(way, rows, (System.nanoTime() - began) / 1e9, (cpuNanos - cpu) / 1e3 / rows)
+    Run(way, rows, (System.nanoTime() - began) / 1e9, (CpuShares.nanosOfProcess - cpu) / 1e3 / rows)
   }
-
-  private def cpuNanos =
-    ManagementFactory.getOperatingSystemMXBean.asInstanceOf[OperatingSystemMXBean].getProcessCpuTime
 
   private def sink(
       spark: SparkSession,

@@ -53,7 +53,7 @@ final class PeerProcess(command: Seq[String], environment: Map[String, String], 
       .map(each => Try(cpuOf(each.pid)).getOrElse(0.0))
       .sum
 
-  /** Its end, soon or by force. What it has started goes with it. */
+  /** Ends the process, by force if it does not end by itself in time, and the processes that it has started. */
   override def close(): Unit = {
     val started = process.descendants.iterator.asScala.toSeq
     in.close()
