@@ -179,7 +179,7 @@ object ReadThroughput {
       .awaitTermination()
 
   /** Every shard at once, one call after the other. */
-  private def poll(client: KinesisAsyncClient, bytes: Long): Unit = {
+  private[benchmarks] def poll(client: KinesisAsyncClient, bytes: Long): Unit = {
     val left                                            = new AtomicLong(bytes)
     def read(iterator: String): CompletableFuture[Unit] =
       client.getRecords(r => r.shardIterator(iterator): Unit).thenCompose { answer =>

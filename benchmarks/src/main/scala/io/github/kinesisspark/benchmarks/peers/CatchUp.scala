@@ -12,9 +12,9 @@ import io.github.kinesisspark.benchmarks.ServerProcess
 final case class CatchUp(startSeconds: Double, parts: Seq[CatchUp.Part])
 
 object CatchUp {
-  val WarmBytes     = 300000000L
-  val CountedBytes  = 1050000000L
-  val LongestWarmup = 15.seconds
+  val WarmBytes     = 2000000000L
+  val CountedBytes  = 1500000000L
+  val LongestWarmup = 25.seconds
   val LongestCount  = 21.seconds
 
   private val Parts    = 3

@@ -25,11 +25,11 @@ object Peers {
   private val Backlog       = ReadThroughput.Stream
   private val BacklogShards = 16
   private val RecordBytes   = 1000
-  // More than is counted, so that no shard ends before.
-  private val BacklogBytes  = 1500000000L
+  // More than is read, so that no shard ends before.
+  private val BacklogBytes  = 4000000000L
   private val LatencyShards = 4
-  private val Warmup        = 6.seconds
-  private val Time          = 12.seconds
+  private val Warmup        = 20.seconds
+  private val Time          = 15.seconds
 
   /** @param args the file, the directory of the programs, a Python with PySpark, and names of readers if not all are wanted */
   def main(args: Array[String]): Unit = {
@@ -43,12 +43,17 @@ object Peers {
     Option(file.getParent).foreach(Files.createDirectories(_))
     Using.Manager { use =>
       val out      = use(new PrintStream(new FileOutputStream(file.toFile, true), true, UTF_8))
-      val backlog  = use(new ServerProcess(Map(Backlog -> BacklogShards), heap = "5g"))
+      val backlog  = use(new ServerProcess(Map(Backlog -> BacklogShards), heap = "10g"))
       val streams  = for (reader <- readers; way <- reader.latencies) yield streamOf(reader, way) -> LatencyShards
       val limited  = use(new ServerProcess(streams.toMap, Seq("--limits")))
       val dynamoDb =
         Option.when(readers.exists(_.hasLeases))(use(new DynamoDbLocal(programs, logs.resolve("dynamodb-local.log"))))
-      Using.resource(backlog.client())(ReadThroughput.fill(_, RecordBytes, BacklogBytes)): Unit
+      Using.resource(backlog.client()) { client =>
+        val bytes = ReadThroughput.fill(client, RecordBytes, BacklogBytes)
+        // The first reader is not to find a server that has just begun.
+        ReadThroughput.poll(client, bytes)
+        ReadThroughput.subscribe(client, "warm-up", bytes)
+      }
       val client = use(limited.client())
       val failed = readers.filterNot { reader =>
         val environment = Map(

@@ -79,7 +79,7 @@ final class EventBodies(before: AnswerBytes) extends AnswerBytes {
       Try(MessageFrame.read(message)).toOption.filter(frame => isEvent(frame.headers)) match {
         case None        => write(message)
         case Some(frame) =>
-          Try(EventRecords.split(frame.payload)).toOption match {
+          Try(JsonRecords.split(frame.payload)).toOption match {
             case None =>
               packed.add(TheSdks)
               write(message)

@@ -202,8 +202,10 @@ private[reader] object AnswerRecords {
     */
   private val PartBytes = 256 << 10
 
-  /** Records with more bytes of data have an array of their own for them. */
   private val LargeRecord = 16 << 10
+
+  /** Whether data of so many bytes have an array of their own. */
+  def isLarge(length: Int): Boolean = length > LargeRecord
 
   /** A part has begun before its last record, which may have the longest key and number: 256 characters, and 129 digits. */
   private val LargestPart = PartBytes + LargeRecord + (2 << 10)
@@ -220,7 +222,7 @@ private[reader] object AnswerRecords {
     if (length != otherLength) length > otherLength
     else util.Arrays.compare(number, from, from + length, other, otherFrom, otherFrom + otherLength) > 0
 
-  /** Packs records one after the other: first what is known of the data, in pieces or whole, then the rest. Not thread-safe.
+  /** Packs records one after the other: first the data, then the rest. Not thread-safe.
     *
     * @param expected bytes of all records together, at most; if there are more, arrays grow
     */
@@ -238,33 +240,15 @@ private[reader] object AnswerRecords {
     private var count      = 0
 
     // Of the record that is being packed: where its data begin, or the data where they are large.
-    private var begin       = 0
-    private var large       = Option.empty[Array[Byte]]
-    private var largeLength = 0
+    private var begin = 0
+    private var large = Option.empty[Array[Byte]]
 
-    /** @param toCome bytes of data that may follow, at most */
-    def addData(from: Array[Byte], offset: Int, length: Int, toCome: Int): Unit =
-      if (large.isEmpty && end - begin + length <= LargeRecord) put(from, offset, length)
-      else {
-        if (large.isEmpty) {
-          largeLength = end - begin
-          large = Some(util.Arrays.copyOfRange(bytes, begin, end + length))
-          end = begin
-        }
-        val needed = largeLength + length
-        if (large.exists(_.length < needed))
-          large = large.map(util.Arrays.copyOf(_, needed.max((2 * needed).min(needed + toCome.max(0)))))
-        large.foreach(System.arraycopy(from, offset, _, largeLength, length))
-        largeLength = needed
-      }
+    /** A piece of data that are not large; several come one after the other. */
+    def addData(from: Array[Byte], offset: Int, length: Int): Unit = put(from, offset, length)
 
     /** All data of a record. Large ones are kept as they are given. */
     def addData(all: Array[Byte]): Unit =
-      if (all.length <= LargeRecord) put(all, 0, all.length)
-      else {
-        large = Some(all)
-        largeLength = all.length
-      }
+      if (isLarge(all.length)) large = Some(all) else put(all, 0, all.length)
 
     /** Completes the record.
       *
@@ -282,8 +266,8 @@ private[reader] object AnswerRecords {
     ): Unit = {
       if (count > 0 && (large.isDefined != separate.nonEmpty || begin >= PartBytes)) beginPart()
       large.foreach { data =>
-        separate += (if (data.length == largeLength) data else util.Arrays.copyOf(data, largeLength))
-        left -= largeLength
+        separate += data
+        left -= data.length
       }
       large = None
       if (count == dataEnds.length) enlarge()

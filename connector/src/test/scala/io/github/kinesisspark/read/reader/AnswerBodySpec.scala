@@ -1,7 +1,9 @@
 package io.github.kinesisspark.read.reader
 
-import java.io.ByteArrayOutputStream
+import java.io.{ByteArrayOutputStream, OutputStreamWriter}
 import java.nio.ByteBuffer
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Locale
 
 import scala.jdk.CollectionConverters._
 import scala.util.{Random, Try}
@@ -21,6 +23,8 @@ class AnswerBodySpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
   private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
 
   for (format <- Seq(new CBORFactory, new JsonFactory)) describe(s"a body in ${format.getFormatName}") {
+    val split = AnswerBody.splitter(s"application/x-amz-${format.getFormatName.toLowerCase(Locale.ROOT)}-1.1").get
+
     it(
       "yields the records that the SDK would, and leaves it the rest, whatever the sizes, pieces and order of members"
     ) {
@@ -28,7 +32,7 @@ class AnswerBodySpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
         val random          = new Random(seed)
         val records         = Vector.tabulate(random.nextInt(60))(n => record(random, n))
         val body            = written(format)(writeAnswer(_, records, random))
-        val (ours, rest)    = AnswerBody.split(format, new AnswerBody.Chunks(cut(body, random)))
+        val (ours, rest)    = split(cut(body, random))
         val asTheSdkHasThem = KinesisRecord.after(TrimHorizon, records.asJava)
         shown(ours) shouldBe shown(asTheSdkHasThem)
         RecordTotals.of(ours) shouldBe RecordTotals.of(asTheSdkHasThem)
@@ -41,7 +45,7 @@ class AnswerBodySpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
 
     it("is left to the SDK where anything in it is not as expected") {
       def isLeft(write: JsonGenerator => Unit) =
-        Try(AnswerBody.split(format, new AnswerBody.Chunks(Seq(ByteBuffer.wrap(written(format)(write)))))).isFailure
+        Try(split(Seq(ByteBuffer.wrap(written(format)(write))))).isFailure
       val one                   = record(new Random(1), 1)
       val other                 = record(new Random(2), 2)
       def records(all: Record*) = isLeft(writeAnswer(_, all, new Random(1)))
@@ -64,19 +68,79 @@ class AnswerBodySpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
         val records = Vector.tabulate(1 + random.nextInt(4))(n => record(random, n))
         val body    = written(format)(writeAnswer(_, records, random))
         val early   = body.take(random.nextInt(body.length))
-        Try(AnswerBody.split(format, new AnswerBody.Chunks(Seq(ByteBuffer.wrap(early))))).isFailure shouldBe true
+        Try(split(Seq(ByteBuffer.wrap(early)))).isFailure shouldBe true
         body(random.nextInt(body.length)) = random.nextInt().toByte
         // Neither endless nor beyond memory, and nothing but an exception.
-        Try(AnswerBody.split(format, new AnswerBody.Chunks(cut(body, random))))
+        Try(split(cut(body, random)))
       }
     }
   }
 
-  private def record(random: Random, n: Int) = RandomRecords.record(random, n, atLimit = 70000)
+  describe("a body in CBOR, as other encoders write it") {
+    def text(characters: String): Array[Byte]  = textOf(characters.getBytes(UTF_8))
+    def textOf(utf8: Array[Byte]): Array[Byte] = Array(0x78.toByte, utf8.length.toByte) ++ utf8
+    def bytes(all: Int*): Array[Byte]          = all.map(_.toByte).toArray
+    def body(members: (String, Array[Byte])*)  = {
+      val record = Map(
+        "Data"                        -> bytes(0x43, 1, 2, 3),
+        "SequenceNumber"              -> text("12"),
+        "PartitionKey"                -> text("k"),
+        "ApproximateArrivalTimestamp" -> bytes(0x1b, 0, 0, 1, 0x8b, 0xcf, 0xe5, 0x68, 0)
+      ) ++ members
+      bytes(0xa1) ++ text("Records") ++ bytes(0x81, 0xa0 + record.size) ++
+        record.toSeq.flatMap { case (name, value) => text(name) ++ value }
+    }
+    def read(answer: Array[Byte]) = CborRecords
+      .split(Seq(ByteBuffer.wrap(answer)))
+      ._1
+      .toSeq
+      .map(r => (r.sequenceNumber.text, r.partitionKey, r.data.toSeq, r.arrivalMillis))
+    def isLeft(members: (String, Array[Byte])*) = Try(read(body(members: _*))).isFailure
+    val plain                                   = Seq(("12", "k", Seq[Byte](1, 2, 3), 1700000000000L))
+
+    it("yields the record with counts instead of ends, with tags, and with lengths longer than they need be") {
+      read(body()) shouldBe plain
+      read(body("Data" -> bytes(0xd7, 0x5b, 0, 0, 0, 0, 0, 0, 0, 3, 1, 2, 3))) shouldBe plain
+      read(body("ApproximateArrivalTimestamp" -> bytes(0xc1, 0x1b, 0, 0, 1, 0x8b, 0xcf, 0xe5, 0x68, 0))) shouldBe plain
+      read(body("Unheard" -> bytes(0x9f, 0xbf, 0x61, 0x61, 0xf9, 0, 0, 0xff, 0x20, 0xf4, 0xff))) shouldBe plain
+    }
+
+    it("is left to the SDK where a member comes in pieces, is of another kind, or longer than the answer") {
+      isLeft() shouldBe false
+      isLeft("PartitionKey" -> bytes(0xf6)) shouldBe false
+      for (
+        (member, value) <- Seq(
+          "PartitionKey"                -> bytes(0x7f, 0x61, 0x6b, 0xff),
+          "PartitionKey"                -> bytes(0x41, 0x6b),
+          "PartitionKey"                -> textOf(bytes(0xc0)),
+          "Data"                        -> bytes(0x5f, 0x41, 1, 0xff),
+          "Data"                        -> bytes(0x5b, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff),
+          "Data"                        -> bytes(0x5a, 0x7f, 0xff, 0xff, 0xff),
+          "Data"                        -> bytes(0x5b, 0x80, 0, 0, 0, 0, 0, 0, 0),
+          "Data"                        -> text("abc"),
+          "Data"                        -> bytes(0xf6),
+          "SequenceNumber"              -> bytes(0x0c),
+          "ApproximateArrivalTimestamp" -> bytes(0xfb, 0x42, 0x78, 0xbc, 0xfe, 0x56, 0x80, 0, 0),
+          "ApproximateArrivalTimestamp" -> bytes(0x20),
+          "Unheard"                     -> bytes(0x5f, 0x41, 1, 0xff),
+          "Unheard"                     -> bytes(0xff),
+          "Unheard"                     -> bytes(0x1c),
+          "Unheard"                     -> (Array.fill(1000)(0x81.toByte) ++ bytes(0))
+        )
+      ) withClue(s"$member ${value.map(b => f"$b%02x").mkString(" ")}")(isLeft(member -> value) shouldBe true)
+    }
+  }
+
+  /** Keys with escapes are the SDK's in JSON. */
+  private def record(random: Random, n: Int) =
+    RandomRecords.record(random, n, atLimit = 70000, isInKey = c => c >= ' ' && c != '"' && c != '\\')
 
   private def written(format: JsonFactory)(write: JsonGenerator => Unit): Array[Byte] = {
-    val bytes     = new ByteArrayOutputStream
-    val generator = format.createGenerator(bytes)
+    val bytes = new ByteArrayOutputStream
+    // Of text, JSON's generator escapes fewer characters.
+    val generator =
+      if (format.isInstanceOf[CBORFactory]) format.createGenerator(bytes)
+      else format.createGenerator(new OutputStreamWriter(bytes, UTF_8))
     write(generator)
     generator.close()
     bytes.toByteArray
@@ -117,18 +181,24 @@ class AnswerBodySpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
           to.writeFieldName("ApproximateArrivalTimestamp")
           if (isCbor) to.writeNumber(millis) else to.writeNumber(java.math.BigDecimal.valueOf(millis, 3))
         },
-      () => to.writeObjectFieldStart("Unheard")
+      // JSON with a member that isn't known is the SDK's.
+      () =>
+        if (isCbor) {
+          to.writeObjectFieldStart("Unheard")
+          to.writeStringField("Data", "no data of the record")
+          to.writeEndObject()
+        }
     )
     to.writeStartObject()
-    random.shuffle(members.init).foreach(_())
-    members.last()
-    to.writeStringField("Data", "no data of the record")
-    to.writeEndObject()
+    random.shuffle(members).foreach(_())
     to.writeEndObject()
   }
 
   private def cut(body: Array[Byte], random: Random): Seq[ByteBuffer] = {
     val ends = (0 +: Seq.fill(random.nextInt(10))(random.nextInt(body.length + 1)) :+ body.length).sorted
-    ends.zip(ends.tail).map { case (from, until) => ByteBuffer.wrap(body, from, until - from) }
+    ends.zip(ends.tail).map { case (from, until) =>
+      val piece = ByteBuffer.wrap(body, from, until - from)
+      if (random.nextInt(5) > 0) piece else ByteBuffer.allocateDirect(until - from).put(piece).flip()
+    }
   }
 }

@@ -16,7 +16,7 @@ import software.amazon.awssdk.services.kinesis.model.Record
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 import io.github.kinesisspark.read.reader.RandomRecords.shown
 
-class EventRecordsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+class JsonRecordsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
 
   describe("an event's JSON") {
@@ -104,7 +104,7 @@ class EventRecordsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
 
   /** Not at the beginning of its array, and not at the end. */
   private def split(event: Array[Byte]): (Array[KinesisRecord], Array[Byte]) =
-    EventRecords.split(ByteBuffer.wrap("#".getBytes ++ event ++ "}]\"=".getBytes, 1, event.length).slice())
+    JsonRecords.split(ByteBuffer.wrap("#".getBytes ++ event ++ "}]\"=".getBytes, 1, event.length).slice())
 
   private def record(random: Random, n: Int) = RandomRecords.record(
     random,

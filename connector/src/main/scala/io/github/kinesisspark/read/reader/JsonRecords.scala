@@ -5,14 +5,14 @@ import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}
 import java.util
 
 import io.github.kinesisspark.position.SequenceNumber
-import io.github.kinesisspark.read.reader.EventRecords._
+import io.github.kinesisspark.read.reader.JsonRecords._
 
-/** Reads the records out of the JSON of one event of a subscription, from byte to byte: a parser for all JSON would make characters of the
+/** Reads the records out of the JSON of one event of a subscription, or of an answer to GetRecords, from byte to byte: a parser for all JSON would make characters of the
   * data first, and decode base64 from these. What such a parser would read in another way, or refuse, is refused here.
   *
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_SubscribeToShardEvent.html SubscribeToShardEvent]]
   */
-private[reader] final class EventRecords private (text: Array[Byte], from: Int, until: Int) {
+private[reader] final class JsonRecords private (text: Array[Byte], from: Int, until: Int) {
   private val packer = new AnswerRecords.Packer((until - from) / 4 * 3)
   private val piece  = new Array[Byte](((until - from) / 4 * 3).min(PieceBytes))
 
@@ -118,8 +118,8 @@ private[reader] final class EventRecords private (text: Array[Byte], from: Int, 
   private def readData(): Unit = {
     expect('"')
     val length = decode(piece, 0)
-    if (isDataOver) packer.addData(piece, 0, length, 0)
-    else if (length + MostOfGroup < piece.length) packer.addData(piece, 0, length + decodeLast(piece, length), 0)
+    if (isDataOver) packer.addData(piece, 0, length)
+    else if (length + MostOfGroup < piece.length) packer.addData(piece, 0, length + decodeLast(piece, length))
     else {
       val all = new Array[Byte](length + (indexOfQuote - at) / 4 * 3)
       System.arraycopy(piece, 0, all, 0, length)
@@ -312,11 +312,11 @@ private[reader] final class EventRecords private (text: Array[Byte], from: Int, 
   private def skipSpace(): Unit = while (at < until && isSpace(text(at))) at += 1
 }
 
-private[reader] object EventRecords {
+private[reader] object JsonRecords {
 
-  /** The records, and the event without them.
+  /** The records, and the JSON without them.
     *
-    * @throws java.lang.Exception where the event is not as expected
+    * @throws java.lang.Exception where it is not as expected
     */
   def split(json: ByteBuffer): (Array[KinesisRecord], Array[Byte]) = {
     val (bytes, from) =
@@ -326,7 +326,7 @@ private[reader] object EventRecords {
         json.duplicate().get(copy)
         (copy, 0)
       }
-    new EventRecords(bytes, from, from + json.remaining).split()
+    new JsonRecords(bytes, from, from + json.remaining).split()
   }
 
   private def check(condition: Boolean, what: String): Unit =
