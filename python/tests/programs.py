@@ -4,7 +4,22 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
+
+# Where `make test-all` installs what Spark Connect needs beside PySpark, for the Python of `.venv`.
+CONNECT_PACKAGES = Path(__file__).resolve().parents[2] / ".cache" / "spark-connect"
+
+
+def connect_path() -> str:
+    """PYTHONPATH of a program with a session of Spark Connect; skips the test where its packages aren't installed."""
+    if find_spec("grpc"):
+        return ""
+    if not CONNECT_PACKAGES.is_dir():
+        pytest.skip("Spark Connect's Python packages aren't installed: `make test-all` does that")
+    return str(CONNECT_PACKAGES)
 
 
 def output(

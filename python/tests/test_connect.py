@@ -11,12 +11,11 @@ from typing import Any
 import pyspark
 import pytest
 from patience import PATIENCE_S
-from programs import output
+from programs import connect_path, output
 
 from kinesis_spark import LocalKinesis
 from kinesis_spark.local import Record
 
-CONNECT_PACKAGES = Path(__file__).resolve().parents[2] / ".cache" / "spark-connect"
 SPARK = tuple(map(int, pyspark.__version__.split(".")[:2]))
 
 pytestmark = [
@@ -95,14 +94,12 @@ for step, read in (("batch", read_batch), ("stream", read_stream)):
 
 
 def steps(program: str, *arguments: str) -> dict[str, Any]:
-    if not CONNECT_PACKAGES.is_dir():
-        pytest.importorskip("grpc", reason="Spark Connect's packages aren't installed: `make test-all` does that")
     # With the first of these, Spark gives the local server a free port.
     environment = {
         **os.environ,
         "SPARK_TESTING": "1",
         "PYSPARK_PYTHON": sys.executable,
-        "PYTHONPATH": str(CONNECT_PACKAGES),
+        "PYTHONPATH": connect_path(),
     }
     said = output([sys.executable, "-c", program, *arguments], timeout_s=PATIENCE_S, environment=environment)
     return dict(json.loads(line) for line in said.splitlines() if line.startswith("["))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import textwrap
 from datetime import timedelta
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 from patience import PATIENCE_S, until
+from programs import connect_path, output
 from pyspark.sql import SparkSession
 from rich.table import Table
 
@@ -290,8 +290,6 @@ def test_a_running_query_is_watched_and_forgotten_when_it_ends(
         monitor.stop()
 
 
-CONNECT_PACKAGES = Path(__file__).resolve().parents[2] / ".cache" / "spark-connect"
-
 # A session of its own: a process has either a classic session or one of Spark Connect.
 CONNECT = """
     import json, sys, tempfile, time
@@ -330,12 +328,8 @@ CONNECT = """
 @pytest.mark.slow
 @pytest.mark.jvm
 def test_a_query_of_spark_connect_is_watched_and_forgotten_when_it_ends() -> None:
-    if not CONNECT_PACKAGES.is_dir():
-        pytest.skip("Spark Connect's Python packages aren't installed: `make test-all` does that")
+    environment = {**os.environ, "PYTHONPATH": connect_path()}
     command = [sys.executable, "-c", textwrap.dedent(CONNECT)]
-    environment = {**os.environ, "PYTHONPATH": str(CONNECT_PACKAGES)}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False, env=environment)
-    assert done.returncode == 0, done.stderr[-4000:]
-    found = json.loads(done.stdout.splitlines()[-1])
+    found = json.loads(output(command, timeout_s=PATIENCE_S, environment=environment).splitlines()[-1])
     assert "connect" in found["session"]
     assert found["rows"] == [1, 2, 1]

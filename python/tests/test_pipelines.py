@@ -12,13 +12,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import pyspark
 import pytest
 from patience import PATIENCE_S
-from programs import output
+from programs import connect_path, output
 
 from kinesis_spark import LocalKinesis, jars
 from kinesis_spark.local import Record
@@ -27,8 +26,6 @@ SPARK = tuple(map(int, pyspark.__version__.split(".")[:2]))
 SPARK_HOME = Path(pyspark.__file__).parent
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "declarative"
-# What pipelines need beside PySpark, where `make test-all` installs it.
-CONNECT_PACKAGES = ROOT / ".cache" / "spark-connect"
 
 pytestmark = [
     pytest.mark.jvm,
@@ -52,7 +49,7 @@ def environment() -> dict[str, str]:
     return {
         **os.environ,
         "PYSPARK_PYTHON": sys.executable,
-        "PYTHONPATH": "" if find_spec("grpc") else str(CONNECT_PACKAGES),
+        "PYTHONPATH": connect_path(),
         "SPARK_HOME": str(SPARK_HOME),
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
@@ -104,8 +101,6 @@ def connect_server(directory: Path) -> Iterator[str]:
 
 @pytest.mark.every_spark("Declarative Pipelines")
 def test_a_declarative_pipeline_has_each_record_once_in_two_runs(tmp_path: Path) -> None:
-    if find_spec("grpc") is None and not CONNECT_PACKAGES.is_dir():
-        pytest.skip("pyspark[pipelines] isn't installed: `make test-all` installs what it needs")
     shutil.copytree(EXAMPLE / "transformations", tmp_path / "transformations")
     expected: Counter[str] = Counter()
     with LocalKinesis({"orders": 2}) as kinesis, connect_server(tmp_path) as server:

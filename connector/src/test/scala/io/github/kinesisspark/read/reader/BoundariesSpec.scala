@@ -21,7 +21,7 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
 
   /** Answers of random sizes, with records of random sizes and arrivals. */
   private val answers = for {
-    sizes  <- Gen.listOf(Gen.choose(0, 200))
+    sizes  <- Gen.choose(0, 25).flatMap(Gen.listOfN(_, Gen.choose(0, 100)))
     sparse <- Gen.choose(0, 5000)
     seed   <- Gen.choose(Long.MinValue, Long.MaxValue)
   } yield {
