@@ -1,19 +1,22 @@
-"""How long a record takes through a real-time query with state, from Kinesis to Kinesis: a line of JSON per publisher.
+"""How long a record takes through a real-time query from Kinesis to Kinesis: a line of JSON per publisher.
 
-    .cache/spark-versions/4.3.0/bin/python python/tools/state_latency.py "5 minutes" efo polling
+    .venv/bin/python python/tools/real_time_latency.py efo polling
+    .venv/bin/python python/tools/real_time_latency.py --master "local-cluster[2,2,2048]" efo polling
+    .cache/spark-versions/4.3.0/bin/python python/tools/real_time_latency.py --state efo polling
 
-needs Spark 4.3 and the wheels, as `make test-versions VERSIONS=4.3.0` installs them. 100 records a second over four
-shards, a tenth of them repeats, go through `dropDuplicates` into another stream of the embedded server, which has a JVM
-of its own. The latency is what lies between the arrivals in both streams by the server's clock: reading, the shuffle,
-the state, the sink with its `linger`. 30 s are for warming up, 60 s are measured.
+`--state` puts `dropDuplicates` into the query, which needs Spark 4.3 and the wheels, as `make test-versions
+VERSIONS=4.3.0` installs them. 100 records a second over four shards, a tenth of them repeats, go into another stream of
+the embedded server, which has a JVM of its own. The latency is what lies between the arrivals in both streams by the
+server's clock: reading, the shuffle and the state where there is one, and the sink with its `linger`. Batches are
+longer than a run. 30 s are for warming up, 60 s are measured.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import random
-import sys
 import time
 from datetime import datetime, timezone
 from statistics import quantiles
@@ -30,15 +33,16 @@ MEASURED_S = 60
 A_SECOND = 100
 SHARDS = 4
 REPEATED = 0.1
+BATCH = "5 minutes"
 
 
-def put(kinesis: LocalKinesis, seconds: int, first: int) -> int:
+def put(kinesis: LocalKinesis, seconds: int, first: int, repeated: float) -> int:
     """Put records one by one, at random moments; what the next one's number is."""
     moments = random.Random(1)  # noqa: S311  (no secret)
     due, number = time.monotonic(), first
     end = due + seconds
     while time.monotonic() < end:
-        text = str(number if moments.random() > REPEATED else moments.randrange(number + 1))
+        text = str(number if moments.random() > repeated else moments.randrange(number + 1))
         number += text == str(number)
         due += moments.random() * 2 / A_SECOND
         time.sleep(max(0.0, due - time.monotonic()))
@@ -55,11 +59,12 @@ def first_arrivals(kinesis: LocalKinesis, stream: str) -> dict[int, float]:
     return found
 
 
-def main(length: str, *publishers: str) -> None:
+def main(publishers: list[str], *, master: str, has_state: bool) -> None:
     """Run a query for each publisher, one after the other, and print what was measured."""
-    # Two tasks read, two keep the state.
-    builder = session.builder("latency of state", f"local[{SHARDS}]").config("spark.ui.enabled", "false")
+    builder = session.builder("latency", master).config("spark.ui.enabled", "false")
     for key, value in {
+        "spark.driver.host": "127.0.0.1",
+        # Two tasks read, two keep the state.
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.streaming.stateStore.providerClass": (
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -70,22 +75,26 @@ def main(length: str, *publishers: str) -> None:
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     for publisher in publishers:
-        measure(spark, publisher, length)
+        measure(spark, publisher, has_state=has_state)
     spark.stop()
 
 
-def measure(spark: SparkSession, publisher: str, length: str) -> None:
+def measure(spark: SparkSession, publisher: str, *, has_state: bool) -> None:
     """Run a query, and print what was measured."""
     reads = EnhancedFanOut("latency") if publisher == "efo" else Polling()
     with LocalKinesis({"events": SHARDS, "results": SHARDS}) as kinesis, TemporaryDirectory() as checkpoint:
         rows = read_stream(spark, kinesis.options("events").replace(record_publisher=reads))
-        texts = rows.selectExpr("CAST(data AS STRING) AS data").dropDuplicates()
+        texts = rows.selectExpr("CAST(data AS STRING) AS data")
+        if has_state:
+            texts = texts.dropDuplicates()
         writer = write_stream(texts, kinesis.sink_options("results")).outputMode("update")
-        query = writer.option("checkpointLocation", checkpoint).trigger(realTime=length).start()  # type: ignore[call-overload]  # not in PySpark's overloads
+        query = writer.option("checkpointLocation", checkpoint).trigger(realTime=BATCH).start()  # type: ignore[call-overload]  # not in PySpark's overloads
         while query.isActive and not query.recentProgress:
             time.sleep(0.1)
-        warm = put(kinesis, WARM_UP_S, 0)
-        total = put(kinesis, MEASURED_S, warm)
+        # Without state a repeat would arrive twice.
+        repeated = REPEATED if has_state else 0.0
+        warm = put(kinesis, WARM_UP_S, 0, repeated)
+        total = put(kinesis, MEASURED_S, warm, repeated)
         deadline = time.monotonic() + 60
         while len(came := first_arrivals(kinesis, "results")) < total and time.monotonic() < deadline:
             time.sleep(1)
@@ -100,7 +109,8 @@ def measure(spark: SparkSession, publisher: str, length: str) -> None:
             {
                 "spark": pyspark.__version__,
                 "publisher": publisher,
-                "batch": length,
+                "master": spark.sparkContext.master,
+                "state": has_state,
                 "records": len(delays),
                 "missing": total - warm - len(delays),
                 "p50": round(cuts[499], 1),
@@ -116,4 +126,9 @@ def measure(spark: SparkSession, publisher: str, length: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("publishers", nargs="+", choices=("efo", "polling"))
+    parser.add_argument("--master", default=f"local[{SHARDS}]", help="where Spark runs: %(default)s")
+    parser.add_argument("--state", action="store_true", help="dropDuplicates on the way")
+    arguments = parser.parse_args()
+    main(arguments.publishers, master=arguments.master, has_state=arguments.state)
