@@ -68,7 +68,7 @@ object PolledAnswers extends Target {
     "SequenceNumber"              -> number,
     "Data"                        -> s"data of $number".getBytes,
     "PartitionKey"                -> "key",
-    "ApproximateArrivalTimestamp" -> 1700000000.5
+    "ApproximateArrivalTimestamp" -> 1700000000500L
   )
 
   private[fuzz] val child: Map[String, Any] = Map(

@@ -108,7 +108,7 @@ private[reader] final class CborRecords private (pieces: Array[ByteBuffer], leng
             keyLength = textLength
           }
         case Members.Arrival =>
-          // Milliseconds, where JSON has seconds.
+          // Milliseconds, where JSON has seconds: https://github.com/aws/aws-sdk-java-v2/issues/184
           readHead()
           check(major == Unsigned, "milliseconds")
           arrival = argument
