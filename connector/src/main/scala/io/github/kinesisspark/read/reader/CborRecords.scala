@@ -1,10 +1,11 @@
 package io.github.kinesisspark.read.reader
 
 import java.nio.ByteBuffer
-import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}
+import java.nio.charset.StandardCharsets.UTF_8
 import java.util
 
 import io.github.kinesisspark.position.SequenceNumber
+import io.github.kinesisspark.read.reader.AnswerRecords.{Members, Names}
 import io.github.kinesisspark.read.reader.CborRecords._
 
 /** Reads the records out of the CBOR of one answer to GetRecords, in the arrays that came from the network: a parser for all CBOR would copy the data
@@ -330,24 +331,6 @@ private[reader] object CborRecords {
 
   /** In place of a length or count: a break ends it. */
   private val Endless = -1L
-
-  private object Names {
-    val Records: Array[Byte]        = "Records".getBytes(ISO_8859_1)
-    val Data: Array[Byte]           = "Data".getBytes(ISO_8859_1)
-    val SequenceNumber: Array[Byte] = "SequenceNumber".getBytes(ISO_8859_1)
-    val PartitionKey: Array[Byte]   = "PartitionKey".getBytes(ISO_8859_1)
-    val Arrival: Array[Byte]        = "ApproximateArrivalTimestamp".getBytes(ISO_8859_1)
-  }
-
-  /** Of a record, as bits. */
-  private object Members {
-    final val Unknown = 0
-    final val Data    = 1
-    final val Number  = 2
-    final val Arrival = 4
-    final val Key     = 8
-    val Required: Int = Data | Number | Arrival
-  }
 
   private val NoText  = -1
   private val NoBytes = new Array[Byte](0)

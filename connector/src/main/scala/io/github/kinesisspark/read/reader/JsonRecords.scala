@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}
 import java.util
 
 import io.github.kinesisspark.position.SequenceNumber
+import io.github.kinesisspark.read.reader.AnswerRecords.{Members, Names}
 import io.github.kinesisspark.read.reader.JsonRecords._
 
 /** Reads the records out of the JSON of one event of a subscription, or of an answer to GetRecords, from byte to byte: a parser for all JSON would make characters of the
@@ -336,25 +337,6 @@ private[reader] object JsonRecords {
   private def isSpace(byte: Byte) = byte <= ' ' && (byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t')
   private def isWord(byte: Byte)  =
     isDigit(byte) || 'a' <= byte && byte <= 'z' || byte == '-' || byte == '+' || byte == '.' || byte == 'E'
-
-  private object Names {
-    val Records: Array[Byte]        = "Records".getBytes(ISO_8859_1)
-    val Data: Array[Byte]           = "Data".getBytes(ISO_8859_1)
-    val SequenceNumber: Array[Byte] = "SequenceNumber".getBytes(ISO_8859_1)
-    val PartitionKey: Array[Byte]   = "PartitionKey".getBytes(ISO_8859_1)
-    val Arrival: Array[Byte]        = "ApproximateArrivalTimestamp".getBytes(ISO_8859_1)
-    val Encryption: Array[Byte]     = "EncryptionType".getBytes(ISO_8859_1)
-  }
-
-  /** Of a record, as bits. */
-  private object Members {
-    val Data       = 1
-    val Number     = 2
-    val Arrival    = 4
-    val Key        = 8
-    val Encryption = 16
-    val Required   = Data | Number | Arrival
-  }
 
   private val Null      = "null".getBytes(ISO_8859_1)
   private val NoRecords = "[]".getBytes(ISO_8859_1)

@@ -222,6 +222,31 @@ private[reader] object AnswerRecords {
     if (length != otherLength) length > otherLength
     else util.Arrays.compare(number, from, from + length, other, otherFrom, otherFrom + otherLength) > 0
 
+  /** Of an answer, and of its records.
+    *
+    * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_Record.html Record]]
+    */
+  object Names {
+    val Records: Array[Byte]        = "Records".getBytes(ISO_8859_1)
+    val Data: Array[Byte]           = "Data".getBytes(ISO_8859_1)
+    val SequenceNumber: Array[Byte] = "SequenceNumber".getBytes(ISO_8859_1)
+    val PartitionKey: Array[Byte]   = "PartitionKey".getBytes(ISO_8859_1)
+    val Arrival: Array[Byte]        = "ApproximateArrivalTimestamp".getBytes(ISO_8859_1)
+    val Encryption: Array[Byte]     = "EncryptionType".getBytes(ISO_8859_1)
+  }
+
+  /** Of a record, as bits. */
+  object Members {
+    final val Unknown    = 0
+    final val Data       = 1
+    final val Number     = 2
+    final val Arrival    = 4
+    final val Key        = 8
+    final val Encryption = 16
+
+    final val Required = Data | Number | Arrival
+  }
+
   /** Packs records one after the other: first the data, then the rest. Not thread-safe.
     *
     * @param expected bytes of all records together, at most; if there are more, arrays grow
