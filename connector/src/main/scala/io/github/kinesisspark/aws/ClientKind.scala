@@ -4,6 +4,7 @@ import java.net.URI
 import java.util.regex.Pattern
 
 import io.github.kinesisspark.config.{ConnectionOptions, ProxyOptions}
+import io.netty.channel.ChannelHandler
 import software.amazon.awssdk.awscore.client.builder.AwsClientBuilder
 import software.amazon.awssdk.core.client.config.{ClientOverrideConfiguration, SdkAdvancedClientOption}
 import software.amazon.awssdk.http.{Protocol, ProtocolNegotiation}
@@ -103,14 +104,15 @@ object ClientKind {
         )
       else HttpBuilder(http2(endpoint, connection))
 
-    private def http2(endpoint: Option[URI], connection: ConnectionOptions) = common(endpoint, connection)
-      .protocol(Protocol.HTTP2)
-      .protocolNegotiation(ProtocolNegotiation.ASSUME_PROTOCOL)
-      .maxConcurrency(MaxConcurrency)
-      .readTimeout(ReadTimeout.toJava)
-      .http2Configuration((h: Http2Configuration.Builder) =>
-        h.initialWindowSize(Window).healthCheckPingPeriod(PingPeriod.toJava): Unit
-      )
+    private def http2(endpoint: Option[URI], connection: ConnectionOptions) =
+      common(endpoint, connection, Seq(() => new ConnectionWindow))
+        .protocol(Protocol.HTTP2)
+        .protocolNegotiation(ProtocolNegotiation.ASSUME_PROTOCOL)
+        .maxConcurrency(MaxConcurrency)
+        .readTimeout(ReadTimeout.toJava)
+        .http2Configuration((h: Http2Configuration.Builder) =>
+          h.initialWindowSize(Window).healthCheckPingPeriod(PingPeriod.toJava): Unit
+        )
 
     /** In cleartext nothing can be negotiated. A proxy behind TLS would be asked for HTTP/2 by the SDK, too, and then be spoken to in
       * HTTP/1.1.
@@ -128,9 +130,15 @@ object ClientKind {
   private def oneAnswer(endpoint: Option[URI], connection: ConnectionOptions) =
     common(endpoint, connection).protocol(Protocol.HTTP1_1).maxConcurrency(connection.maxConnections)
 
-  private def common(endpoint: Option[URI], connection: ConnectionOptions): NettyNioAsyncHttpClient.Builder = {
+  /** @param handlers of each connection */
+  private def common(
+      endpoint: Option[URI],
+      connection: ConnectionOptions,
+      handlers: Seq[() => ChannelHandler] = Nil
+  ): NettyNioAsyncHttpClient.Builder = {
     val builder = NettyNioAsyncHttpClient.builder()
-    if (usesTls(endpoint)) builder.eventLoopGroup(HandshakeWatch.connections)
+    val all     = (if (usesTls(endpoint)) Seq(() => new HandshakeWatch) else Nil) ++ handlers
+    if (all.nonEmpty) builder.eventLoopGroup(Connections.having(all))
     connection.caBundle.foreach(file => builder.tlsTrustManagersProvider(CaBundle.load(file)))
     connection.proxy.foreach(proxy => builder.proxyConfiguration(proxyOf(proxy)))
     builder

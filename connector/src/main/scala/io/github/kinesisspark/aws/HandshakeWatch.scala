@@ -3,10 +3,8 @@ package io.github.kinesisspark.aws
 import javax.net.ssl.{SSLException, SSLHandshakeException}
 
 import io.netty.channel.{Channel, ChannelDuplexHandler, ChannelHandlerContext, ChannelPromise}
-import io.netty.channel.socket.nio.NioSocketChannel
 import io.netty.handler.ssl.SslHandler
 import io.netty.util.concurrent.{Future, GenericFutureListener}
-import software.amazon.awssdk.http.nio.netty.SdkEventLoopGroup
 import software.amazon.awssdk.http.nio.netty.internal.ChannelAttributeKey
 
 import scala.jdk.CollectionConverters._
@@ -50,19 +48,6 @@ private[aws] final class HandshakeWatch extends ChannelDuplexHandler {
 }
 
 private[aws] object HandshakeWatch {
-
-  /** The JVM's threads for connections that are watched, which end with it, as those of the SDK do. */
-  private lazy val eventLoops = SdkEventLoopGroup.builder().build().eventLoopGroup
-
-  /** Connections that are watched. */
-  lazy val connections: SdkEventLoopGroup = SdkEventLoopGroup.create(
-    eventLoops,
-    () => {
-      val channel = new NioSocketChannel
-      channel.pipeline.addLast(new HandshakeWatch)
-      channel
-    }
-  )
 
   private def failureOf(cause: Throwable): Throwable = cause match {
     case tls: SSLException => tls
