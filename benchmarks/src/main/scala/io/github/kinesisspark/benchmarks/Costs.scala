@@ -25,7 +25,7 @@ object Costs {
   private def of(spark: SparkSession, publisher: String): Seq[Figure] = {
     val server = new ServerProcess(
       Map("busy" -> Shards, "idle" -> Shards, ReadThroughput.Stream -> Shards),
-      heap = "3g"
+      heap = "6g"
     )
     try {
       val idle = watched(spark, server, "idle", publisher)
