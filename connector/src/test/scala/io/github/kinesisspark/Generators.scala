@@ -4,6 +4,8 @@ import org.scalacheck.Gen
 
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition._
+import io.github.kinesisspark.read.plan.ArrivalDensity
+import io.github.kinesisspark.read.reader.{Boundaries, Grain, ShardTip}
 
 /** Values of the service's forms, for property tests. */
 object Generators {
@@ -12,6 +14,30 @@ object Generators {
   def shardId(n: Int): String         = f"shardId-$n%012d"
   def shard(n: Int): ShardKey         = ShardKey(stream, shardId(n))
   def number(n: Long): SequenceNumber = SequenceNumber(s"49${"0" * 34}${"%020d".format(n)}")
+
+  /** Of a reader that has read nothing and has no answer. */
+  def emptyTip(shard: ShardKey): ShardTip = ShardTip(
+    shard,
+    base = TrimHorizon,
+    position = TrimHorizon,
+    boundaries = Boundaries.none(Grain.none),
+    records = 0,
+    bytes = 0,
+    room = 0,
+    isFull = false,
+    oldestArrival = None,
+    newestArrival = None,
+    reached = None,
+    density = ArrivalDensity.unknown,
+    starved = false,
+    isComplete = false,
+    millisBehind = None,
+    millisSinceAnswer = None,
+    openingMillis = None,
+    isOnItsWay = false,
+    failure = None,
+    children = Vector.empty
+  )
 
   val sequenceNumbers: Gen[SequenceNumber] = for {
     digits <- Gen.choose(1, 60)

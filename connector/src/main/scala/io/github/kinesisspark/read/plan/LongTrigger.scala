@@ -18,8 +18,8 @@ object LongTrigger {
     * @param density of what its reader has read lately
     * @param bytes   of what it holds, all of which is in the batch
     * @param room    bytes it may hold
-    * @param oldest  arrival of what it holds, in ms by the service's clock
-    * @param newest  arrival of what it holds
+    * @param oldest  arrival of what it holds, in ms by the service's clock; where it holds nothing, of what it has read
+    * @param newest  the same
     */
   final case class Behind(
       shard: ShardKey,

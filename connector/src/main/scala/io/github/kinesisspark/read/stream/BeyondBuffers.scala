@@ -44,13 +44,7 @@ final class BeyondBuffers(
       toCome: Vector[(ShardKey, Long)],
       unheard: Vector[Long]
   ): Map[ShardKey, RecordBuffer.Cut] = {
-    val behind = for {
-      (shard, cut) <- within.toVector
-      tip          <- tips.get(shard)
-      if cut.position == tip.position && tip.outlasts(interval)
-      oldest <- tip.oldestArrival
-      newest <- tip.newestArrival
-    } yield LongTrigger.Behind(shard, tip.density, tip.bytes, tip.room, oldest, newest)
+    val behind  = BeyondBuffers.behind(interval, tips, within)
     val starved = tips.valuesIterator.filter(t => t.starved && t.outlasts(interval)).map(_.shard).toVector
     val known   = behind.iterator.map(_.shard).toSet ++ starved
     val others  = unheard ++ toCome.collect { case (shard, time) if !known(shard) => time } ++
@@ -105,6 +99,21 @@ object BeyondBuffers {
 
   /** For one look with all its attempts: after an answer of 10 MiB the service refuses the calls of 5 s. */
   private val Patience = 10.seconds
+
+  /** The shards whose parts of a batch may end later than their readers stand. A reader that the batch before has just emptied stands where it has read to:
+    * where a batch follows another at once, it may hold nothing yet.
+    */
+  private[stream] def behind(
+      interval: FiniteDuration,
+      tips: Map[ShardKey, ShardTip],
+      within: Map[ShardKey, RecordBuffer.Cut]
+  ): Vector[LongTrigger.Behind] = for {
+    (shard, cut) <- within.toVector
+    tip          <- tips.get(shard)
+    if cut.position == tip.position && tip.outlasts(interval) && !tip.starved
+    oldest <- tip.oldestArrival.orElse(tip.reached)
+    newest <- tip.newestArrival.orElse(tip.reached)
+  } yield LongTrigger.Behind(shard, tip.density, tip.bytes, tip.room, oldest, newest)
 
   /** The first record that arrived at a time or later. Where there is none, one within a second of the newest; nothing if that is not after `low`.
     *

@@ -7,33 +7,11 @@ import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.ShardKey
-import io.github.kinesisspark.position.ShardPosition.TrimHorizon
-import io.github.kinesisspark.read.plan.ArrivalDensity
-import io.github.kinesisspark.read.reader.{Boundaries, Grain, ReaderReport, ReaderTotals, ShardCounts, ShardTip}
+import io.github.kinesisspark.read.reader.{ReaderReport, ReaderTotals, ShardCounts, ShardTip}
 
 class ReaderReportsSpec extends AnyFunSpec with Matchers {
-  private def tip(n: Int, records: Long) = ShardTip(
-    shard(n),
-    base = TrimHorizon,
-    position = TrimHorizon,
-    boundaries = Boundaries.none(Grain.none),
-    records,
-    bytes = 0,
-    room = 0,
-    isFull = false,
-    oldestArrival = None,
-    newestArrival = None,
-    reached = None,
-    density = ArrivalDensity.unknown,
-    starved = false,
-    isComplete = false,
-    millisBehind = Some(0),
-    millisSinceAnswer = Some(10),
-    openingMillis = None,
-    isOnItsWay = false,
-    failure = None,
-    children = Vector.empty
-  )
+  private def tip(n: Int, records: Long) =
+    emptyTip(shard(n)).copy(records = records, millisBehind = Some(0), millisSinceAnswer = Some(10))
 
   private def report(
       number: Long,

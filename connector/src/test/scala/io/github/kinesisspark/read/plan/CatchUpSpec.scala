@@ -178,27 +178,17 @@ object CatchUpSpec {
 
       def all: RecordBuffer.Cut = RecordBuffer.Cut(buffer.tip, buffer.records, buffer.bytes, buffer.newestArrival, None)
 
-      def tip: ShardTip = ShardTip(
-        key,
-        buffer.base,
-        buffer.tip,
-        buffer.boundaries(grain),
-        buffer.records,
-        buffer.bytes,
-        room = 0,
-        isFull = false,
-        buffer.oldestArrival,
-        buffer.newestArrival,
-        time.reached,
-        time.density,
-        starved = false,
-        isComplete = false,
-        behind,
-        millisSinceAnswer = None,
-        openingMillis = None,
-        isOnItsWay = false,
-        failure = None,
-        children = Vector.empty
+      def tip: ShardTip = emptyTip(key).copy(
+        base = buffer.base,
+        position = buffer.tip,
+        boundaries = buffer.boundaries(grain),
+        records = buffer.records,
+        bytes = buffer.bytes,
+        oldestArrival = buffer.oldestArrival,
+        newestArrival = buffer.newestArrival,
+        reached = time.reached,
+        density = time.density,
+        millisBehind = behind
       )
 
       def ahead: WatermarkAlignment.Ahead = WatermarkAlignment.Ahead(

@@ -11,7 +11,7 @@ import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan.Admission.Allotment
-import io.github.kinesisspark.read.plan.{ArrivalDensity, RangeSplitting}
+import io.github.kinesisspark.read.plan.RangeSplitting
 
 class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private def after(n: Long) = AfterSequenceNumber(number(n))
@@ -50,27 +50,14 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
 
   private def tip(answers: Seq[Array[KinesisRecord]], grain: Grain): ShardTip = {
     val buffer = buffered(answers)
-    ShardTip(
-      shard(0),
-      buffer.base,
-      buffer.tip,
-      buffer.boundaries(grain),
-      buffer.records,
-      buffer.bytes,
-      room = 0,
-      isFull = false,
-      buffer.oldestArrival,
-      buffer.newestArrival,
-      reached = None,
-      density = ArrivalDensity.unknown,
-      starved = false,
-      isComplete = false,
-      millisBehind = None,
-      millisSinceAnswer = None,
-      openingMillis = None,
-      isOnItsWay = false,
-      failure = None,
-      children = Vector.empty
+    emptyTip(shard(0)).copy(
+      base = buffer.base,
+      position = buffer.tip,
+      boundaries = buffer.boundaries(grain),
+      records = buffer.records,
+      bytes = buffer.bytes,
+      oldestArrival = buffer.oldestArrival,
+      newestArrival = buffer.newestArrival
     )
   }
 

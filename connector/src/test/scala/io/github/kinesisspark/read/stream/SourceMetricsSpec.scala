@@ -10,10 +10,8 @@ import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 import io.github.kinesisspark.aws.ConsumerCalls
-import io.github.kinesisspark.read.plan.{ArrivalDensity, ExecutorId}
+import io.github.kinesisspark.read.plan.ExecutorId
 import io.github.kinesisspark.read.reader.{
-  Boundaries,
-  Grain,
   ReaderTotals,
   ReadersNow,
   RecordBuffer,
@@ -25,28 +23,8 @@ import io.github.kinesisspark.read.reader.{
 class SourceMetricsSpec extends AnyFunSpec with Matchers {
   private val shards = Seq(shard(0), shard(1))
 
-  private def tip(n: Int, millisBehind: Long, ago: FiniteDuration) = shard(n) -> ShardTip(
-    shard(n),
-    base = TrimHorizon,
-    position = TrimHorizon,
-    boundaries = Boundaries.none(Grain.none),
-    records = 0,
-    bytes = 0,
-    room = 0,
-    isFull = false,
-    oldestArrival = None,
-    newestArrival = None,
-    reached = None,
-    density = ArrivalDensity.unknown,
-    starved = false,
-    isComplete = false,
-    Some(millisBehind),
-    Some(ago.toMillis),
-    openingMillis = None,
-    isOnItsWay = false,
-    failure = None,
-    children = Vector.empty
-  )
+  private def tip(n: Int, millisBehind: Long, ago: FiniteDuration) = shard(n) ->
+    emptyTip(shard(n)).copy(millisBehind = Some(millisBehind), millisSinceAnswer = Some(ago.toMillis))
 
   private def next(before: SourceMetrics, at: FiniteDuration, tips: (ShardKey, ShardTip)*) =
     before.next(shards, tips.toMap, Map.empty, ReadersNow.none, None, at.toNanos)
