@@ -28,6 +28,14 @@ def test_a_figure_without_a_goal_is_no_line_of_the_goals() -> None:
     assert len(performance_page.goals([figure("planning.1000shards", 1)], []).splitlines()) == 2
 
 
+def test_the_page_tells_which_figures_were_measured_at_which_commit() -> None:
+    figures = [figure("read.efo.x", 1), figure("sink.x", 1), {**figure("sink.y", 1), "commit": "def"}]
+    assert performance_page.stamp(figures[:2]) == "Commit abc, 2026-01-02; seed 16, `make bench`, 2 cores."
+    assert performance_page.stamp(figures) == (
+        "Commit abc, 2026-01-02 (read, sink); def, 2026-01-02 (sink); seed 16, `make bench`, 2 cores."
+    )
+
+
 def test_whole_runs_are_sorted_by_date_and_partial_ones_are_left_out(tmp_path: Path) -> None:
     def keep(file: str, date: str, names: tuple[str, ...]) -> None:
         lines = [json.dumps({**figure(name, 1), "date": date}) for name in names]

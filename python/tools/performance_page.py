@@ -200,10 +200,15 @@ def others(figures: list[Figure]) -> str:
     return "\n".join(lines)
 
 
-def stamp(figure: Figure) -> str:
-    """Where the figures are from."""
-    day = figure["date"][:10]
-    return f"Commit {figure['commit']}, {day}, seed {figure['seed']:.0f}, `make bench`, {figure['machine']}."
+def stamp(figures: list[Figure]) -> str:
+    """Where the figures are from. Measurements of one file may have been made one by one, at several commits."""
+    commits: dict[str, list[str]] = {}
+    for figure in figures:
+        kinds = commits.setdefault(f"{figure['commit']}, {figure['date'][:10]}", [])
+        if (kind := figure["name"].split(".")[0]) not in kinds:
+            kinds.append(kind)
+    parts = [where if len(commits) == 1 else f"{where} ({', '.join(kinds)})" for where, kinds in commits.items()]
+    return f"Commit {'; '.join(parts)}; seed {figures[0]['seed']:.0f}, `make bench`, {figures[0]['machine']}."
 
 
 if __name__ == "__main__":
@@ -212,7 +217,7 @@ if __name__ == "__main__":
     if not runs:
         sys.exit(f"{results} holds no whole run of `make bench`")
     newest, before = runs[-1], runs[-2] if len(runs) > 1 else []
-    marked.put(page, "goals", f"{goals(newest, before)}\n\n{stamp(newest[0])}")
+    marked.put(page, "goals", f"{goals(newest, before)}\n\n{stamp(newest)}")
     marked.put(page, "reading", reading(newest))
     marked.put(page, "costs", costs(newest))
     marked.put(page, "sink", sinking(newest))

@@ -39,22 +39,23 @@ object Peek {
 final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry = DirectoryRetry()) {
   import ShardPeeks._
 
-  /** @param most records to see
+  /** @param most     records to see
+    * @param confirms whether an answer that nothing is there is to be confirmed, which takes another call
     * @throws KinesisException of the fault's class
     */
-  def at(shard: ShardKey, position: ShardPosition, most: Int): Peek =
-    read(shard, position, iteratorAt(shard, position), most)
+  def at(shard: ShardKey, position: ShardPosition, most: Int, confirms: Boolean = true): Peek =
+    read(shard, position, iteratorAt(shard, position), most, confirms)
 
   /** What comes after a look that was not at the tip. */
   def after(shard: ShardKey, last: Peek, most: Int): Peek = {
     val position = last.records.lastOption.fold(last.position)(r => ShardPosition.AfterSequenceNumber(r.number))
-    last.next.fold(last.copy(records = Vector.empty))(read(shard, position, _, most))
+    last.next.fold(last.copy(records = Vector.empty))(read(shard, position, _, most, confirms = true))
   }
 
   /** An empty answer says nothing while it is behind: the service scans a part of the shard for each. One that says that nothing is there
-    * is confirmed by a second one.
+    * may be wrong.
     */
-  private def read(shard: ShardKey, position: ShardPosition, iterator: String, most: Int): Peek = {
+  private def read(shard: ShardKey, position: ShardPosition, iterator: String, most: Int, confirms: Boolean): Peek = {
     val deadline = retry.deadline()
 
     @tailrec def look(iterator: String, renewals: Int, confirmed: Boolean): Peek = ask(
@@ -74,10 +75,10 @@ final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry = Direc
         else if (deadline.left.length == 0) throw endless(shard, behind)
         else {
           retry.time.sleep(BetweenEmptyAnswers)
-          look(next.get, renewals, confirmed = isTip)
+          look(next.get, renewals, confirmed = isTip || !confirms)
         }
     }
-    look(iterator, Renewals, confirmed = false)
+    look(iterator, Renewals, confirmed = !confirms)
   }
 
   private def endless(shard: ShardKey, behind: Long) = new KinesisException(

@@ -45,7 +45,8 @@ final class ShardEnds(peeks: StreamArn => ShardPeeks) {
     @tailrec def search(state: LatestPositionSearch, last: Peek): Extent = state.next match {
       case None       => readOn(last)
       case Some(time) =>
-        val peek = looks.at(shard, AtTimestamp(time), MostRecords)
+        // Only a look with records is taken for the tip. So a false "nothing" makes the way longer, not the end wrong.
+        val peek = looks.at(shard, AtTimestamp(time), if (state.isNear) FewRecords else MostRecords, confirms = false)
         if (peek.records.isEmpty) search(state.foundNothing(time), last)
         else if (isDone(peek)) done(peek)
         else search(state.foundMore(time, peek.records.last.arrivalMillis), peek)
@@ -90,6 +91,9 @@ object ShardEnds {
 
   /** For one look: at most 10 MB, of which a shard gives 2 MB a second. */
   private val MostRecords = 1000
+
+  /** For a look halfway: what it shows is seldom near the tip. */
+  private val FewRecords = 100
 
   /** Whether a time is in the future for sure.
     *
