@@ -1,7 +1,7 @@
 package io.github.kinesisspark.benchmarks
 
 import java.lang.management.ManagementFactory
-import java.util.concurrent.atomic.AtomicLong
+import java.util.concurrent.atomic.{AtomicLong, AtomicReference}
 import java.util.concurrent.{CompletableFuture, CountDownLatch}
 
 import scala.jdk.CollectionConverters._
@@ -232,7 +232,12 @@ object ReadThroughput {
           .build
       )
     }
+    val failed = new AtomicReference[Throwable]
+    subscriptions.foreach(_.whenComplete { (_, error) =>
+      if (error != null && failed.compareAndSet(null, error)) done.countDown()
+    }: Unit)
     done.await()
+    if (left.get > 0) throw new IllegalStateException("A subscription has failed", failed.get)
     subscriptions.foreach(_.cancel(true): Unit)
     client.deregisterStreamConsumer(r => r.consumerARN(ours): Unit).join(): Unit
   }

@@ -67,13 +67,11 @@ final class ServerProcess(
   )
 
   /** The SDK's, as it comes. */
-  def client(): KinesisAsyncClient = certificate.fold(ServerProcess.clientOf(options).build) { file =>
-    client(
-      NettyNioAsyncHttpClient.builder
-        .protocol(Protocol.HTTP2)
-        .protocolNegotiation(ProtocolNegotiation.ALPN)
-        .tlsTrustManagersProvider(trusting(file))
-    )
+  def client(): KinesisAsyncClient = {
+    val http = NettyNioAsyncHttpClient.builder.protocol(Protocol.HTTP2).maxConcurrency(ServerProcess.MaxConcurrency)
+    client(certificate.fold(http) { file =>
+      http.protocolNegotiation(ProtocolNegotiation.ALPN).tlsTrustManagersProvider(trusting(file))
+    })
   }
 
   /** The SDK's, with an HTTP client of its own. */
@@ -116,6 +114,9 @@ final class ServerProcess(
 object ServerProcess {
 
   /** The SDK's builder for the server that a source of these options reads from. */
+  /** The SDK's default of 50 connections gives fewer streams than some benchmarks have shards. */
+  private val MaxConcurrency = 1000
+
   def clientOf(options: Map[String, String]): KinesisAsyncClientBuilder = KinesisAsyncClient.builder
     .region(Region.of(options("region")))
     .endpointOverride(URI.create(options("endpoint")))

@@ -579,11 +579,12 @@ object KinesisOptions {
     RetryDefaults.FLIP128
   )
 
-  // FLIP-128 has no such call; these are what Flink's connector came to use in its place.
+  // FLIP-128 has no such call. Flink's connector came to wait 2 s in its place; a consumer may be ACTIVE sooner, and a stream may be asked
+  // 20 times a second.
   val describeRetry: RetryOpts = retry(
     "efo.describeStreamConsumer",
     "The most retries of DescribeStreamConsumer, and of waits for a consumer that is CREATING or DELETING.",
-    RetryDefaults("2s", "5s", "1.5")
+    RetryDefaults("200ms", "5s", "1.5")
   )
 
   val subscribeRetry: RetryOpts = retry(

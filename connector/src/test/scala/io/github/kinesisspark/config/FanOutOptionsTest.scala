@@ -44,7 +44,7 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
           register = flip128,
           deregister = flip128,
           list = flip128,
-          describe = RetryOptions(None, 2.seconds, 5.seconds, 1.5),
+          describe = RetryOptions(None, 200.millis, 5.seconds, 1.5),
           subscribe = RetryOptions(None, 1.second, 2.seconds, 1.5),
           maxDuration = 15.minutes
         )

@@ -31,7 +31,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
         (resolved(stream).stream, resolved(stream).name) shouldBe ((stream, "app"))
         world.others(stream).list() shouldBe Map("app" -> "ACTIVE")
         world.calls("RegisterStreamConsumer") shouldBe 1
-        world.waits.map(_.toMillis) shouldBe Seq(1000, 1500, 2250)
+        world.waits.map(_.toMillis) shouldBe Seq(100, 150, 225, 337, 506, 759, 1139, 1708)
       }
     }
 
