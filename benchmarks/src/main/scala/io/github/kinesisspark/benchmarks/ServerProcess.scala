@@ -66,7 +66,7 @@ final class ServerProcess(
     "efo.consumerName" -> "bench"
   )
 
-  /** The SDK's, as it comes. */
+  /** The SDK's, as it comes, but for the number of streams. */
   def client(): KinesisAsyncClient = {
     val http = NettyNioAsyncHttpClient.builder.protocol(Protocol.HTTP2).maxConcurrency(ServerProcess.MaxConcurrency)
     client(certificate.fold(http) { file =>
@@ -113,10 +113,10 @@ final class ServerProcess(
 
 object ServerProcess {
 
-  /** The SDK's builder for the server that a source of these options reads from. */
-  /** The SDK's default of 50 connections gives fewer streams than some benchmarks have shards. */
+  /** The SDK's default of 50 is less than some benchmarks have shards. */
   private val MaxConcurrency = 1000
 
+  /** The SDK's builder for the server that a source of these options reads from. */
   def clientOf(options: Map[String, String]): KinesisAsyncClientBuilder = KinesisAsyncClient.builder
     .region(Region.of(options("region")))
     .endpointOverride(URI.create(options("endpoint")))

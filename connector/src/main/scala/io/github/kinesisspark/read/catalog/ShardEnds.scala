@@ -92,7 +92,7 @@ object ShardEnds {
   /** For one look: at most 10 MB, of which a shard gives 2 MB a second. */
   private val MostRecords = 1000
 
-  /** For a look halfway: what it shows is seldom near the tip. */
+  /** For a look halfway, most of which are far from the tip. */
   private val FewRecords = 100
 
   /** Whether a time is in the future for sure.
