@@ -5,7 +5,7 @@ import org.scalacheck.Gen
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.plan.ArrivalDensity
-import io.github.kinesisspark.read.reader.{Boundaries, Grain, ShardTip}
+import io.github.kinesisspark.read.reader.{Boundaries, Grain, RecordBuffer, ShardTip}
 
 /** Values of the service's forms, for property tests. */
 object Generators {
@@ -37,6 +37,17 @@ object Generators {
     isOnItsWay = false,
     failure = None,
     children = Vector.empty
+  )
+
+  /** Of a reader that holds what a buffer has, by the buffer alone. */
+  def tipOf(shard: ShardKey, buffer: RecordBuffer, grain: Grain): ShardTip = emptyTip(shard).copy(
+    base = buffer.base,
+    position = buffer.tip,
+    boundaries = buffer.boundaries(grain),
+    records = buffer.records,
+    bytes = buffer.bytes,
+    oldestArrival = buffer.oldestArrival,
+    newestArrival = buffer.newestArrival
   )
 
   val sequenceNumbers: Gen[SequenceNumber] = for {

@@ -1,8 +1,8 @@
 package io.github.kinesisspark.benchmarks
 
 import java.lang.management.ManagementFactory
-import java.util.concurrent.atomic.{AtomicLong, AtomicReference}
-import java.util.concurrent.{CompletableFuture, CountDownLatch}
+import java.util.concurrent.atomic.AtomicLong
+import java.util.concurrent.CompletableFuture
 
 import scala.jdk.CollectionConverters._
 import scala.util.Random
@@ -204,7 +204,7 @@ object ReadThroughput {
 
   private[benchmarks] def subscribe(client: KinesisAsyncClient, consumer: String, bytes: Long): Unit = {
     val left = new AtomicLong(bytes)
-    val done = new CountDownLatch(1)
+    val done = new CompletableFuture[Unit]
     val arn  = client.describeStreamSummary(r => r.streamName(Stream): Unit).join().streamDescriptionSummary.streamARN
     val ours =
       client.registerStreamConsumer(r => r.streamARN(arn).consumerName(consumer): Unit).join().consumer.consumerARN
@@ -217,7 +217,7 @@ object ReadThroughput {
     while (!isActive) Thread.sleep(20)
     def seen(event: SubscribeToShardEvent): Unit = {
       val taken = event.records.asScala.iterator.map(_.data.asByteArrayUnsafe.length.toLong).sum
-      if (left.addAndGet(-taken) <= 0) done.countDown()
+      if (left.addAndGet(-taken) <= 0) done.complete(()): Unit
     }
     val subscriptions = shardIds(client).map { shard =>
       client.subscribeToShard(
@@ -232,12 +232,10 @@ object ReadThroughput {
           .build
       )
     }
-    val failed = new AtomicReference[Throwable]
-    subscriptions.foreach(_.whenComplete { (_, error) =>
-      if (error != null && failed.compareAndSet(null, error)) done.countDown()
-    }: Unit)
-    done.await()
-    if (left.get > 0) throw new IllegalStateException("A subscription has failed", failed.get)
+    subscriptions.foreach(
+      _.whenComplete((_, error) => if (error != null) done.completeExceptionally(error): Unit): Unit
+    )
+    done.join()
     subscriptions.foreach(_.cancel(true): Unit)
     client.deregisterStreamConsumer(r => r.consumerARN(ours): Unit).join(): Unit
   }

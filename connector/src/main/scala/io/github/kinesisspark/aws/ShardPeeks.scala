@@ -70,15 +70,16 @@ final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry = Direc
         val behind  = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
         val records = seen.filter(isPast(position))
         // A full answer may have been cut within one millisecond, so that nothing seems to be left.
-        val isTip = next.isEmpty || (behind == 0 && answer.records.size < most)
-        if (records.nonEmpty || next.isEmpty || (isTip && confirmed)) Peek(records, isTip, next.isEmpty, position, next)
+        val isTip   = next.isEmpty || (behind == 0 && answer.records.size < most)
+        val settles = confirmed || !confirms
+        if (records.nonEmpty || next.isEmpty || (isTip && settles)) Peek(records, isTip, next.isEmpty, position, next)
         else if (deadline.left.length == 0) throw endless(shard, behind)
         else {
           retry.time.sleep(BetweenEmptyAnswers)
-          look(next.get, renewals, confirmed = isTip || !confirms)
+          look(next.get, renewals, confirmed = isTip)
         }
     }
-    look(iterator, Renewals, confirmed = !confirms)
+    look(iterator, Renewals, confirmed = false)
   }
 
   private def endless(shard: ShardKey, behind: Long) = new KinesisException(

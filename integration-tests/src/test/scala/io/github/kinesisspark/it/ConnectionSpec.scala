@@ -8,7 +8,7 @@ import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
-import io.github.kinesisspark.aws.{ClientKind, FaultClassifier, KinesisClients, KinesisException, TunnelProxy}
+import io.github.kinesisspark.aws.{ClientKind, FaultClassifier, KinesisException, TunnelProxy}
 import io.github.kinesisspark.config._
 import io.github.kinesisspark.testkit.{KinesisServer, KinesisServerConfig}
 
@@ -20,13 +20,12 @@ final class ConnectionSpec extends AnyFunSpec with Matchers with BeforeAndAfterA
 
   override protected def afterAll(): Unit = server.close()
 
-  private val keys  = CredentialsOptions.StaticKeys(new Secret("id"), new Secret("secret"), None)
   private val kinds = Seq[ClientKind](ClientKind.Calls, ClientKind.Writes, ClientKind.Subscriptions)
   private val own   = ConnectionOptions(caBundle = Some(bundle.toString))
 
   /** The error class of a call, or none if it succeeds. */
   private def failureOf(kind: ClientKind, connection: ConnectionOptions, endpoint: URI = server.tlsEndpoint.get) = {
-    val lease = KinesisClients.lease(ClientOptions(None, Some(endpoint), keys, connection), server.region, kind)
+    val lease = ConnectorClients.lease(endpoint, kind, connection)
     try
       lease.client
         .describeLimits()

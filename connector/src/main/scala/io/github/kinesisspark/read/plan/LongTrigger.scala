@@ -18,8 +18,8 @@ object LongTrigger {
     * @param density of what its reader has read lately
     * @param bytes   of what it holds, all of which is in the batch
     * @param room    bytes it may hold
-    * @param oldest  arrival of what it holds, in ms by the service's clock; where it holds nothing, of what it has read
-    * @param newest  the same
+    * @param oldest  arrival of the oldest record that it holds, in ms by the service's clock. A reader that holds none: what arrived before is read
+    * @param newest  the same of the newest record
     */
   final case class Behind(
       shard: ShardKey,

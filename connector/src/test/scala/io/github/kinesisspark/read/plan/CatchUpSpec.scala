@@ -178,18 +178,8 @@ object CatchUpSpec {
 
       def all: RecordBuffer.Cut = RecordBuffer.Cut(buffer.tip, buffer.records, buffer.bytes, buffer.newestArrival, None)
 
-      def tip: ShardTip = emptyTip(key).copy(
-        base = buffer.base,
-        position = buffer.tip,
-        boundaries = buffer.boundaries(grain),
-        records = buffer.records,
-        bytes = buffer.bytes,
-        oldestArrival = buffer.oldestArrival,
-        newestArrival = buffer.newestArrival,
-        reached = time.reached,
-        density = time.density,
-        millisBehind = behind
-      )
+      def tip: ShardTip = tipOf(key, buffer, grain)
+        .copy(reached = time.reached, density = time.density, millisBehind = behind)
 
       def ahead: WatermarkAlignment.Ahead = WatermarkAlignment.Ahead(
         buffer.oldestArrival,

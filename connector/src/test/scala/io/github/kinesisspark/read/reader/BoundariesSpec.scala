@@ -48,18 +48,8 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       )
   }
 
-  private def tip(answers: Seq[Array[KinesisRecord]], grain: Grain): ShardTip = {
-    val buffer = buffered(answers)
-    emptyTip(shard(0)).copy(
-      base = buffer.base,
-      position = buffer.tip,
-      boundaries = buffer.boundaries(grain),
-      records = buffer.records,
-      bytes = buffer.bytes,
-      oldestArrival = buffer.oldestArrival,
-      newestArrival = buffer.newestArrival
-    )
-  }
+  private def tip(answers: Seq[Array[KinesisRecord]], grain: Grain): ShardTip =
+    tipOf(shard(0), buffered(answers), grain)
 
   describe("boundaries") {
     it("have the records, bytes and arrivals up to each of them, and the last one those of all") {

@@ -9,18 +9,18 @@ import scala.util.Using
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
-import io.github.kinesisspark.aws.{ClientKind, ClientLease, FaultClassifier, KinesisClients, StubServer, TunnelProxy}
+import io.github.kinesisspark.aws.{ClientKind, ClientLease, FaultClassifier, StubServer, TunnelProxy}
 import io.github.kinesisspark.config._
+import io.github.kinesisspark.it.ConnectorClients
 import io.github.kinesisspark.testkit.{KinesisServer, KinesisServerConfig, TlsSettings}
 import io.github.kinesisspark.testkit.http.TlsFront
 
 /** Tests which HTTP version each kind of client uses with servers that support both, and how it agrees on it. */
 final class ClientKindSpec extends AnyFunSpec with Matchers {
-  private val keys   = CredentialsOptions.StaticKeys(new Secret("test"), new Secret("test"), None)
   private val config = KinesisServerConfig(tlsPort = Some(0), tls = TlsSettings(priorKnowledgePort = Some(0)))
 
   private def leased[A](kind: ClientKind, endpoint: URI, connection: ConnectionOptions)(body: ClientLease => A): A =
-    Using.resource(KinesisClients.lease(ClientOptions(None, Some(endpoint), keys, connection), "us-east-1", kind))(body)
+    Using.resource(ConnectorClients.lease(endpoint, kind, connection))(body)
 
   private def trusting(write: java.nio.file.Path => Unit): ConnectionOptions = {
     val bundle = Files.createTempFile("ca-", ".pem")

@@ -18,21 +18,18 @@ import software.amazon.awssdk.core.async.SdkPublisher
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model._
 
-import io.github.kinesisspark.aws.{ClientKind, KinesisClients}
-import io.github.kinesisspark.config.{ClientOptions, ConnectionOptions, CredentialsOptions, Secret}
+import io.github.kinesisspark.aws.ClientKind
+import io.github.kinesisspark.it.ConnectorClients
 import io.github.kinesisspark.testkit.{KinesisServer, KinesisServerConfig}
 
 /** Tests what subscriptions that nobody reads take from the others on their connection. */
 final class HeldSubscriptionsSpec extends AnyFunSpec with Matchers with Eventually {
-  private val keys   = CredentialsOptions.StaticKeys(new Secret("test"), new Secret("test"), None)
   private val shards = 16
 
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(30, Seconds), Span(20, Millis))
 
-  private def leased[A](kind: ClientKind, endpoint: URI)(body: KinesisAsyncClient => A): A = {
-    val options = ClientOptions(None, Some(endpoint), keys, ConnectionOptions())
-    Using.resource(KinesisClients.lease(options, "us-east-1", kind))(lease => body(lease.client))
-  }
+  private def leased[A](kind: ClientKind, endpoint: URI)(body: KinesisAsyncClient => A): A =
+    Using.resource(ConnectorClients.lease(endpoint, kind))(lease => body(lease.client))
 
   for (held <- Seq(0, shards / 2 + 1, shards - 1))
     it(s"a shard of $shards is read to its end while $held are not read at all") {
@@ -43,10 +40,9 @@ final class HeldSubscriptionsSpec extends AnyFunSpec with Matchers with Eventual
             val ids     = calls.listShards(r => r.streamName("s"): Unit).join().shards.asScala.map(_.shardId).toVector
             val waiting = ids.drop(1).take(held).map(new Reader(subscriptions, consumer, _, demand = 0))
             eventually(waiting.foreach(_.isOpen shouldBe true))
-            val read = new Reader(subscriptions, consumer, ids.head, demand = Long.MaxValue)
-            withClue(s"of ${perShard * RecordBytes} bytes, ${read.bytes.get} came: ")(
-              read.done.await(30, SECONDS) shouldBe true
-            )
+            val read      = new Reader(subscriptions, consumer, ids.head, demand = Long.MaxValue)
+            val isAllRead = read.done.await(30, SECONDS)
+            withClue(s"of ${perShard * RecordBytes} bytes, ${read.bytes.get} came: ")(isAllRead shouldBe true)
             (read +: waiting).foreach(_.cancel())
           }
         }

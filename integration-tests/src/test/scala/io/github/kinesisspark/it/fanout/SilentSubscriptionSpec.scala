@@ -6,9 +6,8 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import software.amazon.awssdk.services.kinesis.model.{ConsumerStatus, ShardIteratorType, SubscribeToShardRequest}
 
-import io.github.kinesisspark.aws.{ClientKind, KinesisClients}
-import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, Secret}
-import io.github.kinesisspark.it.Slow
+import io.github.kinesisspark.aws.ClientKind
+import io.github.kinesisspark.it.{ConnectorClients, Slow}
 import io.github.kinesisspark.read.reader.{MemoryBudget, SubscriptionCall}
 import io.github.kinesisspark.read.reader.SubscriptionCall.News
 import io.github.kinesisspark.testkit.{KinesisServer, KinesisServerConfig, SubscriptionSettings}
@@ -19,7 +18,6 @@ import scala.concurrent.duration._
   * client can end one.
   */
 final class SilentSubscriptionSpec extends AnyFunSpec with Matchers {
-  private val keys   = CredentialsOptions.StaticKeys(new Secret("test"), new Secret("test"), None)
   private val config =
     KinesisServerConfig(subscriptions = SubscriptionSettings(life = 10.minutes, heartbeat = 10.minutes))
 
@@ -32,12 +30,8 @@ final class SilentSubscriptionSpec extends AnyFunSpec with Matchers {
   /** @param demand requests an event before the silence; without, the reader asks for nothing, as under backpressure */
   private def deliversAfter(silence: FiniteDuration, demand: Boolean): Unit = {
     val server = KinesisServer.start(config)
-    val lease  = KinesisClients.lease(
-      ClientOptions(None, Some(server.endpoint), keys),
-      server.region,
-      ClientKind.Subscriptions
-    )
-    val news = new LinkedBlockingQueue[News]
+    val lease  = ConnectorClients.lease(server.endpoint, ClientKind.Subscriptions)
+    val news   = new LinkedBlockingQueue[News]
     try {
       server.streams.createStream("silent", 1)
       val arn =

@@ -7,8 +7,8 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import software.amazon.awssdk.services.kinesis.model.{ShardIteratorType, SubscribeToShardRequest}
 
-import io.github.kinesisspark.aws.{ClientKind, FaultClassifier, KinesisClients}
-import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, Secret}
+import io.github.kinesisspark.aws.{ClientKind, FaultClassifier}
+import io.github.kinesisspark.it.ConnectorClients
 import io.github.kinesisspark.position.StreamArn
 import io.github.kinesisspark.read.reader.{MemoryBudget, SubscriptionCall}
 import io.github.kinesisspark.read.reader.SubscriptionCall.News
@@ -21,12 +21,7 @@ import scala.concurrent.duration._
 /** Tests how faults of subscriptions are classified after they pass through the network, Netty and the SDK. */
 final class SubscriptionFaultsSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll {
   private val world  = new ConsumerWorld(ConsumerDelays(Duration.Zero, Duration.Zero))
-  private val keys   = CredentialsOptions.StaticKeys(new Secret("test"), new Secret("test"), None)
-  private val client = KinesisClients.lease(
-    ClientOptions(None, Some(world.server.endpoint), keys),
-    world.server.region,
-    ClientKind.Subscriptions
-  )
+  private val client = ConnectorClients.lease(world.server.endpoint, ClientKind.Subscriptions)
 
   override protected def afterAll(): Unit = {
     client.close()
