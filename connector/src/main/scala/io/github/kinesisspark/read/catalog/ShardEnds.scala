@@ -34,16 +34,12 @@ final class ShardEnds(peeks: StreamArn => ShardPeeks) {
       case late => Extent(AtSequenceNumber(last.records(late).number), Some(now))
     }
 
-    @tailrec def readOn(last: Peek): Extent =
-      if (isDone(last)) done(last)
-      else {
+    @tailrec def search(state: LatestPositionSearch, last: Peek): Extent = state.next match {
+      case None =>
         val next = looks.after(shard, last, MostRecords)
         // Nothing after what was found: that was the tip.
-        readOn(if (next.records.isEmpty) next.copy(records = last.records) else next)
-      }
-
-    @tailrec def search(state: LatestPositionSearch, last: Peek): Extent = state.next match {
-      case None       => readOn(last)
+        val seen = if (next.records.isEmpty) next.copy(records = last.records) else next
+        if (isDone(seen)) done(seen) else search(state.readMore(seen.records.last.arrivalMillis), seen)
       case Some(time) =>
         // Only a look with records is taken for the tip. So a false "nothing" makes the way longer, not the end wrong.
         val peek = looks.at(shard, AtTimestamp(time), if (state.isNear) FewRecords else MostRecords, confirms = false)

@@ -134,7 +134,8 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       planning,
       without = isLeftOut,
       stops = bounds.fold(Map.empty[ShardKey, ShardPosition])(_.ends),
-      patience(planning)
+      patience(planning),
+      isWorth = tips => bounds.isEmpty || limits.most != Admission.Limits.none || AvailableNow.isWorthABatch(tips)
     )
     failIfAny(tips, from)
     catalog.learn(tips.values)
