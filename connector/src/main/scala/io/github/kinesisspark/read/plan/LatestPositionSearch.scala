@@ -11,7 +11,7 @@ import io.github.kinesisspark.read.plan.LatestPositionSearch._
   *                             much more    the tip is after what was found: look halfway to where nothing was
   * }}}
   * Once the times are a second apart, reading on from the later find is the shorter way: a shard takes no more in a second than one answer brings. Where
-  * that answer is not the end, for a shard without limits, the search goes on with times that are closer together.
+  * that answer is not the end, for a shard without limits, the search continues with times that are closer together.
   *
   * @param none  nothing arrived then or later; in ms by the service's clock
   * @param some  what was found up to here was not all
