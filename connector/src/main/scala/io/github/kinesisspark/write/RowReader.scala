@@ -24,9 +24,16 @@ private[write] final class RowReader(columns: SinkColumns, stream: Option[Stream
   def read(row: InternalRow): Either[BadRecord, Entry] = {
     val id = RowId(run, task, next)
     next += 1
-    val to   = streamOf(row)
-    val key  = columns.partitionKey.fold[Either[String, String]](Right(id.toString))(partitionKey(row, _))
-    val hash = columns.explicitHashKey.fold(NoHashKey)(explicitHashKey(row, _))
+    // Matches, where folds would call functions for each row.
+    val to  = streamOf(row)
+    val key = columns.partitionKey match {
+      case Some(at) => partitionKey(row, at)
+      case None     => Right(id.toString)
+    }
+    val hash = columns.explicitHashKey match {
+      case Some(at) => explicitHashKey(row, at)
+      case None     => NoHashKey
+    }
 
     def bad(why: String) = Left(BadRecord(id, to.toOption, key.toOption, why))
     // One match, where a chain of steps would make several objects for each row.
@@ -49,11 +56,11 @@ private[write] final class RowReader(columns: SinkColumns, stream: Option[Stream
   private def partitionKey(row: InternalRow, at: Int): Either[String, String] =
     if (row.isNullAt(at)) Left("partitionKey is null.")
     else {
-      val key    = row.getUTF8String(at)
-      val length = key.numChars
-      if (length == 0) Left("partitionKey is empty.")
-      else if (length > Entry.MaxKeyLength)
-        Left(s"partitionKey has $length characters; ${Entry.MaxKeyLength} are the most.")
+      val key = row.getUTF8String(at)
+      // Characters are counted only where there may be too many.
+      if (key.numBytes == 0) Left("partitionKey is empty.")
+      else if (key.numBytes > Entry.MaxKeyLength && key.numChars > Entry.MaxKeyLength)
+        Left(s"partitionKey has ${key.numChars} characters; ${Entry.MaxKeyLength} are the most.")
       else Right(key.toString)
     }
 
@@ -68,9 +75,8 @@ private[write] final class RowReader(columns: SinkColumns, stream: Option[Stream
     }
 
   private def streamOf(row: InternalRow): Either[String, StreamRef] =
-    columns.targetStream.filterNot(row.isNullAt) match {
-      case None     => default
-      case Some(at) =>
+    columns.targetStream match {
+      case Some(at) if !row.isNullAt(at) =>
         val name = row.getUTF8String(at)
         named.get(name) match {
           case Some(known) => known
@@ -80,6 +86,7 @@ private[write] final class RowReader(columns: SinkColumns, stream: Option[Stream
             named.update(name.copy(), parsed)
             parsed
         }
+      case _ => default
     }
 
   private def parse(text: String) =
