@@ -8,6 +8,7 @@ import io.github.kinesisspark.read.plan.{
   Admission,
   BatchEnds,
   ExecutorId,
+  Filling,
   PlanningState,
   RangeGrouping,
   RangeSplitting,
@@ -64,14 +65,14 @@ final class ShardCoordinator(
     *
     * @param stops    where to stop reading, in shards that are not to be read without end
     * @param patience how long shards that say nothing may hold up the answer that nothing is there
-    * @param isWorth  whether what there is is worth a batch, or the readers are to read on for a while
+    * @param filling  how long readers are to read on before what they hold is worth a batch
     */
   def awaitTips(
       planning: PlanningState,
       without: ShardKey => Boolean,
       stops: Map[ShardKey, ShardPosition],
       patience: Duration,
-      isWorth: Iterable[ShardTip] => Boolean = _ => true
+      filling: Filling = Filling.none
   ): Map[ShardKey, ShardTip] = {
     val began   = System.nanoTime()
     val reading = planning.reading.filterNot { case (shard, _) => without(shard) }
@@ -99,7 +100,7 @@ final class ShardCoordinator(
       val enough =
         if (news)
           ((heardAll && tips.valuesIterator.forall(_.isOpened)) || elapsed > HearingPatience) &&
-          (elapsed > FillingPatience || isWorth(tips.values))
+          (elapsed > filling.patience || filling.isEnough(tips.values))
         else if (waits) planning.hasNewStreams && elapsed > patience
         else (heardAll && isSettled) || elapsed > patience
       if (news) lastNews = System.nanoTime()
@@ -392,9 +393,6 @@ object ShardCoordinator {
 
   private val ShortestPause = 10.millis
   private val LongestPause  = 500.millis
-
-  /** How long readers may fill their buffers before a batch takes what they hold. */
-  private val FillingPatience = 10.seconds
 
   /** How long executors that don't report may hold up what is known already. */
   private val HearingPatience = 2.seconds

@@ -4,7 +4,6 @@ import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.read.catalog.{Parallel, PeekingClients, ShardCatalog}
 import io.github.kinesisspark.read.plan.{HistoryPart, PlanningState}
-import io.github.kinesisspark.read.reader.ShardTip
 
 /** Where a query with `Trigger.AvailableNow` ends in each shard: with what was in it when the query started, to the record,
   * however many batches it takes. A shard that was opened since is left to the next run.
@@ -27,13 +26,6 @@ final class AvailableNow private (val ends: Map[ShardKey, ShardPosition], at: Lo
 }
 
 object AvailableNow {
-
-  /** Whether a batch takes what readers hold, where no limit says how much it may: all that is left, or half of what a reader may hold, which reads on
-    * into the other half while the batch runs. So a long catch-up takes few batches and writes few files. A batch is always held, so that each of its
-    * actions finds it there.
-    */
-  def isWorthABatch(tips: Iterable[ShardTip]): Boolean = tips.forall(_.isComplete) ||
-    tips.exists(tip => tip.failure.isDefined || tip.isFull || tip.starved || tip.heap >= tip.room / 2)
 
   /** Blocks while it looks for the newest record of each open shard. */
   def fix(catalog: ShardCatalog, planning: PlanningState): AvailableNow = {

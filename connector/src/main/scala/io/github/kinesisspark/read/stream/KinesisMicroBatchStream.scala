@@ -16,7 +16,7 @@ import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.ShardCatalog
 import io.github.kinesisspark.read.coordinator.{ExecutorChannel, ShardCoordinator}
-import io.github.kinesisspark.read.plan.{Admission, HistoryPart, PlanningState, WatermarkAlignment}
+import io.github.kinesisspark.read.plan.{Admission, Filling, HistoryPart, PlanningState, WatermarkAlignment}
 import io.github.kinesisspark.read.reader.{Grain, ReaderConfig, RecordBuffer, ShardTip}
 import io.github.kinesisspark.read.retention.{DataLoss, RetentionWatch}
 import io.github.kinesisspark.read.{KinesisInputPartition, KinesisPartitionReaderFactory}
@@ -135,7 +135,9 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       without = isLeftOut,
       stops = bounds.fold(Map.empty[ShardKey, ShardPosition])(_.ends),
       patience(planning),
-      isWorth = tips => bounds.isEmpty || limits.most != Admission.Limits.none || AvailableNow.isWorthABatch(tips)
+      if (limits.most != Admission.Limits.none) Filling.none
+      else if (bounds.isDefined) Filling.untilTheEnd
+      else Filling.behind
     )
     failIfAny(tips, from)
     catalog.learn(tips.values)

@@ -1,0 +1,60 @@
+package io.github.kinesisspark.read.plan
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.aws.FailureReason
+import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
+import io.github.kinesisspark.read.reader.{KinesisRecord, ReaderFailure, ShardTip}
+
+class FillingSpec extends AnyFunSpec with Matchers {
+  private val silent  = emptyTip(shard(1)).copy(room = 1L << 20)
+  private val reading = emptyTip(shard(0)).copy(
+    position = AfterSequenceNumber(number(9)),
+    records = 1000,
+    bytes = 100000,
+    room = 1L << 20,
+    millisBehind = Some(61000)
+  )
+
+  describe("a query that ends with what there is has readers fill their buffers") {
+    def isEnough(tips: ShardTip*) = Filling.untilTheEnd.isEnough(tips)
+
+    it("until they hold all that is left") {
+      isEnough(reading) shouldBe false
+      isEnough(reading.copy(isComplete = true)) shouldBe true
+      isEnough(reading, silent.copy(isComplete = true)) shouldBe false
+    }
+
+    it("until one holds half of what it may, counted as memory counts it") {
+      val half = (1L << 19) - 1000 * KinesisRecord.Overhead
+      isEnough(reading.copy(bytes = half - 1)) shouldBe false
+      isEnough(reading.copy(bytes = half)) shouldBe true
+    }
+
+    it("until one can't read on") {
+      val gone = ReaderFailure(FailureReason.NotFound, "KINESIS_NOT_FOUND", "gone")
+      isEnough(reading.copy(isFull = true)) shouldBe true
+      isEnough(reading, silent.copy(starved = true)) shouldBe true
+      isEnough(reading, silent.copy(failure = Some(gone))) shouldBe true
+    }
+  }
+
+  describe("a query that follows its shards has readers fill their buffers") {
+    def isEnough(tips: ShardTip*) = Filling.behind.isEnough(tips)
+
+    it("while all that have something are more than a minute behind") {
+      isEnough(reading) shouldBe false
+      isEnough(reading, silent) shouldBe false
+      isEnough(reading, silent.copy(millisBehind = Some(0))) shouldBe false
+      isEnough(reading.copy(isFull = true)) shouldBe true
+    }
+
+    it("not where one that has something is nearly up to date, or doesn't say") {
+      isEnough(reading.copy(millisBehind = Some(60000))) shouldBe true
+      isEnough(reading.copy(millisBehind = None)) shouldBe true
+      isEnough(reading, reading.copy(shard = shard(1), millisBehind = Some(0))) shouldBe true
+    }
+  }
+}
