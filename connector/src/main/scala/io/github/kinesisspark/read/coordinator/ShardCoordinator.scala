@@ -8,7 +8,6 @@ import io.github.kinesisspark.read.plan.{
   Admission,
   BatchEnds,
   ExecutorId,
-  Filling,
   PlanningState,
   RangeGrouping,
   RangeSplitting,

@@ -15,8 +15,8 @@ import io.github.kinesisspark.aws.{Closing, FailureReason, KinesisException}
 import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.ShardCatalog
-import io.github.kinesisspark.read.coordinator.{ExecutorChannel, ShardCoordinator}
-import io.github.kinesisspark.read.plan.{Admission, Filling, HistoryPart, PlanningState, WatermarkAlignment}
+import io.github.kinesisspark.read.coordinator.{ExecutorChannel, Filling, ShardCoordinator}
+import io.github.kinesisspark.read.plan.{Admission, HistoryPart, PlanningState, WatermarkAlignment}
 import io.github.kinesisspark.read.reader.{Grain, ReaderConfig, RecordBuffer, ShardTip}
 import io.github.kinesisspark.read.retention.{DataLoss, RetentionWatch}
 import io.github.kinesisspark.read.{KinesisInputPartition, KinesisPartitionReaderFactory}

@@ -1,4 +1,4 @@
-package io.github.kinesisspark.read.plan
+package io.github.kinesisspark.read.coordinator
 
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers

@@ -1,4 +1,4 @@
-package io.github.kinesisspark.read.plan
+package io.github.kinesisspark.read.coordinator
 
 import scala.concurrent.duration._
 
