@@ -64,6 +64,12 @@ object KinesisRecord {
   /** Of the heap. */
   val Overhead: Long = 120
 
+  /** What records take of the heap together, by [[KinesisRecord.heapSize]].
+    *
+    * @param bytes of data and keys
+    */
+  def heapOf(records: Long, bytes: Long): Long = bytes + records * Overhead
+
   /** An answer of one record. */
   def apply(
       sequenceNumber: SequenceNumber,
@@ -145,8 +151,7 @@ object KinesisRecord {
   */
 final case class RecordTotals private (records: Int, bytes: Long, private val oldest: Long, private val newest: Long) {
 
-  /** By [[KinesisRecord.heapSize]]. */
-  def heap: Long = bytes + records * KinesisRecord.Overhead
+  def heap: Long = KinesisRecord.heapOf(records, bytes)
 
   def oldestArrival: Option[Long] = Option.when(records > 0)(oldest)
   def newestArrival: Option[Long] = Option.when(records > 0)(newest)

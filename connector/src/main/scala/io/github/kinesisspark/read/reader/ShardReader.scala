@@ -372,8 +372,8 @@ final case class ShardTip(
 
   def hasMoved: Boolean = position != base
 
-  /** What it holds takes of the memory that it may use, by [[KinesisRecord.heapSize]]. */
-  def heap: Long = bytes + records * KinesisRecord.Overhead
+  /** What it holds takes of its room. */
+  def heap: Long = KinesisRecord.heapOf(records, bytes)
 
   /** Whether the service has answered it, or has had the time for it. */
   def isOpened: Boolean = openingMillis.forall(_ > ShardTip.OpeningPatience.toMillis)

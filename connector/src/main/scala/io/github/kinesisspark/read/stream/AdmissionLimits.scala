@@ -11,7 +11,11 @@ import io.github.kinesisspark.read.plan.Admission
   *
   * @param least wait until there are this many records, but no longer than the time
   */
-final case class AdmissionLimits(most: Admission.Limits, least: Option[(Long, FiniteDuration)])
+final case class AdmissionLimits(most: Admission.Limits, least: Option[(Long, FiniteDuration)]) {
+
+  /** A batch may take all that readers hold. */
+  def isUnlimited: Boolean = most == Admission.Limits.none
+}
 
 object AdmissionLimits {
 

@@ -16,7 +16,7 @@ import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.ShardCatalog
 import io.github.kinesisspark.read.coordinator.{ExecutorChannel, Filling, ShardCoordinator}
-import io.github.kinesisspark.read.plan.{Admission, HistoryPart, PlanningState, WatermarkAlignment}
+import io.github.kinesisspark.read.plan.{HistoryPart, PlanningState, WatermarkAlignment}
 import io.github.kinesisspark.read.reader.{Grain, ReaderConfig, RecordBuffer, ShardTip}
 import io.github.kinesisspark.read.retention.{DataLoss, RetentionWatch}
 import io.github.kinesisspark.read.{KinesisInputPartition, KinesisPartitionReaderFactory}
@@ -135,9 +135,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       without = isLeftOut,
       stops = bounds.fold(Map.empty[ShardKey, ShardPosition])(_.ends),
       patience(planning),
-      if (limits.most != Admission.Limits.none) Filling.none
-      else if (bounds.isDefined) Filling.untilTheEnd
-      else Filling.behind
+      filling(limits)
     )
     failIfAny(tips, from)
     catalog.learn(tips.values)
@@ -148,7 +146,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       start
     } else {
       turn += 1
-      val cuts  = readers.admit(tips, limits.most, turn, goBeyond(tips, limits.most))
+      val cuts  = readers.admit(tips, limits.most, turn, goBeyond(tips, limits))
       val moved = cuts.transform((_, cut) => cut.position) ++ lost.map(_ -> ShardPosition.ShardEnd)
       seen = planning.end(furthest(tips, moved))
       val open = planning.reading.keysIterator.filterNot(isLeftOut).toVector
@@ -175,10 +173,10 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   /** Where readers hold less than the shards give until the next trigger, the batch ends later than they stand. Not with a limit: only what
     * readers hold is counted. AvailableNow has ends of its own.
     */
-  private def goBeyond(tips: Map[ShardKey, ShardTip], limits: Admission.Limits): ShardCoordinator.Beyond =
+  private def goBeyond(tips: Map[ShardKey, ShardTip], limits: AdmissionLimits): ShardCoordinator.Beyond =
     (within, toCome, unheard) =>
       interval
-        .filter(_ => bounds.isEmpty && limits == Admission.Limits.none)
+        .filter(_ => bounds.isEmpty && limits.isUnlimited)
         .fold(Map.empty[ShardKey, RecordBuffer.Cut])(beyond.ends(_, tips, within, toCome, unheard))
 
   /** The batch's end, or its start if it is not worth planning.
@@ -326,6 +324,11 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     if (bounds.nonEmpty) Duration.Inf
     else if (planning.hasNewStreams) BeginningPatience
     else SettlingPatience
+
+  private def filling(limits: AdmissionLimits): Filling =
+    if (!limits.isUnlimited) Filling.none
+    else if (bounds.isDefined) Filling.untilTheEnd
+    else Filling.behind
 
   /** AvailableNow waits for nothing: what is there is all there will be. */
   private def isTooLittle(tips: Map[ShardKey, ShardTip], limits: AdmissionLimits) =
