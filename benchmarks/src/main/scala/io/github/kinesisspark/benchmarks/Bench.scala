@@ -30,6 +30,9 @@ object Bench {
   private val Seed       = 16L
   private val MostWarmup = 10
 
+  /** Until a batch hardly gets quicker from round to round. */
+  private val LatencyWarmup = 2
+
   private final case class Measurement(name: String, figures: SparkSession => Seq[Figure])
 
   def main(args: Array[String]): Unit = {
@@ -231,27 +234,31 @@ object Bench {
   }
 
   private def latencies(spark: SparkSession): Seq[Figure] = {
-    val floor  = Latency.floorMillis(spark, warmup = 5.seconds, time = 8.seconds)
-    val beside = Latency.floorBesideSdkMillis(spark, warmup = 5.seconds, time = 8.seconds)
-    val method = "200 records a second over four shards, one by one, 10 s of warm-up and 15 s that count"
-    val quick  = Latency.fanOut(spark, warmup = 10.seconds, time = 15.seconds)
+    val (settling, time) = (5.seconds, 12.seconds)
+    val rounds           = Latency.rounds(spark, LatencyWarmup, counted = 5, settling, time)
+    val method           =
+      s"200 records a second over four shards, one by one, ${settling.toSeconds} s to settle and ${time.toSeconds} s that count; $LatencyWarmup rounds of warm-up"
+    val emptyBatch = "of a batch of Spark's rate source, in turns with the query"
+    def figure(name: String, goal: Option[Goal], method: String)(of: Latency.Round => Double) =
+      Figure(s"latency.$name", rounds.map(of), "ms", goal, method)
     Seq(
-      Figure("latency.efo.real-time.p50", Seq(quick.realTime.at(0.5)), "ms", None, method),
-      Figure("latency.efo.real-time.p999", Seq(quick.realTime.at(0.999)), "ms", Some(AtMost(25)), method),
-      Figure(
-        "latency.efo.micro-batch.p50_beyond_empty_batch",
-        Seq(quick.microBatch.at(0.5) - floor),
-        "ms",
+      figure("efo.real-time.p50", None, method)(_.realTime.at(0.5)),
+      figure("efo.real-time.p999", Some(AtMost(25)), method)(_.realTime.at(0.999)),
+      figure("efo.micro-batch.p50", None, method)(_.microBatch.at(0.5)),
+      figure(
+        "efo.micro-batch.p50_beyond_empty_batch",
         Some(AtMost(20)),
-        s"$method; the median of a batch of Spark's rate source, ${Figure.rounded(floor)} ms, is taken off"
-      ),
-      Figure(
-        "latency.empty_batch_beside_sdk",
-        Seq(beside),
-        "ms",
+        s"$method; less the median $emptyBatch while the same records are put and nobody reads them"
+      )(round => round.microBatch.at(0.5) - round.emptyBatch.at(0.5)),
+      figure(
+        "efo.micro-batch.p50_beyond_idle_empty_batch",
         None,
-        "a batch of Spark's rate source while the bare SDK receives the same records by fan-out on the same cores; median of 8 s"
-      )
+        s"$method; less the median $emptyBatch while nothing else runs"
+      )(round => round.microBatch.at(0.5) - round.idleBatch.at(0.5)),
+      figure("empty_batch", None, s"the median $emptyBatch while the same records are put and nobody reads them")(
+        _.emptyBatch.at(0.5)
+      ),
+      figure("idle_empty_batch", None, s"the median $emptyBatch while nothing else runs")(_.idleBatch.at(0.5))
     )
   }
 }

@@ -46,7 +46,7 @@ object Latency {
     val spark  = BenchmarkSession.start()
     try {
       val measured = for (load <- Load.both; way <- ways) yield {
-        val line = described(load, way, measure(spark, server, client, load, way, Warmup, time))
+        val line = described(load, way, measure(spark, server, client, load, way, streamOf(load, way), Warmup, time))
         report.print(ujson.Obj.from(line.obj.filter(_._1 != "cdf_ms")))
         report.stamped(line).render()
       }
@@ -60,45 +60,45 @@ object Latency {
     }
   }
 
-  /** By fan-out, one by one. */
-  final case class FanOut(microBatch: Quantiles, realTime: Quantiles)
-
-  def fanOut(spark: SparkSession, warmup: FiniteDuration, time: FiniteDuration): FanOut = {
-    def streamName(way: Way) = streamOf(Load.Steady, way)
-    val server               =
-      new ServerProcess(Seq(Way.MicroFanOut, Way.RealTimeFanOut).map(streamName(_) -> Shards).toMap)
-    val client       = server.client()
-    def of(way: Way) = measure(spark, server, client, Load.Steady, way, warmup, time).quantiles
-    try FanOut(of(Way.MicroFanOut), of(Way.RealTimeFanOut))
-    finally {
-      client.close()
-      server.close()
-    }
-  }
-
-  /** The median of a batch that reads nothing. */
-  def floorMillis(spark: SparkSession, warmup: FiniteDuration, time: FiniteDuration): Double =
-    floor(spark, warmup, time).at(0.5)
-
-  /** The same while the bare SDK receives the records that [[fanOut]] does. Server, producer and SDK share the machine's cores with Spark here, as they
-    * do with the connector.
+  /** Of fan-out, one by one, and of batches that read nothing.
+    *
+    * @param emptyBatch with the same records put, which nobody reads: server and producer share the machine's cores with Spark, as they do with the query
+    * @param idleBatch  on an otherwise idle machine
     */
-  def floorBesideSdkMillis(spark: SparkSession, warmup: FiniteDuration, time: FiniteDuration): Double = {
-    val stream = streamOf(Load.Steady, Way.RawFanOut)
-    val server = new ServerProcess(Map(stream -> Shards))
-    val client = server.client()
-    try {
-      val reader = Raw.subscriber(client, stream)
-      try {
-        val producer = new Producer(client, stream, Load.Steady)
-        try floorMillis(spark, warmup, time)
-        finally producer.close()
-      } finally reader.close()
-    } finally {
-      client.close()
-      server.close()
-    }
-  }
+  final case class Round(microBatch: Quantiles, realTime: Quantiles, emptyBatch: Quantiles, idleBatch: Quantiles)
+
+  /** Rounds of all four in turns, because each is quicker the longer the JVM has run.
+    *
+    * @param warmup rounds that don't count
+    */
+  def rounds(
+      spark: SparkSession,
+      warmup: Int,
+      counted: Int,
+      settling: FiniteDuration,
+      time: FiniteDuration
+  ): Seq[Round] =
+    (1 to warmup + counted)
+      .map { n =>
+        def of(way: Way) = s"${streamOf(Load.Steady, way)}-$n"
+        val put          = s"put-$n"
+        val server = new ServerProcess(Seq(of(Way.MicroFanOut), of(Way.RealTimeFanOut), put).map(_ -> Shards).toMap)
+        val client = server.client()
+        def took(way: Way) =
+          measure(spark, server, client, Load.Steady, way, of(way), settling, time).quantiles
+        try {
+          val microBatch = took(Way.MicroFanOut)
+          val producer   = new Producer(client, put, Load.Steady)
+          val emptyBatch =
+            try floor(spark, settling, time)
+            finally producer.close()
+          Round(microBatch, took(Way.RealTimeFanOut), emptyBatch, idleBatch = floor(spark, settling, time))
+        } finally {
+          client.close()
+          server.close()
+        }
+      }
+      .drop(warmup)
 
   private final case class Measured(quantiles: Quantiles, expected: Int)
 
@@ -122,10 +122,10 @@ object Latency {
       client: KinesisAsyncClient,
       load: Load,
       way: Way,
+      stream: String,
       warmup: FiniteDuration,
       time: FiniteDuration
   ): Measured = {
-    val stream = streamOf(load, way)
     Samples.begin()
     val reader                   = read(spark, server, client, way, stream)
     val producer                 = new Producer(client, stream, load)
@@ -221,9 +221,12 @@ object Latency {
   /** Of batches that read nothing. */
   private def floor(spark: SparkSession, warmup: FiniteDuration, time: FiniteDuration): Quantiles = {
     val query: StreamingQuery = Queries.nothingToRead(spark)
-    Thread.sleep(warmup.toMillis + time.toMillis)
+    Thread.sleep(warmup.toMillis)
+    val from = query.lastProgress.batchId
+    Thread.sleep(time.toMillis)
     query.stop()
-    Quantiles(query.recentProgress.map(_.durationMs.get("triggerExecution").toDouble).sorted)
+    val counted = query.recentProgress.filter(_.batchId > from)
+    Quantiles(counted.map(_.durationMs.get("triggerExecution").toDouble).sorted)
   }
 
   private def describedFloor(of: Quantiles): ujson.Obj =
