@@ -26,6 +26,9 @@ object Latency {
   private val Shards = 4
   private val Warmup = 30.seconds
 
+  /** A stream that nobody reads. */
+  private val Unread = "unread"
+
   /** After that much time without another record none is awaited any more. */
   private val Quiet = 5.seconds
 
@@ -67,7 +70,7 @@ object Latency {
     */
   final case class Round(microBatch: Quantiles, realTime: Quantiles, emptyBatch: Quantiles, idleBatch: Quantiles)
 
-  /** Rounds of all four in turns, because each is quicker the longer the JVM has run.
+  /** Rounds of all four in turns, because each is quicker the longer Spark's JVM and the server's have run.
     *
     * @param warmup rounds that don't count
     */
@@ -77,28 +80,26 @@ object Latency {
       counted: Int,
       settling: FiniteDuration,
       time: FiniteDuration
-  ): Seq[Round] =
-    (1 to warmup + counted)
-      .map { n =>
-        def of(way: Way) = s"${streamOf(Load.Steady, way)}-$n"
-        val put          = s"put-$n"
-        val server = new ServerProcess(Seq(of(Way.MicroFanOut), of(Way.RealTimeFanOut), put).map(_ -> Shards).toMap)
-        val client = server.client()
-        def took(way: Way) =
-          measure(spark, server, client, Load.Steady, way, of(way), settling, time).quantiles
-        try {
-          val microBatch = took(Way.MicroFanOut)
-          val producer   = new Producer(client, put, Load.Steady)
-          val emptyBatch =
-            try floor(spark, settling, time)
-            finally producer.close()
-          Round(microBatch, took(Way.RealTimeFanOut), emptyBatch, idleBatch = floor(spark, settling, time))
-        } finally {
-          client.close()
-          server.close()
-        }
-      }
-      .drop(warmup)
+  ): Seq[Round] = {
+    val numbers              = 1 to warmup + counted
+    def of(way: Way, n: Int) = s"${streamOf(Load.Steady, way)}-$n"
+    val names                = for (n <- numbers; way <- Seq(Way.MicroFanOut, Way.RealTimeFanOut)) yield of(way, n)
+    val server               = new ServerProcess((names :+ Unread).map(_ -> Shards).toMap)
+    val client               = server.client()
+    def round(n: Int)        = {
+      def took(way: Way) = measure(spark, server, client, Load.Steady, way, of(way, n), settling, time).quantiles
+      val producer       = new Producer(client, Unread, Load.Steady)
+      val emptyBatch     =
+        try floor(spark, settling, time)
+        finally producer.close()
+      Round(took(Way.MicroFanOut), took(Way.RealTimeFanOut), emptyBatch, idleBatch = floor(spark, settling, time))
+    }
+    try numbers.map(round).drop(warmup)
+    finally {
+      client.close()
+      server.close()
+    }
+  }
 
   private final case class Measured(quantiles: Quantiles, expected: Int)
 
