@@ -30,7 +30,7 @@ object Bench {
   private val Seed       = 16L
   private val MostWarmup = 10
 
-  /** Until a batch hardly gets quicker from round to round. */
+  /** Until a batch hardly gets quicker from turn to turn. */
   private val LatencyWarmup = 2
 
   private final case class Measurement(name: String, figures: SparkSession => Seq[Figure])
@@ -235,30 +235,37 @@ object Bench {
 
   private def latencies(spark: SparkSession): Seq[Figure] = {
     val (settling, time) = (5.seconds, 12.seconds)
-    val rounds           = Latency.rounds(spark, LatencyWarmup, counted = 5, settling, time)
-    val method           =
-      s"200 records a second over four shards, one by one, ${settling.toSeconds} s to settle and ${time.toSeconds} s that count; $LatencyWarmup rounds of warm-up"
-    val emptyBatch = "of a batch of Spark's rate source, in turns with the query"
-    def figure(name: String, goal: Option[Goal], method: String)(of: Latency.Round => Double) =
-      Figure(s"latency.$name", rounds.map(of), "ms", goal, method)
+    val measured         = Latency.fanOut(spark, LatencyWarmup, rounds = 3, turns = 3, settling, time)
+    val put              =
+      s"200 records a second over four shards, one by one, ${settling.toSeconds} s to settle and ${time.toSeconds} s that count"
+    val turns        = s"$LatencyWarmup turns of warm-up"
+    val empty        = "a batch of Spark's rate source"
+    val emptyBatches = measured.turns.map(_.emptyBatch.at(0.5))
+    val idleBatches  = measured.idleBatch.map(_.at(0.5))
+    val idle         = Figure.median(idleBatches)
+    def figure(name: String, values: Seq[Double], method: String, goal: Option[Goal] = None) =
+      Figure(s"latency.$name", values, "ms", goal, method)
     Seq(
-      figure("efo.real-time.p50", None, method)(_.realTime.at(0.5)),
-      figure("efo.real-time.p999", Some(AtMost(25)), method)(_.realTime.at(0.999)),
-      figure("efo.micro-batch.p50", None, method)(_.microBatch.at(0.5)),
+      figure("efo.real-time.p50", measured.realTime.map(_.at(0.5)), put),
+      figure("efo.real-time.p999", measured.realTime.map(_.at(0.999)), put, Some(AtMost(25))),
+      figure("efo.micro-batch.p50", measured.turns.map(_.microBatch.at(0.5)), s"$put; $turns"),
       figure(
         "efo.micro-batch.p50_beyond_empty_batch",
-        Some(AtMost(20)),
-        s"$method; less the median $emptyBatch while the same records are put and nobody reads them"
-      )(round => round.microBatch.at(0.5) - round.emptyBatch.at(0.5)),
+        measured.turns.map(turn => turn.microBatch.at(0.5) - turn.emptyBatch.at(0.5)),
+        s"$put; in turns with $empty while the same records are put and nobody reads them, whose median is taken off; $turns",
+        Some(AtMost(20))
+      ),
       figure(
         "efo.micro-batch.p50_beyond_idle_empty_batch",
-        None,
-        s"$method; less the median $emptyBatch while nothing else runs"
-      )(round => round.microBatch.at(0.5) - round.idleBatch.at(0.5)),
-      figure("empty_batch", None, s"the median $emptyBatch while the same records are put and nobody reads them")(
-        _.emptyBatch.at(0.5)
+        measured.turns.map(_.microBatch.at(0.5) - idle),
+        s"$put; the median of $empty while nothing else runs is taken off; $turns"
       ),
-      figure("idle_empty_batch", None, s"the median $emptyBatch while nothing else runs")(_.idleBatch.at(0.5))
+      figure(
+        "empty_batch",
+        emptyBatches,
+        s"$empty while the same records are put and nobody reads them; medians of ${time.toSeconds} s"
+      ),
+      figure("idle_empty_batch", idleBatches, s"$empty while nothing else runs; medians of ${time.toSeconds} s")
     )
   }
 }

@@ -14,13 +14,15 @@ object ClusterExecutors {
     */
   final case class Executor(host: String, id: String, isExcluded: Boolean, isLeaving: Boolean, freeSlots: Int)
 
-  def alive(sc: SparkContext): Vector[Executor] = {
-    val managers = sc.env.blockManager.master.getMemoryStatus.keys.toVector
-    if (sc.isLocal)
-      managers.filter(_.isDriver).map(m => Executor(m.host, m.executorId, isExcluded = false, isLeaving = false, 1))
-    else {
-      val known   = sc.statusStore.executorList(activeOnly = true).iterator.map(e => e.id -> e).toMap
-      val running = sc.taskScheduler match {
+  /** In local mode the driver's own entry is known; otherwise a thread of the driver's is asked, and answers in its turn. */
+  def alive(sc: SparkContext): Vector[Executor] =
+    if (sc.isLocal) {
+      val driver = sc.env.blockManager.blockManagerId
+      Vector(Executor(driver.host, driver.executorId, isExcluded = false, isLeaving = false, 1))
+    } else {
+      val managers = sc.env.blockManager.master.getMemoryStatus.keys.toVector
+      val known    = sc.statusStore.executorList(activeOnly = true).iterator.map(e => e.id -> e).toMap
+      val running  = sc.taskScheduler match {
         case scheduler: TaskSchedulerImpl => scheduler.runningTasksByExecutors
         case _                            => Map.empty[String, Int]
       }
@@ -39,7 +41,6 @@ object ClusterExecutors {
         )
       }
     }
-  }
 
   /** How many tasks can run at once, on all executors there are now. */
   def slots(sc: SparkContext): Int = sc.maxNumConcurrentTasks(sc.resourceProfileManager.defaultResourceProfile)

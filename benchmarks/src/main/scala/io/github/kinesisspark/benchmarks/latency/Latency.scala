@@ -63,39 +63,51 @@ object Latency {
     }
   }
 
-  /** Of fan-out, one by one, and of batches that read nothing.
-    *
-    * @param emptyBatch with the same records put, which nobody reads: server and producer share the machine's cores with Spark, as they do with the query
-    * @param idleBatch  on an otherwise idle machine
+  /** A micro-batch query and Spark's batches that read nothing, one after the other. The same records are put, which in the second case nobody reads: so
+    * server and producer share the machine's cores with Spark in both.
     */
-  final case class Round(microBatch: Quantiles, realTime: Quantiles, emptyBatch: Quantiles, idleBatch: Quantiles)
+  final case class Turn(microBatch: Quantiles, emptyBatch: Quantiles)
 
-  /** Rounds of all four in turns, because each is quicker the longer Spark's JVM and the server's have run.
+  /** By fan-out, one by one.
     *
-    * @param warmup rounds that don't count
+    * @param idleBatch one that reads nothing, on an otherwise idle machine
     */
-  def rounds(
+  final case class FanOut(turns: Seq[Turn], realTime: Seq[Quantiles], idleBatch: Seq[Quantiles])
+
+  /** All in turns with each other, because each is quicker the longer Spark's JVM and the server's have run.
+    *
+    * @param warmup turns that don't count
+    * @param rounds of so many turns, and each of the others once
+    */
+  def fanOut(
       spark: SparkSession,
       warmup: Int,
-      counted: Int,
+      rounds: Int,
+      turns: Int,
       settling: FiniteDuration,
       time: FiniteDuration
-  ): Seq[Round] = {
-    val numbers              = 1 to warmup + counted
+  ): FanOut = {
     def of(way: Way, n: Int) = s"${streamOf(Load.Steady, way)}-$n"
-    val names                = for (n <- numbers; way <- Seq(Way.MicroFanOut, Way.RealTimeFanOut)) yield of(way, n)
-    val server               = new ServerProcess((names :+ Unread).map(_ -> Shards).toMap)
-    val client               = server.client()
-    def round(n: Int)        = {
-      def took(way: Way) = measure(spark, server, client, Load.Steady, way, of(way, n), settling, time).quantiles
-      val producer       = new Producer(client, Unread, Load.Steady)
-      val emptyBatch     =
+    val measured             = warmup + rounds * turns
+    val names  = (1 to measured).map(of(Way.MicroFanOut, _)) ++ (1 to rounds).map(of(Way.RealTimeFanOut, _)) :+ Unread
+    val server = new ServerProcess(names.map(_ -> Shards).toMap)
+    val client = server.client()
+    def took(way: Way, n: Int) = measure(spark, server, client, Load.Steady, way, of(way, n), settling, time).quantiles
+    def turn(n: Int)           = {
+      val producer   = new Producer(client, Unread, Load.Steady)
+      val emptyBatch =
         try floor(spark, settling, time)
         finally producer.close()
-      Round(took(Way.MicroFanOut), took(Way.RealTimeFanOut), emptyBatch, idleBatch = floor(spark, settling, time))
+      Turn(took(Way.MicroFanOut, n), emptyBatch)
     }
-    try numbers.map(round).drop(warmup)
-    finally {
+    try {
+      (1 to warmup).foreach(turn)
+      val all = for (round <- 1 to rounds) yield {
+        val some = (1 to turns).map(n => turn(warmup + (round - 1) * turns + n))
+        (some, took(Way.RealTimeFanOut, round), floor(spark, settling, time))
+      }
+      FanOut(all.flatMap(_._1), all.map(_._2), all.map(_._3))
+    } finally {
       client.close()
       server.close()
     }
@@ -223,7 +235,7 @@ object Latency {
   private def floor(spark: SparkSession, warmup: FiniteDuration, time: FiniteDuration): Quantiles = {
     val query: StreamingQuery = Queries.nothingToRead(spark)
     Thread.sleep(warmup.toMillis)
-    val from = query.lastProgress.batchId
+    val from = Option(query.lastProgress).fold(-1L)(_.batchId)
     Thread.sleep(time.toMillis)
     query.stop()
     val counted = query.recentProgress.filter(_.batchId > from)

@@ -20,8 +20,18 @@ private final class ClusterChannel(sc: SparkContext, source: String) extends Exe
   private var health        = ExecutorHealth.unknown
   private var known         = ExecutorsNow.all(Set.empty)
   private var isOpen        = false
+  private var lookedAt      = 0L
 
   override def executors(): ExecutorsNow = {
+    val now = System.nanoTime()
+    if (!isOpen || now - lookedAt > Look.toNanos) {
+      look()
+      lookedAt = now
+    }
+    known
+  }
+
+  private def look(): Unit = {
     if (!isOpen) endpoint.foreach(_.keep(source))
     isOpen = true
     val now     = present()
@@ -34,7 +44,6 @@ private final class ClusterChannel(sc: SparkContext, source: String) extends Exe
       val usable = health.usable(now, all)
       known = ExecutorsNow(usable, usable, all)
     }
-    known
   }
 
   private def present(): Vector[ExecutorHealth.ExecutorState] = {
@@ -109,6 +118,9 @@ private object ClusterChannel {
 
   /** Reports are a few and full rather than many and small. */
   private val ShortestPause = 5.millis
+
+  /** Each look asks Spark's own threads. A planning that waits for reports looks at them more often than executors come and go. */
+  private val Look = 50.millis
 
   /** For tests: no RPC. */
   private val JobsAlone = "spark.kinesis.internal.jobsAlone"

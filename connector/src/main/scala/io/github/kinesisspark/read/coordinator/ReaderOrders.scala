@@ -7,7 +7,7 @@ import io.github.kinesisspark.read.reader.{ReadOrder, ResolvedPublisher}
 /** What one executor has been ordered to read, from which follows what it is to be ordered next: only what has changed. Pure.
   *
   * @param number      of the last order
-  * @param assigned    the last order that gave or took shards: reports from before it say nothing about what is read now
+  * @param awaited     the last order before a batch is planned: what was reported before it is about other shards, or as old as the batch before
   * @param whole       the last order that named all shards
   * @param committed   the last order that had records dropped
   * @param shards      all that it reads
@@ -17,7 +17,7 @@ import io.github.kinesisspark.read.reader.{ReadOrder, ResolvedPublisher}
   */
 private[coordinator] final case class ReaderOrders(
     number: Long,
-    assigned: Long,
+    awaited: Long,
     whole: Long,
     committed: Long,
     shards: Map[ShardKey, ReadOrder.Task],
@@ -59,10 +59,9 @@ private[coordinator] final case class ReaderOrders(
       val moves = read.nonEmpty || release.nonEmpty
       if (!moves && !hasPlanned) None
       else {
-        val last = if (moves) number + 1 else assigned
         val done = if (hasPlanned) number + 1 else committed
         val all  = if (read.size == wanted.size) byShard(wanted) else shards -- release ++ byShard(read)
-        val now  = copy(number + 1, last, committed = done, shards = all, hasPlanned = false)
+        val now  = copy(number + 1, awaited = number + 1, committed = done, shards = all, hasPlanned = false)
         Some(now -> Changes(isWhole = false, commit = hasPlanned, read, release, Vector.empty))
       }
     }

@@ -274,7 +274,9 @@ final class ShardCoordinator(
     hasRead ||= reported.exists(_.totals.reads.reads > 0)
   }
 
-  /** Announces to readers where the batch ends, so that they report what comes after it. Those that can't report hear of it with the next batch. */
+  /** Announces to readers where the batch ends: what they report from now on comes after it, and has time until the next order. Those that can't report
+    * hear of it with the next batch.
+    */
   private def plan(ends: Vector[(ShardKey, ShardPosition)]): Unit = if (channel.isPushed) {
     val byHome = ends.groupBy { case (shard, _) => assignments.of(shard) }
     send(for {
@@ -314,7 +316,7 @@ final class ShardCoordinator(
     val known = channel.reports.now
     val told  = for {
       (executor, mine) <- orders
-      reported         <- known.get(executor.id) if reported.applied >= mine.assigned
+      reported         <- known.get(executor.id) if reported.applied >= mine.awaited
     } yield executor -> (reported.tips -> mine.committed)
     ShardMaps.collect(reading) { (shard, start) =>
       for {
@@ -326,7 +328,7 @@ final class ShardCoordinator(
   }
 
   private def isHeard(executor: ExecutorId, known: ReaderOrders) =
-    channel.reports.now.get(executor.id).exists(_.applied >= known.assigned)
+    channel.reports.now.get(executor.id).exists(_.applied >= known.awaited)
 
   /** Sends all orders again to executors that have not confirmed theirs in time. */
   private def repeatUnheard(): Unit = orders = orders.transform { (executor, known) =>

@@ -21,7 +21,7 @@ sealed trait ReaderRequest[A] extends Product with Serializable {
   * @param commit      the batches planned so far are written: their records may be dropped
   * @param read        shards to read from where the next batch starts: those that are new here or continue elsewhere than was ordered
   * @param release     shards whose readers end
-  * @param planned     where a batch ends that begins to run now: what comes after it is reported from here on
+  * @param planned     where a batch ends that begins to run now: what comes after it is reported from here on, at leisure until the next order
   * @param driverNanos the driver's `System.nanoTime` when it was sent
   * @param leaseMillis how long the readers live without a message from the driver
   * @param grain       how far the boundaries of tips lie apart

@@ -16,7 +16,7 @@ import io.github.kinesisspark.read.reader.ReportSchedule._
   * changes that nobody waits for. One report is on its way at a time, with what has changed since the one before. One that the driver doesn't accept, or
   * that may be lost, is followed by a report of all readers.
   *
-  * Called from any thread; reports are made and sent on a worker. Nothing blocks.
+  * Called from any thread; reports are made and sent on a worker where nobody waits for them. Nothing blocks.
   *
   * @param send a report of the shards that have changed, or of all; whether the driver could make use of it
   */
@@ -45,6 +45,16 @@ private[reader] final class ReportSchedule(worker: ScheduledExecutorService, sen
     hasChanged = true
     hasNews ||= isNews
     plan()
+  }
+
+  /** The driver waits for a report of where the readers are: it is made on the caller's thread, or follows the one that is on its way. */
+  def reportNow(): Unit = {
+    synchronized {
+      next.foreach(_._2.cancel(false))
+      hasChanged = true
+      hasNews = true
+    }
+    report()
   }
 
   /** The next report is one of all readers. */

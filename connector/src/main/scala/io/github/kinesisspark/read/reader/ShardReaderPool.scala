@@ -83,7 +83,8 @@ final class ShardReaderPool(
     hear(order.driverNanos)
     hasRead ||= order.hasRead
     renewLease(order.leaseMillis.millis)
-    reports.setPause(order.pauseMillis.millis)
+    // While a batch runs nobody waits for news; the order before the next batch asks for them.
+    reports.setPause(if (order.planned.isEmpty) order.pauseMillis.millis else ReportSchedule.QuietPause)
     isPushed = !order.isAsked
     val isNext = synchronized {
       if (closed || order.number <= applied) None
@@ -97,6 +98,7 @@ final class ShardReaderPool(
       if (done) {
         demand()
         if (order.isWhole && isPushed) reports.changeAll()
+        else if (order.commit && isPushed) reports.reportNow()
       }
       OrderAnswer(
         done,

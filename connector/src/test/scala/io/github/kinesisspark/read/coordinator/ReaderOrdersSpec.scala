@@ -32,15 +32,15 @@ class ReaderOrdersSpec extends AnyFunSpec with Matchers {
       next(first, task(0, 0), task(1, 0)) shouldBe None
       val (second, changed) = next(first, task(0, 5), task(2, 0)).get
       changed shouldBe changes(read = Seq(task(0, 5), task(2, 0)), release = Seq(shard(1)))
-      (second.number, second.assigned) shouldBe ((2, 2))
+      (second.number, second.awaited) shouldBe ((2, 2))
     }
 
-    it("commit a planned batch in one word, after which reports from before it count still") {
+    it("commit a planned batch in one word, after which only reports that come after it count") {
       val (planned, ends) = first.plan(Vector(shard(0) -> after(7))).get
       ends shouldBe changes(planned = Seq(shard(0) -> after(7)))
       val (committed, changed) = next(planned, task(0, 7), task(1, 0)).get
       changed shouldBe changes(commit = true)
-      (committed.number, committed.assigned) shouldBe ((3, 1))
+      (planned.awaited, committed.number, committed.awaited) shouldBe ((1, 3, 3))
       next(committed, task(0, 7), task(1, 0)) shouldBe None
     }
 

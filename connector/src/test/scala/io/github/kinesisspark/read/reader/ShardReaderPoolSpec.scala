@@ -9,6 +9,9 @@ import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
+import io.github.kinesisspark.Generators.shard
+import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+
 class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll {
   private val worker = Executors.newScheduledThreadPool(1)
   private val config =
@@ -22,17 +25,19 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
       isWhole: Boolean = false,
       lease: FiniteDuration = 1.minute,
       isAsked: Boolean = false,
-      driverNanos: Long = System.nanoTime()
+      driverNanos: Long = System.nanoTime(),
+      commit: Boolean = false,
+      planned: Vector[(ShardKey, ShardPosition)] = Vector.empty
   ) = ReadOrder(
     executorId = "1",
     number,
     isWhole,
     config,
     ResolvedPublisher.Polling,
-    commit = false,
+    commit,
     read = Vector.empty,
     release = Vector.empty,
-    planned = Vector.empty,
+    planned,
     driverNanos,
     lease.toMillis,
     Grain.none,
@@ -96,6 +101,35 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
       readers.obey(order(number = 3))
       val last = next()
       (last.isWhole, last.applied, last.number) shouldBe ((false, 3, 3))
+    }
+
+    it("have time while a batch runs, and come at once after the order that commits it") {
+      val sent    = new LinkedBlockingQueue[ReaderReport]
+      val readers = pool { report =>
+        sent.add(report)
+        Future.successful(true)
+      }
+      def applied()            = sent.poll(1, TimeUnit.MINUTES).applied
+      def until(number: Long)  = Iterator.continually(applied()).find(_ == number)
+      def plan(number: Long)   = readers.obey(order(number, planned = Vector(shard(0) -> ShardPosition.ShardEnd)))
+      def commit(number: Long) = readers.obey(order(number, commit = true))
+      readers.obey(order(number = 1, isWhole = true))
+      val began = System.nanoTime()
+      readers.obey(order(number = 2))
+      until(2)
+      plan(3)
+      // Tasks count what they have read.
+      readers.count(UserRecordCount.none)
+      until(3)
+      (System.nanoTime() - began).nanos should be >= ReportSchedule.QuietPause
+      val committed = System.nanoTime()
+      for (number <- 4L to 22L by 2) {
+        plan(number)
+        commit(number + 1)
+        until(number + 1)
+      }
+      // Ten, with time for a long pause of the machine.
+      (System.nanoTime() - committed).nanos should be < ReportSchedule.QuietPause * 5
     }
 
     it("have the driver's time no later than it is, whatever clock the executor has") {
