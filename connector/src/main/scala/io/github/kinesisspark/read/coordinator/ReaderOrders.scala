@@ -12,6 +12,7 @@ import io.github.kinesisspark.read.reader.{ReadOrder, ResolvedPublisher}
   * @param committed   the last order that had records dropped
   * @param shards      all that it reads
   * @param publisher by which it reads; readers of a consumer that is another now have to begin anew
+  * @param isPushed  it was ordered to report by itself; one that answers a Spark job with a report sends none until it hears otherwise
   * @param hasPlanned  some of them are ordered to where a batch ends that is not committed yet
   * @param isLost      an order may not have been carried out, so that the next one names all shards
   */
@@ -22,6 +23,7 @@ private[coordinator] final case class ReaderOrders(
     committed: Long,
     shards: Map[ShardKey, ReadOrder.Task],
     publisher: Option[ResolvedPublisher],
+    isPushed: Boolean,
     hasPlanned: Boolean,
     isLost: Boolean
 ) {
@@ -29,9 +31,10 @@ private[coordinator] final case class ReaderOrders(
   /** Before a batch is planned. Nothing where nothing has changed.
     *
     * @param wanted all that it shall read, from where the batch starts
+    * @param pushes whether readers can report by themselves now
     */
-  def next(wanted: Vector[ReadOrder.Task], by: ResolvedPublisher): Option[(ReaderOrders, Changes)] =
-    if (isLost || !publisher.contains(by)) {
+  def next(wanted: Vector[ReadOrder.Task], by: ResolvedPublisher, pushes: Boolean): Option[(ReaderOrders, Changes)] =
+    if (isLost || isPushed != pushes || !publisher.contains(by)) {
       val now = ReaderOrders(
         number + 1,
         number + 1,
@@ -39,6 +42,7 @@ private[coordinator] final case class ReaderOrders(
         number + 1,
         byShard(wanted),
         Some(by),
+        isPushed = pushes,
         hasPlanned = false,
         isLost = false
       )
@@ -93,7 +97,7 @@ private[coordinator] final case class ReaderOrders(
 
 private[coordinator] object ReaderOrders {
   val none: ReaderOrders =
-    ReaderOrders(0, 0, 0, 0, Map.empty, None, hasPlanned = false, isLost = false)
+    ReaderOrders(0, 0, 0, 0, Map.empty, None, isPushed = false, hasPlanned = false, isLost = false)
 
   private def byShard(tasks: Vector[ReadOrder.Task]) = tasks.iterator.map(task => task.shard -> task).toMap
 

@@ -1,0 +1,121 @@
+package io.github.kinesisspark.read.coordinator
+
+import scala.concurrent.duration._
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, TrimHorizon}
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.coordinator.ShardCoordinatorSpec._
+import io.github.kinesisspark.read.plan.{ExecutorId, Lineage, PlanningState, WatermarkAlignment}
+import io.github.kinesisspark.read.reader._
+import io.github.kinesisspark.read.stream.ConsumerLifecycle
+
+class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
+  private val planning = {
+    val only = Shard(shardId(0), Nil, HashKeyRange(0, (BigInt(1) << 128) - 1), closed = false)
+    PlanningState(
+      KinesisOffset.initial,
+      Map(stream -> PlanningState.Stream(1L, Lineage(Vector(only)), Vector(only.id -> TrimHorizon)))
+    )
+  }
+
+  private def coordinator(channel: ExecutorChannel) = new ShardCoordinator(
+    channel,
+    ReaderConfig("source", Map.empty, bufferBytes = 1 << 20, callsPerSecond = 5, failOnDataLoss = true),
+    ConsumerLifecycle.Polling,
+    WatermarkAlignment.off,
+    _ => Grain.none
+  )
+
+  private def records(of: ShardCoordinator) =
+    of.awaitTips(planning, without = _ => false, stops = Map.empty, patience = 1.second).values.map(_.records).sum
+
+  describe("the readers of an executor") {
+    it("report by themselves once they can, though nothing else has changed since they were asked") {
+      val channel = new OneExecutor
+      val readers = coordinator(channel)
+      records(readers) shouldBe 0
+      channel.pushes = true
+      records(readers) shouldBe 0
+      channel.read(3)
+      records(readers) shouldBe 3
+    }
+
+    it("are asked once they can't report any more") {
+      val channel = new OneExecutor
+      val readers = coordinator(channel)
+      channel.pushes = true
+      records(readers) shouldBe 0
+      channel.pushes = false
+      channel.read(3)
+      records(readers) shouldBe 3
+    }
+  }
+}
+
+private object ShardCoordinatorSpec {
+
+  /** A channel to an executor that reads one shard and does what orders say of reports. */
+  private final class OneExecutor extends ExecutorChannel {
+
+    /** Whether its reader can report by itself. */
+    var pushes = false
+
+    override def isPushed: Boolean = pushes
+
+    private var last  = Option.empty[ReadOrder]
+    private var sent  = 0L
+    private var known = 0L
+
+    /** Its reader has read so many more records. */
+    def read(records: Long): Unit = {
+      known += records
+      last.filter(!_.isAsked).foreach(report)
+    }
+
+    override def order(orders: Vector[(ExecutorId, ReadOrder)]): Unit = orders.foreach { case (_, order) =>
+      last = Some(order)
+      report(order)
+    }
+
+    private def report(order: ReadOrder): Unit = {
+      sent += 1
+      val tip = emptyTip(shard(0)).copy(
+        position = if (known == 0) TrimHorizon else AfterSequenceNumber(number(known)),
+        records = known,
+        millisBehind = Some(0),
+        millisSinceAnswer = Some(0)
+      )
+      reports.accept(
+        ReaderReport(
+          order.executorId,
+          order.source,
+          pool = 1,
+          sent,
+          isWhole = true,
+          applied = order.number,
+          atNanos = System.nanoTime(),
+          Vector(tip),
+          gone = Vector.empty,
+          counts = Vector.empty,
+          hasNews = true,
+          ReaderTotals.none
+        )
+      ): Unit
+    }
+
+    override val executors: ExecutorsNow             = ExecutorsNow.all(Set(ExecutorId("host", "1")))
+    override val reports: ReaderReports              = new ReaderReports
+    override val idleTimeout: Option[FiniteDuration] = None
+    override val cores: Int                          = 1
+    override val coresOfAnExecutor: Int              = 1
+    override val tasksOfAnExecutor: Int              = 1
+    override val lease: FiniteDuration               = 1.minute
+    override val reportPause: FiniteDuration         = 5.millis
+
+    override def release(executors: Iterable[ExecutorId]): Unit = ()
+  }
+}
