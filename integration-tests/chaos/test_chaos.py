@@ -19,18 +19,21 @@ pytestmark = pytest.mark.jvm
 PATIENT = Limits(idle=300.0, drain=600.0, late=3600.0)
 
 
-def conducted(planned: Trial, directory: Path) -> TrialOutcome:
-    return conduct(planned, directory / "trial", Java(jar()), PATIENT, print)
+def conducted(planned: Trial, directory: Path, said: list[str] | None = None) -> TrialOutcome:
+    return conduct(planned, directory / "trial", Java(jar()), PATIENT, print if said is None else said.append)
 
 
 def test_every_record_comes_once_and_in_order_when_drivers_and_executors_are_killed(tmp_path: Path) -> None:
-    outcome = conducted(trial("1409.0", runs=3, executor_kills=3), tmp_path)
-    assert outcome.is_right, report.table([outcome])
+    runs: list[str] = []
+    outcome = conducted(trial("1409.0", runs=3, executor_kills=3), tmp_path, runs)
+    told = " | ".join([outcome.stuck or "not stuck", *runs])
+    assert outcome.is_right, f"{told}\n{report.table([outcome])}"
     figures = report.figures([outcome])
-    assert figures["rows"] >= figures["records"] > 0
-    assert figures["executor kills"] > 0
+    assert figures["rows"] >= figures["records"] > 0, told
+    assert figures["executor kills"] > 0, told
     # Some drivers died at their crash points; a run may also fail before it comes there.
-    assert {run.end.name for run in outcome.trial.runs if isinstance(run.end, CrashPoint)} & figures["kills"].keys()
+    points = {run.end.name for run in outcome.trial.runs if isinstance(run.end, CrashPoint)}
+    assert points & figures["kills"].keys(), told
 
 
 @pytest.mark.slow

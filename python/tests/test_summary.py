@@ -118,9 +118,16 @@ def test_what_failed_is_printed_in_full_after_all_else_and_before_the_counts() -
     assert "  LocalStack: make test-all" in told[:at]
 
 
-def test_a_long_stack_trace_is_cut() -> None:
-    long = case(Failed("\n".join(map(str, range(100)))))
-    assert list(summary.failures(a_run(long)))[-1] == "    ... 60 more lines in the report"
+def test_a_long_stack_trace_keeps_its_head_and_its_end() -> None:
+    told = list(summary.failures(a_run(case(Failed("\n".join(map(str, range(100))))))))[1:]
+    assert told[24:27] == ["    24", "    ... 60 more lines in the report", "    85"]
+    assert told[-1] == "    99"
+
+
+@pytest.mark.parametrize("text", ["2 was not 3\n  at x", "    assert 2 == 3\nE   2 was not 3\nE     more"])
+def test_what_failed_has_a_line_each_before_all_else(text: str) -> None:
+    told = list(summary.text(a_run(case(Failed(text)), aborted=("step mypy ended with status 1",))))
+    assert told[1:3] == ["  testkit ReadSpec: a test: 2 was not 3", "  step mypy ended with status 1"]
 
 
 def test_tests_that_were_skipped_for_one_reason_share_a_line() -> None:

@@ -22,8 +22,9 @@ from tagged import Tagged
 
 ROOT = Path(__file__).resolve().parents[2]
 SLOWEST = 10
-# A failure's head says what happened, and a stack trace's middle is ScalaTest's or pytest's own.
-FAILURE_LINES = 40
+# A failure's head says what happened, in pytest its end. What lies between is ScalaTest's or pytest's own.
+HEAD_LINES, TAIL_LINES = 25, 15
+HEADLINE = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ def _runner(step: str) -> str:
 
 def text(run: Run) -> Iterator[str]:
     """The lines of the summary."""
+    yield from _section("What failed, in a word", headlines(run))
     yield from _section("Totals", totals(run.cases))
     yield from _section(f"Slowest {SLOWEST} tests", slowest(run.cases))
     yield from _section("Steps (wall clock, CPU of ended processes)", minutes(run.steps))
@@ -92,6 +94,16 @@ def text(run: Run) -> Iterator[str]:
     yield from _section("FAILED", failures(run))
     bad, out = len(run.failed) + len(run.aborted), len(run.skipped)
     yield f"{len(run.cases) - len(run.failed) - out} passed, {bad} failed, {out} skipped"
+
+
+def headlines(run: Run) -> Iterator[str]:
+    """A line for each failure, for those who see only a part of the output."""
+    for case in run.failed:
+        assert isinstance(case.outcome, Failed)  # noqa: S101 (by `failed`)
+        lines = case.outcome.text.splitlines()
+        raised = [line.removeprefix("E").strip() for line in lines if line.startswith("E  ")]
+        yield f"{case.module} {case.suite}: {case.name}: {[*raised, *lines, 'no message'][0][:HEADLINE]}"
+    yield from run.aborted
 
 
 def totals(cases: Sequence[Case]) -> Iterator[str]:
@@ -130,14 +142,15 @@ def skipped(cases: Sequence[Case]) -> Iterator[str]:
 
 
 def failures(run: Run) -> Iterator[str]:
-    """Each failure in full, or its first lines, and what died without one."""
+    """Each failure in full, or its first and last lines, and what died without one."""
     for case in run.failed:
         assert isinstance(case.outcome, Failed)  # noqa: S101 (by `failed`)
         lines = case.outcome.text.splitlines()
         yield f"{case.module} {case.suite}: {case.name}"
-        yield from (f"    {line}" for line in lines[:FAILURE_LINES])
-        if len(lines) > FAILURE_LINES:
-            yield f"    ... {len(lines) - FAILURE_LINES} more lines in the report"
+        cut = max(0, len(lines) - HEAD_LINES - TAIL_LINES)
+        between = [f"... {cut} more lines in the report"] if cut else []
+        shown = [*lines[:HEAD_LINES], *between, *lines[HEAD_LINES + cut :]]
+        yield from (f"    {line}" for line in shown)
     yield from run.aborted
 
 
