@@ -35,12 +35,15 @@ private[coordinator] final case class ReaderOrders(
     */
   def next(wanted: Vector[ReadOrder.Task], by: ResolvedPublisher, pushes: Boolean): Option[(ReaderOrders, Changes)] =
     if (isLost || isPushed != pushes || !publisher.contains(by)) {
-      val now = ReaderOrders(
+      val all = byShard(wanted)
+      // A report that comes late is worth as much as one of the same order again. A slow executor would never be heard otherwise.
+      val isSame = isPushed == pushes && publisher.contains(by) && all == shards
+      val now    = ReaderOrders(
         number + 1,
-        number + 1,
-        number + 1,
-        number + 1,
-        byShard(wanted),
+        awaited = if (isSame) awaited else number + 1,
+        whole = number + 1,
+        committed = number + 1,
+        all,
         Some(by),
         isPushed = pushes,
         hasPlanned = false,

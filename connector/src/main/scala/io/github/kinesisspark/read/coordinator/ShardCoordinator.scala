@@ -48,6 +48,9 @@ final class ShardCoordinator(
   private var orders      = Map.empty[ExecutorId, ReaderOrders]
   private var lastNews    = System.nanoTime()
 
+  /** The highest number of all orders: an executor that is lost and found again knows those it had before. */
+  private var lastNumber = 0L
+
   /** Cores that tasks of a real-time batch leave to others. */
   private var reserved = 0
 
@@ -259,7 +262,7 @@ final class ShardCoordinator(
     }
     val byHome = wanted.toVector.groupBy(task => assignments.of(task.shard))
     send(assignments.holding.toVector.sortBy(_.id).flatMap { executor =>
-      val known = orders.getOrElse(executor, ReaderOrders.none)
+      val known = orders.getOrElse(executor, ReaderOrders.none.copy(number = lastNumber))
       // An executor that doesn't answer is sent the release of its shards, and carries it out once it answers again.
       val isDue = executors.answering(executor) || (!known.isLost && known.whole > 0)
       def mine  = byHome.getOrElse(Some(executor), Vector.empty)
@@ -289,6 +292,7 @@ final class ShardCoordinator(
 
   private def send(changes: Vector[(ExecutorId, (ReaderOrders, ReaderOrders.Changes))]): Unit = if (changes.nonEmpty) {
     orders ++= changes.map { case (executor, (now, _)) => executor -> now }
+    lastNumber = changes.iterator.map { case (_, (now, _)) => now.number }.foldLeft(lastNumber)(_ max _)
     channel.order(changes.map { case (executor, (now, change)) =>
       executor -> ReadOrder(
         executor.id,

@@ -67,6 +67,12 @@ class ReaderOrdersSpec extends AnyFunSpec with Matchers {
       next(planned, task(0, 3), task(1, 0)).map(_._2) shouldBe Some(changes(commit = true, read = Seq(task(0, 3))))
     }
 
+    it("are heard by the report of the first one, however often they are sent again unchanged") {
+      val again = next(next(first.lost(1), task(0, 0), task(1, 0)).get._1.lost(2), task(0, 0), task(1, 0)).get._1
+      (again.number, again.whole, again.awaited) shouldBe ((3, 3, 1))
+      next(first.lost(1), task(0, 0)).get._1.awaited shouldBe 2
+    }
+
     it("name all shards again after one that may be lost, and none is planned until then") {
       val (second, _) = next(first, task(0, 5)).get
       second.lost(order = 2).plan(Vector(shard(0) -> after(7))) shouldBe None

@@ -54,15 +54,38 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
       records(readers) shouldBe 3
     }
   }
+
+  describe("an executor that Spark has lost and found again") {
+    it("takes the first order it gets, which is newer than those it had before") {
+      val channel = new OneExecutor
+      val readers = coordinator(channel)
+      (1 to 5).foreach(_ => records(readers))
+      val before = channel.applied
+      channel.isPresent = false
+      records(readers)
+      channel.isPresent = true
+      records(readers)
+      channel.refused shouldBe 0
+      channel.applied should be > before
+    }
+  }
 }
 
 private object ShardCoordinatorSpec {
+  private val Reading = ExecutorId("host", "1")
+  private val Idle    = ExecutorId("host", "2")
 
   /** A channel to an executor that reads one shard and does what orders say of reports. */
   private final class OneExecutor extends ExecutorChannel {
 
     /** Whether its reader can report by itself. */
     var pushes = false
+
+    /** Otherwise another executor is there, which does nothing. */
+    var isPresent = true
+
+    var applied = 0L
+    var refused = 0
 
     override def isPushed: Boolean = pushes
 
@@ -76,9 +99,16 @@ private object ShardCoordinatorSpec {
       last.filter(!_.isAsked).foreach(report)
     }
 
-    override def order(orders: Vector[(ExecutorId, ReadOrder)]): Unit = orders.foreach { case (_, order) =>
-      last = Some(order)
-      report(order)
+    override def order(orders: Vector[(ExecutorId, ReadOrder)]): Unit = orders.foreach { case (executor, order) =>
+      if (executor == Reading)
+        if (order.number > applied) {
+          applied = order.number
+          last = Some(order)
+          report(order)
+        } else {
+          refused += 1
+          reports.undone(executor.id, order.number)
+        }
     }
 
     private def report(order: ReadOrder): Unit = {
@@ -107,7 +137,8 @@ private object ShardCoordinatorSpec {
       ): Unit
     }
 
-    override val executors: ExecutorsNow             = ExecutorsNow.all(Set(ExecutorId("host", "1")))
+    override def executors(): ExecutorsNow = ExecutorsNow.all(Set(if (isPresent) Reading else Idle))
+
     override val reports: ReaderReports              = new ReaderReports
     override val idleTimeout: Option[FiniteDuration] = None
     override val cores: Int                          = 1
