@@ -309,9 +309,9 @@ PEERS         := io.github.kinesisspark.benchmarks.peers.Peers
 PEERS_FILE    = $(if $(ONLY),benchmarks/target/peers.jsonl,$(basename $(BENCH_RESULTS))-peers.jsonl)
 PEERS_SBT     := $(addsuffix /classPathFile,peerConnector peerFlink peerKcl dynamoDbLocal)
 
-bench-peers: $(VENV)/.installed $(CONNECT)/.installed ## catch-up, CPU and latency beside Flink, the KCL and a Python source over boto3: JSON lines, benchmarks/results and docs/evidence/peers.md; ONLY=connector,flink,boto3,kcl for some; begins nothing after MINUTES=16
+bench-peers: $(VENV)/.installed $(CONNECT)/.installed ## catch-up, CPU and latency beside Flink, the KCL and a Python source over boto3: JSON lines, benchmarks/results and docs/evidence/peers.md; ONLY=connector,flink,boto3,kcl for some; begins nothing after MINUTES=30
 	rm -f $(PEERS_FILE)
-	MINUTES=$(or $(MINUTES),16) PYTHONPATH=$(CONNECT):$(CURDIR)/benchmarks/peers/boto3-source \
+	MINUTES=$(or $(MINUTES),30) PYTHONPATH=$(CONNECT):$(CURDIR)/benchmarks/peers/boto3-source \
 	  ./sbt $(PEERS_SBT) "benchmarks/runMain $(PEERS) $(CURDIR)/$(PEERS_FILE) $(CURDIR)/benchmarks/peers $(BIN)/python $(ONLY)"; \
 	  measured=$$?; $(if $(ONLY),,$(BIN)/python python/tools/peers_page.py benchmarks/results docs/evidence/peers.md &&) exit $$measured
 

@@ -23,9 +23,9 @@ def test_each_way_of_each_reader_is_a_line_with_gaps_where_nothing_was_measured(
         figure("connector", "real-time fan-out", "latency.p50", 1.5),
     ]
     assert peers_page.table(figures).splitlines()[2:] == [
-        "| polling | this connector | 90 |  |  |  |  |",
-        "| polling | Flink | 120 (80 to 121) |  |  |  |  |",
-        "| fan-out, real-time mode | this connector |  |  |  | 1.5 |  |",
+        "| polling | this connector | 90 |  |  |  |  |  |  |",
+        "| polling | Flink | 120 (80 to 121) |  |  |  |  |  |  |",
+        "| fan-out, real-time mode | this connector |  |  |  |  |  | 1.5 |  |",
     ]
 
 

@@ -34,6 +34,8 @@ WAYS = {
 COLUMNS = {
     "throughput": "catch-up, MB/s",
     "cpu": "CPU s/GB",
+    "first.throughput": "first time: MB/s",
+    "first.cpu": "first time: CPU s/GB",
     "start": "start, s",
     "latency.p50": "latency: median, ms",
     "latency.p99": "99%, ms",
@@ -109,6 +111,7 @@ def methods(figures: list[Figure]) -> str:
     return "\n".join(
         [
             f"- Catch-up and its CPU: {of['throughput']}. {server}.",
+            f"- First time: {of['first']}.",
             f"- Start: {of['start']}.",
             f"- Latency: {of['latency']}.",
         ]

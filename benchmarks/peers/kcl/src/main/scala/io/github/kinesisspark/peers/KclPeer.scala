@@ -35,6 +35,8 @@ object KclPeer extends Peer {
   private val CheckpointSeconds = 10L
   private val StopSeconds       = 60L
 
+  private var applications = 0
+
   override def about: String =
     s"amazon-kinesis-client ${Peer.version("amazon-kinesis-client")} with DynamoDB Local, one `Scheduler`, default options but: " +
       s"`idleTimeBetweenReadsInMillis` $IdleMillis, as the service's documentation has it for low latency, " +
@@ -55,8 +57,10 @@ object KclPeer extends Peer {
       .credentialsProvider(credentials)
       .endpointOverride(URI.create(sys.env("AWS_ENDPOINT_URL_DYNAMODB")))
       .build()
-    val cloudWatch  = CloudWatchAsyncClient.builder.region(region).credentialsProvider(credentials).build()
-    val application = s"kcl-${stream.name}-$way"
+    val cloudWatch = CloudWatchAsyncClient.builder.region(region).credentialsProvider(credentials).build()
+    // Leases of its own each time: those of another time say that all has been read.
+    applications += 1
+    val application = s"kcl-${stream.name}-$way-$applications"
     val start       = InitialPositionInStreamExtended.newInitialPosition(InitialPositionInStream.TRIM_HORIZON)
     val factory: ShardRecordProcessorFactory = () => new Processor
     val configs                              = new ConfigsBuilder(
