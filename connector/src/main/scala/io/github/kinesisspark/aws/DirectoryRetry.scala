@@ -24,11 +24,11 @@ final case class DirectoryRetry(
   private val policy = RetryPolicy(backoff, maxDuration)
   private val calls  = new BlockingCalls(attemptTime, hasWorked, time, observer)
 
-  private[aws] def attemptTimeout: JavaDuration = calls.attemptTimeout
+  private[kinesisspark] def attemptTimeout: JavaDuration = calls.attemptTimeout
 
-  private[aws] def deadline(): Deadline = new Deadline(time.now, time.now() + maxDuration.toMillis)
+  private[kinesisspark] def deadline(): Deadline = new Deadline(time.now, time.now() + maxDuration.toMillis)
 
-  private[aws] def call[A](action: AwsCall, resource: String)(send: => CompletableFuture[A]): A =
+  private[kinesisspark] def call[A](action: AwsCall, resource: String)(send: => CompletableFuture[A]): A =
     call(action, resource, deadline())(send)
 
   /** @throws BlockingCalls.PagingExpired for the caller to begin again
@@ -54,7 +54,7 @@ object DirectoryRetry {
     DirectoryRetry(maxDuration, () => lease.hasWorked, observer = CallObserver.warning)
 
   /** The time limit of one question. */
-  private[aws] final class Deadline(now: () => Long, end: Long) {
+  private[kinesisspark] final class Deadline(now: () => Long, end: Long) {
     def left: FiniteDuration = (end - now()).max(0).millis
   }
 }

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.read.catalog
 
-import io.github.kinesisspark.aws.{DirectoryRetry, KinesisClients, ShardPeeks}
+import io.github.kinesisspark.aws.{DirectoryRetry, KinesisClients}
 import io.github.kinesisspark.position.StreamArn
 import io.github.kinesisspark.read.reader.StreamAccess
 

@@ -2,7 +2,6 @@ package io.github.kinesisspark.read.catalog
 
 import scala.annotation.tailrec
 
-import io.github.kinesisspark.aws.{Peek, ShardPeeks}
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.plan.LatestPositionSearch

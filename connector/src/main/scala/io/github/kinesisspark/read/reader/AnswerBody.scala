@@ -29,8 +29,13 @@ final class AnswerBody extends AnswerBytes {
   def records(answer: GetRecordsResponse, position: ShardPosition): Array[KinesisRecord] =
     read.fold(KinesisRecord.after(position, answer.records))(KinesisRecord.after(position, _))
 
+  /** All of them. */
+  def records(answer: GetRecordsResponse): Array[KinesisRecord] = records(answer, ShardPosition.TrimHorizon)
+
   override def through(answer: SdkHttpResponse, bytes: Publisher[ByteBuffer]): Publisher[ByteBuffer] = {
     val limited = AnswerBytes.Limited.through(answer, bytes)
+    // Of a call that was tried again, only this answer counts.
+    read = None
     Option(answer.firstMatchingHeader("Content-Type").orElse(null))
       .filter(_ => answer.isSuccessful && !isEncoded(answer))
       .flatMap(splitter)

@@ -82,13 +82,14 @@ final case class Boundaries private (grain: Grain, closed: Vector[Boundary], ope
       var newest = open.orElse(before).fold(Long.MinValue)(_.newest)
       var first  = open.fold(Long.MinValue)(_.oldest)
       var empty  = open.isEmpty
-      var last   = open.map(_.last).orNull
       var most   = mostRecords(before)
       var large  = mostBytes(before)
       val span   = grain.spanMillis.getOrElse(Long.MaxValue)
       var begun  = before.fold(0L)(_.records)
       var size   = before.fold(0L)(_.bytes)
       var i      = from
+      // A number is made of a boundary's record alone, and not of each.
+      def last = if (i > from) records(i - 1).sequenceNumber else open.get.last
       while (i < until) {
         val record = records(i)
         if (!empty && (count - begun >= most || bytes - size >= large || record.arrivalMillis - first > span)) {
@@ -108,7 +109,6 @@ final case class Boundaries private (grain: Grain, closed: Vector[Boundary], ope
         count += 1
         bytes += record.size
         newest = newest.max(record.arrivalMillis)
-        last = record.sequenceNumber
         i += 1
       }
       Boundaries(grain, closed ++ done.result(), Some(Boundary(last, count, bytes, newest, first)))

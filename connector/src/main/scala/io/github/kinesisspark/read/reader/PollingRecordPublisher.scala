@@ -136,7 +136,7 @@ final class PollingRecordPublisher(
     position =
       if (iterator.isEmpty) ShardEnd
       else records.lastOption.fold(position)(r => AfterSequenceNumber(r.sequenceNumber))
-    if (records.nonEmpty) expected = ExpectedAnswer.after(records, totals.bytes)
+    if (records.nonEmpty) expected = ExpectedAnswer.after(totals)
     // An answer of small records may weigh more on the heap than on the wire; then the budget is overdrawn by the
     // records' overhead until they are dropped, and nothing is read meanwhile.
     sink.memory.giveBack(reserved - totals.heap)
@@ -255,10 +255,10 @@ object PollingRecordPublisher {
     /** Where a record is larger, the average says little of the next answer. */
     private val LargeRecord = 256L << 10
 
-    /** @param records at least one */
-    def after(records: Array[KinesisRecord], bytes: Long): ExpectedAnswer = ExpectedAnswer(
-      (Wanted * records.length / bytes.max(1L)).max(1L).min(MostRecords.toLong).toInt,
-      if (records.exists(_.size > LargeRecord)) LargestAnswer else Wanted
+    /** @param last of an answer with records */
+    def after(last: RecordTotals): ExpectedAnswer = ExpectedAnswer(
+      (Wanted * last.records / last.bytes.max(1L)).max(1L).min(MostRecords.toLong).toInt,
+      if (last.largest > LargeRecord) LargestAnswer else Wanted
     )
   }
 

@@ -6,10 +6,9 @@ import scala.util.{Failure, Success, Try}
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.Peek
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtTimestamp}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
-import io.github.kinesisspark.read.catalog.{Parallel, PeekingClients, ShardEnds}
+import io.github.kinesisspark.read.catalog.{Parallel, Peek, PeekingClients, ShardEnds}
 import io.github.kinesisspark.read.plan.{HistoryPart, LatestPositionSearch, LongTrigger, WatermarkAlignment}
 import io.github.kinesisspark.read.reader.{RecordBuffer, ShardTip, StreamAccess}
 

@@ -48,7 +48,7 @@ class KinesisRecordSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
     it("asks for about 4 MiB of records like the last ones, between 1 and 10,000 records") {
       def limitAfter(records: Int, size: Int) = {
         val all = Array.tabulate(records)(n => KinesisRecord(number(n), "", new Array[Byte](size), 0))
-        ExpectedAnswer.after(all, RecordTotals.of(all).bytes).limit
+        ExpectedAnswer.after(RecordTotals.of(all)).limit
       }
       limitAfter(1000, 1024) shouldBe 4096
       limitAfter(10, 1) shouldBe 10000
@@ -58,7 +58,7 @@ class KinesisRecordSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
     it("expects the largest answer before the first, and after a large record") {
       val large = Array(KinesisRecord(number(1), "", new Array[Byte](300 << 10), 0))
       ExpectedAnswer.unknown.bytes shouldBe PollingRecordPublisher.LargestAnswer
-      ExpectedAnswer.after(large, RecordTotals.of(large).bytes).bytes shouldBe PollingRecordPublisher.LargestAnswer
+      ExpectedAnswer.after(RecordTotals.of(large)).bytes shouldBe PollingRecordPublisher.LargestAnswer
     }
   }
 

@@ -8,7 +8,7 @@ import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.kinesisspark.Generators._
-import io.github.kinesisspark.aws.Peek
+import io.github.kinesisspark.read.catalog.Peek
 import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
 import io.github.kinesisspark.read.plan.{ArrivalDensity, LongTrigger}
 import io.github.kinesisspark.read.reader.ShardTip

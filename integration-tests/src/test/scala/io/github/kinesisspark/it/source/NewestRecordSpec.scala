@@ -7,11 +7,10 @@ import scala.util.Using
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
-import io.github.kinesisspark.aws.ShardPeeks
 import io.github.kinesisspark.it.ConnectorClients
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, TrimHorizon}
 import io.github.kinesisspark.position.{SequenceNumber, ShardKey, StreamArn}
-import io.github.kinesisspark.read.catalog.ShardEnds
+import io.github.kinesisspark.read.catalog.{ShardEnds, ShardPeeks}
 import io.github.kinesisspark.testkit.{KinesisServer, KinesisServerConfig, ServiceClock}
 
 /** Tests the search for a shard's newest record, which no call of Kinesis returns. */

@@ -1,14 +1,15 @@
-package io.github.kinesisspark.aws
+package io.github.kinesisspark.read.catalog
 
 import scala.annotation.tailrec
 import scala.concurrent.duration._
-import scala.jdk.CollectionConverters._
 
 import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetRecordsResponse}
 
+import io.github.kinesisspark.aws._
 import io.github.kinesisspark.position.{SequenceNumber, ShardKey, ShardPosition}
+import io.github.kinesisspark.read.reader.AnswerBody
 
 /** What one look into a shard showed: some records in a row, as many as there were or as a look takes.
   *
@@ -22,7 +23,7 @@ final case class Peek(
     isTip: Boolean,
     isEnd: Boolean,
     position: ShardPosition,
-    private[aws] val next: Option[String]
+    private[catalog] val next: Option[String]
 ) {
   def bytes: Long = records.iterator.map(_.bytes).sum
 }
@@ -70,7 +71,7 @@ final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry = Direc
         val behind  = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
         val records = seen.filter(isPast(position))
         // A full answer may have been cut within one millisecond, so that nothing seems to be left.
-        val isTip   = next.isEmpty || (behind == 0 && answer.records.size < most)
+        val isTip   = next.isEmpty || (behind == 0 && seen.size < most)
         val settles = confirmed || !confirms
         if (records.nonEmpty || next.isEmpty || (isTip && settles)) Peek(records, isTip, next.isEmpty, position, next)
         else if (deadline.left.length == 0) throw endless(shard, behind)
@@ -90,6 +91,7 @@ final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry = Direc
   )
 
   private def iteratorAt(shard: ShardKey, position: ShardPosition) = {
+    val attempt = AwsRequestOverrideConfiguration.builder.apiCallAttemptTimeout(retry.attemptTimeout).build
     val request = ShardIterators.at(shard, position).overrideConfiguration(attempt).build
     retry.call(AwsCall.GetShardIterator, shard.toString)(client.getShardIterator(request)).shardIterator
   }
@@ -101,18 +103,19 @@ final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry = Direc
       most: Int,
       renewals: Int
   ): Option[(GetRecordsResponse, Vector[Peek.Seen])] = {
-    val request = GetRecordsRequest.builder
-      .streamARN(shard.stream.text)
-      .shardIterator(iterator)
-      .limit(most)
-      .overrideConfiguration(attempt)
-      .build
-    def answer = DamagedAnswer.unlessRead(client.getRecords(request))(a => a -> seenIn(a))
+    def answer = {
+      val body    = new AnswerBody
+      val request = GetRecordsRequest.builder
+        .streamARN(shard.stream.text)
+        .shardIterator(iterator)
+        .limit(most)
+        .overrideConfiguration(AnswerBytes.configuration(body).apiCallAttemptTimeout(retry.attemptTimeout).build)
+        .build
+      DamagedAnswer.unlessRead(client.getRecords(request))(a => a -> seenIn(a, body))
+    }
     try Some(retry.call(AwsCall.GetRecords, shard.toString)(answer))
     catch { case e: KinesisException if e.reason == FailureReason.ExpiredIterator && renewals > 0 => None }
   }
-
-  private def attempt = AwsRequestOverrideConfiguration.builder.apiCallAttemptTimeout(retry.attemptTimeout).build
 }
 
 object ShardPeeks {
@@ -123,16 +126,9 @@ object ShardPeeks {
   /** Iterators for one look, after the first. */
   private val Renewals = 5
 
-  private def seenIn(answer: GetRecordsResponse): Vector[Peek.Seen] = {
+  private def seenIn(answer: GetRecordsResponse, body: AnswerBody): Vector[Peek.Seen] = {
     DamagedAnswer.unlessGoesOn(answer)
-    answer.records.asScala.iterator.map { r =>
-      val key = Option(r.partitionKey).fold(0)(_.length)
-      Peek.Seen(
-        SequenceNumber(r.sequenceNumber),
-        r.approximateArrivalTimestamp.toEpochMilli,
-        r.data.asByteArrayUnsafe.length.toLong + key
-      )
-    }.toVector
+    body.records(answer).iterator.map(r => Peek.Seen(r.sequenceNumber, r.arrivalMillis, r.size)).toVector
   }
 
   // A server may repeat the record that a look is to begin after.
