@@ -138,25 +138,19 @@ private[reader] final class JsonRecords private (text: Array[Byte], from: Int, u
     * @return where the bytes end
     */
   private def decode(to: Array[Byte], first: Int): Int = {
-    val codes = Base64Codes
-    val text  = this.text
-    var next  = first
-    var place = at
-    val last  = until - 4
-    val most  = to.length - 3
-    var bits  = 0
-    while (bits >= 0 && place <= last && next <= most) {
-      bits = codes(text(place) & 0xff) << 18 | codes(text(place + 1) & 0xff) << 12 |
-        codes(text(place + 2) & 0xff) << 6 | codes(text(place + 3) & 0xff)
+    var next = Base64Pairs.decode(text, at, until, to, first)
+    at += (next - first) / 6 * 8
+    var bits = 0
+    while (bits >= 0 && at <= until - 4 && next <= to.length - 3) {
+      bits = Base64Pairs.code(text(at), text(at + 1)) << 12 | Base64Pairs.code(text(at + 2), text(at + 3))
       if (bits >= 0) {
         to(next) = (bits >> 16).toByte
         to(next + 1) = (bits >> 8).toByte
         to(next + 2) = bits.toByte
         next += 3
-        place += 4
+        at += 4
       }
     }
-    at = place
     next
   }
 
@@ -167,8 +161,8 @@ private[reader] final class JsonRecords private (text: Array[Byte], from: Int, u
   private def decodeLast(to: Array[Byte], next: Int): Int = {
     check(at <= until - 4 && text(at + 3) == '=', "base64 with padding")
     val isShort = text(at + 2) == '='
-    val bits    = Base64Codes(text(at) & 0xff) << 18 | Base64Codes(text(at + 1) & 0xff) << 12 |
-      (if (isShort) 0 else Base64Codes(text(at + 2) & 0xff) << 6)
+    val third   = if (isShort) 'A'.toByte else text(at + 2)
+    val bits    = Base64Pairs.code(text(at), text(at + 1)) << 12 | Base64Pairs.code(third, 'A')
     check(bits >= 0, "base64")
     to(next) = (bits >> 16).toByte
     if (!isShort) to(next + 1) = (bits >> 8).toByte
@@ -355,11 +349,4 @@ private[reader] object JsonRecords {
 
   /** Bytes of one group. */
   private val MostOfGroup = 3
-
-  /** Of each character its six bits; negative for what is none. */
-  private val Base64Codes: Array[Int] = {
-    val codes = Array.fill(256)(-1)
-    (('A' to 'Z') ++ ('a' to 'z') ++ ('0' to '9') ++ Seq('+', '/')).zipWithIndex.foreach { case (c, i) => codes(c) = i }
-    codes
-  }
 }

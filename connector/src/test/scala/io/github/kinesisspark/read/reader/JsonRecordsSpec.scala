@@ -75,6 +75,18 @@ class JsonRecordsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
         withClue(other)(isLeft(other) shouldBe true)
     }
 
+    it("yields data of each length, and is left to the SDK where any character of them is not base64's") {
+      for (length <- 0 to 40) {
+        val data    = Array.tabulate(length)(i => (i * 37 + length).toByte)
+        val encoded = Base64.getEncoder.encodeToString(data)
+        split(one("Data" -> s"\"$encoded\""))._1.head.data shouldBe data
+        for (i <- encoded.indices if encoded(i) != '='; wrong <- Seq('-', '_', ' ', '\u0000', 'é', '~'))
+          withClue(s"$encoded, $i, $wrong") {
+            Try(split(one("Data" -> s"\"${encoded.updated(i, wrong)}\""))).isFailure shouldBe true
+          }
+      }
+    }
+
     it("is left to the SDK where records are out of order, or a key is no UTF-8") {
       val random                   = new Random(1)
       val first                    = record(random, 1)
