@@ -130,6 +130,28 @@ lazy val root = (project in file("."))
   .aggregate(connector, testkit, integrationTests, benchmarks, fuzz)
   .settings(name := "kinesis-spark-root", publish / skip := true, assembly / skip := true)
 
+/** Everything that is not the connector's own gets names of its own, so that it can't clash with Spark's. */
+def relocation(line: SparkLine) =
+  assembly / assemblyShadeRules := Seq(
+    ShadeRule
+      .rename(
+        Seq(
+          "software.amazon",
+          "io.netty",
+          "org.reactivestreams",
+          "ujson",
+          "upickle",
+          "geny",
+          "com.google.protobuf",
+          // What Scala 2.12 lacks of 2.13's library.
+          "scala.collection.compat",
+          "scala.util.control.compat",
+          "scala.jdk"
+        ).filter(p => line.isScala212 || !p.startsWith("scala.")).map(p => s"$p.**" -> s"$shadedPackage.$p.@1"): _*
+      )
+      .inAll
+  )
+
 /** The connector's JAR for a line of Spark: everything but Spark and Scala in it, relocated. */
 def connectorJar(line: SparkLine) = Seq(
   name         := s"kinesis-spark-${line.name}",
@@ -159,25 +181,7 @@ def connectorJar(line: SparkLine) = Seq(
   assembly / assemblyJarName := s"${name.value}_${scalaBinaryVersion.value}-${version.value}.jar",
   assembly / assemblyOption ~= (_.withIncludeScala(false)),
   assembly / test               := {},
-  assembly / assemblyShadeRules := Seq(
-    ShadeRule
-      .rename(
-        Seq(
-          "software.amazon",
-          "io.netty",
-          "org.reactivestreams",
-          "ujson",
-          "upickle",
-          "geny",
-          "com.google.protobuf",
-          // What Scala 2.12 lacks of 2.13's library.
-          "scala.collection.compat",
-          "scala.util.control.compat",
-          "scala.jdk"
-        ).filter(p => line.isScala212 || !p.startsWith("scala.")).map(p => s"$p.**" -> s"$shadedPackage.$p.@1"): _*
-      )
-      .inAll
-  ),
+  relocation(line),
   assembly / assemblyMergeStrategy := {
     case PathList("META-INF", "services", _*)                 => MergeStrategy.filterDistinctLines
     case PathList("META-INF", "MANIFEST.MF" | "INDEX.LIST")   => MergeStrategy.discard
@@ -288,18 +292,33 @@ lazy val integrationTests = (project in file("integration-tests"))
     excludeDependencies += ExclusionRule("org.slf4j", "slf4j-simple")
   )
 
+// Benchmarks run as users' programs do: with Spark's JARs, and one of everything else, relocated as in the connector's JAR. On one class path Spark's Netty
+// would take the place of the SDK's.
 lazy val benchmarks = (project in file("benchmarks"))
   .dependsOn(connector, testkit)
   .settings(
-    name            := "kinesis-spark-benchmarks",
-    publish / skip  := true,
-    assembly / skip := true,
-    fork            := true,
+    name                          := "kinesis-spark-benchmarks",
+    publish / skip                := true,
+    fork                          := true,
+    assembly / assemblyJarName    := s"${name.value}-${version.value}.jar",
+    assembly / assemblyOption ~= (_.withIncludeScala(false)),
+    relocation(SparkLine.Spark4),
+    assembly / assemblyMergeStrategy := {
+      val (ofConnector, ofTestkit) =
+        ((connector / assembly / assemblyMergeStrategy).value, (testkit / assembly / assemblyMergeStrategy).value)
+      path => if (path.startsWith("META-INF/") || path.contains("eventstream/")) ofConnector(path) else ofTestkit(path)
+    },
+    Compile / runMain := Defaults
+      .runMainTask(
+        Def.task(
+          Attributed.blank(assembly.value) +: Classpaths.managedJars(Provided, classpathTypes.value, update.value)
+        ),
+        Compile / run / runner
+      )
+      .evaluated,
     javaOptions ++= sparkJvmOptions,
-    // As in the connector's JAR: Netty would find the natives that Spark brings for its own TLS.
-    javaOptions += "-Dio.netty.handler.ssl.noOpenSsl=true",
     libraryDependencies ++= Seq(
-      spark,
+      spark % Provided,
       // Measures nanoseconds per row in JVMs of their own, warm, and the bytes that each row makes.
       "org.openjdk.jmh" % "jmh-core" % Versions.jmh,
       // Makes its code of the annotations, while javac runs.
@@ -323,9 +342,14 @@ lazy val peerSettings = Seq(
 
 lazy val peerProtocol = (project in file("benchmarks/peers/protocol")).settings(peerSettings)
 
+// With the connector's JAR, as users have it.
 lazy val peerConnector = (project in file("benchmarks/peers/connector"))
-  .dependsOn(peerProtocol, connector)
-  .settings(peerSettings, libraryDependencies += spark)
+  .dependsOn(peerProtocol)
+  .settings(
+    peerSettings,
+    libraryDependencies += spark,
+    Runtime / fullClasspath += Attributed.blank((connector / assembly).value)
+  )
 
 lazy val peerFlink = (project in file("benchmarks/peers/flink"))
   .dependsOn(peerProtocol)

@@ -105,7 +105,7 @@ object ClientKind {
       else HttpBuilder(http2(endpoint, connection))
 
     private def http2(endpoint: Option[URI], connection: ConnectionOptions) =
-      common(endpoint, connection, Seq(() => new ConnectionWindow))
+      common(endpoint, connection, Seq(() => new Http2Tuning))
         .protocol(Protocol.HTTP2)
         .protocolNegotiation(ProtocolNegotiation.ASSUME_PROTOCOL)
         .maxConcurrency(MaxConcurrency)
