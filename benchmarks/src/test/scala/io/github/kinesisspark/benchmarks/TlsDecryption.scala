@@ -16,15 +16,15 @@ import io.netty.util.ReferenceCountUtil
   * records that the other end has encrypted, without a network. The JDK takes its ciphers from its first security provider, which
   * a setting of the JVM can change. One JSON line for each.
   *
-  * {{{ ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.TlsDecryption 500" }}}: MB for each, after as many to warm up
+  * Not with the other benchmarks, whose Netty has another package name, by which it doesn't find its natives. Here it is Spark's.
+  *
+  * {{{ ./sbt "benchmarks/Test/runMain io.github.kinesisspark.benchmarks.TlsDecryption 500" }}}: MB for each, after as many to warm up
   */
 object TlsDecryption {
   private val Each     = 256 << 10
   private val Protocol = "TLSv1.3"
 
   def main(args: Array[String]): Unit = {
-    // The build switches Spark's natives off for the other benchmarks.
-    sys.props -= "io.netty.handler.ssl.noOpenSsl"
     val report    = new Report(this, args.toSeq)
     val megabytes = args.headOption.fold(500)(_.toInt)
     val providers = SslProvider.JDK +: (if (OpenSsl.isAvailable) Seq(SslProvider.OPENSSL) else Nil)
