@@ -163,10 +163,12 @@ object Bench {
   }
 
   private def sinking(size: Int, rows: Long)(spark: SparkSession): Seq[Figure] = {
-    val runs   = SinkThroughput.compare(spark, rows, size, limits = false, rounds = 3)
+    val compared =
+      SinkThroughput.compare(spark, rows, size, limits = false, leastWarmup = 1, mostWarmup = MostWarmup, rounds = 3)
+    val runs   = compared.runs
     val method =
       s"$rows rows of $size B and a key from 2 tasks into 4 shards without quotas, in turns with a bare PutRecords loop of the same " +
-        "batches; 2 rounds of warm-up"
+        s"batches; ${compared.warmup} rounds of warm-up"
     def figure(what: String, values: Seq[Double], unit: String, goal: Option[Goal] = None) =
       Figure(s"sink.${size}B.$what", values, unit, goal, method)
     def of(way: SinkThroughput.Way)(value: SinkThroughput.Run => Double)     = runs.filter(_.way == way).map(value)

@@ -27,9 +27,6 @@ object ReadThroughput {
   private[benchmarks] val Stream = "backlog"
   private val Seed               = 16L
 
-  /** A round in which the compilers take less than this share of the CPU is taken for warm. */
-  private val WarmShare = 0.1
-
   /** Of PutRecords. */
   private val MostBytes   = 4 << 20
   private val MostRecords = 500
@@ -63,7 +60,6 @@ object ReadThroughput {
     def mbPerSecond: Double = bytes / 1e6 / seconds
     def cpuPerGb: Double    = cpu.all / (bytes / 1e9)
     def serverCores: Double = server / seconds
-    def isWarm: Boolean     = cpu.byUse.getOrElse("compilation", 0.0) < WarmShare * cpu.all
 
     def json: ujson.Obj = ujson.Obj(
       "way"          -> way,
@@ -117,12 +113,8 @@ object ReadThroughput {
         pair.foreach(run => System.err.println(run.json.render()))
         (pair(0), pair(1))
       }
-      var warmup = 0
-      var isWarm = false
-      while (warmup < leastWarmup || (warmup < mostWarmup && !isWarm)) {
-        warmup += 1
-        val (sdk, connector) = round(warmup)
-        isWarm = sdk.isWarm && connector.isWarm
+      val warmup = Warmup.until(leastWarmup, mostWarmup)(round) { case (sdk, connector) =>
+        Warmup.isOver(sdk.cpu) && Warmup.isOver(connector.cpu)
       }
       val (sdk, connector) = (1 to rounds).map(n => round(warmup + n)).unzip
       Compared(bytes, warmup, sdk, connector)

@@ -14,7 +14,7 @@ import software.amazon.awssdk.services.kinesis.model.PutRecordsRequestEntry
 /** How fast rows of 100 bytes are written: by the sink, by the sink with aggregation, and by a bare loop of the SDK's PutRecords calls that is given
   * as many threads and calls under way, and puts again at once what was refused. They take turns on one server, which has a JVM of its
   * own on the same machine: with `limits` its shards take what those of the service take, without they take whatever comes, so that CPU is what
-  * limits. One JSON line for each run and one with the medians; the first two rounds warm up and aren't printed.
+  * limits. One JSON line for each run and one with the medians; the first rounds warm up and aren't printed.
   *
   * CPU is that of this JVM, without the server's.
   *
@@ -39,7 +39,8 @@ object SinkThroughput {
 
   private val Ways = Seq(Raw, Sink, Aggregated)
 
-  final case class Run(way: Way, records: Long, seconds: Double, cpuMicros: Double) {
+  /** @param cpu by use, without that of the bare loop's threads, which end with it */
+  final case class Run(way: Way, records: Long, seconds: Double, cpuMicros: Double, cpu: CpuShares) {
     def perSecond: Double = records / seconds
 
     def json: ujson.Obj = ujson.Obj(
@@ -48,9 +49,18 @@ object SinkThroughput {
       "rows"            -> records.toDouble,
       "seconds"         -> Figure.rounded(seconds),
       "rowsPerSecond"   -> Figure.rounded(perSecond),
-      "cpuMicrosPerRow" -> Figure.rounded(cpuMicros)
+      "cpuMicrosPerRow" -> Figure.rounded(cpuMicros),
+      "cpuMicrosBy"     -> ujson.Obj.from(cpu.byUse.toSeq.sorted.map { case (use, s) =>
+        use -> ujson.Num(Figure.rounded(s * 1e6 / records))
+      })
     )
   }
+
+  /** Runs in their order: one of each way in each round.
+    *
+    * @param warmup rounds that don't count
+    */
+  final case class Compared(warmup: Int, runs: Seq[Run])
 
   def main(args: Array[String]): Unit = {
     val report = new Report(this, args.toSeq)
@@ -58,37 +68,44 @@ object SinkThroughput {
     val limits = args.drop(1).contains("limits")
     val spark  = BenchmarkSession.start()
     try {
-      val runs = compare(spark, rows, Payload, limits, Rounds)
+      val runs = compare(spark, rows, Payload, limits, leastWarmup = WarmUp, mostWarmup = WarmUp, Rounds).runs
       runs.foreach(run => report.print(run.json))
       report.print(summary(runs, limits))
     } finally spark.stop()
   }
 
-  /** All ways in turns, after rounds of warm-up.
+  /** Warms up until all ways are warm, and then measures them in turns.
     *
     * @param payload bytes of a row's data
     */
-  def compare(spark: SparkSession, rows: Long, payload: Int, limits: Boolean, rounds: Int): Seq[Run] = {
-    val server = new ServerProcess(Map.empty, if (limits) Seq("--limits") else Nil, heap = "6g")
-    val client = server.client()
-    try
-      (1 to WarmUp + rounds)
-        .flatMap { round =>
-          Ways.map { way =>
-            val stream = s"${way.name}-$round"
-            client.createStream(r => r.streamName(stream).shardCount(Shards): Unit).join(): Unit
-            client.waiter.waitUntilStreamExists(r => r.streamName(stream): Unit).join(): Unit
-            val run = way match {
-              case Raw        => measured(way, rows)(raw(client, stream, rows, payload))
-              case Sink       => measured(way, rows)(sink(spark, server, stream, rows, payload, aggregate = false))
-              case Aggregated => measured(way, rows)(sink(spark, server, stream, rows, payload, aggregate = true))
-            }
-            client.deleteStream(r => r.streamName(stream): Unit).join(): Unit
-            run
-          }
-        }
-        .drop(WarmUp * Ways.size)
-    finally {
+  def compare(
+      spark: SparkSession,
+      rows: Long,
+      payload: Int,
+      limits: Boolean,
+      leastWarmup: Int,
+      mostWarmup: Int,
+      rounds: Int
+  ): Compared = {
+    val server        = new ServerProcess(Map.empty, if (limits) Seq("--limits") else Nil, heap = "6g")
+    val client        = server.client()
+    def round(n: Int) = Ways.map { way =>
+      val stream = s"${way.name}-$n"
+      client.createStream(r => r.streamName(stream).shardCount(Shards): Unit).join(): Unit
+      client.waiter.waitUntilStreamExists(r => r.streamName(stream): Unit).join(): Unit
+      val run = way match {
+        case Raw        => measured(way, rows)(raw(client, stream, rows, payload))
+        case Sink       => measured(way, rows)(sink(spark, server, stream, rows, payload, aggregate = false))
+        case Aggregated => measured(way, rows)(sink(spark, server, stream, rows, payload, aggregate = true))
+      }
+      client.deleteStream(r => r.streamName(stream): Unit).join(): Unit
+      System.err.println(run.json.render())
+      run
+    }
+    try {
+      val warmup = Warmup.until(leastWarmup, mostWarmup)(round)(_.forall(run => Warmup.isOver(run.cpu)))
+      Compared(warmup, (1 to rounds).flatMap(n => round(warmup + n)))
+    } finally {
       client.close()
       server.close()
     }
@@ -109,10 +126,10 @@ object SinkThroughput {
   }
 
   private def measured(way: Way, rows: Long)(write: => Unit): Run = {
-    val cpu   = CpuShares.nanosOfProcess
-    val began = System.nanoTime()
+    val (cpu, shares, began) = (CpuShares.nanosOfProcess, CpuShares.now(), System.nanoTime())
     write
-    Run(way, rows, (System.nanoTime() - began) / 1e9, (CpuShares.nanosOfProcess - cpu) / 1e3 / rows)
+    val seconds = (System.nanoTime() - began) / 1e9
+    Run(way, rows, seconds, (CpuShares.nanosOfProcess - cpu) / 1e3 / rows, CpuShares.now().since(shares))
   }
 
   private def sink(
