@@ -240,6 +240,10 @@ SESSIONS_IN_TURN = """
     def into(taken):
         return lambda rows, _: taken.extend(row.data.decode() for row in rows.select("data").collect())
 
+    # A session that stops doesn't wait for its queries, which may write to their checkpoints until their threads end.
+    def has_ended(jvm, run):
+        return not any(run in thread.getName() for thread in jvm.java.lang.Thread.getAllStackTraces().keySet())
+
     for turn in range(3):
         client.put_records("events", [Record(f"key-{n}", f"{turn}-{n}".encode()) for n in range(20)])
         builder = session.builder("in turn", master).config("spark.ui.enabled", "false")
@@ -254,7 +258,11 @@ SESSIONS_IN_TURN = """
             assert all(query.isActive for query in queries), [query.exception() for query in queries]
             time.sleep(0.1)
         print(json.dumps([of_checkpoint, of_all]))
+        jvm, runs = spark._jvm, [query.runId for query in queries]
         spark.stop()
+        while not all(has_ended(jvm, run) for run in runs):
+            assert time.monotonic() < end, "a query's thread outlives its session"
+            time.sleep(0.1)
 """
 
 

@@ -14,8 +14,13 @@ object ClusterExecutors {
     */
   final case class Executor(host: String, id: String, isExcluded: Boolean, isLeaving: Boolean, freeSlots: Int)
 
-  /** In local mode the driver's own entry is known; otherwise a thread of the driver's is asked, and answers in its turn. */
-  def alive(sc: SparkContext): Vector[Executor] =
+  /** In local mode the driver's own entry is known; otherwise a thread of the driver's is asked, and answers in its turn.
+    *
+    * @throws java.lang.IllegalStateException where the context is stopped: Spark doesn't end its queries then, and one that plans another batch would
+    *                                         write to the checkpoint beside the query that has taken its place
+    */
+  def alive(sc: SparkContext): Vector[Executor] = {
+    sc.assertNotStopped()
     if (sc.isLocal) {
       val driver = sc.env.blockManager.blockManagerId
       Vector(Executor(driver.host, driver.executorId, isExcluded = false, isLeaving = false, 1))
@@ -41,6 +46,7 @@ object ClusterExecutors {
         )
       }
     }
+  }
 
   /** How many tasks can run at once, on all executors there are now. */
   def slots(sc: SparkContext): Int = sc.maxNumConcurrentTasks(sc.resourceProfileManager.defaultResourceProfile)
