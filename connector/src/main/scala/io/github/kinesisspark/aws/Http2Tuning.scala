@@ -51,12 +51,10 @@ private[aws] object Http2Tuning {
     if (!left.isReadable && read.isContiguous) {
       left.release()
       read
-    } else {
-      val both = allocator.buffer(left.readableBytes + read.readableBytes)
-      try both.writeBytes(left).writeBytes(read)
-      finally {
+    } else
+      try {
+        val both = allocator.buffer(left.readableBytes + read.readableBytes).writeBytes(left).writeBytes(read)
         left.release()
-        read.release(): Unit
-      }
-    }
+        both
+      } finally read.release(): Unit
 }
