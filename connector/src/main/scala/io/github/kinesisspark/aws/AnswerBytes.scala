@@ -21,7 +21,7 @@ object AnswerBytes {
     AwsRequestOverrideConfiguration.builder.putExecutionAttribute(Attribute, gate)
 
   /** Every client has it. Answers of requests without a gate are limited, because the SDK keeps them whole. */
-  private[aws] object Interceptor extends ExecutionInterceptor {
+  private[kinesisspark] object Interceptor extends ExecutionInterceptor {
     override def modifyAsyncHttpResponseContent(
         context: Context.ModifyHttpResponse,
         attributes: ExecutionAttributes

@@ -8,18 +8,12 @@ import scala.jdk.CollectionConverters._
 import scala.jdk.DurationConverters._
 import scala.util.control.NonFatal
 
-import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
 import software.amazon.awssdk.core.SdkBytes
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
-import software.amazon.awssdk.services.kinesis.model.{
-  PutRecordsRequest,
-  PutRecordsRequestEntry,
-  PutRecordsResponse,
-  PutRecordsResultEntry
-}
+import software.amazon.awssdk.services.kinesis.model.{PutRecordsRequest, PutRecordsRequestEntry}
 
-import io.github.kinesisspark.OneLine
 import io.github.kinesisspark.aws.{
+  AnswerBytes,
   AwsCall,
   ClientKind,
   ClientLease,
@@ -34,7 +28,7 @@ import io.github.kinesisspark.aws.{
 }
 import io.github.kinesisspark.config.{ClientOptions, StreamRef}
 import io.github.kinesisspark.position.Shard
-import io.github.kinesisspark.write.send.{CallAnswer, Entry, RecordAnswer}
+import io.github.kinesisspark.write.send.{CallAnswer, Entry}
 
 /** The calls of one task.
   *
@@ -94,7 +88,8 @@ private[kinesisspark] object PutRecordsCall {
       hasWorked: () => Boolean
   ): CompletableFuture[CallAnswer] =
     try {
-      val call   = DamagedAnswer.unlessRead(client.putRecords(request(stream, entries)))(resultsOf(_, entries.size))
+      val body   = new PutResults
+      val call   = DamagedAnswer.unlessRead(client.putRecords(request(stream, entries, body)))(body.of(_, entries.size))
       val answer = call.handle[CallAnswer] { (results, error) =>
         if (error == null) CallAnswer.PerRecord(results) else failed(stream, error, hasWorked())
       }
@@ -103,11 +98,12 @@ private[kinesisspark] object PutRecordsCall {
       answer
     } catch { case NonFatal(e) => CompletableFuture.completedFuture(failed(stream, e, hasWorked())) }
 
-  private val inTime =
-    AwsRequestOverrideConfiguration.builder.apiCallTimeout(ClientKind.Writes.CallTimeout.toJava).build
+  private val Timeout = ClientKind.Writes.CallTimeout.toJava
 
-  private def request(stream: StreamRef, entries: Vector[Entry]): PutRecordsRequest = {
-    val request = PutRecordsRequest.builder.records(entries.map(recordOf).asJava).overrideConfiguration(inTime)
+  private def request(stream: StreamRef, entries: Vector[Entry], body: PutResults): PutRecordsRequest = {
+    val request = PutRecordsRequest.builder
+      .records(entries.map(recordOf).asJava)
+      .overrideConfiguration(AnswerBytes.configuration(body).apiCallTimeout(Timeout).build)
     stream match {
       case StreamRef.ByName(name) => request.streamName(name).build
       case StreamRef.ByArn(arn)   => request.streamARN(arn.text).build
@@ -120,23 +116,6 @@ private[kinesisspark] object PutRecordsCall {
     // It never changes: each row's data was copied out of the row.
     .data(SdkBytes.fromByteArrayUnsafe(entry.data))
     .build
-
-  /** @throws DamagedAnswer unless it has a result for each record */
-  private def resultsOf(answer: PutRecordsResponse, records: Int): Vector[RecordAnswer] = {
-    // A call's records go to few shards.
-    val taken   = mutable.HashMap.empty[String, RecordAnswer]
-    val results = answer.records.asScala.iterator.map { result =>
-      if (result.errorCode == null && result.shardId != null) taken.getOrElseUpdate(result.shardId, resultOf(result))
-      else resultOf(result)
-    }.toVector
-    if (results.size != records)
-      throw new DamagedAnswer(s"It has results of ${results.size} records, and $records were sent")
-    results
-  }
-
-  private def resultOf(result: PutRecordsResultEntry): RecordAnswer =
-    if (result.errorCode == null) RecordAnswer.Taken(StreamDirectory.idOf(result.shardId))
-    else RecordAnswer.Refused(OneLine(result.errorCode), Option(result.errorMessage).fold("")(OneLine(_)))
 
   private def failed(stream: StreamRef, error: Throwable, hasWorked: Boolean): CallAnswer = {
     val fault = FaultClassifier.classify(error)

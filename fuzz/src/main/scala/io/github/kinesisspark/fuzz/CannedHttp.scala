@@ -14,6 +14,8 @@ import software.amazon.awssdk.http.async.{AsyncExecuteRequest, SdkAsyncHttpClien
 import software.amazon.awssdk.regions.Region
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
+import io.github.kinesisspark.aws.AnswerBytes
+
 /** The SDK's way from an HTTP answer to its values, without a network: answers are made up, and all of it runs on the calling
   * thread.
   */
@@ -33,7 +35,7 @@ final class CannedHttp extends SdkAsyncHttpClient {
 
   override def close(): Unit = ()
 
-  /** As the connector's own clients are: it doesn't retry, and has no limit on the time of a call. */
+  /** As the connector's own clients are: it doesn't retry, has no limit on the time of a call, and lets answers through the connector's readers. */
   lazy val client: KinesisAsyncClient = KinesisAsyncClient.builder
     .region(Region.EU_WEST_1)
     .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("test", "test")))
@@ -43,7 +45,7 @@ final class CannedHttp extends SdkAsyncHttpClient {
         a.advancedOption(SdkAdvancedAsyncClientOption.FUTURE_COMPLETION_EXECUTOR, ((r: Runnable) => r.run()): Executor)
     }
     .overrideConfiguration { o =>
-      val _ = o.retryStrategy(AwsRetryStrategy.doNotRetry())
+      val _ = o.retryStrategy(AwsRetryStrategy.doNotRetry()).addExecutionInterceptor(AnswerBytes.Interceptor)
     }
     .build
 }

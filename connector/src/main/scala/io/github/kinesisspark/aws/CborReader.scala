@@ -1,0 +1,282 @@
+package io.github.kinesisspark.aws
+
+import java.nio.ByteBuffer
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util
+
+/** Reads the CBOR of one answer in the arrays that came from the network: a parser for all CBOR would copy the data once more, and make
+  * characters of texts that are bytes again afterwards. What is unusual (text in pieces, say) is refused.
+  *
+  * Every method throws where the bytes are not as expected.
+  *
+  * @param pieces the answer's bytes, in their order; none is empty, and each has an array
+  * @param length of all of them
+  * @see [[https://www.rfc-editor.org/rfc/rfc8949.html RFC 8949]]
+  */
+private[kinesisspark] abstract class CborReader(pieces: Array[ByteBuffer], length: Int) {
+  import CborReader._
+
+  // The piece that is being read.
+  private var piece = 0
+  private var bytes = NoBytes
+  private var at    = 0
+  private var until = 0
+
+  // Of all bytes, those behind this piece.
+  private var behind = length
+
+  // What the last head says.
+  private var major    = 0
+  private var argument = 0L
+
+  /** The text that was read last, or the bytes: an array, where they begin there, and how many they are. */
+  protected final var text: Array[Byte] = NoBytes
+  protected final var textFrom          = 0
+  protected final var textLength        = 0
+
+  /** Whether that array has nothing else, and nobody else has it. */
+  protected final var isTextCopy = false
+
+  private def left = behind + until - at
+
+  /** Reads an object to its end.
+    *
+    * @param readMember reads the value of one of its members, which it has once
+    * @return what that value is, and the bytes of the object with an empty list in its place
+    */
+  protected final def split[A](member: Array[Byte])(readMember: => A): (A, Array[Byte]) = {
+    var found   = Option.empty[A]
+    var begin   = 0
+    var end     = 0
+    var members = readMap()
+    while (goesOn(members)) {
+      members -= 1
+      readText()
+      if (isText(member)) {
+        check(found.isEmpty, "a member once")
+        begin = length - left
+        found = Some(readMember)
+        end = length - left
+      } else skipValue()
+    }
+    check(left == 0, "its end")
+    val all  = found.getOrElse(throw new IllegalArgumentException("the member"))
+    val rest = ByteBuffer.allocate(length - (end - begin) + 1)
+    copy(0, begin, rest)
+    rest.put(EmptyArray)
+    copy(end, length, rest)
+    (all, rest.array)
+  }
+
+  /** Begins a list.
+    *
+    * @return how many elements are to come, for [[goesOn]]
+    */
+  protected final def readList(): Long = readBegin(ListOf)
+
+  /** Begins a map.
+    *
+    * @return how many members are to come, for [[goesOn]]
+    */
+  protected final def readMap(): Long = readBegin(MapOf)
+
+  private def readBegin(kind: Int): Long = {
+    readHead()
+    check(major == kind, "an object or list")
+    argument
+  }
+
+  /** @param members that are to come, or negative where a break ends them */
+  protected final def goesOn(members: Long): Boolean =
+    if (members >= 0) members > 0
+    else {
+      if (at == until) nextPiece()
+      val isOver = bytes(at) == Break
+      if (isOver) at += 1
+      !isOver
+    }
+
+  protected final def readText(): Unit = {
+    readHead()
+    takeAll(Text)
+  }
+
+  /** @return whether there is a text, which is in UTF-8, and not null */
+  protected final def readTextOrNull(): Boolean = {
+    readHead()
+    val isThere = !(major == Simple && argument == Null)
+    if (isThere) {
+      takeAll(Text)
+      checkUtf8()
+    }
+    isThere
+  }
+
+  protected final def isText(name: Array[Byte]): Boolean =
+    textLength == name.length && util.Arrays.equals(text, textFrom, textFrom + textLength, name, 0, name.length)
+
+  protected final def readUnsigned(): Long = {
+    readHead()
+    check(major == Unsigned, "a number")
+    argument
+  }
+
+  protected final def readBytes(): Unit = {
+    readHead()
+    takeAll(Bytes)
+  }
+
+  protected final def skipValue(): Unit = skipValue(MostDepth)
+
+  private def skipValue(depth: Int): Unit = {
+    check(depth > 0, "fewer values in one another")
+    readHead()
+    major match {
+      case Unsigned | Negative => ()
+      case Bytes | Text        =>
+        check(argument != Endless, "its length")
+        take(lengthHere())
+      case ListOf | MapOf =>
+        val each   = if (major == MapOf) 2 else 1
+        var values = argument
+        while (goesOn(values)) {
+          values -= 1
+          (1 to each).foreach(_ => skipValue(depth - 1))
+        }
+      case _ => check(argument != Endless, "a value")
+    }
+  }
+
+  /** After its head: a view of the piece, or a copy where it lies in two. */
+  private def takeAll(kind: Int): Unit = {
+    check(major == kind && argument != Endless, "text or bytes in one piece")
+    textLength = lengthHere()
+    isTextCopy = textLength > until - at
+    if (isTextCopy) {
+      text = new Array[Byte](textLength)
+      textFrom = 0
+      take(textLength, text)
+    } else {
+      text = bytes
+      textFrom = at
+      at += textLength
+    }
+  }
+
+  /** @param to where the bytes go; left out, they are passed over */
+  private def take(length: Int, to: Array[Byte] = NoBytes): Unit = {
+    var done = 0
+    while (done < length) {
+      if (at == until) nextPiece()
+      val some = (until - at).min(length - done)
+      if (to ne NoBytes) System.arraycopy(bytes, at, to, done, some)
+      at += some
+      done += some
+    }
+  }
+
+  private def checkUtf8(): Unit = {
+    var i = textFrom
+    val n = textFrom + textLength
+    while (i < n && text(i) >= 0) i += 1
+    // It throws where the bytes are none.
+    if (i < n) UTF_8.newDecoder.decode(ByteBuffer.wrap(text, textFrom, textLength)): Unit
+  }
+
+  /** The length that the last head says, of bytes that are there. */
+  private def lengthHere(): Int = {
+    check(argument <= left, "as many bytes as it says")
+    argument.toInt
+  }
+
+  /** Reads what kind of value comes, and its number, length, or count of members. Tags are passed over. */
+  private def readHead(): Unit = {
+    var head = readByte()
+    while (head >> 5 == Tag) {
+      readArgument(head & 0x1f)
+      head = readByte()
+    }
+    major = head >> 5
+    readArgument(head & 0x1f)
+  }
+
+  private def readArgument(short: Int): Unit =
+    if (short < 24) argument = short.toLong
+    else if (short == 31) argument = Endless
+    else {
+      check(short <= 27, "a head")
+      argument = 0
+      var n = 1 << (short - 24)
+      while (n > 0) {
+        argument = argument << 8 | readByte()
+        n -= 1
+      }
+      check(argument >= 0, "a number of 63 bits")
+    }
+
+  private def readByte(): Int = {
+    if (at == until) nextPiece()
+    val byte = bytes(at) & 0xff
+    at += 1
+    byte
+  }
+
+  private def nextPiece(): Unit = {
+    check(behind > 0, "more")
+    val next = pieces(piece)
+    piece += 1
+    bytes = next.array
+    at = next.arrayOffset + next.position()
+    until = at + next.remaining
+    behind -= next.remaining
+  }
+
+  /** Of all bytes. */
+  private def copy(from: Int, until: Int, to: ByteBuffer): Unit = {
+    var begin = 0
+    for (piece <- pieces) {
+      val first = (from - begin).max(0)
+      val last  = (until - begin).min(piece.remaining)
+      if (first < last) to.put(piece.array, piece.arrayOffset + piece.position() + first, last - first)
+      begin += piece.remaining
+    }
+  }
+}
+
+private[kinesisspark] object CborReader {
+
+  /** An answer as a reader wants it.
+    *
+    * @param pieces in their order; they are not changed
+    */
+  def arrays(pieces: Iterable[ByteBuffer]): Array[ByteBuffer] =
+    pieces.iterator.filter(_.hasRemaining).map(inArray).toArray
+
+  private def inArray(piece: ByteBuffer) =
+    if (piece.hasArray) piece else ByteBuffer.allocate(piece.remaining).put(piece.duplicate()).flip()
+
+  def check(condition: Boolean, what: String): Unit =
+    if (!condition) throw new IllegalArgumentException(what)
+
+  // Kinds of values: https://www.rfc-editor.org/rfc/rfc8949.html#section-3.1
+  private final val Unsigned = 0
+  private final val Negative = 1
+  private final val Bytes    = 2
+  private final val Text     = 3
+  private final val ListOf   = 4
+  private final val MapOf    = 5
+  private final val Tag      = 6
+  private final val Simple   = 7
+
+  private val Null       = 22
+  private val Break      = 0xff.toByte
+  private val EmptyArray = 0x80.toByte
+
+  /** In place of a length or count: a break ends it. */
+  private val Endless = -1L
+
+  private val NoBytes = new Array[Byte](0)
+
+  /** Of values that nobody asked for. */
+  private val MostDepth = 32
+}
