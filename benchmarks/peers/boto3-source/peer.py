@@ -33,6 +33,7 @@ def main(classes: str) -> None:
     """Obeys the lines of standard input."""
     builder = SparkSession.builder.master(f"local[{PARALLELISM}]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.extraClassPath", classes).config("spark.driver.memory", "3g")
+    builder = builder.config("spark.driver.extraJavaOptions", "-Xms3g")
     builder = builder.config("spark.ui.showConsoleProgress", "false")
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")

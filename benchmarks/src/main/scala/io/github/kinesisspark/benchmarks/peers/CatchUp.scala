@@ -13,8 +13,10 @@ final case class CatchUp(startSeconds: Double, parts: Seq[CatchUp.Part])
 
 object CatchUp {
 
-  /** How often a process reads the backlog. The last time counts: each engine has another amount of code that is compiled before it is at its best. */
-  val Rounds        = 3
+  /** How long a process reads the backlog again and again before the round that counts: each engine has another amount of code that is compiled before
+    * it is at its best.
+    */
+  val WarmFor       = 60.seconds
   val WarmBytes     = 2000000000L
   val CountedBytes  = 1500000000L
   val LongestWarmup = 25.seconds

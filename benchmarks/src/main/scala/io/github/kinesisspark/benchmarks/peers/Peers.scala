@@ -4,6 +4,7 @@ import java.io.{FileOutputStream, PrintStream}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
 
+import scala.annotation.tailrec
 import scala.concurrent.duration._
 import scala.util.Using
 import scala.util.control.NonFatal
@@ -120,14 +121,21 @@ object Peers {
     }
 
     def catchingUp(way: String) = {
-      val rounds = Seq.fill(CatchUp.Rounds) {
+      val warmAt = System.nanoTime() + CatchUp.WarmFor.toNanos
+
+      @tailrec def readAgain(before: Vector[CatchUp]): Vector[CatchUp] = {
+        val isLast   = System.nanoTime() - warmAt >= 0
         val measured = read(way, backlog, Backlog)(CatchUp.measure(process, backlog))
         process.next("stopped"): Unit
-        measured
+        if (isLast) before :+ measured else readAgain(before :+ measured)
       }
+      val rounds        = readAgain(Vector.empty)
       val (first, last) = (rounds.head, rounds.last)
       val cores         = last.parts.map(p => p.serverCpuSeconds / p.seconds)
-      val facts         = Seq[(String, ujson.Value)]("server_cores" -> Figure.rounded(Figure.median(cores)))
+      val facts         = Seq[(String, ujson.Value)](
+        "server_cores"  -> Figure.rounded(Figure.median(cores)),
+        "rounds_before" -> (rounds.size - 1)
+      )
       Seq(
         figure(way, "throughput", last.parts.map(_.mbPerSecond), "MB/s", CatchUpMethod, facts),
         figure(way, "cpu", last.parts.map(_.cpuPerGb), "CPU s/GB", CatchUpMethod, facts),
@@ -217,7 +225,8 @@ object Peers {
   private val CatchUpMethod =
     s"$BacklogShards shards without quotas with ${BacklogBytes / 1000000} MB in records of $RecordBytes B, from TRIM_HORIZON; the first " +
       s"${CatchUp.WarmBytes / 1000000} MB or ${CatchUp.LongestWarmup.toSeconds} s warm up, and the next ${CatchUp.CountedBytes / 1000000} MB " +
-      s"or ${CatchUp.LongestCount.toSeconds} s count, in three parts; the last of ${CatchUp.Rounds} times that the process does so; heap of 3 GiB"
+      s"or ${CatchUp.LongestCount.toSeconds} s count, in three parts; the first time that begins when the process has done so for ${CatchUp.WarmFor.toSeconds} s; " +
+      "a heap of 3 GiB from the start"
 
   private val FirstMethod = "the same, the first time"
 

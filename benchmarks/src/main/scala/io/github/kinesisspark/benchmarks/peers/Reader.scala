@@ -22,6 +22,7 @@ sealed abstract class Reader(
 }
 
 object Reader {
+  // Of one size, as Flink's own scripts start its JVMs.
   private val Heap = "3g"
 
   private abstract class OfScala(
@@ -34,7 +35,7 @@ object Reader {
     override def command(programs: Path, python: String): Seq[String] = {
       // Those that Spark needs, and Flink.
       val opened = ManagementFactory.getRuntimeMXBean.getInputArguments.asScala.filter(_.startsWith("--add-opens"))
-      Seq(Jvm.command, s"-Xmx$Heap", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn") ++ opened ++
+      Seq(Jvm.command, s"-Xms$Heap", s"-Xmx$Heap", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn") ++ opened ++
         Seq("-cp", ClassPath.of(programs, name), s"io.github.kinesisspark.peers.$main")
     }
   }
