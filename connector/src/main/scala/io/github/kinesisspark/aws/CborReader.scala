@@ -37,6 +37,9 @@ private[kinesisspark] abstract class CborReader(pieces: Array[ByteBuffer], lengt
   /** Whether that array has nothing else, and nobody else has it. */
   protected final var isTextCopy = false
 
+  /** For bytes that lie in two pieces, until the next are read. */
+  private lazy val scratch = new Array[Byte](ScratchBytes)
+
   private def left = behind + until - at
 
   /** Reads an object to its end.
@@ -121,6 +124,7 @@ private[kinesisspark] abstract class CborReader(pieces: Array[ByteBuffer], lengt
     argument
   }
 
+  /** They stay until the next bytes are read, unless they are a copy of their own. */
   protected final def readBytes(): Unit = {
     readHead()
     takeAll(Bytes)
@@ -151,15 +155,16 @@ private[kinesisspark] abstract class CborReader(pieces: Array[ByteBuffer], lengt
   private def takeAll(kind: Int): Unit = {
     check(major == kind && argument != Endless, "text or bytes in one piece")
     textLength = lengthHere()
-    isTextCopy = textLength > until - at
-    if (isTextCopy) {
-      text = new Array[Byte](textLength)
-      textFrom = 0
-      take(textLength, text)
-    } else {
+    val isHere = textLength <= until - at
+    isTextCopy = !isHere && (kind == Text || textLength > ScratchBytes)
+    if (isHere) {
       text = bytes
       textFrom = at
       at += textLength
+    } else {
+      text = if (isTextCopy) new Array[Byte](textLength) else scratch
+      textFrom = 0
+      take(textLength, text)
     }
   }
 
@@ -276,6 +281,8 @@ private[kinesisspark] object CborReader {
   private val Endless = -1L
 
   private val NoBytes = new Array[Byte](0)
+
+  private val ScratchBytes = 16 << 10
 
   /** Of values that nobody asked for. */
   private val MostDepth = 32
