@@ -136,7 +136,8 @@ def relocation(line: SparkLine) =
     ShadeRule
       .rename(
         Seq(
-          "software.amazon",
+          "software.amazon.awssdk",
+          "software.amazon.eventstream",
           "io.netty",
           "org.reactivestreams",
           "ujson",
