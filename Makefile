@@ -298,6 +298,7 @@ ifeq ($(ONLY),)
 	MINUTES=$(MINUTES) ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.Bench $(CURDIR)/$(BENCH_RESULTS)"
 	$(BIN)/python python/tools/performance_page.py benchmarks/results docs/evidence/performance.md
 else
+	rm -f benchmarks/target/bench.jsonl
 	MINUTES=$(MINUTES) ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.Bench $(CURDIR)/benchmarks/target/bench.jsonl $(ONLY)"
 endif
 
