@@ -9,12 +9,17 @@ import java.util
   *
   * Every method throws where the bytes are not as expected.
   *
-  * @param pieces the answer's bytes, in their order; none is empty, and each has an array
-  * @param length of all of them
+  * @param answer its bytes, in their order; they are not changed
   * @see [[https://www.rfc-editor.org/rfc/rfc8949.html RFC 8949]]
   */
-private[kinesisspark] abstract class CborReader(pieces: Array[ByteBuffer], length: Int) {
+private[kinesisspark] abstract class CborReader(answer: Iterable[ByteBuffer]) {
   import CborReader._
+
+  /** None is empty, and each has an array. */
+  private val pieces = answer.iterator.filter(_.hasRemaining).map(inArray).toArray
+
+  /** Of all bytes. */
+  protected final val length: Int = pieces.map(_.remaining).sum
 
   // The piece that is being read.
   private var piece = 0
@@ -249,13 +254,6 @@ private[kinesisspark] abstract class CborReader(pieces: Array[ByteBuffer], lengt
 }
 
 private[kinesisspark] object CborReader {
-
-  /** An answer as a reader wants it.
-    *
-    * @param pieces in their order; they are not changed
-    */
-  def arrays(pieces: Iterable[ByteBuffer]): Array[ByteBuffer] =
-    pieces.iterator.filter(_.hasRemaining).map(inArray).toArray
 
   private def inArray(piece: ByteBuffer) =
     if (piece.hasArray) piece else ByteBuffer.allocate(piece.remaining).put(piece.duplicate()).flip()

@@ -2,6 +2,7 @@ package io.github.kinesisspark.write
 
 import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}
+import java.util
 
 import scala.jdk.CollectionConverters._
 
@@ -33,11 +34,7 @@ private[write] object PutResults {
 
   /** By its media type. */
   private[write] def splitter(contentType: String): Option[SplitAnswer.Splitter[Vector[RecordAnswer]]] =
-    Option.when(SplitAnswer.isCbor(contentType)) { pieces =>
-      val arrays  = CborReader.arrays(pieces)
-      val results = new CborResults(arrays, arrays.map(_.remaining).sum)
-      results.split()
-    }
+    Option.when(SplitAnswer.isCbor(contentType))(new CborResults(_).split())
 
   private def resultOf(result: PutRecordsResultEntry): RecordAnswer =
     if (result.errorCode == null) taken(result.shardId)
@@ -48,7 +45,7 @@ private[write] object PutResults {
   private def refused(code: String, message: Option[String]) =
     RecordAnswer.Refused(OneLine(code), message.fold("")(OneLine(_)))
 
-  private final class CborResults(pieces: Array[ByteBuffer], length: Int) extends CborReader(pieces, length) {
+  private final class CborResults(answer: Iterable[ByteBuffer]) extends CborReader(answer) {
 
     // A call's records go to few shards, whose numbers are at the end of their IDs.
     private val names   = new Array[Array[Byte]](KnownShards)
@@ -93,7 +90,7 @@ private[write] object PutResults {
       val place = if (textLength == 0) 0 else text(textFrom + textLength - 1) & (KnownShards - 1)
       if (names(place) == null || !isText(names(place))) {
         answers(place) = taken(string)
-        names(place) = string.getBytes(UTF_8)
+        names(place) = util.Arrays.copyOfRange(text, textFrom, textFrom + textLength)
       }
       answers(place)
     }

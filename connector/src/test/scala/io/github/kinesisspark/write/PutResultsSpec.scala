@@ -1,6 +1,5 @@
 package io.github.kinesisspark.write
 
-import java.io.ByteArrayOutputStream
 import java.nio.ByteBuffer
 
 import scala.jdk.CollectionConverters._
@@ -11,8 +10,10 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 import software.amazon.awssdk.services.kinesis.model.{PutRecordsResponse, PutRecordsResultEntry}
-import software.amazon.awssdk.thirdparty.jackson.dataformat.cbor.{CBORFactory, CBORGenerator}
+import software.amazon.awssdk.thirdparty.jackson.core.JsonGenerator
+import software.amazon.awssdk.thirdparty.jackson.dataformat.cbor.CBORFactory
 
+import io.github.kinesisspark.aws.Bodies.{cut, names, written}
 import io.github.kinesisspark.aws.DamagedAnswer
 import io.github.kinesisspark.write.send.RecordAnswer
 
@@ -27,18 +28,16 @@ class PutResultsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     forAll(seeds) { seed =>
       val random          = new Random(seed)
       val results         = Vector.fill(random.nextInt(60))(result(random))
-      val (ours, rest)    = split(cut(written(writeAnswer(_, results, random)), random))
+      val (ours, rest)    = split(cut(written(cbor)(writeAnswer(_, results, random)), random))
       val asTheSdkHasThem = PutRecordsResponse.builder.records(results.asJava).build
       ours shouldBe new PutResults().of(asTheSdkHasThem, results.size)
-      val parser = cbor.createParser(rest)
-      val names  = Iterator.continually(parser.nextToken()).takeWhile(_ != null).map(_ => parser.currentName).toSet
-      names should contain allOf ("Records", "FailedRecordCount", "EncryptionType")
-      names should not contain "ShardId"
+      names(cbor, rest) should contain allOf ("Records", "FailedRecordCount", "EncryptionType")
+      names(cbor, rest) should not contain "ShardId"
     }
   }
 
   it("is left to the SDK where anything in it is not as expected") {
-    def isLeft(write: CBORGenerator => Unit)  = Try(split(Seq(ByteBuffer.wrap(written(write))))).isFailure
+    def isLeft(write: JsonGenerator => Unit)  = Try(split(Seq(ByteBuffer.wrap(written(cbor)(write))))).isFailure
     def hasResult(members: (String, String)*) = isLeft { g =>
       g.writeStartObject()
       g.writeArrayFieldStart("Records")
@@ -66,7 +65,7 @@ class PutResultsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
   it("is left to the SDK where it ends early, and read or left where a byte of it is changed") {
     forAll(seeds) { seed =>
       val random = new Random(seed)
-      val body   = written(writeAnswer(_, Vector.fill(1 + random.nextInt(4))(result(random)), random))
+      val body   = written(cbor)(writeAnswer(_, Vector.fill(1 + random.nextInt(4))(result(random)), random))
       Try(split(Seq(ByteBuffer.wrap(body.take(random.nextInt(body.length)))))).isFailure shouldBe true
       body(random.nextInt(body.length)) = random.nextInt().toByte
       // Neither endless nor beyond memory, and nothing but an exception.
@@ -99,15 +98,7 @@ class PutResultsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     }
   }
 
-  private def written(write: CBORGenerator => Unit): Array[Byte] = {
-    val bytes     = new ByteArrayOutputStream
-    val generator = cbor.createGenerator(bytes)
-    write(generator)
-    generator.close()
-    bytes.toByteArray
-  }
-
-  private def writeAnswer(to: CBORGenerator, results: Seq[PutRecordsResultEntry], random: Random): Unit = {
+  private def writeAnswer(to: JsonGenerator, results: Seq[PutRecordsResultEntry], random: Random): Unit = {
     val members = Seq[() => Unit](
       () => {
         to.writeArrayFieldStart("Records")
@@ -122,7 +113,7 @@ class PutResultsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     to.writeEndObject()
   }
 
-  private def writeResult(to: CBORGenerator, result: PutRecordsResultEntry, random: Random): Unit = {
+  private def writeResult(to: JsonGenerator, result: PutRecordsResultEntry, random: Random): Unit = {
     def text(name: String, value: String): () => Unit = () =>
       if (value != null) to.writeStringField(name, value) else if (random.nextBoolean()) to.writeNullField(name)
     val members = Seq(
@@ -139,13 +130,5 @@ class PutResultsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     to.writeStartObject()
     random.shuffle(members).foreach(_())
     to.writeEndObject()
-  }
-
-  private def cut(body: Array[Byte], random: Random): Seq[ByteBuffer] = {
-    val ends = (0 +: Seq.fill(random.nextInt(10))(random.nextInt(body.length + 1)) :+ body.length).sorted
-    ends.zip(ends.tail).map { case (from, until) =>
-      val piece = ByteBuffer.wrap(body, from, until - from)
-      if (random.nextInt(5) > 0) piece else ByteBuffer.allocateDirect(until - from).put(piece).flip()
-    }
   }
 }

@@ -13,8 +13,7 @@ import io.github.kinesisspark.read.reader.CborRecords._
   *
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html GetRecords]]
   */
-private[reader] final class CborRecords private (pieces: Array[ByteBuffer], length: Int)
-    extends CborReader(pieces, length) {
+private[reader] final class CborRecords private (answer: Iterable[ByteBuffer]) extends CborReader(answer) {
   private val packer = new AnswerRecords.Packer(length)
 
   // The sequence number of the record before.
@@ -101,8 +100,7 @@ private[reader] object CborRecords {
     * @throws java.lang.Exception where the answer is not as expected
     */
   def split(pieces: Iterable[ByteBuffer]): (Array[KinesisRecord], Array[Byte]) = {
-    val arrays  = CborReader.arrays(pieces)
-    val records = new CborRecords(arrays, arrays.map(_.remaining).sum)
+    val records = new CborRecords(pieces)
     records.split(Names.Records)(records.readRecords())
   }
 

@@ -1,6 +1,5 @@
 package io.github.kinesisspark.read.reader
 
-import java.io.{ByteArrayOutputStream, OutputStreamWriter}
 import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Locale
@@ -16,6 +15,7 @@ import software.amazon.awssdk.services.kinesis.model.Record
 import software.amazon.awssdk.thirdparty.jackson.core.{JsonFactory, JsonGenerator}
 import software.amazon.awssdk.thirdparty.jackson.dataformat.cbor.CBORFactory
 
+import io.github.kinesisspark.aws.Bodies.{cut, names, written}
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 import io.github.kinesisspark.read.reader.RandomRecords.shown
 
@@ -36,10 +36,8 @@ class AnswerBodySpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
         val asTheSdkHasThem = KinesisRecord.after(TrimHorizon, records.asJava)
         shown(ours) shouldBe shown(asTheSdkHasThem)
         RecordTotals.of(ours) shouldBe RecordTotals.of(asTheSdkHasThem)
-        val parser = format.createParser(rest)
-        val names  = Iterator.continually(parser.nextToken()).takeWhile(_ != null).map(_ => parser.currentName).toSet
-        names should contain allOf ("Records", "NextShardIterator", "MillisBehindLatest")
-        names should not contain "Data"
+        names(format, rest) should contain allOf ("Records", "NextShardIterator", "MillisBehindLatest")
+        names(format, rest) should not contain "Data"
       }
     }
 
@@ -135,17 +133,6 @@ class AnswerBodySpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
   private def record(random: Random, n: Int) =
     RandomRecords.record(random, n, atLimit = 70000, isInKey = c => c >= ' ' && c != '"' && c != '\\')
 
-  private def written(format: JsonFactory)(write: JsonGenerator => Unit): Array[Byte] = {
-    val bytes = new ByteArrayOutputStream
-    // Of text, JSON's generator escapes fewer characters.
-    val generator =
-      if (format.isInstanceOf[CBORFactory]) format.createGenerator(bytes)
-      else format.createGenerator(new OutputStreamWriter(bytes, UTF_8))
-    write(generator)
-    generator.close()
-    bytes.toByteArray
-  }
-
   private def writeAnswer(to: JsonGenerator, records: Seq[Record], random: Random): Unit = {
     val members = Seq[() => Unit](
       () => {
@@ -192,13 +179,5 @@ class AnswerBodySpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     to.writeStartObject()
     random.shuffle(members).foreach(_())
     to.writeEndObject()
-  }
-
-  private def cut(body: Array[Byte], random: Random): Seq[ByteBuffer] = {
-    val ends = (0 +: Seq.fill(random.nextInt(10))(random.nextInt(body.length + 1)) :+ body.length).sorted
-    ends.zip(ends.tail).map { case (from, until) =>
-      val piece = ByteBuffer.wrap(body, from, until - from)
-      if (random.nextInt(5) > 0) piece else ByteBuffer.allocateDirect(until - from).put(piece).flip()
-    }
   }
 }
