@@ -289,17 +289,20 @@ bench-latency: $(VENV)/.installed ## latency by polling and fan-out beside the b
 	./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.latency.Latency $(SECONDS_EACH) $(CURDIR)/benchmarks/target/latency.jsonl"
 	$(BIN)/python python/tools/latency_page.py benchmarks/target/latency.jsonl docs/evidence/latency.md
 
+# The directory of Spark, for executors: as Spark's own scripts find it.
+SPARK_SCRIPTS = SPARK_SCALA_VERSION=2.13 SPARK_HOME=$(shell $(BIN)/python -c "import pyspark; print(pyspark.__path__[0])")
+
 BENCH_RESULTS = benchmarks/results/$(shell date +%F)-$(shell git rev-parse --short=12 HEAD).jsonl
 
 # A run of some measurements is printed alone; a whole one is kept, in the place of an earlier one of the same commit and day.
 bench: $(VENV)/.installed ## what reading, writing and planning cost beside the bare SDK, against the goals: JSON lines, benchmarks/results and docs/evidence/performance.md; ONLY=read.efo,sink for some, MINUTES=12 for the most important first
 ifeq ($(ONLY),)
 	rm -f $(BENCH_RESULTS)
-	MINUTES=$(MINUTES) ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.Bench $(CURDIR)/$(BENCH_RESULTS)"
+	MINUTES=$(MINUTES) $(SPARK_SCRIPTS) ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.Bench $(CURDIR)/$(BENCH_RESULTS)"
 	$(BIN)/python python/tools/performance_page.py benchmarks/results docs/evidence/performance.md
 else
 	rm -f benchmarks/target/bench.jsonl
-	MINUTES=$(MINUTES) ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.Bench $(CURDIR)/benchmarks/target/bench.jsonl $(ONLY)"
+	MINUTES=$(MINUTES) $(SPARK_SCRIPTS) ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.Bench $(CURDIR)/benchmarks/target/bench.jsonl $(ONLY)"
 endif
 
 bench-micro-batches: $(VENV)/.wheel ## latency and idle cost of micro-batches as PySpark sees them, local and on a cluster: JSON lines, and docs/evidence/latency.md's table

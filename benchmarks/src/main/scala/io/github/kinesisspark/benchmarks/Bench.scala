@@ -13,12 +13,14 @@ import org.apache.spark.sql.SparkSession
 import software.amazon.awssdk.core.SdkBytes
 import software.amazon.awssdk.services.kinesis.model.Record
 
+import io.github.kinesisspark.benchmarks.BenchmarkSession.Master
 import io.github.kinesisspark.benchmarks.Goal.{AtLeast, AtMost}
 import io.github.kinesisspark.benchmarks.latency.Latency
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 import io.github.kinesisspark.read.reader.{KinesisRecord, RecordTotals}
 
-/** All measurements that releases are compared by, one after the other in one JVM: prints a JSON line for each figure and adds it to a file.
+/** All measurements that releases are compared by, one after the other in one JVM, those on a cluster of executors last: prints a JSON line for each figure
+  * and adds it to a file.
   *
   * A measurement that fails is reported, and the others continue; the program fails at the end. Those that would begin after `MINUTES` (of the environment) are left out, and
   * reported.
@@ -33,10 +35,11 @@ object Bench {
   /** Its ratios lie near their goal, and vary by a tenth from round to round. */
   private val SinkRounds = 7
 
-  /** Until a batch hardly gets quicker from turn to turn. */
-  private val LatencyWarmup = 2
-
-  private final case class Measurement(name: String, figures: SparkSession => Seq[Figure])
+  private final case class Measurement(
+      name: String,
+      figures: SparkSession => Seq[Figure],
+      master: Master = Master.Local
+  )
 
   def main(args: Array[String]): Unit = {
     val file   = Path.of(args(0))
@@ -45,35 +48,41 @@ object Bench {
     Option(file.getParent).foreach(Files.createDirectories(_))
     val until = sys.env.get("MINUTES").filter(_.nonEmpty).map(n => System.nanoTime() + n.toLong * 60000000000L)
     val out   = new PrintStream(new FileOutputStream(file.toFile, true), true, UTF_8)
-    val spark = BenchmarkSession.start()
+    def measured(measurement: Measurement, spark: SparkSession): Boolean = {
+      val began = System.nanoTime()
+      try {
+        measurement.figures(spark).foreach { figure =>
+          val line = report.stamped(figure.json).render()
+          println(line)
+          out.println(line)
+        }
+        System.err.println(s"${measurement.name}: ${(System.nanoTime() - began) / 1000000000L} s")
+        true
+      } catch {
+        case NonFatal(e) =>
+          System.err.println(s"${measurement.name} failed")
+          e.printStackTrace()
+          false
+      }
+    }
+    def failedOf(some: Seq[Measurement], spark: SparkSession) = some.filterNot { measurement =>
+      val isLate = until.exists(_ - System.nanoTime() < 0)
+      if (isLate) System.err.println(s"${measurement.name} left out: no time")
+      isLate || measured(measurement, spark)
+    }
     try {
       val wanted = all.filter(m => only.isEmpty || only.exists(m.name.contains))
-      val failed = wanted.flatMap { measurement =>
-        val began = System.nanoTime()
-        if (until.exists(_ - began < 0)) {
-          System.err.println(s"${measurement.name} left out: no time")
-          None
-        } else
-          try {
-            measurement.figures(spark).foreach { figure =>
-              val line = report.stamped(figure.json).render()
-              println(line)
-              out.println(line)
-            }
-            System.err.println(s"${measurement.name}: ${(System.nanoTime() - began) / 1000000000L} s")
-            None
-          } catch {
-            case NonFatal(e) =>
-              System.err.println(s"${measurement.name} failed")
-              e.printStackTrace()
-              Some(measurement.name)
-          }
+      val failed = Seq(Master.Local, Master.Cluster).flatMap { master =>
+        val some = wanted.filter(_.master == master)
+        if (some.isEmpty) Nil
+        else {
+          val spark = BenchmarkSession.start(master)
+          try failedOf(some, spark)
+          finally spark.stop()
+        }
       }
-      if (failed.nonEmpty) throw new IllegalStateException(s"Failed: ${failed.mkString(", ")}")
-    } finally {
-      spark.stop()
-      out.close()
-    }
+      if (failed.nonEmpty) throw new IllegalStateException(s"Failed: ${failed.map(_.name).mkString(", ")}")
+    } finally out.close()
   }
 
   /** The most important first: the first of each publisher warms up longest. So many megabytes that a query's start, its commit, and
@@ -90,7 +99,7 @@ object Bench {
       reading("polling", 1000, 16, 2000, Some(ReadGoals(0.85, 1.3)), isTls = true),
       reading("efo", 1000, 16, 1000, Some(ReadGoals(0.8, 1.5)), isTls = true),
       Measurement("planning", _ => planning),
-      Measurement("latency", latencies),
+      Measurement("latency", latencies("latency", warmup = 2, turns = 3)),
       Measurement("memory", _ => memory),
       Measurement("cost", Costs.figures),
       Measurement("buffer", Buffers.figures),
@@ -102,7 +111,9 @@ object Bench {
       reading("polling", 1000, 1, 500),
       reading("efo", 1000, 1, 300),
       reading("polling", 1000, 256, 1500),
-      reading("efo", 1000, 256, 800)
+      reading("efo", 1000, 256, 800),
+      // Executors are new JVMs: it takes them longer until a batch hardly gets quicker from turn to turn.
+      Measurement("cluster.latency", latencies("cluster.latency", warmup = 6, turns = 2), Master.Cluster)
     )
 
   /** @param perGb seconds of CPU */
@@ -238,32 +249,32 @@ object Bench {
     )
   }
 
-  private def latencies(spark: SparkSession): Seq[Figure] = {
+  private def latencies(prefix: String, warmup: Int, turns: Int)(spark: SparkSession): Seq[Figure] = {
     val (settling, time) = (5.seconds, 12.seconds)
-    val measured         = Latency.fanOut(spark, LatencyWarmup, rounds = 3, turns = 3, settling, time)
+    val measured         = Latency.fanOut(spark, warmup, rounds = 3, turns, settling, time)
     val put              =
       s"200 records a second over four shards, one by one, ${settling.toSeconds} s to settle and ${time.toSeconds} s that count"
-    val turns        = s"$LatencyWarmup turns of warm-up"
+    val warm         = s"$warmup turns of warm-up"
     val empty        = "a batch of Spark's rate source"
     val emptyBatches = measured.turns.map(_.emptyBatch.at(0.5))
     val idleBatches  = measured.idleBatch.map(_.at(0.5))
     val idle         = Figure.median(idleBatches)
     def figure(name: String, values: Seq[Double], method: String, goal: Option[Goal] = None) =
-      Figure(s"latency.$name", values, "ms", goal, method)
+      Figure(s"$prefix.$name", values, "ms", goal, method)
     Seq(
       figure("efo.real-time.p50", measured.realTime.map(_.at(0.5)), put),
       figure("efo.real-time.p999", measured.realTime.map(_.at(0.999)), put, Some(AtMost(25))),
-      figure("efo.micro-batch.p50", measured.turns.map(_.microBatch.at(0.5)), s"$put; $turns"),
+      figure("efo.micro-batch.p50", measured.turns.map(_.microBatch.at(0.5)), s"$put; $warm"),
       figure(
         "efo.micro-batch.p50_beyond_empty_batch",
         measured.turns.map(turn => turn.microBatch.at(0.5) - turn.emptyBatch.at(0.5)),
-        s"$put; in turns with $empty while the same records are put and nobody reads them, whose median is taken off; $turns",
+        s"$put; in turns with $empty while the same records are put and nobody reads them, whose median is taken off; $warm",
         Some(AtMost(20))
       ),
       figure(
         "efo.micro-batch.p50_beyond_idle_empty_batch",
         measured.turns.map(_.microBatch.at(0.5) - idle),
-        s"$put; the median of $empty while nothing else runs is taken off; $turns"
+        s"$put; the median of $empty while nothing else runs is taken off; $warm"
       ),
       figure(
         "empty_batch",

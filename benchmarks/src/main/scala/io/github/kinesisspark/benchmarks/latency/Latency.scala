@@ -139,8 +139,8 @@ object Latency {
       warmup: FiniteDuration,
       time: FiniteDuration
   ): Measured = {
-    Samples.begin()
-    val reader                   = read(spark, server, client, way, stream)
+    val recorder                 = Samples.begin(spark)
+    val reader                   = read(spark, server, client, way, stream, recorder)
     val producer                 = new Producer(client, stream, load)
     val (from, until, quantiles) =
       try {
@@ -217,10 +217,11 @@ object Latency {
       server: ServerProcess,
       client: KinesisAsyncClient,
       way: Way,
-      stream: String
+      stream: String,
+      recorder: Samples.Recorder
   ): AutoCloseable = {
     def query(trigger: Trigger): AutoCloseable = {
-      val started = Queries.kinesis(spark, server.source(stream, way.publisher), trigger)
+      val started = Queries.kinesis(spark, server.source(stream, way.publisher), trigger, recorder)
       () => started.stop()
     }
     way match {

@@ -8,13 +8,18 @@ import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 /** Queries that hand each record to a program, which notes when it came. */
 object Queries {
 
-  def kinesis(spark: SparkSession, options: Map[String, String], trigger: Trigger): StreamingQuery = spark.readStream
+  def kinesis(
+      spark: SparkSession,
+      options: Map[String, String],
+      trigger: Trigger,
+      recorder: Samples.Recorder
+  ): StreamingQuery = spark.readStream
     .format("kinesis")
     .options(options)
     .load()
     .select("data")
     .writeStream
-    .foreach(new Arrivals)
+    .foreach(new Arrivals(recorder))
     .outputMode("update")
     .option("checkpointLocation", Files.createTempDirectory("latency").toString)
     .trigger(trigger)
@@ -31,9 +36,9 @@ object Queries {
     .option("checkpointLocation", Files.createTempDirectory("latency").toString)
     .start()
 
-  private final class Arrivals extends ForeachWriter[Row] {
+  private final class Arrivals(recorder: Samples.Recorder) extends ForeachWriter[Row] {
     override def open(partition: Long, epoch: Long): Boolean = true
-    override def process(row: Row): Unit       = Samples.arrived(Producer.timeOf(row.getAs[Array[Byte]](0)))
+    override def process(row: Row): Unit       = recorder.arrived(Producer.timeOf(row.getAs[Array[Byte]](0)))
     override def close(error: Throwable): Unit = ()
   }
 

@@ -296,10 +296,9 @@ final class ShardCoordinator(
     channel.order(changes.map { case (executor, (now, change)) =>
       executor -> ReadOrder(
         executor.id,
+        config.source,
         now.number,
-        change.isWhole,
-        config,
-        consumerLifecycle.publisher,
+        Option.when(change.isWhole)(ReadOrder.Way(config, consumerLifecycle.publisher)),
         change.commit,
         change.read,
         change.release,

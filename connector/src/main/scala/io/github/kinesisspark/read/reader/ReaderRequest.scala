@@ -17,7 +17,8 @@ sealed trait ReaderRequest[A] extends Product with Serializable {
   *
   * @param executorId  whom it is for
   * @param number      grows by one from order to order of a source and executor
-  * @param isWhole     `read` names all shards: readers of others end
+  * @param whole       there if `read` names all shards: readers of others end. No other order says how to read, as one comes before and one after each
+  *                    batch, and credentials need to be sent but once
   * @param commit      the batches planned so far are written: their records may be dropped
   * @param read        shards to read from where the next batch starts: those that are new here or continue elsewhere than was ordered
   * @param release     shards whose readers end
@@ -31,10 +32,9 @@ sealed trait ReaderRequest[A] extends Product with Serializable {
   */
 final case class ReadOrder(
     executorId: String,
+    source: String,
     number: Long,
-    isWhole: Boolean,
-    config: ReaderConfig,
-    publisher: ResolvedPublisher,
+    whole: Option[ReadOrder.Way],
     commit: Boolean,
     read: Vector[ReadOrder.Task],
     release: Vector[ShardKey],
@@ -45,11 +45,12 @@ final case class ReadOrder(
     pauseMillis: Long,
     hasRead: Boolean,
     isAsked: Boolean
-) extends ReaderRequest[OrderAnswer] {
-  override def source: String = config.source
-}
+) extends ReaderRequest[OrderAnswer]
 
 object ReadOrder {
+
+  /** How readers read. */
+  final case class Way(config: ReaderConfig, publisher: ResolvedPublisher)
 
   /** @param position from where the next batch starts
     * @param stop     where to stop reading, in a shard that is not to be read without end

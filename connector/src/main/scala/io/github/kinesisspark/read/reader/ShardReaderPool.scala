@@ -88,7 +88,7 @@ final class ShardReaderPool(
     isPushed = !order.isAsked
     val isNext = synchronized {
       if (closed || order.number <= applied) None
-      else if (!order.isWhole && order.number != applied + 1) Some(false)
+      else if (order.whole.isEmpty && order.number != applied + 1) Some(false)
       else {
         carryOut(order)
         Some(true)
@@ -97,7 +97,7 @@ final class ShardReaderPool(
     isNext.map { done =>
       if (done) {
         demand()
-        if (order.isWhole && isPushed) reports.changeAll()
+        if (order.whole.isDefined && isPushed) reports.changeAll()
         else if (order.commit && isPushed) reports.reportNow()
       }
       OrderAnswer(
@@ -111,10 +111,11 @@ final class ShardReaderPool(
     applied = order.number
     executorId = order.executorId
     grain = order.grain
-    readBy(order.publisher)
+    order.whole.foreach(way => readBy(way.publisher))
     if (order.commit) commit()
     val released =
-      if (order.isWhole) readers.keys.filterNot(order.read.iterator.map(_.shard).toSet).toVector else order.release
+      if (order.whole.isDefined) readers.keys.filterNot(order.read.iterator.map(_.shard).toSet).toVector
+      else order.release
     released.foreach(drop)
     order.read.foreach(read)
     order.planned.foreach { case (shard, end) => readers.get(shard).foreach(_.plan(end)) }

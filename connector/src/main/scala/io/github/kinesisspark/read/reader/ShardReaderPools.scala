@@ -55,7 +55,8 @@ object ShardReaderPools {
   def answer[A](request: ReaderRequest[A]): Option[A] = if (!isHere(request.executorId)) None
   else
     request match {
-      case order: ReadOrder        => running(order.config).flatMap(_.obey(order))
+      case order: ReadOrder =>
+        order.whole.fold(existing(order.source))(way => running(way.config)).flatMap(_.obey(order))
       case release: ReleaseRequest =>
         close(release.source)
         Some(true)

@@ -9,7 +9,7 @@ import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, TrimHorizon}
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.coordinator.ShardCoordinatorSpec._
-import io.github.kinesisspark.read.plan.{ExecutorId, Lineage, PlanningState, WatermarkAlignment}
+import io.github.kinesisspark.read.plan.{Admission, ExecutorId, Lineage, PlanningState, WatermarkAlignment}
 import io.github.kinesisspark.read.reader._
 import io.github.kinesisspark.read.stream.ConsumerLifecycle
 
@@ -55,6 +55,20 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
     }
   }
 
+  describe("the first order alone") {
+    it("says how to read: later ones are read in less time, and bring no credentials") {
+      val channel = new OneExecutor
+      channel.pushes = true
+      val readers = coordinator(channel)
+      records(readers) shouldBe 0
+      channel.read(3)
+      val tips = readers.awaitTips(planning, without = _ => false, stops = Map.empty, patience = 1.second)
+      readers.admit(tips, Admission.Limits.none, turn = 1, (_, _, _) => Map.empty)
+      channel.taken.map(_.whole.isDefined) shouldBe Vector(true, false)
+      channel.taken.last.planned should not be empty
+    }
+  }
+
   describe("an executor that Spark has lost and found again") {
     it("takes the first order it gets, which is newer than those it had before") {
       val channel = new OneExecutor
@@ -89,6 +103,9 @@ private object ShardCoordinatorSpec {
 
     override def isPushed: Boolean = pushes
 
+    /** Those it got and took. */
+    var taken = Vector.empty[ReadOrder]
+
     private var last  = Option.empty[ReadOrder]
     private var sent  = 0L
     private var known = 0L
@@ -104,6 +121,7 @@ private object ShardCoordinatorSpec {
         if (order.number > applied) {
           applied = order.number
           last = Some(order)
+          taken :+= order
           report(order)
         } else {
           refused += 1

@@ -30,10 +30,9 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
       planned: Vector[(ShardKey, ShardPosition)] = Vector.empty
   ) = ReadOrder(
     executorId = "1",
+    config.source,
     number,
-    isWhole,
-    config,
-    ResolvedPublisher.Polling,
+    Option.when(isWhole)(ReadOrder.Way(config, ResolvedPublisher.Polling)),
     commit,
     read = Vector.empty,
     release = Vector.empty,

@@ -99,10 +99,9 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
       val shard  = ShardKey(arnOf(stream), stream.onlyShard().shardId)
       val order  = ReadOrder(
         SparkEnv.get.executorId,
+        config.source,
         number = 1,
-        isWhole = true,
-        config,
-        ResolvedPublisher.Polling,
+        Some(ReadOrder.Way(config, ResolvedPublisher.Polling)),
         commit = false,
         Vector(ReadOrder.Task(shard, ShardPosition.TrimHorizon, stop = None, isClosed = false)),
         release = Vector.empty,
@@ -114,6 +113,8 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
         hasRead = false,
         isAsked = false
       )
+      // No answer: then one that says how to read follows.
+      ShardReaderPools.answer(order.copy(whole = None)) shouldBe empty
       def calls = kinesis.calls.count("GetRecords", stream.name)
       failNextLook()
       try {
