@@ -285,12 +285,12 @@ demo: $(VENV)/.wheel ## a query killed on the way counts real events exactly; SE
 
 SECONDS_EACH ?= 60
 
-bench-latency: $(VENV)/.installed ## latency by polling and fan-out beside the bare SDK: JSON lines, and docs/evidence/latency.md's figures
-	./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.latency.Latency $(SECONDS_EACH) $(CURDIR)/benchmarks/target/latency.jsonl"
-	$(BIN)/python python/tools/latency_page.py benchmarks/target/latency.jsonl docs/evidence/latency.md
-
 # The directory of Spark, for executors: as Spark's own scripts find it.
 SPARK_SCRIPTS = SPARK_SCALA_VERSION=2.13 SPARK_HOME=$(shell $(BIN)/python -c "import pyspark; print(pyspark.__path__[0])")
+
+bench-latency: $(VENV)/.installed ## latency by polling and fan-out beside the bare SDK: JSON lines, and docs/evidence/latency.md's figures
+	$(SPARK_SCRIPTS) ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.latency.Latency $(SECONDS_EACH) $(CURDIR)/benchmarks/target/latency.jsonl"
+	$(BIN)/python python/tools/latency_page.py benchmarks/target/latency.jsonl docs/evidence/latency.md
 
 BENCH_RESULTS = benchmarks/results/$(shell date +%F)-$(shell git rev-parse --short=12 HEAD).jsonl
 

@@ -58,7 +58,7 @@ def check(measured: list[Run]) -> None:
             raise ValueError(f"{called}: {run['records']:,} records came, and {run['expected']:,} should have")
 
 
-def table(measured: list[Run], floor: Run) -> str:
+def table(measured: list[Run], floor: Run, between: str = ": ") -> str:
     """A line for each way of reading, in ms; and beside them a batch that reads nothing."""
     runs = {(run["publisher"], run["way"], run["load"]): run for run in measured}
     lines = [
@@ -67,8 +67,9 @@ def table(measured: list[Run], floor: Run) -> str:
     ]
     for publisher, name in NAMES.items():
         for way, called in WAYS.items():
-            figures = [f"{runs[publisher, way, load][q]:.1f}" for load in LOADS for q in QUANTILES]
-            lines.append(f"| {name}: {called} | {' | '.join(figures)} |")
+            if (publisher, way, "steady") in runs:
+                figures = [f"{runs[publisher, way, load][q]:.1f}" for load in LOADS for q in QUANTILES]
+                lines.append(f"| {name}{between}{called} | {' | '.join(figures)} |")
     fewest = min(run["records"] for run in measured)
     note = (
         f"At least {fewest:,} records each. A batch of Spark's rate source took {floor['p50_ms']:.0f} ms "
@@ -84,7 +85,12 @@ def stamp(run: Run) -> str:
 
 if __name__ == "__main__":
     lines, page = map(Path, sys.argv[1:])
-    *told, nothing_read = [json.loads(line) for line in lines.read_text().splitlines()]
-    check(told)
-    draw(told, page.parents[1] / "pictures" / "latency.svg")
-    marked.put(page, "figures", table(told, nothing_read))
+    by_master: dict[str, list[Run]] = {"local": [], "cluster": []}
+    for told in map(json.loads, lines.read_text().splitlines()):
+        by_master[told["master"]].append(told)
+    *local, nothing_read = by_master["local"]
+    *cluster, nothing_read_there = by_master["cluster"]
+    check(local + cluster)
+    draw(local, page.parents[1] / "pictures" / "latency.svg")
+    marked.put(page, "figures", table(local, nothing_read))
+    marked.put(page, "cluster", table(cluster, nothing_read_there, between=", "))

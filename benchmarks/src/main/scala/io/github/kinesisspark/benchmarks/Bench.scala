@@ -72,7 +72,7 @@ object Bench {
     }
     try {
       val wanted = all.filter(m => only.isEmpty || only.exists(m.name.contains))
-      val failed = Seq(Master.Local, Master.Cluster).flatMap { master =>
+      val failed = Master.both.flatMap { master =>
         val some = wanted.filter(_.master == master)
         if (some.isEmpty) Nil
         else {

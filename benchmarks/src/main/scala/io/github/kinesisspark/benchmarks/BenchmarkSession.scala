@@ -7,13 +7,15 @@ import org.apache.spark.sql.streaming.StreamingQuery
 object BenchmarkSession {
   val Cores = 2
 
-  sealed abstract class Master(private[BenchmarkSession] val url: String)
+  sealed abstract class Master(val name: String, private[BenchmarkSession] val url: String)
 
   object Master {
-    case object Local extends Master(s"local[$Cores]")
+    case object Local extends Master("local", s"local[$Cores]")
 
     /** Two executors of one core, with the class path of this JVM. Spark starts them from its own directory. */
-    case object Cluster extends Master(s"local-cluster[$Cores,1,2048]")
+    case object Cluster extends Master("cluster", s"local-cluster[$Cores,1,2048]")
+
+    val both: Seq[Master] = Seq(Local, Cluster)
   }
 
   /** What Spark finds its directory by, as its own scripts set it. */

@@ -10,11 +10,13 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
+import io.github.kinesisspark.benchmarks.BenchmarkSession.Master
 import io.github.kinesisspark.benchmarks.{BenchmarkSession, Report, ServerProcess}
 
 /** From the call that puts a record to the program that gets it: 200 records a second over four shards, steadily and in bursts at random moments, read by
   * polling and by fan-out, each by the bare SDK and by queries. The embedded server has a JVM of its own; producer, SDK readers and Spark
-  * (`local[2]`) share one, and so one clock. Each reads a stream of its own, for a while to warm up and then for the while that counts.
+  * (`local[2]`) share one. Then the same queries on a cluster of two executors, on the same cores. Each reads a stream of its own, for a while to warm up and
+  * then for the while that counts.
   *
   * It fails if a measurement has other records than its stream: what came soon must not hide what never came.
   *
@@ -43,24 +45,31 @@ object Latency {
     // Without the path of the file, which is of this machine alone.
     val report = new Report(this, args(0) +: file.getFileName.toString +: args.drop(2).toSeq, Some(Load.Seed))
     val ways   = Way.all.filter(way => args.drop(2).isEmpty || args.drop(2).contains(way.name))
-    val names  = for (load <- Load.both; way <- ways) yield streamOf(load, way)
-    val server = new ServerProcess(names.map(_ -> Shards).toMap)
-    val client = server.client()
-    val spark  = BenchmarkSession.start()
-    try {
-      val measured = for (load <- Load.both; way <- ways) yield {
-        val line = described(load, way, measure(spark, server, client, load, way, streamOf(load, way), Warmup, time))
-        report.print(ujson.Obj.from(line.obj.filter(_._1 != "cdf_ms")))
-        report.stamped(line).render()
-      }
-      val nothingRead = describedFloor(floor(spark, Warmup, time))
-      report.print(nothingRead)
-      Files.write(file, (measured :+ report.stamped(nothingRead).render()).asJava): Unit
-    } finally {
-      spark.stop()
+    def stream(master: Master, load: Load, way: Way) = s"${streamOf(load, way)}-${master.name}"
+    val names              = for (master <- Master.both; load <- Load.both; way <- ways) yield stream(master, load, way)
+    val server             = new ServerProcess(names.map(_ -> Shards).toMap)
+    val client             = server.client()
+    def on(master: Master) = {
+      val spark = BenchmarkSession.start(master)
+      try {
+        val measured = for (load <- Load.both; way <- ways if master == Master.Local || way.isQuery) yield {
+          val taken = measure(spark, server, client, load, way, stream(master, load, way), Warmup, time)
+          print(report, described(master, load, way, taken))
+        }
+        measured :+ print(report, describedFloor(master, floor(spark, Warmup, time)))
+      } finally spark.stop()
+    }
+    try Files.write(file, Master.both.flatMap(on).asJava): Unit
+    finally {
       client.close()
       server.close()
     }
+  }
+
+  /** Without what is for pictures alone; the whole line. */
+  private def print(report: Report, line: ujson.Obj) = {
+    report.print(ujson.Obj.from(line.obj.filter(_._1 != "cdf_ms")))
+    report.stamped(line).render()
   }
 
   /** A micro-batch query and Spark's batches that read nothing, one after the other. The same records are put, which in the second case nobody reads: so
@@ -115,7 +124,9 @@ object Latency {
 
   private final case class Measured(quantiles: Quantiles, expected: Int)
 
-  private sealed abstract class Way(val name: String, val publisher: String)
+  private sealed abstract class Way(val name: String, val publisher: String) {
+    def isQuery: Boolean = name != "raw"
+  }
   private object Way {
     case object RawPolling      extends Way("raw", "polling")
     case object MicroPolling    extends Way("micro-batch", "polling")
@@ -159,10 +170,11 @@ object Latency {
     Measured(quantiles, expected)
   }
 
-  private def described(load: Load, way: Way, measured: Measured) = {
+  private def described(master: Master, load: Load, way: Way, measured: Measured) = {
     import measured._
     ujson.Obj(
       "benchmark" -> "latency",
+      "master"    -> master.name,
       "load"      -> load.name,
       "publisher" -> way.publisher,
       "way"       -> way.name,
@@ -243,9 +255,10 @@ object Latency {
     Quantiles(counted.map(_.durationMs.get("triggerExecution").toDouble).sorted)
   }
 
-  private def describedFloor(of: Quantiles): ujson.Obj =
+  private def describedFloor(master: Master, of: Quantiles): ujson.Obj =
     ujson.Obj(
       "benchmark" -> "latency",
+      "master"    -> master.name,
       "way"       -> "a batch of Spark's rate source",
       "batches"   -> of.count,
       "p50_ms"    -> of.at(0.5),

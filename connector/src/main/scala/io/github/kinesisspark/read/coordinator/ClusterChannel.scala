@@ -84,19 +84,13 @@ private final class ClusterChannel(sc: SparkContext, source: String) extends Exe
     case Some(channel) =>
       orders.foreach { case (executor, order) =>
         channel.tell(executor, order, session) {
-          case Success(Some(answer)) if answer.isNext => ()
-          case Success(_)                             => reports.undone(executor.id, order.number)
-          case Failure(cause)                         => reports.fail(cause)
+          case Success(answer) => reports.answered(executor.id, order.number, answer)
+          case Failure(cause)  => reports.fail(cause)
         }
       }
     case None =>
       val answers = jobs.ask(orders).toMap
-      orders.foreach { case (executor, order) =>
-        answers.get(executor) match {
-          case Some(answer) if answer.isNext => answer.report.foreach(reports.accept)
-          case _                             => reports.undone(executor.id, order.number)
-        }
-      }
+      orders.foreach { case (executor, order) => reports.answered(executor.id, order.number, answers.get(executor)) }
   }
 
   override def release(executors: Iterable[ExecutorId]): Unit = if (isOpen) {
@@ -119,8 +113,8 @@ private object ClusterChannel {
   /** Reports are a few and full rather than many and small. */
   private val ShortestPause = 5.millis
 
-  /** Each look asks Spark's own threads. A planning that waits for reports looks at them more often than executors come and go. */
-  private val Look = 50.millis
+  /** Each look asks Spark's own threads, which takes half a millisecond of a planning. Executors come and go less often. */
+  private val Look = 200.millis
 
   /** For tests: no RPC. */
   private val JobsAlone = "spark.kinesis.internal.jobsAlone"

@@ -75,13 +75,17 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
         Try(contact.peer.ask(request.source, WireFormat.write(request), TellTimeout))
           .fold(Future.failed, identity)
           .onComplete {
-            case Success(bytes) => done(Try(Reply.read[A](bytes)))
+            case Success(bytes) => readAside(bytes.length)(done(Try(Reply.read[A](bytes))))
             case Failure(e)     =>
               log.debug(s"Executor $executor gave no answer: $e")
               done(Success(None))
           }(ExecutionContext.parasitic)
       case None => done(Success(None))
     }
+
+  /** Reads what is short at once, on a thread of Spark's. */
+  private def readAside(length: Int)(read: => Unit): Unit =
+    if (length <= Short) read else reports.execute(() => read)
 
   /** Asks all at once. Who doesn't answer within seconds has no answer; what an executor fails with is thrown. */
   def ask[A](
@@ -222,6 +226,9 @@ private[coordinator] object DriverEndpoint {
   private val TellTimeout = 10.seconds
 
   private val Look = 100.millis
+
+  /** In bytes. Some ten shards' report. */
+  private val Short = 16 << 10
 
   private def openHere(driver: String, session: String): Iterator[String] => Option[String] =
     _ => ExecutorEndpoint.open(driver, session)

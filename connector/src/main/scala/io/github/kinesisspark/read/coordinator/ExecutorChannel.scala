@@ -35,7 +35,7 @@ trait ExecutorChannel {
   /** What the readers have reported. */
   def reports: ReaderReports
 
-  /** Whether readers report by themselves. Otherwise reports come with the answers to orders, before `order` returns. */
+  /** Whether readers report by themselves. Otherwise all reports come with the answers to orders, before `order` returns. */
   def isPushed: Boolean
 
   /** Between two reports of one executor, at least. */
@@ -85,7 +85,7 @@ private final class LocalChannel(sc: SparkContext, source: String) extends Execu
   override val lease: FiniteDuration = 365.days
 
   override def order(orders: Vector[(ExecutorId, ReadOrder)]): Unit = orders.foreach { case (executor, order) =>
-    if (!ShardReaderPools.answer(order).exists(_.isNext)) reports.undone(executor.id, order.number)
+    reports.answered(executor.id, order.number, ShardReaderPools.answer(order))
   }
 
   override def release(executors: Iterable[ExecutorId]): Unit = {

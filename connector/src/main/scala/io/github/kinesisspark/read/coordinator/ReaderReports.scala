@@ -5,7 +5,7 @@ import scala.concurrent.duration._
 
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.read.coordinator.ReaderReports._
-import io.github.kinesisspark.read.reader.{ReaderReport, ReaderTotals, ShardCounts, ShardTip}
+import io.github.kinesisspark.read.reader.{OrderAnswer, ReaderReport, ReaderTotals, ShardCounts, ShardTip}
 
 /** What the readers of one source have reported: the latest of each executor. The query's thread reads it and waits for news; reports come on any
   * thread.
@@ -29,11 +29,12 @@ final class ReaderReports {
     isUsed
   }
 
-  /** An order that may not have been carried out. */
-  def undone(executor: String, order: Long): Unit = synchronized {
-    undone += executor -> order.max(undone.getOrElse(executor, order))
-    ring()
-  }
+  /** What an executor said to an order, if anything. The order, or another one, may not have been carried out: then one with all shards follows. */
+  def answered(executor: String, order: Long, answer: Option[OrderAnswer]): Unit =
+    if (!answer.exists(a => a.isNext && a.report.forall(accept))) synchronized {
+      undone += executor -> order.max(undone.getOrElse(executor, order))
+      ring()
+    }
 
   /** Thrown to the query at its next look. */
   def fail(cause: Throwable): Unit = synchronized {

@@ -59,7 +59,9 @@ object ReadOrder {
   final case class Task(shard: ShardKey, position: ShardPosition, stop: Option[ShardPosition], isClosed: Boolean)
 }
 
-/** @param isNext whether the order follows the one before, and was carried out; otherwise one with all shards has to come */
+/** @param isNext whether the order follows the one before, and was carried out; otherwise one with all shards has to come
+  * @param report if it was asked for, and after an order to drop a batch's records unless another report is on its way, which it follows then
+  */
 final case class OrderAnswer(isNext: Boolean, report: Option[ReaderReport])
 
 /** How far the readers of one source in one executor are.

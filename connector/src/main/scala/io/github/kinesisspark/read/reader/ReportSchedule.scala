@@ -47,14 +47,17 @@ private[reader] final class ReportSchedule(worker: ScheduledExecutorService, sen
     plan()
   }
 
-  /** The driver waits for a report of where the readers are: it is made on the caller's thread, or follows the one that is on its way. */
-  def reportNow(): Unit = {
-    synchronized {
-      next.foreach(_._2.cancel(false))
-      hasChanged = true
-      hasNews = true
+  /** The driver waits for a report of where the readers are: what it is about if it can go along with an answer. Nothing where another is on its way: then it
+    * follows that one. The driver asks for all readers where it can't make use of an answer.
+    */
+  def take(): Option[What] = synchronized {
+    next.foreach(_._2.cancel(false))
+    hasChanged = true
+    hasNews = true
+    begin().map { what =>
+      reported(isAccepted = true)
+      what
     }
-    report()
   }
 
   /** The next report is one of all readers. */
@@ -79,21 +82,22 @@ private[reader] final class ReportSchedule(worker: ScheduledExecutorService, sen
     }
   }
 
-  private def report(): Unit = {
-    val what = synchronized {
-      next = None
-      if (closed || isUnderWay) None
-      else {
-        val what = What(changed.toVector, isWhole, hasNews || isWhole)
-        changed = mutable.LinkedHashSet.empty
-        isWhole = false
-        hasChanged = false
-        hasNews = false
-        isUnderWay = true
-        Some(what)
-      }
+  private def begin(): Option[What] = synchronized {
+    next = None
+    if (closed || isUnderWay) None
+    else {
+      val what = What(changed.toVector, isWhole, hasNews || isWhole)
+      changed = mutable.LinkedHashSet.empty
+      isWhole = false
+      hasChanged = false
+      hasNews = false
+      isUnderWay = true
+      Some(what)
     }
-    what.foreach { w =>
+  }
+
+  private def report(): Unit =
+    begin().foreach { w =>
       // An Error, too, such as an OutOfMemoryError for a large report: without an end of this one no other would follow.
       val sent =
         try send(w)
@@ -106,7 +110,6 @@ private[reader] final class ReportSchedule(worker: ScheduledExecutorService, sen
         reported(done.getOrElse(false))
       }(ExecutionContext.parasitic)
     }
-  }
 
   private def reported(isAccepted: Boolean): Unit = synchronized {
     isUnderWay = false

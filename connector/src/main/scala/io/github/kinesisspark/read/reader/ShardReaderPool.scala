@@ -95,15 +95,15 @@ final class ShardReaderPool(
       }
     }
     isNext.map { done =>
-      if (done) {
-        demand()
-        if (order.whole.isDefined && isPushed) reports.changeAll()
-        else if (order.commit && isPushed) reports.reportNow()
-      }
-      OrderAnswer(
-        done,
-        if (order.isAsked) Some(report(ReportSchedule.What(Vector.empty, isWhole = true, hasNews = true))) else None
-      )
+      if (done) demand()
+      val now =
+        if (order.isAsked) Some(ReportSchedule.What(Vector.empty, isWhole = true, hasNews = true))
+        else if (done && order.whole.isDefined) {
+          reports.changeAll()
+          None
+        } else if (done && order.commit) reports.take()
+        else None
+      OrderAnswer(done, now.map(report))
     }
   }
 

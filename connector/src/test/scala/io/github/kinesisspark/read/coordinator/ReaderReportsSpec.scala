@@ -7,7 +7,7 @@ import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.ShardKey
-import io.github.kinesisspark.read.reader.{ReaderReport, ReaderTotals, ShardCounts, ShardTip}
+import io.github.kinesisspark.read.reader.{OrderAnswer, ReaderReport, ReaderTotals, ShardCounts, ShardTip}
 
 class ReaderReportsSpec extends AnyFunSpec with Matchers {
   private def tip(n: Int, records: Long) =
@@ -96,6 +96,24 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
     }
   }
 
+  describe("an order") {
+    it("may not have been carried out without an answer, or the answer's report doesn't follow the one before") {
+      val reports                             = new ReaderReports
+      def answer(report: ReaderReport)        = Some(OrderAnswer(isNext = true, Some(report)))
+      def undone(answer: Option[OrderAnswer]) = {
+        reports.answered("1", order = 3, answer)
+        reports.takeUndone().get("1")
+      }
+      undone(answer(report(1, isWhole = true)(tip(0, 1)))) shouldBe empty
+      undone(answer(report(2, isWhole = false)(tip(0, 2)))) shouldBe empty
+      records(reports) shouldBe Map(shard(0) -> 2)
+      undone(Some(OrderAnswer(isNext = true, report = None))) shouldBe empty
+      undone(answer(report(4, isWhole = false)(tip(0, 4)))) shouldBe Some(3)
+      undone(Some(OrderAnswer(isNext = false, report = None))) shouldBe Some(3)
+      undone(None) shouldBe Some(3)
+    }
+  }
+
   describe("a wait for news") {
     it("ends at once when there were some after the last look") {
       val reports = new ReaderReports
@@ -109,7 +127,7 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
       Seq[() => Unit](
         () => ReaderReports.accept(report(1, isWhole = true)()): Unit,
         () => source.fail(new IllegalStateException("as planned")),
-        () => source.undone("1", 3)
+        () => source.answered("1", order = 3, answer = None)
       ).foreach { news =>
         val seen = source.news
         new Thread(() => news()).start()

@@ -125,7 +125,7 @@ private object ShardCoordinatorSpec {
           report(order)
         } else {
           refused += 1
-          reports.undone(executor.id, order.number)
+          reports.answered(executor.id, order.number, answer = None)
         }
     }
 

@@ -62,6 +62,15 @@ class ReportScheduleSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll
       driver.next()._1.changed shouldBe Vector(two, three)
     }
 
+    it("go along with an answer, with all changes before it, and name none of them again") {
+      val driver = new Driver().begun()
+      driver.schedule.setPause(1.hour)
+      driver.schedule.change(Seq(one), isNews = true)
+      driver.schedule.take() shouldBe Some(What(Vector(one), isWhole = false, hasNews = true))
+      driver.schedule.take() shouldBe Some(What(Vector.empty, isWhole = false, hasNews = true))
+      driver.nothing() shouldBe true
+    }
+
     it("are followed by one of all readers if the driver doesn't accept one, or it fails") {
       val driver = new Driver().begun()
       driver.schedule.change(Seq(one), isNews = true)
