@@ -113,7 +113,7 @@ object Bench {
       reading("polling", 1000, 256, 1500),
       reading("efo", 1000, 256, 800),
       // Executors are new JVMs: it takes them longer until a batch hardly gets quicker from turn to turn.
-      Measurement("cluster.latency", latencies("cluster.latency", warmup = 6, turns = 2), Master.Cluster)
+      Measurement("cluster.latency", latencies("cluster.latency", warmup = 10, turns = 3), Master.Cluster)
     )
 
   /** @param perGb seconds of CPU */

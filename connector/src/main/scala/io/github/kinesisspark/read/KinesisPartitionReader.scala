@@ -1,5 +1,7 @@
 package io.github.kinesisspark.read
 
+import java.util.Arrays
+
 import scala.annotation.tailrec
 import scala.collection.mutable
 
@@ -9,6 +11,7 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, Par
 import org.apache.spark.sql.types.StructType
 
 import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardRange}
+import io.github.kinesisspark.read.coordinator.WireFormat
 import io.github.kinesisspark.read.plan.RangeGrouping
 import io.github.kinesisspark.read.reader.{ReaderConfig, ShardReaderPools, TaskReaders}
 import io.github.kinesisspark.read.row.{RecordRows, SourceSchema}
@@ -35,12 +38,36 @@ object KinesisInputPartition {
   }
 }
 
-/** @param columns of the rows, in their order */
-final class KinesisPartitionReaderFactory(config: ReaderConfig, columns: StructType = SourceSchema.schema)
+/** Goes along with each batch, and is the same in all of a query: as bytes, which an executor reads once and not in each task. */
+final class KinesisPartitionReaderFactory private (source: String, written: Array[Byte])
     extends PartitionReaderFactory {
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
-    case ours: KinesisInputPartition => new KinesisPartitionReader(config, ours, columns)
-    case other                       => throw new IllegalArgumentException(s"not a Kinesis partition: $other")
+    case ours: KinesisInputPartition =>
+      val way = KinesisPartitionReaderFactory.read(source, written)
+      new KinesisPartitionReader(way.config, ours, way.columns)
+    case other => throw new IllegalArgumentException(s"not a Kinesis partition: $other")
+  }
+}
+
+object KinesisPartitionReaderFactory {
+  private final case class Way(config: ReaderConfig, columns: StructType)
+
+  /** Of the sources whose tasks came last, by source. */
+  private val known      = mutable.LinkedHashMap.empty[String, (Array[Byte], Way)]
+  private val Remembered = 100
+
+  /** @param columns of the rows, in their order */
+  def apply(config: ReaderConfig, columns: StructType = SourceSchema.schema): KinesisPartitionReaderFactory =
+    new KinesisPartitionReaderFactory(config.source, WireFormat.write(Way(config, columns)))
+
+  private def read(source: String, written: Array[Byte]): Way = synchronized {
+    known.get(source).collect { case (bytes, way) if Arrays.equals(bytes, written) => way }.getOrElse {
+      val way = WireFormat.read[Way](written)
+      known -= source
+      known(source) = written -> way
+      if (known.size > Remembered) known -= known.head._1
+      way
+    }
   }
 }
 

@@ -45,7 +45,7 @@ final class KinesisBatch(options: SourceOptions, columns: StructType, filter: Ro
       .toArray
   }
 
-  override def createReaderFactory(): PartitionReaderFactory = new KinesisPartitionReaderFactory(
+  override def createReaderFactory(): PartitionReaderFactory = KinesisPartitionReaderFactory(
     ReaderConfig(
       source = UUID.randomUUID().toString,
       streams = snapshot.streams,

@@ -3,6 +3,7 @@ package io.github.kinesisspark.read.stream
 import java.util
 import java.util.{Optional, UUID}
 
+import scala.collection.mutable
 import scala.concurrent.duration._
 
 import org.apache.spark.SparkContext
@@ -17,7 +18,7 @@ import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.ShardCatalog
 import io.github.kinesisspark.read.coordinator.{ExecutorChannel, Filling, ShardCoordinator}
 import io.github.kinesisspark.read.plan.{HistoryPart, PlanningState, WatermarkAlignment}
-import io.github.kinesisspark.read.reader.{Grain, ReaderConfig, RecordBuffer, ShardTip}
+import io.github.kinesisspark.read.reader.{Grain, ReaderConfig, RecordBuffer, ShardTip, StreamAccess}
 import io.github.kinesisspark.read.retention.{DataLoss, RetentionWatch}
 import io.github.kinesisspark.read.{KinesisInputPartition, KinesisPartitionReaderFactory}
 
@@ -62,7 +63,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       _
     )
   )
-  private val beginnings      = scala.collection.mutable.HashMap.empty[StreamArn, Vector[(String, ShardPosition)]]
+  private val beginnings      = mutable.HashMap.empty[StreamArn, Vector[(String, ShardPosition)]]
   private[read] val retention = new RetentionWatch(catalog)
   private lazy val beyond     = new BeyondBuffers(
     catalog.streams.map(s => s.arn -> s.access).toMap,
@@ -78,8 +79,13 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   private[read] var seen              = KinesisOffset.initial
   private var turn                    = 0L
   private var recent                  = Vector.empty[KinesisSourceOffset]
-  private val names                   = catalog.streams.map(_.arn.name)
-  private val gauges                  =
+  private var planned                 = Option.empty[(Offset, Offset, Array[InputPartition])]
+
+  /** By the access to streams that are not read any more: hardly ever more than one. */
+  private val factories = mutable.HashMap.empty[Map[StreamArn, StreamAccess], KinesisPartitionReaderFactory]
+
+  private val names  = catalog.streams.map(_.arn.name)
+  private val gauges =
     SourceMetrics.gauges(options.recordPublisher != RecordPublisherConfig.Polling, () => metrics.at(System.nanoTime()))
   private val shown      = SparkMetrics.show(names.mkString("+"), gauges)
   private val cloudWatch = Closing.unlessMade(shown.close())(CloudWatchPublisher.of(options, names, gauges))
@@ -205,7 +211,14 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   /** From here on the query reads what is there when it first plans, and ends. */
   override def prepareForTriggerAvailableNow(): Unit = endsNow = true
 
+  /** Spark asks twice. */
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
+    val partitions = planned.collect { case (`start`, `end`, known) => known }.getOrElse(partitionsOf(start, end))
+    planned = Some((start, end, partitions))
+    partitions
+  }
+
+  private def partitionsOf(start: Offset, end: Offset) = {
     val to = offsetOf(end)
     // After a restart this comes first, before anybody looked at the checkpoint.
     catalog.accept(to)
@@ -218,8 +231,9 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       .toArray
   }
 
-  override def createReaderFactory(): PartitionReaderFactory = new KinesisPartitionReaderFactory(
-    readers.config.copy(streams = readers.config.streams ++ former.access)
+  override def createReaderFactory(): PartitionReaderFactory = factories.getOrElseUpdate(
+    former.access,
+    KinesisPartitionReaderFactory(readers.config.copy(streams = readers.config.streams ++ former.access))
   )
 
   override def metrics(latestConsumedOffset: Optional[Offset]): util.Map[String, String] = metrics.toJava
