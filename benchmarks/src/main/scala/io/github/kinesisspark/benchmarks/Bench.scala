@@ -51,11 +51,7 @@ object Bench {
     def measured(measurement: Measurement, spark: SparkSession): Boolean = {
       val began = System.nanoTime()
       try {
-        measurement.figures(spark).foreach { figure =>
-          val line = report.stamped(figure.json).render()
-          println(line)
-          out.println(line)
-        }
+        measurement.figures(spark).foreach(figure => report.print(figure.json, out))
         System.err.println(s"${measurement.name}: ${(System.nanoTime() - began) / 1000000000L} s")
         true
       } catch {
@@ -99,7 +95,7 @@ object Bench {
       reading("polling", 1000, 16, 2000, Some(ReadGoals(0.85, 1.3)), isTls = true),
       reading("efo", 1000, 16, 1000, Some(ReadGoals(0.8, 1.5)), isTls = true),
       Measurement("planning", _ => planning),
-      Measurement("latency", latencies("latency", warmup = 2, turns = 3)),
+      latency("latency", warmup = 2),
       Measurement("memory", _ => memory),
       Measurement("cost", Costs.figures),
       Measurement("buffer", Buffers.figures),
@@ -112,8 +108,8 @@ object Bench {
       reading("efo", 1000, 1, 300),
       reading("polling", 1000, 256, 1500),
       reading("efo", 1000, 256, 800),
-      // Executors are new JVMs: it takes them longer until a batch hardly gets quicker from turn to turn.
-      Measurement("cluster.latency", latencies("cluster.latency", warmup = 10, turns = 3), Master.Cluster)
+      // Executors are new JVMs.
+      latency("cluster.latency", warmup = 10, Master.Cluster)
     )
 
   /** @param perGb seconds of CPU */
@@ -249,9 +245,13 @@ object Bench {
     )
   }
 
-  private def latencies(prefix: String, warmup: Int, turns: Int)(spark: SparkSession): Seq[Figure] = {
+  /** @param warmup turns until a batch hardly gets quicker from turn to turn */
+  private def latency(name: String, warmup: Int, master: Master = Master.Local) =
+    Measurement(name, latencies(name, warmup, _), master)
+
+  private def latencies(prefix: String, warmup: Int, spark: SparkSession): Seq[Figure] = {
     val (settling, time) = (5.seconds, 12.seconds)
-    val measured         = Latency.fanOut(spark, warmup, rounds = 3, turns, settling, time)
+    val measured         = Latency.fanOut(spark, warmup, rounds = 3, turns = 3, settling, time)
     val put              =
       s"200 records a second over four shards, one by one, ${settling.toSeconds} s to settle and ${time.toSeconds} s that count"
     val warm         = s"$warmup turns of warm-up"

@@ -1,5 +1,6 @@
 package io.github.kinesisspark.benchmarks
 
+import java.io.PrintStream
 import java.lang.management.ManagementFactory
 import java.time.Instant
 import java.time.temporal.ChronoUnit
@@ -30,6 +31,13 @@ final class Report(benchmark: Any, arguments: Seq[String], seed: Option[Long] = 
   def stamped(line: ujson.Obj): ujson.Obj = ujson.Obj.from(line.value.toSeq ++ stamp.value)
 
   def print(line: ujson.Obj): Unit = println(stamped(line).render())
+
+  /** Prints it here and to a file of results. */
+  def print(line: ujson.Obj, file: PrintStream): Unit = {
+    val text = stamped(line).render()
+    println(text)
+    file.println(text)
+  }
 
   /** @param line a JSON object */
   def print(line: String): Unit = print(ujson.Obj.from(ujson.read(line).obj))

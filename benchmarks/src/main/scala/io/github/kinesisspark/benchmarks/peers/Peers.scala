@@ -66,11 +66,7 @@ object Peers {
           new PeerProcess(reader.command(programs, python), environment, logs.resolve(s"${reader.name}.log"))
         val began = System.nanoTime()
         try {
-          figures(reader, process, backlog, limited, client, isTimeLeft).foreach { figure =>
-            val line = report.stamped(figure.json).render()
-            println(line)
-            out.println(line)
-          }
+          figures(reader, process, backlog, limited, client, isTimeLeft).foreach(f => report.print(f.json, out))
           true
         } catch {
           case NonFatal(e) =>

@@ -45,6 +45,22 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
     isAsked
   )
 
+  /** Gets reports, and answers each when the test has it do so. */
+  private final class Driver {
+    val heard           = new LinkedBlockingQueue[ReaderReport]
+    private val answers = new LinkedBlockingQueue[Promise[Boolean]]
+
+    def hear(report: ReaderReport): Future[Boolean] = {
+      val answer = Promise[Boolean]()
+      answers.add(answer)
+      heard.add(report)
+      answer.future
+    }
+
+    def next(): ReaderReport              = heard.poll(1, TimeUnit.MINUTES)
+    def answer(isAccepted: Boolean): Unit = answers.take().success(isAccepted): Unit
+  }
+
   override def afterAll(): Unit = worker.shutdownNow(): Unit
 
   describe("an order") {
@@ -80,25 +96,18 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
 
   describe("reports") {
     it("come after orders, one at a time, and name all readers until one is accepted") {
-      val sent    = new LinkedBlockingQueue[ReaderReport]
-      val answers = new LinkedBlockingQueue[Promise[Boolean]]
-      val readers = pool { report =>
-        val answer = Promise[Boolean]()
-        answers.add(answer)
-        sent.add(report)
-        answer.future
-      }
-      def next() = sent.poll(1, TimeUnit.MINUTES)
+      val driver  = new Driver
+      val readers = pool(driver.hear)
       readers.obey(order(number = 1, isWhole = true))
-      next().isWhole shouldBe true
+      driver.next().isWhole shouldBe true
       readers.obey(order(number = 2))
-      sent.size shouldBe 0
-      answers.take().success(false)
-      val again = next()
+      driver.heard.size shouldBe 0
+      driver.answer(false)
+      val again = driver.next()
       (again.isWhole, again.applied, again.number) shouldBe ((true, 2, 2))
-      answers.take().success(true)
+      driver.answer(true)
       readers.obey(order(number = 3))
-      val last = next()
+      val last = driver.next()
       (last.isWhole, last.applied, last.number) shouldBe ((false, 3, 3))
     }
 
@@ -130,19 +139,13 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
     }
 
     it("follow one that is on its way when a batch is committed") {
-      val sent    = new LinkedBlockingQueue[ReaderReport]
-      val answers = new LinkedBlockingQueue[Promise[Boolean]]
-      val readers = pool { report =>
-        val answer = Promise[Boolean]()
-        answers.add(answer)
-        sent.add(report)
-        answer.future
-      }
+      val driver  = new Driver
+      val readers = pool(driver.hear)
       readers.obey(order(number = 1, isWhole = true))
-      sent.poll(1, TimeUnit.MINUTES).applied shouldBe 1
+      driver.next().applied shouldBe 1
       readers.obey(order(number = 2, commit = true)).get.report shouldBe empty
-      answers.take().success(true)
-      sent.poll(1, TimeUnit.MINUTES).applied shouldBe 2
+      driver.answer(true)
+      driver.next().applied shouldBe 2
     }
 
     it("have the driver's time no later than it is, whatever clock the executor has") {
