@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from orders import arguments, order, service
 from pyspark.sql import DataFrame, SparkSession
 
-from kinesis_spark import KinesisSourceOptions, positions, read_batch, read_stream, session
+from kinesis_spark import KinesisOptions, positions, read_batch, read_stream, session
 
 
 def show(batch: DataFrame, number: int) -> None:
@@ -27,7 +27,7 @@ def show(batch: DataFrame, number: int) -> None:
 
 
 def backfill(
-    spark: SparkSession, options: KinesisSourceOptions, state: str, meanwhile: Callable[[], None] = lambda: None
+    spark: SparkSession, options: KinesisOptions, state: str, meanwhile: Callable[[], None] = lambda: None
 ) -> None:
     """Print what is in the stream up to the point, and then what comes after it; end with what is there."""
     handover, done = f"{state}/handover.json", f"{state}/done.json"

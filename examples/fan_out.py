@@ -16,13 +16,13 @@ from tempfile import TemporaryDirectory
 from orders import arguments, service, show_metrics
 from pyspark.sql import DataFrame, SparkSession
 
-from kinesis_spark import EnhancedFanOut, KinesisSourceOptions, StreamConsumers, read_stream, session
+from kinesis_spark import EnhancedFanOut, KinesisOptions, StreamConsumers, read_stream, session
 
 CONSUMER = "kinesis-spark-example"
 
 
 @contextmanager
-def publisher(spark: SparkSession, options: KinesisSourceOptions, registration: str) -> Iterator[EnhancedFanOut]:
+def publisher(spark: SparkSession, options: KinesisOptions, registration: str) -> Iterator[EnhancedFanOut]:
     """How the query gets its consumer."""
     if registration == "lazy":
         yield EnhancedFanOut(CONSUMER)
@@ -42,7 +42,7 @@ def show(batch: DataFrame, number: int) -> None:
         print(f"batch {number}: {row['shardId']} {row['partitionKey']} {row['text']}")
 
 
-def read(spark: SparkSession, options: KinesisSourceOptions) -> None:
+def read(spark: SparkSession, options: KinesisOptions) -> None:
     """Print what is in the stream."""
     with TemporaryDirectory() as checkpoint:
         query = (

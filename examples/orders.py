@@ -18,8 +18,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from kinesis_spark import (
     DefaultCredentials,
+    KinesisOptions,
     KinesisSinkOptions,
-    KinesisSourceOptions,
     LocalKinesis,
     Record,
     StaticCredentials,
@@ -49,9 +49,9 @@ class Service:
         self._endpoint = endpoint
 
     @property
-    def source(self) -> KinesisSourceOptions:
+    def source(self) -> KinesisOptions:
         """Options to read the stream with, from its oldest record on."""
-        return KinesisSourceOptions(
+        return KinesisOptions(
             stream_name=self._stream,
             region=self._region,
             endpoint=self._endpoint,

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kinesis_spark import KinesisSinkOptions, KinesisSourceOptions, read_stream, session, write_stream
+from kinesis_spark import KinesisOptions, KinesisSinkOptions, read_stream, session, write_stream
 
 
 def large_orders(records: DataFrame) -> DataFrame:
@@ -21,9 +21,7 @@ def large_orders(records: DataFrame) -> DataFrame:
     return records.withColumn("order", order).where("order.total > 5").select("data", "partitionKey")
 
 
-def start(
-    spark: SparkSession, source: KinesisSourceOptions, target: KinesisSinkOptions, checkpoint: str
-) -> StreamingQuery:
+def start(spark: SparkSession, source: KinesisOptions, target: KinesisSinkOptions, checkpoint: str) -> StreamingQuery:
     """Write the large orders of one stream to another, up to what is there."""
     writer = write_stream(large_orders(read_stream(spark, source)), target)
     return writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()

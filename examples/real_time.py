@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kinesis_spark import KinesisSinkOptions, KinesisSourceOptions, LocalKinesis, read_stream, session, write_stream
+from kinesis_spark import KinesisOptions, KinesisSinkOptions, LocalKinesis, read_stream, session, write_stream
 from kinesis_spark.local import KinesisClient, Record
 
 ROUNDS = 4
@@ -27,7 +27,7 @@ ANY_SINK = "spark.sql.streaming.realTimeMode.allowlistCheck"
 
 
 def pipeline(
-    spark: SparkSession, source: KinesisSourceOptions, target: KinesisSinkOptions, checkpoint: str
+    spark: SparkSession, source: KinesisOptions, target: KinesisSinkOptions, checkpoint: str
 ) -> StreamingQuery:
     """Write even orders. Every five minutes the query stores how far it is, and pauses for a moment."""
     spark.conf.set(ANY_SINK, "false")

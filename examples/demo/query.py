@@ -27,7 +27,7 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
-from kinesis_spark import KinesisSourceOptions, Position, StaticCredentials, read_stream, session
+from kinesis_spark import KinesisOptions, Position, StaticCredentials, read_stream, session
 
 EVENT = "number LONG, scheduled LONG, origin STRING, carrier STRING, distance INT"
 
@@ -120,7 +120,7 @@ def main(endpoint: str, stream: str, directory: Path) -> None:
     spark.streams.addListener(ProgressFile(directory / "progress.jsonl"))
     result = directory / "result.db"
     sink.create(result)
-    options = KinesisSourceOptions(
+    options = KinesisOptions(
         stream_name=stream,
         region="us-east-1",
         endpoint=endpoint,

@@ -26,7 +26,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as PySpark's own documentation has it)
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kinesis_spark import CustomCredentials, EnhancedFanOut, KinesisSourceOptions, Polling, Position, read_stream
+from kinesis_spark import CustomCredentials, EnhancedFanOut, KinesisOptions, Polling, Position, read_stream
 from kinesis_spark.jars import connector_jar
 
 from . import footprint
@@ -141,10 +141,10 @@ def session(settings: Settings) -> SparkSession:
     return spark
 
 
-def reading(settings: Settings, publisher: Publisher) -> KinesisSourceOptions:
+def reading(settings: Settings, publisher: Publisher) -> KinesisOptions:
     """The default options, but for those that every query must set, and a limit, so that a trial has many batches."""
     fan_out = EnhancedFanOut("chaos", deregister_on_stop=settings.deregister)
-    return KinesisSourceOptions(
+    return KinesisOptions(
         stream_name=settings.streams,
         region="us-east-1",
         endpoint=settings.endpoint,

@@ -32,7 +32,7 @@ from kinesis_spark.functions import sequence_key
 from kinesis_spark.jars import require_jar
 from kinesis_spark.local import LocalKinesis, Record
 from kinesis_spark.monitor import KinesisMonitor
-from kinesis_spark.options import AnyPosition, KinesisSourceOptions, StreamOptions
+from kinesis_spark.options import AnyPosition, KinesisOptions, StreamOptions
 from kinesis_spark.position import Position
 from kinesis_spark.positions import Positions
 from kinesis_spark.read import read_batch, read_stream
@@ -54,8 +54,8 @@ __all__ = [
     "JarMissingError",
     "KinesisCallError",
     "KinesisMonitor",
+    "KinesisOptions",
     "KinesisSinkOptions",
-    "KinesisSourceOptions",
     "KinesisSparkError",
     "LocalKinesis",
     "LocalKinesisError",

@@ -14,7 +14,7 @@ from kinesis_spark._jvm import call, jvm_of
 from kinesis_spark._kinds import require
 from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.fan_out import require_consumer_name
-from kinesis_spark.options import KinesisSourceOptions, SourceArguments, source_options
+from kinesis_spark.options import KinesisOptions, SourceArguments, source_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,9 +55,9 @@ class StreamConsumers:
         (consumer,) = consumers.await_active("app")
     """
 
-    @takes_fields_of(KinesisSourceOptions)
+    @takes_fields_of(KinesisOptions)
     def __init__(
-        self, spark: SparkSession, options: KinesisSourceOptions | None = None, **arguments: Unpack[SourceArguments]
+        self, spark: SparkSession, options: KinesisOptions | None = None, **arguments: Unpack[SourceArguments]
     ) -> None:
         """Take up the options; nothing is called yet.
 

@@ -64,10 +64,10 @@ _POSITION = Kind(_read_position)
 class StreamOptions:
     """What differs for one stream of several: `stream.<name or ARN>.<option>` for Spark.
 
-    What is left at its default here is as in `KinesisSourceOptions`.
+    What is left at its default here is as in `KinesisOptions`.
 
     Attributes:
-        stream: one of the streams in `KinesisSourceOptions`: its name if those have names; if they have ARNs, its ARN,
+        stream: one of the streams in `KinesisOptions`: its name if those have names; if they have ARNs, its ARN,
             or its name where no other has the same.
         region: the AWS region of this stream.
         endpoint: the service's URL for this stream.
@@ -98,7 +98,7 @@ class StreamOptions:
 
 
 @keyword_values
-class KinesisSourceOptions:
+class KinesisOptions:
     """The options of a Kinesis source, checked when made.
 
     Streams are named either by `stream_name` or by `stream_arn`. A field left at its default is not handed to Spark.
@@ -187,7 +187,7 @@ class KinesisSourceOptions:
         self._check_per_stream(names, arns)
         self._check_record_publisher(names, arns)
 
-    def replace(self, **changes: Unpack[SourceArguments]) -> KinesisSourceOptions:
+    def replace(self, **changes: Unpack[SourceArguments]) -> KinesisOptions:
         """The same options except for some, checked again.
 
         Raises:
@@ -235,11 +235,11 @@ class KinesisSourceOptions:
         require(not twice, "per_stream", ", ".join(twice), "the options of each stream once")
 
 
-takes_fields_of(KinesisSourceOptions)(KinesisSourceOptions.replace)
+takes_fields_of(KinesisOptions)(KinesisOptions.replace)
 
 
 class SourceArguments(TypedDict, total=False):
-    """The fields of `KinesisSourceOptions`, for functions that take them by keyword; what each means is said there."""
+    """The fields of `KinesisOptions`, for functions that take them by keyword; what each means is said there."""
 
     stream_name: str | Sequence[str] | None
     stream_arn: str | Sequence[str] | None
@@ -267,14 +267,12 @@ class SourceArguments(TypedDict, total=False):
     per_stream: Sequence[StreamOptions]
 
 
-def source_options(options: KinesisSourceOptions | None, arguments: SourceArguments) -> KinesisSourceOptions:
+def source_options(options: KinesisOptions | None, arguments: SourceArguments) -> KinesisOptions:
     """What a function was given: options, or options by keyword, or options with some replaced by keyword."""
-    refuse_unknown(KinesisSourceOptions, arguments)
+    refuse_unknown(KinesisOptions, arguments)
     if options is None:
-        return KinesisSourceOptions(**arguments)
-    require(
-        isinstance(options, KinesisSourceOptions), "options", options, "KinesisSourceOptions, or options by keyword"
-    )
+        return KinesisOptions(**arguments)
+    require(isinstance(options, KinesisOptions), "options", options, "KinesisOptions, or options by keyword")
     return options.replace(**arguments)
 
 
@@ -282,4 +280,4 @@ def _all(given: str | Sequence[str] | None) -> tuple[str, ...]:
     return () if given is None else (given,) if isinstance(given, str) else tuple(given)
 
 
-__all__ = ["AnyPosition", "KinesisSourceOptions", "SourceArguments", "StreamOptions"]
+__all__ = ["AnyPosition", "KinesisOptions", "SourceArguments", "StreamOptions"]

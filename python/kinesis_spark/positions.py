@@ -2,7 +2,7 @@
 
 What is before positions and what comes from them on are all of a stream, and no record is in both. They are found in a
 stream (`latest`, `at`), in a query's checkpoint or progress, or written by hand (`of`, `after_number`, `at_number`),
-and go into `KinesisSourceOptions.starting_position` and `ending_position`.
+and go into `KinesisOptions.starting_position` and `ending_position`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kinesis_spark._jvm import call, jvm_of
 from kinesis_spark._kinds import count, require
 from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.errors import InvalidOptionError
-from kinesis_spark.options import KinesisSourceOptions, SourceArguments, source_options
+from kinesis_spark.options import KinesisOptions, SourceArguments, source_options
 from kinesis_spark.position import Position, Positions, is_json_object
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ _BATCH = count(least=0)
 _INSTEAD = "Use a classic session, or write the positions by hand (positions.of)."
 
 
-@takes_fields_of(KinesisSourceOptions)
+@takes_fields_of(KinesisOptions)
 def latest(
-    spark: SparkSession, options: KinesisSourceOptions | None = None, **arguments: Unpack[SourceArguments]
+    spark: SparkSession, options: KinesisOptions | None = None, **arguments: Unpack[SourceArguments]
 ) -> Positions:
     """After the newest record of each shard: what was in the streams before the call is before them.
 
@@ -50,11 +50,11 @@ def latest(
     return _found(_scala(spark).latest, _handed(options, arguments))
 
 
-@takes_fields_of(KinesisSourceOptions)
+@takes_fields_of(KinesisOptions)
 def at(
     spark: SparkSession,
     moment: datetime,
-    options: KinesisSourceOptions | None = None,
+    options: KinesisOptions | None = None,
     **arguments: Unpack[SourceArguments],
 ) -> Positions:
     """Before the first record of each shard that arrived at a moment or later; if that is still to come, as `latest`.
@@ -207,7 +207,7 @@ def _session(spark: SparkSession) -> Any:  # noqa: ANN401
     return getattr(spark, "_jsparkSession", None)
 
 
-def _handed(options: KinesisSourceOptions | None, arguments: SourceArguments) -> dict[str, str]:
+def _handed(options: KinesisOptions | None, arguments: SourceArguments) -> dict[str, str]:
     return source_options(options, arguments).to_dict()
 
 

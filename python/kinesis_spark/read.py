@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 from kinesis_spark._kinds import require
 from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.jars import FORMAT, is_classic, missing_on_server, require_jar
-from kinesis_spark.options import KinesisSourceOptions, SourceArguments, source_options
+from kinesis_spark.options import KinesisOptions, SourceArguments, source_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from typing_extensions import Unpack
 
 
-@takes_fields_of(KinesisSourceOptions)
+@takes_fields_of(KinesisOptions)
 def read_stream(
     spark: SparkSession,
-    options: KinesisSourceOptions | None = None,
+    options: KinesisOptions | None = None,
     *,
     name: str | None = None,
     **arguments: Unpack[SourceArguments],
@@ -51,9 +51,9 @@ def read_stream(
     return _loaded(spark, reader)
 
 
-@takes_fields_of(KinesisSourceOptions)
+@takes_fields_of(KinesisOptions)
 def read_batch(
-    spark: SparkSession, options: KinesisSourceOptions | None = None, **arguments: Unpack[SourceArguments]
+    spark: SparkSession, options: KinesisOptions | None = None, **arguments: Unpack[SourceArguments]
 ) -> DataFrame:
     """A DataFrame of what the streams hold between two positions, with the columns of `read_stream`.
 

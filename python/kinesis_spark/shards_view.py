@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kinesis_spark._jvm import call, jvm_of
 from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.errors import InvalidOptionError
-from kinesis_spark.options import KinesisSourceOptions, SourceArguments, source_options
+from kinesis_spark.options import KinesisOptions, SourceArguments, source_options
 from kinesis_spark.positions import named, offsets_of
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ _KEYS = 2**128
 _OPEN, _CLOSED, _TEXT = "#8fd19e", "#d5d8dc", "#1f2328"
 
 
-@takes_fields_of(KinesisSourceOptions)
+@takes_fields_of(KinesisOptions)
 def shards(  # noqa: PLR0913  (each is one thing to ask by, and at most one of the three is given)
     spark: SparkSession,
-    options: KinesisSourceOptions | None = None,
+    options: KinesisOptions | None = None,
     *,
     query: StreamingQuery | None = None,
     checkpoint: str | PurePath | None = None,
@@ -138,7 +138,7 @@ def plot_shards(frame: DataFrame, axes: Axes | None = None) -> Axes:
     return drawn
 
 
-def _offset_of(query: StreamingQuery, options: KinesisSourceOptions, source: int | str | None) -> str:
+def _offset_of(query: StreamingQuery, options: KinesisOptions, source: int | str | None) -> str:
     """Where a query is in the streams of some options, as an offset; empty if it has had no batch yet."""
     ends = offsets_of(query.lastProgress)
     if source is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from patience import PATIENCE_S
 from pyspark.sql import SparkSession
 
-from kinesis_spark import KinesisSourceOptions, LocalKinesis, read_stream
+from kinesis_spark import KinesisOptions, LocalKinesis, read_stream
 from kinesis_spark.local import Record
 
 # The KPL's format: keys "a" and "b", then ("a", "one") and ("b", "two") by the keys' places.
@@ -16,9 +16,7 @@ MESSAGE = bytes.fromhex("0a0161 0a0162 1a0708001a036f6e65 1a0708011a0374776f")
 AGGREGATED = bytes.fromhex("f3899ac2") + MESSAGE + hashlib.md5(MESSAGE, usedforsecurity=False).digest()
 
 
-def rows(
-    spark: SparkSession, options: KinesisSourceOptions, checkpoint: Path, table: str
-) -> list[tuple[bytes, str, int]]:
+def rows(spark: SparkSession, options: KinesisOptions, checkpoint: Path, table: str) -> list[tuple[bytes, str, int]]:
     query = (
         read_stream(spark, options)
         .writeStream.format("memory")

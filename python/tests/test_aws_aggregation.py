@@ -12,7 +12,7 @@ from aws_kinesis_agg.aggregator import RecordAggregator
 from aws_kinesis_agg.deaggregator import iter_deaggregate_records
 from pyspark.sql import Row, SparkSession
 
-from kinesis_spark import KinesisSinkOptions, KinesisSourceOptions, LocalKinesis, Record, read_batch, write_batch
+from kinesis_spark import KinesisOptions, KinesisSinkOptions, LocalKinesis, Record, read_batch, write_batch
 
 pytestmark = pytest.mark.jvm
 
@@ -53,7 +53,7 @@ def write(spark: SparkSession, records: Iterable[UserRecord], options: KinesisSi
     write_batch(spark.createDataFrame([tuple(record) for record in records], SCHEMA).coalesce(1), options)
 
 
-def read(spark: SparkSession, options: KinesisSourceOptions) -> list[Row]:
+def read(spark: SparkSession, options: KinesisOptions) -> list[Row]:
     return read_batch(spark, options).orderBy("sequenceNumber", "subSequenceNumber").collect()
 
 

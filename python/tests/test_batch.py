@@ -19,7 +19,7 @@ import kinesis_spark
 from kinesis_spark import (
     InvalidOptionError,
     KinesisCallError,
-    KinesisSourceOptions,
+    KinesisOptions,
     LocalKinesis,
     Position,
     Positions,
@@ -57,13 +57,13 @@ def run(stream: DataFrame, checkpoint: Path, into: dict[int, Counter[str]]) -> S
 
 
 @pytest.fixture
-def options(kinesis: LocalKinesis) -> KinesisSourceOptions:
+def options(kinesis: LocalKinesis) -> KinesisOptions:
     return kinesis.options("events")
 
 
 @pytest.mark.every_spark("batch")
 def test_a_batch_read_has_the_same_rows_in_every_action(
-    spark: SparkSession, kinesis: LocalKinesis, options: KinesisSourceOptions
+    spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions
 ) -> None:
     first = put(kinesis, 0, 300)
     batch = read_batch(spark, options.replace(starting_position=None))
@@ -75,7 +75,7 @@ def test_a_batch_read_has_the_same_rows_in_every_action(
 
 @pytest.mark.every_spark("batch")
 def test_a_stream_continues_exactly_where_a_batch_read_ended(
-    spark: SparkSession, kinesis: LocalKinesis, options: KinesisSourceOptions, tmp_path: Path
+    spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions, tmp_path: Path
 ) -> None:
     before = put(kinesis, 0, 100)
     point = positions.latest(spark, options)
@@ -87,7 +87,7 @@ def test_a_stream_continues_exactly_where_a_batch_read_ended(
 
 
 def test_a_batch_of_a_query_is_read_again_by_positions_from_its_checkpoint_or_progress(
-    spark: SparkSession, kinesis: LocalKinesis, options: KinesisSourceOptions, tmp_path: Path
+    spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions, tmp_path: Path
 ) -> None:
     put(kinesis, 0, 250)
     seen: dict[int, Counter[str]] = {}
@@ -117,7 +117,7 @@ def erase_commits(checkpoint: Path, first: int) -> None:
 
 
 def test_positions_after_an_uncommitted_batch_are_returned_only_if_it_is_named(
-    spark: SparkSession, kinesis: LocalKinesis, options: KinesisSourceOptions, tmp_path: Path
+    spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions, tmp_path: Path
 ) -> None:
     put(kinesis, 0, 250)
     seen: dict[int, Counter[str]] = {}
@@ -135,7 +135,7 @@ def test_positions_after_an_uncommitted_batch_are_returned_only_if_it_is_named(
 
 
 def test_positions_at_a_time_divide_a_stream_without_gap_or_overlap(
-    spark: SparkSession, kinesis: LocalKinesis, options: KinesisSourceOptions
+    spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions
 ) -> None:
     put(kinesis, 0, 100)
     times = [row[0] for row in read_batch(spark, options).select("approximateArrivalTimestamp").collect()]
@@ -149,7 +149,7 @@ def test_positions_at_a_time_divide_a_stream_without_gap_or_overlap(
 
 
 def test_saved_positions_are_loaded_and_written_over_as_a_whole(
-    spark: SparkSession, kinesis: LocalKinesis, options: KinesisSourceOptions, tmp_path: Path
+    spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions, tmp_path: Path
 ) -> None:
     file = tmp_path / "state" / "handover.json"
     assert positions.load(spark, file) is None
@@ -167,7 +167,7 @@ def test_saved_positions_are_loaded_and_written_over_as_a_whole(
 
 
 def test_records_sort_by_their_sequence_key_as_by_their_numbers(
-    spark: SparkSession, kinesis: LocalKinesis, options: KinesisSourceOptions
+    spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions
 ) -> None:
     kinesis.put_records("events", [Record("one key", str(i).encode()) for i in range(30)])
     read = read_batch(spark, options).orderBy(sequence_key().desc())
@@ -178,7 +178,7 @@ def test_records_sort_by_their_sequence_key_as_by_their_numbers(
 
 
 def test_positions_by_sequence_number_start_at_or_after_that_record(
-    spark: SparkSession, kinesis: LocalKinesis, options: KinesisSourceOptions
+    spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions
 ) -> None:
     put(kinesis, 0, 40)
     rows = read_batch(spark, options).select("shardId", "sequenceNumber").collect()
@@ -193,7 +193,7 @@ def test_positions_by_sequence_number_start_at_or_after_that_record(
 
 
 def test_missing_streams_and_checkpoints_and_invalid_positions_are_refused(
-    spark: SparkSession, options: KinesisSourceOptions, tmp_path: Path
+    spark: SparkSession, options: KinesisOptions, tmp_path: Path
 ) -> None:
     with pytest.raises(KinesisCallError, match="absent") as refused:
         positions.latest(spark, options.replace(stream_name="absent"))
@@ -216,7 +216,7 @@ def test_missing_streams_and_checkpoints_and_invalid_positions_are_refused(
 
 
 @pytest.fixture
-def orders(spark: SparkSession, options: KinesisSourceOptions) -> Iterator[None]:
+def orders(spark: SparkSession, options: KinesisOptions) -> Iterator[None]:
     """A table of that name."""
     clause = ", ".join(f"{name} '{value}'" for name, value in options.to_dict().items())
     spark.sql(f"CREATE TABLE orders USING kinesis OPTIONS ({clause})")

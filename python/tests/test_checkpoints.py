@@ -169,9 +169,9 @@ def test_a_name_for_a_source_is_refused_where_spark_has_none(spark: SparkSession
 # The first run of a query, on another Spark: what is there, in batches of 10 records at most.
 FIRST_RUN = """
 import sys
-from kinesis_spark import KinesisSourceOptions, StaticCredentials, read_stream, session
+from kinesis_spark import KinesisOptions, StaticCredentials, read_stream, session
 endpoint, checkpoint, target = sys.argv[1:]
-options = KinesisSourceOptions(
+options = KinesisOptions(
     stream_name="orders", endpoint=endpoint, region="us-east-1", credentials=StaticCredentials("test", "test"),
     starting_position="TRIM_HORIZON", max_records_per_trigger=10,
 )

@@ -28,13 +28,13 @@ pytestmark = [
 PROGRAM = """
 import json, sys
 from kinesis_spark import (
-    KinesisMonitor, KinesisSinkOptions, KinesisSourceOptions, StaticCredentials, StreamConsumers, positions, read_batch,
+    KinesisMonitor, KinesisSinkOptions, KinesisOptions, StaticCredentials, StreamConsumers, positions, read_batch,
     read_stream, sequence_key, session, shards, write_batch, write_stream,
 )
 
 endpoint, folder = sys.argv[1:]
 where = dict(region="us-east-1", endpoint=endpoint, credentials=StaticCredentials("test", "test"))
-source = KinesisSourceOptions(stream_name="events", starting_position="TRIM_HORIZON", **where)
+source = KinesisOptions(stream_name="events", starting_position="TRIM_HORIZON", **where)
 sink = KinesisSinkOptions(stream_name="copies", **where)
 
 def say(step, found):
@@ -82,9 +82,9 @@ failure("consumers", lambda: StreamConsumers(spark, stream_name="events", **wher
 BARE = """
 import json, sys
 from pyspark.sql import SparkSession
-from kinesis_spark import KinesisSourceOptions, read_batch, read_stream
+from kinesis_spark import KinesisOptions, read_batch, read_stream
 spark = SparkSession.builder.config("spark.ui.enabled", "false").remote("local[1]").getOrCreate()
-options = KinesisSourceOptions(stream_name="events", region="us-east-1")
+options = KinesisOptions(stream_name="events", region="us-east-1")
 for step, read in (("batch", read_batch), ("stream", read_stream)):
     try:
         read(spark, options)

@@ -15,7 +15,7 @@ from kinesis_spark import (
     EnhancedFanOut,
     InvalidOptionError,
     KinesisCallError,
-    KinesisSourceOptions,
+    KinesisOptions,
     LocalKinesis,
     Retries,
     SparkConnectError,
@@ -32,7 +32,7 @@ def server() -> Iterator[LocalKinesis]:
 
 
 @pytest.fixture
-def options(server: LocalKinesis) -> Iterator[KinesisSourceOptions]:
+def options(server: LocalKinesis) -> Iterator[KinesisOptions]:
     yield server.options("orders").replace(stream_name=("orders", "refunds"))
     for stream in ("orders", "refunds"):
         arn = f"arn:aws:kinesis:us-east-1:000000000000:stream/{stream}"
@@ -41,7 +41,7 @@ def options(server: LocalKinesis) -> Iterator[KinesisSourceOptions]:
 
 
 def test_consumers_are_registered_described_listed_and_deregistered_in_all_streams(
-    spark: SparkSession, options: KinesisSourceOptions
+    spark: SparkSession, options: KinesisOptions
 ) -> None:
     consumers = StreamConsumers(spark, options)
     before = datetime.now(timezone.utc) - timedelta(seconds=1)
@@ -64,14 +64,14 @@ def test_consumers_are_registered_described_listed_and_deregistered_in_all_strea
     assert consumers.deregister("app") == ()
 
 
-def test_options_accept_the_arns_of_registered_consumers(spark: SparkSession, options: KinesisSourceOptions) -> None:
+def test_options_accept_the_arns_of_registered_consumers(spark: SparkSession, options: KinesisOptions) -> None:
     arns = tuple(consumer.arn for consumer in StreamConsumers(spark, options).register("app"))
     by_arn = options.replace(record_publisher=EnhancedFanOut(registration="none", consumer_arns=arns))
     assert by_arn.to_dict()["efo.consumerArn.refunds"] == arns[1]
 
 
 def test_a_consumer_error_has_a_stable_error_class_and_names_consumer_and_stream(
-    spark: SparkSession, options: KinesisSourceOptions
+    spark: SparkSession, options: KinesisOptions
 ) -> None:
     consumers = StreamConsumers(spark, options)
     with pytest.raises(KinesisCallError, match=r"consumer app of stream .*orders") as absent:
@@ -83,7 +83,7 @@ def test_a_consumer_error_has_a_stable_error_class_and_names_consumer_and_stream
             call()
 
 
-def test_consumer_calls_use_the_retries_of_the_options(spark: SparkSession, options: KinesisSourceOptions) -> None:
+def test_consumer_calls_use_the_retries_of_the_options(spark: SparkSession, options: KinesisOptions) -> None:
     once = EnhancedFanOut("any", describe_stream_consumer=Retries(max_retries=0))
     arn = "arn:aws:kinesis:us-east-1:000000000000:stream/orders"
     away = options.replace(
@@ -95,9 +95,7 @@ def test_consumer_calls_use_the_retries_of_the_options(spark: SparkSession, opti
     assert "Tried" not in str(unreachable.value)
 
 
-def test_old_consumers_of_a_prefix_are_listed_and_deregistered(
-    spark: SparkSession, options: KinesisSourceOptions
-) -> None:
+def test_old_consumers_of_a_prefix_are_listed_and_deregistered(spark: SparkSession, options: KinesisOptions) -> None:
     consumers = StreamConsumers(spark, options.replace(stream_name="orders"))
     consumers.register("app-1")
     consumers.register("other")
@@ -111,14 +109,14 @@ def test_old_consumers_of_a_prefix_are_listed_and_deregistered(
 
 @pytest.mark.parametrize("method", ["register", "await_active", "describe", "deregister"])
 def test_an_invalid_consumer_name_is_refused_before_any_call(
-    spark: SparkSession, options: KinesisSourceOptions, method: str
+    spark: SparkSession, options: KinesisOptions, method: str
 ) -> None:
     with pytest.raises(InvalidOptionError, match="my app"):
         getattr(StreamConsumers(spark, options), method)("my app")
 
 
 def test_contradicting_options_raise_invalid_option_error_without_the_secret(
-    spark: SparkSession, options: KinesisSourceOptions
+    spark: SparkSession, options: KinesisOptions
 ) -> None:
     contradicting: Any = options.replace(credentials=StaticCredentials("id", "secret"))
     consumers = StreamConsumers(spark, contradicting)
@@ -129,7 +127,7 @@ def test_contradicting_options_raise_invalid_option_error_without_the_secret(
 
 
 def test_stream_consumers_without_a_jvm_raise_spark_connect_error(
-    options: KinesisSourceOptions, monkeypatch: pytest.MonkeyPatch
+    options: KinesisOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kinesis_spark._jvm.require_jar", lambda _: None)
     with pytest.raises(SparkConnectError, match="Spark Connect"):

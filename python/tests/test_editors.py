@@ -17,12 +17,12 @@ from typing import IO, Any
 import pytest
 
 import kinesis_spark
-from kinesis_spark import KinesisSinkOptions, KinesisSourceOptions, LocalKinesis, StreamConsumers, positions
+from kinesis_spark import KinesisOptions, KinesisSinkOptions, LocalKinesis, StreamConsumers, positions
 
 PYTHON = Path(__file__).resolve().parents[1]
 has_node = pytest.mark.skipif(shutil.which("node") is None, reason="pyright needs Node.js")
 
-SOURCE, SINK = KinesisSourceOptions, KinesisSinkOptions
+SOURCE, SINK = KinesisOptions, KinesisSinkOptions
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ SOURCE, SINK = KinesisSourceOptions, KinesisSinkOptions
     ids=lambda value: getattr(value, "__qualname__", None),
 )
 def test_help_and_notebooks_see_each_option_as_a_keyword_with_its_default(
-    function: Callable[..., Any], options: type[KinesisSourceOptions]
+    function: Callable[..., Any], options: type[KinesisOptions]
 ) -> None:
     shown = inspect.signature(function).parameters
     for field in dataclasses.fields(options):
@@ -142,9 +142,9 @@ def test_an_editor_completes_keywords_and_names(tmp_path: Path) -> None:
     lines = {
         "read_stream(spark, strea": {"stream_name=", "stream_arn="},
         "write_batch(rows, bad_": {"bad_records="},
-        "KinesisSourceOptions(start": {"starting_position="},
-        "KinesisSourceOptions().replace(max_": {"max_records_per_trigger=", "max_bytes_per_trigger="},
-        "kinesis_spark.Kin": {"KinesisMonitor", "KinesisSourceOptions", "KinesisSinkOptions"},
+        "KinesisOptions(start": {"starting_position="},
+        "KinesisOptions().replace(max_": {"max_records_per_trigger=", "max_bytes_per_trigger="},
+        "kinesis_spark.Kin": {"KinesisMonitor", "KinesisOptions", "KinesisSinkOptions"},
         "positions.la": {"latest"},
         "monitor.on_": {"on_lag", "on_no_progress"},
     }

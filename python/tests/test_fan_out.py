@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kinesis_spark import EnhancedFanOut, InvalidOptionError, KinesisSourceOptions, Polling, Retries
+from kinesis_spark import EnhancedFanOut, InvalidOptionError, KinesisOptions, Polling, Retries
 
 STREAM = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
 ORDERS = f"{STREAM}/consumer/app:1525898737"
@@ -17,7 +17,7 @@ REFUNDS = ORDERS.replace("stream/orders", "stream/refunds")
 
 
 def handed(publisher: Polling | EnhancedFanOut, **more: Any) -> dict[str, str]:  # noqa: ANN401
-    return dict(KinesisSourceOptions(**({"stream_name": "orders"} | more), record_publisher=publisher).to_dict())
+    return dict(KinesisOptions(**({"stream_name": "orders"} | more), record_publisher=publisher).to_dict())
 
 
 def test_polling_sets_options_only_if_it_differs_from_the_default() -> None:

@@ -20,8 +20,8 @@ from kinesis_spark import (
     CustomCredentials,
     Deregistration,
     EnhancedFanOut,
+    KinesisOptions,
     KinesisSinkOptions,
-    KinesisSourceOptions,
     Polling,
     ProfileCredentials,
     RecordPublisher,
@@ -35,7 +35,7 @@ from kinesis_spark._declare import OptionSpec, groups, specs
 from kinesis_spark.cli.policies import DEFAULTS, GIVEN, PERMISSIONS
 
 CLASSES = (
-    KinesisSourceOptions,
+    KinesisOptions,
     Polling,
     EnhancedFanOut,
     ProfileCredentials,

@@ -23,11 +23,11 @@ START_URL = "https://work.awsapps.com/start"
 PROGRAM = """
 import json, sys
 from py4j.protocol import Py4JJavaError
-from kinesis_spark import KinesisSourceOptions, ProfileCredentials, read_batch, session
+from kinesis_spark import KinesisOptions, ProfileCredentials, read_batch, session
 spark = session.builder("profiles", "local[2]").config("spark.ui.enabled", "false").getOrCreate()
 found = {}
 for profile in sys.argv[2:]:
-    options = KinesisSourceOptions(
+    options = KinesisOptions(
         stream_name="orders", region="us-east-1", endpoint=sys.argv[1], credentials=ProfileCredentials(profile)
     )
     try:

@@ -30,7 +30,7 @@ METRICS = marked.get(ROOT / "docs" / "reference" / "metrics.md", "metrics")
 # Follows the stream by fan-out, with a sink that stands still from its second batch on, and scrapes as Prometheus does.
 QUERY = """
     import json, sys, time, urllib.request
-    from kinesis_spark import EnhancedFanOut, KinesisSourceOptions, Record, StaticCredentials, read_stream, session
+    from kinesis_spark import EnhancedFanOut, KinesisOptions, Record, StaticCredentials, read_stream, session
     from kinesis_spark.local import KinesisClient
 
     endpoint, checkpoint, port, prometheus = sys.argv[1:]
@@ -63,7 +63,7 @@ QUERY = """
         names = [bean.getKeyProperty("name") or "" for bean in beans]
         return [name for name in names if ".driver.kinesis." in name]
 
-    options = KinesisSourceOptions(
+    options = KinesisOptions(
         stream_name="events", region="us-east-1", endpoint=endpoint, starting_position="TRIM_HORIZON",
         credentials=StaticCredentials("local", "local"), record_publisher=EnhancedFanOut("metrics"),
     )

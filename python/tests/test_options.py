@@ -1,4 +1,4 @@
-"""Tests KinesisSourceOptions: the options passed to Spark, the values refused, and that secrets stay hidden."""
+"""Tests KinesisOptions: the options passed to Spark, the values refused, and that secrets stay hidden."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from kinesis_spark import (
     Connection,
     CustomCredentials,
     InvalidOptionError,
+    KinesisOptions,
     KinesisSinkOptions,
-    KinesisSourceOptions,
     Polling,
     Position,
     Positions,
@@ -39,14 +39,14 @@ SECRETS = ("AKIAPLANTED", "planted-secret-key", "planted-session-token")
 
 
 def test_only_options_that_were_set_are_passed_to_spark() -> None:
-    assert KinesisSourceOptions(stream_name="orders", region="eu-west-1").to_dict() == {
+    assert KinesisOptions(stream_name="orders", region="eu-west-1").to_dict() == {
         "streamName": "orders",
         "region": "eu-west-1",
     }
 
 
 def test_every_source_option_is_passed_to_spark() -> None:
-    options = KinesisSourceOptions(
+    options = KinesisOptions(
         stream_name=("orders", "refunds"),
         region="eu-west-1",
         endpoint="http://127.0.0.1:4567",
@@ -132,7 +132,7 @@ def test_connection_chain_of_roles_and_web_identity_are_passed_to_spark() -> Non
         ROLE, role_chain=ROLE, role_duration="30m", role_tags={"team": "data"}, role_source_identity="alice"
     )
     credentials = WebIdentityCredentials("/token")
-    options = KinesisSourceOptions(stream_name="orders", credentials=credentials, role=role, connection=connection)
+    options = KinesisOptions(stream_name="orders", credentials=credentials, role=role, connection=connection)
     assert options.to_dict() == expected | {
         "streamName": "orders",
         "webIdentityTokenFile": "/token",
@@ -162,7 +162,7 @@ def test_a_sink_has_roles_of_single_streams_but_no_positions_of_them() -> None:
         (lambda: Connection(application_id="a b"), "application_id"),
         (lambda: CloudWatch(namespace="AWS/Kinesis"), "a namespace of CloudWatch"),
         (lambda: CloudWatch(interval="5 minutes"), "nothing would be published"),
-        (lambda: KinesisSourceOptions(stream_name="s", cloud_watch="streams"), "a CloudWatch"),  # type: ignore[arg-type]
+        (lambda: KinesisOptions(stream_name="s", cloud_watch="streams"), "a CloudWatch"),  # type: ignore[arg-type]
         (lambda: AssumedRole(ROLE, role_duration="1m"), "role_duration"),
         (lambda: AssumedRole(ROLE, role_duration="2h", role_chain=ROLE), "after role_chain"),
         (lambda: AssumedRole(ROLE, role_chain="reader"), "role_chain"),
@@ -176,11 +176,9 @@ def test_connections_and_roles_that_cannot_be_right_are_refused(make: Any, messa
 
 
 def test_static_keys_and_a_provider_class_are_passed_to_spark() -> None:
-    static = KinesisSourceOptions(stream_arn=ARN, credentials=StaticCredentials(*SECRETS)).to_dict()
+    static = KinesisOptions(stream_arn=ARN, credentials=StaticCredentials(*SECRETS)).to_dict()
     assert (static["accessKeyId"], static["secretAccessKey"], static["sessionToken"]) == SECRETS
-    provider = KinesisSourceOptions(
-        stream_arn=ARN, credentials=CustomCredentials("com.example.MyCredentials")
-    ).to_dict()
+    provider = KinesisOptions(stream_arn=ARN, credentials=CustomCredentials("com.example.MyCredentials")).to_dict()
     assert provider == {"streamArn": ARN, "credentialsProvider": "com.example.MyCredentials"}
 
 
@@ -240,13 +238,13 @@ def test_static_keys_and_a_provider_class_are_passed_to_spark() -> None:
 )
 def test_an_invalid_option_is_refused_when_it_is_set(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidOptionError) as refused:
-        KinesisSourceOptions(**({"stream_name": "orders"} | wrong))
+        KinesisOptions(**({"stream_name": "orders"} | wrong))
     assert message in str(refused.value)
 
 
 def test_per_stream_options_are_passed_by_arn_if_stream_names_are_equal() -> None:
     own = (StreamOptions(stream=ARN, region="eu-west-1"), StreamOptions(stream=OTHER, endpoint="http://127.0.0.1:1"))
-    assert KinesisSourceOptions(stream_arn=(ARN, OTHER), per_stream=own).to_dict() == {
+    assert KinesisOptions(stream_arn=(ARN, OTHER), per_stream=own).to_dict() == {
         "streamArn": f"{ARN},{OTHER}",
         f"stream.{ARN}.region": "eu-west-1",
         f"stream.{OTHER}.endpoint": "http://127.0.0.1:1",
@@ -275,7 +273,7 @@ def test_invalid_credentials_are_refused_without_the_secret(make: Any, message: 
 
 
 def test_repr_of_options_contains_no_secrets() -> None:
-    options = KinesisSourceOptions(stream_name="orders", credentials=StaticCredentials(*SECRETS))
+    options = KinesisOptions(stream_name="orders", credentials=StaticCredentials(*SECRETS))
     shown = [f"{value!r} {value!s} {[value]!r}" for value in (options.credentials, options, options.to_dict())]
     assert not [secret for secret in SECRETS for text in shown if secret in text]
     assert "secretAccessKey" in shown[-1]
@@ -298,13 +296,13 @@ def test_repr_of_options_contains_no_secrets() -> None:
     ],
 )
 def test_copies_of_options_show_no_secrets_and_keep_them(copied: Any) -> None:  # noqa: ANN401
-    options = KinesisSourceOptions(stream_name="orders", credentials=StaticCredentials(*SECRETS))
+    options = KinesisOptions(stream_name="orders", credentials=StaticCredentials(*SECRETS))
     assert not [secret for secret in SECRETS if secret in repr(copied(options))]
     assert options.to_dict()["secretAccessKey"] == SECRETS[1]
 
 
 def test_a_proxy_s_password_and_a_class_s_parameters_are_shown_nowhere() -> None:
-    options = KinesisSourceOptions(
+    options = KinesisOptions(
         stream_name="orders",
         credentials=CustomCredentials("com.example.Mine", {"vaultToken": "planted-parameter"}),
         connection=Connection(proxy="http://proxy:1", proxy_user="user", proxy_password="planted-password"),
@@ -356,7 +354,7 @@ def test_a_proxy_s_password_and_a_class_s_parameters_are_shown_nowhere() -> None
 def test_what_users_of_spark_type_is_taken_for_the_value_that_it_stands_for(
     typed: dict[str, Any], meant: dict[str, Any]
 ) -> None:
-    given, expected = (KinesisSourceOptions(**({"stream_name": "orders"} | values)) for values in (typed, meant))
+    given, expected = (KinesisOptions(**({"stream_name": "orders"} | values)) for values in (typed, meant))
     assert given == expected
     assert given.to_dict() == expected.to_dict()
     assert hash(given) == hash(expected)
@@ -364,11 +362,11 @@ def test_what_users_of_spark_type_is_taken_for_the_value_that_it_stands_for(
 
 def test_a_half_millisecond_is_refused_and_not_taken_for_off() -> None:
     with pytest.raises(InvalidOptionError, match="max_shard_skew"):
-        KinesisSourceOptions(stream_name="orders", max_shard_skew=timedelta(microseconds=500))
+        KinesisOptions(stream_name="orders", max_shard_skew=timedelta(microseconds=500))
 
 
 def test_options_are_replaced_by_keyword_and_checked_again() -> None:
-    options = KinesisSourceOptions(stream_name="orders", region="eu-west-1")
+    options = KinesisOptions(stream_name="orders", region="eu-west-1")
     assert options.replace(max_bytes_per_trigger="1m").to_dict()["maxBytesPerTrigger"] == "1048576"
     with pytest.raises(InvalidOptionError, match="both were given"):
         options.replace(stream_arn=ARN)
@@ -391,7 +389,7 @@ def test_an_unknown_keyword_is_refused_with_the_option_that_is_nearest(given: st
 
 
 @pytest.mark.parametrize(
-    ("options", "arguments"), [(KinesisSourceOptions, SourceArguments), (KinesisSinkOptions, SinkArguments)]
+    ("options", "arguments"), [(KinesisOptions, SourceArguments), (KinesisSinkOptions, SinkArguments)]
 )
 def test_keyword_arguments_of_functions_are_the_fields_of_the_options(options: type, arguments: type) -> None:
     fields = {f.name: f.type for f in dataclasses.fields(options)}
@@ -401,13 +399,11 @@ def test_keyword_arguments_of_functions_are_the_fields_of_the_options(options: t
 
 def test_options_are_made_by_keyword_alone() -> None:
     with pytest.raises(TypeError):
-        KinesisSourceOptions("orders")  # type: ignore[call-arg]
+        KinesisOptions("orders")  # type: ignore[call-arg]
 
 
 def test_source_options_compare_hash_copy_and_pickle_by_value() -> None:
-    options = KinesisSourceOptions(
-        stream_name="orders", per_stream=(StreamOptions(stream="orders", region="us-east-1"),)
-    )
+    options = KinesisOptions(stream_name="orders", per_stream=(StreamOptions(stream="orders", region="us-east-1"),))
     assert pickle.loads(pickle.dumps(options)) == copy.deepcopy(options) == options  # noqa: S301
     assert hash(options.replace(region="eu-west-1")) != hash(options)
     with pytest.raises(dataclasses.FrozenInstanceError):

@@ -15,7 +15,7 @@ from patience import PATIENCE_S
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
-from kinesis_spark import EnhancedFanOut, KinesisSourceOptions, LocalKinesis, StaticCredentials, read_batch, read_stream
+from kinesis_spark import EnhancedFanOut, KinesisOptions, LocalKinesis, StaticCredentials, read_batch, read_stream
 from kinesis_spark.cli.commands import kinesis_spark
 from kinesis_spark.cli.policies import USES
 from kinesis_spark.write import KinesisSinkOptions, write_batch
@@ -59,7 +59,7 @@ class Server(NamedTuple):
             aws_secret_access_key=secret,
         )
 
-    def source(self, user: str, **more: Any) -> KinesisSourceOptions:  # noqa: ANN401
+    def source(self, user: str, **more: Any) -> KinesisOptions:  # noqa: ANN401
         return self.kinesis.options("orders", credentials=StaticCredentials(*key_of(user)), **more)
 
     def sink(self, user: str, **more: Any) -> KinesisSinkOptions:  # noqa: ANN401

@@ -17,7 +17,7 @@ from kinesis_spark import (
     Connection,
     CustomCredentials,
     InvalidOptionError,
-    KinesisSourceOptions,
+    KinesisOptions,
     LocalKinesis,
     Record,
     StaticCredentials,
@@ -57,7 +57,7 @@ def test_a_secret_that_is_held_is_found() -> None:
 
 def test_no_secret_stays_in_the_heap_when_options_their_copies_and_their_errors_are_gone() -> None:
     def use() -> None:
-        options = KinesisSourceOptions(
+        options = KinesisOptions(
             stream_name="orders",
             credentials=StaticCredentials(_secret(), _secret(), _secret()),
             connection=Connection(proxy="http://proxy:1", proxy_user="user", proxy_password=_secret()),
@@ -67,9 +67,9 @@ def test_no_secret_stays_in_the_heap_when_options_their_copies_and_their_errors_
         assert hash(options) == hash(copies[1])
         CustomCredentials("com.example.Mine", {"secret": _secret()})
         with contextlib.suppress(InvalidOptionError):
-            KinesisSourceOptions(stream_name="", credentials=StaticCredentials(_secret(), _secret()))
+            KinesisOptions(stream_name="", credentials=StaticCredentials(_secret(), _secret()))
         with pytest.raises(InvalidOptionError):
-            KinesisSourceOptions(stream_name="orders", credentials=_secret())  # type: ignore[arg-type]
+            KinesisOptions(stream_name="orders", credentials=_secret())  # type: ignore[arg-type]
 
     use()
     assert _in_heap() == []

@@ -44,11 +44,11 @@ def test_with_kinesis_keeps_the_jars_of_the_builder() -> None:
 def test_a_missing_jar_is_reported_with_what_to_do() -> None:
     out = run_python("""
         from pyspark.sql import SparkSession
-        from kinesis_spark import JarMissingError, KinesisSourceOptions, read_stream, session
+        from kinesis_spark import JarMissingError, KinesisOptions, read_stream, session
         builder = SparkSession.builder.appName("bare").master("local[1]")
         spark = builder.config("spark.ui.enabled", "false").getOrCreate()
         try:
-            read_stream(spark, KinesisSourceOptions(stream_name="events"))
+            read_stream(spark, KinesisOptions(stream_name="events"))
         except JarMissingError as fault:
             print("read_stream:", fault)
         try:
@@ -145,7 +145,7 @@ def test_importing_all_of_the_package_needs_no_pyspark() -> None:
         sys.modules["pyspark"] = sys.modules["py4j"] = None
         from kinesis_spark import *
         KinesisMonitor()
-        print(KinesisSourceOptions(stream_name="orders").to_dict())
+        print(KinesisOptions(stream_name="orders").to_dict())
     """)
     assert out.strip() == "{'streamName': 'orders'}"
 
@@ -153,10 +153,10 @@ def test_importing_all_of_the_package_needs_no_pyspark() -> None:
 def test_no_jvm_starts_before_there_is_a_session() -> None:
     out = run_python("""
         from pyspark import SparkContext
-        from kinesis_spark import KinesisMonitor, KinesisSinkOptions, KinesisSourceOptions, Position, positions, session
+        from kinesis_spark import KinesisMonitor, KinesisSinkOptions, KinesisOptions, Position, positions, session
         monitor = KinesisMonitor()
         start = positions.of({"orders": Position.latest()})
-        source = KinesisSourceOptions(stream_name="orders", starting_position=start)
+        source = KinesisOptions(stream_name="orders", starting_position=start)
         sink = KinesisSinkOptions(stream_name="orders")
         builder = session.builder("orders", "local[1]")
         print(SparkContext._gateway, SparkContext._jvm)
@@ -173,11 +173,11 @@ def test_an_installation_without_jars_is_reported(tmp_path: object, monkeypatch:
 # Reads by the package, and looks up who has the short names.
 BESIDE_A_DECOY = """
     import sys
-    from kinesis_spark import KinesisSourceOptions, StaticCredentials, read_batch, session
+    from kinesis_spark import KinesisOptions, StaticCredentials, read_batch, session
     jar, endpoint = sys.argv[1:]
     builder = session.builder("decoy", "local[1]").config("spark.ui.enabled", "false")
     spark = builder.config("spark.jars", builder._options["spark.jars"] + "," + jar).getOrCreate()
-    options = KinesisSourceOptions(
+    options = KinesisOptions(
         stream_name="events", region="us-east-1", endpoint=endpoint, credentials=StaticCredentials("test", "test")
     )
     print("package:", read_batch(spark, options).count())
@@ -227,12 +227,12 @@ def test_the_package_reads_with_this_connector_beside_another_source_named_kines
 # The first session ends with its queries running, as when a notebook's cell is run again.
 SESSIONS_IN_TURN = """
     import json, sys, time
-    from kinesis_spark import KinesisSourceOptions, Record, StaticCredentials, read_stream, session
+    from kinesis_spark import KinesisOptions, Record, StaticCredentials, read_stream, session
     from kinesis_spark.local import KinesisClient
 
     master, endpoint, checkpoint = sys.argv[1:]
     client = KinesisClient(endpoint)
-    options = KinesisSourceOptions(
+    options = KinesisOptions(
         stream_name="events", region="us-east-1", endpoint=endpoint, starting_position="TRIM_HORIZON",
         credentials=StaticCredentials("local", "local"),
     )

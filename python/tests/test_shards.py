@@ -13,7 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from kinesis_spark import (
     InvalidOptionError,
     KinesisCallError,
-    KinesisSourceOptions,
+    KinesisOptions,
     LocalKinesis,
     Position,
     plot_shards,
@@ -44,7 +44,7 @@ def server() -> Iterator[LocalKinesis]:
 
 
 @pytest.fixture
-def options(server: LocalKinesis) -> KinesisSourceOptions:
+def options(server: LocalKinesis) -> KinesisOptions:
     return server.options("orders")
 
 
@@ -52,7 +52,7 @@ def by_id(rows: list[Row]) -> dict[str, Row]:
     return {row.shardId: row for row in rows}
 
 
-def test_shards_have_parents_hash_keys_and_open_state(spark: SparkSession, options: KinesisSourceOptions) -> None:
+def test_shards_have_parents_hash_keys_and_open_state(spark: SparkSession, options: KinesisOptions) -> None:
     found = by_id(shards(spark, options).collect())
     assert {i: [p[-1] for p in row.parents] for i, row in found.items()} == {
         shard_id(0): [],
@@ -70,12 +70,12 @@ def test_shards_have_parents_hash_keys_and_open_state(spark: SparkSession, optio
         assert (row.closedAt is None) == row.open, row
 
 
-def test_shards_of_several_streams_keep_the_streams_order(spark: SparkSession, options: KinesisSourceOptions) -> None:
+def test_shards_of_several_streams_keep_the_streams_order(spark: SparkSession, options: KinesisOptions) -> None:
     both = shards(spark, options, stream_name=["quiet", "orders"]).collect()
     assert [row.streamName for row in both] == ["quiet"] * 2 + ["orders"] * 6
 
 
-def run(spark: SparkSession, options: KinesisSourceOptions, checkpoint: Path) -> StreamingQuery:
+def run(spark: SparkSession, options: KinesisOptions, checkpoint: Path) -> StreamingQuery:
     return finished(read_stream(spark, options), checkpoint)
 
 
@@ -135,7 +135,7 @@ def test_shards_of_a_self_join_ask_which_source_is_meant(
     assert shards(spark, quiet, query=query, source=1).count() == 2
 
 
-def test_shards_take_one_of_query_checkpoint_and_offset(spark: SparkSession, options: KinesisSourceOptions) -> None:
+def test_shards_take_one_of_query_checkpoint_and_offset(spark: SparkSession, options: KinesisOptions) -> None:
     with pytest.raises(InvalidOptionError, match="one of them at most"):
         shards(spark, options, checkpoint="/some/where", offset="{}")
 
@@ -155,7 +155,7 @@ def test_a_shard_with_new_records_has_a_lag_and_a_caught_up_shard_has_none(
 
 
 def test_shards_of_a_missing_stream_foreign_offset_or_empty_checkpoint_are_refused(
-    spark: SparkSession, options: KinesisSourceOptions, tmp_path: Path
+    spark: SparkSession, options: KinesisOptions, tmp_path: Path
 ) -> None:
     with pytest.raises(KinesisCallError, match="absent") as refused:
         shards(spark, options.replace(stream_name="absent"))
@@ -168,7 +168,7 @@ def test_shards_of_a_missing_stream_foreign_offset_or_empty_checkpoint_are_refus
 
 
 def test_the_plot_has_a_rectangle_per_shard_and_refuses_two_streams(
-    spark: SparkSession, options: KinesisSourceOptions
+    spark: SparkSession, options: KinesisOptions
 ) -> None:
     import matplotlib as mpl
 

@@ -22,7 +22,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kinesis_spark import KinesisSinkOptions, KinesisSourceOptions, LocalKinesis, Record, read_batch
+from kinesis_spark import KinesisOptions, KinesisSinkOptions, LocalKinesis, Record, read_batch
 
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parents[1]
@@ -129,7 +129,7 @@ def aws() -> Iterator[LocalKinesis]:
 def test_python_blocks_of_a_page_run_one_after_the_other(
     spark: SparkSession, aws: LocalKinesis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str
 ) -> None:
-    for options, local in ((KinesisSourceOptions, aws.options("orders")), (KinesisSinkOptions, aws.sink_options())):
+    for options, local in ((KinesisOptions, aws.options("orders")), (KinesisSinkOptions, aws.sink_options())):
         monkeypatch.setattr(options, "to_dict", at_endpoint(options.to_dict, local.to_dict()))
     monkeypatch.setattr(StreamingQuery, "awaitTermination", read_what_is_there)
     monkeypatch.chdir(tmp_path)

@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from versions import commit
 
-from kinesis_spark import KinesisSourceOptions, LocalKinesis, Record, read_stream, session
+from kinesis_spark import KinesisOptions, LocalKinesis, Record, read_stream, session
 
 STREAM = "orders"
 Points = list[tuple[float, float]]
@@ -51,7 +51,7 @@ class Producer:
             number += 10
 
 
-def start(spark: SparkSession, options: KinesisSourceOptions, checkpoint: str) -> StreamingQuery:
+def start(spark: SparkSession, options: KinesisOptions, checkpoint: str) -> StreamingQuery:
     """The query, which drops what it reads."""
     writer = read_stream(spark, options).writeStream.format("noop")
     return writer.option("checkpointLocation", checkpoint).start()

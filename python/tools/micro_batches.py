@@ -29,7 +29,7 @@ from versions import commit
 
 from kinesis_spark import (
     EnhancedFanOut,
-    KinesisSourceOptions,
+    KinesisOptions,
     LocalKinesis,
     Polling,
     Position,
@@ -82,7 +82,7 @@ def empty_batches(master: str, directory: str, seconds: str) -> None:
 def query(endpoint: str, publisher: str, master: str, directory: str) -> None:
     """Prints `[when put, when it came]` of each record; a line of standard input asks for the number of jobs so far."""
     spark = spark_on(master)
-    options = KinesisSourceOptions(
+    options = KinesisOptions(
         stream_name="s",
         region="us-east-1",
         endpoint=endpoint,

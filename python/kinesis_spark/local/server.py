@@ -24,7 +24,7 @@ from kinesis_spark.credentials import StaticCredentials
 from kinesis_spark.errors import LocalKinesisError
 from kinesis_spark.jars import testkit_jar
 from kinesis_spark.local.client import KinesisClient, Receipt, Record, StoredRecord
-from kinesis_spark.options import KinesisSourceOptions, SourceArguments
+from kinesis_spark.options import KinesisOptions, SourceArguments
 from kinesis_spark.position import Position
 from kinesis_spark.write import KinesisSinkOptions, SinkArguments
 
@@ -130,15 +130,15 @@ class LocalKinesis:
             self._client = KinesisClient(endpoint, self.region)
         return self._client
 
-    @takes_fields_of(KinesisSourceOptions)
-    def options(self, stream: str | Sequence[str], **arguments: Unpack[SourceArguments]) -> KinesisSourceOptions:
+    @takes_fields_of(KinesisOptions)
+    def options(self, stream: str | Sequence[str], **arguments: Unpack[SourceArguments]) -> KinesisOptions:
         """Options to read from this server, from the oldest record on unless `starting_position` is given.
 
         Args:
             stream: the stream's name, or several.
             arguments: further options by keyword.
         """
-        return KinesisSourceOptions(
+        return KinesisOptions(
             stream_name=stream,
             region=self.region,
             endpoint=self.endpoint,

@@ -23,8 +23,8 @@ from pyspark.sql.types import StringType
 
 from kinesis_spark import (
     EnhancedFanOut,
+    KinesisOptions,
     KinesisSinkOptions,
-    KinesisSourceOptions,
     Polling,
     Position,
     StaticCredentials,
@@ -185,7 +185,7 @@ def main(arguments: dict[str, str]) -> None:
         "endpoint": arguments["endpoint"],
         "credentials": StaticCredentials("local", "local"),
     }
-    options = KinesisSourceOptions(
+    options = KinesisOptions(
         stream_name="events",
         **where,
         starting_position=Position.trim_horizon(),

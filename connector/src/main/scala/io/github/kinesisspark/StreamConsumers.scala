@@ -3,7 +3,7 @@ package io.github.kinesisspark
 import scala.concurrent.duration.FiniteDuration
 
 import io.github.kinesisspark.aws.{BlockingTime, ConsumerClaims, ConsumerStatus, KnownStreams, StreamConsumer}
-import io.github.kinesisspark.config.{KinesisOptions, OptionException, SourceOptions}
+import io.github.kinesisspark.config.{OptionException, OptionRegistry, SourceOptions}
 
 /** Looks after the stream consumers of enhanced fan-out by hand, before a query starts or without one:
   * {{{
@@ -92,7 +92,7 @@ final class StreamConsumers private[kinesisspark] (
       )
   }
 
-  private def valid(name: String): String = KinesisOptions.consumerName
+  private def valid(name: String): String = OptionRegistry.consumerName
     .parse(name)
     .fold(must => throw new OptionException(Seq(s"A consumer's name must be $must. It is '$name'.")), identity)
 

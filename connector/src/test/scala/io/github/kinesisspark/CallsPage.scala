@@ -6,7 +6,7 @@ import scala.concurrent.duration._
 
 import io.github.kinesisspark.aws.AwsCall._
 import io.github.kinesisspark.aws.{AwsCall, RenewedCredentials}
-import io.github.kinesisspark.config.{KinesisOptions, Opt, RetryOptions, SinkOptions}
+import io.github.kinesisspark.config.{Opt, OptionRegistry, RetryOptions, SinkOptions}
 import io.github.kinesisspark.read.catalog.{ListedStream, Parallel}
 import io.github.kinesisspark.read.reader.{FanOutPublisherFactory, PollingPace}
 import io.github.kinesisspark.write.send.SizeLimits
@@ -31,14 +31,14 @@ private object CallsPage {
   private val reading = Seq(
     row(DescribeStreamSummary)(Driver, "ListedStream")("once for each stream when a query or a batch read starts"),
     row(ListShards)(Driver, "ListedStream")(
-      s"a few times when a query or a batch read starts; every ${option(KinesisOptions.shardDiscoveryInterval)} while batches are planned; " +
+      s"a few times when a query or a batch read starts; every ${option(OptionRegistry.shardDiscoveryInterval)} while batches are planned; " +
         s"when a shard has ended and its children are unknown, no sooner than ${shown(ListedStream.ListAgain)} after the listing before"
     ),
     row(GetShardIterator)(Executors, "PollingRecordPublisher")(
       "once for each shard that is polled; again when the iterator has expired, and after a failed call that was not throttled"
     ),
     row(GetRecords)(Executors, "PollingRecordPublisher")(
-      s"a shard with records: at intervals of ${shown(busy)}, which is nearly ${option(KinesisOptions.callsPerSecond)} a second; a shard without " +
+      s"a shard with records: at intervals of ${shown(busy)}, which is nearly ${option(OptionRegistry.callsPerSecond)} a second; a shard without " +
         s"records: at intervals that grow to ${shown(PollingPace.Idle)}, or further where an executor polls more than " +
         f"${PollingPace.readersAt(PollingPace.Idle)} shards, to ${shown(PollingPace.IdleOfMany)} from ${PollingPace.readersAt(PollingPace.IdleOfMany)}%,d shards on. " +
         s"At ${PollingPace.MostCallsPerSecond} calls a second, a shard that gives more than ${PollingPace.BytesPerSecond >> 20} MiB a second, as on a local server, is called " +
@@ -67,8 +67,8 @@ private object CallsPage {
       "fan-out: once for each stream that is given by name, when the query starts, and at `load()` with `efo.registration` = `eager`"
     ),
     row(DescribeStreamConsumer)(Driver, "FanOutConsumers")(
-      s"fan-out: once for each stream when the query starts; then after random waits of ${longest(KinesisOptions.describeRetry.base)} at most, which grow " +
-        s"to ${longest(KinesisOptions.describeRetry.max)} at most, until the consumer is ACTIVE; and when SubscribeToShard finds it gone"
+      s"fan-out: once for each stream when the query starts; then after random waits of ${longest(OptionRegistry.describeRetry.base)} at most, which grow " +
+        s"to ${longest(OptionRegistry.describeRetry.max)} at most, until the consumer is ACTIVE; and when SubscribeToShard finds it gone"
     ),
     row(RegisterStreamConsumer)(Driver, "FanOutConsumers")(
       "fan-out: once for each stream without a consumer of that name, when the query starts or at `load()`; again when others have deregistered it"
@@ -81,7 +81,7 @@ private object CallsPage {
         s"${shown(subscriptions.spacing)} after the shard's call before"
     ),
     row(DeregisterStreamConsumer)(Driver, "FanOutConsumers")(
-      s"fan-out: once for each stream when the query stops, by ${option(KinesisOptions.deregisterOnStop)}"
+      s"fan-out: once for each stream when the query stops, by ${option(OptionRegistry.deregisterOnStop)}"
     )
   )
 
@@ -91,7 +91,7 @@ private object CallsPage {
         s"when `linger` is over (default ${shown(
             linger(aggregate = false)
           )}, with `aggregate` ${shown(linger(aggregate = true))}); at the end of the task. A " +
-        s"task has ${option(KinesisOptions.maxInFlightCalls)} calls under way at most"
+        s"task has ${option(OptionRegistry.maxInFlightCalls)} calls under way at most"
     ),
     row(ListShards)(Executors, "PutRecordsCalls")(
       "`aggregate`: once for each stream in each task; again when an answer names a shard that was not listed"
@@ -112,7 +112,7 @@ private object CallsPage {
 
   private val metrics = Seq(
     row(PutMetricData)(Driver, "CloudWatch")(
-      s"`cloudWatch.namespace`: once every ${option(KinesisOptions.cloudWatchInterval)} for each source of a query"
+      s"`cloudWatch.namespace`: once every ${option(OptionRegistry.cloudWatchInterval)} for each source of a query"
     )
   )
 
@@ -155,12 +155,12 @@ private object CallsPage {
     s"${shown(RenewedCredentials.RenewBefore)} before $what expire${if (what.endsWith("s")) "" else "s"}, and every " +
       s"${shown(RenewedCredentials.TryAgain)} until that succeeds"
 
-  private def busy = PollingPace.of(KinesisOptions.callsPerSecond.default.get).interval
+  private def busy = PollingPace.of(OptionRegistry.callsPerSecond.default.get).interval
 
   private def subscriptions =
     FanOutPublisherFactory.policyOf(
       RetryOptions(None, 1.second, 1.second, 1.0),
-      KinesisOptions.maxRetryDuration.default.get
+      OptionRegistry.maxRetryDuration.default.get
     )
 
   private def linger(aggregate: Boolean) =

@@ -7,7 +7,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.aws.StreamConsumer
-import io.github.kinesisspark.config.KinesisOptions
+import io.github.kinesisspark.config.OptionRegistry
 import io.github.kinesisspark.position.{KinesisOffset, OffsetJson}
 import io.github.kinesisspark.read.row.SourceSchema
 
@@ -53,7 +53,7 @@ class PublicApiSpec extends AnyFunSpec with Matchers {
     s"${method.getName}(${method.getParameterTypes.map(_.getName).mkString(", ")}): ${method.getReturnType.getName}"
 
   private def list: Seq[String] =
-    KinesisOptions.all
+    OptionRegistry.all
       .map(o => s"option ${o.name} ${o.valueType} ${o.default.getOrElse("-")} ${o.scope.name}")
       .sorted ++
       SourceSchema.schema.fields.map(f => s"column ${f.name} ${f.dataType.simpleString}") ++

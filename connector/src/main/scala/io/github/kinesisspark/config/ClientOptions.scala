@@ -68,7 +68,7 @@ object CredentialsOptions {
   final case class StaticKeys(accessKeyId: Secret, secretAccessKey: Secret, sessionToken: Option[Secret])
       extends CredentialsOptions
 
-  /** A class of the user's own; see [[KinesisOptions.credentialsProvider]]. */
+  /** A class of the user's own; see [[OptionRegistry.credentialsProvider]]. */
   final case class ProviderClass(className: String, parameters: Map[String, Secret] = Map.empty)
       extends CredentialsOptions
 

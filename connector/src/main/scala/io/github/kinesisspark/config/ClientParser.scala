@@ -12,15 +12,15 @@ import GivenOptions.Setting
   * @param parameters of the credentials provider's class, by their names
   */
 private[config] final class ClientParser(parameters: Map[String, Setting], problems: ListBuffer[String]) {
-  import KinesisOptions._
+  import OptionRegistry._
 
   /** @param view the options as one stream sees them
     * @param base whose permissions ask for a role, if there is one
     */
   def client(view: OptionView, base: CredentialsOptions): Option[ClientOptions] = {
-    val endpoint = view.value(KinesisOptions.endpoint)
+    val endpoint = view.value(OptionRegistry.endpoint)
     for (option <- Seq(fips, dualStack); wanted <- view.value(option) if wanted)
-      for (address <- Seq(KinesisOptions.endpoint, stsEndpoint).filter(view.has))
+      for (address <- Seq(OptionRegistry.endpoint, stsEndpoint).filter(view.has))
         problems += s"'${view.key(option)}' and '${view.key(address)}' contradict each other: an address is called as it is given. Leave one out."
     for (c <- withRoles(view, base); how <- connection(view)) yield ClientOptions(view.value(region), endpoint, c, how)
   }

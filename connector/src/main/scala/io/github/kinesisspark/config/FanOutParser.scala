@@ -2,7 +2,7 @@ package io.github.kinesisspark.config
 
 import scala.collection.mutable.ListBuffer
 
-import KinesisOptions._
+import OptionRegistry._
 
 /** Decides what the `efo.` options mean together. Their values are read whatever `recordPublisher` is, so that one option
   * switches between the two; what is missing or contradictory counts for enhanced fan-out alone.

@@ -25,14 +25,14 @@ private[config] object GivenOptions {
   private val ParameterKey = """(?is)credentialsProvider\.(.+)""".r
   private val ConsumerKey  = """(?is)efo\.consumerArn\.(.+)""".r
 
-  private val known: Map[String, OptionDefinition] = KinesisOptions.all
+  private val known: Map[String, OptionDefinition] = OptionRegistry.all
     .filterNot(_.name.contains('<'))
     .flatMap(option => (option.name +: option.aliases).map(name => lower(name) -> option))
     .toMap
 
   /** How an option of one stream is written. */
   def keyFor(stream: String, option: String): String =
-    if (option == KinesisOptions.consumerArn.name) option.replace("<stream>", stream) else s"stream.$stream.$option"
+    if (option == OptionRegistry.consumerArn.name) option.replace("<stream>", stream) else s"stream.$stream.$option"
 
   private def lower(text: String): String = text.toLowerCase(Locale.ROOT)
 
@@ -75,7 +75,7 @@ private[config] object GivenOptions {
       case g                                         => Right(g)
     }
     val (consumers, rest) = plain.partitionMap {
-      case g @ Setting(ConsumerKey(stream), _) => Left((KinesisOptions.consumerArn.name, stream, g))
+      case g @ Setting(ConsumerKey(stream), _) => Left((OptionRegistry.consumerArn.name, stream, g))
       case g                                   => Right(g)
     }
     val (parameters, single) = rest.partitionMap {
@@ -113,20 +113,20 @@ private[config] object GivenOptions {
     case name if name.stripSuffix(".") == "efo.consumerarn" =>
       s"'$key' lacks the stream: write efo.consumerArn.<stream>, once for each."
     case _ =>
-      val near = nearest(key, KinesisOptions.all.filter(isOf(_, side)).flatMap(d => d.name +: d.aliases))
+      val near = nearest(key, OptionRegistry.all.filter(isOf(_, side)).flatMap(d => d.name +: d.aliases))
       s"Unknown option '$key'.${near.fold("")(n => s" Did you mean '$n'?")}"
   }
 
   private def notPerStream(stream: String, option: String, key: String): String = known.get(lower(option)) match {
     case Some(general) => s"'$key': ${general.name} can't be set per stream. Set '${general.name}' for all of them."
     case None          =>
-      val near = nearest(option, KinesisOptions.all.filter(_.perStream).map(_.name))
+      val near = nearest(option, OptionRegistry.all.filter(_.perStream).map(_.name))
       s"Unknown option '$key': '$option' can't be set for one stream.${near.fold(s" These can: $perStreamNames.")(n =>
           s" Did you mean 'stream.$stream.$n'?"
         )}"
   }
 
-  private def perStreamNames: String = KinesisOptions.all.filter(_.perStream).map(_.name).mkString(", ")
+  private def perStreamNames: String = OptionRegistry.all.filter(_.perStream).map(_.name).mkString(", ")
 
   /** The name that needs the fewest changes, if that is few enough to be what was meant. */
   def nearest(key: String, names: Seq[String]): Option[String] =

@@ -6,7 +6,7 @@ object OptionDocs {
   /** An array of `{name, type, default, doc, since, scope, secret, perStream, values, aliases}`: the Python package
     * compares its own options with it. `default` is null where there is none.
     */
-  def json: String = ujson.write(ujson.Arr.from(KinesisOptions.all.map { option =>
+  def json: String = ujson.write(ujson.Arr.from(OptionRegistry.all.map { option =>
     ujson.Obj(
       "name"      -> option.name,
       "type"      -> option.valueType,
@@ -37,7 +37,7 @@ object OptionDocs {
   }
 
   private def table(scope: OptionScope): String = {
-    val rows = KinesisOptions.all.filter(_.scope == scope).map { option =>
+    val rows = OptionRegistry.all.filter(_.scope == scope).map { option =>
       val name = s"`${option.name}`" + (if (option.perStream) " *" else "")
       val also =
         if (option.aliases.isEmpty) "" else option.aliases.map(a => s"`$a`").mkString(" Also known as ", ", ", ".")

@@ -8,7 +8,7 @@ import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 import scala.concurrent.duration.{FiniteDuration, MILLISECONDS}
 
 /** How an option's text becomes a value. Pure, one function per kind of value; which option takes which kind is said in
-  * [[KinesisOptions]], and what a failure is called there too: the texts here continue the words "must be".
+  * [[OptionRegistry]], and what a failure is called there too: the texts here continue the words "must be".
   */
 object OptionValue {
 

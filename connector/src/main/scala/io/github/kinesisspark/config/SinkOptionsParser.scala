@@ -9,7 +9,7 @@ import scala.concurrent.duration._
   * error.
   */
 private[config] object SinkOptionsParser {
-  import KinesisOptions._
+  import OptionRegistry._
 
   def parse(options: Map[String, String]): SinkOptions = {
     val sorted   = GivenOptions.sort(options, OptionScope.Sink)
@@ -53,7 +53,7 @@ private[config] object SinkOptionsParser {
       problems: ListBuffer[String]
   ): Map[String, Map[String, GivenOptions.Setting]] = {
     val (here, reading) = sorted.perStream.partition { case (option, _, _) =>
-      KinesisOptions.all.exists(d => d.name == option && d.scope == OptionScope.Both)
+      OptionRegistry.all.exists(d => d.name == option && d.scope == OptionScope.Both)
     }
     problems ++= reading.map { case (_, _, setting) => s"'${setting.key}' is for reading. Leave it out." }
     problems ++= GivenOptions.twice(here.groupMap { case (option, stream, _) => (option, stream) }(_._3.key))

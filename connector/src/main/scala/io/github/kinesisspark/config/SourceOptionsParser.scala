@@ -9,7 +9,7 @@ import io.github.kinesisspark.position.StreamArn
   */
 private[config] object SourceOptionsParser {
   import GivenOptions.Setting
-  import KinesisOptions._
+  import OptionRegistry._
 
   def parse(options: Map[String, String]): SourceOptions = read(options)(_.sourceOptions())
 

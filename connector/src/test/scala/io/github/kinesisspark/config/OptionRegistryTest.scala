@@ -7,23 +7,23 @@ import org.scalatest.funsuite.AnyFunSuite
 class OptionRegistryTest extends AnyFunSuite {
 
   test("option names and aliases are unique, ignoring case") {
-    val names = KinesisOptions.all.flatMap(o => o.name +: o.aliases).map(_.toLowerCase(Locale.ROOT))
+    val names = OptionRegistry.all.flatMap(o => o.name +: o.aliases).map(_.toLowerCase(Locale.ROOT))
     assert(names.distinct == names)
   }
 
   test("every default text is a valid value of its option") {
-    KinesisOptions.opts.foreach(option =>
+    OptionRegistry.opts.foreach(option =>
       assert(option.default.isDefined == option.definition.default.isDefined, option.name)
     )
   }
 
   test("every listed value of an option is accepted in lower and upper case") {
-    for (option <- KinesisOptions.opts; word <- option.definition.values)
+    for (option <- OptionRegistry.opts; word <- option.definition.values)
       assert(option.parse(word).isRight && option.parse(word.toUpperCase(Locale.ROOT)).isRight, option.name)
   }
 
   test("every option has a doc that ends with a full stop, and a version in since") {
-    KinesisOptions.all.foreach { option =>
+    OptionRegistry.all.foreach { option =>
       assert(option.doc.endsWith("."), option.name)
       assert(option.since.matches("""\d+\.\d+\.\d+"""), option.name)
     }
@@ -31,18 +31,18 @@ class OptionRegistryTest extends AnyFunSuite {
 
   test("only keys, a provider's parameters and a proxy's password are secret") {
     assert(
-      KinesisOptions.all.filter(_.secret).map(_.name) ==
+      OptionRegistry.all.filter(_.secret).map(_.name) ==
         Seq("accessKeyId", "secretAccessKey", "sessionToken", "credentialsProvider.<parameter>", "proxyPassword")
     )
   }
 
   test("secret options have no default and no listed values") {
-    KinesisOptions.all.filter(_.secret).foreach(o => assert(o.default.isEmpty && o.values.isEmpty))
+    OptionRegistry.all.filter(_.secret).foreach(o => assert(o.default.isEmpty && o.values.isEmpty))
   }
 
   test("the generated JSON holds every option with all its fields") {
     val json = ujson.read(OptionDocs.json).arr
-    assert(json.map(_("name").str) == KinesisOptions.all.map(_.name))
+    assert(json.map(_("name").str) == OptionRegistry.all.map(_.name))
     val fields = Set("name", "type", "default", "doc", "since", "scope", "secret", "perStream", "values", "aliases")
     json.foreach(option => assert(option.obj.keySet == fields))
     val position = json.find(_("name").str == "startingPosition").get
@@ -53,7 +53,7 @@ class OptionRegistryTest extends AnyFunSuite {
   test("the generated Markdown has one row per option, and no cell breaks its table") {
     val lines = OptionDocs.markdown.linesIterator.filter(_.startsWith("|")).toSeq
     val rows  = lines.filter(_.startsWith("| `"))
-    assert(rows.size == KinesisOptions.all.size && lines.size == rows.size + 3 * 2)
+    assert(rows.size == OptionRegistry.all.size && lines.size == rows.size + 3 * 2)
     lines.foreach(line => assert(line.replace("\\|", "").count(_ == '|') == 5, line))
     assert(lines.exists(_.startsWith("| `startingPosition` * | position |  |")))
   }

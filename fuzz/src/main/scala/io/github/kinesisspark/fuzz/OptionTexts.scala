@@ -2,7 +2,7 @@ package io.github.kinesisspark.fuzz
 
 import java.nio.charset.StandardCharsets.UTF_8
 
-import io.github.kinesisspark.config.{KinesisOptions, OptionException, SinkOptions, SourceOptions}
+import io.github.kinesisspark.config.{OptionException, OptionRegistry, SinkOptions, SourceOptions}
 
 /** Options as lines of `key=value`, for reading and for writing: they are taken, or refused by name, and no secret is repeated. */
 object OptionTexts extends Target {
@@ -31,7 +31,7 @@ object OptionTexts extends Target {
 
   /** One with every option there is, and one that is taken. */
   override def seeds: Seq[Array[Byte]] = Seq(
-    KinesisOptions.all.map(o => s"${o.name}=${o.default.getOrElse("64m")}").mkString("\n"),
+    OptionRegistry.all.map(o => s"${o.name}=${o.default.getOrElse("64m")}").mkString("\n"),
     "streamName=orders,payments\nregion=eu-west-1\nstream.orders.region=eu-west-3\nstream.orders.startingPosition=LATEST\n" +
       "maxRecordsPerTrigger=100\nmaxTriggerDelay=1 hour 30 minutes\nreaderBufferSize=256m",
     "streamArn=arn:aws:kinesis:eu-west-1:123456789012:stream/orders\nendpoint=http://localhost:4567\nrecordPublisher=efo\n" +

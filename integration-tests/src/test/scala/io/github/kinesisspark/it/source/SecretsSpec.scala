@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.ExplainMode
 import org.apache.spark.sql.streaming.StreamingQuery
 
 import io.github.kinesisspark.aws.{AwsHome, StubServer, TunnelProxy}
-import io.github.kinesisspark.config.{KinesisOptions, SourceOptions}
+import io.github.kinesisspark.config.{OptionRegistry, SourceOptions}
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule}
 
@@ -193,7 +193,7 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
   }
 
   it("all secret options have values in this suite, except those of a provider class, which excludes keys") {
-    KinesisOptions.all.filter(_.secret).map(_.name).toSet shouldBe
+    OptionRegistry.all.filter(_.secret).map(_.name).toSet shouldBe
       planted.keySet + "credentialsProvider.<parameter>"
     val failure = intercept[IllegalArgumentException](
       SourceOptions.parse(Map("streamName" -> "s", "credentialsProvider.token" -> "planted-parameter"))

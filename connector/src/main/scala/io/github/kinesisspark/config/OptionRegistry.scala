@@ -12,7 +12,7 @@ import OptionScope.{Both, Sink, Source}
   * Python package's test all read it. What options mean together is decided by [[SourceOptionsParser]] and
   * [[SinkOptionsParser]].
   */
-object KinesisOptions {
+object OptionRegistry {
 
   val streamName: Opt[Seq[StreamRef]] = option(
     "streamName",
