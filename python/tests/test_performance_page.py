@@ -14,14 +14,45 @@ STAMP = {"commit": "abc", "date": "2026-01-02T03:04:05Z", "seed": 16, "machine":
 def figure(
     name: str, value: float, goal: str | None = None, *, met: bool | None = None, **more: object
 ) -> dict[str, Any]:
-    spread = {"least": value - 0.5, "most": value + 0.5, "rounds": 3, "unit": "ratio", "method": "as ever"}
+    spread = {"least": round(value - 0.5, 2), "most": round(value + 0.5, 2), "rounds": 3, "unit": "ratio", "method": "as ever"}
     return {"name": name, "value": value, "goal": goal, "met": met, **spread, **STAMP, **more}
 
 
-def test_a_goal_is_listed_with_its_spread_and_whether_it_was_met_and_the_result_before() -> None:
-    name = "read.efo.1000B.16shards.cpu_to_sdk"
-    table = performance_page.goals([figure(name, 1.75, "at most 1.5", met=False)], [figure(name, 2.5)])
-    assert table.splitlines()[-1] == f"| `{name}`, ratio | at most 1.5 | 1.75 (1.25 to 2.25) | **no** | 2.5 |"
+def compared(**more: object) -> dict[str, Any]:
+    line = {"mode": "efo", "bytes": 1000, "shards": 16, "tls": False, "ratio": 0.7, "cpu_ratio": 1.4}
+    columns = {"ours_mb_s": 212.4, "raw_mb_s": 298, "ours_cpu_gb": 4.73, "raw_cpu_gb": 3.36}
+    return {**line, **columns, "first_ratio": 0.3, "first_cpu_ratio": 3.1, "last_ratio": 0.8, **more}
+
+
+def goal_of(name: str, value: float, goal: str, beside: list[dict[str, Any]]) -> list[str]:
+    row = performance_page.goals([figure(name, value, goal, met=True)], beside).splitlines()[-1]
+    return [cell.strip() for cell in row.strip("|").split("|")][2:]
+
+
+def test_a_ratio_beside_the_bare_loop_is_judged_by_the_comparison_with_its_best_form() -> None:
+    throughput, cpu = "read.efo.1000B.16shards.throughput_to_sdk", "read.efo.1000B.16shards.cpu_to_sdk"
+    assert goal_of(throughput, 0.9, "at least 0.8", [compared()]) == ["0.9 (0.4 to 1.4)", "0.7", "**no**"]
+    assert goal_of(throughput, 0.9, "at least 0.8", [compared(ratio=0.8)])[1:] == ["0.8", "yes"]
+    assert goal_of(cpu, 1.1, "at most 1.5", [compared()])[1:] == ["1.4", "yes"]
+
+
+def test_a_ratio_whose_loop_was_not_measured_in_its_best_form_is_open() -> None:
+    name = "read.efo.1000B.16shards.tls.cpu_to_sdk"
+    assert goal_of(name, 1.1, "at most 1.5", [compared()])[1:] == ["not measured", "open"]
+    assert goal_of("sink.100B.cpu_to_sdk", 1.1, "at most 1.2", [compared()])[1:] == ["not measured", "open"]
+
+
+def test_a_goal_without_a_bare_loop_is_judged_by_its_own_figure() -> None:
+    assert goal_of("planning.10000shards", 138, "at most 150", [])[1:] == ["", "yes"]
+    assert goal_of("planning.10000shards", 151, "at most 150", [])[1:] == ["", "**no**"]
+
+
+def test_a_comparison_from_pyspark_has_a_line_for_each_query_and_where_it_was_made() -> None:
+    stamped = {"commit": "abc", "date": "2026-01-02", "machine": "2 cores", "method": "six turns"}
+    text = performance_page.from_pyspark([compared(**stamped), compared(shards=256, tls=True, **stamped)])
+    assert "| fan-out, 1,000 B, 16 | 212 | 298 | 0.7 | 4.73 | 3.36 | 1.4 | 0.3, 3.1 | 0.8 |" in text
+    assert "| fan-out, 1,000 B, 256, TLS |" in text
+    assert text.endswith("Commit abc, 2026-01-02, 2 cores; six turns.")
 
 
 def test_a_figure_without_a_goal_is_no_line_of_the_goals() -> None:
