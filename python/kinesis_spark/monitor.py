@@ -585,7 +585,7 @@ def _details(
 
 
 def _lag(found: Mapping[str, Any]) -> timedelta | None:
-    return None if found["lag"] is None else timedelta(milliseconds=int(found["lag"]))
+    return None if found["millisBehindLatest"] is None else timedelta(milliseconds=int(found["millisBehindLatest"]))
 
 
 def _counts(found: Mapping[str, Any]) -> tuple[int, int, int]:

@@ -37,12 +37,22 @@ OFFSET = {"version": 1, "streams": {ARN: {"created": 1, "shards": {}}}}
 def details(lag_s: float, **live: int) -> str:
     counted = {"throttled": 3, "reread": 7}
     lag = int(lag_s * 1000)
-    one = {"stream": 0, "shard": "shardId-1", "executor": "1", "lag": lag, "records": 60, "bytes": 5, **counted}
+    one = {
+        "stream": 0,
+        "shard": "shardId-1",
+        "executor": "1",
+        "millisBehindLatest": lag,
+        "records": 60,
+        "bytes": 5,
+        **counted,
+    }
     return json.dumps(
         {
-            "streams": [{"stream": ARN, "shards": 2, "lag": lag, "records": 100, "bytes": 9, **counted, **live}],
+            "streams": [
+                {"stream": ARN, "shards": 2, "millisBehindLatest": lag, "records": 100, "bytes": 9, **counted, **live}
+            ],
             "executors": [{"executor": "1", "host": "host-1", "shards": 2, "buffer": 1 << 20, **counted, **live}],
-            "shards": [one, {**one, "shard": "shardId-0", "executor": None, "lag": None, "records": 40}],
+            "shards": [one, {**one, "shard": "shardId-0", "executor": None, "millisBehindLatest": None, "records": 40}],
         }
     )
 

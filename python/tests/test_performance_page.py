@@ -14,7 +14,13 @@ STAMP = {"commit": "abc", "date": "2026-01-02T03:04:05Z", "seed": 16, "machine":
 def figure(
     name: str, value: float, goal: str | None = None, *, met: bool | None = None, **more: object
 ) -> dict[str, Any]:
-    spread = {"least": round(value - 0.5, 2), "most": round(value + 0.5, 2), "rounds": 3, "unit": "ratio", "method": "as ever"}
+    spread = {
+        "least": round(value - 0.5, 2),
+        "most": round(value + 0.5, 2),
+        "rounds": 3,
+        "unit": "ratio",
+        "method": "as ever",
+    }
     return {"name": name, "value": value, "goal": goal, "met": met, **spread, **STAMP, **more}
 
 

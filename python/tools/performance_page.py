@@ -3,7 +3,8 @@
 python python/tools/performance_page.py benchmarks/results docs/evidence/performance.md
 
 The newest results that hold all of `make bench` are shown, and beside them the newest comparison from PySpark
-(`*-yardstick.jsonl`), whose bare loop has its best form. A goal beside the SDK is met only where that comparison meets it.
+(`*-yardstick.jsonl`), whose bare loop has its best form. A goal beside the SDK is met only where that comparison
+meets it.
 """
 
 from __future__ import annotations
@@ -155,7 +156,8 @@ def goals(figures: list[Figure], compared: list[Figure]) -> str:
 def from_pyspark(compared: list[Figure]) -> str:
     """A line for each query of the comparison from PySpark."""
     lines = [
-        "| publisher, record, shards | MB/s | the loop's MB/s | throughput to the loop's | CPU s/GB | the loop's CPU s/GB | "
+        "| publisher, record, shards | MB/s | the loop's MB/s | throughput to the loop's | CPU s/GB "
+        "| the loop's CPU s/GB | "
         "CPU to the loop's | first query: throughput, CPU | last query: throughput |",
         "|---" * 9 + "|",
     ]

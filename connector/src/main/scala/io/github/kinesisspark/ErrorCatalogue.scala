@@ -256,7 +256,8 @@ object ErrorCatalogue {
       "KINESIS_CONNECTION_LOST",
       "The connection broke, or an answer came damaged.",
       "The network, a proxy or the service ended it, again and again.",
-      "Check proxies and the network."
+      "Check proxies and the network; restart the query, which continues where it was. If the message names the same position of a shard each time, " +
+        "[continue past it](../how-to/batch.md#continuing-past-a-position-that-cant-be-read)."
     ),
     ErrorEntry(
       "KINESIS_CONNECTION_ENDING",
@@ -273,8 +274,9 @@ object ErrorCatalogue {
     ErrorEntry(
       "KINESIS_ANSWER_DAMAGED",
       "An answer isn't what Amazon Kinesis would send.",
-      "The endpoint isn't Kinesis, or a proxy changes answers.",
-      "Check the endpoint and proxies."
+      "The endpoint isn't Kinesis, or a proxy changes answers. The message names the shard and the position after which it could not be read.",
+      "Check the endpoint and proxies; restart the query, which continues at that position. If only this position fails, " +
+        "[continue past it](../how-to/batch.md#continuing-past-a-position-that-cant-be-read)."
     ),
     ErrorEntry(
       "KINESIS_REQUEST_REFUSED",

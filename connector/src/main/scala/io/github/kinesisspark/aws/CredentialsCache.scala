@@ -1,6 +1,6 @@
 package io.github.kinesisspark.aws
 
-import java.time.{Duration, Instant}
+import java.time.Instant
 import java.util.concurrent.{CompletableFuture, Executor, SynchronousQueue, ThreadPoolExecutor, TimeUnit}
 
 import scala.concurrent.duration._
@@ -85,21 +85,20 @@ private[aws] final class CredentialsCache(
     result match {
       case Right(credentials) =>
         found = Some(CompletableFuture.completedFuture(credentials))
-        ended(found.map(Resolved(_, asked, asked + lifeOf(credentials).toNanos)))
+        synchronized {
+          latest = found.map(Resolved(_, asked, asked + lifeOf(credentials).toNanos))
+          pending = None
+        }
         resolution.complete(credentials): Unit
       case Left(failure) => failed(resolution, failure)
     }
   }
 
+  /** The credentials resolved before stay usable for as long as they were to be. */
   private def failed(resolution: Answer, failure: Throwable): Unit = {
     log.info("Credentials could not be resolved: {}", KinesisFault.inOneLine(failure))
-    ended(None)
+    synchronized { pending = None }
     resolution.completeExceptionally(failure): Unit
-  }
-
-  private def ended(result: Option[Resolved]): Unit = synchronized {
-    latest = result
-    pending = None
   }
 
   private def inLoader[A](work: => A): A = {
@@ -122,7 +121,7 @@ private[aws] object CredentialsCache {
 
   private def lifeOf(credentials: AwsCredentialsIdentity): FiniteDuration =
     credentials.expirationTime.toScala.fold(UsableFor)(at =>
-      UsableFor.min(Duration.between(Instant.now, at).toMillis.millis)
+      UsableFor.min(RenewedCredentials.timeLeft(Instant.now, at))
     )
 
   private def forward[A](call: () => CompletableFuture[A], to: CompletableFuture[A]): Unit =

@@ -1,7 +1,7 @@
 package io.github.kinesisspark.aws
 
 import java.io.IOException
-import java.time.{Duration, Instant}
+import java.time.Instant
 
 import scala.concurrent.duration._
 import scala.util.Try
@@ -79,7 +79,7 @@ private[aws] final class Login(
   private def newest(logins: Iterable[ujson.Obj]): Option[ujson.Obj] =
     logins.filter(login => Try(expires(login)).isSuccess).maxByOption(expires(_).toEpochMilli)
 
-  private def left(login: ujson.Obj): FiniteDuration = Duration.between(now(), expires(login)).toMillis.millis
+  private def left(login: ujson.Obj): FiniteDuration = RenewedCredentials.timeLeft(now(), expires(login))
 }
 
 private[aws] object Login {

@@ -59,11 +59,21 @@ private[aws] final class RenewedCredentials(
   }
 
   private def left(keys: AwsSessionCredentials): FiniteDuration =
-    Duration.between(now(), keys.expirationTime.get).toMillis.millis
+    timeLeft(now(), keys.expirationTime.get)
 }
 
 private[kinesisspark] object RenewedCredentials {
   val RenewBefore: FiniteDuration = 5.minutes
   val TryAgain: FiniteDuration    = 10.seconds
   private val FailBefore          = 1.minute
+
+  /** More than any credentials are kept without a look at them. */
+  private val LongLife = 365.days
+
+  /** How long credentials are still good, a year at most: what never expires has a date that no duration reaches (`Instant.MAX`, the
+    * year 9999).
+    */
+  def timeLeft(now: Instant, expires: Instant): FiniteDuration =
+    if (expires.isAfter(now.plusMillis(LongLife.toMillis))) LongLife
+    else Duration.between(now, expires).toMillis.millis
 }

@@ -104,6 +104,35 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers {
       world.keys.last shouldBe "key-2"
     }
 
+    it("is made with credentials that never expire, or do in the year 9999") {
+      for (never <- Seq(Instant.MAX, Instant.parse("9999-12-31T23:59:59Z"))) {
+        val world = new World
+        world.expires = Some(never)
+        world.call()
+        world.resolve()
+        world.pass(59.seconds)
+        world.call()
+        world.keys shouldBe Seq("key-1", "key-1")
+      }
+    }
+
+    it("uses credentials that are still good after a refresh has failed, but no longer than a minute") {
+      val world = new World
+      world.call()
+      world.resolve()
+      world.script = () => throw new IllegalStateException("down")
+      world.pass(30.seconds)
+      world.call()
+      world.resolve()
+      world.call()
+      world.keys shouldBe Seq.fill(3)("key-1")
+      world.resolve()
+      world.pass(30.seconds)
+      val late = world.call()
+      world.resolve()
+      late.isCompletedExceptionally shouldBe true
+    }
+
     it("fails with the provider's failure, of any kind, and the next call resolves again") {
       for (failure <- Seq(new IllegalStateException("down"), new NoClassDefFoundError("gone"))) {
         val world = new World

@@ -97,7 +97,7 @@ final class FanOutRecordPublisher(
 
   /** A failure that nobody expected, such as an OutOfMemoryError while decoding, ends the reader, and the query with it. */
   private def failUnexpectedly(failure: Throwable): Unit =
-    if (!closed) giveUp(KinesisFault.exception(Call, shard.toString, FaultClassifier.classify(failure)))
+    if (!closed) giveUp(KinesisFault.exception(Call, where, FaultClassifier.classify(failure)))
 
   private def hear(number: Long, news: News): Unit = news match {
     case News.Opened =>
@@ -120,6 +120,9 @@ final class FanOutRecordPublisher(
       step(Event.Arriving(number, waits = true))
       step(Event.Completed(number))
     } else step(event)
+
+  /** What a failure names: the records after this position could not be read. */
+  private def where = s"$shard (position ${encode(position)})"
 
   private def isLive = subscription.state match {
     case _: Subscription.State.Live => true
@@ -178,7 +181,7 @@ final class FanOutRecordPublisher(
       case Event.Failed(_, failure) => failure
       case _                        => Subscription.Silence
     }
-    def described = KinesisFault.describe(Call, shard.toString, fault)
+    def described = KinesisFault.describe(Call, where, fault)
     fault match {
       case _: Fault.ResourceInUse if wasLive =>
         telemetry.refused(shard)
@@ -203,7 +206,7 @@ final class FanOutRecordPublisher(
         reason = FailureReason.ConsumerTaken
       )
     case Subscription.Failure.Call(fault) =>
-      KinesisFault.exception(Call, shard.toString, fault, attempts = subscription.history.failures.max(1))
+      KinesisFault.exception(Call, where, fault, attempts = subscription.history.failures.max(1))
   }
 
   private def giveUp(cause: KinesisException): Unit = {

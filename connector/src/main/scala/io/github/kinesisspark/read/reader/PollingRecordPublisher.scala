@@ -73,6 +73,9 @@ final class PollingRecordPublisher(
 
   private def closed = over.get
 
+  /** What a failure names: the records after this position could not be read. */
+  private def where = s"$shard (position ${ShardPosition.encode(position)})"
+
   private def takeMemory(): Unit =
     if (!closed) {
       val decoded = if (caughtUp) 0L else sink.memory.forDecoding(expected.bytes, Forms)
@@ -117,7 +120,7 @@ final class PollingRecordPublisher(
       case unexpected: Throwable =>
         close()
         release()
-        sink.fail(KinesisFault.exception(AwsCall.GetRecords, shard.toString, FaultClassifier.classify(unexpected)))
+        sink.fail(KinesisFault.exception(AwsCall.GetRecords, where, FaultClassifier.classify(unexpected)))
     }
 
   private def accept(asked: Long, answer: GetRecordsResponse, body: AnswerBody): Unit = {
@@ -198,7 +201,7 @@ final class PollingRecordPublisher(
             request()
           case RetryDecision.GiveUp(failed) =>
             close()
-            sink.fail(KinesisFault.exception(action, shard.toString, fault, failed.failures))
+            sink.fail(KinesisFault.exception(action, where, fault, failed.failures))
         }
     }
   }
@@ -211,7 +214,7 @@ final class PollingRecordPublisher(
       telemetry.failed()
       // The iterator may be what the failure is about, and it ages while we wait.
       iterator = None
-      log.warn(s"${KinesisFault.describe(action, shard.toString, fault)} Next attempt in ${pace.interval.toMillis} ms.")
+      log.warn(s"${KinesisFault.describe(action, where, fault)} Next attempt in ${pace.interval.toMillis} ms.")
   }
 
   private def getRecords(iterator: String, body: AnswerBody) = client.getRecords(

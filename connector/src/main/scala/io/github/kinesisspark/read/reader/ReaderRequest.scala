@@ -161,6 +161,12 @@ final case class ReadCount(reads: Long, records: Long, bytes: Long) {
   /** Never below zero, as an executor that is lost takes its count along. */
   def since(other: ReadCount): ReadCount =
     ReadCount((reads - other.reads).max(0), (records - other.records).max(0), (bytes - other.bytes).max(0))
+
+  /** The average of a read; 0 where there was none. */
+  def bytesPerRead: Long   = perRead(bytes)
+  def recordsPerRead: Long = perRead(records)
+
+  private def perRead(n: Long) = if (reads == 0) 0L else n / reads
 }
 
 object ReadCount {

@@ -298,7 +298,16 @@ final class ShardReaderPool(
   private def open(shard: ShardKey, position: ShardPosition, stop: Option[ShardPosition]): ShardReader = {
     log.debug(s"reading $shard from ${ShardPosition.encode(position)}")
     val reader =
-      new ShardReader(shard, position, stop, publishers, memory, () => memory.share, count, () => tellNews(shard))
+      new ShardReader(
+        shard,
+        position,
+        stop,
+        publishers,
+        memory,
+        () => memory.share,
+        count(shard, _),
+        () => tellNews(shard)
+      )
     readers(shard) = reader
     reader
   }
@@ -308,8 +317,10 @@ final class ShardReaderPool(
     change(Some(shard), isNews = false)
   }
 
-  private def count(read: RecordTotals): Unit =
+  private def count(shard: ShardKey, read: RecordTotals): Unit = {
     reads.updateAndGet(_.and(ReadCount(1, read.records, read.bytes))): Unit
+    byShard.read(shard, read)
+  }
 
   private def lease(stream: StreamArn, kind: ClientKind): ClientLease =
     synchronized(clients.getOrElseUpdate((stream, kind), newLease(stream, kind)))

@@ -19,14 +19,20 @@ final class ShardTelemetry(onChange: ShardKey => Unit) {
   /** A task has read records again. */
   def reread(shard: ShardKey, records: Long): Unit = add(shard, ShardCounts(throttled = 0, records))
 
+  /** A reader has received records. It reports its news itself, so `onChange` is not called. */
+  def read(shard: ShardKey, records: RecordTotals): Unit =
+    merge(shard, ShardCounts.none.copy(reads = ReadCount(1, records.records, records.bytes)))
+
   def of(shard: ShardKey): Option[ShardCounts] = Option(counts.get(shard))
 
   def shards: Iterable[ShardKey] = counts.keySet.asScala
 
   private def add(shard: ShardKey, more: ShardCounts): Unit = {
-    counts.merge(shard, more, _ and _): Unit
+    merge(shard, more)
     onChange(shard)
   }
+
+  private def merge(shard: ShardKey, more: ShardCounts): Unit = counts.merge(shard, more, _ and _): Unit
 }
 
 object ShardTelemetry {
@@ -38,13 +44,19 @@ object ShardTelemetry {
 /** What one executor, or all, have counted of a shard.
   *
   * @param throttled    calls of GetRecords, GetShardIterator or SubscribeToShard that were refused because limits were used up
-  * @param isSubscribed whether a subscription is open; nothing by polling
+  * @param isSubscribed whether a subscription is open; None by polling
   */
-final case class ShardCounts(throttled: Long, rereadRecords: Long, isSubscribed: Option[Boolean] = None) {
+final case class ShardCounts(
+    throttled: Long,
+    rereadRecords: Long,
+    isSubscribed: Option[Boolean] = None,
+    reads: ReadCount = ReadCount.none
+) {
   def and(other: ShardCounts): ShardCounts = ShardCounts(
     throttled + other.throttled,
     rereadRecords + other.rereadRecords,
-    (isSubscribed ++ other.isSubscribed).reduceOption(_ || _)
+    (isSubscribed ++ other.isSubscribed).reduceOption(_ || _),
+    reads and other.reads
   )
 }
 

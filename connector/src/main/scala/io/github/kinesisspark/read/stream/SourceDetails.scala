@@ -50,16 +50,19 @@ private[stream] object SourceDetails {
     Ordering.by(s => (-s.lag.getOrElse(0L), s.stream, s.shard.shardId))
 
   private def shardOf(metrics: SourceMetrics, shown: Shown) = {
-    val home = metrics.readers.homes.get(shown.shard).fold[ujson.Value](ujson.Null)(_.id)
-    val cut  = metrics.cuts.get(shown.shard)
+    val home  = metrics.readers.homes.get(shown.shard).fold[ujson.Value](ujson.Null)(_.id)
+    val cut   = metrics.cuts.get(shown.shard)
+    val reads = metrics.reads(shown.shard)
     ujson.Obj.from(
       Seq[(String, ujson.Value)](
-        "stream"   -> ujson.Num(shown.stream),
-        "shard"    -> shown.shard.shardId,
-        "executor" -> home,
-        "lag"      -> shown.lag.fold[ujson.Value](ujson.Null)(number),
-        "records"  -> number(cut.fold(0L)(_.records)),
-        "bytes"    -> number(cut.fold(0L)(_.bytes))
+        "stream"                    -> ujson.Num(shown.stream),
+        "shard"                     -> shown.shard.shardId,
+        "executor"                  -> home,
+        "millisBehindLatest"        -> shown.lag.fold[ujson.Value](ujson.Null)(number),
+        "bytesPerRead"              -> number(reads.bytesPerRead),
+        "numberOfAggregatedRecords" -> number(reads.recordsPerRead),
+        "records"                   -> number(cut.fold(0L)(_.records)),
+        "bytes"                     -> number(cut.fold(0L)(_.bytes))
       ) ++ countsOf(metrics.readers.counts(shown.shard))
     )
   }
@@ -83,13 +86,13 @@ private[stream] object SourceDetails {
 
   private def streamOf(stream: StreamArn, sums: Sums) = ujson.Obj.from(
     Seq[(String, ujson.Value)](
-      "stream"    -> stream.text,
-      "shards"    -> number(sums.shards),
-      "lag"       -> sums.lag.fold[ujson.Value](ujson.Null)(number),
-      "records"   -> number(sums.records),
-      "bytes"     -> number(sums.bytes),
-      "throttled" -> number(sums.throttled),
-      "reread"    -> number(sums.reread)
+      "stream"             -> stream.text,
+      "shards"             -> number(sums.shards),
+      "millisBehindLatest" -> sums.lag.fold[ujson.Value](ujson.Null)(number),
+      "records"            -> number(sums.records),
+      "bytes"              -> number(sums.bytes),
+      "throttled"          -> number(sums.throttled),
+      "reread"             -> number(sums.reread)
     ) ++ sums.subscribed.map(live => "subscribed" -> number(live))
   )
 

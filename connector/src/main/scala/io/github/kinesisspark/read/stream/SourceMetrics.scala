@@ -17,8 +17,8 @@ import io.github.kinesisspark.read.stream.SourceMetrics.Lag
   * @param lags      of the shards that are read, as their readers last reported
   * @param shards    those that are to be read
   * @param cuts      the planned batch, by shard
-  * @param reading   reads since the planning before
   * @param readers   what all executors hold and have done
+  * @param before    the same at the planning before
   * @param consumers calls about consumers, where they are registered
   * @param published calls of CloudWatch
   */
@@ -27,8 +27,8 @@ final case class SourceMetrics(
     lags: Map[ShardKey, SourceMetrics.Lag],
     shards: Vector[ShardKey],
     cuts: Map[ShardKey, RecordBuffer.Cut],
-    reading: ReadCount,
     readers: ReadersNow,
+    before: ReadersNow,
     consumers: Option[ConsumerCalls],
     published: PublishedCalls = PublishedCalls.none
 ) {
@@ -39,6 +39,10 @@ final case class SourceMetrics(
   private lazy val lagMillis = lags.valuesIterator.map(_.millisAt(atNanos)).toVector
 
   private def fleet = readers.totals
+
+  /** Reads since the planning before: of all shards, or of one. */
+  def reads: ReadCount                  = fleet.reads.since(before.totals.reads)
+  def reads(shard: ShardKey): ReadCount = readers.counts(shard).reads.since(before.counts(shard).reads)
 
   private lazy val numbers = general ++ subscriptions ++ registration
 
@@ -62,12 +66,13 @@ final case class SourceMetrics(
     // FLIP-128's names. Per read, because a read is what a shard's 2 MB/s come in. All Kinesis records are "aggregated" there,
     // and all user records "deaggregated"; what a read holds of the latter is as many as records have had so far.
     "millisBehindLatest"          -> lagMillis.maxOption.getOrElse(0L).toString,
-    "bytesPerRead"                -> perRead(reading.bytes).toString,
-    "numberOfAggregatedRecords"   -> perRead(reading.records).toString,
-    "numberOfDeaggregatedRecords" -> perRead(Math.round(reading.records * fleet.delivered.factor)).toString
+    "bytesPerRead"                -> reads.bytesPerRead.toString,
+    "numberOfAggregatedRecords"   -> reads.recordsPerRead.toString,
+    "numberOfDeaggregatedRecords" -> userRecordsPerRead.toString
   )
 
-  private def perRead(n: Long) = if (reading.reads == 0) 0L else n / reading.reads
+  private def userRecordsPerRead =
+    reads.copy(records = Math.round(reads.records * fleet.delivered.factor)).recordsPerRead
 
   private def subscriptions = fleet.subscriptions.fold(Map.empty[String, String])(s =>
     Map(
@@ -118,8 +123,8 @@ final case class SourceMetrics(
       reported ++ silent,
       all,
       cuts,
-      readers.totals.reads.since(fleet.reads),
       readers,
+      this.readers,
       consumers
     )
   }
@@ -163,5 +168,5 @@ object SourceMetrics {
   )
 
   val none: SourceMetrics =
-    SourceMetrics(0, Map.empty, Vector.empty, Map.empty, ReadCount.none, ReadersNow.none, None)
+    SourceMetrics(0, Map.empty, Vector.empty, Map.empty, ReadersNow.none, ReadersNow.none, None)
 }

@@ -12,6 +12,7 @@ import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 import io.github.kinesisspark.aws.ConsumerCalls
 import io.github.kinesisspark.read.plan.ExecutorId
 import io.github.kinesisspark.read.reader.{
+  ReadCount,
   ReaderTotals,
   ReadersNow,
   RecordBuffer,
@@ -102,25 +103,48 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
       val shown  = details(SourceMetrics.none.next(shards, tips, cuts, readers, None, nowNanos = 0))
       val stream = shard(0).stream.text
       shown("streams") shouldBe ujson.read(
-        s"""[{"stream":"$stream","shards":2,"lag":20000,"records":4,"bytes":40,"throttled":5,"reread":8,"subscribed":1}]"""
+        s"""[{"stream":"$stream","shards":2,"millisBehindLatest":20000,"records":4,"bytes":40,"throttled":5,"reread":8,"subscribed":1}]"""
       )
       shown("executors") shouldBe ujson.read(
         """[{"executor":"1","host":"host-1","shards":1,"buffer":5,"throttled":3,"reread":0,"subscribed":1},
           | {"executor":"2","host":"host-2","shards":1,"buffer":0,"throttled":0,"reread":0}]""".stripMargin
       )
       shown("shards") shouldBe ujson.read(
-        s"""[{"stream":0,"shard":"${shard(1).shardId}","executor":"2","lag":20000,"records":0,"bytes":0,"throttled":2,
-           |  "reread":8,"subscribed":false},
-           | {"stream":0,"shard":"${shard(0).shardId}","executor":"1","lag":100,"records":4,"bytes":40,"throttled":3,
-           |  "reread":0,"subscribed":true}]""".stripMargin
+        s"""[{"stream":0,"shard":"${shard(1).shardId}","executor":"2","millisBehindLatest":20000,"bytesPerRead":0,
+           |  "numberOfAggregatedRecords":0,"records":0,"bytes":0,"throttled":2,"reread":8,"subscribed":false},
+           | {"stream":0,"shard":"${shard(0).shardId}","executor":"1","millisBehindLatest":100,"bytesPerRead":0,
+           |  "numberOfAggregatedRecords":0,"records":4,"bytes":40,"throttled":3,"reread":0,"subscribed":true}]""".stripMargin
       )
+    }
+
+    it("show the lag, bytes and Kinesis records per read of each shard since the planning before") {
+      def readers(executors: Map[ShardKey, ReadCount]*) = ReadersNow.none.copy(counted = executors.toVector.map(_.map {
+        case (shard, reads) => shard -> ShardCounts.none.copy(reads = reads)
+      }))
+      def planned(before: SourceMetrics, now: ReadersNow) =
+        before.next(shards, Map(tip(0, 300, 1.second), tip(1, 0, 1.second)), Map.empty, now, None, nowNanos = 0)
+      def perRead(metrics: SourceMetrics) = details(metrics)("shards").arr.toSeq.map(shard =>
+        Seq("millisBehindLatest", "bytesPerRead", "numberOfAggregatedRecords").map(shard(_).num.toLong)
+      )
+      val first =
+        planned(SourceMetrics.none, readers(Map(shard(0) -> ReadCount(2, 10, 5000), shard(1) -> ReadCount(4, 4, 400))))
+      perRead(first) shouldBe Seq(Seq(300, 2500, 5), Seq(0, 100, 1))
+      // Shard 0 has moved to a second executor, shard 1 was not read.
+      val second = planned(
+        first,
+        readers(
+          Map(shard(0) -> ReadCount(2, 10, 5000), shard(1) -> ReadCount(4, 4, 400)),
+          Map(shard(0) -> ReadCount(1, 70, 700))
+        )
+      )
+      perRead(second) shouldBe Seq(Seq(300, 700, 70), Seq(0, 0, 0))
     }
 
     it("name the fifty shards that are furthest behind of thousands, but all streams and executors") {
       val many  = Vector.tabulate(2000)(shard)
       val tips  = many.indices.map(n => tip(n, n.toLong, 1.second)).toMap
       val shown = details(SourceMetrics.none.next(many, tips, Map.empty, ReadersNow.none, None, nowNanos = 0))
-      shown("shards").arr.map(_("lag").num) shouldBe (1950 to 1999).reverse
+      shown("shards").arr.map(_("millisBehindLatest").num) shouldBe (1950 to 1999).reverse
       shown("streams")(0)("shards").num shouldBe 2000
     }
 

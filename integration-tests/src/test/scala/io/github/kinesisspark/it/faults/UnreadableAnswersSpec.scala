@@ -1,0 +1,74 @@
+package io.github.kinesisspark.it.faults
+
+import java.nio.file.Path
+
+import org.scalatest.Suites
+
+import io.github.kinesisspark.StreamPositions
+import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
+import io.github.kinesisspark.position.OffsetJson
+import io.github.kinesisspark.testkit.FaultEffect._
+import io.github.kinesisspark.testkit.FaultRule
+
+/** Each answer for a shard is damaged, however often it is asked for. `maxRetryDuration` is 15 s instead of 15 minutes, because a test
+  * can't wait for those.
+  */
+final class UnreadableAnswers(override protected val mode: Mode) extends TestkitSuite {
+  override def suiteName: String = s"Unreadable answers by $mode"
+  override def suiteId: String   = s"${getClass.getName}-$mode"
+
+  private val (call, damage) = mode match {
+    case Mode.Polling => ("GetRecords", GarbageBody)
+    case Mode.FanOut  => ("SubscribeToShard", CorruptFrame)
+  }
+
+  describe("a query that can't read a shard past a position") {
+    it("counts the failed calls, fails with shard and position, and loses nothing once the answers are sound again") {
+      val stream = newStream(shards = 1)
+      val log    = new BatchLog
+      val at     = checkpoint()
+      val first  = put(stream, "first", 20)
+      val last   = untilFailed(stream, log, at, first.size)
+      last should include(stream.onlyShard().shardId)
+      last should include(s"(position ${log.rows.last.sequenceNumber})")
+      last should include regex "KINESIS_(ANSWER_DAMAGED|CONNECTION_LOST)"
+      running(load(stream), at)(log.add)(_ => eventually(log.texts.sorted shouldBe (first ++ unread).sorted))
+    }
+
+    it("is continued after the position by a new query whose start names a later time for that shard") {
+      val stream = newStream(shards = 2)
+      val log    = new BatchLog
+      val at     = checkpoint()
+      val first  = put(stream, "first", 20)
+      untilFailed(stream, log, at, first.size): Unit
+      serverClock.advance(java.time.Duration.ofSeconds(10))
+      val later = serverClock.millis
+      val after = put(stream, "after", 20)
+      val start = ujson.read(OffsetJson.write(StreamPositions.afterBatch(spark, at.toString)))
+      start("streams").obj.values.foreach { found =>
+        found("shards").obj.keys.toVector.foreach(shard => found("shards")(shard) = s"AT_TIMESTAMP:$later")
+      }
+      val next = new BatchLog
+      running(load(stream, "startingPosition" -> ujson.write(start)), checkpoint())(next.add) { _ =>
+        eventually(next.texts.sorted shouldBe after.sorted)
+      }
+    }
+  }
+
+  private val unread = Vector("unread-1", "unread-2")
+
+  /** @return the error of a query that has read `count` records and then meets damage */
+  private def untilFailed(stream: io.github.kinesisspark.it.TestStream, log: BatchLog, at: Path, count: Int): String = {
+    val query = start(stream, at, log, "maxRetryDuration" -> "15s")
+    eventually(log.rows.size shouldBe count)
+    underFault(FaultRule(damage, Some(call), Some(stream.name))) {
+      unread.foreach(stream.put(_))
+      eventually(query.lastProgress.sources.head.metrics.get(failedCalls).toLong should be > 0L)
+      failureOf(query).getMessage
+    }
+  }
+
+  private val failedCalls = if (mode == Mode.Polling) "callsFailed" else "subscriptionsFailed"
+}
+
+class UnreadableAnswersSpec extends Suites(Mode.both.map(new UnreadableAnswers(_)): _*)
