@@ -84,6 +84,12 @@ def test_whole_runs_are_sorted_by_date_and_partial_ones_are_left_out(tmp_path: P
     assert [run[0]["date"] for run in performance_page.whole_runs(tmp_path)] == ["2026-02-01", "2026-03-01"]
 
 
+def test_a_comparison_from_pyspark_is_no_run_of_make_bench(tmp_path: Path) -> None:
+    (tmp_path / "2026-03-01-abc-yardstick.jsonl").write_text(json.dumps(compared()))
+    assert performance_page.whole_runs(tmp_path) == []
+    assert performance_page.comparisons(tmp_path) == [compared()]
+
+
 def test_reading_has_a_line_for_each_way_size_and_number_of_shards() -> None:
     figures = [
         figure(f"read.{way}.{what}", 1.5, server_cores=0.4)

@@ -19,6 +19,8 @@ import marked
 
 Figure = dict[str, Any]
 
+# The files of comparisons from PySpark, whose lines are no figures.
+COMPARISONS = "*-yardstick.jsonl"
 # A goal as `make bench` writes it.
 GOAL = re.compile(r"(at least|at most) ([\d.]+)")
 # The name of a ratio beside the bare loop, and what the comparison from PySpark calls it.
@@ -86,7 +88,8 @@ def read(file: Path) -> list[Figure]:
 
 def whole_runs(results: Path) -> list[list[Figure]]:
     """The results that hold all of `make bench`, the oldest first."""
-    runs = [read(file) for file in sorted(results.glob("*.jsonl"))]
+    files = sorted(set(results.glob("*.jsonl")) - set(results.glob(COMPARISONS)))
+    runs = [read(file) for file in files]
     whole = [run for run in runs if {figure["name"] for figure in run} >= set(LANDMARKS)]
     return sorted(whole, key=lambda run: str(run[0]["date"]))
 
@@ -105,7 +108,7 @@ def spread(figure: Figure) -> str:
 
 def comparisons(results: Path) -> list[Figure]:
     """The newest comparison from PySpark, a line for each publisher, size of records and number of shards."""
-    files = sorted(results.glob("*-yardstick.jsonl"))
+    files = sorted(results.glob(COMPARISONS))
     return read(files[-1]) if files else []
 
 
@@ -157,8 +160,7 @@ def from_pyspark(compared: list[Figure]) -> str:
     """A line for each query of the comparison from PySpark."""
     lines = [
         "| publisher, record, shards | MB/s | the loop's MB/s | throughput to the loop's | CPU s/GB "
-        "| the loop's CPU s/GB | "
-        "CPU to the loop's | first query: throughput, CPU | last query: throughput |",
+        "| the loop's CPU s/GB | CPU to the loop's | first query: throughput, CPU | last query: throughput |",
         "|---" * 9 + "|",
     ]
     for line in compared:
