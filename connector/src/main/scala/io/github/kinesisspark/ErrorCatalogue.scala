@@ -11,6 +11,8 @@ final case class ErrorEntry(name: String, meaning: String, cause: String, advice
 
 /** Every error class of the connector, once. docs/reference/errors.md is made of it, and each message names its section there. */
 object ErrorCatalogue {
+  private val IfOnePositionFails =
+    "If the same position of a shard fails each time, [continue past it](../how-to/batch.md#continuing-past-a-position-that-cant-be-read)."
 
   /** The place of an error class in the documentation, as messages name it. */
   def link(errorClass: String): String = s"docs/reference/errors.md#${errorClass.toLowerCase(Locale.ROOT)}"
@@ -256,8 +258,7 @@ object ErrorCatalogue {
       "KINESIS_CONNECTION_LOST",
       "The connection broke, or an answer came damaged.",
       "The network, a proxy or the service ended it, again and again.",
-      "Check proxies and the network; restart the query, which continues where it was. If the message names the same position of a shard each time, " +
-        "[continue past it](../how-to/batch.md#continuing-past-a-position-that-cant-be-read)."
+      s"Check proxies and the network. Restart the query; it continues where it was. $IfOnePositionFails"
     ),
     ErrorEntry(
       "KINESIS_CONNECTION_ENDING",
@@ -275,8 +276,7 @@ object ErrorCatalogue {
       "KINESIS_ANSWER_DAMAGED",
       "An answer isn't what Amazon Kinesis would send.",
       "The endpoint isn't Kinesis, or a proxy changes answers. The message names the shard and the position after which it could not be read.",
-      "Check the endpoint and proxies; restart the query, which continues at that position. If only this position fails, " +
-        "[continue past it](../how-to/batch.md#continuing-past-a-position-that-cant-be-read)."
+      s"Check the endpoint and proxies. Restart the query; it continues at that position. $IfOnePositionFails"
     ),
     ErrorEntry(
       "KINESIS_REQUEST_REFUSED",

@@ -121,8 +121,7 @@ final class FanOutRecordPublisher(
       step(Event.Completed(number))
     } else step(event)
 
-  /** What a failure names: the records after this position could not be read. */
-  private def where = s"$shard (position ${encode(position)})"
+  private def where = RecordPublisher.place(shard, position)
 
   private def isLive = subscription.state match {
     case _: Subscription.State.Live => true

@@ -73,8 +73,7 @@ final class PollingRecordPublisher(
 
   private def closed = over.get
 
-  /** What a failure names: the records after this position could not be read. */
-  private def where = s"$shard (position ${ShardPosition.encode(position)})"
+  private def where = RecordPublisher.place(shard, position)
 
   private def takeMemory(): Unit =
     if (!closed) {

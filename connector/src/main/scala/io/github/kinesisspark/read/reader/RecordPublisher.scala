@@ -27,6 +27,10 @@ trait RecordPublisher extends AutoCloseable {
 
 object RecordPublisher {
 
+  /** What failures of a publisher name: the shard, and the position after which its records could not be read. */
+  private[reader] def place(shard: ShardKey, position: ShardPosition): String =
+    s"$shard (position ${ShardPosition.encode(position)})"
+
   /** @param position          where this delivery ends; the shard's end with its last
     * @param millisBehind      how far the position is behind the shard's newest record, in ms by the service's clock
     * @param totals           of the records. Their heap, of the memory budget, comes along: who drops the records gives it back

@@ -318,8 +318,9 @@ final class ShardReaderPool(
   }
 
   private def count(shard: ShardKey, read: RecordTotals): Unit = {
-    reads.updateAndGet(_.and(ReadCount(1, read.records, read.bytes))): Unit
-    byShard.read(shard, read)
+    val one = ReadCount(1, read.records, read.bytes)
+    reads.updateAndGet(_.and(one)): Unit
+    byShard.read(shard, one)
   }
 
   private def lease(stream: StreamArn, kind: ClientKind): ClientLease =

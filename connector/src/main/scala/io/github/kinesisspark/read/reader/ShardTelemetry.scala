@@ -19,9 +19,8 @@ final class ShardTelemetry(onChange: ShardKey => Unit) {
   /** A task has read records again. */
   def reread(shard: ShardKey, records: Long): Unit = add(shard, ShardCounts(throttled = 0, records))
 
-  /** A reader has received records. It reports its news itself, so `onChange` is not called. */
-  def read(shard: ShardKey, records: RecordTotals): Unit =
-    merge(shard, ShardCounts.none.copy(reads = ReadCount(1, records.records, records.bytes)))
+  /** Counts what a reader received. Does not call `onChange`, because the reader reports each delivery anyway. */
+  def read(shard: ShardKey, more: ReadCount): Unit = merge(shard, ShardCounts.none.copy(reads = more))
 
   def of(shard: ShardKey): Option[ShardCounts] = Option(counts.get(shard))
 

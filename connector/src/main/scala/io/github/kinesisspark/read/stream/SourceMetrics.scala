@@ -18,7 +18,7 @@ import io.github.kinesisspark.read.stream.SourceMetrics.Lag
   * @param shards    those that are to be read
   * @param cuts      the planned batch, by shard
   * @param readers   what all executors hold and have done
-  * @param before    the same at the planning before
+  * @param before    `readers` as of the previous planning
   * @param consumers calls about consumers, where they are registered
   * @param published calls of CloudWatch
   */

@@ -5,6 +5,7 @@ import java.nio.file.Path
 import org.scalatest.Suites
 
 import io.github.kinesisspark.StreamPositions
+import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
 import io.github.kinesisspark.position.OffsetJson
 import io.github.kinesisspark.testkit.FaultEffect._
@@ -28,10 +29,10 @@ final class UnreadableAnswers(override protected val mode: Mode) extends Testkit
       val log    = new BatchLog
       val at     = checkpoint()
       val first  = put(stream, "first", 20)
-      val last   = untilFailed(stream, log, at, first.size)
-      last should include(stream.onlyShard().shardId)
-      last should include(s"(position ${log.rows.last.sequenceNumber})")
-      last should include regex "KINESIS_(ANSWER_DAMAGED|CONNECTION_LOST)"
+      val error  = untilFailed(stream, log, at, first.size)
+      error should include(stream.onlyShard().shardId)
+      error should include(s"(position ${log.rows.last.sequenceNumber})")
+      error should include regex "KINESIS_(ANSWER_DAMAGED|CONNECTION_LOST)"
       running(load(stream), at)(log.add)(_ => eventually(log.texts.sorted shouldBe (first ++ unread).sorted))
     }
 
@@ -58,7 +59,7 @@ final class UnreadableAnswers(override protected val mode: Mode) extends Testkit
   private val unread = Vector("unread-1", "unread-2")
 
   /** @return the error of a query that has read `count` records and then meets damage */
-  private def untilFailed(stream: io.github.kinesisspark.it.TestStream, log: BatchLog, at: Path, count: Int): String = {
+  private def untilFailed(stream: TestStream, log: BatchLog, at: Path, count: Int): String = {
     val query = start(stream, at, log, "maxRetryDuration" -> "15s")
     eventually(log.rows.size shouldBe count)
     underFault(FaultRule(damage, Some(call), Some(stream.name))) {
