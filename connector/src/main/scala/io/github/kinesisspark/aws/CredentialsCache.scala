@@ -15,7 +15,7 @@ import software.amazon.awssdk.identity.spi.{AwsCredentialsIdentity, IdentityProv
   * there: [[before]] keeps no thread waiting. Any thread may call it.
   *
   * Credentials older than `RefreshAfter` are used while new ones are resolved, but not longer than `UsableFor` or their own
-  * expiry. A resolution that fails fails the calls that wait for it; the next call starts another.
+  * expiry. A failed resolution fails the calls that wait for it; the next call starts another.
   *
   * @param provider is called by one thread at a time
   * @param threads  for the provider, which may block them
@@ -94,10 +94,15 @@ private[aws] final class CredentialsCache(
     }
   }
 
-  /** The credentials resolved before stay usable for as long as they were to be. */
+  /** After an exception, credentials resolved before stay usable as long as planned. An Error (no memory, a missing class) is no outage of
+    * their source: every call from now on fails with it.
+    */
   private def failed(resolution: Answer, failure: Throwable): Unit = {
     log.info("Credentials could not be resolved: {}", KinesisFault.inOneLine(failure))
-    synchronized { pending = None }
+    synchronized {
+      if (!failure.isInstanceOf[Exception]) latest = None
+      pending = None
+    }
     resolution.completeExceptionally(failure): Unit
   }
 

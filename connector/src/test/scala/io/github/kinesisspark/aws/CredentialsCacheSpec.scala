@@ -133,6 +133,19 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers {
       late.isCompletedExceptionally shouldBe true
     }
 
+    it("fails with an Error of the provider at once, while the credentials resolved before would still be good") {
+      val world = new World
+      world.call()
+      world.resolve()
+      world.script = () => throw new OutOfMemoryError("as planned")
+      world.pass(30.seconds)
+      world.call()
+      world.resolve()
+      val failed = world.call()
+      world.resolve()
+      failed.isCompletedExceptionally shouldBe true
+    }
+
     it("fails with the provider's failure, of any kind, and the next call resolves again") {
       for (failure <- Seq(new IllegalStateException("down"), new NoClassDefFoundError("gone"))) {
         val world = new World
