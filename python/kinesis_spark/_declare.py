@@ -1,7 +1,7 @@
 """How a dataclass field becomes a Spark option: its name, which values it takes, and how a value is written as text.
 
-Every option is declared once, as a field made by `option`. Checking, encoding and the comparison with the JVM's
-definitions read the declaration and need no second list of names.
+Every option is declared once, as a field made by `option`. Checking, encoding, decoding and the comparison with the
+JVM's definitions read the declaration and need no second list of names.
 """
 
 from __future__ import annotations
@@ -39,12 +39,14 @@ def option(
     *,
     default: Any = dataclasses.MISSING,  # noqa: ANN401
     write: Callable[[str, Any], dict[str, str]] | None = None,
+    gather: Callable[[Mapping[str, str]], Any] | None = None,
 ) -> Any:  # noqa: ANN401
     """A dataclass field that is the Spark option `name`: required without a default, out of `repr` if a secret.
 
-    Where one value is several options, or none, `write` makes them, and the kind's way to write is not used.
+    Where one value is several options, or none, `name` ends with what differs, as in `efo.consumerArn.<stream>`.
+    `write` makes the options from the value, and `gather` the value from what was given by what differs.
     """
-    spec = OptionSpec(name, kind, write)
+    spec = OptionSpec(name, kind, write, gather)
     return dataclasses.field(default=default, repr=not kind.secret, metadata={_OPTION: spec, _KIND: kind})
 
 
@@ -103,11 +105,12 @@ def _frozen(cls: type[_Values], **more: bool) -> type[_Values]:
 
 @values
 class OptionSpec:
-    """One option: its name for Spark, the kind of its values, and how they are written if not in the kind's way."""
+    """One option: its name for Spark, the kind of its values, and how one that is several is written and gathered."""
 
     name: str
     kind: Kind
     write: Callable[[str, Any], dict[str, str]] | None
+    gather: Callable[[Mapping[str, str]], Any] | None
 
     def options(self, value: object) -> dict[str, str]:
         """The options for Spark that a value makes."""
@@ -152,6 +155,84 @@ def encoded(instance: object | None) -> dict[str, str]:
         if prefix is not None:
             options.update({f"{prefix}.{name}": text for name, text in encoded(value).items()})
     return options
+
+
+class Given:
+    """Options as texts by name, in any case, of which each is taken once; a secret stays one."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        """Of one query.
+
+        Raises:
+            InvalidOptionError: for a name or value that is no text, or a name that is there twice.
+        """
+        self._left: dict[str, tuple[str, str]] = {}
+        for name, text in options.items():
+            if not (isinstance(name, str) and isinstance(text, str)):
+                raise InvalidOptionError(f"Option {name!r}: name and value must be texts, as to_dict() writes them.")
+            if name.lower() in self._left:
+                raise InvalidOptionError(f"Option {name!r} is given twice, in upper and lower case.")
+            self._left[name.lower()] = (name, text)
+
+    def has(self, cls: type) -> bool:
+        """Whether an option that the class declares itself is left."""
+        return any(self._matching(spec.name) for spec in specs(cls).values())
+
+    def take(self, cls: type[_Values], prefix: str = "") -> _Values:
+        """An instance of the options that a class declares itself and in its groups, which are then left no more.
+
+        Raises:
+            InvalidOptionError: if a required one is missing, or for a value that can't be right.
+        """
+        return cls(**self.take_fields(cls, prefix))
+
+    def take_fields(self, cls: type, prefix: str = "") -> dict[str, Any]:
+        """The same, as the values of fields.
+
+        Raises:
+            InvalidOptionError: if a required one is missing.
+        """
+        named: dict[str, Any] = {}
+        for field, spec in specs(cls).items():
+            found = {rest: self._left.pop(key)[1] for key, rest in self._matching(prefix + spec.name)}
+            if found:
+                named[field] = spec.gather(found) if spec.gather else next(iter(found.values()))
+        for field, (name, kind) in groups(cls).items():
+            named[field] = self.take(kind, f"{prefix}{name}.")
+        for field in _fields(cls):
+            if _OPTION in field.metadata and field.default is dataclasses.MISSING and field.name not in named:
+                raise InvalidOptionError(f"Option '{prefix}{field.metadata[_OPTION].name}' is missing.")
+        return named
+
+    def take_by_prefix(self, names: re.Pattern[str]) -> dict[str, Given]:
+        """The options whose names match as a whole: by the pattern's first group, and there by the second."""
+        found: dict[str, dict[str, str]] = {}
+        for key, (name, text) in list(self._left.items()):
+            match = names.fullmatch(name)
+            if match:
+                del self._left[key]
+                found.setdefault(match[1], {})[match[2]] = text
+        return {prefix: Given(options) for prefix, options in found.items()}
+
+    def refuse_rest(self, known: Iterable[type]) -> None:
+        """Refuse what is left, with the option that was probably meant.
+
+        Raises:
+            InvalidOptionError: for the first that is left.
+        """
+        options = {spec.name.lower(): spec.name for cls in known for spec in specs(cls).values()}
+        for key, (name, _) in self._left.items():
+            near = difflib.get_close_matches(key, options, 1)
+            raise InvalidOptionError(
+                f"Unknown option '{name}'.{f' Did you mean {options[near[0]]!r}?' if near else ''}"
+            )
+
+    def _matching(self, name: str) -> list[tuple[str, str]]:
+        """The keys of an option, and what differs in each if it may be several."""
+        fixed, several, _ = name.lower().partition("<")
+        if not several:
+            return [(fixed, "")] if fixed in self._left else []
+        return [(key, given[len(fixed) :]) for key, (given, _) in self._left.items() if key.startswith(fixed)]
 
 
 def _fields(of: object) -> tuple[dataclasses.Field[Any], ...]:

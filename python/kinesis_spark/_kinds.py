@@ -28,6 +28,7 @@ _DURATION_UNITS = {
     }.items()
     for name in names
 }
+_NUMBER = re.compile(r"\d+(\.\d+)?", re.ASCII)
 _SIZE = re.compile(r"(\d+)\s*([a-z]*)")
 _SIZE_UNITS = {"": 1, "b": 1} | {
     unit: 1024 ** (power + 1) for power, letter in enumerate("kmgt") for unit in (letter, f"{letter}b", f"{letter}ib")
@@ -236,12 +237,13 @@ def count(least: int = 1, most: int | None = None) -> Kind:
 
 
 def number(least: float) -> Kind:
-    """A number, also one with a fraction."""
+    """A number, also one with a fraction, or as a text."""
 
     def read(field: str, value: object) -> object:
-        fits = isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value < float("inf")
+        given = float(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else value
+        fits = isinstance(given, (int, float)) and not isinstance(given, bool) and least <= given < float("inf")
         require(fits, field, value, f"a number of at least {least:g}")
-        return value
+        return given
 
     return Kind(read)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Union
 
-from kinesis_spark._declare import option, read_fields, values
+from kinesis_spark._declare import Given, option, read_fields, values
 from kinesis_spark._kinds import SECRET, TAGS, TEXT, Kind, Secret, Tags, duration, matching, require, several
 from kinesis_spark.errors import InvalidOptionError
 
@@ -103,7 +103,11 @@ class CustomCredentials:
 
     credentials_provider: str = option("credentialsProvider", _CLASS_NAME)
     credentials_provider_parameters: Mapping[str, str] | None = option(
-        "credentialsProvider.<parameter>", PARAMETERS, default=None, write=lambda _, given: _parameters(given)
+        "credentialsProvider.<parameter>",
+        PARAMETERS,
+        default=None,
+        write=lambda _, given: _parameters(given),
+        gather=dict,
     )
 
     def __post_init__(self) -> None:
@@ -169,18 +173,36 @@ class AssumedRole:
             require(lives <= _MOST_OF_CHAIN, "role_duration", lives, "an hour at most after role_chain, as AWS has it")
 
 
+_KINDS = (DefaultCredentials, ProfileCredentials, StaticCredentials, CustomCredentials, WebIdentityCredentials)
+
+
 def _read_credentials(field: str, value: object) -> object:
-    kinds = (
-        DefaultCredentials,
-        ProfileCredentials,
-        StaticCredentials,
-        CustomCredentials,
-        WebIdentityCredentials,
-    )
     # Without the value, which may hold secrets.
-    expected = f"one of {', '.join(kind.__name__ for kind in kinds)}"
-    require(isinstance(value, kinds), field, type(value).__name__, expected)
+    expected = f"one of {', '.join(kind.__name__ for kind in _KINDS)}"
+    require(isinstance(value, _KINDS), field, type(value).__name__, expected)
     return value
+
+
+def take_credentials(given: Given) -> Credentials:
+    """The credentials that options name; the default chain if they name none.
+
+    Raises:
+        InvalidOptionError: if they name several kinds, or lack a part of one.
+    """
+    named = [kind for kind in _KINDS if given.has(kind)]
+    if len(named) > 1:
+        kinds = " and ".join(kind.__name__ for kind in named)
+        raise InvalidOptionError(f"credentials: options of {kinds} were given. Give those of one kind.")
+    return given.take(named[0]) if named else DefaultCredentials()
+
+
+def take_role(given: Given) -> AssumedRole | None:
+    """The role that options name, if they name one.
+
+    Raises:
+        InvalidOptionError: if they lack its ARN, or for a value that can't be right.
+    """
+    return given.take(AssumedRole) if given.has(AssumedRole) else None
 
 
 def _read_role(field: str, value: object) -> object:

@@ -11,7 +11,7 @@ from dataclasses import fields
 from datetime import timedelta
 from typing import Any, ClassVar, Literal, Union, cast, get_args
 
-from kinesis_spark._declare import group, keyword_values, option, read_fields, values
+from kinesis_spark._declare import Given, group, keyword_values, option, read_fields, values
 from kinesis_spark._kinds import TAGS, Kind, count, duration, matching, number, require, tuple_of, words
 from kinesis_spark.errors import InvalidOptionError
 
@@ -38,6 +38,14 @@ def _read_deregistration(field: str, value: object) -> object:
 
 def _write_deregistration(value: Deregistration) -> str:
     return str(value).lower()
+
+
+def _of_streams(arns: Mapping[str, str]) -> tuple[str, ...]:
+    for stream, arn in arns.items():
+        of = stream_of(arn)
+        expected = f"a consumer of {stream}"
+        require(stream in (of, of.rpartition("/")[2]), f"efo.consumerArn.{stream}", arn, expected)
+    return tuple(arns.values())
 
 
 @values
@@ -123,6 +131,7 @@ class EnhancedFanOut:
         tuple_of(_CONSUMER_ARN, "a list of ARNs"),
         default=(),
         write=lambda _, arns: _by_stream(arns),
+        gather=_of_streams,
     )
     deregister_on_stop: Deregistration = option(
         "efo.deregisterOnStop", Kind(_read_deregistration, _write_deregistration), default="registered"
@@ -167,6 +176,25 @@ def _read_publisher(field: str, value: object) -> object:
 
 
 RECORD_PUBLISHER = Kind(_read_publisher, lambda publisher: str(publisher._option_value))  # noqa: SLF001
+
+
+def take_publisher(given: Given, kind: str) -> RecordPublisher:
+    """The record publisher that options describe.
+
+    Args:
+        given: the options.
+        kind: the value of `recordPublisher`.
+
+    Raises:
+        InvalidOptionError: if there is no such kind, or for a value that can't be right.
+    """
+    kinds: dict[str, type[Polling] | type[EnhancedFanOut]] = {"polling": Polling, "efo": EnhancedFanOut}
+    require(kind.lower() in kinds, "recordPublisher", kind, "polling or efo")
+    if kind.lower() == "polling" and given.has(EnhancedFanOut):
+        raise InvalidOptionError(
+            "recordPublisher is polling, but options of efo were given. Leave them out, or set efo."
+        )
+    return given.take(kinds[kind.lower()])
 
 
 def require_consumer_name(field: str, name: object) -> None:

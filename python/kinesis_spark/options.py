@@ -6,12 +6,23 @@ together. Checked here is what can be known without AWS, so that a mistake shows
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypedDict, Union, cast
 
-from kinesis_spark._declare import encoded, group, keyword_values, option, plain, read_fields, refuse_unknown
+from kinesis_spark._declare import (
+    Given,
+    encoded,
+    group,
+    keyword_values,
+    option,
+    plain,
+    read_fields,
+    refuse_unknown,
+    specs,
+)
 from kinesis_spark._kinds import (
     BOOLEAN,
     ENDPOINT,
@@ -30,9 +41,21 @@ from kinesis_spark._kinds import (
 from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.cloud_watch import CloudWatch
 from kinesis_spark.connection import CONNECTION, Connection
-from kinesis_spark.credentials import CREDENTIALS, ROLE, AssumedRole, Credentials, DefaultCredentials
+from kinesis_spark.credentials import (
+    CREDENTIALS,
+    ROLE,
+    AssumedRole,
+    Credentials,
+    CustomCredentials,
+    DefaultCredentials,
+    ProfileCredentials,
+    StaticCredentials,
+    WebIdentityCredentials,
+    take_credentials,
+    take_role,
+)
 from kinesis_spark.errors import InvalidOptionError
-from kinesis_spark.fan_out import RECORD_PUBLISHER, EnhancedFanOut, Polling, RecordPublisher, stream_of
+from kinesis_spark.fan_out import RECORD_PUBLISHER, EnhancedFanOut, Polling, RecordPublisher, stream_of, take_publisher
 from kinesis_spark.position import Position, Positions
 
 if TYPE_CHECKING:
@@ -95,6 +118,10 @@ class StreamOptions:
         """The options as Spark wants them, each prefixed with `stream.<name or ARN>.`."""
         own = encoded(self) | encoded(self.role)
         return {f"stream.{self.stream}.{name}": value for name, value in own.items()}
+
+    @classmethod
+    def _take(cls, stream: str, given: Given) -> StreamOptions:
+        return cls(stream=stream, role=take_role(given), **given.take_fields(cls))
 
 
 @keyword_values
@@ -206,6 +233,23 @@ class KinesisOptions:
             options.update(stream.to_dict())
         return options
 
+    @classmethod
+    def from_dict(cls, options: Mapping[str, str]) -> KinesisOptions:
+        """The options that `to_dict` wrote, or that a configuration has, with the names of `spark.readStream.option`.
+
+        Args:
+            options: texts by name; names in any case.
+
+        Raises:
+            InvalidOptionError: for an unknown name, a value that can't be right, or options that contradict each other.
+        """
+        given = Given(options)
+        fields = given.take_fields(cls)
+        fields["record_publisher"] = take_publisher(given, fields.get("record_publisher", "polling"))
+        fields |= take_access(given)
+        given.refuse_rest((cls, Polling, EnhancedFanOut, *ACCESS))
+        return cls(**fields)
+
     def _check_record_publisher(self, names: tuple[str, ...], arns: tuple[str, ...]) -> None:
         publisher = self.record_publisher
         if not isinstance(publisher, EnhancedFanOut):
@@ -265,6 +309,31 @@ class SourceArguments(TypedDict, total=False):
     connection: Connection
     cloud_watch: CloudWatch
     per_stream: Sequence[StreamOptions]
+
+
+# What source and sink share: who calls AWS, how, and what differs for single streams.
+ACCESS = (ProfileCredentials, StaticCredentials, CustomCredentials, WebIdentityCredentials, AssumedRole, Connection)
+
+
+def take_access(given: Given) -> dict[str, Any]:
+    """The fields of source and sink that hold other options.
+
+    Raises:
+        InvalidOptionError: for options that can't be right.
+    """
+    return {
+        "credentials": take_credentials(given),
+        "role": take_role(given),
+        "connection": given.take(Connection),
+        "per_stream": take_per_stream(given),
+    }
+
+
+def take_per_stream(given: Given) -> tuple[StreamOptions, ...]:
+    """The options of single streams: `stream.<name or ARN>.<option>`, in which a name may have dots."""
+    names = "|".join(re.escape(spec.name) for cls in (StreamOptions, AssumedRole) for spec in specs(cls).values())
+    found = given.take_by_prefix(re.compile(rf"stream\.(.+?)\.({names})", re.IGNORECASE))
+    return tuple(StreamOptions._take(stream, own) for stream, own in found.items())  # noqa: SLF001
 
 
 def source_options(options: KinesisOptions | None, arguments: SourceArguments) -> KinesisOptions:

@@ -6,12 +6,12 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast, get_args
 
-from kinesis_spark._declare import encoded, keyword_values, option, plain, read_fields, refuse_unknown
+from kinesis_spark._declare import Given, encoded, keyword_values, option, plain, read_fields, refuse_unknown
 from kinesis_spark._kinds import (
     BOOLEAN,
     ENDPOINT,
@@ -30,7 +30,7 @@ from kinesis_spark.connection import CONNECTION, Connection
 from kinesis_spark.credentials import CREDENTIALS, ROLE, AssumedRole, Credentials, DefaultCredentials
 from kinesis_spark.errors import InvalidOptionError
 from kinesis_spark.jars import FORMAT, require_jar
-from kinesis_spark.options import StreamOptions
+from kinesis_spark.options import ACCESS, StreamOptions, take_access
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -124,6 +124,21 @@ class KinesisSinkOptions:
         for stream in self.per_stream:
             options.update(stream.to_dict())
         return options
+
+    @classmethod
+    def from_dict(cls, options: Mapping[str, str]) -> KinesisSinkOptions:
+        """The options that `to_dict` wrote, or that a configuration has, with the names of `df.writeStream.option`.
+
+        Args:
+            options: texts by name; names in any case.
+
+        Raises:
+            InvalidOptionError: for an unknown name, a value that can't be right, or options that contradict each other.
+        """
+        given = Given(options)
+        fields = given.take_fields(cls) | take_access(given)
+        given.refuse_rest((cls, *ACCESS))
+        return cls(**fields)
 
 
 takes_fields_of(KinesisSinkOptions)(KinesisSinkOptions.replace)

@@ -16,6 +16,7 @@ from kinesis_spark import (
     CloudWatch,
     Connection,
     CustomCredentials,
+    EnhancedFanOut,
     InvalidOptionError,
     KinesisOptions,
     KinesisSinkOptions,
@@ -23,6 +24,7 @@ from kinesis_spark import (
     Position,
     Positions,
     ProfileCredentials,
+    Retries,
     StaticCredentials,
     StreamOptions,
     WebIdentityCredentials,
@@ -395,6 +397,102 @@ def test_keyword_arguments_of_functions_are_the_fields_of_the_options(options: t
     fields = {f.name: f.type for f in dataclasses.fields(options)}
     named = {name: getattr(kind, "__forward_arg__", kind) for name, kind in arguments.__annotations__.items()}
     assert named == fields
+
+
+STREAM = {"streamName": "orders"}
+CONSUMER = f"{ARN}/consumer/app:1525898737"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        KinesisOptions(stream_name="orders"),
+        KinesisOptions(
+            stream_name=("orders", "refunds.eu"),
+            starting_position=MOMENT,
+            fail_on_data_loss=False,
+            max_bytes_per_trigger="64m",
+            max_trigger_delay=timedelta(milliseconds=1500),
+            max_shard_skew=timedelta(0),
+            record_publisher=Polling(2),
+            credentials=StaticCredentials(*SECRETS),
+            role=AssumedRole(ROLE, external_id="abc", role_chain=(ROLE, ROLE), role_tags={"team": "data", "cost": ""}),
+            connection=Connection(
+                proxy="http://proxy:3128", proxy_user="me", proxy_password="planted", max_connections=8
+            ),
+            cloud_watch=CloudWatch(namespace="Orders", interval=timedelta(minutes=5)),
+            per_stream=(
+                StreamOptions(stream="refunds.eu", region="us-east-1", starting_position=Position.latest()),
+                StreamOptions(stream="orders", endpoint="https://vpce.example.com", role=AssumedRole(ROLE)),
+            ),
+        ),
+        KinesisOptions(
+            stream_arn=(ARN, OTHER),
+            ending_position=Positions('{"orders": "LATEST"}'),
+            record_publisher=EnhancedFanOut(
+                consumer_name="app",
+                registration="eager",
+                consumer_arns=(CONSUMER,),
+                deregister_on_stop=False,
+                tags={"team": "data"},
+                subscribe_to_shard=Retries(max_retries=3, backoff_exp_const=1.5),
+            ),
+            credentials=CustomCredentials("com.example.Vault", {"vaultToken": "planted", "path": "a.b"}),
+            per_stream=(StreamOptions(stream=OTHER, role=ROLE),),
+        ),
+        KinesisOptions(stream_arn=ARN, credentials=ProfileCredentials("production")),
+        KinesisOptions(stream_arn=ARN, credentials=WebIdentityCredentials("/token")),
+        KinesisSinkOptions(),
+        KinesisSinkOptions(
+            stream_name="orders",
+            aggregate=True,
+            aggregate_size="100k",
+            bad_records="skip",
+            linger=timedelta(seconds=1),
+            role=ROLE,
+            per_stream=(StreamOptions(stream="orders", region="us-east-1"),),
+        ),
+    ],
+    ids=str,
+)
+def test_options_from_what_to_dict_wrote_are_the_same(options: KinesisOptions | KinesisSinkOptions) -> None:
+    assert type(options).from_dict(options.to_dict()) == options
+    upper = {name.upper() if "." not in name else name: text for name, text in options.to_dict().items()}
+    assert type(options).from_dict(upper) == options
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "neither was given"),
+        (STREAM | {"maxRecordPerTrigger": "1"}, "'maxRecordPerTrigger'. Did you mean 'maxRecordsPerTrigger'?"),
+        (STREAM | {"efo.consumerNam": "app"}, "'efo.consumerNam'. Did you mean 'efo.consumerName'?"),
+        (STREAM | {"stream_arn": ARN}, "Unknown option 'stream_arn'. Did you mean 'streamArn'?"),
+        (STREAM | {"stream.orders.q": "1"}, "Unknown option 'stream.orders.q'"),
+        (STREAM | {"stream.other.region": "eu-west-1"}, "one of the streams that are read"),
+        (STREAM | {"streamname": "refunds"}, "'streamname' is given twice"),
+        (STREAM | {"maxRecordsPerTrigger": 1}, "'maxRecordsPerTrigger': name and value must be texts"),
+        (STREAM | {"maxRecordsPerTrigger": "0"}, "max_records_per_trigger='0' is not valid"),
+        (STREAM | {"recordPublisher": "kpl"}, "recordPublisher='kpl' is not valid"),
+        (STREAM | {"efo.consumerName": "app"}, "recordPublisher is polling, but options of efo were given"),
+        (STREAM | {"recordPublisher": "efo", "efo.consumerArn.refunds": CONSUMER}, "a consumer of refunds"),
+        (STREAM | {"externalId": "abc"}, "Option 'roleArn' is missing"),
+        (STREAM | {"accessKeyId": SECRETS[0]}, "Option 'secretAccessKey' is missing"),
+        (STREAM | {"profile": "a", "secretAccessKey": SECRETS[1]}, "ProfileCredentials and StaticCredentials"),
+        (STREAM | {"accessKeyId": " ", "secretAccessKey": SECRETS[1]}, "access_key_id"),
+    ],
+    ids=str,
+)
+def test_a_dict_that_no_options_can_be_made_of_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidOptionError) as refused:
+        KinesisOptions.from_dict(given)
+    assert message in str(refused.value)
+    assert not [secret for secret in SECRETS if secret in str(refused.value)]
+
+
+def test_a_sink_has_no_options_of_a_source() -> None:
+    with pytest.raises(InvalidOptionError, match="Unknown option 'startingPosition'"):
+        KinesisSinkOptions.from_dict(STREAM | {"startingPosition": "LATEST"})
 
 
 def test_options_are_made_by_keyword_alone() -> None:
