@@ -96,8 +96,9 @@ package: $(WHEEL) $(SERVER_WHEEL) $(SDIST) ## leave the JARs for each line of Sp
 # WITH=integrationTests/Test/packageBin has the same start of sbt build the chaos harness's JAR.
 WITH ?=
 dist/.jars: $(SCALA_SOURCES)
-	./sbt connector/assembly testkit/assembly $(WITH)
-	mkdir -p dist
+	./sbt connector/assembly connector/makePom testkit/assembly $(WITH)
+	mkdir -p dist build
+	cp connector/target/scala-2.13/$(CONNECTOR_JAR:.jar=.pom) build/
 	cp connector/target/scala-2.13/$(CONNECTOR_JAR) testkit/target/scala-2.13/$(TESTKIT_JAR) dist/
 	$(if $(WITH),$(collect-chaos))
 	touch dist/.jars

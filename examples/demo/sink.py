@@ -1,6 +1,7 @@
 """The query's result: a small SQLite database that takes each micro-batch whole or not at all, and once.
 
-A batch and its id are written in one transaction, so a batch that Spark runs again after a crash is known and skipped.
+A batch is written in one transaction with its number and the query's id, so one that Spark runs again after a crash is
+known and skipped, and one of another checkpoint isn't.
 That is right only because the connector gives a re-run batch the same records, which is what the demo proves.
 """
 
@@ -14,7 +15,7 @@ from pathlib import Path
 from flights import Group, Totals
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS batches (id INTEGER PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS batches (query TEXT, batch INTEGER, PRIMARY KEY (query, batch));
 CREATE TABLE IF NOT EXISTS departures (
   hour INTEGER, origin TEXT, flights INTEGER, number_sum INTEGER, number_square_sum INTEGER, PRIMARY KEY (hour, origin)
 );
@@ -29,10 +30,10 @@ def create(path: Path) -> None:
         database.executescript(_SCHEMA)
 
 
-def write(path: Path, batch: int, changed: Iterable[tuple[Group, Totals]]) -> None:
+def write(path: Path, query: str, batch: int, changed: Iterable[tuple[Group, Totals]]) -> None:
     """Write the new totals of the groups that a batch changed, unless that batch was written before."""
     with closing(_connect(path)) as database, database:
-        fresh = database.execute("INSERT OR IGNORE INTO batches VALUES (?)", (batch,)).rowcount
+        fresh = database.execute("INSERT OR IGNORE INTO batches VALUES (?, ?)", (query, batch)).rowcount
         if fresh:
             rows = [(*group, *totals) for group, totals in changed]
             database.executemany("INSERT OR REPLACE INTO departures VALUES (?, ?, ?, ?, ?)", rows)

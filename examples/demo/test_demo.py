@@ -32,16 +32,18 @@ def test_totals_differ_if_one_flight_is_lost_and_another_counted_twice() -> None
     assert flights.totals([four[0], four[0], four[3], four[3]]) != flights.totals(four)
 
 
-def test_the_sink_stores_a_repeated_batch_once(tmp_path: Path) -> None:
+def test_the_sink_stores_each_batch_of_each_query_once(tmp_path: Path) -> None:
     path = tmp_path / "result.db"
     sink.create(path)
     sink.create(path)
-    group = Group(0, "JFK")
-    sink.write(path, 0, [(group, Totals(1, 1, 1))])
-    sink.write(path, 1, [(group, Totals(2, 3, 5))])
-    sink.write(path, 0, [(group, Totals(1, 1, 1))])
+    group, other = Group(0, "JFK"), Group(0, "LGA")
+    sink.write(path, "q", 0, [(group, Totals(1, 1, 1))])
+    sink.write(path, "q", 1, [(group, Totals(2, 3, 5))])
+    sink.write(path, "q", 0, [(group, Totals(1, 1, 1))])
     assert sink.totals(path) == {group: Totals(2, 3, 5)}
-    assert sink.flights_counted(path) == 2
+    # The first batch of a query over another checkpoint.
+    sink.write(path, "r", 0, [(other, Totals(1, 1, 1))])
+    assert sink.flights_counted(path) == 3
 
 
 def test_an_incomplete_line_is_read_once_it_is_complete(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ class StreamConsumers:
     def await_active(self, name: str) -> tuple[StreamConsumer, ...]:
         """The consumer of that name of each stream, once all of them are `ACTIVE`.
 
-        It takes as long as `describe_stream_consumer` of `EnhancedFanOut` has it, two minutes or so by default.
+        It waits as long as `describe_stream_consumer` of `EnhancedFanOut` has it: by default 15 minutes.
 
         Raises:
             InvalidOptionError: if the name, or an option, can't be right.

@@ -28,8 +28,8 @@ def connector_jar() -> Path:
         _JARS,
         f"{_artifact()}-*.jar",
         "connector",
-        "Install the wheel (`pip install kinesis-spark`, or in a source tree `make package` and then the wheel in "
-        "dist/). JARs of other builds of Spark come by `--packages`.",
+        "Install the wheel kinesis_spark-<version>-py3-none-any.whl, which `make package` leaves in dist/. JARs for "
+        "other builds of Spark come by `--packages`.",
     )
 
 
@@ -45,8 +45,7 @@ def testkit_jar() -> Path:
         folder,
         "kinesis-spark-testkit-*.jar",
         "local Kinesis server's",
-        "Install it: `pip install kinesis-spark[local]`, or in a source tree `make package` and then both wheels in "
-        "dist/.",
+        "Install the wheel kinesis_spark_local-<version>-py3-none-any.whl, which `make package` leaves in dist/.",
     )
 
 

@@ -6,7 +6,7 @@
     monitor.show()
 
 It knows what Spark's progress reports and asks Kinesis nothing, so it works with Spark Connect as well. It needs
-`pip install kinesis-spark[monitor]` for its tables, and matplotlib for `plot`.
+rich for its tables, and matplotlib for `plot`.
 """
 
 from __future__ import annotations
@@ -399,7 +399,7 @@ class KinesisMonitor:
         """Draw lag of each stream, rate and batch time of a query over time.
 
         Raises:
-            ModuleNotFoundError: without matplotlib (`pip install kinesis-spark[plot]`).
+            ModuleNotFoundError: without matplotlib (`pip install matplotlib`).
         """
         from matplotlib import pyplot as plt
 

@@ -98,7 +98,7 @@ def plot_shards(frame: DataFrame, axes: Axes | None = None) -> Axes:
         axes: where to draw; None for a new figure.
 
     Raises:
-        ModuleNotFoundError: without matplotlib (`pip install kinesis-spark[plot]`).
+        ModuleNotFoundError: without matplotlib (`pip install matplotlib`).
         ValueError: if the frame holds no shard, or those of several streams.
     """
     from matplotlib import pyplot as plt

@@ -94,11 +94,18 @@ def test_consumers_that_were_left_behind_are_deregistered_by_prefix_and_age(run:
     arn = "arn:aws:kinesis:us-east-1:000000000000:stream/events"
     for name in ("app-1", "app-2", "other"):
         kinesis.client.call("RegisterStreamConsumer", StreamARN=arn, ConsumerName=name)
-    assert lines(run("consumers", "--prefix", "app-", "--older-than", "1h", "--deregister", "--output", "json")) == []
-    gone = lines(run("consumers", "--prefix", "app-", "--deregister", "--output", "json"))
-    assert [c["name"] for c in gone] == ["app-1", "app-2"]
+    remove = ("consumers", "--prefix", "app-", "--deregister", "--output", "json")
+    assert lines(run(*remove, "--older-than", "1h", "--yes")) == []
+    for answer in ("n\n", ""):
+        refused = run(*remove, given=answer)
+        assert refused.exit_code == 1
+        assert "Deregister app-1, app-2 of events? Running queries may use them." in refused.stderr
+    assert len(lines(run("consumers", "--output", "json"))) == 3
+    assert [c["name"] for c in lines(run(*remove, given="y\n"))] == ["app-1", "app-2"]
     assert [c["name"] for c in lines(run("consumers", "--output", "json"))] == ["other"]
+    assert lines(run("consumers", "--prefix", "o", "--deregister", "--older-than", "0s", "--yes", "--output", "json"))
     assert "--deregister needs --prefix" in run("consumers", "--deregister").stderr
+    assert "--yes needs --older-than" in run(*remove, "--yes").stderr
 
 
 def test_lag_shows_what_a_query_has_not_read(
@@ -305,4 +312,4 @@ def test_the_command_line_says_how_to_install_what_it_needs() -> None:
     script = "import sys; sys.modules['click'] = None; from kinesis_spark.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
-    assert "pip install 'kinesis-spark[cli]'" in done.stderr
+    assert "pip install boto3 click rich" in done.stderr

@@ -466,7 +466,7 @@ def test_options_from_what_to_dict_wrote_are_the_same(options: KinesisOptions | 
     [
         ({}, "neither was given"),
         (STREAM | {"maxRecordPerTrigger": "1"}, "'maxRecordPerTrigger'. Did you mean 'maxRecordsPerTrigger'?"),
-        (STREAM | {"efo.consumerNam": "app"}, "'efo.consumerNam'. Did you mean 'efo.consumerName'?"),
+        (STREAM | {"efo.consumersName": "app"}, "'efo.consumersName'. Did you mean 'efo.consumerName'?"),
         (STREAM | {"stream_arn": ARN}, "Unknown option 'stream_arn'. Did you mean 'streamArn'?"),
         (STREAM | {"stream.orders.q": "1"}, "Unknown option 'stream.orders.q'"),
         (STREAM | {"stream.other.region": "eu-west-1"}, "one of the streams that are read"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,21 @@ ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?")
 CLAIMS = re.findall(r"^\| (\*\*.*)\|$", README, re.MULTILINE)
+
+
+def test_nothing_is_installed_from_pypi_by_a_name_that_is_not_there() -> None:
+    named = re.compile(r"pip3? install[^`\n]*?[\s'\"](kinesis-spark\S*)|(kinesis-spark\[\w)")
+    suffixes = {".md", ".py", ".toml", ".ipynb", ".sh", ".yaml", ".yml", ".scala"}
+    command = ["git", "-C", str(ROOT), "ls-files", "-z"]
+    listed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split("\0")
+    files = [ROOT / name for name in listed if Path(name).suffix in suffixes and name != "python/tests/test_readme.py"]
+    found = [
+        f"{file.relative_to(ROOT)}: {match[0]}"
+        for file in files
+        if file.exists()
+        for match in named.finditer(file.read_text(encoding="utf-8"))
+    ]
+    assert found == []
 
 
 def test_the_front_page_has_120_lines_at_most() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import docs_site
@@ -25,6 +26,16 @@ def test_a_page_that_links_to_nothing_fails_the_build(tmp_path: Path, monkeypatc
     (tmp_path / "pages" / "index.md").write_text("# Home\n\n[nothing](nothing.md)\n")
     with pytest.raises(docs_site.SiteError, match="does not exist"):
         docs_site.build(tmp_path / "build")
+
+
+def test_every_page_is_in_the_menu_and_in_the_list_of_the_front_page() -> None:
+    docs = {path.relative_to(docs_site.SOURCES).as_posix() for path in docs_site.SOURCES.rglob("*.md")}
+    notebooks = {path.relative_to(docs_site.SOURCES).as_posix() for path in docs_site.SOURCES.rglob("*.ipynb")}
+    in_menu = set(re.findall(r"^ +- (?:.+: )?(\S+\.md)$", (docs_site.ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
+    assert in_menu == docs | {name.replace(".ipynb", ".md") for name in notebooks} | set(docs_site.PAGES)
+    listed = set(docs_site.links_of((docs_site.ROOT / "README.md").read_text(encoding="utf-8")))
+    pages = {f"docs/{name}" for name in docs | notebooks if not name.startswith("operations/")}
+    assert (pages | set(docs_site.PAGES.values()) - {"README.md"} | {"docs/operations/index.md"}) - listed == set()
 
 
 @pytest.mark.parametrize(

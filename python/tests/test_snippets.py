@@ -35,6 +35,7 @@ TESTED = {
     "docs/how-to/polling-or-fan-out.md": "test_docs.py",
     "docs/how-to/real-time.md": "test_real_time.py",
     "docs/how-to/testing.md": "test_testing_page.py",
+    "docs/how-to/upgrading.md": "test_upgrading.py",
     "docs/how-to/write.md": "test_sink_docs.py",
     "docs/operations/emr-7.md": "test_platforms.py",
     "docs/operations/emr-spark-4.md": "test_platforms.py",
@@ -138,6 +139,8 @@ def test_python_blocks_of_a_page_run_one_after_the_other(
         for block in FREE:
             if block.page == page and block.language == "python":
                 exec(local_code(block.code, tmp_path, aws), names)  # noqa: S102
+        for query in spark.streams.active:
+            query.processAllAvailable()
     finally:
         for query in spark.streams.active:
             query.stop()

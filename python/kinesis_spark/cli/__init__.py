@@ -1,6 +1,6 @@
 """The command line, `kinesis-spark`: looks at streams, puts and tails records, and finds out why a query can't read.
 
-It needs `pip install kinesis-spark[cli]`: click (commands, arguments and their help), rich (tables) and boto3 (AWS's
+It needs the extra `cli`: click (commands, arguments and their help), rich (tables) and boto3 (AWS's
 own client, so that every way to log in to AWS works). It starts Spark only for `doctor` and for checkpoints elsewhere.
 """
 
@@ -15,7 +15,7 @@ def main() -> None:
         if missing.name not in ("boto3", "click", "rich"):
             raise
         raise SystemExit(
-            f"The command line needs {missing.name}, which isn't installed: pip install 'kinesis-spark[cli]'"
+            f"The command line needs {missing.name}, which isn't installed: pip install boto3 click rich"
         ) from None
     kinesis_spark(prog_name="kinesis-spark")
 

@@ -121,10 +121,13 @@ def shards(output: str, **of: str | None) -> None:
 @kinesis_spark.command()
 @_of_stream
 @click.option("--prefix", default="", help="Only those whose names begin so.")
-@click.option("--older-than", default="0s", help="Only those registered longer ago, such as 12h or 7d.")
-@click.option("--deregister", is_flag=True, help="Deregister them. Needs --prefix.")
+@click.option("--older-than", help="Only those registered longer ago, such as 12h or 7d.")
+@click.option("--deregister", is_flag=True, help="Deregister them, after a question. Needs --prefix.")
+@click.option("--yes", is_flag=True, help="Deregister without a question. Needs --older-than.")
 @_OUTPUT
-def consumers(prefix: str, older_than: str, output: str, *, deregister: bool, **of: str | None) -> None:
+def consumers(
+    prefix: str, older_than: str | None, output: str, *, deregister: bool, yes: bool, **of: str | None
+) -> None:
     """List or deregister the stream consumers of fan-out.
 
     Each is charged for while it is registered. Kinesis doesn't say whether one is in use: a query whose consumer is
@@ -132,12 +135,19 @@ def consumers(prefix: str, older_than: str, output: str, *, deregister: bool, **
     """
     if deregister and not prefix:
         raise click.UsageError("--deregister needs --prefix: no name, no deregistration.")
+    if yes and older_than is None:
+        raise click.UsageError("--yes needs --older-than: without an age, consumers of running queries are found too.")
     with _failures():
         target = Target(**of)  # type: ignore[arg-type]
         client = target.client()
-        age = duration(least=timedelta(0)).read("--older-than", older_than)
+        age = duration(least=timedelta(0)).read("--older-than", older_than or "0s")
         found = service.old_consumers(client, target, prefix, age)
-        if deregister:
+        if deregister and found:
+            names = ", ".join(c["ConsumerName"] for c in found)
+            if not yes:
+                click.confirm(
+                    f"Deregister {names} of {target.stream}? Running queries may use them.", abort=True, err=True
+                )
             service.deregister(client, found)
     rows = [
         (c["ConsumerName"], c["ConsumerStatus"], c["ConsumerCreationTimestamp"].isoformat(), c["ConsumerARN"])

@@ -83,7 +83,7 @@ def _pyspark() -> Check:
     try:
         version = metadata.version("pyspark")
     except metadata.PackageNotFoundError:
-        advice = "On a cluster it may come with Spark. Elsewhere: pip install 'kinesis-spark[spark]'."
+        advice = "On a cluster it may come with Spark. Elsewhere: pip install pyspark."
         return Check("PySpark", None, "not installed here", advice)
     numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
     advice = f"The connector runs on Spark {'.'.join(map(str, _OLDEST_SPARK))} and later."

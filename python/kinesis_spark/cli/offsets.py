@@ -92,7 +92,7 @@ def _session(checkpoint: str) -> Iterator[SparkSession]:
         from pyspark.sql import SparkSession
     except ModuleNotFoundError:
         raise InvalidOptionError(
-            f"{needs}: PySpark isn't installed here. Install it (pip install 'kinesis-spark[spark]'), or copy the "
+            f"{needs}: PySpark isn't installed here. Install it (pip install pyspark), or copy the "
             "checkpoint's folders 'commits' and 'offsets' to this machine and name that folder."
         ) from None
     active = SparkSession.getActiveSession()

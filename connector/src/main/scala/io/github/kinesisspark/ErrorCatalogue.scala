@@ -44,7 +44,8 @@ object ErrorCatalogue {
       "KINESIS_OFFSET_REFUSED",
       "A checkpoint or position can't be used.",
       "It is of another stream, another connector or a later release, was edited, or ends before it starts.",
-      "Use the checkpoint with the streams that it began with, or begin with a new one."
+      "Use the checkpoint with the streams that it began with, or begin with [a new one](../how-to/upgrading.md#a-new-checkpoint): its batches are numbered from 0, which a " +
+        "sink may take for batches it has."
     ),
     ErrorEntry(
       "KINESIS_TOO_FEW_CORES",
@@ -130,7 +131,7 @@ object ErrorCatalogue {
       "KINESIS_NOT_FOUND",
       "The stream, shard or stream consumer doesn't exist.",
       "Its name, region or account is another one, or it was deleted.",
-      "Check name, `region` and credentials. A deleted stream needs a new checkpoint."
+      "Check name, `region` and credentials. A deleted stream needs [a new checkpoint](../how-to/upgrading.md#a-new-checkpoint)."
     ),
     ErrorEntry(
       "KINESIS_RESOURCE_IN_USE",

@@ -47,7 +47,7 @@ object OffsetJson {
       case Some(ujson.Num(later)) if later > Version =>
         throw new OffsetException(
           s"The checkpoint's Kinesis offset has version ${later.toLong}, this connector reads versions up to $Version. " +
-            "It was written by a later release: run the query with that release, or start it with a new checkpoint."
+            s"It was written by a later release: run the query with that release, or ${OffsetException.NewCheckpoint}."
         )
       case _ => throw foreign(json)
     }
@@ -81,7 +81,7 @@ object OffsetJson {
       case NonFatal(e)        =>
         throw new OffsetException(
           s"The checkpoint's Kinesis offset is damaged: ${e.getMessage}. Restore the checkpoint's offset log from a copy, " +
-            "or start the query with a new checkpoint."
+            s"or ${OffsetException.NewCheckpoint}."
         )
     }
 
@@ -98,6 +98,6 @@ object OffsetJson {
 
   private def foreign(json: String) = new OffsetException(
     s"The checkpoint holds an offset that is not of this connector: ${json.take(120)}. It was made by another source; " +
-      "start the query with a new checkpoint, and with the position to begin at as startingPosition."
+      s"set startingPosition to where this query is to begin, and ${OffsetException.NewCheckpoint}."
   )
 }

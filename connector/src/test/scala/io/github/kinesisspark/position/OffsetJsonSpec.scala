@@ -59,7 +59,8 @@ class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     it("is refused if a later release wrote it, with what to do") {
       the[OffsetException] thrownBy OffsetJson.read("""{"version":2,"streams":{}}""") should have message
         "[KINESIS_OFFSET_REFUSED] The checkpoint's Kinesis offset has version 2, this connector reads versions up to 1. It was written by a later " +
-        "release: run the query with that release, or start it with a new checkpoint. " +
+        "release: run the query with that release, or start the query with a new checkpoint. Its batches are numbered from 0 again: give a file " +
+        "sink a new directory, and key a table by query id and batch. " +
         "(See docs/reference/errors.md#kinesis_offset_refused)"
     }
 

@@ -74,14 +74,14 @@ final class ShardCatalog(options: SourceOptions) extends AutoCloseable {
       throw new OffsetException(
         s"${stream.arn} was deleted and created again since the checkpoint was written (then created at " +
           s"${Instant.ofEpochMilli(stream.createdThen)}, now at ${Instant.ofEpochMilli(stream.createdNow)}): positions of the one " +
-          "mean nothing in the other. Start the query with a new checkpoint."
+          s"mean nothing in the other. So ${OffsetException.NewCheckpoint}."
       )
     }
     if (changes.removed.nonEmpty && options.failOnDataLoss)
       throw new OffsetException(
         s"The checkpoint is at ${changes.removed.mkString(", ")}, which this query does not read (it reads " +
           s"${streams.map(_.arn).mkString(", ")}). Add the stream to streamName or streamArn again; or set failOnDataLoss to " +
-          "false once, to continue without it and forget how far it was read; or start the query with a new checkpoint."
+          s"false once, to continue without it and forget how far it was read; or ${OffsetException.NewCheckpoint}."
       )
     changes.removed.filterNot(warned).foreach { arn =>
       log.warn(
