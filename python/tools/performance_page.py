@@ -1,5 +1,7 @@
 """Writes what `make bench` measured into docs/evidence/performance.md: goals, and a table of each kind of measurement.
 
+The comparison from PySpark goes into peers.md beside it, too.
+
 python python/tools/performance_page.py benchmarks/results docs/evidence/performance.md
 
 The newest results that hold all of `make bench` are shown, and beside them the newest comparison from PySpark
@@ -281,7 +283,8 @@ if __name__ == "__main__":
     newest, compared = runs[-1], comparisons(results)
     marked.put(page, "goals", f"{goals(newest, compared)}\n\n{stamp(newest)}")
     if compared:
-        marked.put(page, "pyspark", from_pyspark(compared))
+        for beside in (page, page.with_name("peers.md")):
+            marked.put(beside, "pyspark", from_pyspark(compared))
     marked.put(page, "reading", reading(newest))
     marked.put(page, "costs", costs(newest))
     marked.put(page, "sink", sinking(newest))

@@ -77,6 +77,7 @@ object OffsetException {
   val ErrorClass = "KINESIS_OFFSET_REFUSED"
 
   /** The advice that some refusals end in, with what it does to sinks that know batches by their number. */
-  val NewCheckpoint: String = "start the query with a new checkpoint. Its batches are numbered from 0 again: give a file sink a new directory, and key a table " +
-    "by query id and batch"
+  val NewCheckpoint: String =
+    "start the query with a new checkpoint. Its batches are numbered from 0 again: give a file sink a new directory, and key a table " +
+      "by query id and batch"
 }

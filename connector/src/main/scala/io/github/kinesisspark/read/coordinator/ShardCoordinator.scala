@@ -360,25 +360,29 @@ final class ShardCoordinator(
   private def isBlocked(reading: Map[ShardKey, ShardPosition], tips: Map[ShardKey, ShardTip]) = {
     val now = System.nanoTime()
     alignment.skewMillis.isDefined &&
-    alignment.blocks(reading.keysIterator.map(shard => ahead(shard, tips.get(shard), now)).toVector)
+    alignment.blocks(
+      reading.keysIterator.map(shard => ahead(shard, tips.get(shard), now)).toVector,
+      isStarved = isNewlyStarved(now) && tips.valuesIterator.exists(_.starved)
+    )
   }
 
   private def ahead(shard: ShardKey, tip: Option[ShardTip], now: Long): WatermarkAlignment.Ahead = {
     val isWaitedFor = tip.forall(t => !t.isComplete && !t.millisBehind.contains(0L))
     def patience    = tip match {
       case Some(t) if t.records > 0 => None
-      case Some(t) if t.starved     => if (isNewlyStarved) None else Some(StarvedPatience.toNanos)
+      case Some(t) if t.starved     => if (isNewlyStarved(now)) None else Some(StarvedPatience.toNanos)
       case _                        => Some(SilentPatience.toNanos)
     }
-    // What it waited for while the last batch ran has been dropped since.
-    def isNewlyStarved = now - planningSince < StarvedPatience.toNanos
-    def toCome         = clocks.toCome(shard, patience, now)
+    def toCome = clocks.toCome(shard, patience, now)
     WatermarkAlignment.Ahead(
       tip.flatMap(_.oldestArrival),
       tip.flatMap(_.newestArrival),
       if (isWaitedFor) toCome else None
     )
   }
+
+  /** Whether a shard that waits for memory may get it still: what the last batch took has been dropped since. */
+  private def isNewlyStarved(now: Long) = now - planningSince < StarvedPatience.toNanos
 
   /** The longer nothing comes, the less often the readers are asked. */
   private def idlePause: FiniteDuration =

@@ -20,10 +20,15 @@ final case class WatermarkAlignment(skewMillis: Option[Long]) {
       earliest <- toCome.iterator.minOption
     } yield if (earliest > Long.MaxValue - skew) Long.MaxValue else earliest + skew
 
-  /** Whether shards hold something and all of it must wait for one that holds nothing yet. */
-  def blocks(shards: Vector[WatermarkAlignment.Ahead]): Boolean =
+  /** Whether shards hold something and must wait with it for one that holds nothing yet.
+    *
+    * @param isStarved that one needs memory which the others hold. A part of what they hold would free little, so they wait until one of them
+    *                  can be taken whole
+    */
+  def blocks(shards: Vector[WatermarkAlignment.Ahead], isStarved: Boolean): Boolean =
     horizon(shards.iterator.flatMap(_.toCome)).exists { to =>
-      shards.exists(_.oldest.isDefined) && shards.forall(_.oldest.forall(_ > to))
+      val held = shards.flatMap(shard => if (isStarved) shard.newest else shard.oldest)
+      held.nonEmpty && held.forall(_ > to)
     }
 }
 

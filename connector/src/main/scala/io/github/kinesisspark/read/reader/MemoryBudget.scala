@@ -38,8 +38,10 @@ final class MemoryBudget {
 
   def used: Long = synchronized(taken)
 
-  /** What one reader may hold: an even share. */
-  private def share: Long = most / readers.get.max(1).toLong
+  /** What one reader may hold: an even share of three quarters. The last quarter is for answers that are awaited, also by a reader that
+    * holds nothing while all others hold what they may.
+    */
+  private def share: Long = most / 4 * 3 / readers.get.max(1).toLong
 
   private def leave(member: Member): Unit = {
     val served = synchronized {
@@ -130,6 +132,11 @@ object MemoryBudget {
     */
   private def forDecoding(capacity: Long, bytes: Long, forms: Int): Long =
     bytes.max((forms * bytes).min(capacity / 2)).min(capacity / 4 * 3)
+
+  /** Bytes that an answer is to have, about, so that what its reader holds stays within the reader's share. A shard gives 2 MB/s to 5 calls a
+    * second, so answers of 4 MiB cost no throughput, and less memory is needed while they are decoded.
+    */
+  def answer(share: Long): Long = (share / 2).min(4L << 20)
 
   /** Whether so much is held that an answer may have to wait for memory. */
   def isNearlyFull(capacity: Long, held: Long): Boolean =

@@ -55,7 +55,7 @@ final class PollingRecordPublisher(
   private var iterator = Option.empty[String]
   private var pace     = atFirst
   private var history  = RetryHistory.none
-  private var expected = ExpectedAnswer.unknown
+  private var last     = Option.empty[RecordTotals] // Of an answer with records.
 
   /** Bytes of the memory budget that the step under way holds. */
   private var reserved = 0L
@@ -72,6 +72,8 @@ final class PollingRecordPublisher(
   override def close(): Unit = if (over.compareAndSet(false, true)) whenClosed()
 
   private def closed = over.get
+
+  private def expected = ExpectedAnswer.after(last, MemoryBudget.answer(sink.memory.share))
 
   private def where = RecordPublisher.place(shard, position)
 
@@ -138,7 +140,7 @@ final class PollingRecordPublisher(
     position =
       if (iterator.isEmpty) ShardEnd
       else records.lastOption.fold(position)(r => AfterSequenceNumber(r.sequenceNumber))
-    if (records.nonEmpty) expected = ExpectedAnswer.after(totals)
+    if (records.nonEmpty) last = Some(totals)
     // An answer of small records may weigh more on the heap than on the wire; then the budget is overdrawn by the
     // records' overhead until they are dropped, and nothing is read meanwhile.
     sink.memory.giveBack(reserved - totals.heap)
@@ -246,22 +248,27 @@ object PollingRecordPublisher {
 
   private[reader] object ExpectedAnswer {
 
-    /** Of a shard whose records nobody has seen. */
-    val unknown: ExpectedAnswer = ExpectedAnswer(1000, LargestAnswer)
-
-    /** Bytes that an answer is to have, about. A shard gives 2 MB/s to 5 calls a second, so smaller answers cost no throughput, and
-      * less memory is needed while they are decoded.
-      */
-    private val Wanted = 4L << 20
-
     /** Where a record is larger, the average says little of the next answer. */
     private val LargeRecord = 256L << 10
 
-    /** @param last of an answer with records */
-    def after(last: RecordTotals): ExpectedAnswer = ExpectedAnswer(
-      (Wanted * last.records / last.bytes.max(1L)).max(1L).min(MostRecords.toLong).toInt,
-      if (last.largest > LargeRecord) LargestAnswer else Wanted
-    )
+    /** What a record of a shard may have whose records nobody has seen. */
+    private val UnknownRecord = 4L << 10
+
+    /** @param last   of an answer with records; None before the first
+      * @param wanted bytes that the answer is to have, about
+      */
+    def after(last: Option[RecordTotals], wanted: Long): ExpectedAnswer = last match {
+      case None =>
+        ExpectedAnswer(records(wanted, 1, UnknownRecord), LargestAnswer)
+      case Some(seen) =>
+        ExpectedAnswer(
+          records(wanted, seen.records, seen.bytes),
+          if (seen.largest > LargeRecord) LargestAnswer else wanted
+        )
+    }
+
+    private def records(wanted: Long, seen: Long, bytes: Long) =
+      (wanted * seen / bytes.max(1L)).max(1L).min(MostRecords.toLong).toInt
   }
 
   /** The body of an answer, its records as they are kept, and, of a large record, the array that the last one grew out of. */

@@ -144,12 +144,11 @@ final class ShardReader(
     if (ask) publisher.request()
   }
 
-  /** Where shares are large enough for it, the next answer must fit in, too: a shard that is ahead and has to wait for the
-    * others must not hold the memory that they read by.
-    */
+  /** The next answer must fit in, too: a shard that is ahead and has to wait for the others must not hold the memory that they read by. */
   private def hasRoom(held: Long) = {
     val mine = share()
-    held < (if (mine > 2 * LargestAnswer) mine - LargestAnswer else mine)
+    val next = if (mine > 2 * LargestAnswer) LargestAnswer else MemoryBudget.answer(mine)
+    held == 0 || held < mine - next
   }
 
   def shardIsClosed(): Unit = publisher.shardIsClosed()

@@ -115,7 +115,7 @@ object CatchUpSpec {
       planning = true
       clocks = clocks.hear(shards.map(s => s.key -> s.time.reached), now)
       val held = shards.map(s => BatchEnds.Held(s.all, s.ahead, s.tip.cut(_)))
-      if (alignment.blocks(held.map(_.ahead))) {
+      if (alignment.blocks(held.map(_.ahead), isStarved = false)) {
         waited += SECONDS.toNanos(1) / 10
         longestWait = longestWait.max(waited)
       } else {

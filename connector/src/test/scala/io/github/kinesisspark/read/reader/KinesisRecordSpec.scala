@@ -45,20 +45,29 @@ class KinesisRecordSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
   }
 
   describe("a poller's next call") {
-    it("asks for about 4 MiB of records like the last ones, between 1 and 10,000 records") {
+    it("asks for about as much as is wanted of records like the last ones, between 1 and 10,000 records") {
       def limitAfter(records: Int, size: Int) = {
         val all = Array.tabulate(records)(n => KinesisRecord(number(n), "", new Array[Byte](size), 0))
-        ExpectedAnswer.after(RecordTotals.of(all)).limit
+        ExpectedAnswer.after(Some(RecordTotals.of(all)), 4 << 20).limit
       }
       limitAfter(1000, 1024) shouldBe 4096
       limitAfter(10, 1) shouldBe 10000
       limitAfter(1, 10 << 20) shouldBe 1
     }
 
+    it(
+      "asks for so little that what its reader holds stays within the reader's share, and for 4 MiB where that is large"
+    ) {
+      for (share <- Seq(512L << 10, 3L << 20, 100L << 20)) MemoryBudget.answer(share) should be < share
+      MemoryBudget.answer(512L << 10) shouldBe (256L << 10)
+      MemoryBudget.answer(100L << 20) shouldBe (4L << 20)
+      ExpectedAnswer.after(None, 400 << 10).limit shouldBe 100
+    }
+
     it("expects the largest answer before the first, and after a large record") {
       val large = Array(KinesisRecord(number(1), "", new Array[Byte](300 << 10), 0))
-      ExpectedAnswer.unknown.bytes shouldBe PollingRecordPublisher.LargestAnswer
-      ExpectedAnswer.after(RecordTotals.of(large)).bytes shouldBe PollingRecordPublisher.LargestAnswer
+      ExpectedAnswer.after(None, 4 << 20).bytes shouldBe PollingRecordPublisher.LargestAnswer
+      ExpectedAnswer.after(Some(RecordTotals.of(large)), 4 << 20).bytes shouldBe PollingRecordPublisher.LargestAnswer
     }
   }
 

@@ -62,13 +62,13 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       s.budget.capacity shouldBe 20
     }
 
-    it("gives each reader an even share of it, whoever the reader is of") {
-      val s = new Setting(100, 50)
+    it("gives each reader an even share of three quarters of it, whoever the reader is of") {
+      val s = new Setting(200, 50)
       s.members.head.account()
       s.members.last.account()
-      s.members.map(_.share) shouldBe Seq(25, 25)
+      s.members.map(_.share) shouldBe Seq(37, 37)
       s.readers.head.close()
-      s.members.map(_.share) shouldBe Seq(33, 33)
+      s.members.map(_.share) shouldBe Seq(50, 50)
     }
 
     it("keeps the memory of one largest request free for a member that holds nothing, where there is room") {

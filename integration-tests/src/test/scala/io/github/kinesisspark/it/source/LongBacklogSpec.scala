@@ -1,6 +1,7 @@
 package io.github.kinesisspark.it.source
 
 import java.time.Duration
+import java.util.concurrent.atomic.AtomicLong
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions.expr
@@ -58,6 +59,27 @@ final class LongBacklog(override protected val mode: Mode) extends TestkitSuite 
       val log           = readAll(stream, "readerBufferSize" -> "16m")
       log.texts.sorted shouldBe put.sorted
       log.all.count(_._2.nonEmpty) should (be > 2 and be <= 12)
+    }
+
+    it("is read without pauses where the buffers are too small for an answer of each shard") {
+      // 48 shards with 6 MB each that arrived within half a minute; a share of 64 MiB is 1.3 MiB.
+      val stream = newStream(shards = 48)
+      val shards = kinesis.streams.shards(stream.name).map(_.id)
+      val data   = new Array[Byte](1000)
+      val count  = 48 * 300 * 20
+      for (_ <- 1 to 300) {
+        shards.foreach(shard => (1 to 20).foreach(_ => kinesis.streams.putInto(stream.name, shard, "key", data)))
+        serverClock.advance(Duration.ofMillis(100))
+      }
+      val rows  = new AtomicLong
+      val began = System.nanoTime()
+      val query = load(stream, "readerBufferSize" -> "64m").writeStream
+        .foreachBatch((batch: DataFrame, _: Long) => rows.addAndGet(batch.count()): Unit)
+        .option("checkpointLocation", checkpoint().toString)
+        .start()
+      eventually(timeout(Span(60, Seconds)))(rows.get shouldBe count)
+      info(s"${(System.nanoTime() - began) / 1000000} ms, ${query.lastProgress.batchId} batches")
+      query.stop()
     }
   }
 }
