@@ -7,18 +7,20 @@ import os
 import re
 import shutil
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pyspark
 import pytest
 from programs import output
 
-from kinesis_spark import LocalKinesis, __version__
+from kinesis_spark import LocalKinesis
 
 from .cluster_query import put
 
 ROOT = Path(__file__).resolve().parents[3]
 SPARK = Path(pyspark.__file__).parent
+VERSION = metadata.version("kinesis-spark")
 ARTIFACT = "kinesis-spark-4_2.13"
 
 pytestmark = pytest.mark.jvm
@@ -26,9 +28,9 @@ pytestmark = pytest.mark.jvm
 
 def repository(folder: Path) -> Path:
     """A Maven repository with the connector's JAR and POM, as they were built."""
-    module = folder / "io" / "github" / "kinesisspark" / ARTIFACT / __version__
+    module = folder / "io" / "github" / "kinesisspark" / ARTIFACT / VERSION
     module.mkdir(parents=True)
-    for source in (ROOT / "dist" / f"{ARTIFACT}-{__version__}.jar", ROOT / "build" / f"{ARTIFACT}-{__version__}.pom"):
+    for source in (ROOT / "dist" / f"{ARTIFACT}-{VERSION}.jar", ROOT / "build" / f"{ARTIFACT}-{VERSION}.pom"):
         shutil.copy(source, module)
     return folder
 
@@ -42,8 +44,8 @@ def test_a_program_submitted_with_packages_and_the_wheel_reads_a_stream(stream: 
         str(SPARK / "bin" / "spark-submit"),
         *("--master", "local-cluster[2,1,1024]"),
         *("--repositories", repository(tmp_path / "maven").as_uri()),
-        *("--packages", f"io.github.kinesisspark:{ARTIFACT}:{__version__}"),
-        *("--py-files", str(ROOT / "build" / "wheel" / f"kinesis_spark-{__version__}-py3-none-any.whl")),
+        *("--packages", f"io.github.kinesisspark:{ARTIFACT}:{VERSION}"),
+        *("--py-files", str(ROOT / "build" / "wheel" / f"kinesis_spark-{VERSION}-py3-none-any.whl")),
         *(part for name, value in settings.items() for part in ("--conf", f"{name}={value}")),
         str(Path(__file__).with_name("submitted.py")),
     ]
