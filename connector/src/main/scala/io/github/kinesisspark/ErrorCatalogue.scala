@@ -63,7 +63,7 @@ object ErrorCatalogue {
     ErrorEntry(
       "KINESIS_NO_CREDENTIALS",
       "No AWS credentials were found.",
-      "No role, profile, environment variable or option has any, or the instance's metadata service didn't answer.",
+      "No role, profile, environment variable or option has any, or their source (a class, a program, the instance's metadata service) didn't answer.",
       "Set `roleArn`, `profile` or `credentialsProvider`, or give the machine a role. `kinesis-spark doctor` shows what is found."
     ),
     ErrorEntry(
@@ -208,9 +208,9 @@ object ErrorCatalogue {
     ),
     ErrorEntry(
       "KINESIS_WRITE_TIMED_OUT",
-      "A row was refused for longer than `maxRetryDuration`.",
-      "A shard gets more than 1,000 records or 1 MiB a second.",
-      "Spread the keys, add shards, or allow more time."
+      "A row could not be written for longer than `maxRetryDuration`.",
+      "A shard gets more than 1,000 records or 1 MiB a second, or all calls with the row failed; then the message has the last failure.",
+      "Spread the keys, add shards, remove the cause of the failure, or allow more time."
     ),
     // -- the service and the way to it
     ErrorEntry(

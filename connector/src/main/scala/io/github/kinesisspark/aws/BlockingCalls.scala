@@ -4,7 +4,7 @@ import java.time.{Duration => JavaDuration}
 import java.util.concurrent.{CompletableFuture, ThreadLocalRandom, TimeUnit}
 
 import scala.annotation.tailrec
-import scala.concurrent.duration.{Duration, FiniteDuration}
+import scala.concurrent.duration._
 import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
@@ -34,8 +34,8 @@ private[aws] final class BlockingCalls(
     observer.called(action)
     try {
       answer = send
-      // The SDK limits the attempt; this limit adds the time in which credentials are resolved.
-      Right(answer.get(attemptTime.toMillis * 2, TimeUnit.MILLISECONDS))
+      // The cache limits the wait for credentials, and the SDK the attempt after it. Their errors say more, so this limit is a little later.
+      Right(answer.get((CredentialsCache.Patience + attemptTime + Margin).toMillis, TimeUnit.MILLISECONDS))
     } catch {
       case e: InterruptedException =>
         if (answer != null) answer.cancel(true)
@@ -100,6 +100,8 @@ private[aws] final class BlockingCalls(
 }
 
 private[aws] object BlockingCalls {
+
+  private val Margin = 1.second
 
   /** Repetitions of a question whose paging token expired. */
   private val MostRestarts = 8

@@ -1,7 +1,14 @@
 package io.github.kinesisspark.aws
 
 import java.time.Instant
-import java.util.concurrent.{CompletableFuture, Executor, SynchronousQueue, ThreadPoolExecutor, TimeUnit}
+import java.util.concurrent.{
+  CompletableFuture,
+  Executor,
+  SynchronousQueue,
+  ThreadPoolExecutor,
+  TimeUnit,
+  TimeoutException
+}
 
 import scala.concurrent.duration._
 import scala.jdk.OptionConverters._
@@ -15,16 +22,19 @@ import software.amazon.awssdk.identity.spi.{AwsCredentialsIdentity, IdentityProv
   * there: [[before]] keeps no thread waiting. Any thread may call it.
   *
   * Credentials older than `RefreshAfter` are used while new ones are resolved, but not longer than `UsableFor` or their own
-  * expiry. A failed resolution fails the calls that wait for it; the next call starts another.
+  * expiry. A failed resolution fails the calls that wait for it; the next call starts another. A call waits for `patience` at most, and then
+  * fails with [[CredentialsLate]]; the resolution continues, for later calls.
   *
   * @param provider is called by one thread at a time
   * @param threads  for the provider, which may block them
   * @param now      by a clock that never goes back, in ns
+  * @param patience how long a call waits for its credentials
   */
 private[aws] final class CredentialsCache(
     provider: AwsCredentialsProvider,
     threads: Executor = CredentialsCache.threads,
-    now: () => Long = () => System.nanoTime()
+    now: () => Long = () => System.nanoTime(),
+    patience: FiniteDuration = CredentialsCache.Patience
 ) extends IdentityProvider[AwsCredentialsIdentity] {
   import CredentialsCache._
 
@@ -45,8 +55,10 @@ private[aws] final class CredentialsCache(
     if (ready.isDone && !ready.isCompletedExceptionally) call()
     else {
       val result = new CompletableFuture[A]
-      ready.whenComplete { (_, failure) =>
-        if (failure != null) result.completeExceptionally(failure): Unit
+      // A copy, because others wait for the same credentials.
+      ready.copy().orTimeout(patience.toMillis, TimeUnit.MILLISECONDS).whenComplete { (_, failure) =>
+        if (failure.isInstanceOf[TimeoutException]) result.completeExceptionally(new CredentialsLate(patience)): Unit
+        else if (failure != null) result.completeExceptionally(failure): Unit
         else if (!result.isDone) forward(call, result)
       }
       result
@@ -121,6 +133,9 @@ private[aws] object CredentialsCache {
   val RefreshAfter: FiniteDuration = 1.second
   val UsableFor: FiniteDuration    = 1.minute
 
+  /** As long as a call of STS may take. */
+  val Patience: FiniteDuration = 1.minute
+
   /** @param usableUntil and askedAt by the cache's clock */
   private final case class Resolved(answer: Answer, askedAt: Long, usableUntil: Long)
 
@@ -149,3 +164,7 @@ private[aws] object CredentialsCache {
       new DaemonThreads("kinesis-credentials")
     )
 }
+
+/** A call was not made, because its credentials were not there in time. */
+private[aws] final class CredentialsLate(after: FiniteDuration)
+    extends RuntimeException(s"No credentials within ${after.toMillis / 1000} s")

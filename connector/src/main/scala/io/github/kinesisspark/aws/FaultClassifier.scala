@@ -109,6 +109,15 @@ object FaultClassifier {
     ),
     Row(
       FaultKind(
+        "KINESIS_NO_CREDENTIALS",
+        "The source of the credentials does not answer: check the class, program or service that the options name, and the network to it."
+      ),
+      suspect,
+      "Nothing was sent. The source may be slow for a while; one that has never answered is more likely a mistake.",
+      classes = Seq(classOf[CredentialsLate])
+    ),
+    Row(
+      FaultKind(
         "KINESIS_LOGIN_REQUIRED",
         "Log in again on the driver and all executors: they need the files that it leaves in ~/.aws/sso/cache or ~/.aws/login/cache."
       ),

@@ -63,17 +63,23 @@ object KinesisClients {
   )
 
   /** A client and what must go with it. */
-  private[aws] final class Held(val client: KinesisAsyncClient, val success: Success, credentials: Credentials)
+  private[kinesisspark] final class Held(val client: KinesisAsyncClient, val success: Success, credentials: Credentials)
       extends AutoCloseable {
     override def close(): Unit =
       try client.close()
       finally credentials.close()
   }
 
-  private[aws] def make(options: ClientOptions, region: String, kind: ClientKind): Held = {
+  /** @param patience how long a call waits for its credentials */
+  private[kinesisspark] def make(
+      options: ClientOptions,
+      region: String,
+      kind: ClientKind,
+      patience: FiniteDuration = CredentialsCache.Patience
+  ): Held = {
     val http        = kind.http(options.endpoint, options.connection)
     val credentials = Credentials(options.credentials, region, options.connection, options.endpoint)
-    val cache       = new CredentialsCache(credentials.provider)
+    val cache       = new CredentialsCache(credentials.provider, patience = patience)
     val success     = successes.of((options, region, kind))
     val builder     =
       KinesisAsyncClient.builder().region(Region.of(region)).credentialsProvider(cache).httpClientBuilder(http)

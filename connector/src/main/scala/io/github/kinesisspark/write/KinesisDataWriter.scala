@@ -31,7 +31,7 @@ private[write] final class KinesisDataWriter(
 
   private val task    = Option(TaskContext.get())
   private val bad     = new BadRows(options.badRecords)
-  private val calls   = new PutRecordsCalls(options.clientOf, machineRegion, options.maxRetryDuration)
+  private val calls   = new PutRecordsCalls(options.clientOf, machineRegion, options.maxRetryDuration, () => isKilled)
   private val packing = options.aggregation.fold[Packing](new Packing.Plain) { a =>
     new Packing.Aggregated(Aggregator.Limits(a.maxBytes), options.ordered, calls.shards)
   }
@@ -48,10 +48,12 @@ private[write] final class KinesisDataWriter(
     packing,
     calls.put,
     bad.add,
-    () => task.exists(_.isInterrupted()),
+    () => isKilled,
     () => ThreadLocalRandom.current().nextDouble(),
     linger
   )
+
+  private def isKilled = task.exists(_.isInterrupted())
 
   override def write(row: InternalRow): Unit = rows.read(row) match {
     case Right(entry) => records.write(entry)

@@ -35,11 +35,13 @@ import io.github.kinesisspark.write.send.{CallAnswer, Entry}
   * @param options       of each stream's client
   * @param machineRegion for streams without a region in option or ARN
   * @param patience      with ListShards
+  * @param isKilled      whether Spark has killed the task
   */
 private[write] final class PutRecordsCalls(
     options: StreamRef => ClientOptions,
     machineRegion: Option[String],
-    patience: FiniteDuration
+    patience: FiniteDuration,
+    isKilled: () => Boolean
 ) extends AutoCloseable {
 
   private val leases = mutable.Map.empty[StreamRef, ClientLease]
@@ -53,11 +55,12 @@ private[write] final class PutRecordsCalls(
   /** The stream's shards, closed ones too. Blocks.
     *
     * @throws KinesisException               of the fault's class
-    * @throws java.lang.InterruptedException where the thread was interrupted
+    * @throws java.lang.InterruptedException where the task was killed, or the thread interrupted
     */
   def shards(stream: StreamRef): Vector[Shard] = {
-    val from = lease(stream)
-    new StreamDirectory(from.client, DirectoryRetry.of(from, patience)).listShards(stream, ShardFilter.All).shards
+    val from      = lease(stream)
+    val directory = new StreamDirectory(from.client, DirectoryRetry.of(from, patience))
+    WriterTimers.unlessKilled(isKilled)(directory.listShards(stream, ShardFilter.All).shards)
   }
 
   override def close(): Unit = leases.values.foreach(_.close())

@@ -53,7 +53,10 @@ private[write] final class TaskWriter(
   /** When earlier rows can be sent that can't be now. */
   private var due = Option.empty[Long]
 
-  /** Guards all state. The timer never waits for it. */
+  /** As of the last step, for readers without the lock. */
+  @volatile private var counted = Counted(Totals(), CallTimes.none, 0)
+
+  /** Guards all other state. The timer never waits for it. */
   private val lock    = new ReentrantLock
   private var isTimed = false
   private var failed  = Option.empty[Throwable]
@@ -63,13 +66,13 @@ private[write] final class TaskWriter(
 
   private val timer = new InterruptibleRun
 
-  def totals: Totals = exclusively(sending.totals)
+  def totals: Totals = counted.totals
 
   /** Of answered calls. */
-  def callTimes: CallTimes = exclusively(times)
+  def callTimes: CallTimes = counted.times
 
   /** Rows that are written. */
-  def rows: Long = exclusively(packing.rows)
+  def rows: Long = counted.rows
 
   /** Takes the row in; some may be sent now.
     *
@@ -109,12 +112,8 @@ private[write] final class TaskWriter(
   override def close(): Unit = {
     // It may be listing shards.
     timer.end()
-    exclusively(underWay.values.foreach(_.cancel(true)))
-  }
-
-  private def exclusively[A](body: => A): A = {
     lock.lock()
-    try body
+    try underWay.values.foreach(_.cancel(true))
     finally lock.unlock()
   }
 
@@ -179,6 +178,7 @@ private[write] final class TaskWriter(
     takeBlock()
     makeCalls(flush)
     due = sending.wakeAt(flush = true).filter(_ > now)
+    counted = Counted(sending.totals, times, packing.rows)
   }
 
   @tailrec private def makeCalls(flush: Boolean): Unit = {
@@ -193,7 +193,7 @@ private[write] final class TaskWriter(
         val sent   = now
         val answer = put(c.stream, c.entries)
         underWay(c.call) = answer
-        answer.whenComplete((a, _) => if (a != null) answers.add(Answered(c.call, a, now - sent)): Unit): Unit
+        answer.whenComplete((a, e) => answers.add(Answered(c.call, Option(a).toRight(e), now - sent)): Unit): Unit
         makeCalls(flush)
     }
   }
@@ -208,7 +208,8 @@ private[write] final class TaskWriter(
   private def accept(answered: Answered): Unit = {
     underWay -= answered.call
     times = times.and(answered.millis)
-    sending.answered(answered.call, answered.answer, now, chance()) match {
+    val answer = answered.answer.fold(throw _, identity)
+    sending.answered(answered.call, answer, now, chance()) match {
       case Right(step) =>
         sending = step.next
         step.bad.foreach { rejected =>
@@ -240,17 +241,28 @@ private[write] final class TaskWriter(
   }
 
   private def failure(end: SendFailure): Throwable = end match {
-    case SendFailure.Fatal(error)                                         => error
-    case SendFailure.TooLong(record, millis, shard, code, message, cause) =>
-      val where = shard.fold("")(id => s", shard $id")
+    case SendFailure.Fatal(error)                                  => error
+    case SendFailure.Refused(record, millis, shard, code, message) =>
       new KinesisException(
         "KINESIS_WRITE_TIMED_OUT",
-        s"PutRecords to stream ${record.entry.stream}$where: row ${record.entry.row} has been refused for " +
-          s"${millis / 1000} s, ${record.tries} times, last with $code: $message. The service has taken ${packing.rows} " +
-          s"rows of this task; ${packing.heldRows} are left. Spread the keys, give the stream more shards, " +
-          "or allow more time by maxRetryDuration.",
-        cause.orNull
+        s"PutRecords to stream ${record.entry.stream}, shard $shard: row ${record.entry.row} has been refused for " +
+          s"${millis / 1000} s, ${record.tries} times, last with $code: $message. $left Spread the keys, give the stream more " +
+          "shards, or allow more time by maxRetryDuration."
       )
+    case SendFailure.CallsFailed(record, millis, error) =>
+      new KinesisException(
+        "KINESIS_WRITE_TIMED_OUT",
+        s"PutRecords to stream ${record.entry.stream}: calls with row ${record.entry.row} have failed for ${millis / 1000} s, " +
+          s"${record.tries} times. The last failure: ${message(error)} $left If the cause passes by itself, allow more time by maxRetryDuration.",
+        error
+      )
+  }
+
+  private def left = s"The service has taken ${packing.rows} rows of this task; ${packing.heldRows} are left."
+
+  private def message(error: Throwable) = error match {
+    case ours: KinesisException => ours.bareMessage
+    case other                  => other.getMessage
   }
 
   private def now: Long = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began)
@@ -259,7 +271,10 @@ private[write] final class TaskWriter(
 private object TaskWriter {
   private val log = LoggerFactory.getLogger(classOf[TaskWriter])
 
-  private final case class Answered(call: Long, answer: CallAnswer, millis: Long)
+  /** @param answer or what broke on this side, where no answer could be made of the call */
+  private final case class Answered(call: Long, answer: Either[Throwable, CallAnswer], millis: Long)
+
+  private final case class Counted(totals: Totals, times: CallTimes, rows: Long)
 
   // A killed task must not wait for an answer to notice it.
   private val LongestWait = 500L

@@ -1,14 +1,17 @@
 package io.github.kinesisspark.write
 
 import java.util.concurrent.{
+  Callable,
+  ExecutionException,
   ExecutorService,
   Executors,
   ScheduledExecutorService,
   ScheduledThreadPoolExecutor,
-  TimeUnit
+  TimeUnit,
+  TimeoutException
 }
 
-import scala.concurrent.duration.FiniteDuration
+import scala.concurrent.duration._
 
 import io.github.kinesisspark.aws.DaemonThreads
 
@@ -19,6 +22,25 @@ private[write] object WriterTimers {
     val work: Runnable = () => action
     clock.schedule((() => workers.execute(work)): Runnable, time.toNanos, TimeUnit.NANOSECONDS): Unit
   }
+
+  /** On behalf of a task, without its thread: Spark may kill a task and not interrupt that. Then the work is interrupted.
+    *
+    * @throws java.lang.InterruptedException where the task is killed, or the calling thread interrupted
+    * @throws java.lang.Throwable            what the work throws
+    */
+  def unlessKilled[A](isKilled: () => Boolean)(work: => A): A = {
+    val job: Callable[A] = () => work
+    val result           = workers.submit(job)
+    try {
+      while (!result.isDone && !isKilled())
+        try result.get(Glance.toMillis, TimeUnit.MILLISECONDS): Unit
+        catch { case _: TimeoutException => () }
+      if (result.isDone) result.get() else throw new InterruptedException("The task is being killed")
+    } catch { case e: ExecutionException => throw e.getCause }
+    finally result.cancel(true): Unit
+  }
+
+  private val Glance = 100.millis
 
   private lazy val clock: ScheduledExecutorService =
     new ScheduledThreadPoolExecutor(1, new DaemonThreads("kinesis-writers-clock"))

@@ -1,7 +1,7 @@
 package io.github.kinesisspark.aws
 
 import java.time.Instant
-import java.util.concurrent.CompletableFuture
+import java.util.concurrent.{CompletableFuture, ExecutionException, TimeUnit}
 
 import scala.collection.mutable
 import scala.concurrent.duration._
@@ -15,7 +15,7 @@ import software.amazon.awssdk.identity.spi.ResolveIdentityRequest
 class CredentialsCacheSpec extends AnyFunSpec with Matchers {
   import CredentialsCacheSpec._
 
-  private final class World {
+  private final class World(patience: FiniteDuration = CredentialsCache.Patience) {
     private var now         = 0L
     private val resolutions = mutable.Queue.empty[Runnable]
     private var resolved    = 0
@@ -33,7 +33,7 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers {
       keys.build(): AwsCredentials
     }
 
-    val cache = new CredentialsCache(provider, resolutions.enqueue(_): Unit, () => now)
+    val cache = new CredentialsCache(provider, resolutions.enqueue(_): Unit, () => now, patience)
 
     def pass(time: FiniteDuration): Unit = now += time.toNanos
     def resolutionsUnderWay: Int         = resolutions.size
@@ -158,6 +158,17 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers {
         world.resolve()
         world.keys shouldBe Seq("key-2")
       }
+    }
+
+    it("fails if its credentials don't come in time, and a later call uses what they resolve to") {
+      // Patience is shorter than its minute, so that the test is.
+      val world = new World(patience = 50.millis)
+      val late  = world.call()
+      (the[ExecutionException] thrownBy late.get(30, TimeUnit.SECONDS)).getCause shouldBe a[CredentialsLate]
+      world.resolve()
+      world.made shouldBe empty
+      world.call()
+      world.keys shouldBe Seq("key-1")
     }
 
     it("is not made if it is cancelled while it waits, and is cancelled itself later") {

@@ -12,6 +12,8 @@ import java.net.{ConnectException, SocketException, SocketTimeoutException, Unkn
 import java.util.concurrent.{CancellationException, CompletionException, ExecutionException, TimeoutException}
 import javax.net.ssl.{SSLException, SSLHandshakeException}
 
+import scala.concurrent.duration._
+
 import io.netty.handler.codec.PrematureChannelClosureException
 import io.netty.handler.codec.http2.{Http2Error, Http2Exception}
 import io.netty.handler.timeout.ReadTimeoutException
@@ -73,6 +75,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       "Fatal",
       "KINESIS_CALL_FAILED"
     ),
+    (new CredentialsLate(1.minute), "Suspect", "KINESIS_NO_CREDENTIALS"),
     (answer("", 307), "Fatal", "KINESIS_REQUEST_REFUSED"),
     (
       client("Unable to execute HTTP request: It is longer", new DamagedAnswer("It is longer")),

@@ -2,6 +2,7 @@ package io.github.kinesisspark.write
 
 import java.util.concurrent.{CompletableFuture, ConcurrentLinkedQueue, CountDownLatch, TimeUnit}
 
+import scala.concurrent.{Await, ExecutionContext, Future}
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
@@ -37,14 +38,19 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     )
   }
 
+  /** What would hang fails. */
+  private def within[A](time: FiniteDuration)(work: => A): A = Await.result(Future(work)(ExecutionContext.global), time)
+
   /** @param answers of the first calls; later records are taken
     * @param before  each call
+    * @param broken  what each call ends with instead of an answer
     */
   private final class Setting(
       linger: Option[FiniteDuration],
       answers: Seq[CallAnswer] = Nil,
       packing: Packing = new Packing.Plain,
-      before: => Unit = ()
+      before: => Unit = (),
+      broken: Option[Throwable] = None
   ) {
     val calls        = new ConcurrentLinkedQueue[Vector[Entry]]
     private val left = new ConcurrentLinkedQueue[CallAnswer](answers.asJava)
@@ -63,7 +69,9 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
       before
       calls.add(entries)
       val taken = CallAnswer.PerRecord(entries.map(_ => RecordAnswer.Taken(shardId)))
-      CompletableFuture.completedFuture(Option(left.poll()).getOrElse(taken))
+      broken.fold(CompletableFuture.completedFuture[CallAnswer](Option(left.poll()).getOrElse(taken)))(
+        CompletableFuture.failedFuture(_)
+      )
     }
 
     def sizes: Vector[Int] = calls.asScala.map(_.size).toVector
@@ -132,6 +140,30 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     val s     = new Setting(linger = None, before = throw error)
     the[IllegalStateException] thrownBy (0 until 500).foreach(i => s.writer.write(entry(i))) shouldBe error
     the[IllegalStateException] thrownBy s.writer.flush() shouldBe error
+  }
+
+  it("a task writer throws the error of a call whose result can't be told") {
+    val error = new IllegalStateException("no result")
+    val s     = new Setting(linger = None, broken = Some(error))
+    s.writer.write(entry(0))
+    within(10.seconds)(the[IllegalStateException] thrownBy s.writer.flush() shouldBe error)
+  }
+
+  it("the counts of a task writer can be read while its timer lists shards") {
+    val listing = new CountDownLatch(1)
+    val unknown = CallAnswer.PerRecord(Vector(RecordAnswer.Taken("shardId-000000000007")))
+    val s       = new Setting(
+      Some(5.millis),
+      Seq(unknown),
+      aggregated(if (Thread.currentThread.getName.startsWith("kinesis-writers")) {
+        listing.countDown()
+        new CountDownLatch(1).await()
+      })
+    )
+    s.writer.write(entry(0))
+    listing.await(30, TimeUnit.SECONDS) shouldBe true
+    within(1.second)(s.writer.rows) shouldBe 0
+    s.writer.close()
   }
 
   it("a task writer that lists shards on a timer thread blocks no other writer and can be closed") {

@@ -137,18 +137,8 @@ final case class Sending(
         val (after, decision) = state.paused(call, batch, failed, now, chance)
         (batch.records.find(isOver(_, now)), decision) match {
           case (_, RetryDecision.GiveUp(_)) => Left(SendFailure.Fatal(failed.error))
-          case (Some(r), _)                 =>
-            Left(
-              SendFailure.TooLong(
-                r,
-                age(r, now),
-                None,
-                "a failure of the call",
-                failed.error.getMessage,
-                Some(failed.error)
-              )
-            )
-          case _ =>
+          case (Some(r), _)                 => Left(SendFailure.CallsFailed(r, age(r, now), failed.error))
+          case _                            =>
             val throttled = if (failed.fault.isInstanceOf[Fault.Throttled]) batch.records.size.toLong else 0L
             val again     = Resent(batch.records.size, failed)
             val next      = rest.copy(streams = streams.updated(stream, after)).counted(Vector.empty, throttled)
@@ -198,13 +188,12 @@ final case class Sending(
     else
       batch.records.iterator.zip(call.results.iterator).collectFirst {
         case (record, answer: RecordAnswer.Refused) if isOver(record, now) =>
-          SendFailure.TooLong(
+          SendFailure.Refused(
             record,
             age(record, now),
-            Some(ShardThrottles.shardOf(record, answer, spans)),
+            ShardThrottles.shardOf(record, answer, spans),
             answer.code,
-            answer.message,
-            None
+            answer.message
           )
       }
 
@@ -313,14 +302,14 @@ object SendFailure {
   /** A record was refused for too long.
     *
     * @param millis since its first refusal
-    * @param shard  if it is known
     */
-  final case class TooLong(
-      record: PendingRecord,
-      millis: Long,
-      shard: Option[String],
-      code: String,
-      message: String,
-      cause: Option[Throwable]
-  ) extends SendFailure
+  final case class Refused(record: PendingRecord, millis: Long, shard: String, code: String, message: String)
+      extends SendFailure
+
+  /** Calls with a record have failed as a whole for too long.
+    *
+    * @param millis since the first failure
+    * @param error  of the last call
+    */
+  final case class CallsFailed(record: PendingRecord, millis: Long, error: Throwable) extends SendFailure
 }

@@ -134,7 +134,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       val (again, next) = sentOne(after, now = 59_000)
       val (last, third) = sentOne(answered(again, next, PerRecord(Vector(rateExceeded(shard))), 59_000), 65_000)
       last.answered(third.call, PerRecord(Vector(rateExceeded(shard))), 65_000, 0.5) should matchPattern {
-        case Left(SendFailure.TooLong(PendingRecord(_, _, 3, _), 65_000, Some(`shard`), Refused.Throttling, _, None)) =>
+        case Left(SendFailure.Refused(PendingRecord(_, _, 3, _), 65_000, `shard`, Refused.Throttling, _)) =>
       }
     }
   }

@@ -2,9 +2,13 @@ package io.github.kinesisspark.it.sink
 
 import java.nio.file.Files
 import java.util.UUID
-import java.util.concurrent.atomic.AtomicReference
+import java.util.concurrent.atomic.{AtomicLong, AtomicReference}
+
+import scala.concurrent.{Await, ExecutionContext, Future}
+import scala.concurrent.duration._
 
 import org.apache.spark.SparkException
+import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.Trigger
@@ -224,6 +228,31 @@ final class AggregatingSinkSpec extends TestkitSuite {
       }
     }
   }
+
+  for ((interrupts, how) <- Seq(false -> "without an interrupt", true -> "with an interrupt"))
+    it(s"a task that is killed $how while it lists shards ends within a second") {
+      val stream = newStream(shards = 1)
+      val group  = UUID.randomUUID.toString
+      val ended  = new AtomicLong
+      val watch  = new SparkListener {
+        override def onTaskEnd(end: SparkListenerTaskEnd): Unit = ended.set(end.taskInfo.finishTime)
+      }
+      underFault(FaultRule(Delay(30.seconds), Some("ListShards"), Some(stream.name))) {
+        val write = Future {
+          spark.sparkContext.setJobGroup(group, "killed", interruptOnCancel = interrupts)
+          save(rows(10).coalesce(1), stream)
+        }(ExecutionContext.global)
+        eventually(kinesis.faults.hits should be > 0L)
+        spark.sparkContext.addSparkListener(watch)
+        try {
+          val killed = System.currentTimeMillis
+          spark.sparkContext.cancelJobGroup(group)
+          Await.ready(write, 1.minute)
+          eventually(ended.get should be > 0L)
+          (ended.get - killed) should be < 1000L
+        } finally spark.sparkContext.removeSparkListener(watch)
+      }
+    }
 
   it("a write without permission for ListShards fails with that permission") {
     val stream = newStream(shards = 1)

@@ -1,0 +1,92 @@
+package io.github.kinesisspark.write
+
+import java.net.{InetAddress, ServerSocket, URI}
+import java.util.concurrent.CountDownLatch
+
+import scala.concurrent.{Await, ExecutionContext, Future}
+import scala.concurrent.duration._
+import scala.util.Using
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, AwsCredentials, AwsCredentialsProvider}
+
+import io.github.kinesisspark.Slow
+import io.github.kinesisspark.aws.{
+  ClientKind,
+  DirectoryRetry,
+  KinesisClients,
+  KinesisException,
+  ShardFilter,
+  StreamDirectory
+}
+import io.github.kinesisspark.config.{ClientOptions, ConnectionOptions, CredentialsOptions, Secret, StreamRef}
+import io.github.kinesisspark.write.pack.Packing
+import io.github.kinesisspark.write.send.{Entry, RowId, SendSettings, Sending}
+
+/** Calls that don't end by themselves. The limits of PutRecords are shorter than their defaults, so that the tests are. */
+class EndlessCallsSpec extends AnyFunSpec with Matchers {
+  private val stream = StreamRef.ByName("events")
+  private val silent = CredentialsOptions.ProviderClass(classOf[Silent].getName, Map.empty)
+  private val nobody = new URI("http://127.0.0.1:1")
+
+  /** What a write of one row to the endpoint fails with. */
+  private def failure(
+      endpoint: URI,
+      credentials: CredentialsOptions,
+      maxRetry: FiniteDuration = 15.minutes
+  ): KinesisException = {
+    val impatient = ConnectionOptions(readTimeout = Some(300.millis))
+    val options   = ClientOptions(None, Some(endpoint), credentials, impatient)
+    Using.resource(KinesisClients.make(options, "eu-west-1", ClientKind.Writes, 300.millis)) { held =>
+      val writer = new TaskWriter(
+        Sending(SendSettings(ordered = false, bufferSize = 1L << 20, maxCalls = 4, maxRetry.toMillis)),
+        new Packing.Plain,
+        (stream, entries) => PutRecordsCall(held.client, stream, entries, () => held.success.isThere),
+        _ => (),
+        () => false,
+        () => 0.5,
+        linger = None
+      )
+      writer.write(new Entry(stream, "key", None, new Array[Byte](10), RowId("run", 0, 0)))
+      Await.result(Future(intercept[KinesisException](writer.flush()))(ExecutionContext.global), 30.seconds)
+    }
+  }
+
+  it("a write whose credentials provider never answers fails after 6 attempts, and the error says so") {
+    val error = failure(nobody, silent)
+    error.errorClass shouldBe "KINESIS_NO_CREDENTIALS"
+    error.getMessage should (include("stream events") and include("No credentials within"))
+  }
+
+  it("a write that never gets an answer fails after maxRetryDuration, and the error says so") {
+    // It takes connections, and reads and writes nothing.
+    Using.resource(new ServerSocket(0, 50, InetAddress.getLoopbackAddress)) { server =>
+      val keys  = CredentialsOptions.StaticKeys(new Secret("id"), new Secret("secret"), None)
+      val error = failure(new URI(s"http://127.0.0.1:${server.getLocalPort}"), keys, maxRetry = 1.second)
+      error.errorClass shouldBe "KINESIS_WRITE_TIMED_OUT"
+      error.getMessage should (include("stream events") and include("No answer in time") and include(
+        "maxRetryDuration"
+      ))
+      error.getMessage should not include "Spread the keys"
+    }
+  }
+
+  it("a listing of shards whose credentials provider never answers fails, and the error says so", Slow) {
+    Using.resource(KinesisClients.lease(ClientOptions(None, Some(nobody), silent), "eu-west-1", ClientKind.Writes)) {
+      lease =>
+        val directory = new StreamDirectory(lease.client, DirectoryRetry.of(lease, maxDuration = 1.second))
+        val error     = intercept[KinesisException](directory.listShards(stream, ShardFilter.All))
+        error.errorClass shouldBe "KINESIS_NO_CREDENTIALS"
+        error.getMessage should (include("stream events") and include("No credentials within 60 s"))
+    }
+  }
+}
+
+/** Never gives any. */
+final class Silent extends AwsCredentialsProvider {
+  override def resolveCredentials(): AwsCredentials = {
+    new CountDownLatch(1).await()
+    AwsBasicCredentials.create("id", "secret")
+  }
+}
