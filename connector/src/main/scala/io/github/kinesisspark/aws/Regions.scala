@@ -6,7 +6,7 @@ import software.amazon.awssdk.regions.providers.DefaultAwsRegionProviderChain
 
 import scala.annotation.tailrec
 
-/** Which region a stream is in: the option, the ARN, then whatever the SDK finds on this machine. Asked on the driver once;
+/** Which region a stream is in: its ARN's, the option's, then whatever the SDK finds on this machine. Asked on the driver once;
   * executors receive it.
   */
 object Regions {
@@ -24,7 +24,7 @@ object Regions {
       client: ClientOptions,
       machine: ClientOptions => Option[String]
   ): String =
-    client.region.orElse(stream.arn.map(_.region)).orElse(machine(client)).getOrElse {
+    stream.arn.map(_.region).orElse(client.region).orElse(machine(client)).getOrElse {
       val why =
         client.endpoint.fold("")(e => s" The endpoint $e doesn't name it, and requests are signed for a region.")
       throw new KinesisException(

@@ -38,8 +38,9 @@ object OptionRegistry {
     "region",
     "string",
     OptionValue.region,
-    doc = "The region of the stream. Left out, it is the ARN's, or what the AWS SDK finds: the system property " +
-      "`aws.region`, the environment variable `AWS_REGION`, the profile, the instance.",
+    doc =
+      "The region of a stream that is given by name; an ARN names its own. Left out, it is what the AWS SDK finds: the system property " +
+        "`aws.region`, the environment variable `AWS_REGION`, the profile, the instance.",
     scope = Both,
     perStream = true
   )

@@ -28,9 +28,11 @@ private[config] object SinkOptionsParser {
     val base   = clients.credentials(view)
     val client = clients.client(view, base)
     val own    = ofStreams.flatMap { case (stream, settings) =>
-      val ofStream = new OptionView(sorted.general ++ settings, problems)
-      StreamArn.parse(stream).foreach(arn => clients.checkRegion(ofStream, StreamRef.ByArn(arn)))
-      clients.client(ofStream, base).map(stream -> _)
+      // The general region is that of streams without an ARN.
+      StreamArn
+        .parse(stream)
+        .foreach(arn => clients.checkRegion(new OptionView(settings, problems), StreamRef.ByArn(arn)))
+      clients.client(new OptionView(sorted.general ++ settings, problems), base).map(stream -> _)
     }
     val keep   = view.value(ordered)
     val packed = view.value(aggregate)

@@ -12,9 +12,9 @@ class RegionsTest extends AnyFunSuite {
   private val byArn  = StreamRef.ByArn(StreamArn("arn:aws:kinesis:eu-west-1:000000000000:stream/events"))
   private val none   = ClientOptions(None, None, CredentialsOptions.DefaultChain)
 
-  test("the region comes from the option, then the stream ARN, then the SDK's default") {
+  test("the region comes from the stream ARN, then the option, then the SDK's default") {
     val machine = (_: ClientOptions) => Some("us-east-1")
-    assert(Regions.resolve(byArn, none.copy(region = Some("eu-west-1")), machine) == "eu-west-1")
+    assert(Regions.resolve(byArn, none.copy(region = Some("us-east-2")), machine) == "eu-west-1")
     assert(Regions.resolve(byName, none.copy(region = Some("eu-central-1")), machine) == "eu-central-1")
     assert(Regions.resolve(byArn, none, machine) == "eu-west-1")
     assert(Regions.resolve(byName, none, machine) == "us-east-1")

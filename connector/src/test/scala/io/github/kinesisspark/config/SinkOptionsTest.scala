@@ -1,5 +1,7 @@
 package io.github.kinesisspark.config
 
+import java.net.URI
+
 import io.github.kinesisspark.position.StreamArn
 import org.scalatest.LoneElement
 import org.scalatest.funsuite.AnyFunSuite
@@ -82,6 +84,15 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
     parsed.clientOf(StreamRef.ByArn(StreamArn(arn))) shouldBe base.copy(region = Some("us-east-1"))
     problems("stream.orders.externalId" -> "x-1").loneElement should include("no 'roleArn' for that stream")
     problems(s"stream.$arn.region" -> "eu-west-1").loneElement should include("is in us-east-1")
+  }
+
+  test("options of a stream by ARN are accepted beside the general region, though the stream is in another one") {
+    val arn    = "arn:aws:kinesis:us-east-1:123456789012:stream/clicks"
+    val parsed = SinkOptions.parse(
+      Map("streamName" -> "events", "region" -> "eu-west-1", s"stream.$arn.endpoint" -> "http://localhost:4567")
+    )
+    parsed.clientOf(StreamRef.ByArn(StreamArn(arn))).endpoint shouldBe Some(new URI("http://localhost:4567"))
+    problems("streamArn" -> arn, "region" -> "eu-west-1").loneElement should include("is in us-east-1")
   }
 
   test("several stream names are refused with a hint to the column targetStream") {
