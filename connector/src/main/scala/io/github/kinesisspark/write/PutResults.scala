@@ -20,12 +20,15 @@ private[write] final class PutResults extends SplitAnswer[Vector[RecordAnswer]](
     *
     * @param answer  what the SDK made of the body
     * @param records that were sent
-    * @throws DamagedAnswer unless it has a result for each record
+    * @throws DamagedAnswer unless it has a result for each record, and as many refusals as it counts
     */
   def of(answer: PutRecordsResponse, records: Int): Vector[RecordAnswer] = {
     val results = part.getOrElse(answer.records.asScala.iterator.map(PutResults.resultOf).toVector)
     if (results.size != records)
       throw new DamagedAnswer(s"It has results of ${results.size} records, and $records were sent")
+    val refused = results.count(_.isInstanceOf[RecordAnswer.Refused])
+    if (Option(answer.failedRecordCount).exists(_ != refused))
+      throw new DamagedAnswer(s"It refuses $refused records, and its FailedRecordCount is ${answer.failedRecordCount}")
     results
   }
 }

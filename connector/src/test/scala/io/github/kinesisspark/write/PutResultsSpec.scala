@@ -82,6 +82,17 @@ class PutResultsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       of(records, results: _*).failed.get shouldBe a[DamagedAnswer]
   }
 
+  it("must refuse as many records as it counts, if it counts them") {
+    val taken              = PutRecordsResultEntry.builder.shardId("shardId-000000000000").build
+    val refused            = PutRecordsResultEntry.builder.errorCode("InternalFailure").build
+    def of(count: Integer) = {
+      val answer = PutRecordsResponse.builder.records(taken, refused).failedRecordCount(count).build
+      Try(new PutResults().of(answer, 2))
+    }
+    for (right <- Seq[Integer](1, null)) of(right).get should have size 2
+    for (wrong <- Seq[Integer](0, 2, -1)) of(wrong).failed.get shouldBe a[DamagedAnswer]
+  }
+
   it("is the SDK's in JSON") {
     PutResults.splitter("application/x-amz-json-1.1") shouldBe None
   }

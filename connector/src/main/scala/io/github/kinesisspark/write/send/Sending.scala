@@ -2,7 +2,7 @@ package io.github.kinesisspark.write.send
 
 import scala.annotation.tailrec
 
-import io.github.kinesisspark.aws.{DamagedAnswer, Fault, RetryDecision}
+import io.github.kinesisspark.aws.{Fault, RetryDecision}
 import io.github.kinesisspark.config.StreamRef
 
 /** Limits of one task's writer.
@@ -228,13 +228,20 @@ object Sending {
   /** Records of a call that failed as a whole. */
   final case class Resent(records: Int, failed: CallAnswer.Failed) {
 
-    /** Of those records: where the answer got lost, the service may have stored them, and will store them again. */
-    def possibleDuplicates: Int = failed.fault match {
-      case _: Fault.Disconnected | _: Fault.Transient => records
-      case Fault.Suspect(_, _: DamagedAnswer)         => records
-      case _                                          => 0
-    }
+    /** Those of the records that the service may have stored, and will store again. */
+    def possibleDuplicates: Int = if (MayBeStored(failed.fault.kind.errorClass)) records else 0
   }
+
+  /** Error classes of failures after which the service may have stored a call's records. After all others that are retried, the call was not sent, or
+    * the service refused it.
+    */
+  private val MayBeStored = Set(
+    "KINESIS_CONNECTION_LOST",
+    "KINESIS_CONNECTION_ENDING",
+    "KINESIS_ANSWER_DAMAGED",
+    "KINESIS_TIMED_OUT",
+    "KINESIS_UNAVAILABLE"
+  )
 
   /** A record that will never be taken. */
   final case class Rejected(entry: Entry, why: BadRecord)

@@ -1,21 +1,26 @@
 package io.github.kinesisspark.write.send
 
-import java.io.EOFException
-import java.net.UnknownHostException
+import java.io.{EOFException, IOException}
+import java.net.{ConnectException, SocketTimeoutException, UnknownHostException}
 import javax.net.ssl.SSLHandshakeException
 
 import org.scalatest.OptionValues
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
+import software.amazon.awssdk.awscore.exception.AwsErrorDetails
+import software.amazon.awssdk.core.exception.SdkClientException
 import software.amazon.awssdk.services.kinesis.model.{
   AccessDeniedException,
   InternalFailureException,
   InvalidArgumentException,
-  LimitExceededException
+  KinesisException => SdkKinesisException,
+  KmsThrottlingException,
+  LimitExceededException,
+  ResourceInUseException
 }
 
-import io.github.kinesisspark.aws.{DamagedAnswer, RetryPolicy}
+import io.github.kinesisspark.aws.{DamagedAnswer, Fault, FaultClassifier, KinesisException, RetryPolicy}
 import io.github.kinesisspark.config.StreamRef
 import io.github.kinesisspark.write.send.CallAnswer._
 import io.github.kinesisspark.write.send.RecordAnswer._
@@ -148,18 +153,63 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       sent(after, after.wakeAt(flush = true).value)._2.map(rows) shouldBe Vector(Vector(0, 1, 2))
     }
 
-    it("counts its records as possible duplicates if the service may have stored them, and not if it refused them") {
-      val failures = Seq(
-        new EOFException                          -> 3,
-        InternalFailureException.builder.build    -> 3,
-        new DamagedAnswer("It has no Records")    -> 3,
-        LimitExceededException.builder.build      -> 0,
-        new UnknownHostException("nowhere")       -> 0,
-        new SSLHandshakeException("no handshake") -> 0
+    describe("of each error class that is retried") {
+      def refused(code: String, status: Int = 400) = SdkKinesisException.builder
+        .statusCode(status)
+        .awsErrorDetails(AwsErrorDetails.builder.errorCode(code).serviceName("Kinesis").build)
+        .build
+      def sdk(message: String)                      = SdkClientException.builder.message(message).build
+      def ours(errorClass: String, message: String) = new KinesisException(errorClass, message)
+
+      val mayBeStored = Seq[(String, Throwable)](
+        "KINESIS_CONNECTION_LOST"   -> new EOFException,
+        "KINESIS_CONNECTION_LOST"   -> sdk("Unable to execute HTTP request: nobody knows why"),
+        "KINESIS_CONNECTION_LOST"   -> sdk("Unable to unmarshall response"),
+        "KINESIS_CONNECTION_ENDING" -> new GoAwayException,
+        "KINESIS_ANSWER_DAMAGED"    -> new DamagedAnswer("It has no Records"),
+        "KINESIS_TIMED_OUT"         -> new SocketTimeoutException,
+        "KINESIS_TIMED_OUT"         -> refused("", 408),
+        "KINESIS_UNAVAILABLE"       -> InternalFailureException.builder.build,
+        "KINESIS_UNAVAILABLE"       -> refused("", 503)
       )
-      for ((failure, expected) <- failures) withClue(s"$failure: ") {
-        val (first, call) = sentOne(holding(entries(3)))
-        answered(first, call, failed(failure)).totals.possibleDuplicates shouldBe expected
+      val notStored = Seq[(String, Throwable)](
+        "KINESIS_UNKNOWN_HOST"          -> new UnknownHostException("nowhere"),
+        "KINESIS_UNREACHABLE"           -> new ConnectException,
+        "KINESIS_TLS_FAILED"            -> new SSLHandshakeException("no handshake"),
+        "KINESIS_PROXY_FAILED"          -> new IOException("Could not connect to proxy"),
+        "KINESIS_CONNECTIONS_EXHAUSTED" -> sdk("Acquire operation took longer than the configured maximum time"),
+        "KINESIS_NO_CREDENTIALS"        -> sdk("Unable to load credentials"),
+        "KINESIS_CREDENTIALS_PROVIDER"  -> ours(
+          "KINESIS_CREDENTIALS_PROVIDER",
+          "get() failed: java.io.IOException: down"
+        ),
+        "KINESIS_CREDENTIALS_ALIAS"   -> ours("KINESIS_CREDENTIALS_ALIAS", "No file system"),
+        "KINESIS_CREDENTIALS_EXPIRED" -> refused("ExpiredTokenException"),
+        "KINESIS_CLOCK_SKEW"          -> refused("RequestExpired"),
+        "KINESIS_KMS_THROTTLED"       -> KmsThrottlingException.builder.build,
+        "KINESIS_THROTTLED"           -> LimitExceededException.builder.build,
+        "KINESIS_RESOURCE_IN_USE"     -> ResourceInUseException.builder.build
+      )
+
+      it("counts its records as possible duplicates if the service may have stored them, and not if it can't have") {
+        for {
+          (failures, duplicates) <- Seq(mayBeStored -> 3, notStored -> 0)
+          (errorClass, failure)  <- failures
+        } withClue(s"$errorClass: ") {
+          val (first, call) = sentOne(holding(entries(3)))
+          val answer        = failed(failure)
+          answer.fault.kind.errorClass shouldBe errorClass
+          answered(first, call, answer).totals.possibleDuplicates shouldBe duplicates
+        }
+      }
+
+      it("is in this test") {
+        val retried = FaultClassifier.table.map(row => row.fault(row.kind, error)).collect {
+          case fault @ (_: Fault.Throttled | _: Fault.ResourceInUse | _: Fault.Disconnected | _: Fault.Transient |
+              _: Fault.Suspect) =>
+            fault.kind.errorClass
+        }
+        (mayBeStored ++ notStored).map(_._1) should contain allElementsOf retried
       }
     }
 
@@ -293,3 +343,6 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
     }
   }
 }
+
+/** By the name of the SDK's own, which is internal. */
+private final class GoAwayException extends IOException
