@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import uuid
 from collections import Counter
@@ -102,6 +103,7 @@ def test_a_real_time_query_writes_to_the_console(spark: SparkSession, kinesis: L
         until(lambda: sum(p.numInputRows for p in query.recentProgress) == 20, query)
         source = query.recentProgress[-1].sources[0]
         assert source.metrics["shardsOpen"] == "2"
+        assert json.loads(source.metrics["details"])["triggerMillis"] == 5000
 
 
 @pytest.mark.every_spark("real-time mode")

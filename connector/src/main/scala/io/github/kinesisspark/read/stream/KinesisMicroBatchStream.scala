@@ -73,7 +73,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   private lazy val interval = RunningQuery.interval(sc)
   private val minimum       = new BatchMinimum(System.nanoTime())
   // Read by the threads of Spark's metrics sinks, too.
-  @volatile private[read] var metrics = SourceMetrics.none
+  @volatile private[read] var metrics = SourceMetrics.begun(System.nanoTime())
   private var endsNow                 = false
   private var bounds                  = Option.empty[AvailableNow]
   private[read] var seen              = KinesisOffset.initial
@@ -146,8 +146,10 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     failIfAny(tips, from)
     catalog.learn(tips.values)
     warnIfOvertaken(tips)
+    val open = planning.reading.keysIterator.filterNot(isLeftOut).toVector
     if (isTooLittle(tips, limits) && !planning.hasNewStreams) {
       seen = planning.end(tips.transform((_, tip) => tip.position))
+      report(open, tips, Map.empty)
       readers.pause()
       start
     } else {
@@ -155,10 +157,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       val cuts  = readers.admit(tips, limits.most, turn, goBeyond(tips, limits))
       val moved = cuts.transform((_, cut) => cut.position) ++ lost.map(_ -> ShardPosition.ShardEnd)
       seen = planning.end(furthest(tips, moved))
-      val open = planning.reading.keysIterator.filterNot(isLeftOut).toVector
-      metrics = metrics
-        .next(open, tips, cuts, readers.now, consumerLifecycle.calls, System.nanoTime())
-        .copy(published = cloudWatch.fold(PublishedCalls.none)(_.calls))
+      report(open, tips, cuts)
       endOf(start, from, planning, moved) { (shard, at) =>
         val read = for {
           tip  <- tips.get(shard)
@@ -169,6 +168,17 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       }
     }
   }
+
+  private[read] def report(
+      open: Iterable[ShardKey],
+      tips: Map[ShardKey, ShardTip],
+      cuts: Map[ShardKey, RecordBuffer.Cut]
+  ): Unit =
+    metrics = metrics
+      .next(open, tips, cuts, readers.now, consumerLifecycle.calls, System.nanoTime())
+      .copy(published = cloudWatch.fold(PublishedCalls.none)(_.calls), trigger = trigger)
+
+  private[read] def trigger: FiniteDuration = interval.getOrElse(Duration.Zero)
 
   /** A batch may end later than its readers stand. */
   private def furthest(tips: Map[ShardKey, ShardTip], moved: Map[ShardKey, ShardPosition]) =

@@ -17,14 +17,16 @@ import org.slf4j.LoggerFactory
 object RunningQuery {
   private val log = LoggerFactory.getLogger(getClass)
 
-  /** From one trigger of the query to the next; nothing for a query that plans a batch as soon as the last one is over, or shortly after, and for
-    * triggers of other kinds.
+  /** From one trigger of the query to the next, or the length of a real-time batch; nothing for a query that plans a batch as soon as the last one
+    * is over, or shortly after, and for triggers of other kinds.
     */
   def interval(sc: SparkContext): Option[FiniteDuration] =
     look(sc, "trigger. Micro-batches end where the readers' buffers end, however long the trigger is.") { (_, query) =>
       val trigger = call(query, "trigger")
-      if (trigger.getClass.getSimpleName != "ProcessingTimeTrigger") None
-      else Some(call(trigger, "intervalMs").asInstanceOf[Long].millis).filter(_ >= Least)
+      Lengths
+        .get(trigger.getClass.getSimpleName)
+        .map(call(trigger, _).asInstanceOf[Long].millis)
+        .filter(_ >= Least)
     }.flatten
 
   /** Tasks of all stages behind the query's shuffles, which in real-time mode run beside the source's. */
@@ -51,6 +53,9 @@ object RunningQuery {
     }
 
   private def call(on: AnyRef, method: String): AnyRef = on.getClass.getMethod(method).invoke(on)
+
+  /** Triggers that have an interval, with the method that returns it in ms. */
+  private val Lengths = Map("ProcessingTimeTrigger" -> "intervalMs", "RealTimeTrigger" -> "batchDurationMs")
 
   /** As Spark's StreamExecution sets it on the query's thread. */
   private val QueryId = "sql.streaming.queryId"

@@ -35,8 +35,9 @@ private[stream] object SourceDetails {
     }
     ujson.write(
       ujson.Obj(
-        "streams"   -> ujson.Arr.from(streams.zip(sums).map { case (stream, sum) => streamOf(stream, sum) }),
-        "executors" -> ujson.Arr.from(metrics.readers.byExecutor.sortBy(_._1.id).map { case (executor, totals) =>
+        "triggerMillis" -> number(metrics.trigger.toMillis),
+        "streams"       -> ujson.Arr.from(streams.zip(sums).map { case (stream, sum) => streamOf(stream, sum) }),
+        "executors"     -> ujson.Arr.from(metrics.readers.byExecutor.sortBy(_._1.id).map { case (executor, totals) =>
           executorOf(executor.id, executor.host, homes(executor), totals)
         }),
         "shards" -> ujson.Arr.from(worst.toVector.sorted(FurthestBehind).map(shardOf(metrics, _)))

@@ -13,14 +13,16 @@ import io.github.kinesisspark.read.stream.SourceMetrics.Lag
 
 /** The values of `StreamingQueryProgress.sources[].metrics`, as of the last planning.
   *
-  * @param atNanos   when they are looked at, by `System.nanoTime`
-  * @param lags      of the shards that are read, as their readers last reported
-  * @param shards    those that are to be read
-  * @param cuts      the planned batch, by shard
-  * @param readers   what all executors hold and have done
-  * @param before    `readers` as of the previous planning
-  * @param consumers calls about consumers, where they are registered
-  * @param published calls of CloudWatch
+  * @param atNanos      when they are looked at, by `System.nanoTime`
+  * @param lags         of the shards that are read, as their readers last reported
+  * @param shards       those that are to be read
+  * @param cuts         the planned batch, by shard
+  * @param readers      what all executors hold and have done
+  * @param before       `readers` as of the previous planning
+  * @param consumers    calls about consumers, where they are registered
+  * @param published    calls of CloudWatch
+  * @param unknownSince since when the lag of some shard is unknown, by `System.nanoTime`: of all shards until the first planning
+  * @param trigger      the time from one planning to the next that the query's trigger asks for; 0 for the next as soon as possible
   */
 final case class SourceMetrics(
     atNanos: Long,
@@ -30,13 +32,18 @@ final case class SourceMetrics(
     readers: ReadersNow,
     before: ReadersNow,
     consumers: Option[ConsumerCalls],
-    published: PublishedCalls = PublishedCalls.none
+    published: PublishedCalls = PublishedCalls.none,
+    unknownSince: Option[Long] = None,
+    trigger: FiniteDuration = Duration.Zero
 ) {
 
   def toJava: util.Map[String, String] = (numbers + (SourceDetails.Name -> SourceDetails.json(this))).asJava
 
   /** How far the planned ends of the shards are behind their newest records: that of a shard without answers grows. */
   private lazy val lagMillis = lags.valuesIterator.map(_.millisAt(atNanos)).toVector
+
+  /** A shard that has never reported is behind by at least the time since it was to be read. */
+  private def maxLagMillis = (lagMillis ++ unknownSince.map(Lag(0, _).millisAt(atNanos))).maxOption.getOrElse(0L)
 
   private def fleet = readers.totals
 
@@ -47,7 +54,7 @@ final case class SourceMetrics(
   private lazy val numbers = general ++ subscriptions ++ registration
 
   private def general = Map(
-    "maxMillisBehindLatest"      -> lagMillis.maxOption.getOrElse(0L).toString,
+    "maxMillisBehindLatest"      -> maxLagMillis.toString,
     "avgMillisBehindLatest"      -> (if (lagMillis.isEmpty) 0L else lagMillis.sum / lagMillis.size).toString,
     "minMillisBehindLatest"      -> lagMillis.minOption.getOrElse(0L).toString,
     "records"                    -> cuts.valuesIterator.map(_.records).sum.toString,
@@ -65,7 +72,7 @@ final case class SourceMetrics(
     "cloudWatchCallsFailed"      -> published.failed.toString,
     // FLIP-128's names. Per read, because a read is what a shard's 2 MB/s come in. All Kinesis records are "aggregated" there,
     // and all user records "deaggregated"; what a read holds of the latter is as many as records have had so far.
-    "millisBehindLatest"          -> lagMillis.maxOption.getOrElse(0L).toString,
+    "millisBehindLatest"          -> maxLagMillis.toString,
     "bytesPerRead"                -> reads.bytesPerRead.toString,
     "numberOfAggregatedRecords"   -> reads.recordsPerRead.toString,
     "numberOfDeaggregatedRecords" -> userRecordsPerRead.toString
@@ -93,8 +100,10 @@ final case class SourceMetrics(
     )
   )
 
-  /** The same at a later time: nobody knows of records that have arrived since, so the lag may have grown by that time. */
-  def at(nowNanos: Long): SourceMetrics = copy(atNanos = nowNanos)
+  /** The same at a later time. Once the next planning is due, nobody knows of records that have arrived since, so the lag may have grown by the time
+    * since then. Before, the query is where its trigger has it be.
+    */
+  def at(nowNanos: Long): SourceMetrics = copy(atNanos = math.max(atNanos, nowNanos - trigger.toNanos))
 
   /** The next planning's. */
   def next(
@@ -118,14 +127,16 @@ final case class SourceMetrics(
     }
     val all    = open.toVector
     val silent = all.iterator.filterNot(tips.contains).flatMap(shard => lags.get(shard).map(shard -> _))
+    val known  = reported ++ silent
     SourceMetrics(
       nowNanos,
-      reported ++ silent,
+      known,
       all,
       cuts,
       readers,
       this.readers,
-      consumers
+      consumers,
+      unknownSince = if (all.forall(known.contains)) None else unknownSince.orElse(Some(nowNanos))
     )
   }
 }
@@ -169,4 +180,7 @@ object SourceMetrics {
 
   val none: SourceMetrics =
     SourceMetrics(0, Map.empty, Vector.empty, Map.empty, ReadersNow.none, ReadersNow.none, None)
+
+  /** Of a source that has planned nothing yet. */
+  def begun(nowNanos: Long): SourceMetrics = none.copy(atNanos = nowNanos, unknownSince = Some(nowNanos))
 }

@@ -61,6 +61,27 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
       shown(planned.at(15.seconds.toNanos)) shouldBe Seq(2, 15000, 15100)
     }
 
+    it("grow only once the next planning is due, where a trigger says when that is") {
+      val planned = next(SourceMetrics.none, at = 0.seconds, tip(0, 100, 0.seconds), tip(1, 0, 0.seconds))
+        .copy(trigger = 10.minutes)
+      shown(planned.at(605.seconds.toNanos)) shouldBe Seq(2, 0, 100)
+      shown(planned.at(660.seconds.toNanos)) shouldBe Seq(2, 60000, 60100)
+    }
+
+    it("show the lag of a reader that the service doesn't answer at once, however long the trigger is") {
+      val planned = next(SourceMetrics.none, at = 1.minute, tip(0, 0, 40.seconds), tip(1, 0, 1.second))
+      shown(planned.copy(trigger = 10.minutes).at(61.seconds.toNanos)) shouldBe Seq(2, 0, 40000)
+    }
+
+    it("show the time since the source began as lag until every shard that is to be read has reported") {
+      val begun = SourceMetrics.begun(0)
+      shown(begun.at(5.seconds.toNanos)) shouldBe Seq(0, 0, 0)
+      shown(begun.at(5.minutes.toNanos)) shouldBe Seq(0, 0, 300000)
+      val planned = next(begun, at = 1.second, tip(0, 100, 0.seconds))
+      shown(planned.at(5.minutes.toNanos)).last shouldBe 300000
+      shown(next(planned, at = 5.minutes, tip(0, 100, 0.seconds), tip(1, 0, 0.seconds))) shouldBe Seq(2, 0, 100)
+    }
+
     it("are gauges of the same names, as they are when they are looked at") {
       var now    = SourceMetrics.none
       val gauges = SourceMetrics.gauges(isFanOut = false, () => now)
