@@ -16,13 +16,16 @@ _WHOLE = ("lag", "shard")
 _COUNTS = ("subscriptions", "throttled", "re-read")
 
 
-def of(latest: Sequence[tuple[str, Sample, timedelta]], shards: int) -> list[Table]:
+def of(latest: Sequence[tuple[str, Sample, timedelta]], failed: Sequence[tuple[str, str]], shards: int) -> list[Table]:
     """The tables by stream, shard and executor.
 
     Args:
-        latest: of each query its name, its last sample, and for how long it has been silent since.
+        latest: of each running query its name, its last sample, and for how long it has been silent since.
+        failed: of each failed query its name and why.
         shards: how many shards to show of each source.
     """
+    from rich.text import Text
+
     every = [(name, sample, silent, source) for name, sample, silent in latest for source in sample.sources]
     by_stream = _table(
         "Streams", ("query", "stream", "lag", "records/s", "rows/s", "batch", "shards", *_COUNTS, "buffer")
@@ -55,7 +58,10 @@ def of(latest: Sequence[tuple[str, Sample, timedelta]], shards: int) -> list[Tab
                 str(executor.reread),
                 _size(executor.buffer),
             )
-    if not every:
+    if failed:
+        # As it is: the reason may have brackets, which rich takes for markup.
+        by_stream.caption = Text("\n".join(f"Query {name} failed: {reason}" for name, reason in failed))
+    elif not every:
         by_stream.caption = "No query of this session has reported a micro-batch from Kinesis yet."
     return [by_stream, by_shard, by_executor]
 

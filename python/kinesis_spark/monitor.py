@@ -3,6 +3,7 @@
     monitor = KinesisMonitor(spark)
     monitor.on_lag(above="1 minute", lasting="5 minutes", call=page_somebody)
     monitor.on_no_progress(lasting="5 minutes", call=page_somebody)
+    monitor.on_failure(call=page_somebody)
     monitor.show()
 
 It knows what Spark's progress reports and asks Kinesis nothing, so it works with Spark Connect as well. It needs
@@ -20,8 +21,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from sys import intern
 from typing import TYPE_CHECKING, Any, Literal
 
 from kinesis_spark import _monitor_tables
@@ -35,20 +37,25 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryListener
     from rich.table import Table
 
-AlertKind = Literal["lag", "no progress"]
+AlertKind = Literal["lag", "no progress", "failure"]
 
 _LOG = logging.getLogger(__name__)
 _DURATION = duration()
-# A day of micro-batches of ten seconds.
-_MOST_SAMPLES = 8640
+# Half a day of micro-batches of ten seconds: some 10 MB.
+_MOST_SAMPLES = 4320
+# Of these, the latest have their shards and executors: fifty shards take 15 kB.
+_MOST_DETAILED = 100
+_MOST_FAILED = 10
 _LOOK_S = 1.0
 _STOP_S = 10.0
-# An idle query reports every ten seconds that it is.
+# An idle query reports every ten seconds that it is, or with each trigger.
 _LONGEST_SILENCE = timedelta(seconds=15)
 _DETAILS = "details"
+# As the connector's sources describe themselves in progress.
+_DESCRIPTION = "KinesisSource["
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StreamSample:
     """One stream of a source in a micro-batch.
 
@@ -73,7 +80,7 @@ class StreamSample:
     subscribed: int | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ShardSample:
     """One shard of a source in a micro-batch.
 
@@ -98,7 +105,7 @@ class ShardSample:
     subscribed: bool | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ExecutorSample:
     """One executor that reads for a source.
 
@@ -121,7 +128,7 @@ class ExecutorSample:
     subscribed: int | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SourceSample:
     """What one Kinesis source of a query reported with a micro-batch.
 
@@ -129,8 +136,10 @@ class SourceSample:
         streams: the names of its streams.
         metrics: the source's metrics, by name; docs/reference/metrics.md explains each.
         by_stream: its streams.
-        by_shard: its shards; of more than fifty, those that are furthest behind.
-        by_executor: the executors that read it.
+        by_shard: its shards; of more than fifty, those that are furthest behind. Only of the latest 100 samples.
+        by_executor: the executors that read it. Only of the latest 100 samples.
+        trigger: the time from one micro-batch to the next that the query's trigger asks for; 0 for the next as soon
+            as possible.
     """
 
     streams: tuple[str, ...]
@@ -138,6 +147,7 @@ class SourceSample:
     by_stream: tuple[StreamSample, ...] = ()
     by_shard: tuple[ShardSample, ...] = ()
     by_executor: tuple[ExecutorSample, ...] = ()
+    trigger: timedelta = timedelta(0)
 
     @property
     def lag(self) -> timedelta:
@@ -145,7 +155,7 @@ class SourceSample:
         return timedelta(milliseconds=self.metrics.get("maxMillisBehindLatest", 0))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Sample:
     """A micro-batch of a query.
 
@@ -175,16 +185,17 @@ class Sample:
         return max((source.lag for source in self.sources), default=timedelta(0))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Alert:
     """Why a callback is called.
 
     Attributes:
-        kind: `lag` or `no progress`.
+        kind: `lag`, `no progress` or `failure`.
         query: the query's name, or its id.
         message: a sentence for people.
         lag: the query's lag; of one that doesn't report, it grows with time.
-        lasting: for how long it has been so.
+        lasting: for how long it has been so; 0 of a failure.
+        exception: what a failed query ended with, as Spark reports it: messages, and often the stack; None otherwise.
     """
 
     kind: AlertKind
@@ -192,24 +203,46 @@ class Alert:
     message: str
     lag: timedelta
     lasting: timedelta
+    exception: str | None = None
 
 
 @dataclass
 class _Query:
-    """A running query: its latest samples, and since when it has been too slow."""
+    """A query that runs or has failed: its latest samples, and when it last reported or, before that, started.
+
+    Before its first report nobody knows whether it reads from Kinesis, so it counts as one that does.
+    """
 
     name: str
     seen: float
     samples: deque[Sample] = field(default_factory=lambda: deque(maxlen=_MOST_SAMPLES))
+    reads_kinesis: bool = True
+    failure: str | None = None
+
+    def take(self, sample: Sample) -> None:
+        """Take up its latest sample; one that has become old loses what only the present is looked at for."""
+        self.samples.append(sample)
+        if len(self.samples) > _MOST_DETAILED:
+            old = self.samples[-_MOST_DETAILED - 1]
+            sources = tuple(replace(source, by_shard=(), by_executor=()) for source in old.sources)
+            self.samples[-_MOST_DETAILED - 1] = replace(old, sources=sources)
+
+    def due(self) -> float:
+        """When its next report is due, by its trigger."""
+        sources = self.samples[-1].sources if self.samples else ()
+        return self.seen + max((source.trigger for source in sources), default=timedelta(0)).total_seconds()
 
     def silence(self, now: float) -> timedelta:
-        """For how long it has reported nothing, if that is longer than an idle query would."""
-        silent = timedelta(seconds=now - self.seen)
+        """For how long its report has been due, if that is longer than for an idle query."""
+        silent = timedelta(seconds=now - self.due())
         return silent if silent > _LONGEST_SILENCE else timedelta(0)
+
+    def reported_lag(self) -> timedelta:
+        return self.samples[-1].lag if self.samples else timedelta(0)
 
     def lag(self, now: float) -> timedelta:
         """Its lag: nobody knows of records that arrived after its last report."""
-        return (self.samples[-1].lag if self.samples else timedelta(0)) + self.silence(now)
+        return self.reported_lag() + self.silence(now)
 
 
 @dataclass
@@ -236,27 +269,35 @@ class _Rule:
             return None
         self.fired.add(key)
         lag = query.lag(now)
-        return Alert(self.kind, query.name, self._message(query.name, lag, lasting), lag, lasting)
+        return Alert(self.kind, query.name, self._message(query, lag, lasting), lag, lasting)
 
     def forget(self, key: str) -> None:
         self.since.pop(key, None)
         self.fired.discard(key)
 
     def _begun(self, key: str, query: _Query, now: float) -> float | None:
+        if query.failure is not None or not query.reads_kinesis:
+            return None
+        due = query.due()
         if self.kind == "lag":
-            if not query.samples or query.lag(now) <= self.above:
+            if query.lag(now) <= self.above:
                 return None
-            return query.seen + max(self.above - query.samples[-1].lag, timedelta(0)).total_seconds()
-        if key in self.since and query.seen != self.since[key]:
+            ahead = self.above - query.reported_lag()
+            return due + ahead.total_seconds() if ahead > timedelta(0) else query.seen
+        if key in self.since and due != self.since[key]:
             self.forget(key)
-        return query.seen
+        return due
 
-    def _message(self, name: str, lag: timedelta, lasting: timedelta) -> str:
+    def _message(self, query: _Query, lag: timedelta, lasting: timedelta) -> str:
         whole = timedelta(seconds=int(lasting.total_seconds()))
         behind = timedelta(seconds=int(lag.total_seconds()))
+        if not query.samples:
+            return f"Query {query.name} has completed no micro-batch since it started {whole} ago"
         if self.kind == "lag":
-            return f"Query {name} is {behind} behind the newest record; it has been above {self.above} for {whole}"
-        return f"Query {name} has made no progress for {whole}; it is {behind} behind the newest record"
+            return (
+                f"Query {query.name} is {behind} behind the newest record; it has been above {self.above} for {whole}"
+            )
+        return f"Query {query.name} has made no progress for {whole}; it is {behind} behind the newest record"
 
 
 class KinesisMonitor:
@@ -279,6 +320,8 @@ class KinesisMonitor:
         self._lock = threading.Lock()
         self._queries: dict[str, _Query] = {}
         self._rules: list[_Rule] = []
+        self._on_failure: list[Callable[[Alert], object]] = []
+        self._failures: list[tuple[Callable[[Alert], object], Alert]] = []
         self._stopped = threading.Event()
         self._listener: StreamingQueryListener | None = None
         self._watch: threading.Thread | None = None
@@ -287,6 +330,8 @@ class KinesisMonitor:
         elif spark is not None:
             self._listener = _listener(self)
             spark.streams.addListener(self._listener)
+            for query in spark.streams.active:
+                self.started(str(query.id), query.name)
 
     def on_lag(
         self, above: timedelta | str, lasting: timedelta | str, call: Callable[[Alert], object]
@@ -306,8 +351,10 @@ class KinesisMonitor:
     def on_no_progress(self, lasting: timedelta | str, call: Callable[[Alert], object]) -> KinesisMonitor:
         """Call a function when a query has not reported for some time, neither a micro-batch nor that it is idle.
 
+        A query that has not reported since it started counts as well.
+
         Args:
-            lasting: for how long; longer than a micro-batch takes.
+            lasting: for how long after its report was due by its trigger; longer than a micro-batch takes.
             call: as for `on_lag`.
 
         Raises:
@@ -315,16 +362,37 @@ class KinesisMonitor:
         """
         return self._add(_Rule("no progress", timedelta(0), _DURATION.read("lasting", lasting), call))
 
+    def on_failure(self, call: Callable[[Alert], object]) -> KinesisMonitor:
+        """Call a function when a query ends with an exception; not when it is stopped.
+
+        Args:
+            call: as for `on_lag`. The alert's `exception` is what the query ended with.
+        """
+        with self._lock:
+            self._on_failure.append(call)
+        return self._watched()
+
+    def started(self, query: str, name: str | None) -> None:
+        """Take up a query that starts.
+
+        Args:
+            query: its id.
+            name: its name, if it has one.
+        """
+        with self._lock:
+            self._running(query, name)
+
     def observe(self, progress: Any) -> None:  # noqa: ANN401  (Spark's progress, as an object, a dict or JSON)
         """Take up the progress of a micro-batch."""
         found = _as_dict(progress)
         now = self._clock()
         with self._lock:
-            query = self._queries.setdefault(found["id"], _Query(found.get("name") or found["id"], now))
+            query = self._running(found["id"], found.get("name"))
             query.seen = now
             sample = _sample(found, now, query.samples[-1] if query.samples else None)
+            query.reads_kinesis = bool(sample.sources) or _is_described(found)
             if sample.sources:
-                query.samples.append(sample)
+                query.take(sample)
 
     def idle(self, query: str) -> None:
         """Note that a query has reported that there is nothing to read."""
@@ -332,33 +400,56 @@ class KinesisMonitor:
             if query in self._queries:
                 self._queries[query].seen = self._clock()
 
-    def ended(self, query: str) -> None:
-        """Forget a query."""
+    def ended(self, query: str, exception: str | None = None) -> None:
+        """Take up that a query has ended. One that failed keeps its samples until it starts again or ten others failed.
+
+        Args:
+            query: its id.
+            exception: what it failed with; None for one that was stopped, which is forgotten.
+        """
         with self._lock:
-            self._queries.pop(query, None)
             for rule in self._rules:
                 rule.forget(query)
+            found = self._queries.pop(query, None)
+            if found is None or exception is None or not found.reads_kinesis:
+                return
+            found.failure = _first_line(exception)
+            message = f"Query {found.name} failed: {found.failure}"
+            alert = Alert("failure", found.name, message, found.lag(self._clock()), timedelta(0), exception)
+            self._failures += [(call, alert) for call in self._on_failure]
+            self._queries[query] = found
+            failed = [key for key, known in self._queries.items() if known.failure is not None]
+            for key in failed[:-_MOST_FAILED]:
+                del self._queries[key]
 
     def check(self) -> list[Alert]:
         """Call what is due now, and return it. A thread of the monitor does this once a second."""
         now = self._clock()
         with self._lock:
-            found = [(rule, rule.due(key, query, now)) for key, query in self._queries.items() for rule in self._rules]
-        due = [(rule, alert) for rule, alert in found if alert is not None]
-        for rule, alert in due:
+            found = [
+                (rule.call, rule.due(key, query, now)) for key, query in self._queries.items() for rule in self._rules
+            ]
+            due = self._failures + [(call, alert) for call, alert in found if alert is not None]
+            self._failures = []
+        for call, alert in due:
             try:
-                rule.call(alert)
+                call(alert)
             except Exception:  # noqa: BLE001  (a callback's failure must not end the others)
                 _LOG.exception("alert callback failed: %s", alert.message)
         return [alert for _, alert in due]
 
     def samples(self, query: str | None = None) -> list[Sample]:
-        """The micro-batches that have been seen of a query, by its name or id; of the only one without."""
+        """The latest micro-batches of a query, by its name or id; without, of the only one that has reported.
+
+        At most 4,320 are kept of each query, and shards and executors of the latest 100 of these.
+        """
         with self._lock:
-            if query is None and len(self._queries) > 1:
-                raise ValueError(f"Name one of the queries: {', '.join(q.name for q in self._queries.values())}")
-            wanted = [q for key, q in self._queries.items() if query in (None, key, q.name)]
-            return list(wanted[0].samples) if wanted else []
+            known = {key: q for key, q in self._queries.items() if q.samples}
+            if query is None and len(known) > 1:
+                raise ValueError(f"Name one of the queries: {', '.join(q.name for q in known.values())}")
+            # The latest of several with this name: one that has failed may run again with another id.
+            wanted = [q for key, q in known.items() if query in (None, key, q.name)]
+            return list(wanted[-1].samples) if wanted else []
 
     def tables(self, shards: int = 20) -> list[Table]:
         """The queries as tables of rich: by stream, by shard (those that are furthest behind first) and by executor.
@@ -368,9 +459,10 @@ class KinesisMonitor:
         """
         now = self._clock()
         with self._lock:
-            known = [query for query in self._queries.values() if query.samples]
-            latest = [(query.name, query.samples[-1], query.silence(now)) for query in known]
-        return _monitor_tables.of(latest, shards)
+            running = [q for q in self._queries.values() if q.failure is None]
+            latest = [(q.name, q.samples[-1], q.silence(now)) for q in running if q.samples]
+            failed = [(q.name, q.failure) for q in self._queries.values() if q.failure is not None]
+        return _monitor_tables.of(latest, failed, shards)
 
     def show(self, shards: int = 20) -> None:
         """Print the tables once.
@@ -442,9 +534,20 @@ class KinesisMonitor:
     def _add(self, rule: _Rule) -> KinesisMonitor:
         with self._lock:
             self._rules.append(rule)
+        return self._watched()
+
+    def _watched(self) -> KinesisMonitor:
         if self._spark is not None:
             self._start()
         return self
+
+    def _running(self, key: str, name: str | None) -> _Query:
+        """A query that runs: one that had failed runs again. The lock is held."""
+        known = self._queries.get(key)
+        if known is None or known.failure is not None:
+            self._queries.pop(key, None)
+            known = self._queries[key] = _Query(name or key, self._clock())
+        return known
 
     def _start(self) -> None:
         with self._lock:
@@ -465,6 +568,7 @@ class _Fetched:
     def __init__(self, spark: SparkSession, monitor: KinesisMonitor) -> None:
         self._spark = spark
         self._monitor = monitor
+        self._running: dict[str, Any] = {}
         self._last: dict[str, Any] = {}
 
     def fetch(self) -> None:
@@ -472,13 +576,16 @@ class _Fetched:
         try:
             running = {str(query.id): query for query in self._spark.streams.active}
             for key, query in running.items():
+                self._monitor.started(key, query.name)
                 self._take(key, query)
+            ended = {key: _exception(query) for key, query in self._running.items() if key not in running}
         except Exception:  # noqa: BLE001  (whatever the client raises: there is no progress)
             _LOG.debug("progress could not be fetched", exc_info=True)
             return
-        for key in self._last.keys() - running.keys():
-            del self._last[key]
-            self._monitor.ended(key)
+        self._running = running
+        for key, exception in ended.items():
+            self._last.pop(key, None)
+            self._monitor.ended(key, exception)
 
     def _take(self, key: str, query: Any) -> None:  # noqa: ANN401  (a query of Spark Connect)
         newest = query.lastProgress
@@ -495,6 +602,14 @@ class _Fetched:
             self._monitor.idle(key)
 
 
+def _exception(query: Any) -> str | None:  # noqa: ANN401  (a query of Spark Connect)
+    try:
+        found = query.exception()
+    except Exception as unknown:  # noqa: BLE001  (whatever the client raises)
+        return f"what it ended with could not be fetched: {unknown}"
+    return None if found is None else str(found)
+
+
 def _listener(monitor: KinesisMonitor) -> StreamingQueryListener:
     """Hands Spark's events on. A failure here must not reach Spark's thread, which other listeners share."""
     # Only here, so that the package can be imported without PySpark.
@@ -502,7 +617,7 @@ def _listener(monitor: KinesisMonitor) -> StreamingQueryListener:
 
     class Listener(StreamingQueryListener):
         def onQueryStarted(self, event: Any) -> None:  # noqa: ANN401, N802  (Spark's name)
-            """Nothing is known of a query before its first micro-batch."""
+            monitor.started(str(event.id), event.name)
 
         def onQueryProgress(self, event: Any) -> None:  # noqa: ANN401, N802
             try:
@@ -514,7 +629,7 @@ def _listener(monitor: KinesisMonitor) -> StreamingQueryListener:
             monitor.idle(str(event.id))
 
         def onQueryTerminated(self, event: Any) -> None:  # noqa: ANN401, N802
-            monitor.ended(str(event.id))
+            monitor.ended(str(event.id), event.exception)
 
     return Listener()
 
@@ -542,6 +657,15 @@ def _sample(progress: dict[str, Any], now: float, before: Sample | None) -> Samp
     )
 
 
+def _is_described(progress: dict[str, Any]) -> bool:
+    """Whether a source of this connector is named, which before its first micro-batch has no offset."""
+    return any(str(source.get("description", "")).startswith(_DESCRIPTION) for source in progress.get("sources", ()))
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "no reason given")
+
+
 def _sum(progress: dict[str, Any], name: str) -> float:
     """A figure of all sources, which progress of Spark Connect has of each source alone."""
     total = progress.get(name)
@@ -553,16 +677,19 @@ def _sources(progress: dict[str, Any]) -> Iterator[SourceSample]:
     for number, offset in offsets_of({"sources": texts}).items():
         metrics = texts[number].get("metrics") or {}
         streams = tuple(sorted(arn.rpartition("/")[2] for arn in json.loads(offset)["streams"]))
-        numbers = {name: int(value) for name, value in metrics.items() if str(value).lstrip("-").isdigit()}
-        yield SourceSample(streams, numbers, *_details(json.loads(metrics.get(_DETAILS) or "{}")))
+        # Interned, as each report is a text of its own and thousands are kept.
+        numbers = {intern(name): int(value) for name, value in metrics.items() if str(value).lstrip("-").isdigit()}
+        details = json.loads(metrics.get(_DETAILS) or "{}")
+        trigger = timedelta(milliseconds=int(details.get("triggerMillis", 0)))
+        yield SourceSample(streams, numbers, *_details(details), trigger)
 
 
 def _details(
     found: Mapping[str, Any],
 ) -> tuple[tuple[StreamSample, ...], tuple[ShardSample, ...], tuple[ExecutorSample, ...]]:
-    names = [stream["stream"].rpartition("/")[2] for stream in found.get("streams", ())]
+    names = [intern(stream["stream"].rpartition("/")[2]) for stream in found.get("streams", ())]
     streams = (
-        StreamSample(name, s["stream"], int(s["shards"]), _lag(s), *_counts(s), _number(s.get("subscribed")))
+        StreamSample(name, intern(s["stream"]), int(s["shards"]), _lag(s), *_counts(s), _number(s.get("subscribed")))
         for name, s in zip(names, found.get("streams", ()))
     )
     shards = (

@@ -146,7 +146,7 @@ def test_an_editor_completes_keywords_and_names(tmp_path: Path) -> None:
         "KinesisOptions().replace(max_": {"max_records_per_trigger=", "max_bytes_per_trigger="},
         "kinesis_spark.Kin": {"KinesisMonitor", "KinesisOptions", "KinesisSinkOptions"},
         "positions.la": {"latest"},
-        "monitor.on_": {"on_lag", "on_no_progress"},
+        "monitor.on_": {"on_lag", "on_no_progress", "on_failure"},
     }
     program = tmp_path / "program.py"
     imports = "import kinesis_spark\nfrom kinesis_spark import *\nmonitor = KinesisMonitor()\n"

@@ -6,8 +6,11 @@ import json
 import os
 import sys
 import textwrap
-from datetime import timedelta
+import threading
+import tracemalloc
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -30,11 +33,12 @@ class Clock:
         return self.now
 
 
+START = datetime(2026, 1, 31, 8, tzinfo=timezone.utc)
 ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
 OFFSET = {"version": 1, "streams": {ARN: {"created": 1, "shards": {}}}}
 
 
-def details(lag_s: float, **live: int) -> str:
+def details(lag_s: float, trigger_s: int = 0, shards: int = 2, **live: int) -> str:
     counted = {"throttled": 3, "reread": 7}
     lag = int(lag_s * 1000)
     one = {
@@ -46,25 +50,33 @@ def details(lag_s: float, **live: int) -> str:
         "bytes": 5,
         **counted,
     }
+    others = [
+        {**one, "shard": f"shardId-{n}", "executor": None, "millisBehindLatest": None, "records": 40}
+        for n in (0, *range(2, shards))
+    ]
     return json.dumps(
         {
+            "triggerMillis": trigger_s * 1000,
             "streams": [
                 {"stream": ARN, "shards": 2, "millisBehindLatest": lag, "records": 100, "bytes": 9, **counted, **live}
             ],
             "executors": [{"executor": "1", "host": "host-1", "shards": 2, "buffer": 1 << 20, **counted, **live}],
-            "shards": [one, {**one, "shard": "shardId-0", "executor": None, "millisBehindLatest": None, "records": 40}],
+            "shards": [one, *others],
         }
     )
 
 
-def progress(lag_s: float, batch: int = 0, query: str = "q-1", **metrics: int) -> dict[str, Any]:
-    known = {"maxMillisBehindLatest": int(lag_s * 1000), "shardsOpen": 2, "details": details(lag_s), **metrics}
+def progress(
+    lag_s: float, batch: int = 0, query: str = "q-1", shown: str | None = None, **metrics: int
+) -> dict[str, Any]:
+    shown = shown or details(lag_s)
+    known = {"maxMillisBehindLatest": int(lag_s * 1000), "shardsOpen": 2, "details": shown, **metrics}
     source = {"endOffset": OFFSET, "metrics": {name: str(value) for name, value in known.items()}}
     return {
         "id": query,
         "name": f"name of {query}",
         "batchId": batch,
-        "timestamp": f"2026-01-31T08:00:{batch * 4:02}.000Z",
+        "timestamp": (START + batch * timedelta(seconds=4)).isoformat(),
         "numInputRows": 100,
         "processedRowsPerSecond": 50.0,
         "durationMs": {"triggerExecution": 2000},
@@ -170,6 +182,118 @@ def test_an_idle_or_ended_query_is_not_reported_for_no_progress(monitor: Kinesis
     clock.now = 10_000
     assert monitor.check() == []
     assert alerts == []
+
+
+def test_a_query_that_fails_is_reported_once_with_its_name_and_exception(monitor: KinesisMonitor, clock: Clock) -> None:
+    alerts: list[Alert] = []
+    monitor.on_failure(alerts.append).on_no_progress("1 minute", print).on_lag("1 minute", "1 minute", print)
+    monitor.started("q-1", "orders")
+    monitor.observe(progress(5))
+    monitor.ended("q-1", "KinesisException: no access\n\tat line 1")
+    # Nothing of it is said a second time, nor that it makes no progress.
+    for clock.now in range(0, 1000, 10):
+        monitor.check()
+    (alert,) = alerts
+    assert (alert.kind, alert.query, alert.exception) == (
+        "failure",
+        "orders",
+        "KinesisException: no access\n\tat line 1",
+    )
+    assert alert.message == "Query orders failed: KinesisException: no access"
+
+
+def test_a_query_that_fails_before_its_first_batch_is_reported(monitor: KinesisMonitor) -> None:
+    alerts: list[Alert] = []
+    monitor.on_failure(alerts.append)
+    monitor.started("q-1", None)
+    monitor.ended("q-1", "no such stream")
+    monitor.check()
+    assert [(a.query, a.message) for a in alerts] == [("q-1", "Query q-1 failed: no such stream")]
+
+
+def test_a_query_that_is_stopped_is_not_reported_as_failed(monitor: KinesisMonitor) -> None:
+    monitor.on_failure(print)
+    monitor.observe(progress(5))
+    monitor.ended("q-1")
+    assert monitor.check() == []
+
+
+def test_a_failed_query_keeps_its_samples_and_its_place_in_the_tables_until_it_runs_again(
+    monitor: KinesisMonitor,
+) -> None:
+    monitor.observe(progress(5))
+    monitor.ended("q-1", "no access")
+    assert len(monitor.samples()) == 1
+    assert "Query name of q-1 failed: no access" in monitor._repr_html_()
+    monitor.observe(progress(5, query="q-2"))
+    assert len(monitor.samples("name of q-1")) == 1
+    monitor.started("q-1", "name of q-1")
+    assert monitor.samples("name of q-1") == []
+    assert "failed" not in monitor._repr_html_()
+
+
+def test_the_latest_failed_queries_are_kept(monitor: KinesisMonitor) -> None:
+    for number in range(100):
+        monitor.observe(progress(5, query=f"q-{number}"))
+        monitor.ended(f"q-{number}", "no access")
+    assert [len(monitor.samples(f"q-{number}")) for number in (0, 89, 90, 99)] == [0, 0, 1, 1]
+
+
+def test_a_query_whose_first_batch_never_ends_is_reported(monitor: KinesisMonitor, clock: Clock) -> None:
+    alerts: list[Alert] = []
+    monitor.on_no_progress(lasting="5 minutes", call=alerts.append)
+    monitor.on_lag(above="1 minute", lasting="5 minutes", call=alerts.append)
+    monitor.started("q-1", "orders")
+    for clock.now in range(0, 700, 10):
+        monitor.check()
+    assert [(a.kind, a.query) for a in alerts] == [("no progress", "orders"), ("lag", "orders")]
+    assert alerts[0].message == "Query orders has completed no micro-batch since it started 0:05:00 ago"
+
+
+def test_a_query_with_a_trigger_of_ten_minutes_is_reported_only_when_its_batch_is_overdue(
+    monitor: KinesisMonitor, clock: Clock
+) -> None:
+    alerts: list[Alert] = []
+    monitor.on_no_progress(lasting="2 minutes", call=alerts.append)
+    monitor.on_lag(above="1 minute", lasting="1 minute", call=alerts.append)
+    for clock.now in range(0, 3600, 10):
+        if clock.now % 600 == 0:
+            monitor.observe(progress(1, batch=int(clock.now), shown=details(1, trigger_s=600)))
+        monitor.check()
+    assert alerts == []
+    for clock.now in range(3600, 3800, 10):
+        monitor.check()
+    assert {a.kind for a in alerts} == {"no progress", "lag"}
+    assert all(a.lag < timedelta(minutes=3) for a in alerts)
+
+
+def test_a_query_of_another_source_is_not_reported(monitor: KinesisMonitor, clock: Clock) -> None:
+    monitor.on_no_progress(lasting="1 minute", call=print).on_failure(print)
+    monitor.started("q-1", "other")
+    monitor.observe({**progress(5), "sources": [{"endOffset": {"topic": 1}, "description": "RateStream"}]})
+    clock.now = 1000
+    assert monitor.check() == []
+    monitor.ended("q-1", "no access")
+    assert monitor.check() == []
+
+
+def test_a_query_s_samples_take_less_than_16_mib_however_long_it_runs(monitor: KinesisMonitor) -> None:
+    report = progress(5, shown=details(5, shards=50))
+    report["sources"][1]["metrics"].update({f"metric{n}": str(n << 20) for n in range(30)})
+    given = json.dumps(report)
+    tracemalloc.start()
+    try:
+        for _ in range(4500):
+            monitor.observe(given)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    samples = monitor.samples()
+    assert held < 16 << 20
+    # What the tables and checks of the present read is all there; what the plot draws, for hours.
+    assert {len(sample.sources[0].by_shard) for sample in samples[-100:]} == {50}
+    assert {len(sample.sources[0].by_stream) for sample in samples} == {1}
+    assert len(samples) >= 4000
 
 
 def test_a_callback_that_fails_stops_no_other(monitor: KinesisMonitor, clock: Clock) -> None:
@@ -300,6 +424,49 @@ def test_a_running_query_is_watched_and_forgotten_when_it_ends(
         monitor.stop()
 
 
+def test_a_query_that_fails_in_its_first_batch_is_reported_with_what_it_failed_with(
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
+) -> None:
+    kinesis.put_records("events", [Record("key", b"data")])
+    alerts: SimpleQueue[Alert] = SimpleQueue()
+    monitor = kinesis_spark.KinesisMonitor(spark).on_failure(alerts.put)
+
+    def fail(_: object, __: int) -> None:
+        raise RuntimeError("the sink is full")
+
+    try:
+        writer = read_stream(spark, kinesis.options("events")).writeStream.foreachBatch(fail).queryName("fails")
+        writer.option("checkpointLocation", str(tmp_path)).start()
+        alert = alerts.get(timeout=PATIENCE_S)
+        assert (alert.kind, alert.query) == ("failure", "fails")
+        assert "the sink is full" in str(alert.exception)
+    finally:
+        monitor.stop()
+
+
+def test_a_first_batch_that_never_ends_is_reported_though_the_query_ran_before_the_monitor(
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
+) -> None:
+    kinesis.put_records("events", [Record("key", b"data")])
+    alerts: SimpleQueue[Alert] = SimpleQueue()
+    goes_on = threading.Event()
+
+    def stand_still(_: object, __: int) -> None:
+        goes_on.wait(PATIENCE_S)
+
+    writer = read_stream(spark, kinesis.options("events")).writeStream.foreachBatch(stand_still).queryName("hangs")
+    query = writer.option("checkpointLocation", str(tmp_path)).start()
+    monitor = kinesis_spark.KinesisMonitor(spark)
+    try:
+        monitor.on_no_progress("2 seconds", alerts.put)
+        message = alerts.get(timeout=PATIENCE_S).message
+        assert "Query hangs has completed no micro-batch since it started" in message
+    finally:
+        goes_on.set()
+        query.stop()
+        monitor.stop()
+
+
 # A session of its own: a process has either a classic session or one of Spark Connect.
 CONNECT = """
     import json, sys, tempfile, time
@@ -329,17 +496,28 @@ CONNECT = """
         while monitor.samples():
             assert time.monotonic() < deadline
             time.sleep(0.1)
+        failed = []
+        monitor.on_failure(failed.append)
+        poison = read_stream(spark, kinesis.options("events")).selectExpr("raise_error('poison')").writeStream
+        with tempfile.TemporaryDirectory() as other:
+            poison = poison.format("noop").queryName("fails").trigger(processingTime="5 seconds")
+            poison.option("checkpointLocation", other).start()
+            while not failed:
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
         monitor.stop()
-    print(json.dumps({"session": type(spark).__module__, "rows": rows}))
+    alert = [failed[0].query, "poison" in failed[0].exception]
+    print(json.dumps({"session": type(spark).__module__, "rows": rows, "alert": alert}))
     spark.stop()
 """
 
 
 @pytest.mark.slow
 @pytest.mark.jvm
-def test_a_query_of_spark_connect_is_watched_and_forgotten_when_it_ends() -> None:
+def test_a_query_of_spark_connect_is_watched_forgotten_when_it_is_stopped_and_reported_when_it_fails() -> None:
     environment = {**os.environ, "PYTHONPATH": connect_path()}
     command = [sys.executable, "-c", textwrap.dedent(CONNECT)]
     found = json.loads(output(command, timeout_s=PATIENCE_S, environment=environment).splitlines()[-1])
     assert "connect" in found["session"]
     assert found["rows"] == [1, 2, 1]
+    assert found["alert"] == ["fails", True]
