@@ -8,6 +8,9 @@ SEED    ?=
 ONLY    ?=
 STARTS  ?=
 
+# For tests of the alert rules; prometheus is beside it.
+PROMTOOL := .cache/prometheus/usr/bin/promtool
+
 VERSION := $(shell $(PYTHON) python/tools/versions.py project)
 SPARK   := $(shell $(PYTHON) python/tools/versions.py spark)
 
@@ -85,6 +88,9 @@ $(PLATFORMS)/.installed: python/requirements-platforms.txt $(VENV)/.installed
 	rm -rf $(PLATFORMS)
 	$(PIP) install --no-deps --target $(PLATFORMS) -r $<
 	touch $@
+
+$(PROMTOOL): | python/tools/prometheus.py
+	@$(PYTHON) $| $(CURDIR)/.cache/prometheus
 
 $(CLASSES): $(VENV)/.installed python/tools/class_archive.py
 	JAVA_TOOL_OPTIONS="$(SHORT_JVM)" $(BIN)/python python/tools/class_archive.py $@ > $@.log 2>&1
@@ -207,7 +213,7 @@ mypy: $(VENV)/.installed
 	@MYPYPATH=$(CURDIR)/python $(STEP) $@ $(BESIDE_SBT) sh -c 'for root in $(MYPY_ROOTS); do (cd $$root && $(STRICT) .) || exit 1; done; \
 	  cd $(dir $(CHAOS)) && $(STRICT) $(notdir $(CHAOS))'
 
-pytest-check: $(VENV)/.installed
+pytest-check: $(VENV)/.installed $(PROMTOOL)
 	@PYTHONPATH=$(CURDIR)/python $(STEP) $@ $(BESIDE_SBT) $(PYTEST) -m "not jvm and not slow and not awaits_engine" \
 	  --junit-xml=build/$@.xml $(PYTHON_TESTS)
 
@@ -232,7 +238,7 @@ pytest-session: wheel classes
 # Status 5 of pytest: there is no such test, which is no failure.
 SOME_OR_NONE = sh -c '"$$@" || [ $$? -eq 5 ]' --
 
-pytest-slow: wheel classes $(CONNECT)/.installed $(PLATFORMS)/.installed
+pytest-slow: wheel classes $(CONNECT)/.installed $(PLATFORMS)/.installed $(PROMTOOL)
 	@$(STEP) $@ $(SOME_OR_NONE) $(PYTEST) -m "slow and not awaits_engine" --junit-xml=build/$@.xml $(PYTHON_TESTS)
 
 pytest-awaiting: wheel classes

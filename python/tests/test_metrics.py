@@ -13,10 +13,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import boto3
 import marked
 import promql_parser
 import pytest
 import yaml
+from botocore.validate import ParamValidator
 
 from kinesis_spark import KinesisMonitor, LocalKinesis, Record
 
@@ -24,13 +26,17 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs" / "how-to"
 PAGE = (DOCS / "monitoring.md").read_text()
 ALERTS, DASHBOARD = DOCS / "monitoring" / "prometheus-alerts.yaml", DOCS / "monitoring" / "grafana-dashboard.json"
-NO_PROMETHEUS = "Prometheus isn't installed here (apt-get install prometheus)"
+ALARM = DOCS / "monitoring" / "cloudwatch-alarm.json"
+# Where `make test` unpacks Debian's package.
+FETCHED = ROOT / ".cache" / "prometheus" / "usr" / "bin"
+NO_PROMETHEUS = "Prometheus isn't installed here, nor fetched by make .cache/prometheus/usr/bin/promtool"
 METRICS = marked.get(ROOT / "docs" / "reference" / "metrics.md", "metrics")
 
-# Follows the stream by fan-out, with a sink that stands still from its second batch on, and scrapes as Prometheus does.
+# Follows the stream by fan-out, with a sink that stands still from its second batch on and then fails, beside a query
+# with a long trigger, and scrapes as Prometheus does.
 QUERY = """
     import json, sys, time, urllib.request
-    from kinesis_spark import EnhancedFanOut, KinesisOptions, Record, StaticCredentials, read_stream, session
+    from kinesis_spark import EnhancedFanOut, KinesisOptions, Polling, Record, StaticCredentials, read_stream, session
     from kinesis_spark.local import KinesisClient
 
     endpoint, checkpoint, port, prometheus = sys.argv[1:]
@@ -67,12 +73,22 @@ QUERY = """
         stream_name="events", region="us-east-1", endpoint=endpoint, starting_position="TRIM_HORIZON",
         credentials=StaticCredentials("local", "local"), record_publisher=EnhancedFanOut("metrics"),
     )
-    stands_still = []
+    seldom = read_stream(spark, options.replace(stream_name="seldom", record_publisher=Polling()))
+    seldom = seldom.writeStream.format("noop").option("checkpointLocation", f"{checkpoint}-seldom")
+    seldom = seldom.trigger(processingTime="10 minutes").start()
+    seldom_lag = "metrics_orders_app_driver_kinesis_seldom_maxMillisBehindLatest_Value"
+    while not seldom.lastProgress:
+        assert seldom.isActive, seldom.exception()
+        time.sleep(0.2)
+    seldom_since = time.monotonic()
+    stands_still, fails = [], []
 
     def sink(batch, number):
         batch.count()
         while stands_still:
             time.sleep(0.2)
+        if fails:
+            raise RuntimeError("the sink is full")
 
     query = read_stream(spark, options).writeStream.foreachBatch(sink)
     query = query.option("checkpointLocation", checkpoint).start()
@@ -85,7 +101,8 @@ QUERY = """
             time.sleep(0.2)
 
     wait(lambda found: found.get("metrics_orders_app_driver_kinesis_events_userRecords_Value", 0) >= 10)
-    running, jmx = scrape(), in_jmx()
+    running, jmx = {name: value for name, value in scrape().items() if "_seldom_" not in name}, in_jmx()
+    jmx = [name for name in jmx if ".seldom." not in name]
     stands_still.append(True)
     client = KinesisClient(endpoint)
     client.put_records("events", [Record(f"key-{n}", b"late") for n in range(10)])
@@ -96,14 +113,32 @@ QUERY = """
     def of_prometheus(what):
         return json.load(urllib.request.urlopen(f"{prometheus}/api/v1/{what}", timeout=20))["data"]
 
+    def firing():
+        alerts = of_prometheus("alerts")["alerts"]
+        return {(a["labels"]["alertname"], a["labels"].get("series")) for a in alerts if a["state"] == "firing"}
+
     rules, alerted = [], None
     if prometheus:
-        wait(lambda _: any(alert["state"] == "firing" for alert in of_prometheus("alerts")["alerts"]))
+        wait(lambda _: ("KinesisQueryBehind", lag) in firing())
         alerted = time.monotonic() - begun
         rules = [rule["health"] for group in of_prometheus("rules")["groups"] for rule in group["rules"]]
+    waited = time.monotonic() - seldom_since
+    of_seldom = {"waited": waited, "lag": scrape()[seldom_lag], "alerts": []}
+    fails.append(True)
     stands_still.clear()
-    query.stop()
-    figures = {"running": running, "jmx": jmx, "shown": shown, "alerted": alerted, "rules": rules, "stopped": scrape()}
+    while query.isActive:
+        time.sleep(0.2)
+    if prometheus:
+        end = time.monotonic() + 60
+        while ("KinesisQueryEnded", lag) not in firing():
+            assert time.monotonic() < end, firing()
+            time.sleep(0.2)
+        of_seldom["alerts"] = [name for name, series in firing() if series == seldom_lag]
+    seldom.stop()
+    figures = {
+        "running": running, "jmx": jmx, "shown": shown, "alerted": alerted, "rules": rules, "stopped": scrape(),
+        "seldom": of_seldom,
+    }
     print(json.dumps(figures))
     spark.stop()
 """
@@ -111,7 +146,7 @@ QUERY = """
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[LocalKinesis]:
-    with LocalKinesis({"events": 2}) as kinesis:
+    with LocalKinesis({"events": 2, "seldom": 1}) as kinesis:
         kinesis.put_records("events", [Record(f"key-{n}", b"data") for n in range(10)])
         yield kinesis
 
@@ -122,7 +157,7 @@ def documented() -> set[str]:
     return {name for row in rows for name in re.findall(r"`(\w+)`", row)} - {"details"}
 
 
-# The shipped rules, except that a lag of ten seconds is reported at once.
+# The shipped rules, except that what they report is reported at once, and a lag of ten seconds.
 PROMETHEUS = """
 global: {{scrape_interval: 1s, evaluation_interval: 1s}}
 rule_files: [rules.yaml]
@@ -131,6 +166,10 @@ scrape_configs:
     metrics_path: /metrics/prometheus
     static_configs: [{{targets: ["127.0.0.1:{port}"]}}]
 """
+
+
+def program_of_prometheus(name: str) -> str | None:
+    return shutil.which(name) or shutil.which(name, path=FETCHED)
 
 
 def free_port() -> int:
@@ -142,12 +181,12 @@ def free_port() -> int:
 @contextmanager
 def prometheus(folder: Path, port: int) -> Iterator[str]:
     """The URL of a Prometheus that scrapes a port; none where Prometheus isn't installed."""
-    program = shutil.which("prometheus")
+    program = program_of_prometheus("prometheus")
     if program is None:
         yield ""
         return
     (folder / "prometheus.yaml").write_text(PROMETHEUS.format(port=port))
-    rules = ALERTS.read_text().replace("> 60000", "> 10000").replace("for: 5m", "for: 0s")
+    rules = re.sub(r"for: \d+m", "for: 0s", ALERTS.read_text().replace("> 60000", "> 10000"))
     (folder / "rules.yaml").write_text(rules)
     own = f"127.0.0.1:{free_port()}"
     arguments = [f"--config.file={folder / 'prometheus.yaml'}", f"--storage.tsdb.path={folder / 'data'}"]
@@ -160,7 +199,7 @@ def prometheus(folder: Path, port: int) -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_prometheus_shows_a_running_query_and_alerts_a_stall_within_10_seconds_of_its_lag(
+def test_prometheus_shows_running_queries_and_alerts_a_stall_within_10_seconds_of_its_lag_and_a_failure(
     server: LocalKinesis, tmp_path: Path
 ) -> None:
     port = free_port()
@@ -179,14 +218,18 @@ def test_prometheus_shows_a_running_query_and_alerts_a_stall_within_10_seconds_o
     # A lag of ten seconds, and ten seconds more.
     assert figures["shown"] < 20
     assert figures["stopped"] == {}
+    # Within its trigger a query's lag is that of its last planning.
+    assert figures["seldom"]["waited"] > 15
+    assert figures["seldom"]["lag"] < 10_000
     if not url:
         pytest.skip(f"the alert was not tried: {NO_PROMETHEUS}")
     assert figures["alerted"] < 20
-    assert figures["rules"] == ["ok"] * 5
+    assert figures["rules"] == ["ok"] * 7
+    assert figures["seldom"]["alerts"] == []
 
 
 def test_the_alert_rules_fire_as_their_unit_tests_say(tmp_path: Path) -> None:
-    promtool = shutil.which("promtool")
+    promtool = program_of_prometheus("promtool")
     if promtool is None:
         pytest.skip(NO_PROMETHEUS)
     for file in (ALERTS, Path(__file__).with_name("prometheus-alerts-test.yaml")):
@@ -225,6 +268,20 @@ def missing(given: object, read: object, at: str = "") -> list[str]:
     return [] if given == read else [at]
 
 
+def test_the_cloudwatch_alarm_is_a_call_of_put_metric_alarm_that_takes_missing_data_for_trouble() -> None:
+    alarm = json.loads(ALARM.read_text())
+    model = boto3.client("cloudwatch", region_name="us-east-1").meta.service_model.operation_model("PutMetricAlarm")
+    assert not (errors := ParamValidator().validate(alarm, model.input_shape)).has_errors(), errors.generate_report()
+    for name, value in alarm.items():
+        assert value in (getattr(model.input_shape.members[name], "enum", None) or [value])
+    assert alarm["TreatMissingData"] == "breaching"
+    assert alarm["MetricName"] in documented()
+    # As the connector publishes it, once a minute.
+    assert (alarm["Dimensions"][0]["Name"], alarm["Unit"], alarm["Period"]) == ("Streams", "Milliseconds", 60)
+    assert f'namespace="{alarm["Namespace"]}"' in PAGE
+    assert ALARM.name in PAGE
+
+
 def test_the_dashboard_and_the_alert_rules_name_documented_metrics() -> None:
     for file in (DASHBOARD, ALERTS):
         named = set(re.findall(r"_driver_kinesis_\.\*_(\w+)_Value", file.read_text()))
@@ -236,4 +293,4 @@ def test_the_calls_of_the_page_are_the_monitor_s() -> None:
     listed = set(re.findall(r"^\| `(\w+)\(", PAGE, re.MULTILINE))
     public = {name for name, value in vars(KinesisMonitor).items() if callable(value) and not name.startswith("_")}
     # How reports come in, which the listener does.
-    assert listed == public - {"observe", "idle", "ended", "check"}
+    assert listed == public - {"started", "observe", "idle", "ended", "check"}
