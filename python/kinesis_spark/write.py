@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 
 BadRecords = Literal["fail", "skip"]
 
+# Spark 4.3 stores the progress of a stateless real-time query while the next batch runs, but only with sinks on a list
+# of its own. This sink allows it: a task ends when all its records are in their streams, whenever Spark stores that.
+_ANY_SINK_TRACKED = "_asyncProgressTrackingOverrideSinkSupportCheck"
+
 _LEAST_BUFFER = 1024 * 1024
 _LEAST_AGGREGATE = 1024
 _LARGEST_AGGREGATE = 1024 * 1024
@@ -185,7 +189,7 @@ def write_stream(
     """
     chosen = _sink_options(options, arguments)
     require_jar(rows.sparkSession)
-    return rows.writeStream.format(FORMAT).options(**chosen.to_dict())
+    return rows.writeStream.format(FORMAT).options(**chosen.to_dict()).option(_ANY_SINK_TRACKED, "true")
 
 
 @takes_fields_of(KinesisSinkOptions)

@@ -21,7 +21,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 import kinesis_spark
-from kinesis_spark import EnhancedFanOut, LocalKinesis, Polling, read_stream, write_stream
+from kinesis_spark import EnhancedFanOut, KinesisSinkOptions, LocalKinesis, Polling, read_stream, write_stream
 from kinesis_spark.fan_out import RecordPublisher
 from kinesis_spark.local import Record
 
@@ -29,7 +29,9 @@ SPARK = tuple(map(int, pyspark.__version__.split(".")[:2]))
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "how-to" / "real-time.md").read_text()
 Trigger = Callable[[DataStreamWriter], DataStreamWriter]
+Into = Callable[[DataFrame, KinesisSinkOptions], DataStreamWriter]
 ALLOW_LIST = "spark.sql.streaming.realTimeMode.allowlistCheck"
+ANY_SINK_TRACKED = "_asyncProgressTrackingOverrideSinkSupportCheck"
 
 
 # PySpark 4.1 has no argument for the trigger, though its Spark has the mode.
@@ -205,18 +207,61 @@ def test_spark_refuses_the_real_time_trigger_where_it_has_none(spark: SparkSessi
         writer.trigger(realTime="5 seconds")  # type: ignore[call-overload]  # not in PySpark's overloads
 
 
-def test_a_real_time_query_copies_a_stream_with_the_sink_allowlist_off(
-    spark: SparkSession, two_streams: LocalKinesis, tmp_path: Path
-) -> None:
-    rows = read_stream(spark, two_streams.options("source")).selectExpr("data", "partitionKey")
-    with any_sink(spark), running(write_stream(rows, two_streams.sink_options("target")), tmp_path) as query:
+def plainly(rows: DataFrame, sink: KinesisSinkOptions) -> DataStreamWriter:
+    """Without the package's `write_stream`, as from Scala."""
+    return rows.writeStream.format("kinesis").options(**sink.to_dict())
+
+
+def plainly_with_the_option(rows: DataFrame, sink: KinesisSinkOptions) -> DataStreamWriter:
+    return plainly(rows, sink).option(ANY_SINK_TRACKED, "true")
+
+
+def copy_a_stream(spark: SparkSession, streams: LocalKinesis, writer: DataStreamWriter, checkpoint: Path) -> None:
+    """Records of `source` are in `target` while the batch lasts."""
+    with running(writer, checkpoint) as query:
         put: list[str] = []
         for n in range(3):
             some = [f"{n}-{i}" for i in range(20)]
-            two_streams.put_records("source", [Record(text, text.encode()) for text in some])
+            streams.put_records("source", [Record(text, text.encode()) for text in some])
             put += some
-            until(lambda: len(texts(spark, two_streams, "target")) >= len(put), query)  # noqa: B023  (as above)
-        assert texts(spark, two_streams, "target") == sorted(put)
+            until(lambda: len(texts(spark, streams, "target")) >= len(put), query)  # noqa: B023  (used up within the round)
+        assert texts(spark, streams, "target") == sorted(put)
+
+
+@pytest.mark.every_spark("real-time mode, Kinesis to Kinesis")
+@has_real_time
+@pytest.mark.parametrize("into", [write_stream, plainly_with_the_option])
+def test_a_real_time_query_copies_a_stream_with_the_sink_allowlist_off(
+    spark: SparkSession, two_streams: LocalKinesis, tmp_path: Path, into: Into
+) -> None:
+    rows = read_stream(spark, two_streams.options("source")).selectExpr("data", "partitionKey")
+    with any_sink(spark):
+        copy_a_stream(spark, two_streams, into(rows, two_streams.sink_options("target")), tmp_path)
+
+
+@pytest.mark.every_spark("stateful real-time mode, Kinesis to Kinesis")
+@has_state
+@pytest.mark.parametrize("into", [write_stream, plainly])
+def test_a_real_time_query_with_state_copies_a_stream_with_the_sink_allowlist_off(
+    spark: SparkSession, two_streams: LocalKinesis, tmp_path: Path, into: Into
+) -> None:
+    rows = read_stream(spark, two_streams.options("source")).selectExpr("data", "partitionKey")
+    with any_sink(spark), settings(spark, STATEFUL):
+        writer = into(rows.dropDuplicates(["partitionKey"]), two_streams.sink_options("target"))
+        copy_a_stream(spark, two_streams, writer, tmp_path)
+
+
+@pytest.mark.every_spark("real-time mode, Kinesis to Kinesis")
+@pytest.mark.skipif(SPARK < (4, 3), reason="Spark 4.3 brought asynchronous progress tracking to real-time mode")
+def test_spark_refuses_the_sink_without_the_option_that_the_real_time_page_names(
+    spark: SparkSession, two_streams: LocalKinesis, tmp_path: Path
+) -> None:
+    rows = read_stream(spark, two_streams.options("source")).selectExpr("data", "partitionKey")
+    with any_sink(spark):
+        error = refused(rows, tmp_path, plainly(rows, two_streams.sink_options("target")))
+    what = "does not support async progress tracking"
+    assert what in error
+    assert re.search(rf"^\|.*{what}.*`{ANY_SINK_TRACKED}`", TEXT, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

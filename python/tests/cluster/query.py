@@ -75,6 +75,11 @@ def in_real_time(rows: DataFrame, out: str) -> DataStreamWriter:
     return writer
 
 
+def copied(rows: DataFrame) -> DataFrame:
+    """Each text as it comes, without state."""
+    return rows.selectExpr("text AS data", "text AS partitionKey")
+
+
 def counted(rows: DataFrame) -> DataFrame:
     """How often each text has come, by Spark's aggregation."""
     return rows.groupBy("text").count().selectExpr("concat(text, '=', count) AS data", "text AS partitionKey")
@@ -93,7 +98,7 @@ def numbered(rows: DataFrame) -> DataFrame:
     return DataFrame(numbering.of(rows.select("text")._jdf), rows.sparkSession)
 
 
-STATES = {"counted": counted, "distinct": distinct, "numbered": numbered}
+STATES = {"copied": copied, "counted": counted, "distinct": distinct, "numbered": numbered}
 
 
 def into_results(rows: DataFrame, sink: KinesisSinkOptions) -> DataStreamWriter:

@@ -1,4 +1,4 @@
-"""Tests queries with state in real-time mode, from Kinesis to Kinesis, whose driver is killed."""
+"""Tests queries in real-time mode, with state and without, from Kinesis to Kinesis, whose driver is killed."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ from .waiting import wait_until
 
 SPARK = tuple(map(int, pyspark.__version__.split(".")[:2]))
 
-pytestmark = [
-    pytest.mark.jvm,
-    pytest.mark.slow,
-    pytest.mark.skipif(SPARK < (4, 3), reason="Spark 4.3 brought stateful operators in real-time mode"),
-]
+pytestmark = [pytest.mark.jvm, pytest.mark.slow]
+has_trigger = pytest.mark.skipif(SPARK < (4, 2), reason="PySpark 4.2 brought the trigger of real-time mode")
+has_state = pytest.mark.skipif(SPARK < (4, 3), reason="Spark 4.3 brought stateful operators in real-time mode")
 
 # Has the query `numbered`, in Scala.
 CLASSES = Path(__file__).resolve().parents[3] / "build" / "chaos.jar"
@@ -50,6 +48,12 @@ def query(streams: LocalKinesis, directory: Path, state: str) -> ClusterQuery:
     return ClusterQuery(directory, streams, "local[4]", state=state, settings=json.dumps(SETTINGS))
 
 
+def put(streams: LocalKinesis, prefix: str) -> list[str]:
+    texts = [f"{prefix}-{i}" for i in range(40)]
+    streams.put_records("events", [Record(text, text.encode()) for text in texts])
+    return texts
+
+
 def put_each_key(streams: LocalKinesis, times: int) -> None:
     streams.put_records("events", [Record(key, key.encode()) for key in KEYS * times])
 
@@ -66,7 +70,30 @@ def count_on(streams: LocalKinesis, count: int) -> int:
     return count + 5
 
 
+@pytest.mark.every_spark("real-time mode, driver killed")
+@has_trigger
+def test_a_real_time_query_loses_no_record_when_its_driver_is_killed_within_a_batch(
+    streams: LocalKinesis, tmp_path: Path
+) -> None:
+    texts: list[str] = []
+    for n, is_killed in enumerate((True, True, False)):
+        with running(query(streams, tmp_path, "copied")) as current:
+            texts.extend(put(streams, f"{n}-stored"))
+            wait_until(lambda: set(texts) <= set(results(streams)), "all records")
+            before = current.commits()
+            wait_until(lambda: current.commits() > before, "a commit")  # noqa: B023  (used up within the round)
+            texts.extend(put(streams, f"{n}-within"))
+            if is_killed:
+                # Before some of them are read, or written.
+                current.kill()
+            else:
+                wait_until(lambda: set(texts) <= set(results(streams)), "all records")
+                assert current.stop()["failure"] is None
+    assert set(results(streams)) == set(texts)
+
+
 @pytest.mark.every_spark("stateful real-time mode, driver killed")
+@has_state
 @pytest.mark.parametrize("state", ["counted", "numbered"])
 def test_counts_of_a_real_time_query_stay_exact_when_its_driver_is_killed_within_a_batch(
     streams: LocalKinesis, tmp_path: Path, state: str
@@ -87,6 +114,7 @@ def test_counts_of_a_real_time_query_stay_exact_when_its_driver_is_killed_within
 
 
 @pytest.mark.every_spark("stateful real-time mode, driver killed")
+@has_state
 def test_a_real_time_query_drops_duplicates_of_stored_batches_when_its_driver_is_killed(
     streams: LocalKinesis, tmp_path: Path
 ) -> None:

@@ -37,13 +37,22 @@ private[config] object GivenOptions {
   private def lower(text: String): String = text.toLowerCase(Locale.ROOT)
 
   /** What Spark itself puts among the options: `path` and `paths` (of `load(path)`, and of tables that a catalog gives a
-    * place), names of its own with two underscores, and what a streaming query has beside its sink.
+    * place), names of its own with two underscores, and the options of a streaming query, which come to its sink.
     */
   private def addedBySpark(key: String, side: OptionScope): Boolean = lower(key) match {
-    case "path" | "paths"                   => true
-    case "checkpointlocation" | "queryname" => side == OptionScope.Sink
-    case name                               => name.startsWith("__")
+    case "path" | "paths"      => true
+    case name if ofQuery(name) => side == OptionScope.Sink
+    case name                  => name.startsWith("__")
   }
+
+  /** Those of `DataStreamWriter`; asynchronous progress tracking is in the class `AsyncProgressTrackingMicroBatchExecution` of Spark. */
+  private val ofQuery = Set(
+    "checkpointLocation",
+    "queryName",
+    "asyncProgressTrackingEnabled",
+    "asyncProgressTrackingCheckpointIntervalMs",
+    "_asyncProgressTrackingOverrideSinkSupportCheck"
+  ).map(lower)
 
   private def isOf(option: OptionDefinition, side: OptionScope): Boolean =
     option.scope == OptionScope.Both || option.scope == side
@@ -107,7 +116,7 @@ private[config] object GivenOptions {
   private def unknown(key: String, side: OptionScope): String = lower(key) match {
     case name if known.contains(name) =>
       s"'$key' is an option of the ${known(name).scope.name}, not of the ${side.name}."
-    case "checkpointlocation" => s"'$key' is an option of the query, not of the source. Set it on writeStream."
+    case name if ofQuery(name) => s"'$key' is an option of the query, not of the source. Set it on writeStream."
     case name if name.startsWith("stream.") =>
       s"Unknown option '$key'. An option of one stream has the form stream.<name>.<option>, with one of $perStreamNames."
     case name if name.stripSuffix(".") == "efo.consumerarn" =>

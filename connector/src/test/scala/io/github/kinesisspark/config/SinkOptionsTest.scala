@@ -23,18 +23,21 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
 
   test("every sink option is parsed, and Spark's own options are ignored") {
     val options = Map(
-      "streamName"         -> "events",
-      "REGION"             -> "eu-west-1",
-      "ordered"            -> "true",
-      "aggregate"          -> "true",
-      "aggregateSize"      -> "200k",
-      "badRecords"         -> "skip",
-      "maxRetryDuration"   -> "1h",
-      "writerBufferSize"   -> "64m",
-      "maxInFlightCalls"   -> "2",
-      "linger"             -> "1s",
-      "checkpointLocation" -> "/data/checkpoint",
-      "queryName"          -> "copy"
+      "streamName"                                     -> "events",
+      "REGION"                                         -> "eu-west-1",
+      "ordered"                                        -> "true",
+      "aggregate"                                      -> "true",
+      "aggregateSize"                                  -> "200k",
+      "badRecords"                                     -> "skip",
+      "maxRetryDuration"                               -> "1h",
+      "writerBufferSize"                               -> "64m",
+      "maxInFlightCalls"                               -> "2",
+      "linger"                                         -> "1s",
+      "checkpointLocation"                             -> "/data/checkpoint",
+      "queryName"                                      -> "copy",
+      "asyncProgressTrackingEnabled"                   -> "true",
+      "asyncProgressTrackingCheckpointIntervalMs"      -> "0",
+      "_asyncProgressTrackingOverrideSinkSupportCheck" -> "true"
     )
     SinkOptions.parse(options) shouldBe SinkOptions(
       Some(StreamRef.ByName("events")),

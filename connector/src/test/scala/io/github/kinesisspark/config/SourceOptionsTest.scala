@@ -361,7 +361,8 @@ class SourceOptionsTest extends AnyFunSuite {
   }
 
   test("options of writeStream and of later releases are refused as unknown") {
-    assert(problem("checkpointLocation" -> "/tmp").contains("writeStream"))
+    for (ofQuery <- Seq("checkpointLocation", "queryName", "asyncProgressTrackingEnabled"))
+      assert(problem(ofQuery -> "x").contains("writeStream"), ofQuery)
     for (later <- Seq("efo.httpClient", "realTimeMode"))
       assert(problem(later -> "1").contains(s"Unknown option '$later'"), later)
   }
