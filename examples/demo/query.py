@@ -106,7 +106,7 @@ def departures(events: DataFrame) -> DataFrame:
 def write(path: Path, changed: DataFrame, batch: int) -> None:
     """One micro-batch into the sink; there are only as many rows as groups that changed."""
     rows = [(Group(r["hour"], r["origin"]), Totals(*r[2:])) for r in changed.collect()]
-    query = changed.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+    query = str(changed.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId"))
     sink.write(path, query, batch, rows)
 
 

@@ -199,9 +199,9 @@ class Given:
                 named[field] = spec.gather(found) if spec.gather else next(iter(found.values()))
         for field, (name, kind) in groups(cls).items():
             named[field] = self.take(kind, f"{prefix}{name}.")
-        for field in _fields(cls):
-            if _OPTION in field.metadata and field.default is dataclasses.MISSING and field.name not in named:
-                raise InvalidOptionError(f"Option '{prefix}{field.metadata[_OPTION].name}' is missing.")
+        for missing in _fields(cls):
+            if _OPTION in missing.metadata and missing.default is dataclasses.MISSING and missing.name not in named:
+                raise InvalidOptionError(f"Option '{prefix}{missing.metadata[_OPTION].name}' is missing.")
         return named
 
     def take_by_prefix(self, names: re.Pattern[str]) -> dict[str, Given]:

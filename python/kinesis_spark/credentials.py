@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Union
+from typing import Any, Union, cast
 
 from kinesis_spark._declare import Given, option, read_fields, values
 from kinesis_spark._kinds import SECRET, TAGS, TEXT, Kind, Secret, Tags, duration, matching, require, several
@@ -193,7 +193,7 @@ def take_credentials(given: Given) -> Credentials:
     if len(named) > 1:
         kinds = " and ".join(kind.__name__ for kind in named)
         raise InvalidOptionError(f"credentials: options of {kinds} were given. Give those of one kind.")
-    return given.take(named[0]) if named else DefaultCredentials()
+    return cast("Credentials", given.take(named[0])) if named else DefaultCredentials()
 
 
 def take_role(given: Given) -> AssumedRole | None:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -38,11 +39,8 @@ def run_block(block: str, kinesis: LocalKinesis, folder: Path, names: dict[str, 
     given = kinesis.options("orders").to_dict()
     local = {name: given[name] for name in ("region", "endpoint", "accessKeyId", "secretAccessKey")}
     written = KinesisOptions.to_dict
-    KinesisOptions.to_dict = lambda options: {**written(options), **local}  # type: ignore[method-assign]
-    try:
+    with mock.patch.object(KinesisOptions, "to_dict", lambda options: {**written(options), **local}):
         exec(block.replace("/data/", f"{folder}/"), names)  # noqa: S102
-    finally:
-        KinesisOptions.to_dict = written  # type: ignore[method-assign]
     return names
 
 
