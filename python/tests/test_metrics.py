@@ -73,14 +73,14 @@ QUERY = """
         stream_name="events", region="us-east-1", endpoint=endpoint, starting_position="TRIM_HORIZON",
         credentials=StaticCredentials("local", "local"), record_publisher=EnhancedFanOut("metrics"),
     )
-    seldom = read_stream(spark, options.replace(stream_name="seldom", record_publisher=Polling()))
-    seldom = seldom.writeStream.format("noop").option("checkpointLocation", f"{checkpoint}-seldom")
-    seldom = seldom.trigger(processingTime="10 minutes").start()
-    seldom_lag = "metrics_orders_app_driver_kinesis_seldom_maxMillisBehindLatest_Value"
-    while not seldom.lastProgress:
-        assert seldom.isActive, seldom.exception()
+    rare = read_stream(spark, options.replace(stream_name="rare", record_publisher=Polling()))
+    rare = rare.writeStream.format("noop").option("checkpointLocation", f"{checkpoint}-rare")
+    rare = rare.trigger(processingTime="10 minutes").start()
+    rare_lag = "metrics_orders_app_driver_kinesis_rare_maxMillisBehindLatest_Value"
+    while not rare.lastProgress:
+        assert rare.isActive, rare.exception()
         time.sleep(0.2)
-    seldom_since = time.monotonic()
+    rare_since = time.monotonic()
     stands_still, fails = [], []
 
     def sink(batch, number):
@@ -101,8 +101,8 @@ QUERY = """
             time.sleep(0.2)
 
     wait(lambda found: found.get("metrics_orders_app_driver_kinesis_events_userRecords_Value", 0) >= 10)
-    running, jmx = {name: value for name, value in scrape().items() if "_seldom_" not in name}, in_jmx()
-    jmx = [name for name in jmx if ".seldom." not in name]
+    running, jmx = {name: value for name, value in scrape().items() if "_rare_" not in name}, in_jmx()
+    jmx = [name for name in jmx if ".rare." not in name]
     stands_still.append(True)
     client = KinesisClient(endpoint)
     client.put_records("events", [Record(f"key-{n}", b"late") for n in range(10)])
@@ -122,8 +122,8 @@ QUERY = """
         wait(lambda _: ("KinesisQueryBehind", lag) in firing())
         alerted = time.monotonic() - begun
         rules = [rule["health"] for group in of_prometheus("rules")["groups"] for rule in group["rules"]]
-    waited = time.monotonic() - seldom_since
-    of_seldom = {"waited": waited, "lag": scrape()[seldom_lag], "alerts": []}
+    waited = time.monotonic() - rare_since
+    of_rare = {"waited": waited, "lag": scrape()[rare_lag], "alerts": []}
     fails.append(True)
     stands_still.clear()
     while query.isActive:
@@ -133,11 +133,11 @@ QUERY = """
         while ("KinesisQueryEnded", lag) not in firing():
             assert time.monotonic() < end, firing()
             time.sleep(0.2)
-        of_seldom["alerts"] = [name for name, series in firing() if series == seldom_lag]
-    seldom.stop()
+        of_rare["alerts"] = [name for name, series in firing() if series == rare_lag]
+    rare.stop()
     figures = {
         "running": running, "jmx": jmx, "shown": shown, "alerted": alerted, "rules": rules, "stopped": scrape(),
-        "seldom": of_seldom,
+        "rare": of_rare,
     }
     print(json.dumps(figures))
     spark.stop()
@@ -146,7 +146,7 @@ QUERY = """
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[LocalKinesis]:
-    with LocalKinesis({"events": 2, "seldom": 1}) as kinesis:
+    with LocalKinesis({"events": 2, "rare": 1}) as kinesis:
         kinesis.put_records("events", [Record(f"key-{n}", b"data") for n in range(10)])
         yield kinesis
 
@@ -219,13 +219,13 @@ def test_prometheus_shows_running_queries_and_alerts_a_stall_within_10_seconds_o
     assert figures["shown"] < 20
     assert figures["stopped"] == {}
     # Within its trigger a query's lag is that of its last planning.
-    assert figures["seldom"]["waited"] > 15
-    assert figures["seldom"]["lag"] < 10_000
+    assert figures["rare"]["waited"] > 15
+    assert figures["rare"]["lag"] < 10_000
     if not url:
         pytest.skip(f"the alert was not tried: {NO_PROMETHEUS}")
     assert figures["alerted"] < 20
     assert figures["rules"] == ["ok"] * 7
-    assert figures["seldom"]["alerts"] == []
+    assert figures["rare"]["alerts"] == []
 
 
 def test_the_alert_rules_fire_as_their_unit_tests_say(tmp_path: Path) -> None:

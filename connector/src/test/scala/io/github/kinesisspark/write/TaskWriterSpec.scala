@@ -142,7 +142,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     the[IllegalStateException] thrownBy s.writer.flush() shouldBe error
   }
 
-  it("a task writer throws the error of a call whose result can't be told") {
+  it("a task writer throws the error of a call whose result can't be handled") {
     val error = new IllegalStateException("no result")
     val s     = new Setting(linger = None, broken = Some(error))
     s.writer.write(entry(0))
