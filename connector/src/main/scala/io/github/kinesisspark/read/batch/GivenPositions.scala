@@ -35,8 +35,7 @@ final class GivenPositions(option: String, stream: ListedStream, lineage: Lineag
         s"of ${stream.arn} names shards that are not listed: ${gone.map(_._1).mkString(", ")}. They are another stream's, or past " +
           "the stream's retention"
       )
-    checkKept(listed)
-    listed ++ gone.map(_._1 -> ShardEnd)
+    kept(listed) ++ gone.map(_._1 -> ShardEnd)
   }
 
   /** The same as a cut through the stream's history.
@@ -112,23 +111,27 @@ final class GivenPositions(option: String, stream: ListedStream, lineage: Lineag
     ends.first(shard, AtSequenceNumber(number)).exists(_.number == number)
 
   /** Kinesis takes a number that is past retention for the oldest record. A number that is no record's, as a continuation of fan-out
-    * is none's, is believed as long as nothing older than it was removed.
+    * is none's, is believed as long as nothing older than it was removed. What follows it is read then, as no reader would find it.
     */
-  private def checkKept(positions: Vector[(String, ShardPosition)]): Unit =
+  private def kept(positions: Vector[(String, ShardPosition)]): Vector[(String, ShardPosition)] =
     PeekingClients.using(Map(stream.arn -> stream.access)) { ends =>
-      val lost = Parallel
+      val (lost, all) = Parallel
         .map(positions) { case (id, position) =>
-          numberOf(position).filterNot(isKept(ends, ShardKey(stream.arn, id), _)).map(n => s"$id at $n")
+          val shard = ShardKey(stream.arn, id)
+          numberOf(position).filterNot(isRecord(ends, shard, _)) match {
+            case Some(n) =>
+              val isLost = ends.first(shard, TrimHorizon).exists(_.number > n)
+              Option.when(isLost)(s"$id at $n") -> (id -> AfterSequenceNumber(n))
+            case None => None -> (id -> position)
+          }
         }
-        .flatten
-      if (lost.nonEmpty)
+        .unzip
+      if (lost.exists(_.nonEmpty))
         loseOrWarn(
-          s"is past the retention of ${stream.arn}, so that records after it may be lost: ${lost.mkString(", ")}"
+          s"is past the retention of ${stream.arn}, so that records after it may be lost: ${lost.flatten.mkString(", ")}"
         )
+      all
     }
-
-  private def isKept(ends: ShardEnds, shard: ShardKey, number: SequenceNumber) =
-    isRecord(ends, shard, number) || ends.first(shard, TrimHorizon).forall(_.number <= number)
 
   private def loseOrWarn(what: String): Unit =
     if (failOnDataLoss)

@@ -78,7 +78,13 @@ final class RecordBuffer private (
       from  <- placeFrom(start)
       until <- placeTo(end)
       if !until.isBefore(from)
-    } yield slice(from, until).iterator.flatMap(_.iterator)
+      mine = slice(from, until)
+      if start == end || hasEnds(mine, start, end)
+    } yield mine.iterator.flatMap(_.iterator)
+
+  private def hasEnds(mine: Vector[Chunk], start: ShardPosition, end: ShardPosition) =
+    RangeEnds.hasFirst(start, mine.headOption.map(_.first.sequenceNumber)) &&
+      RangeEnds.hasLast(end, mine.lastOption.map(_.last.sequenceNumber))
 
   /** Where a batch from the base on can end. */
   def boundaries(grain: Grain): Boundaries =

@@ -38,7 +38,6 @@ final class ShardConsumer(
   private val log      = LoggerFactory.getLogger(classOf[ShardConsumer])
   private var position = range.start
   private var current  = Iterator[KinesisRecord]()
-  private var read     = 0L
   private var begun    = false
   private var finished = range.start == range.end
   private var source   = Option.empty[Source]
@@ -68,10 +67,8 @@ final class ShardConsumer(
   }
 
   override def next(): KinesisRecord =
-    if (hasNext) {
-      read += 1
-      current.next()
-    } else throw new NoSuchElementException(s"the range of ${range.shard} is read")
+    if (hasNext) current.next()
+    else throw new NoSuchElementException(s"the range of ${range.shard} is read")
 
   override def close(): Unit = {
     end()
@@ -112,11 +109,12 @@ final class ShardConsumer(
       case AtSequenceNumber(next)    => before(all)(_ < next)
       case _                         => all
     }
-    checkBeginning(within)
     if (from.isOwn) sources.readAgain(range.shard, within)
     position = head.until
     current = within.iterator
-    standing(from, all) match {
+    val now = standing(from, all)
+    if (within.nonEmpty || now == AtEnd) checkBeginning(within)
+    now match {
       case Before => ()
       case AtEnd  => close()
       case Passed => lose(None): Unit
@@ -128,14 +126,10 @@ final class ShardConsumer(
     if (records.lastOption.forall(last => isWithin(last.sequenceNumber))) records
     else records.takeWhile(record => isWithin(record.sequenceNumber))
 
-  /** A range that begins with a record must bring it. */
-  private def checkBeginning(records: Array[KinesisRecord]): Unit = if (!begun) records.headOption.foreach { first =>
+  /** @param records the first of the range, if it has any */
+  private def checkBeginning(records: Array[KinesisRecord]): Unit = if (!begun) {
     begun = true
-    range.start match {
-      case AtSequenceNumber(n) if first.sequenceNumber != n => report(None)
-      case Within(n, _) if first.sequenceNumber != n        => report(None)
-      case _                                                => ()
-    }
+    if (!RangeEnds.hasFirst(range.start, records.headOption.map(_.sequenceNumber))) report(None)
   }
 
   private def standing(from: Source, all: Array[KinesisRecord]): Standing = range.end match {
@@ -180,19 +174,13 @@ final class ShardConsumer(
     true
   }
 
-  private def report(cause: Option[KinesisException]): Unit = {
-    val what = s"Records of ${range.shard} between ${ShardPosition.encode(range.start)} and " +
-      s"${ShardPosition.encode(range.end)} were planned into a batch and are no longer in the stream"
-    if (failOnDataLoss)
-      throw new KinesisException(
-        DataLoss.ErrorClass,
-        s"$what: they are past its retention, or the stream was created anew. Set failOnDataLoss to false to continue " +
-          "without them, and raise the stream's retention.",
-        cause.orNull
-      )
-    log.warn(s"$what; continuing, as failOnDataLoss is false. $read records of the range were read.")
-  }
-
+  private def report(cause: Option[KinesisException]): Unit = DataLoss.ofTask(
+    s"Records of ${range.shard} between ${ShardPosition.encode(range.start)} and ${ShardPosition.encode(range.end)} were " +
+      "planned into a batch and are no longer in the stream",
+    failOnDataLoss,
+    log,
+    cause
+  )
 }
 
 object ShardConsumer {

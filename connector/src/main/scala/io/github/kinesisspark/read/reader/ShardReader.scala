@@ -211,8 +211,9 @@ final class ShardReader(
   /** It has come to where it stops, and the record there is gone. */
   def missesStop: Boolean = synchronized(isPast)
 
+  /** The records of a range, if it holds all of them. */
   def slice(start: ShardPosition, end: ShardPosition): Option[Iterator[KinesisRecord]] =
-    synchronized(buffer).slice(start, end)
+    if (missesStop && stop.contains(end)) None else synchronized(buffer).slice(start, end)
 
   /** How far it is, with where a batch can end. */
   def tip(grain: Grain): ShardTip = synchronized {
@@ -382,6 +383,9 @@ final case class ShardTip(
     */
   def isSettled(withinMillis: Long, hasStop: Boolean): Boolean = hasNews || isComplete ||
     (millisBehind.contains(0L) && millisSinceAnswer.exists(_ < withinMillis) && !isOnItsWay) || (starved && !hasStop)
+
+  /** The record that its reader was to come to is gone, with all before it. */
+  def hasLostStop: Boolean = !hasNews && !isComplete && millisBehind.contains(0L) && !isOnItsWay
 
   /** There is more than its reader can hold, or more than arrives between two triggers. */
   def outlasts(interval: FiniteDuration): Boolean =

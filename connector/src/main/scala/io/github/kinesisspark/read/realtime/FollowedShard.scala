@@ -1,10 +1,19 @@
 package io.github.kinesisspark.read.realtime
 
 import org.apache.spark.sql.catalyst.InternalRow
+import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, Within}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
-import io.github.kinesisspark.read.reader.{KinesisRecord, RecordBuffer, ShardReader, ShardTip, UserRecordCount}
+import io.github.kinesisspark.read.reader.{
+  KinesisRecord,
+  RangeEnds,
+  RecordBuffer,
+  ShardReader,
+  ShardTip,
+  UserRecordCount
+}
+import io.github.kinesisspark.read.retention.DataLoss
 import io.github.kinesisspark.read.row.RecordRows
 
 /** One shard as a task of a real-time batch reads it: what its reader holds is taken out piece by piece, which makes room for more.
@@ -14,14 +23,18 @@ import io.github.kinesisspark.read.row.RecordRows
   *
   * @param reader opened at `from`
   * @param rows   of the shard's records
+  * @param failOnDataLoss where the record that it begins with is gone
   */
 private[realtime] final class FollowedShard(
     val shard: ShardKey,
     from: ShardPosition,
     reader: ShardReader,
-    rows: RecordRows
+    rows: RecordRows,
+    failOnDataLoss: Boolean
 ) {
-  private var records  = Iterator.empty[KinesisRecord]
+  import FollowedShard._
+
+  private var records  = Iterator.empty[KinesisRecord].buffered
   private var ofRecord = Iterator.empty[InternalRow]
   private var record   = Option.empty[KinesisRecord]
 
@@ -78,10 +91,23 @@ private[realtime] final class FollowedShard(
     begin = until
     val head = reader.advance(begin).getOrElse(throw new IllegalStateException(displaced))
     until = head.until
-    records = head.records
+    records = head.records.buffered
+    if (until != begin && begin == from) checkBeginning()
     until != begin
   }
 
+  private def checkBeginning(): Unit =
+    if (!RangeEnds.hasFirst(from, records.headOption.map(_.sequenceNumber)))
+      DataLoss.ofTask(
+        s"Records of $shard from ${ShardPosition.encode(from)} on are next and are no longer in the stream",
+        failOnDataLoss,
+        log
+      )
+
   private def displaced =
     s"$shard is read by another attempt of this task, or its readers were closed; this one ends at ${ShardPosition.encode(begin)}"
+}
+
+private object FollowedShard {
+  private val log = LoggerFactory.getLogger(classOf[FollowedShard])
 }

@@ -85,7 +85,11 @@ private[realtime] final class RealTimePartitionReader(
     val rows   = new RecordRows(ShardRange(key, from, ShardPosition.ShardEnd), columns, hashKeys)
     val reader =
       pool.follow(key, from, if (placed.isDefined) partition.publisher else ResolvedPublisher.Polling, onNews)
-    new RealTimePartitionReader.InPool(pool, new FollowedShard(key, from, reader, rows), onNews)
+    new RealTimePartitionReader.InPool(
+      pool,
+      new FollowedShard(key, from, reader, rows, config.failOnDataLoss),
+      onNews
+    )
   }
 }
 

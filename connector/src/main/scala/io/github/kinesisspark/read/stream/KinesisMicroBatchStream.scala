@@ -155,7 +155,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     } else {
       turn += 1
       val cuts  = readers.admit(tips, limits.most, turn, goBeyond(tips, limits))
-      val moved = cuts.transform((_, cut) => cut.position) ++ lost.map(_ -> ShardPosition.ShardEnd)
+      val moved = cuts.transform((_, cut) => cut.position) ++ lostStops(tips) ++ lost.map(_ -> ShardPosition.ShardEnd)
       seen = planning.end(furthest(tips, moved))
       report(open, tips, cuts)
       endOf(start, from, planning, moved) { (shard, at) =>
@@ -179,6 +179,12 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       .copy(published = cloudWatch.fold(PublishedCalls.none)(_.calls), trigger = trigger)
 
   private[read] def trigger: FiniteDuration = interval.getOrElse(Duration.Zero)
+
+  /** A range whose last record is gone before its reader has come there is planned all the same: its task finds out what is lost. */
+  private def lostStops(tips: Map[ShardKey, ShardTip]) = for {
+    now          <- bounds.toVector
+    (shard, tip) <- tips if tip.hasLostStop
+  } yield shard -> now.ends(shard)
 
   /** A batch may end later than its readers stand. */
   private def furthest(tips: Map[ShardKey, ShardTip], moved: Map[ShardKey, ShardPosition]) =

@@ -41,6 +41,17 @@ class ExecutorHealthSpec extends AnyFunSpec with Matchers {
       usableAfter(0, 0, 1, 0, 0) shouldBe ids(1, 2)
     }
 
+    it("stays usable while few looks far apart find its slots taken: they say nothing of the time between") {
+      def usableAfterLooks(looks: Int) = {
+        val health = (0 until looks).foldLeft(ExecutorHealth.unknown) { (before, look) =>
+          before.look(Vector(state(1), state(2, freeSlots = 0)), (look * 10).seconds.toNanos)
+        }
+        health.usable(Vector(state(1), state(2, freeSlots = 0)), ids(1, 2))
+      }
+      usableAfterLooks(4) shouldBe ids(1, 2)
+      usableAfterLooks(5) shouldBe ids(1)
+    }
+
     it("is not usable after its slots were taken at every look for 3 seconds") {
       usableAfter(1, 0, 0, 0, 0) shouldBe ids(1)
     }

@@ -111,6 +111,15 @@ class LineageSpec extends AnyFunSpec with Matchers {
       told.lineage.awaitsChildrenOf(shardId(0)) shouldBe true
     }
 
+    it("are no reason to lose one that an older listing, which was asked for later, doesn't have") {
+      val before    = Vector(shardOf(0, closed = false))
+      val after     = Vector(shardOf(0, closed = true), shardOf(1, closed = false, 0), shardOf(2, closed = false, 0))
+      val knowledge = ShardKnowledge(after, asOf = 5).listed(before, asOf = 6)
+      knowledge.lineage.lost(known(1 -> reading, 2 -> reading)) shouldBe empty
+      knowledge.lineage.entering(known(1 -> reading, 2 -> reading)) shouldBe empty
+      knowledge.lineage.isClosed(shardId(0)) shouldBe true
+    }
+
     it("keep the hash keys of shards that are no longer listed") {
       val before    = Vector(shardOf(0, closed = true), shardOf(1, closed = false, 0))
       val knowledge = ShardKnowledge(before, asOf = 5)

@@ -223,6 +223,26 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         s.reader.tip.isSettled(withinMillis = 0, hasStop = true) shouldBe true
       }
 
+    for (stop <- Seq(after(2), AtSequenceNumber(number(2))))
+      it(s"that stops at ${ShardPosition.encode(stop)} gives no range up to there once that record is gone") {
+        val s = new Setting(stop = Some(stop))
+        s.reader.demand()
+        s.bring(after(9), record(1), record(9))
+        s.reader.tip.isComplete shouldBe true
+        s.reader.slice(after(0), stop) shouldBe None
+        s.reader.slice(after(0), after(1)).map(_.size) shouldBe Some(1)
+      }
+
+    it("that waits for a record to stop at has lost it after 15 seconds of answers that nothing more is there") {
+      val s = new Setting(stop = Some(after(2)))
+      s.reader.demand()
+      s.bring(after(0))
+      s.reader.tip.hasLostStop shouldBe false
+      s.reader.tip.copy(isOnItsWay = false).hasLostStop shouldBe true
+      s.bring(after(2), record(2))
+      s.reader.tip.copy(isOnItsWay = false).hasLostStop shouldBe false
+    }
+
     it("that stops at a record is not settled by an empty answer before that record") {
       val s = new Setting(stop = Some(after(2)))
       s.reader.demand()
@@ -360,6 +380,13 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.publishers.last.bring(after(3), 0, record(2), record(3))
       (the[KinesisException] thrownBy s.numbers).errorClass shouldBe "KINESIS_DATA_LOSS"
     }
+
+    for (start <- Seq(AtSequenceNumber(number(1)), Within(number(1), 2)))
+      it(s"fails with data loss if nothing is left from ${ShardPosition.encode(start)} to the shard's end") {
+        val s = new Setting(ShardEnd, start = start)
+        s.publishers.last.bring(ShardEnd, 0)
+        (the[KinesisException] thrownBy s.numbers).errorClass shouldBe "KINESIS_DATA_LOSS"
+      }
 
     it("continues by polling if its consumer is deleted, taken over or silent") {
       val silent: ScriptedPublishers#Scripted => Unit = s => s.bring(after(1), 0)

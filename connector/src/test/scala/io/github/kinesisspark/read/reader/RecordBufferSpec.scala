@@ -110,6 +110,15 @@ class RecordBufferSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       filled(Seq(3), TrimHorizon).dropTo(AtTimestamp(3)) shouldBe None
     }
 
+    it("holds no range whose first or last record is missing") {
+      val start  = AtSequenceNumber(number(3))
+      val buffer = filled(Seq(3), start) // Records 2, 4 and 6.
+      buffer.slice(start, after(4)) shouldBe None
+      filled(Seq(3), AtSequenceNumber(number(2))).slice(AtSequenceNumber(number(2)), after(4)).map(_.size) shouldBe Some(2)
+      filled(Seq(3), after(0)).slice(after(0), after(5)) shouldBe None
+      filled(Seq(3), after(0)).slice(after(0), Within(number(5), 1)) shouldBe None
+    }
+
     it("holds the shard's end as a position, also without records") {
       val ended = RecordBuffer.at(after(4)).append(Array.empty, RecordTotals.of(Array.empty), ShardEnd)
       ended.ended shouldBe true

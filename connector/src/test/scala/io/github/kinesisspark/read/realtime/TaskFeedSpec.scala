@@ -28,7 +28,9 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
   private val columns = StructType(SourceSchema.schema.filter(_.name == "data"))
 
   /** A task over readers whose publishers bring what a test says. */
-  private final class Setting(shards: (Int, ShardPosition)*) {
+  private final class Setting(failOnDataLoss: Boolean, shards: (Int, ShardPosition)*) {
+    def this(shards: (Int, ShardPosition)*) = this(true, shards: _*)
+
     val memory       = new MemoryBudget
     private val mine = memory.join(1 << 20)
     val publishers   = mutable.Map.empty[ShardKey, ScriptedPublishers]
@@ -49,7 +51,7 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
       reader.demand()
       val rows = new RecordRows(ShardRange(key, from, ShardEnd), columns, Some(HashKeyRange.all))
       new TaskFeed.Followed {
-        override val shard: FollowedShard = new FollowedShard(key, from, reader, rows)
+        override val shard: FollowedShard = new FollowedShard(key, from, reader, rows, failOnDataLoss)
         override def close(): Unit        = closed += key: Unit
       }
     }
@@ -151,6 +153,14 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
       next.none()
       next.positions(shard(0)) shouldBe after(8)
     }
+
+    for (failOnDataLoss <- Seq(true, false))
+      it(s"that begins with a record that is gone ${if (failOnDataLoss) "fails" else "yields what is left"}") {
+        val s = new Setting(failOnDataLoss, 0 -> Within(number(7), 2))
+        s.bring(0, after(9), record(9, "later"))
+        if (failOnDataLoss) (the[KinesisException] thrownBy s.none()).errorClass shouldBe "KINESIS_DATA_LOSS"
+        else s.texts(1) shouldBe Seq("later")
+      }
 
     it("continues with the children if a shard ends, and reports them") {
       val s = new Setting(0 -> after(0))

@@ -11,9 +11,10 @@ import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, Occurrence, ResetPoint}
 import io.github.kinesisspark.testkit.FaultEffect._
 import io.github.kinesisspark.testkit.Occurrence._
+import io.github.kinesisspark.testkit.model.SequenceNumber
 
 /** Injects faults into polling: the query delivers every record once, or fails with the cause. */
-final class FaultsSpec extends TestkitSuite {
+final class FaultsSpec extends TestkitSuite with CapturedLogs {
 
   private def everyRecordOnceUnder(effect: FaultEffect, action: String, occurrence: Occurrence): Unit = {
     // Listed often, so that faults of the listing occur while the query runs.
@@ -188,6 +189,36 @@ final class FaultsSpec extends TestkitSuite {
       eventually(rest.texts shouldBe Seq("later"))
       next.stop()
     }
+
+    for (tolerant <- Seq(false, true); hasLater <- Seq(true, false))
+      it(
+        s"where AvailableNow was to stop, which expire before a reader's first answer, ${if (tolerant) "are left out with a warning"
+          else "fail the query"}${if (hasLater) ", beside a later record" else ""}"
+      ) {
+        val stream = newStream(shards = 1)
+        put(stream, "gone", 10)
+        // The first call finds where to stop, the second is the reader's.
+        val late = FaultRule(Delay(3.seconds), Some("GetRecords"), Some(stream.name), occurrence = After(1))
+        val log  = new BatchLog
+        val (ended, said) = withLogs(underFault(late) {
+          val query = load(stream, "failOnDataLoss" -> (!tolerant).toString).writeStream
+            .option("checkpointLocation", checkpoint().toString)
+            .trigger(Trigger.AvailableNow())
+            .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
+            .start()
+          eventually(kinesis.calls.count("GetShardIterator", stream.name) should be >= 2L)
+          val last = stream.put("later")
+          val number = SequenceNumber.parse(last.sequenceNumber).get
+          val below  = if (hasLater) number else number.copy(ordinal = number.ordinal + 1)
+          kinesis.streams.trim(stream.name, last.shardId, below.toString)
+          scala.util.Try(query.awaitTermination(180000))
+        })
+        log.texts shouldBe empty
+        if (tolerant) {
+          ended shouldBe scala.util.Success(true)
+          said should include regex "WARN .*planned into a batch and are no longer in the stream; continuing"
+        } else ended.failed.get.getMessage should (include("KINESIS_DATA_LOSS") and include(stream.onlyShard().shardId))
+      }
 
     it("of a shard that expired during downtime fail the query, or its children are read without it") {
       val stream = newStream(shards = 1)
