@@ -9,18 +9,19 @@ import io.github.kinesisspark.config.StartingPosition
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.{ListedStream, Parallel, PeekingClients, ShardEnds}
-import io.github.kinesisspark.read.plan.{HistoryPart, Lineage}
+import io.github.kinesisspark.read.plan.HistoryPart
 import io.github.kinesisspark.read.retention.DataLoss
 
 /** Positions of one stream that people gave, by shard: whether they are this stream's, and still there.
   *
   * @param option  by which they were given
-  * @param lineage as listed now
+  * @param stream has just been listed
   */
-final class GivenPositions(option: String, stream: ListedStream, lineage: Lineage, failOnDataLoss: Boolean) {
+final class GivenPositions(option: String, stream: ListedStream, failOnDataLoss: Boolean) {
   import GivenPositions._
 
-  private val log = LoggerFactory.getLogger(classOf[GivenPositions])
+  private val log     = LoggerFactory.getLogger(classOf[GivenPositions])
+  private val lineage = stream.lineage
 
   /** Where to begin. A shard that is gone counts as read, if that is allowed: its children are next.
     *
@@ -28,14 +29,15 @@ final class GivenPositions(option: String, stream: ListedStream, lineage: Lineag
     * @throws KinesisException `KINESIS_DATA_LOSS` where they are past retention, and `failOnDataLoss` is true
     */
   def begin(asked: StartingPosition.Shards): Vector[(String, ShardPosition)] = {
-    val positions      = cut(asked)
-    val (listed, gone) = positions.partition { case (id, position) => lineage.has(id) || position == ShardEnd }
+    val positions = cut(asked)
+    val unlisted  = positions.collect { case (id, position) if !lineage.has(id) && position != ShardEnd => id }
+    val gone      = stream.gone(unlisted)
     if (gone.nonEmpty)
       loseOrWarn(
-        s"of ${stream.arn} names shards that are not listed: ${gone.map(_._1).mkString(", ")}. They are another stream's, or past " +
-          "the stream's retention"
+        s"of ${stream.arn} names shards that the stream does not have: ${gone.toVector.sorted.mkString(", ")}. They are another stream's, " +
+          "or past the stream's retention"
       )
-    kept(listed) ++ gone.map(_._1 -> ShardEnd)
+    kept(positions.map { case (id, position) => id -> (if (gone(id)) ShardEnd else position) })
   }
 
   /** The same as a cut through the stream's history.

@@ -37,7 +37,7 @@ final class KinesisBatch(options: SourceOptions, columns: StructType, filter: Ro
 
   override def planInputPartitions(): Array[InputPartition] = {
     val all    = if (parts.size < options.minPartitions && !isFanOut) cut(parts) else parts
-    val keys   = if (options.deaggregate) snapshot.hashKeys else Map.empty[ShardKey, HashKeyRange]
+    val keys   = if (options.deaggregate) keysOf(all.map(_.range.shard)) else Map.empty[ShardKey, HashKeyRange]
     val weight = all.map(p => p.range -> p.most(snapshot.now)).toMap
     RangeGrouping
       .group(all.map(_.range), _ => None, weight, most = _ => Int.MaxValue, options.minPartitions)
@@ -56,6 +56,10 @@ final class KinesisBatch(options: SourceOptions, columns: StructType, filter: Ro
     ),
     columns
   )
+
+  /** Where nobody knows a shard's keys, none of its records is left out. */
+  private def keysOf(shards: Vector[ShardKey]) =
+    shards.map(shard => shard -> snapshot.hashKeys.getOrElse(shard, HashKeyRange.all)).toMap
 
   /** A consumer has one subscription to a shard, so that is one task's. */
   private def isFanOut = options.recordPublisher match {

@@ -11,12 +11,12 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws._
 import io.github.kinesisspark.config.{OptionException, StartingPosition, StreamOptions}
-import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardPosition, StreamArn}
+import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.batch.GivenPositions
 import io.github.kinesisspark.read.plan.{Lineage, ShardKnowledge}
 import io.github.kinesisspark.read.reader.StreamAccess
 
-/** A stream that was found, and what is known of its shards: the last listing, and the children that were reported since.
+/** A stream that was found, and what is known of its shards: [[ShardKnowledge]], from every listing and from the last answers of parents.
   *
   * Each stream is listed by itself: one that is slow or fails keeps no other from being listed. The first listing must succeed. A later
   * one that fails leaves the last one in force, and the query reads on by it, until listing has failed for `maxRetryDuration`, or for a
@@ -38,27 +38,37 @@ final class ListedStream private (
 
   @volatile private var clock = ServiceTime(0, 0)
 
-  private val knowledge  = new AtomicReference(ShardKnowledge(list(), System.nanoTime()))
+  private val knowledge  = new AtomicReference(ShardKnowledge.none)
   private var listedAt   = System.nanoTime()
   private var inProgress = Future.unit
 
   // A failed listing is repeated by the next discovery; meanwhile the query plans by the last one.
-  private val discovery        = new StreamDirectory(lease.client, DirectoryRetry.of(lease, DiscoveryPatience))
+  private val briefly          = DirectoryRetry.of(lease, DiscoveryPatience)
+  private val discovery        = new StreamDirectory(lease.client, briefly)
   @volatile private var broken = Option.empty[Unlisted]
+
+  /** About which the service was asked lately, and since when. */
+  private var asked = (listedAt, Set.empty[String])
+
+  list(): Unit
 
   def lineage: Lineage = knowledge.get().lineage
 
   /** The hash keys of shards, where they are known or listed: of those past retention there is nothing left to read. */
   def hashKeys(shardIds: Set[String]): Map[String, HashKeyRange] = {
-    if (!shardIds.subsetOf(knowledge.get().hashKeys.keySet)) refresh()
-    knowledge.get().hashKeys.filter { case (id, _) => shardIds(id) }
+    val known = knowledge.get().hashKeys(shardIds)
+    if (known.size == shardIds.size) known
+    else {
+      refresh()
+      knowledge.get().hashKeys(shardIds)
+    }
   }
 
   /** Adds the children that the last answers of their parents named. */
   def learn(children: Vector[Shard]): Unit = knowledge.updateAndGet(_.told(children, System.nanoTime())): Unit
 
   /** Epoch ms by the service's clock. */
-  def serviceTime(): Long = directory.listShards(arn, ShardFilter.All).serviceTimeMillis
+  def serviceTime(): Long = list().serviceTimeMillis
 
   /** The same, from what is known without a call. */
   def now: Long = clock.at(System.nanoTime())
@@ -83,18 +93,42 @@ final class ListedStream private (
     relist()
   }
 
-  /** Lists now, and believes nothing else of shards that the service doesn't know. */
-  def refreshWithout(unknown: Iterable[String]): Unit = {
-    knowledge.updateAndGet(_.denied(unknown))
-    refresh()
+  /** Asks the service about shards that no listing has, or that a reader doesn't find; about each at most once a second. Where that fails, nothing more
+    * is known of them, and the next planning asks again.
+    */
+  def askAbout(shardIds: Iterable[String]): Unit = {
+    val now = System.nanoTime()
+    if (now - asked._1 > ListAgain.toNanos) asked = (now, Set.empty)
+    val mine = shardIds.filterNot(asked._2).toVector
+    asked = (asked._1, asked._2 ++ mine)
+    try goneOf(mine, briefly, discovery): Unit
+    catch { case NonFatal(e) => log.warn(s"$arn: whether ${mine.mkString(", ")} still exist was not found out.", e) }
   }
 
-  /** All shards that may still hold records. */
-  def listing(): ShardListing = directory.listShards(arn, ShardFilter.All)
+  /** Those of the shards that the service doesn't have any more. */
+  def gone(shardIds: Iterable[String]): Set[String] =
+    goneOf(shardIds.toVector, DirectoryRetry.of(lease, maxRetryDuration), directory)
+
+  /** A listing alone may be older than a shard, and GetShardIterator finds none where the stream itself is gone. So a shard is gone that neither
+    * GetShardIterator finds nor a listing has that is asked for after that.
+    */
+  private def goneOf(shardIds: Vector[String], retry: DirectoryRetry, by: StreamDirectory): Set[String] = {
+    val peeks    = new ShardPeeks(lease.client, retry)
+    val notFound = Parallel.map(shardIds)(id => Option.unless(peeks.finds(ShardKey(arn, id)))(id)).flatten.toSet
+    val gone     = if (notFound.isEmpty) notFound else notFound -- list(by).shards.map(_.id)
+    if (gone.nonEmpty) knowledge.updateAndGet(_.denied(gone)): Unit
+    gone
+  }
+
+  /** All shards that may still hold records, as they are now. */
+  def listing(): ShardListing = list()
 
   /** Those that were open at a time, in ms by the service's clock. */
-  def openAt(epochMillis: Long): Vector[String] =
-    directory.listShards(arn, ShardFilter.OpenAt(epochMillis)).shards.map(_.id)
+  def openAt(epochMillis: Long): Vector[String] = {
+    val open = directory.listShards(arn, ShardFilter.OpenAt(epochMillis)).shards
+    knowledge.updateAndGet(_.told(open, System.nanoTime()))
+    open.map(_.id)
+  }
 
   /** Where a query without a checkpoint begins: LATEST is turned into the service's time here and nowhere else.
     *
@@ -104,16 +138,17 @@ final class ListedStream private (
     */
   def beginning(failOnDataLoss: Boolean): Vector[(String, ShardPosition)] =
     startingPosition.getOrElse(StartingPosition.Latest) match {
-      case StartingPosition.TrimHorizon => Lineage(list()).roots.map(_ -> ShardPosition.TrimHorizon)
+      case StartingPosition.TrimHorizon => Lineage(list().shards).roots.map(_ -> ShardPosition.TrimHorizon)
       case StartingPosition.Latest      =>
-        val latest = listing()
-        Lineage(latest.shards).open.map(_ -> ShardPosition.AtTimestamp(latest.serviceTimeMillis))
+        val now = serviceTime()
+        lineage.open.map(_ -> ShardPosition.AtTimestamp(now))
       case StartingPosition.AtTimestamp(t) =>
         val now = serviceTime()
         if (ShardEnds.isToCome(t.toEpochMilli, now)) throw inTheFuture(t.toString, now)
         openAt(t.toEpochMilli).map(_ -> ShardPosition.AtTimestamp(t.toEpochMilli))
       case asked: StartingPosition.Shards =>
-        new GivenPositions("startingPosition", this, Lineage(list()), failOnDataLoss).begin(asked)
+        list()
+        new GivenPositions("startingPosition", this, failOnDataLoss).begin(asked)
     }
 
   /** The service refuses a starting time that it has not reached.
@@ -130,9 +165,7 @@ final class ListedStream private (
 
   private def relist(): Unit =
     try {
-      val asOf   = System.nanoTime()
-      val shards = list(discovery)
-      knowledge.updateAndGet(_.listed(shards, asOf))
+      list(discovery)
       broken = None
     } catch {
       case NonFatal(e) =>
@@ -144,10 +177,12 @@ final class ListedStream private (
         log.warn(s"Listing the shards of $arn failed; the query reads on by the last listing. ${failure.getMessage}")
     }
 
-  private def list(directory: StreamDirectory = directory): Vector[Shard] = {
-    val listing = directory.listShards(arn, ShardFilter.All)
+  private def list(by: StreamDirectory = directory): ShardListing = {
+    val asOf    = System.nanoTime()
+    val listing = by.listShards(arn, ShardFilter.All)
     clock = ServiceTime(listing.serviceTimeMillis, System.nanoTime())
-    listing.shards
+    knowledge.updateAndGet(_.listed(listing.shards, asOf))
+    listing
   }
 }
 

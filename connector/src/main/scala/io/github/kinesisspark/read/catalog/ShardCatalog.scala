@@ -59,9 +59,9 @@ final class ShardCatalog(options: SourceOptions) extends AutoCloseable {
   /** The same of a stream, as tasks heard of them. */
   def learn(stream: StreamArn, children: Vector[Shard]): Unit = byArn(stream).learn(children)
 
-  /** Lists anew the streams of shards that the service doesn't know. */
-  def refreshWithout(unknown: Iterable[ShardKey]): Unit =
-    unknown.groupMap(_.stream)(_.shardId).foreach { case (arn, ids) => byArn(arn).refreshWithout(ids) }
+  /** Asks the service about shards that no listing has, or that a reader doesn't find. */
+  def askAbout(shards: Iterable[ShardKey]): Unit =
+    shards.groupMap(_.stream)(_.shardId).foreach { case (arn, ids) => byArn(arn).askAbout(ids) }
 
   /** The checkpoint's part from which a query over these streams continues. Streams that were taken out of the list are left out
     * of it, where the user has allowed that.

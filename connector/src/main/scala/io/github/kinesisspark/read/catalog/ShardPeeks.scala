@@ -90,6 +90,16 @@ final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry = Direc
     reason = FailureReason.Outage
   )
 
+  /** Whether the service has the shard. It says the same of a shard that it doesn't have and of one whose stream it doesn't have.
+    *
+    * @throws KinesisException of the fault's class, for any other failure
+    */
+  def finds(shard: ShardKey): Boolean =
+    try {
+      iteratorAt(shard, ShardPosition.TrimHorizon)
+      true
+    } catch { case e: KinesisException if e.reason == FailureReason.NotFound => false }
+
   private def iteratorAt(shard: ShardKey, position: ShardPosition) = {
     val attempt = AwsRequestOverrideConfiguration.builder.apiCallAttemptTimeout(retry.attemptTimeout).build
     val request = ShardIterators.at(shard, position).overrideConfiguration(attempt).build

@@ -13,10 +13,10 @@ object HistoryPart {
   /** A part of one shard: what `start` is followed by, up to where `end` begins. */
   final case class Piece(shardId: String, start: ShardPosition, end: ShardPosition)
 
-  /** @param pieces parents before children
-    * @param lost   shards between the cuts that are not listed any more
+  /** @param pieces   parents before children
+    * @param unlisted shards between the cuts that are not known: they may be past retention
     */
-  final case class Found(pieces: Vector[Piece], lost: Vector[String])
+  final case class Found(pieces: Vector[Piece], unlisted: Vector[String])
 
   type Cut = collection.Map[String, ShardPosition]
 
@@ -43,9 +43,9 @@ object HistoryPart {
           a  <- from(id) if a != ShardEnd
           b  <- to(id) if b != TrimHorizon && b != a
         } yield Piece(id, a, b)
-      val gone =
+      val unlisted =
         (pieces.map(_.shardId) ++ end.keys.toVector.sorted.filter(id => isWithin(end(id)))).filterNot(lineage.has)
-      Right(Found(pieces.filter(p => lineage.has(p.shardId)), gone.distinct))
+      Right(Found(pieces, unlisted.distinct))
     }
   }
 

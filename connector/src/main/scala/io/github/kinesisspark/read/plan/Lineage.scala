@@ -2,12 +2,15 @@ package io.github.kinesisspark.read.plan
 
 import io.github.kinesisspark.position.{Shard, ShardPosition, ShardProgress}
 
-/** Who descends from whom in one stream, as one listing has it, and what that means for an offset.
+/** Who descends from whom in one stream, as far as its shards are known, and what that means for an offset.
   *
-  * Parents before children: a child enters the offset when all its parents have been read to their end. A parent past
-  * retention is not listed and counts as read: whatever it held is gone.
+  * Parents before children: a child enters the offset when all its parents have been read to their end. A parent that the service has denied counts
+  * as read: whatever it held is past retention. One that is unknown may be missing only because the listing is old: then nothing enters and
+  * nothing is lost until the service was asked about it.
+  *
+  * @param gone that the service has denied
   */
-final class Lineage private (shards: Map[String, Shard]) {
+final class Lineage private (shards: Map[String, Shard], gone: Set[String]) {
   import Lineage.Known
 
   private val children: Map[String, Seq[String]] =
@@ -25,10 +28,10 @@ final class Lineage private (shards: Map[String, Shard]) {
     lazy val history           = ancestors(known.keys)
     def isRead(parent: String) = known.get(parent) match {
       case Some(progress) => progress.position == ShardPosition.ShardEnd
-      case None           => history(parent) || !shards.contains(parent)
+      case None           => history(parent) || gone(parent)
     }
     // Mostly all of them are known.
-    if (known.keysIterator.count(shards.contains) == shards.size) Vector.empty
+    if (known.keysIterator.count(shards.contains) == shards.size || isBehind(known)) Vector.empty
     else
       shards.values.iterator
         .filter(s => !known.contains(s.id) && !history(s.id) && s.parents.forall(isRead))
@@ -42,26 +45,52 @@ final class Lineage private (shards: Map[String, Shard]) {
     lazy val history            = ancestors(known.keys)
     def isSucceeded(id: String) = children.get(id) match {
       case Some(ids) => ids.forall(child => known.contains(child) || history(child))
-      case None      => !shards.contains(id)
+      case None      => gone(id)
     }
     known.iterator.collect {
       case (id, progress) if progress.position == ShardPosition.ShardEnd && isSucceeded(id) => id
     }.toSet
   }
 
-  /** Shards that were not read to their end and that the service no longer lists, so that their records are past retention: those
+  /** Shards that were not read to their end and that the service has denied, so that their records are past retention: those
     * of the offset, and the parents of what enters next that never came to be in it.
     */
-  def lost(known: Known): Vector[String] = {
-    val unfinished = known.iterator.collect {
-      case (id, progress) if progress.position != ShardPosition.ShardEnd && !shards.contains(id) => id
+  def lost(known: Known): Vector[String] =
+    if (gone.isEmpty) Vector.empty
+    else {
+      val unfinished   = known.iterator.collect { case (id, at) if at.position != ShardPosition.ShardEnd && gone(id) => id }
+      lazy val history = ancestors(known.keys)
+      val skipped      = entering(known).iterator
+        .flatMap(shards(_).parents)
+        .filter(parent => gone(parent) && !known.contains(parent) && !history(parent))
+      (unfinished ++ skipped).toVector.distinct.sorted
+    }
+
+  /** Unknown shards that decide what is read next, about which the service is to be asked: those of the offset, unless they are at their end and
+    * have children, and the parents of what would enter without them.
+    */
+  def doubtful(known: Known): Vector[String] = if (known.size == shards.size && known.keysIterator.forall(shards.contains))
+    Vector.empty
+  else {
+    val ofOffset = known.iterator.collect {
+      case (id, at) if isUnknown(id) && (at.position != ShardPosition.ShardEnd || !children.contains(id)) => id
     }
     lazy val history = ancestors(known.keys)
-    val skipped      = entering(known).iterator
-      .flatMap(shards(_).parents)
-      .filterNot(parent => shards.contains(parent) || known.contains(parent) || history(parent))
-    (unfinished ++ skipped).toVector.distinct.sorted
+    def waitsFor     =
+      for {
+        shard  <- shards.valuesIterator if !known.contains(shard.id)
+        parent <- shard.parents.iterator if isUnknown(parent) && !known.contains(parent)
+        if !history(shard.id) && !history(parent)
+      } yield parent
+    (ofOffset ++ waitsFor).toVector.distinct.sorted
   }
+
+  private def isUnknown(id: String) = !shards.contains(id) && !gone(id)
+
+  /** Whether shards of the offset are unknown that may have descendants: what is known is older than the offset then, and what seems to be new may be
+    * among their ancestors.
+    */
+  private def isBehind(known: Known) = known.keysIterator.exists(id => isUnknown(id) && !children.contains(id))
 
   /** Whether a finished shard is listed without its children: then the listing is older than the shard's end. The children of a
     * shard that is not listed any more are there already, or past retention as well.
@@ -121,5 +150,6 @@ object Lineage {
   /** One stream's part of an offset: progress by shard id. */
   type Known = collection.Map[String, ShardProgress]
 
-  def apply(listing: Iterable[Shard]): Lineage = new Lineage(listing.iterator.map(s => s.id -> s).toMap)
+  def apply(shards: Iterable[Shard], gone: Set[String] = Set.empty): Lineage =
+    new Lineage(shards.iterator.map(s => s.id -> s).toMap, gone)
 }

@@ -51,9 +51,14 @@ final case class PlanningState(start: KinesisOffset, streams: Map[StreamArn, Pla
       arn
   }.toSet
 
-  /** Shards that were not read to their end and are not listed any more. */
-  def lost: Vector[ShardKey] = start.streams.iterator.flatMap { case (arn, offset) =>
-    streams(arn).lineage.lost(offset.shards).map(ShardKey(arn, _))
+  /** Shards that were not read to their end and that the service doesn't have any more. */
+  def lost: Vector[ShardKey] = ofStreams(_.lost(_))
+
+  /** Unknown shards that the service is to be asked about. */
+  def doubtful: Vector[ShardKey] = ofStreams(_.doubtful(_))
+
+  private def ofStreams(of: (Lineage, Lineage.Known) => Vector[String]) = start.streams.iterator.flatMap {
+    case (arn, offset) => of(streams(arn).lineage, offset.shards).map(ShardKey(arn, _))
   }.toVector
 
   /** The offset after a batch in which shards moved. Finished shards leave it one batch after their last, when their

@@ -4,61 +4,53 @@ import scala.concurrent.duration._
 
 import io.github.kinesisspark.position.{HashKeyRange, Shard}
 
-/** What is known of one stream's shards: the last listing, and the children that came with the last answers of their parents.
+/** What is known of one stream's shards: what listings have shown of late, and the children that came with the last answers of their parents.
   *
-  * Such an answer is often newer than the listing, also than one that began before it and came back after: children that were
-  * reported stay until a listing has them, or would have them by all means. All times are those of `System.nanoTime`.
+  * A listing proves what it has, and nothing by what it lacks: it may be older than the listing before it, and older than a shard's last answer. So a
+  * shard that was seen stays for a while without being listed, and is gone at once only where the service denies it. All times are those of
+  * `System.nanoTime`.
   *
-  * @param asOf when the listing was asked for
-  * @param told by id; none of them is in the listing, and all their parents are known
-  * @param past the hash keys of all shards that were known before
+  * @param seen by id
+  * @param gone shards that the service has denied, as far as they are parents of others
   */
-final class ShardKnowledge private (
-    listing: Vector[Shard],
-    asOf: Long,
-    told: Map[String, ShardKnowledge.Told],
-    past: Map[String, HashKeyRange]
-) {
+final class ShardKnowledge private (seen: Map[String, ShardKnowledge.Seen], gone: Set[String]) {
   import ShardKnowledge._
 
-  private val listed = listing.iterator.map(_.id).toSet
-  private val shards = listing ++ told.values.map(_.shard)
+  val lineage: Lineage = Lineage(seen.values.map(_.shard), gone)
 
-  val lineage: Lineage = Lineage(shards)
+  /** Also of shards that are listed no more: the records of a batch may outlive that. */
+  def hashKeys(shardIds: Set[String]): Map[String, HashKeyRange] =
+    shardIds.iterator.flatMap(id => seen.get(id).map(id -> _.shard.hashKeys)).toMap
 
-  /** Of every shard that was ever known, as the records of a batch may outlive the listing of theirs. */
-  val hashKeys: Map[String, HashKeyRange] =
-    past ++ shards.iterator.filterNot(s => past.contains(s.id)).map(s => s.id -> s.hashKeys)
-
-  /** Of two listings the one counts that was asked for later, whichever comes last. */
-  def listed(shards: Vector[Shard], asOf: Long): ShardKnowledge =
-    if (asOf - this.asOf < 0) this
-    else {
-      val unlisted = (told -- shards.map(_.id)).filter { case (_, child) => asOf - child.at < Patience.toNanos }
-      new ShardKnowledge(shards, asOf, unlisted, hashKeys)
-    }
-
-  /** All children of a shard, as its last answer names them. One that has another parent, of which nothing is known yet, would enter
-    * before it: that is left to the next listing.
-    */
-  def told(children: Iterable[Shard], at: Long): ShardKnowledge = {
-    val fresh = children.filter(c => !listed(c.id) && c.parents.forall(p => listed(p) || told.contains(p)))
-    new ShardKnowledge(listing, asOf, told ++ fresh.map(c => c.id -> Told(c, at)), hashKeys)
+  /** @param asOf when the listing was asked for; of two, either may be newer */
+  def listed(shards: Iterable[Shard], asOf: Long): ShardKnowledge = {
+    val kept = merged(shards, asOf).filter { case (_, mine) => asOf - mine.at < Patience.toNanos }
+    new ShardKnowledge(kept, gone.intersect(kept.valuesIterator.flatMap(_.shard.parents).toSet))
   }
 
-  /** Shards that the service doesn't know of: only a listing brings them back. */
-  def denied(shards: Iterable[String]): ShardKnowledge = new ShardKnowledge(listing, asOf, told -- shards, hashKeys)
+  /** Children of a shard, as its last answer names them. */
+  def told(children: Iterable[Shard], at: Long): ShardKnowledge = new ShardKnowledge(merged(children, at), gone)
+
+  /** Shards that the service doesn't know. Their ids are never used again. */
+  def denied(shards: Iterable[String]): ShardKnowledge = new ShardKnowledge(seen -- shards, gone ++ shards)
+
+  private def merged(shards: Iterable[Shard], at: Long) = shards.iterator
+    .filterNot(shard => gone(shard.id))
+    .foldLeft(seen)((all, shard) => all.updated(shard.id, all.get(shard.id).fold(Seen(shard, at))(_.and(shard, at))))
 }
 
 object ShardKnowledge {
 
-  /** A listing that is so much younger than the news of a shard and doesn't have it is right: nothing promises that listings
-    * are up to date at once.
-    */
+  /** How long a shard stays that listings don't have. */
   val Patience: FiniteDuration = 1.hour
 
-  private final case class Told(shard: Shard, at: Long)
+  val none: ShardKnowledge = new ShardKnowledge(Map.empty, Set.empty)
 
-  def apply(listing: Vector[Shard], asOf: Long): ShardKnowledge =
-    new ShardKnowledge(listing, asOf, Map.empty, Map.empty)
+  /** @param at the last time */
+  private final case class Seen(shard: Shard, at: Long) {
+
+    /** A shard that is closed is not opened again. */
+    def and(again: Shard, at: Long): Seen =
+      Seen(if (shard.closed) again.copy(closed = true) else again, if (at - this.at > 0) at else this.at)
+  }
 }

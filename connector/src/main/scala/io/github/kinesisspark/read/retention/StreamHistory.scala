@@ -10,7 +10,7 @@ import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.batch.{BatchSnapshot, GivenPositions}
 import io.github.kinesisspark.read.catalog.{ListedStream, Parallel, ShardEnds}
-import io.github.kinesisspark.read.plan.{HistoryPart, Lineage}
+import io.github.kinesisspark.read.plan.HistoryPart
 
 /** One stream as it is at one moment, for reads that begin and end: cuts through its history, and what is between two of them.
   *
@@ -21,13 +21,13 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
 
   private val log     = LoggerFactory.getLogger(classOf[StreamHistory])
   private val listing = stream.listing()
-  private val lineage = Lineage(listing.shards)
+  private val lineage = stream.lineage
 
   val now: Long = listing.serviceTimeMillis
 
-  /** Of all shards that are listed. */
+  /** Of all shards that are known. */
   val hashKeys: Map[ShardKey, HashKeyRange] =
-    listing.shards.map(shard => ShardKey(stream.arn, shard.id) -> shard.hashKeys).toMap
+    stream.hashKeys(lineage.inOrder.toSet).map { case (id, keys) => ShardKey(stream.arn, id) -> keys }
 
   /** The exact cut at a position that is the same for all shards: what came before it, and what comes from it on. */
   def exact(position: StartingPosition): Vector[(String, ShardPosition)] = {
@@ -45,11 +45,13 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
     val cut   = ending(to)
     val begin = beginning(from)
     val found = HistoryPart.between(lineage, begin.toMap, cut.toMap).fold(shards => refuseOrder(shards), identity)
-    if (found.lost.nonEmpty)
+    val gone  = stream.gone(found.unlisted)
+    if (gone.nonEmpty)
       loseOrWarn(
-        s"${found.lost.mkString(", ")} of ${stream.arn} are past its retention, so that records up to 'endingPosition' are lost"
+        s"${gone.toVector.sorted.mkString(", ")} of ${stream.arn} are past its retention, so that records up to 'endingPosition' are lost"
       )
-    val (reversed, parts) = Parallel.map(exactly(from, to, found.pieces))(part).partitionMap(identity)
+    val left              = found.pieces.filterNot(piece => gone(piece.shardId))
+    val (reversed, parts) = Parallel.map(exactly(from, to, left))(part).partitionMap(identity)
     if (reversed.nonEmpty) refuseOrder(reversed)
     parts.flatten
   }
@@ -150,7 +152,7 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
       )
   }
 
-  private def givenAs(option: String) = new GivenPositions(option, stream, lineage, failOnDataLoss)
+  private def givenAs(option: String) = new GivenPositions(option, stream, failOnDataLoss)
 
   private def refuseOrder(shards: Vector[String]) = throw new OffsetException(
     s"'endingPosition' comes before 'startingPosition' in ${shards.map(s => s"${stream.arn}/$s").mkString(", ")}. Swap them, " +

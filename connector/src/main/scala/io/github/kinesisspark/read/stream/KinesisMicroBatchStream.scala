@@ -276,11 +276,13 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
 
   private[read] def planningAt(from: KinesisOffset): PlanningState = {
     val planning = viewOf(from)
-    val waiting  = planning.awaitingChildren
-    if (waiting.nonEmpty) {
+    val waiting  = planning.awaitingChildren ++ planning.doubtful.map(_.stream)
+    if (waiting.isEmpty) planning
+    else {
       catalog.refreshSoon(waiting)
+      catalog.askAbout(viewOf(from).doubtful)
       viewOf(from)
-    } else planning
+    }
   }
 
   private def viewOf(from: KinesisOffset) = PlanningState(
@@ -333,7 +335,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       s"$shard (from ${ShardPosition.encode(planning.reading.getOrElse(shard, ShardPosition.TrimHorizon))} to its end)"
     if (lost.nonEmpty)
       lose(
-        s"${lost.map(named).mkString(", ")}: not read to the end and no longer listed, " +
+        s"${lost.map(named).mkString(", ")}: not read to the end, and the stream does not have them any more, " +
           "so that records past retention are lost",
         "their children"
       )
@@ -371,7 +373,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   private[read] def failIfAny(tips: Map[ShardKey, ShardTip], from: KinesisOffset): Unit = {
     val failed         = tips.values.toVector.flatMap(tip => tip.failure.map(tip.shard -> _))
     val (gone, broken) = failed.partition(_._2.reason == FailureReason.NotFound)
-    catalog.refreshWithout(gone.map(_._1))
+    catalog.askAbout(gone.map(_._1))
     // Looked at only where a reader failed: at ten thousand shards it is not for every planning.
     lazy val lost = viewOf(from).lost.toSet
     val missing   = gone.filterNot { case (shard, _) => lost(shard) }

@@ -46,7 +46,7 @@ class HistoryPartSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
         live()
         val found =
           HistoryPart.between(Lineage(stream.listing), start, end).getOrElse(fail("said to be in the wrong order"))
-        found.lost shouldBe empty
+        found.unlisted shouldBe empty
         found.pieces.flatMap { piece =>
           stream
             .records(piece.shardId)
@@ -79,10 +79,13 @@ class HistoryPartSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
       HistoryPart.between(lineage, cut(1 -> after(9)), cut(0 -> after(4))) shouldBe Left(Vector(shardId(0), shardId(1)))
     }
 
-    it("reports shards that are no longer listed as lost") {
+    it("names shards that are not listed, which may be past retention, and has their pieces") {
       val lineage = Lineage(Seq(listed(1, 0)))
-      HistoryPart.between(lineage, cut(0 -> after(5)), cut(1 -> after(9))).map(_.lost) shouldBe Right(
-        Vector(shardId(0))
+      HistoryPart.between(lineage, cut(0 -> after(5)), cut(1 -> after(9))) shouldBe Right(
+        HistoryPart.Found(
+          Vector(piece(1, TrimHorizon, after(9)), piece(0, after(5), ShardEnd)),
+          unlisted = Vector(shardId(0))
+        )
       )
       HistoryPart.between(lineage, cut(1 -> TrimHorizon), cut(0 -> after(5))) shouldBe Left(
         Vector(shardId(0), shardId(1))

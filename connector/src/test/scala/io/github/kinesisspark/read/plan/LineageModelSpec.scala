@@ -15,7 +15,7 @@ import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition._
 
 /** Runs planning against a model of the service, over random histories of writes, reshards, listings, batches and
-  * restarts.
+  * restarts. A listing may be as old as any before it.
   */
 class LineageModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
@@ -62,7 +62,8 @@ class LineageModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     private var now           = 0L
     private var isHasty       = true
     private var batches       = Vector.empty[Vector[(String, Vector[StreamModel.Record])]]
-    private var knowledge     = ShardKnowledge(stream.listing, now)
+    private var listings      = Vector(stream.listing)
+    private var knowledge     = ShardKnowledge.none.listed(stream.listing, now)
 
     // What goes past retention before the query begins isn't lost to it.
     batch(_ => false)
@@ -71,12 +72,13 @@ class LineageModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
 
     def step(): Unit = {
       stream.pass()
+      listings :+= stream.listing
       random.nextInt(20) match {
         case 0 | 1                => stream.split()
         case 2 | 3                => stream.merge()
         case 4                    => stream.double()
         case 5                    => stream.halve()
-        case 6                    => knowledge = knowledge.listed(stream.listing, now)
+        case 6                    => knowledge = knowledge.listed(aListing(), now)
         case 7                    => restart()
         case 8 if expiring        => expire()
         case 8 | 9 | 10 | 11 | 12 => batch(_ => random.nextBoolean())
@@ -111,15 +113,25 @@ class LineageModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       now += 24.hours.toNanos
     }
 
+    /** Mostly the present one. */
+    private def aListing() =
+      if (random.nextInt(3) == 0) listings(random.nextInt(listings.size)) else stream.listing
+
     private def restart(): Unit = {
-      knowledge = ShardKnowledge(stream.listing, now)
+      knowledge = ShardKnowledge.none.listed(aListing(), now)
       offset = OffsetJson.read(OffsetJson.write(offset))
     }
 
+    private def view = {
+      val lineage = knowledge.lineage
+      PlanningState(offset, Map(arn -> PlanningState.Stream(1L, lineage, lineage.roots.map(_ -> TrimHorizon))))
+    }
+
     private def batch(chosen: ShardKey => Boolean): Unit = {
-      val lineage  = knowledge.lineage
-      val planning =
-        PlanningState(offset, Map(arn -> PlanningState.Stream(1L, lineage, lineage.roots.map(_ -> TrimHorizon))))
+      // The service is asked about shards that listings don't have.
+      val denied = view.doubtful.map(_.shardId).filter(stream.isExpired)
+      if (denied.nonEmpty) knowledge = knowledge.denied(denied)
+      val planning = view
       lost ++= planning.lost.map(_.shardId)
       val reading = (planning.reading -- planning.lost).filter(s => chosen(s._1))
       val unknown = reading.keys.map(_.shardId).filter(stream.isExpired)

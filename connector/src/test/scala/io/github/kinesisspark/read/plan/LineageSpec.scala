@@ -36,9 +36,16 @@ class LineageSpec extends AnyFunSpec with Matchers {
       merge.entering(known(0 -> ShardEnd, 1 -> ShardEnd)) shouldBe Vector(shardId(2))
     }
 
-    it("contain a child whose parent has passed retention") {
-      Lineage(Seq(shardOf(5, closed = false, 3), shardOf(6, closed = false)))
-        .entering(known(6 -> reading)) shouldBe Vector(shardId(5))
+    it("contain a child whose parent the service has denied, and not one whose parent is only unknown") {
+      val listing = Seq(shardOf(5, closed = false, 3), shardOf(6, closed = false))
+      Lineage(listing, gone = Set(shardId(3))).entering(known(6 -> reading)) shouldBe Vector(shardId(5))
+      Lineage(listing).entering(known(6 -> reading)) shouldBe empty
+    }
+
+    it("are none while shards of the offset are unknown that may have descendants: the listing is older") {
+      val old = Lineage(Seq(shardOf(0, closed = false)))
+      old.entering(known(2 -> reading)) shouldBe empty
+      old.entering(known(2 -> ShardEnd)) shouldBe empty
     }
 
     it("never contain a shard whose descendants are being read") {
@@ -61,16 +68,28 @@ class LineageSpec extends AnyFunSpec with Matchers {
     }
   }
 
+  describe("the shards that the service is asked about") {
+    it("are unknown ones of the offset, and unknown parents of what would enter") {
+      val listing = Seq(shardOf(1, closed = false), shardOf(4, closed = false, 3), shardOf(6, closed = false, 5))
+      val offset  = known(0 -> reading, 1 -> reading, 2 -> ShardEnd, 5 -> ShardEnd)
+      Lineage(listing).doubtful(offset) shouldBe Seq(0, 2, 3).map(shardId)
+      Lineage(listing, gone = Set(0, 2, 3).map(shardId)).doubtful(offset) shouldBe empty
+    }
+  }
+
   describe("the shards that are lost") {
-    it("are unfinished shards that are no longer listed") {
-      Lineage(Seq(shardOf(1, closed = false))).lost(known(0 -> reading, 1 -> reading, 2 -> ShardEnd)) shouldBe Vector(
-        shardId(0)
-      )
+    it("are unfinished shards that the service has denied") {
+      val listing = Seq(shardOf(1, closed = false))
+      val offset  = known(0 -> reading, 1 -> reading, 2 -> ShardEnd)
+      Lineage(listing, gone = Set(0, 2).map(shardId)).lost(offset) shouldBe Vector(shardId(0))
+      Lineage(listing).lost(offset) shouldBe empty
     }
 
     it("contain a parent that was never listed if its child enters without it") {
-      val grown =
-        Lineage(Seq(shardOf(2, closed = false, 0), shardOf(3, closed = false, 1), shardOf(4, closed = false, 1)))
+      val grown = Lineage(
+        Seq(shardOf(2, closed = false, 0), shardOf(3, closed = false, 1), shardOf(4, closed = false, 1)),
+        gone = Set(shardId(1))
+      )
       grown.lost(known(0 -> ShardEnd, 2 -> reading)) shouldBe Vector(shardId(1))
       grown.lost(known(0 -> ShardEnd, 1 -> ShardEnd, 2 -> reading)) shouldBe empty
       grown.lost(known(2 -> reading, 3 -> reading, 4 -> reading)) shouldBe empty
@@ -87,7 +106,7 @@ class LineageSpec extends AnyFunSpec with Matchers {
     it("are known from the parent's last answer, also after an older listing") {
       val before = Vector(shardOf(0, closed = false))
       val told   =
-        ShardKnowledge(before, asOf = 5).told(Seq(shardOf(1, closed = false, 0), shardOf(2, closed = false, 0)), at = 5)
+        ShardKnowledge.none.listed(before, asOf = 5).told(Seq(shardOf(1, closed = false, 0), shardOf(2, closed = false, 0)), at = 5)
       for (knowledge <- Seq(told, told.listed(before, asOf = 6))) {
         knowledge.lineage.entering(known(0 -> ShardEnd)) shouldBe Vector(shardId(1), shardId(2))
         knowledge.lineage.isClosed(shardId(0)) shouldBe true
@@ -104,29 +123,30 @@ class LineageSpec extends AnyFunSpec with Matchers {
       listed.listed(before, asOf = 6).lineage.entering(known(0 -> ShardEnd)) shouldBe Vector(shardId(1), shardId(2))
     }
 
-    it("are ignored if the answer names a parent that is unknown") {
-      val told =
-        ShardKnowledge(Vector(shardOf(0, closed = false)), asOf = 5).told(Seq(shardOf(2, closed = false, 0, 1)), at = 6)
+    it("wait for a parent that is unknown, about which the service is asked") {
+      val told = ShardKnowledge.none
+        .listed(Vector(shardOf(0, closed = false)), asOf = 5)
+        .told(Seq(shardOf(2, closed = false, 0, 1)), at = 6)
       told.lineage.entering(known(0 -> ShardEnd)) shouldBe empty
-      told.lineage.awaitsChildrenOf(shardId(0)) shouldBe true
+      told.lineage.doubtful(known(0 -> ShardEnd)) shouldBe Vector(shardId(1))
     }
 
     it("are no reason to lose one that an older listing, which was asked for later, doesn't have") {
       val before    = Vector(shardOf(0, closed = false))
       val after     = Vector(shardOf(0, closed = true), shardOf(1, closed = false, 0), shardOf(2, closed = false, 0))
-      val knowledge = ShardKnowledge(after, asOf = 5).listed(before, asOf = 6)
+      val knowledge = ShardKnowledge.none.listed(after, asOf = 5).listed(before, asOf = 6)
       knowledge.lineage.lost(known(1 -> reading, 2 -> reading)) shouldBe empty
       knowledge.lineage.entering(known(1 -> reading, 2 -> reading)) shouldBe empty
       knowledge.lineage.isClosed(shardId(0)) shouldBe true
     }
 
-    it("keep the hash keys of shards that are no longer listed") {
+    it("stay with their hash keys for an hour after they were listed last") {
       val before    = Vector(shardOf(0, closed = true), shardOf(1, closed = false, 0))
-      val knowledge = ShardKnowledge(before, asOf = 5)
-        .told(Seq(shardOf(2, closed = false, 1)), at = 6)
-        .denied(Seq(shardId(2)))
-        .listed(Vector(shardOf(3, closed = false, 1)), asOf = 7)
-      knowledge.hashKeys.keySet shouldBe Set(0, 1, 2, 3).map(shardId)
+      val ids       = Set(0, 1, 2).map(shardId)
+      val knowledge = ShardKnowledge.none.listed(before, asOf = 5)
+      val after     = Vector(shardOf(2, closed = false, 1))
+      knowledge.listed(after, asOf = 7).hashKeys(ids).keySet shouldBe ids
+      knowledge.listed(after, asOf = 5 + ShardKnowledge.Patience.toNanos).hashKeys(ids).keySet shouldBe Set(shardId(2))
     }
   }
 }

@@ -5,6 +5,7 @@ import java.time.Duration
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.AtomicInteger
 
+import scala.concurrent.duration.DurationInt
 import scala.util.Random
 
 import org.apache.spark.sql.streaming.StreamingQuery
@@ -13,7 +14,8 @@ import org.scalatest.Suites
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.position.OffsetJson
 import io.github.kinesisspark.testkit.{FaultRule, KinesisServerConfig, MovableClock, ServiceClock}
-import io.github.kinesisspark.testkit.FaultEffect.ServiceCode
+import io.github.kinesisspark.testkit.FaultEffect.{Delay, ServiceCode}
+import io.github.kinesisspark.testkit.Occurrence.After
 
 /** Tests reads of streams that are resharded or expire, while the query runs and while it is stopped, by polling and
   * by fan-out.
@@ -284,6 +286,30 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
       }
       said should include regex s"WARN .*${stream.name}/shardId-000000000000: the query is further behind than .* 24 hours"
     }
+  }
+
+  describe("a split between the first listing and the first planning of a query that begins at LATEST") {
+    for (tolerant <- Seq(false, true))
+      it(s"costs nothing, and brings no older record, with failOnDataLoss=${!tolerant}") {
+        val stream = newStream(shards = 1)
+        val log    = new BatchLog
+        put(stream, "old", 20)
+        val held = FaultRule(Delay(3.seconds), Some("ListShards"), Some(stream.name), occurrence = After(1))
+        val more = Seq(rarely, "startingPosition" -> "LATEST", "failOnDataLoss" -> (!tolerant).toString)
+        running(load(stream, more: _*), checkpoint())(log.add) { query =>
+          underFault(held) {
+            eventually(kinesis.calls.count("ListShards", stream.name) shouldBe 1)
+            split(stream, 0)
+            eventually(query.lastProgress should not be null)
+          }
+          // A second of the service's clock, by which the query begins.
+          clock.advance(Duration.ofSeconds(2))
+          val fresh = put(stream, "new", 20)
+          eventually((log.rows.size >= 20 || !query.isActive) shouldBe true)
+          query.exception shouldBe None
+          log.texts.sorted shouldBe fresh.sorted
+        }
+      }
   }
 
   describe("a shard that passes retention while the query runs") {
