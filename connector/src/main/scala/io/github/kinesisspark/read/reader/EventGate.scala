@@ -128,8 +128,7 @@ final class EventGate(memory: MemoryBudget.Account) extends AnswerBytes with Aut
         wanted.get > 0 && {
           begun = Some(length)
           waiting.incrementAndGet()
-          val bytes = memory.forDecoding(length, Forms)
-          memory.take(bytes) { () =>
+          memory.take(MemoryBudget.forDecoding(_, length, Forms)) { bytes =>
             granted(bytes)
             waiting.decrementAndGet()
             enlarged = true

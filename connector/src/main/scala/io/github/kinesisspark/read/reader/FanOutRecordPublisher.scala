@@ -61,8 +61,8 @@ final class FanOutRecordPublisher(
   private var successor    = Option.empty[RecordPublisher]
 
   override def request(): Unit = if (!closed) {
-    val bytes = (sink.memory.share / 8).min(WholeEvent)
-    sink.memory.take(bytes)(() => messages.put(Message.Asked(bytes)))
+    val most = (sink.memory.share / 8).min(WholeEvent)
+    sink.memory.take(_ => most)(bytes => messages.put(Message.Asked(bytes)))
   }
 
   override def shardIsClosed(): Unit = messages.put(Message.ShardClosed)

@@ -12,7 +12,7 @@ import io.github.kinesisspark.read.reader.PollingRecordPublisher.LargestAnswer
   * Sources join it, and it is as large as the largest of them asks for. Memory is taken before a request is sent, for the
   * largest answer there can be, and given back as far as the answer was smaller. The requests of one source are served in the order they
   * came. A query with a long trigger holds what it has for as long: where there is room, the memory of one largest request is kept free for
-  * each source that holds less than that.
+  * each source with readers that holds less than that.
   *
   * A task that has nothing to do gets one request of its readers served at once, beyond the capacity: the others may hold all of it, and
   * give it back only when that task continues. So the bound is the capacity and one answer for each running task.
@@ -49,74 +49,83 @@ final class MemoryBudget {
       if (members.nonEmpty) most = members.map(_.bytes).max
       serve()
     }
-    served.foreach(_.granted())
+    served.foreach(_.tell())
   }
 
-  private def take(account: Account, bytes: Long, granted: () => Unit): Unit = {
-    require(bytes <= capacity, s"$bytes bytes can never be granted out of $capacity")
+  private def take(account: Account, bytes: Long => Long, granted: Long => Unit): Unit = {
     val now = synchronized {
-      val free = account.member.waiting.isEmpty && fits(account.member, bytes)
       tickets += 1
-      if (free) grant(account, bytes)
+      val request = Request(account, bytes, granted, tickets)
+      account.requests += 1
+      if (account.member.waiting.isEmpty && fits(request)) Some(serve(request))
       else {
-        account.requests += 1
-        account.member.waiting.enqueue(Request(account, bytes, granted, tickets))
+        account.member.waiting.enqueue(request)
+        None
       }
-      free
     }
-    if (now) granted() else account.whenWaiting()
+    now.fold(account.whenWaiting())(_.tell())
   }
 
   private def giveBack(account: Account, bytes: Long): Unit = {
     val served = synchronized {
-      grant(account, -bytes)
+      change(account, -bytes)
       serve()
     }
-    served.foreach(_.granted())
+    served.foreach(_.tell())
+  }
+
+  private def open(member: Member): Unit = {
+    readers.incrementAndGet()
+    synchronized(member.readers += 1)
+  }
+
+  private def close(member: Member): Unit = {
+    readers.decrementAndGet()
+    val served = synchronized {
+      member.readers -= 1
+      serve()
+    }
+    served.foreach(_.tell())
   }
 
   private def hurry(account: Account): Boolean = {
-    val served = synchronized {
-      val mine = account.member.waiting.dequeueAll(_.account eq account)
-      mine.foreach(serve)
-      mine
-    }
-    served.foreach(_.granted())
+    val served = synchronized(account.member.waiting.dequeueAll(_.account eq account).map(serve))
+    served.foreach(_.tell())
     served.nonEmpty
   }
 
-  private def serve(): Vector[Request] = {
-    val ready  = Vector.newBuilder[Request]
+  private def serve(): Vector[Grant] = {
+    val ready  = Vector.newBuilder[Grant]
     def next() = members.flatMap(_.waiting.headOption).filter(fits).minByOption(_.ticket)
     var one    = next()
     while (one.nonEmpty) {
       one.foreach { request =>
         request.account.member.waiting.dequeue()
-        serve(request)
-        ready += request
+        ready += serve(request)
       }
       one = next()
     }
     ready.result()
   }
 
-  private def serve(request: Request): Unit = {
+  private def serve(request: Request): Grant = {
+    val bytes = request.of(capacity)
     request.account.requests -= 1
-    grant(request.account, request.bytes)
+    change(request.account, bytes)
+    Grant(request, bytes)
   }
 
-  private def grant(account: Account, bytes: Long): Unit = {
+  private def change(account: Account, bytes: Long): Unit = {
     taken += bytes
     account.member.taken += bytes
   }
 
-  private def fits(request: Request): Boolean = fits(request.account.member, request.bytes)
-
-  private def fits(member: Member, bytes: Long): Boolean = {
-    val kept =
-      if (capacity < (members.size + 1) * LargestRequest) 0L
-      else members.iterator.filterNot(_ eq member).map(m => (LargestRequest - m.taken).max(0L)).sum
-    taken + bytes <= capacity - kept
+  private def fits(request: Request): Boolean = {
+    val others = members.filter(m => (m ne request.account.member) && m.readers > 0)
+    val kept   =
+      if (capacity < (others.size + 2) * LargestRequest) 0L
+      else others.iterator.map(m => (LargestRequest - m.taken).max(0L)).sum
+    taken + request.of(capacity) <= capacity - kept
   }
 }
 
@@ -130,7 +139,7 @@ object MemoryBudget {
     *
     * @param forms in which its bytes are on the heap at the same time
     */
-  private def forDecoding(capacity: Long, bytes: Long, forms: Int): Long =
+  private[reader] def forDecoding(capacity: Long, bytes: Long, forms: Int): Long =
     bytes.max((forms * bytes).min(capacity / 2)).min(capacity / 4 * 3)
 
   /** Bytes that an answer is to have, about, so that what its reader holds stays within the reader's share. A shard gives 2 MB/s to 5 calls a
@@ -147,6 +156,7 @@ object MemoryBudget {
       extends AutoCloseable {
     // Guarded by the budget.
     private[MemoryBudget] var taken   = 0L
+    private[MemoryBudget] var readers = 0
     private[MemoryBudget] val waiting = mutable.Queue.empty[Request]
 
     def capacity: Long = budget.capacity
@@ -156,7 +166,7 @@ object MemoryBudget {
 
     /** @param whenWaiting is called when a request has to wait, with no lock held */
     def account(whenWaiting: () => Unit = () => ()): Account = {
-      budget.readers.incrementAndGet()
+      budget.open(this)
       new Account(budget, this, whenWaiting)
     }
 
@@ -178,14 +188,14 @@ object MemoryBudget {
     /** What one reader may hold. */
     def share: Long = budget.share
 
-    /** What to take for an answer while it is decoded. */
-    def forDecoding(bytes: Long, forms: Int): Long = MemoryBudget.forDecoding(capacity, bytes, forms)
-
     /** It has asked for more than there is. */
     def isWaiting: Boolean = budget.synchronized(requests > 0)
 
-    /** Calls `granted` once `bytes` are taken: now, or later from whoever gives back; never with a lock held. */
-    def take(bytes: Long)(granted: () => Unit): Unit = budget.take(this, bytes, granted)
+    /** Calls `granted` with what was taken, once that is so: now, or later from whoever gives back; never with a lock held.
+      *
+      * @param bytes to be taken of a capacity, which may change while the request waits; at most all of it
+      */
+    def take(bytes: Long => Long)(granted: Long => Unit): Unit = budget.take(this, bytes, granted)
 
     def giveBack(bytes: Long): Unit = budget.giveBack(this, bytes)
 
@@ -193,8 +203,14 @@ object MemoryBudget {
     def hurry(): Boolean = budget.hurry(this)
 
     /** Its reader doesn't count for the shares of the others any more. Called once. */
-    override def close(): Unit = budget.readers.decrementAndGet(): Unit
+    override def close(): Unit = budget.close(member)
   }
 
-  private final case class Request(account: Account, bytes: Long, granted: () => Unit, ticket: Long)
+  private final case class Request(account: Account, bytes: Long => Long, granted: Long => Unit, ticket: Long) {
+    def of(capacity: Long): Long = bytes(capacity).min(capacity)
+  }
+
+  private final case class Grant(request: Request, bytes: Long) {
+    def tell(): Unit = request.granted(bytes)
+  }
 }

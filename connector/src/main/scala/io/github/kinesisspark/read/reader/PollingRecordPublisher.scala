@@ -79,10 +79,10 @@ final class PollingRecordPublisher(
 
   private def takeMemory(): Unit =
     if (!closed) {
-      val decoded = if (caughtUp) 0L else sink.memory.forDecoding(expected.bytes, Forms)
+      val answer                  = if (caughtUp) 0L else expected.bytes
+      def decoded(capacity: Long) = MemoryBudget.forDecoding(capacity, answer, Forms)
       // In the end it is there once.
-      val bytes = decoded.max(LargestAnswer)
-      sink.memory.take(bytes)(() =>
+      sink.memory.take(decoded(_).max(LargestAnswer))(bytes =>
         worker.execute(() =>
           guarded {
             reserved = bytes

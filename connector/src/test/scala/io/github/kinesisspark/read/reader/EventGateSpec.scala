@@ -93,7 +93,7 @@ class EventGateSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
 
     it("take no memory of their own if an event comes whole") {
       val s = new Scene(message(100) ++ message(100), Seq(200))
-      s.other.take(s.budget.capacity)(() => ())
+      s.other.take(_ => s.budget.capacity)(_ => ())
       s.readAll()
       s.taken.size shouldBe 200
       s.gate.takeOver() shouldBe 0
@@ -101,7 +101,7 @@ class EventGateSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
 
     it("wait for memory for an event in all its forms if it does not come whole, and nothing of it passes before") {
       val s = new Scene(message(100) ++ message(4 * KB), Seq(116))
-      s.other.take(s.budget.capacity)(() => ())
+      s.other.take(_ => s.budget.capacity)(_ => ())
       s.readAll()
       s.taken.size shouldBe 100
       s.account.isWaiting shouldBe true
@@ -141,7 +141,7 @@ class EventGateSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
       val s = new Scene(message(10 * KB) ++ message(10 * KB), Seq(10 * KB, 20))
       s.request(1)
       s.budget.used shouldBe 0
-      s.other.take(s.budget.capacity)(() => ())
+      s.other.take(_ => s.budget.capacity)(_ => ())
       s.request(1)
       s.gate.close()
       s.other.giveBack(s.budget.capacity)
@@ -158,7 +158,7 @@ class EventGateSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
 
     it("end with a failure at once, and pass a cancellation on") {
       val failing = new Scene(message(10 * KB), Seq(16))
-      failing.other.take(failing.budget.capacity)(() => ())
+      failing.other.take(_ => failing.budget.capacity)(_ => ())
       failing.request(1)
       failing.fail()
       failing.ended shouldBe Some("reset")

@@ -17,7 +17,7 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     val served  = mutable.Buffer.empty[Int]
 
     /** By the first reader, unless another is named. */
-    def take(name: Int, bytes: Long, by: Int = 0): Unit = readers(by).take(bytes)(() => served += name)
+    def take(name: Int, bytes: Long, by: Int = 0): Unit = readers(by).take(_ => bytes)(_ => served += name)
   }
 
   describe("the memory budget") {
@@ -37,7 +37,7 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
         val s       = new Setting(100, 50, 20)
         val granted = mutable.Queue.empty[(Long, Int)]
         wants.foreach { case (bytes, by) =>
-          s.readers(by).take(bytes)(() => granted += bytes -> by)
+          s.readers(by).take(_ => bytes)(_ => granted += bytes -> by)
           s.budget.used should be <= 100L
           if (granted.size > 1) {
             val (bytes, by) = granted.dequeue()
@@ -89,13 +89,13 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       s.take(1, 100)
       val other = s.members.head.account(() => told += 1)
       s.take(2, 10)
-      other.take(10)(() => s.served += 3)
+      other.take(_ => 10)(_ => s.served += 3)
       told shouldBe 1
       s.served shouldBe Seq(1)
       other.hurry() shouldBe true
       s.served shouldBe Seq(1, 3)
       other.hurry() shouldBe false
-      other.take(10)(() => s.served += 4)
+      other.take(_ => 10)(_ => s.served += 4)
       s.served shouldBe Seq(1, 3)
     }
 
@@ -108,8 +108,29 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       s.readers.map(_.isWaiting) shouldBe Seq(false, false)
     }
 
-    it("refuses a request larger than its capacity at once") {
-      an[IllegalArgumentException] should be thrownBy new Setting(100).take(1, 101)
+    it("grants all of it to a request for more") {
+      val s = new Setting(100)
+      var granted = 0L
+      s.readers.head.take(_ => 101)(granted = _)
+      granted shouldBe 100
+    }
+
+    it("serves a request that was made while a larger member was there, and those behind it, when that has left") {
+      val s = new Setting(50, 100)
+      s.take(1, 100, by = 1)
+      s.readers.head.take(_ * 4 / 5)(bytes => s.served += bytes.toInt)
+      s.take(2, 10)
+      s.members(1).close()
+      s.readers(1).giveBack(100)
+      s.served shouldBe Seq(1, 40, 2)
+    }
+
+    it("keeps nothing free for a member without readers") {
+      val s = new Setting(4 * Largest, 4 * Largest)
+      (1 to 4).foreach(s.take(_, Largest))
+      s.served shouldBe Seq(1, 2, 3)
+      s.readers(1).close()
+      s.served shouldBe Seq(1, 2, 3, 4)
     }
   }
 }

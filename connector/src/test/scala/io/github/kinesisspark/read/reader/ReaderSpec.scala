@@ -32,7 +32,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
       /** As the publisher does it: the memory is taken before the records come. */
       def bring(position: ShardPosition, records: KinesisRecord*): Unit = {
-        reader.memory.take(records.map(_.heapSize).sum)(() => ())
+        reader.memory.take(_ => records.map(_.heapSize).sum)(_ => ())
         publisher.bring(position, 0, records: _*)
       }
     }
@@ -77,8 +77,8 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.bring(after(1), record(1))
       s.reader.takeNews() shouldBe true
       s.reader.takeNews() shouldBe false
-      s.memory.join(0).account().take(s.memory.capacity - s.memory.used)(() => ())
-      s.reader.memory.take(1)(() => ())
+      s.memory.join(0).account().take(_ => s.memory.capacity - s.memory.used)(_ => ())
+      s.reader.memory.take(_ => 1)(_ => ())
       s.reader.takeNews() shouldBe true
       s.bring(ShardEnd)
       s.reader.takeNews() shouldBe true
@@ -187,18 +187,18 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
     it("reports that it is starved if it has no records and waits for memory") {
       val s     = new Setting
       val other = s.memory.join(0).account()
-      other.take(s.memory.capacity)(() => ())
+      other.take(_ => s.memory.capacity)(_ => ())
       s.reader.tip.starved shouldBe false
-      s.reader.memory.take(1)(() => ())
+      s.reader.memory.take(_ => 1)(_ => ())
       s.reader.tip.starved shouldBe true
     }
 
     it("is not starved while another reader waits for memory and it does not") {
       val s     = new Setting
       val other = s.memory.join(0).account()
-      s.reader.memory.take(1 << 10)(() => ())
+      s.reader.memory.take(_ => 1 << 10)(_ => ())
       s.reader.demand()
-      other.take(1 << 20)(() => ())
+      other.take(_ => 1 << 20)(_ => ())
       other.isWaiting shouldBe true
       s.reader.tip.starved shouldBe false
     }
@@ -255,8 +255,8 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
     it("is settled while it waits for memory that others hold, unless it is to come to a stop") {
       for (stop <- Seq(None, Some(after(2)))) {
         val s = new Setting(stop = stop)
-        s.memory.join(0).account().take(s.memory.capacity)(() => ())
-        s.reader.memory.take(1)(() => ())
+        s.memory.join(0).account().take(_ => s.memory.capacity)(_ => ())
+        s.reader.memory.take(_ => 1)(_ => ())
         s.reader.tip.isSettled(withinMillis = 0, hasStop = stop.nonEmpty) shouldBe stop.isEmpty
       }
     }
@@ -499,10 +499,10 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         val memory = new MemoryBudget
         val reader = live(memory, by)
         val other  = memory.join(0).account()
-        other.take(memory.capacity)(() => ())
+        other.take(_ => memory.capacity)(_ => ())
         var asked, others = 0
-        reader.memory.take(100)(() => asked += 1)
-        other.take(100)(() => others += 1)
+        reader.memory.take(_ => 100)(_ => asked += 1)
+        other.take(_ => 100)(_ => others += 1)
         asked shouldBe 0
         val s    = new Setting(after(1), live = Some(reader))
         val rest = scala.concurrent.Future(s.numbers)(scala.concurrent.ExecutionContext.global)

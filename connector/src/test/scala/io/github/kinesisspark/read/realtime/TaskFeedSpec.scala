@@ -57,7 +57,7 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
     }
 
     def bring(n: Int, position: ShardPosition, records: KinesisRecord*): Unit = {
-      readers(shard(n)).memory.take(records.map(_.heapSize).sum)(() => ())
+      readers(shard(n)).memory.take(_ => records.map(_.heapSize).sum)(_ => ())
       publishers(shard(n)).last.bring(position, 0, records: _*)
     }
 
