@@ -86,7 +86,7 @@ private[aws] final class BlockingCalls(
   }
 
   def decide(policy: RetryPolicy, fault: Fault, history: RetryHistory): RetryDecision =
-    policy.decide(fault, history, hasWorked(), time.nanos, time.chance())
+    policy.decide(fault, history, hasWorked(), time.nanos(), time.chance())
 
   def pause(why: => String, wait: FiniteDuration): Unit = {
     observer.waits(why, wait)
@@ -138,18 +138,21 @@ private[kinesisspark] object CallObserver {
 
 /** Time and chance of blocking callers, and the only place that sleeps. Tests drive their own.
   *
-  * @param now    in ms since 1970
+  * @param now    by the wall clock, in ms since 1970; it may jump
+  * @param nanos  by a clock that never goes back, which retries and time limits are measured by
   * @param chance uniform in [0, 1)
   */
-final case class BlockingTime(now: () => Long, chance: () => Double, sleep: FiniteDuration => Unit) {
-
-  /** The same time in ns. */
-  private[aws] def nanos: Long = TimeUnit.MILLISECONDS.toNanos(now())
-}
+final case class BlockingTime(
+    now: () => Long,
+    nanos: () => Long,
+    chance: () => Double,
+    sleep: FiniteDuration => Unit
+)
 
 object BlockingTime {
   val real: BlockingTime = BlockingTime(
     now = () => System.currentTimeMillis(),
+    nanos = () => System.nanoTime(),
     chance = () => ThreadLocalRandom.current().nextDouble(),
     sleep = d => Thread.sleep(d.toMillis)
   )

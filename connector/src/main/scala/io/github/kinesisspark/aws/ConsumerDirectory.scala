@@ -129,7 +129,7 @@ private[kinesisspark] final class ConsumerDirectory(
       look: => Option[StreamConsumer]
   ): StreamConsumer = {
     @tailrec def next(registration: Registration, event: Event): StreamConsumer = {
-      val (after, command) = registration.step(event, retries, hasWorked(), time.nanos, time.chance())
+      val (after, command) = registration.step(event, retries, hasWorked(), time.nanos(), time.chance())
       command match {
         case Command.Done(consumer)      => consumer
         case Command.Fail(failure)       => throw ConsumerFailure.exception(what, failure, after)

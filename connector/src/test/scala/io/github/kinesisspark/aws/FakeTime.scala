@@ -11,6 +11,7 @@ final class FakeTime(start: Long = 1_000_000L) {
 
   val waiting: BlockingTime = BlockingTime(
     now = () => millis,
+    nanos = () => millis * 1000000,
     chance = () => 0.5,
     sleep = d => {
       waits += d

@@ -33,6 +33,9 @@ private[coordinator] object ExecutorHealth {
   /** As long as tasks wait for an executor, at the default `spark.locality.wait`. */
   private val TakenAfter = 3.seconds
 
+  /** Between two looks that lie far apart, other tasks may have come and gone. */
+  private val TakenLooks = 5
+
   /** Longer, so that shards don't move to and fro. */
   private val FreeAfter = 30.seconds
 
@@ -53,9 +56,11 @@ private[coordinator] object ExecutorHealth {
     def areTaken: Boolean = false
 
     def next(isFree: Boolean, nowNanos: Long): Slots = this match {
-      case Slots.Free          => if (isFree) Slots.Free else Slots.Filled(nowNanos)
-      case Slots.Filled(since) =>
-        if (isFree) Slots.Free else if (nowNanos - since >= TakenAfter.toNanos) Slots.Taken(None) else this
+      case Slots.Free | _: Slots.Filled if isFree => Slots.Free
+      case Slots.Free                             => Slots.Filled(nowNanos, looks = 1)
+      case Slots.Filled(since, looks)             =>
+        val isLong = nowNanos - since >= TakenAfter.toNanos && looks + 1 >= TakenLooks
+        if (isLong) Slots.Taken(None) else Slots.Filled(since, looks + 1)
       case Slots.Taken(_) if !isFree                                         => Slots.Taken(None)
       case Slots.Taken(None)                                                 => Slots.Taken(Some(nowNanos))
       case Slots.Taken(Some(since)) if nowNanos - since >= FreeAfter.toNanos => Slots.Free
@@ -66,8 +71,11 @@ private[coordinator] object ExecutorHealth {
   object Slots {
     case object Free extends Slots
 
-    /** At every look since then. */
-    final case class Filled(since: Long) extends Slots
+    /** At every look since then.
+      *
+      * @param looks that found it so
+      */
+    final case class Filled(since: Long, looks: Int) extends Slots
 
     /** For so long that its shards are read elsewhere.
       *

@@ -47,16 +47,25 @@ private[reader] final class ReportSchedule(worker: ScheduledExecutorService, sen
     plan()
   }
 
-  /** The driver waits for a report of where the readers are: what it is about if it can go along with an answer. Nothing where another is on its way: then it
+  /** The driver waits for a report of where the readers are: one that goes along with an answer. Nothing where another is on its way: then it
     * follows that one. The driver asks for all readers where it can't make use of an answer.
+    *
+    * @param make may throw: then the next report is one of all readers
     */
-  def take(): Option[What] = synchronized {
-    next.foreach(_._2.cancel(false))
-    hasChanged = true
-    hasNews = true
-    begin().map { what =>
-      reported(isAccepted = true)
-      what
+  def take[A](make: What => A): Option[A] = {
+    val mine = synchronized {
+      next.foreach(_._2.cancel(false))
+      hasChanged = true
+      hasNews = true
+      begin()
+    }
+    mine.map { what =>
+      var isMade = false
+      try {
+        val made = make(what)
+        isMade = true
+        made
+      } finally reported(isMade)
     }
   }
 

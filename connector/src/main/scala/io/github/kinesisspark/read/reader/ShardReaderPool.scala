@@ -97,13 +97,13 @@ final class ShardReaderPool(
     isNext.map { done =>
       if (done) demand()
       val now =
-        if (order.isAsked) Some(ReportSchedule.What(Vector.empty, isWhole = true, hasNews = true))
+        if (order.isAsked) Some(report(ReportSchedule.What(Vector.empty, isWhole = true, hasNews = true)))
         else if (done && order.whole.isDefined) {
           reports.changeAll()
           None
-        } else if (done && order.commit) reports.take()
+        } else if (done && order.commit) reports.take(report)
         else None
-      OrderAnswer(done, now.map(report))
+      OrderAnswer(done, now)
     }
   }
 

@@ -66,9 +66,16 @@ class ReportScheduleSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll
       val driver = new Driver().begun()
       driver.schedule.setPause(1.hour)
       driver.schedule.change(Seq(one), isNews = true)
-      driver.schedule.take() shouldBe Some(What(Vector(one), isWhole = false, hasNews = true))
-      driver.schedule.take() shouldBe Some(What(Vector.empty, isWhole = false, hasNews = true))
+      driver.schedule.take(identity) shouldBe Some(What(Vector(one), isWhole = false, hasNews = true))
+      driver.schedule.take(identity) shouldBe Some(What(Vector.empty, isWhole = false, hasNews = true))
       driver.nothing() shouldBe true
+    }
+
+    it("are followed by one of all readers if the one that goes along with an answer can't be made") {
+      val driver = new Driver().begun()
+      driver.schedule.change(Seq(one), isNews = true)
+      an[OutOfMemoryError] should be thrownBy driver.schedule.take(_ => throw new OutOfMemoryError("for a test"))
+      driver.next()._1.isWhole shouldBe true
     }
 
     it("are followed by one of all readers if the driver doesn't accept one, or it fails") {
