@@ -26,7 +26,7 @@ final case class DirectoryRetry(
 
   private[kinesisspark] def attemptTimeout: JavaDuration = calls.attemptTimeout
 
-  private[kinesisspark] def deadline(): Deadline = new Deadline(time.nanos, time.nanos() + maxDuration.toNanos)
+  private[kinesisspark] def deadline(): Deadline = new Deadline(time.nanos, maxDuration)
 
   private[kinesisspark] def call[A](action: AwsCall, resource: String)(send: => CompletableFuture[A]): A =
     call(action, resource, deadline())(send)
@@ -53,8 +53,13 @@ object DirectoryRetry {
   def of(lease: ClientLease, maxDuration: FiniteDuration = DefaultDuration): DirectoryRetry =
     DirectoryRetry(maxDuration, () => lease.hasWorked, observer = CallObserver.warning)
 
-  /** The time limit of one question, in ns. */
-  private[kinesisspark] final class Deadline(now: () => Long, end: Long) {
-    def left: FiniteDuration = (end - now()).max(0).nanos
+  /** The time limit of one question.
+    *
+    * @param nanos by a clock that never goes back
+    */
+  private[kinesisspark] final class Deadline(nanos: () => Long, limit: FiniteDuration) {
+    private val began = nanos()
+
+    def left: FiniteDuration = (limit - (nanos() - began).nanos).max(Duration.Zero)
   }
 }

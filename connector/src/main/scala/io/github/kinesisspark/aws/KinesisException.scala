@@ -40,6 +40,9 @@ object FailureReason {
   /** It may pass: the call was retried for as long as the policy allows. */
   case object Outage extends FailureReason
 
+  /** An Error was thrown in this JVM, such as for want of memory or of a class. Another JVM may do without it. */
+  case object BrokenJvm extends FailureReason
+
   case object Other extends FailureReason
 
   def of(fault: Fault): FailureReason = fault match {
@@ -49,7 +52,8 @@ object FailureReason {
     case _: Fault.Denied          => AccessDenied
     case _: Fault.Throttled | _: Fault.ResourceInUse | _: Fault.Disconnected | _: Fault.Transient | _: Fault.Suspect =>
       Outage
-    case _ => Other
+    case _: Fault.Fatal if FaultClassifier.causes(fault.cause).exists(_.isInstanceOf[Error]) => BrokenJvm
+    case _                                                                                  => Other
   }
 }
 

@@ -16,7 +16,7 @@ object ListedShards extends Target {
     val answer = Answer.of(input)
     http.answer = _ => answer
     var now       = 0L
-    val time      = BlockingTime(() => now, () => 0.5, wait => now += wait.toMillis.max(1))
+    val time      = BlockingTime(() => now, () => now * 1000000, () => 0.5, wait => now += wait.toMillis.max(1))
     val directory = new StreamDirectory(http.client, DirectoryRetry(maxDuration = 2.seconds, time = time))
     val stream    = StreamRef.ByArn(Desk.shard.stream)
     refusedOr(directory.describe(stream)) { about =>

@@ -1,13 +1,13 @@
 package io.github.kinesisspark.read.coordinator
 
 import scala.concurrent.duration._
-import scala.util.{Failure, Success}
+import scala.util.{Failure, Success, Try}
 
 import org.apache.spark.SparkContext
 import org.apache.spark.kinesisspark.ClusterExecutors
 
 import io.github.kinesisspark.read.plan.ExecutorId
-import io.github.kinesisspark.read.reader.{ReadOrder, ReleaseRequest}
+import io.github.kinesisspark.read.reader.{OrderAnswer, ReadOrder, ReleaseRequest}
 
 /** On a cluster executors are reached through Spark's RPC, which takes no task slot and no job; where that can't be had, by jobs. */
 private final class ClusterChannel(sc: SparkContext, source: String) extends ExecutorChannel {
@@ -82,15 +82,14 @@ private final class ClusterChannel(sc: SparkContext, source: String) extends Exe
 
   override def order(orders: Vector[(ExecutorId, ReadOrder)]): Unit = connected match {
     case Some(channel) =>
-      orders.foreach { case (executor, order) =>
-        channel.tell(executor, order, session) {
-          case Success(answer) => reports.answered(executor.id, order.number, answer)
-          case Failure(cause)  => reports.fail(cause)
-        }
-      }
+      orders.foreach { case (executor, order) => channel.tell(executor, order, session)(answered(executor, order)) }
     case None =>
-      val answers = jobs.ask(orders).toMap
-      orders.foreach { case (executor, order) => reports.answered(executor.id, order.number, answers.get(executor)) }
+      jobs.ask(orders).zip(orders).foreach { case (answer, (executor, order)) => answered(executor, order)(answer) }
+  }
+
+  private def answered(executor: ExecutorId, order: ReadOrder)(answer: Try[Option[OrderAnswer]]): Unit = answer match {
+    case Success(answer) => reports.answered(executor.id, order.number, answer)
+    case Failure(cause)  => reports.failed(executor.id, order.number, cause)
   }
 
   override def release(executors: Iterable[ExecutorId]): Unit = if (isOpen) {

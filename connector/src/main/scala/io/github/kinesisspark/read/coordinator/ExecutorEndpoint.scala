@@ -62,9 +62,11 @@ private[coordinator] object ExecutorEndpoint {
 
     override def asked(source: String, request: Array[Byte], reply: Array[Byte] => Unit): Unit =
       bySource.getOrElseUpdate(source, new Mailbox[() => Unit](workers, failed)(_())).put { () =>
-        val wanted = WireFormat.read[ReaderRequest[AnyRef]](request)
-        if (wanted.isInstanceOf[ReleaseRequest]) bySource.remove(source)
-        reply(Reply.of(ShardReaderPools.answer(wanted)))
+        reply(Reply.of {
+          val wanted = WireFormat.read[ReaderRequest[AnyRef]](request)
+          if (wanted.isInstanceOf[ReleaseRequest]) bySource.remove(source)
+          ShardReaderPools.answer(wanted)
+        })
       }
 
     private def failed(cause: Throwable): Unit = log.warn("A request of the driver failed.", cause)
@@ -86,7 +88,7 @@ private[coordinator] object ExecutorEndpoint {
 
 /** What comes back: an answer, none, or what went wrong, which is then thrown in the driver. */
 private[coordinator] object Reply {
-  def of(answer: => Option[AnyRef]): Array[Byte] =
+  def of(answer: => Option[Any]): Array[Byte] =
     try WireFormat.write(Right(answer))
     catch { case e: Throwable => failed(e) }
 

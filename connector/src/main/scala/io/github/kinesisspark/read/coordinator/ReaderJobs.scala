@@ -1,6 +1,7 @@
 package io.github.kinesisspark.read.coordinator
 
 import scala.concurrent.duration._
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.spark.SparkContext
@@ -16,13 +17,14 @@ import io.github.kinesisspark.read.reader.{ReaderRequest, ReleaseRequest, ShardR
 private[coordinator] final class ReaderJobs(sc: SparkContext) {
   import ReaderJobs._
 
-  def ask[A](requests: Vector[(ExecutorId, ReaderRequest[A])]): Vector[(ExecutorId, A)] =
+  /** @return in the order of the requests: the answer, none, or what was thrown there */
+  def ask[A](requests: Vector[(ExecutorId, ReaderRequest[A])]): Vector[Try[Option[A]]] =
     if (requests.isEmpty) Vector.empty
     else
       described(sc, "Kinesis: request to the shard readers") {
         val placed  = sc.makeRDD(requests.map { case (executor, request) => request -> Seq(executor.location) })
         val answers = sc.runJob(placed, answerAll[A] _)
-        requests.map(_._1).zip(answers.map(_.head)).collect { case (executor, Some(a)) => executor -> a }
+        answers.iterator.map(answer => Try(Reply.read[A](answer.head))).toVector
       }
 
   def release(requests: Vector[(ExecutorId, ReleaseRequest)]): Unit = {
@@ -57,6 +59,6 @@ private[coordinator] object ReaderJobs {
     finally sc.setLocalProperty(JobDescription, before)
   }
 
-  private def answerAll[A](requests: Iterator[ReaderRequest[A]]): Array[Option[A]] =
-    requests.map(ShardReaderPools.answer[A]).toArray
+  private def answerAll[A](requests: Iterator[ReaderRequest[A]]): Array[Array[Byte]] =
+    requests.map(request => Reply.of(ShardReaderPools.answer(request))).toArray
 }

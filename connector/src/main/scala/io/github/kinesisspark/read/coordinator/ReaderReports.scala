@@ -15,7 +15,7 @@ final class ReaderReports {
   private var byExecutor = Map.empty[String, Reported]
   private var changes    = 0L
   private var undone     = Map.empty[String, Long]
-  private var failure    = Option.empty[Throwable]
+  private var failures   = Map.empty[String, Throwable]
 
   /** Whether it could be made use of. A report of changes must follow the last one; otherwise one of all readers has to come. */
   def accept(report: ReaderReport): Boolean = synchronized {
@@ -31,26 +31,29 @@ final class ReaderReports {
 
   /** What an executor said to an order, if anything. The order, or another one, may not have been carried out: then one with all shards follows. */
   def answered(executor: String, order: Long, answer: Option[OrderAnswer]): Unit =
-    if (!answer.exists(a => a.isNext && a.report.forall(accept))) synchronized {
-      undone += executor -> order.max(undone.getOrElse(executor, order))
-      ring()
-    }
+    if (!answer.exists(a => a.isNext && a.report.forall(accept))) notDone(executor, order)
 
-  /** Thrown to the query at its next look. */
-  def fail(cause: Throwable): Unit = synchronized {
-    failure = Some(cause)
+  /** An order could not be carried out, by what was thrown there. */
+  def failed(executor: String, order: Long, cause: Throwable): Unit = synchronized {
+    failures += executor -> cause
+    notDone(executor, order)
+  }
+
+  private def notDone(executor: String, order: Long): Unit = synchronized {
+    undone += executor -> order.max(undone.getOrElse(executor, order))
     ring()
   }
 
   /** Changes with news. */
   def news: Long = synchronized(changes)
 
-  def now: Map[String, Reported] = synchronized {
-    failure.foreach { cause =>
-      failure = None
-      throw cause
-    }
-    byExecutor
+  def now: Map[String, Reported] = synchronized(byExecutor)
+
+  /** Of executors that could not carry out an order since the last call. */
+  def takeFailures(): Map[String, Throwable] = synchronized {
+    val all = failures
+    failures = Map.empty
+    all
   }
 
   /** The last order of each executor that may not have been carried out. */

@@ -2,6 +2,9 @@ package io.github.kinesisspark.read.coordinator
 
 import scala.concurrent.duration._
 
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aws.FailureReason
 import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.plan.{
@@ -42,10 +45,12 @@ final class ShardCoordinator(
 ) extends AutoCloseable {
   import ShardCoordinator._
 
+  private val log         = LoggerFactory.getLogger(classOf[ShardCoordinator])
   private val assignments = new ShardAssignments(channel.idleTimeout, config.bufferBytes)
   private var parts       = Map.empty[ShardKey, RecordBuffer.Cut]
   private var planned     = (_: ShardRange) => Vector.empty[(ShardPosition, Long)]
   private var orders      = Map.empty[ExecutorId, ReaderOrders]
+  private var failing     = FailingExecutors.none
   private var lastNews    = System.nanoTime()
 
   /** The highest number of all orders: an executor that is lost and found again knows those it had before. */
@@ -90,7 +95,7 @@ final class ShardCoordinator(
         lastOrders = System.nanoTime()
       }
       assign(planning, reading, ending, stops)
-      val tips    = heard(reading)
+      val tips    = sound(heard(reading))
       val elapsed = (System.nanoTime() - began).nanos
       clocks = clocks.hear(tips.valuesIterator.map(t => t.shard -> t.reached), System.nanoTime())
       val hasMoved   = tips.valuesIterator.exists(_.hasMoved)
@@ -126,7 +131,7 @@ final class ShardCoordinator(
     def await(): Map[ShardKey, ShardTip] = {
       val known = channel.reports.news
       assign(planning, reading, ending, stops = Map.empty)
-      val tips = heard(reading)
+      val tips = sound(heard(reading))
       if (tips.size == reading.size || deadline.isOverdue()) tips
       else {
         channel.reports.await(known, LongestPause.min(deadline.timeLeft.max(ShortestPause)))
@@ -243,6 +248,39 @@ final class ShardCoordinator(
     if (reserved == 0) executors
     else executors.copy(usable = executors.usable.toVector.sortBy(_.id).take((channel.cores - reserved).max(1)).toSet)
 
+  /** The executors now, without those that fail while others are left to read. */
+  private def present(): ExecutorsNow = {
+    val now = channel.executors()
+    channel.reports.takeFailures().foreach { case (id, cause) =>
+      now.present.find(_.id == id).foreach(spare(_, cause, "carry out an order"))
+    }
+    failing = failing.keepOnly(now.present)
+    fewer(failing.spared(now, System.nanoTime()).fold(throw _, identity))
+  }
+
+  private def spare(executor: ExecutorId, cause: Throwable, what: String): Unit = {
+    val before = failing
+    failing = failing.failed(executor, cause, System.nanoTime())
+    val now = failing.failures(executor)
+    if (!before.failures.get(executor).exists(_.times == now.times))
+      log.warn(
+        s"An executor could not $what; others read its shards, if there are any. executor=${executor.id} host=${executor.host} " +
+          s"source=${config.source} rest=${now.rest.toSeconds}s",
+        cause
+      )
+  }
+
+  /** Without those of readers that failed by an Error in their executor: others read their shards next. */
+  private def sound(tips: Map[ShardKey, ShardTip]): Map[ShardKey, ShardTip] = {
+    val broken = for {
+      (shard, tip) <- tips
+      failure      <- tip.failure if failure.reason == FailureReason.BrokenJvm
+      executor     <- assignments.of(shard)
+    } yield shard -> (executor -> failure.exception)
+    broken.values.toMap.foreach { case (executor, cause) => spare(executor, cause, "read a shard") }
+    tips -- broken.keys
+  }
+
   /** Orders the readers what has changed since they were last ordered. */
   private def assign(
       planning: PlanningState,
@@ -250,7 +288,7 @@ final class ShardCoordinator(
       ending: Set[ShardKey],
       stops: Map[ShardKey, ShardPosition]
   ): Unit = {
-    val executors = fewer(channel.executors())
+    val executors = present()
     assignments.settle(planning, reading.keys, executors, channel.coresOfAnExecutor, System.nanoTime())
     val undone = channel.reports.takeUndone()
     channel.reports.keepOnly(executors.present.map(_.id))
@@ -264,7 +302,8 @@ final class ShardCoordinator(
     send(assignments.holding.toVector.sortBy(_.id).flatMap { executor =>
       val known = orders.getOrElse(executor, ReaderOrders.none.copy(number = lastNumber))
       // An executor that doesn't answer is sent the release of its shards, and carries it out once it answers again.
-      val isDue = executors.answering(executor) || (!known.isLost && known.whole > 0)
+      val isDue = failing.mayBeOrdered(executor, System.nanoTime()) &&
+        (executors.answering(executor) || (!known.isLost && known.whole > 0))
       def mine  = byHome.getOrElse(Some(executor), Vector.empty)
       val next  = if (isDue) known.next(mine, consumerLifecycle.publisher, channel.isPushed) else None
       next

@@ -118,6 +118,7 @@ final class ShardReaderPool(
       else order.release
     released.foreach(drop)
     order.read.foreach(read)
+    if (released.nonEmpty) byShard.forget(readers.contains)
     order.planned.foreach { case (shard, end) => readers.get(shard).foreach(_.plan(end)) }
     val changed = order.read.map(_.shard) ++ order.planned.map(_._1) ++ released
     change(changed, isNews = changed.nonEmpty)

@@ -2,6 +2,7 @@ package io.github.kinesisspark.read.reader
 
 import java.util.concurrent.ConcurrentHashMap
 
+import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
 import io.github.kinesisspark.position.ShardKey
@@ -11,7 +12,9 @@ import io.github.kinesisspark.position.ShardKey
   * @param onChange called after a shard's counts have changed; must not block
   */
 final class ShardTelemetry(onChange: ShardKey => Unit) {
-  private val counts = new ConcurrentHashMap[ShardKey, ShardCounts]
+  import ShardTelemetry._
+
+  private val counts = new ConcurrentHashMap[ShardKey, Counted]
 
   /** A call was refused because limits were used up. */
   def throttled(shard: ShardKey): Unit = add(shard, ShardCounts(throttled = 1, rereadRecords = 0))
@@ -22,19 +25,29 @@ final class ShardTelemetry(onChange: ShardKey => Unit) {
   /** Counts what a reader received. Does not call `onChange`, because the reader reports each delivery anyway. */
   def read(shard: ShardKey, more: ReadCount): Unit = merge(shard, ShardCounts.none.copy(reads = more))
 
-  def of(shard: ShardKey): Option[ShardCounts] = Option(counts.get(shard))
+  def of(shard: ShardKey): Option[ShardCounts] = Option(counts.get(shard)).map(_.counts)
 
   def shards: Iterable[ShardKey] = counts.keySet.asScala
+
+  /** Forgets shards that are not read here any more, an hour after they were counted last. */
+  def forget(isRead: ShardKey => Boolean, nowNanos: Long = System.nanoTime()): Unit =
+    counts.entrySet.removeIf(e => !isRead(e.getKey) && nowNanos - e.getValue.atNanos > Remembered.toNanos): Unit
 
   private def add(shard: ShardKey, more: ShardCounts): Unit = {
     merge(shard, more)
     onChange(shard)
   }
 
-  private def merge(shard: ShardKey, more: ShardCounts): Unit = counts.merge(shard, more, _ and _): Unit
+  private def merge(shard: ShardKey, more: ShardCounts): Unit =
+    counts.merge(shard, Counted(more, System.nanoTime()), (a, b) => Counted(a.counts and b.counts, b.atNanos)): Unit
 }
 
 object ShardTelemetry {
+
+  private[reader] val Remembered = 1.hour
+
+  /** @param atNanos the last time */
+  private final case class Counted(counts: ShardCounts, atNanos: Long)
 
   /** Of readers that nobody reports on. */
   def ignored: ShardTelemetry = new ShardTelemetry(_ => ())

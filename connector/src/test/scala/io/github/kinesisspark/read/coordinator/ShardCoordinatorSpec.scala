@@ -6,6 +6,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, TrimHorizon}
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.coordinator.ShardCoordinatorSpec._
@@ -55,6 +56,47 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
     }
   }
 
+  describe("an executor by which something is thrown") {
+    val error = new OutOfMemoryError("as planned")
+
+    it("when it carries out an order loses its shards to another, and gets a release a second later") {
+      val channel = new SomeExecutors(2)
+      val readers = coordinator(channel)
+      channel.throwing = executor => Option.when(executor == channel.orders.head._1)(error)
+      records(readers) shouldBe 3
+      val Seq(first, second) = channel.orders.map(_._1): @unchecked
+      second should not be first
+      records(readers) shouldBe 3
+      channel.orders.map(_._1) shouldBe Seq(first, second)
+      channel.throwing = _ => None
+      Thread.sleep(1100)
+      records(readers) shouldBe 3
+      val (released, order) = channel.orders.last
+      (released, order.whole.isDefined, order.read) shouldBe ((first, true, Vector.empty))
+    }
+
+    it("in a reader loses its shards to another") {
+      val channel = new SomeExecutors(2)
+      channel.failing = executor =>
+        Option.when(executor == channel.orders.head._1)(
+          ReaderFailure(FailureReason.BrokenJvm, "KINESIS_CALL_FAILED", "as planned")
+        )
+      records(coordinator(channel)) shouldBe 3
+      channel.orders.last._1 should not be channel.orders.head._1
+    }
+
+    it("fails the query with that if there is no other, or it happens to all") {
+      for (executors <- Seq(1, 2)) {
+        val channel = new SomeExecutors(executors)
+        channel.throwing = _ => Some(error)
+        the[OutOfMemoryError] thrownBy records(coordinator(channel)) should have message "as planned"
+      }
+      val channel = new SomeExecutors(2)
+      channel.failing = _ => Some(ReaderFailure(FailureReason.BrokenJvm, "KINESIS_CALL_FAILED", "as planned"))
+      (the[KinesisException] thrownBy records(coordinator(channel))).errorClass shouldBe "KINESIS_CALL_FAILED"
+    }
+  }
+
   describe("the first order alone") {
     it("says how to read: later ones are read in less time, and bring no credentials") {
       val channel = new OneExecutor
@@ -89,8 +131,34 @@ private object ShardCoordinatorSpec {
   private val Reading = ExecutorId("host", "1")
   private val Idle    = ExecutorId("host", "2")
 
+  /** A channel to executors that read three records of each of their shards, unless something is thrown there. */
+  private final class SomeExecutors(count: Int) extends Channel {
+
+    /** By what is an order not carried out? */
+    var throwing: ExecutorId => Option[Throwable] = _ => None
+
+    /** By what do its readers fail? */
+    var failing: ExecutorId => Option[ReaderFailure] = _ => None
+
+    /** Those that were sent. */
+    var orders = Vector.empty[(ExecutorId, ReadOrder)]
+
+    override val isPushed = true
+
+    override def executors(): ExecutorsNow =
+      ExecutorsNow.all((1 to count).map(n => ExecutorId("host", n.toString)).toSet)
+
+    override def order(some: Vector[(ExecutorId, ReadOrder)]): Unit = some.foreach { case (executor, order) =>
+      orders :+= executor -> order
+      throwing(executor) match {
+        case Some(cause) => reports.failed(executor.id, order.number, cause)
+        case None        => report(order, order.number, order.read.map(task => tip(task.shard, records = 3, failing(executor))))
+      }
+    }
+  }
+
   /** A channel to an executor that reads one shard and does what orders say of reports. */
-  private final class OneExecutor extends ExecutorChannel {
+  private final class OneExecutor extends Channel {
 
     /** Whether its reader can report by itself. */
     var pushes = false
@@ -131,32 +199,14 @@ private object ShardCoordinatorSpec {
 
     private def report(order: ReadOrder): Unit = {
       sent += 1
-      val tip = emptyTip(shard(0)).copy(
-        position = if (known == 0) TrimHorizon else AfterSequenceNumber(number(known)),
-        records = known,
-        millisBehind = Some(0),
-        millisSinceAnswer = Some(0)
-      )
-      reports.accept(
-        ReaderReport(
-          order.executorId,
-          order.source,
-          pool = 1,
-          sent,
-          isWhole = true,
-          applied = order.number,
-          atNanos = System.nanoTime(),
-          Vector(tip),
-          gone = Vector.empty,
-          counts = Vector.empty,
-          hasNews = true,
-          ReaderTotals.none
-        )
-      ): Unit
+      report(order, sent, Vector(tip(shard(0), known)))
     }
 
     override def executors(): ExecutorsNow = ExecutorsNow.all(Set(if (isPresent) Reading else Idle))
+  }
 
+  /** What channels of these tests share. */
+  private abstract class Channel extends ExecutorChannel {
     override val reports: ReaderReports              = new ReaderReports
     override val idleTimeout: Option[FiniteDuration] = None
     override val cores: Int                          = 1
@@ -166,5 +216,32 @@ private object ShardCoordinatorSpec {
     override val reportPause: FiniteDuration         = 5.millis
 
     override def release(executors: Iterable[ExecutorId]): Unit = ()
+
+    protected def tip(shard: ShardKey, records: Long, failure: Option[ReaderFailure] = None): ShardTip =
+      emptyTip(shard).copy(
+        position = if (records == 0) TrimHorizon else AfterSequenceNumber(number(records)),
+        records = records,
+        millisBehind = Some(0),
+        millisSinceAnswer = Some(0),
+        failure = failure
+      )
+
+    /** As the readers of an executor report all of themselves. */
+    protected def report(order: ReadOrder, number: Long, tips: Vector[ShardTip]): Unit = reports.accept(
+      ReaderReport(
+        order.executorId,
+        order.source,
+        pool = 1,
+        number,
+        isWhole = true,
+        applied = order.number,
+        atNanos = System.nanoTime(),
+        tips,
+        gone = Vector.empty,
+        counts = Vector.empty,
+        hasNews = true,
+        ReaderTotals.none
+      )
+    ): Unit
   }
 }

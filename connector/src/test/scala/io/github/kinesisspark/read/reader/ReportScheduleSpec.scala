@@ -73,6 +73,7 @@ class ReportScheduleSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll
 
     it("are followed by one of all readers if the one that goes along with an answer can't be made") {
       val driver = new Driver().begun()
+      driver.schedule.setPause(1.hour)
       driver.schedule.change(Seq(one), isNews = true)
       an[OutOfMemoryError] should be thrownBy driver.schedule.take(_ => throw new OutOfMemoryError("for a test"))
       driver.next()._1.isWhole shouldBe true

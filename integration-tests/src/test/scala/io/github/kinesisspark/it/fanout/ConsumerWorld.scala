@@ -32,6 +32,7 @@ final class ConsumerWorld(
 
   val waiting: BlockingTime = BlockingTime(
     now = () => clock.millis,
+    nanos = () => clock.millis * 1000000,
     chance = () => 0.5,
     sleep = d => {
       waits += d
