@@ -34,6 +34,10 @@ private object CallsPage {
       s"a few times when a query or a batch read starts; every ${option(OptionRegistry.shardDiscoveryInterval)} while batches are planned; " +
         s"when a shard has ended and its children are unknown, no sooner than ${shown(ListedStream.ListAgain)} after the listing before"
     ),
+    row(GetShardIterator)(Driver, "ListedStream")(
+      s"for a shard that no listing has, though a checkpoint, a position or a child names it, and for one that its reader doesn't find: no " +
+        s"sooner than ${shown(ListedStream.ListAgain)} after the call before; ListShards follows where it isn't found"
+    ),
     row(GetShardIterator)(Executors, "PollingRecordPublisher")(
       "once for each shard that is polled; again when the iterator has expired, and after a failed call that was not throttled"
     ),

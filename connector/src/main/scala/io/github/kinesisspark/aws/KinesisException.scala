@@ -53,7 +53,7 @@ object FailureReason {
     case _: Fault.Throttled | _: Fault.ResourceInUse | _: Fault.Disconnected | _: Fault.Transient | _: Fault.Suspect =>
       Outage
     case _: Fault.Fatal if FaultClassifier.causes(fault.cause).exists(_.isInstanceOf[Error]) => BrokenJvm
-    case _                                                                                  => Other
+    case _                                                                                   => Other
   }
 }
 

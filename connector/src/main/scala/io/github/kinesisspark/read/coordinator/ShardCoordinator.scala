@@ -304,8 +304,8 @@ final class ShardCoordinator(
       // An executor that doesn't answer is sent the release of its shards, and carries it out once it answers again.
       val isDue = failing.mayBeOrdered(executor, System.nanoTime()) &&
         (executors.answering(executor) || (!known.isLost && known.whole > 0))
-      def mine  = byHome.getOrElse(Some(executor), Vector.empty)
-      val next  = if (isDue) known.next(mine, consumerLifecycle.publisher, channel.isPushed) else None
+      def mine = byHome.getOrElse(Some(executor), Vector.empty)
+      val next = if (isDue) known.next(mine, consumerLifecycle.publisher, channel.isPushed) else None
       next
         .orElse(if (channel.isPushed || !executors.answering(executor)) None else Some(known.repeat))
         .map(executor -> _)

@@ -58,7 +58,9 @@ final class Lineage private (shards: Map[String, Shard], gone: Set[String]) {
   def lost(known: Known): Vector[String] =
     if (gone.isEmpty) Vector.empty
     else {
-      val unfinished   = known.iterator.collect { case (id, at) if at.position != ShardPosition.ShardEnd && gone(id) => id }
+      val unfinished = known.iterator.collect {
+        case (id, at) if at.position != ShardPosition.ShardEnd && gone(id) => id
+      }
       lazy val history = ancestors(known.keys)
       val skipped      = entering(known).iterator
         .flatMap(shards(_).parents)
@@ -69,7 +71,9 @@ final class Lineage private (shards: Map[String, Shard], gone: Set[String]) {
   /** Unknown shards that decide what is read next, about which the service is to be asked: those of the offset, unless they are at their end and
     * have children, and the parents of what would enter without them.
     */
-  def doubtful(known: Known): Vector[String] = if (known.size == shards.size && known.keysIterator.forall(shards.contains))
+  def doubtful(known: Known): Vector[String] = if (
+    known.size == shards.size && known.keysIterator.forall(shards.contains)
+  )
     Vector.empty
   else {
     val ofOffset = known.iterator.collect {

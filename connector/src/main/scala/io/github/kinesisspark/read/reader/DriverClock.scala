@@ -13,7 +13,9 @@ private[reader] final class DriverClock {
   private val last = new AtomicReference(Option.empty[Heard])
 
   def hear(driverNanos: Long, nowNanos: Long): Unit =
-    last.updateAndGet(before => before.filter(_.driverNanos - driverNanos > 0).orElse(Some(Heard(driverNanos, nowNanos)))): Unit
+    last.updateAndGet(before =>
+      before.filter(_.driverNanos - driverNanos > 0).orElse(Some(Heard(driverNanos, nowNanos)))
+    ): Unit
 
   /** The executor's own, before it has heard of the driver. */
   def at(nowNanos: Long): Long = last.get.fold(nowNanos)(heard => heard.driverNanos + (nowNanos - heard.nowNanos))

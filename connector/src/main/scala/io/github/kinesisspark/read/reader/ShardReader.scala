@@ -5,7 +5,7 @@ import java.util.concurrent.CopyOnWriteArrayList
 import scala.concurrent.duration._
 
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
-import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtSequenceNumber, Within}
+import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtSequenceNumber, ShardEnd, Within}
 import io.github.kinesisspark.position.{SequenceNumber, Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.Admission.Allotment
 import io.github.kinesisspark.read.plan.ArrivalDensity
@@ -87,7 +87,7 @@ final class ShardReader(
 
   private def untilStop(delivery: Delivery): (Array[KinesisRecord], ShardPosition) = {
     def cut(number: SequenceNumber)(isWithin: SequenceNumber => Boolean) =
-      if (delivery.records.lastOption.exists(_.sequenceNumber >= number)) {
+      if (delivery.position == ShardEnd || delivery.records.lastOption.exists(_.sequenceNumber >= number)) {
         synchronized { isPast = !delivery.records.exists(_.sequenceNumber == number) }
         (delivery.records.takeWhile(r => isWithin(r.sequenceNumber)), stop.get)
       } else (delivery.records, delivery.position)

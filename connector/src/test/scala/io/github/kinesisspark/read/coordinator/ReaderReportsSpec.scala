@@ -124,17 +124,19 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
 
     it("ends with news of the source, with a failure and with an order that may be lost") {
       val source = ReaderReports.of("source")
+      val error  = new IllegalStateException("as planned")
       Seq[() => Unit](
         () => ReaderReports.accept(report(1, isWhole = true)()): Unit,
-        () => source.fail(new IllegalStateException("as planned")),
+        () => source.failed("2", order = 1, error),
         () => source.answered("1", order = 3, answer = None)
       ).foreach { news =>
         val seen = source.news
         new Thread(() => news()).start()
         waited(source, seen, 1.minute) should be < 30.seconds
       }
-      intercept[IllegalStateException](source.now).getMessage shouldBe "as planned"
-      source.takeUndone() shouldBe Map("1" -> 3)
+      source.takeFailures() shouldBe Map("2" -> error)
+      source.takeFailures() shouldBe empty
+      source.takeUndone() shouldBe Map("1" -> 3, "2" -> 1)
       source.takeUndone() shouldBe empty
       ReaderReports.remove("source")
     }

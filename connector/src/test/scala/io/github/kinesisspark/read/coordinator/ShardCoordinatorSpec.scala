@@ -152,7 +152,8 @@ private object ShardCoordinatorSpec {
       orders :+= executor -> order
       throwing(executor) match {
         case Some(cause) => reports.failed(executor.id, order.number, cause)
-        case None        => report(order, order.number, order.read.map(task => tip(task.shard, records = 3, failing(executor))))
+        case None        =>
+          report(order, order.number, order.read.map(task => tip(task.shard, records = 3, failing(executor))))
       }
     }
   }

@@ -106,7 +106,9 @@ class LineageSpec extends AnyFunSpec with Matchers {
     it("are known from the parent's last answer, also after an older listing") {
       val before = Vector(shardOf(0, closed = false))
       val told   =
-        ShardKnowledge.none.listed(before, asOf = 5).told(Seq(shardOf(1, closed = false, 0), shardOf(2, closed = false, 0)), at = 5)
+        ShardKnowledge.none
+          .listed(before, asOf = 5)
+          .told(Seq(shardOf(1, closed = false, 0), shardOf(2, closed = false, 0)), at = 5)
       for (knowledge <- Seq(told, told.listed(before, asOf = 6))) {
         knowledge.lineage.entering(known(0 -> ShardEnd)) shouldBe Vector(shardId(1), shardId(2))
         knowledge.lineage.isClosed(shardId(0)) shouldBe true

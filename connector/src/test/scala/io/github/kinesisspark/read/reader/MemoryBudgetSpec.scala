@@ -109,7 +109,7 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("grants all of it to a request for more") {
-      val s = new Setting(100)
+      val s       = new Setting(100)
       var granted = 0L
       s.readers.head.take(_ => 101)(granted = _)
       granted shouldBe 100

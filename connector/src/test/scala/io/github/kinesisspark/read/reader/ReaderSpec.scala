@@ -233,6 +233,17 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         s.reader.slice(after(0), after(1)).map(_.size) shouldBe Some(1)
       }
 
+    for (stop <- Seq(after(2), AtSequenceNumber(number(2))))
+      it(
+        s"that comes to the shard's end before ${ShardPosition.encode(stop)} stops there all the same, and gives no range up to there"
+      ) {
+        val s = new Setting(stop = Some(stop))
+        s.reader.demand()
+        s.bring(ShardEnd, record(1))
+        s.reader.tip.position shouldBe stop
+        s.reader.slice(after(0), stop) shouldBe None
+      }
+
     it("that waits for a record to stop at has lost it after 15 seconds of answers that nothing more is there") {
       val s = new Setting(stop = Some(after(2)))
       s.reader.demand()

@@ -114,7 +114,9 @@ class RecordBufferSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       val start  = AtSequenceNumber(number(3))
       val buffer = filled(Seq(3), start) // Records 2, 4 and 6.
       buffer.slice(start, after(4)) shouldBe None
-      filled(Seq(3), AtSequenceNumber(number(2))).slice(AtSequenceNumber(number(2)), after(4)).map(_.size) shouldBe Some(2)
+      filled(Seq(3), AtSequenceNumber(number(2)))
+        .slice(AtSequenceNumber(number(2)), after(4))
+        .map(_.size) shouldBe Some(2)
       filled(Seq(3), after(0)).slice(after(0), after(5)) shouldBe None
       filled(Seq(3), after(0)).slice(after(0), Within(number(5), 1)) shouldBe None
     }

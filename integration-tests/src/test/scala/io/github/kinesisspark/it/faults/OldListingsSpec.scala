@@ -27,7 +27,9 @@ final class OldListingsSpec
           eventually(log.rows.size shouldBe before.size + split.size)
           awaitCommit(at, log)
         }
-        withClue("a listing that did not lag, so nothing was tested: ")(source.shards().map(_.shardId) shouldBe Seq(parent))
+        withClue("a listing that did not lag, so nothing was tested: ")(
+          source.shards().map(_.shardId) shouldBe Seq(parent)
+        )
         running(query, at)(log.add) { again =>
           val after = put(source, "after", 40)
           eventually((log.rows.size >= 120 || !again.isActive) shouldBe true)

@@ -3,6 +3,7 @@ package io.github.kinesisspark.it.source
 import java.nio.file.{Files, Path}
 
 import scala.concurrent.duration._
+import scala.util.{Success, Try}
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.Trigger
@@ -190,35 +191,46 @@ final class FaultsSpec extends TestkitSuite with CapturedLogs {
       next.stop()
     }
 
-    for (tolerant <- Seq(false, true); hasLater <- Seq(true, false))
-      it(
-        s"where AvailableNow was to stop, which expire before a reader's first answer, ${if (tolerant) "are left out with a warning"
-          else "fail the query"}${if (hasLater) ", beside a later record" else ""}"
-      ) {
-        val stream = newStream(shards = 1)
-        put(stream, "gone", 10)
-        // The first call finds where to stop, the second is the reader's.
-        val late = FaultRule(Delay(3.seconds), Some("GetRecords"), Some(stream.name), occurrence = After(1))
-        val log  = new BatchLog
-        val (ended, said) = withLogs(underFault(late) {
-          val query = load(stream, "failOnDataLoss" -> (!tolerant).toString).writeStream
-            .option("checkpointLocation", checkpoint().toString)
-            .trigger(Trigger.AvailableNow())
-            .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
-            .start()
-          eventually(kinesis.calls.count("GetShardIterator", stream.name) should be >= 2L)
-          val last = stream.put("later")
-          val number = SequenceNumber.parse(last.sequenceNumber).get
-          val below  = if (hasLater) number else number.copy(ordinal = number.ordinal + 1)
-          kinesis.streams.trim(stream.name, last.shardId, below.toString)
-          scala.util.Try(query.awaitTermination(180000))
-        })
-        log.texts shouldBe empty
-        if (tolerant) {
-          ended shouldBe scala.util.Success(true)
-          said should include regex "WARN .*planned into a batch and are no longer in the stream; continuing"
-        } else ended.failed.get.getMessage should (include("KINESIS_DATA_LOSS") and include(stream.onlyShard().shardId))
+    it("where AvailableNow is to stop fail the query, if they expire before its reader's first answer") {
+      stopExpires() { (ended, _) =>
+        ended.failed.get.getMessage should (include("KINESIS_DATA_LOSS") and include("shardId-000000000000"))
       }
+    }
+
+    it("where AvailableNow is to stop fail the query, also if nothing comes after them") {
+      stopExpires(hasLater = false)((ended, _) => ended.failed.get.getMessage should include("KINESIS_DATA_LOSS"))
+    }
+
+    it("where AvailableNow is to stop are left out with a warning if failOnDataLoss=false") {
+      stopExpires(tolerant = true) { (ended, said) =>
+        ended shouldBe Success(true)
+        said should include regex "WARN .*planned into a batch and are no longer in the stream; continuing"
+      }
+    }
+
+    /** @param check how the query ended, and what was logged */
+    def stopExpires(hasLater: Boolean = true, tolerant: Boolean = false)(check: (Try[Boolean], String) => Any): Unit = {
+      val stream = newStream(shards = 1)
+      put(stream, "gone", 10)
+      // The first call finds where to stop, the second is the reader's.
+      val late          = FaultRule(Delay(3.seconds), Some("GetRecords"), Some(stream.name), occurrence = After(1))
+      val log           = new BatchLog
+      val (ended, said) = withLogs(underFault(late) {
+        val query = load(stream, "failOnDataLoss" -> (!tolerant).toString).writeStream
+          .option("checkpointLocation", checkpoint().toString)
+          .trigger(Trigger.AvailableNow())
+          .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
+          .start()
+        eventually(kinesis.calls.count("GetShardIterator", stream.name) should be >= 2L)
+        val last   = stream.put("later")
+        val number = SequenceNumber.parse(last.sequenceNumber).get
+        val below  = if (hasLater) number else number.copy(ordinal = number.ordinal + 1)
+        kinesis.streams.trim(stream.name, last.shardId, below.toString)
+        Try(query.awaitTermination(180000))
+      })
+      log.texts shouldBe empty
+      check(ended, said): Unit
+    }
 
     it("of a shard that expired during downtime fail the query, or its children are read without it") {
       val stream = newStream(shards = 1)
