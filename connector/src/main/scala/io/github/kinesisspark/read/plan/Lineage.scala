@@ -8,9 +8,10 @@ import io.github.kinesisspark.position.{Shard, ShardPosition, ShardProgress}
   * as read: whatever it held is past retention. One that is unknown may be missing only because the listing is old: then nothing enters and
   * nothing is lost until the service was asked about it.
   *
-  * @param gone that the service has denied
+  * @param gone     that the service has denied
+  * @param unlisted that only their parents have named
   */
-final class Lineage private (shards: Map[String, Shard], gone: Set[String]) {
+final class Lineage private (shards: Map[String, Shard], gone: Set[String], unlisted: Set[String]) {
   import Lineage.Known
 
   private val children: Map[String, Seq[String]] =
@@ -69,7 +70,7 @@ final class Lineage private (shards: Map[String, Shard], gone: Set[String]) {
     }
 
   /** Unknown shards that decide what is read next, about which the service is to be asked: those of the offset, unless they are at their end and
-    * have children, and the parents of what would enter without them.
+    * their children are listed, and the parents of what would enter without them.
     */
   def doubtful(known: Known): Vector[String] = if (
     known.size == shards.size && known.keysIterator.forall(shards.contains)
@@ -77,7 +78,7 @@ final class Lineage private (shards: Map[String, Shard], gone: Set[String]) {
     Vector.empty
   else {
     val ofOffset = known.iterator.collect {
-      case (id, at) if isUnknown(id) && (at.position != ShardPosition.ShardEnd || !children.contains(id)) => id
+      case (id, at) if isUnknown(id) && (at.position != ShardPosition.ShardEnd || !hasListedChild(id)) => id
     }
     lazy val history = ancestors(known.keys)
     def waitsFor     =
@@ -91,10 +92,12 @@ final class Lineage private (shards: Map[String, Shard], gone: Set[String]) {
 
   private def isUnknown(id: String) = !shards.contains(id) && !gone(id)
 
-  /** Whether shards of the offset are unknown that may have descendants: what is known is older than the offset then, and what seems to be new may be
-    * among their ancestors.
+  /** Whether all listings may be older than a shard of the offset, so that what seems to be new may be one of its ancestors. One that has a child of the
+    * shard is newer than its end.
     */
-  private def isBehind(known: Known) = known.keysIterator.exists(id => isUnknown(id) && !children.contains(id))
+  private def isBehind(known: Known) = known.keysIterator.exists(id => isUnknown(id) && !hasListedChild(id))
+
+  private def hasListedChild(id: String) = children.get(id).exists(!_.forall(unlisted))
 
   /** Whether a finished shard is listed without its children: then the listing is older than the shard's end. The children of a
     * shard that is not listed any more are there already, or past retention as well.
@@ -154,6 +157,6 @@ object Lineage {
   /** One stream's part of an offset: progress by shard id. */
   type Known = collection.Map[String, ShardProgress]
 
-  def apply(shards: Iterable[Shard], gone: Set[String] = Set.empty): Lineage =
-    new Lineage(shards.iterator.map(s => s.id -> s).toMap, gone)
+  def apply(shards: Iterable[Shard], gone: Set[String] = Set.empty, unlisted: Set[String] = Set.empty): Lineage =
+    new Lineage(shards.iterator.map(s => s.id -> s).toMap, gone, unlisted)
 }

@@ -16,7 +16,8 @@ import io.github.kinesisspark.position.{HashKeyRange, Shard}
 final class ShardKnowledge private (seen: Map[String, ShardKnowledge.Seen], gone: Set[String]) {
   import ShardKnowledge._
 
-  val lineage: Lineage = Lineage(seen.values.map(_.shard), gone)
+  val lineage: Lineage =
+    Lineage(seen.values.map(_.shard), gone, unlisted = seen.valuesIterator.filterNot(_.isListed).map(_.shard.id).toSet)
 
   /** Also of shards that are listed no more: the records of a batch may outlive that. */
   def hashKeys(shardIds: Set[String]): Map[String, HashKeyRange] =
@@ -24,19 +25,20 @@ final class ShardKnowledge private (seen: Map[String, ShardKnowledge.Seen], gone
 
   /** @param asOf when the listing was asked for; of two, either may be newer */
   def listed(shards: Iterable[Shard], asOf: Long): ShardKnowledge = {
-    val kept = merged(shards, asOf).filter { case (_, mine) => asOf - mine.at < Patience.toNanos }
+    val kept = merged(shards, Seen(_, asOf, isListed = true)).filter(asOf - _._2.at < Patience.toNanos)
     new ShardKnowledge(kept, gone.intersect(kept.valuesIterator.flatMap(_.shard.parents).toSet))
   }
 
   /** Children of a shard, as its last answer names them. */
-  def told(children: Iterable[Shard], at: Long): ShardKnowledge = new ShardKnowledge(merged(children, at), gone)
+  def told(children: Iterable[Shard], at: Long): ShardKnowledge =
+    new ShardKnowledge(merged(children, Seen(_, at, isListed = false)), gone)
 
   /** Shards that the service doesn't know. Their ids are never used again. */
   def denied(shards: Iterable[String]): ShardKnowledge = new ShardKnowledge(seen -- shards, gone ++ shards)
 
-  private def merged(shards: Iterable[Shard], at: Long) = shards.iterator
+  private def merged(shards: Iterable[Shard], now: Shard => Seen) = shards.iterator
     .filterNot(shard => gone(shard.id))
-    .foldLeft(seen)((all, shard) => all.updated(shard.id, all.get(shard.id).fold(Seen(shard, at))(_.and(shard, at))))
+    .foldLeft(seen)((all, shard) => all.updated(shard.id, all.get(shard.id).fold(now(shard))(_.and(now(shard)))))
 }
 
 object ShardKnowledge {
@@ -46,11 +48,16 @@ object ShardKnowledge {
 
   val none: ShardKnowledge = new ShardKnowledge(Map.empty, Set.empty)
 
-  /** @param at the last time */
-  private final case class Seen(shard: Shard, at: Long) {
+  /** @param at       the last time
+    * @param isListed in a listing, and not only by a parent
+    */
+  private final case class Seen(shard: Shard, at: Long, isListed: Boolean) {
 
     /** A shard that is closed is not opened again. */
-    def and(again: Shard, at: Long): Seen =
-      Seen(if (shard.closed) again.copy(closed = true) else again, if (at - this.at > 0) at else this.at)
+    def and(other: Seen): Seen = Seen(
+      other.shard.copy(closed = shard.closed || other.shard.closed),
+      if (other.at - at > 0) other.at else at,
+      isListed || other.isListed
+    )
   }
 }

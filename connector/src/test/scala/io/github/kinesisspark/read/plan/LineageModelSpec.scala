@@ -15,7 +15,7 @@ import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition._
 
 /** Runs planning against a model of the service, over random histories of writes, reshards, listings, batches and
-  * restarts. A listing may be as old as any before it.
+  * restarts. A listing may be as old as any before it, but not older than what is past retention.
   */
 class LineageModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
@@ -110,12 +110,13 @@ class LineageModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
 
     private def expire(): Unit = {
       stream.expire()
+      listings = Vector.empty
       now += 24.hours.toNanos
     }
 
     /** Mostly the present one. */
     private def aListing() =
-      if (random.nextInt(3) == 0) listings(random.nextInt(listings.size)) else stream.listing
+      if (listings.nonEmpty && random.nextInt(3) == 0) listings(random.nextInt(listings.size)) else stream.listing
 
     private def restart(): Unit = {
       knowledge = ShardKnowledge.none.listed(aListing(), now)

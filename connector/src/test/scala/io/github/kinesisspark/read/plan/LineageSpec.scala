@@ -42,10 +42,13 @@ class LineageSpec extends AnyFunSpec with Matchers {
       Lineage(listing).entering(known(6 -> reading)) shouldBe empty
     }
 
-    it("are none while shards of the offset are unknown that may have descendants: the listing is older") {
-      val old = Lineage(Seq(shardOf(0, closed = false)))
-      old.entering(known(2 -> reading)) shouldBe empty
-      old.entering(known(2 -> ShardEnd)) shouldBe empty
+    it("are none while all listings may be older than a shard of the offset") {
+      val old = Seq(shardOf(0, closed = false))
+      Lineage(old).entering(known(2 -> reading)) shouldBe empty
+      Lineage(old).entering(known(2 -> ShardEnd)) shouldBe empty
+      val told = old :+ shardOf(3, closed = false, 2)
+      Lineage(told, unlisted = Set(shardId(3))).entering(known(2 -> ShardEnd)) shouldBe empty
+      Lineage(told.tail).entering(known(2 -> ShardEnd)) shouldBe Vector(shardId(3))
     }
 
     it("never contain a shard whose descendants are being read") {
