@@ -23,6 +23,9 @@ CLUSTER = "local-cluster[2,1,1024]"
 # Of the stream `events`.
 SHARDS = 4
 
+# Scala that some tests' queries need.
+CLASSES = Path(__file__).resolve().parents[3] / "build" / "chaos.jar"
+
 
 class ClusterQuery:
     """The program `query.py`, running."""
@@ -42,6 +45,7 @@ class ClusterQuery:
             "state": "",
             "settings": "{}",
             "occupied": "",
+            "provider": "",
             **more,
         }
         self.log = directory / "query.log"

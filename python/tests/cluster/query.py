@@ -22,6 +22,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StringType
 
 from kinesis_spark import (
+    CustomCredentials,
     EnhancedFanOut,
     KinesisOptions,
     KinesisSinkOptions,
@@ -185,10 +186,11 @@ def main(arguments: dict[str, str]) -> None:
     for key, value in json.loads(arguments["settings"]).items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
+    provider = arguments["provider"]
     where: dict[str, Any] = {
         "region": "us-east-1",
         "endpoint": arguments["endpoint"],
-        "credentials": StaticCredentials("local", "local"),
+        "credentials": CustomCredentials(provider) if provider else StaticCredentials("local", "local"),
     }
     options = KinesisOptions(
         stream_name="events",

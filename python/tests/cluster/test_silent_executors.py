@@ -14,7 +14,7 @@ import pytest
 
 from kinesis_spark import LocalKinesis
 
-from .cluster_query import CLUSTER, SHARDS, ClusterQuery, put, running
+from .cluster_query import CLASSES, CLUSTER, SHARDS, ClusterQuery, put, running
 from .server_log import ServerLog
 from .waiting import wait_until
 
@@ -141,3 +141,24 @@ def test_shards_of_an_executor_that_does_not_answer_are_read_elsewhere_and_by_on
         outcome = query.stop()
     assert outcome["failure"] is None
     assert Counter(query.written()) == Counter(texts)
+
+
+@pytest.mark.parametrize("publisher", ["polling", pytest.param("efo", marks=pytest.mark.slow)])
+def test_shards_of_an_executor_where_an_error_is_thrown_are_read_elsewhere_and_the_query_warns(
+    stream: LocalKinesis, tmp_path: Path, publisher: str
+) -> None:
+    settings = json.dumps({f"spark.{jvm}.extraClassPath": str(CLASSES) for jvm in ("driver", "executor")})
+    broken = "io.github.kinesisspark.it.chaos.BrokenOnOneExecutor"
+    query = ClusterQuery(tmp_path, stream, CLUSTER, publisher=publisher, settings=settings, provider=broken)
+    with running(query):
+        query.two_executors()
+        texts = put(stream, "first", 200)
+        wait_until(lambda: len(query.written()) == len(texts), "the first records of all shards")
+        texts += put(stream, "second", 200)
+        wait_until(lambda: len(query.written()) == len(texts), "the second records of all shards")
+        outcome = query.stop()
+    assert outcome["failure"] is None
+    assert Counter(query.written()) == Counter(texts)
+    warned = [line for line in query.log.read_text().splitlines() if "others read its shards" in line]
+    assert warned, "no warning names the executor"
+    assert all("executor=1 " in line for line in warned), warned

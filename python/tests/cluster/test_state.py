@@ -12,7 +12,7 @@ import pytest
 from kinesis_spark import LocalKinesis
 from kinesis_spark.local import Record
 
-from .cluster_query import ClusterQuery, running
+from .cluster_query import CLASSES, ClusterQuery, running
 from .waiting import wait_until
 
 SPARK = tuple(map(int, pyspark.__version__.split(".")[:2]))
@@ -20,9 +20,6 @@ SPARK = tuple(map(int, pyspark.__version__.split(".")[:2]))
 pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 has_trigger = pytest.mark.skipif(SPARK < (4, 2), reason="PySpark 4.2 brought the trigger of real-time mode")
 has_state = pytest.mark.skipif(SPARK < (4, 3), reason="Spark 4.3 brought stateful operators in real-time mode")
-
-# Has the query `numbered`, in Scala.
-CLASSES = Path(__file__).resolve().parents[3] / "build" / "chaos.jar"
 
 SETTINGS = {
     "spark.driver.extraClassPath": str(CLASSES),
