@@ -128,16 +128,22 @@ class LineageModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       PlanningState(offset, Map(arn -> PlanningState.Stream(1L, lineage, lineage.roots.map(_ -> TrimHorizon))))
     }
 
+    /** Whether they still exist: a listing follows where the service doesn't find one. */
+    private def ask(ids: Iterable[String]): Unit = {
+      val notFound = ids.filter(stream.isExpired)
+      if (notFound.nonEmpty) {
+        val listing = aListing()
+        knowledge = knowledge.listed(listing, now).denied(notFound.filterNot(listing.map(_.id).toSet))
+      }
+    }
+
     private def batch(chosen: ShardKey => Boolean): Unit = {
-      // The service is asked about shards that listings don't have.
-      val denied = view.doubtful.map(_.shardId).filter(stream.isExpired)
-      if (denied.nonEmpty) knowledge = knowledge.denied(denied)
+      ask(view.doubtful.map(_.shardId))
       val planning = view
       lost ++= planning.lost.map(_.shardId)
       val reading = (planning.reading -- planning.lost).filter(s => chosen(s._1))
-      val unknown = reading.keys.map(_.shardId).filter(stream.isExpired)
-      // The service refuses to read them.
-      if (unknown.nonEmpty) knowledge = knowledge.denied(unknown).listed(stream.listing, now)
+      // The service refuses to read some.
+      ask(reading.keys.map(_.shardId))
       val moved = reading.filterNot(s => stream.isExpired(s._1.shardId)).map { case (shard, from) =>
         shard -> readOn(shard.shardId, from)
       }
