@@ -270,15 +270,19 @@ final class ShardCoordinator(
       )
   }
 
-  /** Without those of readers that failed by an Error in their executor: others read their shards next. */
+  /** Without those of readers that failed by an Error in their executor: others read their shards next. Throws it where there are no others. */
   private def sound(tips: Map[ShardKey, ShardTip]): Map[ShardKey, ShardTip] = {
     val broken = for {
       (shard, tip) <- tips
       failure      <- tip.failure if failure.reason == FailureReason.BrokenJvm
       executor     <- assignments.of(shard)
     } yield shard -> (executor -> failure.exception)
-    broken.values.toMap.foreach { case (executor, cause) => spare(executor, cause, "read a shard") }
-    tips -- broken.keys
+    if (broken.isEmpty) tips
+    else {
+      broken.values.toMap.foreach { case (executor, cause) => spare(executor, cause, "read a shard") }
+      present(): Unit
+      tips -- broken.keys
+    }
   }
 
   /** Orders the readers what has changed since they were last ordered. */
