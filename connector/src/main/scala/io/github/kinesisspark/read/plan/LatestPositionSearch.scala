@@ -49,9 +49,10 @@ object LatestPositionSearch {
 
   /** @param now    when the newest record arrived at the latest
     * @param newest the arrival of the last record of a look at the beginning, which was not the tip
+    * @param apart  times so far apart, or less, are near enough to read on, in ms
     */
-  def apply(now: Long, newest: Long): LatestPositionSearch =
-    new LatestPositionSearch(now, newest, 0, isNear = false, ReadOn)
+  def apply(now: Long, newest: Long, apart: Long = ReadOn): LatestPositionSearch =
+    new LatestPositionSearch(now, newest, 0, isNear = false, apart)
 
   /** The service's time has a resolution of one second. */
   private val FirstStep     = 2000L

@@ -28,7 +28,14 @@ object LongTrigger {
       room: Long,
       oldest: Long,
       newest: Long
-  )
+  ) {
+
+    /** The time, in ms, in which as much arrives as a shard may take in a second: less than a second where what its reader holds came faster, in a
+      * server without that limit or in one that allows bursts.
+      */
+    def writeSecond: Long =
+      if (bytes <= WriteLimit) Second else (WriteLimit * (newest - oldest) / bytes).max(1L).min(Second)
+  }
 
   /** The arrival time up to which the batch takes each shard; only of shards that are to bring more than they hold.
     *
@@ -58,6 +65,8 @@ object LongTrigger {
     */
   private[plan] val ReadLimit  = 2L << 20
   private[plan] val WriteLimit = 1L << 20
+
+  private val Second = 1000L
 }
 
 /** How densely a shard's records lie in time, by what was read of it last.

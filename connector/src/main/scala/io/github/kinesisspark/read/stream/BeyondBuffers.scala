@@ -15,7 +15,8 @@ import io.github.kinesisspark.read.reader.{RecordBuffer, ShardTip, StreamAccess}
 /** Ends of a batch beyond what its readers hold. [[LongTrigger]] decides up to which arrival time the batch goes, and Kinesis is asked for the first
   * record that arrived then, whose sequence number is the end. The tasks read up to it through the live readers.
   *
-  * Where nothing has arrived since that time, the end is a record within a second of the shard's newest. Each look takes one GetShardIterator and
+  * Where nothing has arrived since that time, the end is a record close to the shard's newest: between them arrived what a shard may take in a second,
+  * which readers hold. Each look takes one GetShardIterator and
   * one or two GetRecords of one record, out of the 5 calls a second that all pollers of the shard share.
   *
   * @param serviceNow by the service's clock, in ms
@@ -51,11 +52,13 @@ final class BeyondBuffers(
     val times = LongTrigger.times(interval, behind, starved, others, alignment)
     val begin = behind.map(_.oldest).minOption
     if (times.isEmpty) Map.empty
-    else
+    else {
+      val apart = behind.map(_.writeSecond).min
       PeekingClients.using(streams.map { case (arn, access) => arn -> access.copy(maxRetryDuration = Patience) }) {
         looks =>
-          found(Parallel.map(times.toVector) { case (shard, time) => Try(end(tips(shard), time, begin, looks)) })
+          found(Parallel.map(times.toVector) { case (shard, time) => Try(end(tips(shard), time, begin, apart, looks)) })
       }
+    }
   }
 
   /** With an alignment, a shard whose end is not found keeps the others from going beyond their buffers as well. */
@@ -75,10 +78,11 @@ final class BeyondBuffers(
       tip: ShardTip,
       time: Long,
       begin: Option[Long],
+      apart: Long,
       looks: ShardEnds
   ): Option[(ShardKey, RecordBuffer.Cut)] = {
     val low = (tip.newestArrival ++ tip.reached).maxOption.orElse(begin).getOrElse(time)
-    search(time, low, serviceNow(tip.shard.stream))(at => looks.first(tip.shard, AtTimestamp(at)))
+    search(time, low, serviceNow(tip.shard.stream), apart)(at => looks.first(tip.shard, AtTimestamp(at)))
       .map(record => record -> AfterSequenceNumber(record.number))
       .collect {
         case (record, position) if isPast(tip.position, position) =>
@@ -114,13 +118,14 @@ object BeyondBuffers {
     newest <- tip.newestArrival.orElse(tip.reached)
   } yield LongTrigger.Behind(shard, tip.density, tip.bytes, tip.room, oldest, newest)
 
-  /** The first record that arrived at a time or later. Where there is none, one within a second of the newest; nothing if that is not after `low`.
+  /** The first record that arrived at a time or later. Where there is none, one close to the newest; nothing if that is not after `low`.
     *
-    * @param low  arrival of a record that is known
-    * @param now  by the service's clock, which refuses later times
-    * @param look the first record that arrived at a time or later
+    * @param low   arrival of a record that is known
+    * @param now   by the service's clock, which refuses later times
+    * @param apart how close, in ms
+    * @param look  the first record that arrived at a time or later
     */
-  private[stream] def search(time: Long, low: Long, now: Long)(look: Long => Option[Peek.Seen]): Option[Peek.Seen] = {
+  private[stream] def search(time: Long, low: Long, now: Long, apart: Long)(look: Long => Option[Peek.Seen]): Option[Peek.Seen] = {
     @tailrec def newest(state: LatestPositionSearch, found: Option[Peek.Seen]): Option[Peek.Seen] = state.next match {
       case None     => found
       case Some(at) =>
@@ -131,6 +136,6 @@ object BeyondBuffers {
     }
     val isPassed = time < now - ShardEnds.ClockTick
     val first    = if (isPassed) look(time) else None
-    first.orElse(newest(LatestPositionSearch(if (isPassed) time else now, low), None))
+    first.orElse(newest(LatestPositionSearch(if (isPassed) time else now, low, apart), None))
   }
 }

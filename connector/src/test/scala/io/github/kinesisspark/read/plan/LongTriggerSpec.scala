@@ -39,6 +39,13 @@ class LongTriggerSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
     // 1 MiB a second.
     def behind(n: Int, bytes: Long, room: Long = 4 * MB, density: ArrivalDensity = ArrivalDensity(4 * MB, 4000)) =
       LongTrigger.Behind(shard(n), density, bytes, room, 1000, 2000)
+
+    it("finds ends as close to the newest record as what arrived since is a second's write limit") {
+      behind(0, 4 * MB).writeSecond shouldBe 250
+      behind(0, MB / 2).writeSecond shouldBe 1000
+      behind(0, 4 * MB).copy(newest = 6000).writeSecond shouldBe 1000
+      behind(0, 4 * MB).copy(newest = 1000).writeSecond shouldBe 1
+    }
     def times(shards: LongTrigger.Behind*) =
       LongTrigger.times(10.seconds, shards.toVector, Vector.empty, Nil, WatermarkAlignment.off)
 

@@ -19,8 +19,8 @@ class BeyondBuffersSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
   private final class Shard(arrivals: Vector[Long], now: Long) {
     var looks = 0
 
-    def search(time: Long, low: Long): Option[Long] = BeyondBuffers
-      .search(time, low, now) { at =>
+    def search(time: Long, low: Long, apart: Long = 1000): Option[Long] = BeyondBuffers
+      .search(time, low, now, apart) { at =>
         looks += 1
         withClue("a time that the service refuses: ")(at should be <= now)
         arrivals.zipWithIndex.find(_._1 >= at).map { case (arrival, i) =>
@@ -76,6 +76,12 @@ class BeyondBuffersSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
       val shard = new Shard(Vector.tabulate(1000)(_ * 100L), now = 100000)
       shard.search(time = 500000, low = 1000) shouldBe Some(99000)
       shard.looks shouldBe 2
+    }
+
+    it("is as close to the newest record as it is to be, where all of them arrived within a second") {
+      val shard = new Shard(Vector.tabulate(1000)(100000L + _), now = 109000)
+      shard.search(time = 500000, low = 100100, apart = 40) .get should be >= 100959L
+      shard.looks should be <= 15
     }
 
     it(

@@ -7,11 +7,11 @@ import scala.concurrent.duration.{Duration => _, _}
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.streaming.Trigger
+import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import org.scalatest.Suites
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.Slow
+import io.github.kinesisspark.it.{Slow, TestStream}
 import io.github.kinesisspark.it.source.{Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.KinesisServerConfig
 
@@ -28,29 +28,58 @@ final class SlowTrigger(override protected val mode: Mode)
     */
   private def worksOff(trigger: FiniteDuration, shards: Int, intervals: Int): Unit = {
     val stream  = newStream(shards)
-    val batches = new ConcurrentSkipListMap[Long, Long]
-    val ids     = kinesis.streams.shards(stream.name).map(_.id)
     val records = (trigger.toSeconds * intervals * shards * BytesPerSecond * 9 / 10 / Record.length).toInt
+    put(stream, shards, records, AtWriteLimit)
+    reading(stream, trigger) { (query, batches) =>
+      eventually(timeout(Span((trigger * (intervals + 3)).toSeconds + 60, Seconds))) {
+        query.exception shouldBe None
+        assert(rows(batches) == records || batches.size >= intervals + 2)
+      }
+      told(batches)(rows(batches) shouldBe records)
+    }
+  }
+
+  /** The batches with records that take what arrives while the query waits for its trigger. */
+  private def batchesOf(records: Int, within: FiniteDuration, trigger: FiniteDuration, shards: Int): Vector[Long] = {
+    val stream = newStream(shards)
+    reading(stream, trigger) { (query, batches) =>
+      eventually(timeout(Span(60, Seconds)))(batches.size shouldBe 1)
+      put(stream, shards, records, Duration.ofMillis(within.toMillis * shards / records))
+      eventually(timeout(Span(120, Seconds))) {
+        query.exception shouldBe None
+        told(batches)(rows(batches) shouldBe records)
+      }
+      batches.values.asScala.filter(_ > 0).toVector
+    }
+  }
+
+  /** @param between arrivals in a shard */
+  private def put(stream: TestStream, shards: Int, records: Int, between: Duration): Unit = {
+    val ids = kinesis.streams.shards(stream.name).map(_.id)
     (0 until records).foreach { i =>
-      if (i % shards == 0) serverClock.advance(BetweenRecords)
+      if (i % shards == 0) serverClock.advance(between)
       kinesis.streams.putInto(stream.name, ids(i % shards), "k", Record)
     }
-    def read = batches.values.asScala.sum
+  }
+
+  private def rows(batches: Batches) = batches.values.asScala.sum
+
+  private def told(batches: Batches)(check: => Any) =
+    withClue(s"rows of the batches: ${batches.values.asScala.mkString(", ")}: ")(check)
+
+  /** The batches' rows, by their numbers. */
+  private type Batches = ConcurrentSkipListMap[Long, Long]
+
+  private def reading[A](stream: TestStream, trigger: FiniteDuration)(body: (StreamingQuery, Batches) => A): A = {
+    val batches = new Batches
     // A buffer that fills in seconds, as the default's does with many shards.
     val query = load(stream, "readerBufferSize" -> "16m").writeStream
       .trigger(Trigger.ProcessingTime(trigger.toMillis))
       .option("checkpointLocation", checkpoint().toString)
       .foreachBatch((batch: DataFrame, id: Long) => batches.put(id, batch.count()): Unit)
       .start()
-    try {
-      eventually(timeout(Span((trigger * (intervals + 3)).toSeconds + 60, Seconds))) {
-        query.exception shouldBe None
-        assert(read == records || batches.size >= intervals + 2)
-      }
-      withClue(s"rows of the batches, one every $trigger: ${batches.values.asScala.mkString(", ")}: ")(
-        read shouldBe records
-      )
-    } finally {
+    try body(query, batches)
+    finally {
       query.stop()
       // It has up to a gigabyte of this JVM's heap.
       kinesis.streams.deleteStream(stream.name)
@@ -68,6 +97,11 @@ final class SlowTrigger(override protected val mode: Mode)
       worksOff(10.minutes, shards = 1, intervals = 1)
     )
   }
+
+  it("a query takes nine tenths of 100 MB that arrived within a second in two batches, with a buffer of 16 MB") {
+    val batches = batchesOf(records = 500, within = 1.second, trigger = 10.seconds, shards = 4)
+    withClue(s"rows of the batches: ${batches.mkString(", ")}: ")(batches.sorted.takeRight(2).sum should be >= 450L)
+  }
 }
 
 object SlowTrigger {
@@ -78,7 +112,7 @@ object SlowTrigger {
   private val Record = new Array[Byte](200000)
 
   /** A shard takes 1 MiB a second. */
-  private val BetweenRecords = Duration.ofMillis(Record.length * 1000L / (1L << 20))
+  private val AtWriteLimit = Duration.ofMillis(Record.length * 1000L / (1L << 20))
 }
 
 class SlowTriggerSpec extends Suites(Mode.both.map(new SlowTrigger(_)): _*)
