@@ -38,17 +38,17 @@ ANY_SINK_TRACKED = "_asyncProgressTrackingOverrideSinkSupportCheck"
 has_real_time = pytest.mark.skipif(SPARK < (4, 1), reason="Spark 4.1 brought real-time mode")
 
 
-def in_real_time(writer: DataStreamWriter) -> DataStreamWriter:
+def in_real_time(writer: DataStreamWriter, batch: str) -> DataStreamWriter:
     jvm: Any = SparkSession.active()._jvm
-    trigger = jvm.org.apache.spark.sql.streaming.Trigger.RealTime("5 seconds")
+    trigger = jvm.org.apache.spark.sql.streaming.Trigger.RealTime(batch)
     writer._jwrite = writer._jwrite.trigger(trigger)
     return writer
 
 
 @contextmanager
-def running(writer: DataStreamWriter, checkpoint: Path) -> Iterator[StreamingQuery]:
+def running(writer: DataStreamWriter, checkpoint: Path, batch: str = "5 seconds") -> Iterator[StreamingQuery]:
     query = in_real_time(
-        writer.outputMode("update").option("checkpointLocation", str(checkpoint / "checkpoint"))
+        writer.outputMode("update").option("checkpointLocation", str(checkpoint / "checkpoint")), batch
     ).start()
     try:
         yield query
@@ -73,6 +73,10 @@ def settings(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
 
 def any_sink(spark: SparkSession) -> AbstractContextManager[None]:
     return settings(spark, {ALLOW_LIST: "false"})
+
+
+# As docs/how-to/real-time.md has them.
+ROW_BY_ROW = dict(re.findall(r'^spark.conf.set\("(spark.sql.execution.python.udf.\S+)", "(\d+)"\)', TEXT, re.MULTILINE))
 
 
 # One task behind a shuffle leaves one of the session's two cores to the source.
@@ -111,7 +115,7 @@ def test_a_real_time_query_writes_to_the_console(spark: SparkSession, kinesis: L
 @pytest.mark.every_spark("real-time mode")
 @has_real_time
 @pytest.mark.parametrize("publisher", [Polling(), EnhancedFanOut("app")], ids=["polling", "fan-out"])
-def test_a_real_time_query_passes_rows_to_foreach_as_they_arrive(
+def test_a_real_time_query_passes_rows_to_foreach(
     spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path, publisher: RecordPublisher
 ) -> None:
     heard = tmp_path / "heard"
@@ -126,6 +130,30 @@ def test_a_real_time_query_passes_rows_to_foreach_as_they_arrive(
         for n in range(3):
             kinesis.put_records("events", [Record(f"key-{i}", f"{n}-{i}".encode()) for i in range(20)])
             until(lambda: len(list(heard.iterdir())) == 20 * (n + 1), query)  # noqa: B023  (used up within the round)
+
+
+@pytest.mark.every_spark("real-time mode, Python UDF row by row")
+@has_real_time
+def test_a_real_time_query_calls_a_python_udf_with_each_row_within_a_batch(
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
+) -> None:
+    heard = tmp_path / "heard"
+    heard.mkdir()
+
+    def handle(data: bytes) -> bool:
+        (heard / bytes(data).decode()).touch()
+        return True
+
+    handle_row = udf(handle, "boolean", useArrow=False).asNondeterministic()
+    rows = read_stream(spark, kinesis.options("events")).select(handle_row("data"))
+    # Rows that waited for the end of the batch, or for others, would not come in time.
+    with (
+        settings(spark, {ALLOW_LIST: "false", **ROW_BY_ROW}),
+        running(rows.writeStream.format("noop"), tmp_path, "5 minutes") as query,
+    ):
+        for n in range(10):
+            kinesis.put_records("events", [Record("key", str(n).encode())])
+            until((heard / str(n)).exists, query)
 
 
 def notes(heard: Path) -> Callable[[Row], None]:
