@@ -27,7 +27,7 @@ from kinesis_spark.errors import (
     LocalKinesisError,
     SparkConnectError,
 )
-from kinesis_spark.fan_out import Deregistration, EnhancedFanOut, Polling, RecordPublisher, Registration, Retries
+from kinesis_spark.fan_out import Deregistration, EnhancedFanOut, Polling, RecordPublisher, Registration
 from kinesis_spark.functions import sequence_key
 from kinesis_spark.jars import require_jar
 from kinesis_spark.local import LocalKinesis, Record
@@ -36,6 +36,7 @@ from kinesis_spark.options import AnyPosition, KinesisOptions, StreamOptions
 from kinesis_spark.position import Position
 from kinesis_spark.positions import Positions
 from kinesis_spark.read import read_batch, read_stream
+from kinesis_spark.retries import Retries, SinkCall, SourceCall
 from kinesis_spark.shards_view import plot_shards, shards
 from kinesis_spark.write import BadRecords, KinesisSinkOptions, write_batch, write_stream
 
@@ -67,6 +68,8 @@ __all__ = [
     "RecordPublisher",
     "Registration",
     "Retries",
+    "SinkCall",
+    "SourceCall",
     "SparkConnectError",
     "StaticCredentials",
     "StreamConsumer",

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from datetime import timedelta
-from typing import Any, ClassVar, Literal, Union, cast, get_args
+from typing import ClassVar, Literal, Union, get_args
 
-from kinesis_spark._declare import Given, group, keyword_values, option, read_fields, values
-from kinesis_spark._kinds import TAGS, Kind, count, duration, matching, number, require, tuple_of, words
+from kinesis_spark._declare import Given, option, read_fields, values
+from kinesis_spark._kinds import TAGS, Kind, count, matching, require, tuple_of, words
 from kinesis_spark.errors import InvalidOptionError
 
 Registration = Literal["lazy", "eager", "none"]
@@ -70,32 +68,6 @@ class Polling:
         read_fields(self)
 
 
-@keyword_values
-class Retries:
-    """How often, and after which waits, one call is retried; None leaves the connector's default for that call.
-
-    Attributes:
-        max_retries: attempts after the first, 0 for none; None leaves `max_retry_duration` as the only limit.
-        backoff_base: the longest wait before the second try; each wait is a random part of its longest.
-        backoff_max: the longest wait before any try.
-        backoff_exp_const: by which the longest wait grows from one try to the next, at least 1.
-
-    Raises:
-        InvalidOptionError: for a value that can't be right.
-    """
-
-    max_retries: int | None = option("maxRetries", count(least=0), default=None)
-    backoff_base: timedelta | str | None = option("backoff.base", duration(), default=None)
-    backoff_max: timedelta | str | None = option("backoff.max", duration(), default=None)
-    backoff_exp_const: float | None = option("backoff.expConst", number(least=1), default=None)
-
-    def __post_init__(self) -> None:
-        read_fields(self)
-        if self.backoff_base is not None and self.backoff_max is not None:
-            base, longest = cast("timedelta", self.backoff_base), cast("timedelta", self.backoff_max)
-            require(base <= longest, "backoff_base", base, f"at most backoff_max, which is {longest}")
-
-
 @values
 class EnhancedFanOut:
     """SubscribeToShard: 2 MB/s of each shard for this query alone, through a stream consumer that AWS charges for.
@@ -111,12 +83,6 @@ class EnhancedFanOut:
             "registered" those that it has registered itself, True also those that it found, False none.
         tags: tags of the consumers that the query registers; those that it finds keep theirs. Needs the permission
             `kinesis:TagResource`.
-        register_stream_consumer: how RegisterStreamConsumer is retried.
-        deregister_stream_consumer: how DeregisterStreamConsumer is retried.
-        list_stream_consumers: how ListStreamConsumers is retried.
-        describe_stream_consumer: how DescribeStreamConsumer is retried, and how a consumer that is CREATING or DELETING
-            is waited for.
-        subscribe_to_shard: how SubscribeToShard is retried for a shard without an event between.
 
     Raises:
         InvalidOptionError: for a value that can't be right, or for values that contradict each other.
@@ -137,20 +103,11 @@ class EnhancedFanOut:
         "efo.deregisterOnStop", Kind(_read_deregistration, _write_deregistration), default="registered"
     )
     tags: Mapping[str, str] | str | None = option("efo.tags", TAGS, default=None)
-    register_stream_consumer: Retries = group("efo.registerStreamConsumer", default=Retries())
-    deregister_stream_consumer: Retries = group("efo.deregisterStreamConsumer", default=Retries())
-    list_stream_consumers: Retries = group("efo.listStreamConsumers", default=Retries())
-    describe_stream_consumer: Retries = group("efo.describeStreamConsumer", default=Retries())
-    subscribe_to_shard: Retries = group("efo.subscribeToShard", default=Retries())
 
     def __post_init__(self) -> None:
         read_fields(self)
         streams = [stream_of(arn) for arn in self.consumer_arns]
         require(len({*streams}) == len(streams), "consumer_arns", self.consumer_arns, "one consumer for each stream")
-        for field in fields(cast("Any", self)):
-            if isinstance(field.default, Retries):
-                retries = getattr(self, field.name)
-                require(isinstance(retries, Retries), field.name, retries, "Retries")
         if self.registration == "none" and not self.consumer_arns:
             raise InvalidOptionError(
                 "registration='none' is not valid without consumer_arns: give the ARN of a registered consumer for "
@@ -215,4 +172,4 @@ def _by_stream(arns: tuple[str, ...]) -> dict[str, str]:
     }
 
 
-__all__ = ["Deregistration", "EnhancedFanOut", "Polling", "RecordPublisher", "Registration", "Retries"]
+__all__ = ["Deregistration", "EnhancedFanOut", "Polling", "RecordPublisher", "Registration"]

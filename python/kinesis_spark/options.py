@@ -57,6 +57,7 @@ from kinesis_spark.credentials import (
 from kinesis_spark.errors import InvalidOptionError
 from kinesis_spark.fan_out import RECORD_PUBLISHER, EnhancedFanOut, Polling, RecordPublisher, stream_of, take_publisher
 from kinesis_spark.position import Position, Positions
+from kinesis_spark.retries import Retries, SourceCall, encoded_retries, retries_of, take_retries
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -96,6 +97,7 @@ class StreamOptions:
         endpoint: the service's URL for this stream.
         starting_position: where this stream starts.
         ending_position: where a batch read of this stream ends.
+        credentials: whose name to call AWS in for this stream, in place of the general ones; not `DefaultCredentials`.
         role: the role to assume for this stream, of another account perhaps.
 
     Raises:
@@ -107,16 +109,22 @@ class StreamOptions:
     endpoint: str | None = option("endpoint", ENDPOINT, default=None)
     starting_position: AnyPosition | None = option("startingPosition", _POSITION, default=None)
     ending_position: AnyPosition | None = option("endingPosition", _POSITION, default=None)
+    credentials: Credentials | None = plain(CREDENTIALS, default=None)
     role: AssumedRole | str | None = plain(ROLE, default=None)
 
     def __post_init__(self) -> None:
         if not is_stream_arn(self.stream):
             STREAM_NAME.read("stream", self.stream)
         read_fields(self)
+        if isinstance(self.credentials, DefaultCredentials):
+            raise InvalidOptionError(
+                f"credentials of {self.stream}: no option asks for the default chain of one stream alone. Leave them "
+                "out here, and give the other streams credentials of their own."
+            )
 
     def to_dict(self) -> dict[str, str]:
         """The options as Spark wants them, each prefixed with `stream.<name or ARN>.`."""
-        own = encoded(self) | encoded(self.role)
+        own = encoded(self) | encoded(self.credentials) | encoded(self.role)
         return {f"stream.{self.stream}.{name}": value for name, value in own.items()}
 
     @classmethod
@@ -161,6 +169,8 @@ class KinesisOptions:
             at least; None for an eighth of the executor's heap.
         max_retry_duration: how long calls are retried, from the first failure in a row, before the query fails. What
             cannot pass, such as a missing permission, fails at once; throttled reads are retried without end.
+        retries: how often and after which waits single calls are retried within that time, by the calls' names; those
+            that aren't named keep their defaults.
         credentials: whose name to call AWS in; see `kinesis_spark.credentials`.
         role: a role to assume with those credentials; None to call AWS with them as they are.
         connection: how AWS is reached: proxy, certificates, time limits and so on.
@@ -194,6 +204,7 @@ class KinesisOptions:
     real_time_reserved_cores: int | None = option("realTime.reservedCores", count(least=0), default=None)
     reader_buffer_size: int | str | None = option("readerBufferSize", size(least=_LEAST_BUFFER), default=None)
     max_retry_duration: timedelta | str = option("maxRetryDuration", duration(), default=timedelta(minutes=15))
+    retries: Mapping[SourceCall, Retries] | None = plain(retries_of(SourceCall), default=None)
     credentials: Credentials = plain(CREDENTIALS, default=DefaultCredentials())
     role: AssumedRole | str | None = plain(ROLE, default=None)
     connection: Connection = plain(CONNECTION, default=Connection())
@@ -228,7 +239,7 @@ class KinesisOptions:
         It holds static keys, for the connector needs them, but no `repr` of it or of a copy shows them.
         """
         options = encoded(self) | encoded(self.record_publisher) | encoded(self.credentials) | encoded(self.role)
-        options |= encoded(self.connection)
+        options |= encoded(self.connection) | encoded_retries(self.retries)
         for stream in self.per_stream:
             options.update(stream.to_dict())
         return options
@@ -247,6 +258,7 @@ class KinesisOptions:
         fields = given.take_fields(cls)
         fields["record_publisher"] = take_publisher(given, fields.get("record_publisher", "polling"))
         fields |= take_access(given)
+        fields["retries"] = take_retries(given, SourceCall)
         given.refuse_rest((cls, Polling, EnhancedFanOut, *ACCESS))
         return cls(**fields)
 
@@ -304,6 +316,7 @@ class SourceArguments(TypedDict, total=False):
     real_time_reserved_cores: int | None
     reader_buffer_size: int | str | None
     max_retry_duration: timedelta | str
+    retries: Mapping[SourceCall, Retries] | None
     credentials: Credentials
     role: AssumedRole | str | None
     connection: Connection

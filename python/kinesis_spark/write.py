@@ -31,6 +31,7 @@ from kinesis_spark.credentials import CREDENTIALS, ROLE, AssumedRole, Credential
 from kinesis_spark.errors import InvalidOptionError
 from kinesis_spark.jars import FORMAT, require_jar
 from kinesis_spark.options import ACCESS, StreamOptions, take_access
+from kinesis_spark.retries import Retries, SinkCall, encoded_retries, retries_of, take_retries
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -69,6 +70,8 @@ class KinesisSinkOptions:
         aggregate_size: bytes that an aggregated record may have, from 1 KiB to 1 MiB; only with `aggregate`.
         bad_records: what becomes of rows that can never be written: `fail` their task, or `skip` and count them.
         max_retry_duration: how long one record may be refused before its task fails.
+        retries: how often and after which waits single calls are retried within that time, by the calls' names; those
+            that aren't named keep their defaults.
         writer_buffer_size: bytes of records that a task holds, waiting or on their way; 1 MiB at least.
         max_in_flight_calls: how many calls of a task may be under way at once.
         linger: how long a row of a streaming query waits for others to go with it, 1 ms at least; None for 10 ms, or
@@ -76,7 +79,7 @@ class KinesisSinkOptions:
         credentials: whose name to call AWS in; see `kinesis_spark.credentials`.
         role: a role to assume with those credentials; None to call AWS with them as they are.
         connection: how AWS is reached: proxy, certificates, time limits and so on.
-        per_stream: region, endpoint and role of single streams that rows name.
+        per_stream: region, endpoint, credentials and role of single streams that rows name.
 
     Raises:
         InvalidOptionError: for a value that can't be right, or options that contradict each other.
@@ -93,6 +96,7 @@ class KinesisSinkOptions:
     )
     bad_records: BadRecords = option("badRecords", words(*get_args(BadRecords)), default="fail")
     max_retry_duration: timedelta | str = option("maxRetryDuration", duration(), default=timedelta(minutes=15))
+    retries: Mapping[SinkCall, Retries] | None = plain(retries_of(SinkCall), default=None)
     writer_buffer_size: int | str = option("writerBufferSize", size(least=_LEAST_BUFFER), default=32 * 1024 * 1024)
     max_in_flight_calls: int = option("maxInFlightCalls", count(), default=8)
     linger: timedelta | str | None = option("linger", duration(), default=None)
@@ -125,6 +129,7 @@ class KinesisSinkOptions:
         It holds static keys, for the connector needs them, but no `repr` of it or of a copy shows them.
         """
         options = encoded(self) | encoded(self.credentials) | encoded(self.role) | encoded(self.connection)
+        options |= encoded_retries(self.retries)
         for stream in self.per_stream:
             options.update(stream.to_dict())
         return options
@@ -141,6 +146,7 @@ class KinesisSinkOptions:
         """
         given = Given(options)
         fields = given.take_fields(cls) | take_access(given)
+        fields["retries"] = take_retries(given, SinkCall)
         given.refuse_rest((cls, *ACCESS))
         return cls(**fields)
 
@@ -160,6 +166,7 @@ class SinkArguments(TypedDict, total=False):
     aggregate_size: int | str
     bad_records: BadRecords
     max_retry_duration: timedelta | str
+    retries: Mapping[SinkCall, Retries] | None
     writer_buffer_size: int | str
     max_in_flight_calls: int
     linger: timedelta | str | None

@@ -84,10 +84,13 @@ def test_a_consumer_error_has_a_stable_error_class_and_names_consumer_and_stream
 
 
 def test_consumer_calls_use_the_retries_of_the_options(spark: SparkSession, options: KinesisOptions) -> None:
-    once = EnhancedFanOut("any", describe_stream_consumer=Retries(max_retries=0))
     arn = "arn:aws:kinesis:us-east-1:000000000000:stream/orders"
     away = options.replace(
-        endpoint="http://127.0.0.1:9", stream_name=None, stream_arn=arn, region=None, record_publisher=once
+        endpoint="http://127.0.0.1:9",
+        stream_name=None,
+        stream_arn=arn,
+        region=None,
+        retries={"DescribeStreamConsumer": Retries(max_retries=0)},
     )
     with pytest.raises(KinesisCallError) as unreachable:
         StreamConsumers(spark, away).describe("app")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from kinesis_spark import EnhancedFanOut, InvalidOptionError, KinesisOptions, Polling, Retries
+from kinesis_spark import EnhancedFanOut, InvalidOptionError, KinesisOptions, Polling
 
 STREAM = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
 ORDERS = f"{STREAM}/consumer/app:1525898737"
@@ -54,13 +53,6 @@ def test_every_fan_out_option_is_passed_to_spark() -> None:
         "app",
         registration="eager",
         deregister_on_stop=False,
-        register_stream_consumer=Retries(max_retries=0),
-        deregister_stream_consumer=Retries(backoff_base=timedelta(milliseconds=100)),
-        list_stream_consumers=Retries(backoff_max=timedelta(seconds=2)),
-        describe_stream_consumer=Retries(backoff_exp_const=1.25),
-        subscribe_to_shard=Retries(
-            max_retries=7, backoff_base=timedelta(seconds=1), backoff_max=timedelta(minutes=1), backoff_exp_const=2
-        ),
     )
     assert handed(publisher) == {
         "streamName": "orders",
@@ -68,14 +60,6 @@ def test_every_fan_out_option_is_passed_to_spark() -> None:
         "efo.consumerName": "app",
         "efo.registration": "eager",
         "efo.deregisterOnStop": "false",
-        "efo.registerStreamConsumer.maxRetries": "0",
-        "efo.deregisterStreamConsumer.backoff.base": "100ms",
-        "efo.listStreamConsumers.backoff.max": "2s",
-        "efo.describeStreamConsumer.backoff.expConst": "1.25",
-        "efo.subscribeToShard.maxRetries": "7",
-        "efo.subscribeToShard.backoff.base": "1s",
-        "efo.subscribeToShard.backoff.max": "60s",
-        "efo.subscribeToShard.backoff.expConst": "2",
     }
 
 
@@ -106,13 +90,6 @@ def test_consumer_arns_are_passed_by_stream_arn_if_stream_names_are_equal() -> N
         (lambda: EnhancedFanOut(consumer_arns=(STREAM,)), "a consumer's ARN"),
         (lambda: EnhancedFanOut(consumer_arns=ORDERS), "a list of ARNs"),
         (lambda: EnhancedFanOut(consumer_arns=(ORDERS, f"{STREAM}/consumer/b:1")), "one consumer for each stream"),
-        (lambda: EnhancedFanOut("app", subscribe_to_shard=5), "Retries"),  # type: ignore[arg-type]
-        (lambda: Retries(max_retries=-1), "at least 0"),
-        (lambda: Retries(backoff_base=timedelta(0)), "at least 1 ms"),
-        (lambda: Retries(backoff_max=5), "timedelta"),  # type: ignore[arg-type]
-        (lambda: Retries(backoff_exp_const=0.5), "at least 1"),
-        (lambda: Retries(backoff_exp_const=float("nan")), "at least 1"),
-        (lambda: Retries(backoff_base=timedelta(seconds=2), backoff_max=timedelta(seconds=1)), "at most backoff_max"),
         (lambda: handed(EnhancedFanOut(consumer_arns=(ORDERS,)), stream_name=("orders", "refunds")), "refunds"),
         (
             lambda: handed(
@@ -138,6 +115,6 @@ def test_invalid_fan_out_options_are_refused(make: Any, message: str) -> None:  
 
 
 def test_fan_out_options_compare_hash_and_pickle_by_value() -> None:
-    publisher = EnhancedFanOut("app", subscribe_to_shard=Retries(max_retries=1))
+    publisher = EnhancedFanOut("app", deregister_on_stop=True)
     assert pickle.loads(pickle.dumps(publisher)) == publisher  # noqa: S301
     assert hash(dataclasses.replace(publisher, consumer_name="other")) != hash(publisher)

@@ -27,12 +27,15 @@ from kinesis_spark import (
     RecordPublisher,
     Registration,
     Retries,
+    SinkCall,
+    SourceCall,
     StaticCredentials,
     StreamOptions,
     WebIdentityCredentials,
 )
 from kinesis_spark._declare import OptionSpec, groups, specs
 from kinesis_spark.cli.policies import DEFAULTS, GIVEN, PERMISSIONS
+from kinesis_spark.retries import prefix_of
 
 CLASSES = (
     KinesisOptions,
@@ -54,7 +57,14 @@ SINK_CLASSES = (
     AssumedRole,
     Connection,
 )
-PER_STREAM = (StreamOptions, AssumedRole)
+PER_STREAM = (
+    StreamOptions,
+    ProfileCredentials,
+    StaticCredentials,
+    CustomCredentials,
+    WebIdentityCredentials,
+    AssumedRole,
+)
 
 # How each of the connector's types looks in Python; a type that is missing here is a new one to decide on. Options that
 # have a type of their own are there by name.
@@ -100,19 +110,26 @@ def definitions(spark: SparkSession, side: str) -> dict[str, dict[str, Any]]:
 
 
 def declared(classes: tuple[type, ...]) -> dict[str, tuple[type, str, OptionSpec]]:
-    """The class, field and specification of each option by its name, those of groups with the group's prefix."""
+    """The class, field and specification of each option by its name, those of groups and calls with their prefix."""
     own = {spec.name: (cls, field, spec) for cls in classes for field, spec in specs(cls).items()}
+    by_call = {
+        f"{prefix_of(call)}.{spec.name}": (Retries, field, spec)
+        for cls, calls in ((KinesisOptions, SourceCall), (KinesisSinkOptions, SinkCall))
+        for call in get_args(calls)
+        for field, spec in specs(Retries).items()
+        if cls in classes
+    }
     grouped = {
         f"{prefix}.{spec.name}": (inner, field, spec)
         for cls in classes
         for prefix, inner in groups(cls).values()
         for field, spec in specs(inner).items()
     }
-    return own | grouped
+    return own | grouped | by_call
 
 
 def python_names(classes: tuple[type, ...]) -> dict[str, str]:
-    """How each option is reached in Python, by its name: `field`, or `group.field`."""
+    """How each option but those of calls is reached in Python, by its name: `field`, or `group.field`."""
     own = {spec.name: field for cls in classes for field, spec in specs(cls).items()}
     grouped = {
         f"{prefix}.{spec.name}": f"{group}.{field}"
@@ -124,7 +141,7 @@ def python_names(classes: tuple[type, ...]) -> dict[str, str]:
 
 
 def snake_case(name: str) -> str:
-    """`efo.subscribeToShard.backoff.base` is `subscribe_to_shard.backoff_base`; what each stream has is a plural."""
+    """`realTime.reservedCores` is `real_time_reserved_cores`; what each stream has is a plural."""
     plain = name.removeprefix("efo.").removeprefix("polling.").replace("realTime.", "realTime_")
     plain = plain.replace(".<stream>", "s").replace(".<p", "P")
     words = re.sub("([A-Z])", r"_\1", plain.replace("er>", "ers")).lower()
@@ -191,7 +208,8 @@ def test_the_table_of_permissions_has_the_connector_s_options_and_defaults(
 
 def test_unset_retries_are_left_to_the_connector_s_defaults() -> None:
     assert {field.default for field in dataclasses.fields(Retries)} == {None}
-    assert all(default == Retries() for default in (f.default for f in dataclasses.fields(EnhancedFanOut)[5:]))
+    for options in (KinesisOptions, KinesisSinkOptions):
+        assert next(field for field in dataclasses.fields(options) if field.name == "retries").default is None
 
 
 def test_python_option_types_match_the_connector_s(jvm: dict[str, dict[str, Any]]) -> None:
@@ -227,8 +245,9 @@ def test_sink_options_match_the_connector_s_in_name_type_default_and_doc(jvm_sin
     assert sorted(sink) == sorted(jvm_sink)
     names = python_names(SINK_CLASSES)
     assert {name: snake_case(name) for name in names} == names
-    python = {name: comparable(jvm_sink[name]["type"], python_default(*d)) for name, d in sink.items()}
-    assert python == {name: comparable(o["type"], o["default"]) for name, o in jvm_sink.items()}
+    own = {name: d for name, d in sink.items() if d[0] is not Retries}
+    python = {name: comparable(jvm_sink[name]["type"], python_default(*d)) for name, d in own.items()}
+    assert python == {name: comparable(o["type"], o["default"]) for name, o in jvm_sink.items() if name in own}
     assert set(get_args(BadRecords)) == set(jvm_sink["badRecords"]["values"])
     for name, (cls, field, _) in sink.items():
         # A sink's options name one stream at most.

@@ -37,7 +37,7 @@ final class StreamConsumers private[kinesisspark] (
     ofEach(stream => Some(stream.consumers.register(stream.arn, valid(name))))
 
   /** The consumer of that name of each stream, once all of them are ACTIVE; as long as the options
-    * `efo.describeStreamConsumer.*` have it.
+    * `describeStreamConsumer.*` have it.
     *
     * @throws io.github.kinesisspark.aws.KinesisException `KINESIS_NOT_FOUND` where it isn't registered,
     *                                                     `KINESIS_CONSUMER_NOT_READY` where it takes too long, and others
@@ -97,7 +97,7 @@ final class StreamConsumers private[kinesisspark] (
     .fold(must => throw new OptionException(Seq(s"A consumer's name must be $must. It is '$name'.")), identity)
 
   private def ofEach(consumers: KnownStreams.Stream => IterableOnce[StreamConsumer]): Seq[StreamConsumer] = {
-    val opened = KnownStreams.open(parsed.streams, parsed.tags, parsed.retries, time)
+    val opened = KnownStreams.open(parsed.streams, parsed.tags, time)
     try opened.streams.flatMap(consumers)
     finally opened.close()
   }

@@ -6,7 +6,7 @@ import scala.concurrent.duration._
 
 import io.github.kinesisspark.aws.AwsCall._
 import io.github.kinesisspark.aws.{AwsCall, RenewedCredentials}
-import io.github.kinesisspark.config.{Opt, OptionRegistry, RetryOptions, SinkOptions}
+import io.github.kinesisspark.config.{CallRetries, Opt, OptionRegistry, SinkOptions}
 import io.github.kinesisspark.read.catalog.{ListedStream, Parallel}
 import io.github.kinesisspark.read.reader.{FanOutPublisherFactory, PollingPace}
 import io.github.kinesisspark.write.send.SizeLimits
@@ -71,8 +71,8 @@ private object CallsPage {
       "fan-out: once for each stream that is given by name, when the query starts, and at `load()` with `efo.registration` = `eager`"
     ),
     row(DescribeStreamConsumer)(Driver, "FanOutConsumers")(
-      s"fan-out: once for each stream when the query starts; then after random waits of ${longest(OptionRegistry.describeRetry.base)} at most, which grow " +
-        s"to ${longest(OptionRegistry.describeRetry.max)} at most, until the consumer is ACTIVE; and when SubscribeToShard finds it gone"
+      s"fan-out: once for each stream when the query starts; then after random waits of ${shown(describing.base)} at most, which grow " +
+        s"to ${shown(describing.max)} at most, until the consumer is ACTIVE; and when SubscribeToShard finds it gone"
     ),
     row(RegisterStreamConsumer)(Driver, "FanOutConsumers")(
       "fan-out: once for each stream without a consumer of that name, when the query starts or at `load()`; again when others have deregistered it"
@@ -161,18 +161,14 @@ private object CallsPage {
 
   private def busy = PollingPace.of(OptionRegistry.callsPerSecond.default.get).interval
 
-  private def subscriptions =
-    FanOutPublisherFactory.policyOf(
-      RetryOptions(None, 1.second, 1.second, 1.0),
-      OptionRegistry.maxRetryDuration.default.get
-    )
+  private def subscriptions = FanOutPublisherFactory.policyOf(CallRetries.default)
 
   private def linger(aggregate: Boolean) =
     SinkOptions.parse(Map("streamName" -> "orders", "aggregate" -> aggregate.toString)).linger
 
   private def option(of: Opt[?]) = s"`${of.name}` (default `${of.definition.default.get}`)"
 
-  private def longest(wait: Opt[FiniteDuration]) = shown(wait.default.get)
+  private def describing = CallRetries.default.of(DescribeStreamConsumer.toString)
 
   private def shown(time: FiniteDuration): String = time.toCoarsest.unit match {
     case MILLISECONDS => s"${time.toMillis} ms"

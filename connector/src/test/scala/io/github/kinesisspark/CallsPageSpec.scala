@@ -9,6 +9,7 @@ import org.scalatest.matchers.should.Matchers
 import software.amazon.awssdk.http.async.SdkAsyncHttpClient
 
 import io.github.kinesisspark.aws.AwsCall
+import io.github.kinesisspark.config.OptionRegistry
 
 /** Holds the rows of docs/reference/calls.md to the calls that the compiled connector makes. */
 class CallsPageSpec extends AnyFunSpec with Matchers {
@@ -25,16 +26,24 @@ class CallsPageSpec extends AnyFunSpec with Matchers {
     }
 
     it("has each call that the connector knows") {
-      val known =
-        ConnectorClasses.all.asScala.filter(c => c.isAssignableTo(classOf[AwsCall]) && c.getName.endsWith("$"))
-      CallsPage.tables.flatMap(_.rows).flatMap(_.calls).map(_.getClass.getName).toSet shouldBe known
-        .map(_.getName)
-        .toSet
+      CallsPage.tables.flatMap(_.rows).flatMap(_.calls).map(_.toString).toSet shouldBe known
+    }
+  }
+
+  describe("the table of retries") {
+    it("has each call that the connector knows") {
+      OptionRegistry.retries.map(_.call) should contain theSameElementsAs known
     }
   }
 }
 
 private object CallsPageSpec {
+
+  /** All calls of the code. */
+  def known: Set[String] = ConnectorClasses.all.asScala
+    .filter(c => c.isAssignableTo(classOf[AwsCall]) && c.getName.endsWith("$"))
+    .map(_.getSimpleName.stripSuffix("$"))
+    .toSet
 
   /** Classes that make calls for others, whose methods the page's rows are about. */
   val conduits: Set[String] = Set("StreamDirectory", "ConsumerDirectory", "KnownStreams", "ShardPeeks", "ShardEnds")

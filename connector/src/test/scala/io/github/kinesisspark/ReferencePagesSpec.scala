@@ -137,6 +137,7 @@ private object ReferencePages {
 
   val parts: Seq[PagePart] = Seq(
     new PagePart("options.md", "options", OptionDocs.markdown.trim),
+    new PagePart("options.md", "retries", OptionDocs.retries),
     new PagePart("columns.md", "columns", sourceColumns),
     new PagePart("columns.md", "sink-columns", sinkColumns),
     new PagePart("metrics.md", "metrics", sourceMetrics),

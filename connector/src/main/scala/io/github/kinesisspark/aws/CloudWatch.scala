@@ -6,11 +6,12 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Optional
 import java.util.concurrent.{CompletableFuture, TimeUnit}
 
+import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
 import org.reactivestreams.{Publisher, Subscriber, Subscription}
+import software.amazon.awssdk.awscore.exception.{AwsErrorDetails, AwsServiceException}
 import software.amazon.awssdk.core.async.AsyncRequestBody
-import software.amazon.awssdk.core.exception.SdkClientException
 import software.amazon.awssdk.http.{ContentStreamProvider, SdkHttpMethod, SdkHttpRequest, SdkHttpResponse}
 import software.amazon.awssdk.http.async.{AsyncExecuteRequest, SdkAsyncHttpResponseHandler, SdkHttpContentPublisher}
 import software.amazon.awssdk.http.auth.aws.signer.{AwsV4FamilyHttpSigner, AwsV4HttpSigner}
@@ -18,7 +19,6 @@ import software.amazon.awssdk.http.auth.spi.signer.SignRequest
 import software.amazon.awssdk.identity.spi.{AwsCredentialsIdentity, ResolveIdentityRequest}
 import software.amazon.awssdk.regions.{EndpointTag, PartitionEndpointKey, PartitionMetadata, Region}
 
-import io.github.kinesisspark.OneLine
 import io.github.kinesisspark.config.{ClientOptions, ConnectionOptions}
 
 /** PutMetricData, one call for all values of a moment. Made of the SDK's HTTP client, credentials and signer, with the connection that all other
@@ -38,8 +38,27 @@ private[kinesisspark] final class CloudWatch(options: ClientOptions, region: Str
   private val signer      = AwsV4HttpSigner.create()
   private val address     = endpoint.getOrElse(addressOf(region, options.connection))
 
-  /** @return fails with what went wrong, in one line, if it did */
-  def put(namespace: String, dimensions: Seq[(String, String)], values: Seq[(String, Long)]): CompletableFuture[Void] =
+  private val policy = RetryPolicy.of(AwsCall.PutMetricData, options.retries)
+
+  /** Blocks. Each attempt has the values of its own moment.
+    *
+    * @param within           time for all attempts
+    * @throws KinesisException of the fault's class, once retrying has ended
+    */
+  def publish(
+      namespace: String,
+      dimensions: Seq[(String, String)],
+      within: FiniteDuration,
+      observer: CallObserver = CallObserver.silent
+  )(values: => Seq[(String, Long)]): Unit = {
+    val deadline = within.fromNow
+    new BlockingCalls(LongestCall, () => true, BlockingTime.real, observer)
+      .call(AwsCall.PutMetricData, s"namespace $namespace", policy, () => deadline.timeLeft)(
+        put(namespace, dimensions, values)
+      ): Unit
+  }
+
+  private def put(namespace: String, dimensions: Seq[(String, String)], values: Seq[(String, Long)]) =
     cache.before { () =>
       val body = form(namespace, dimensions, values).getBytes(UTF_8)
       cache.resolveIdentity(ResolveIdentityRequest.builder().build()).thenCompose(send(_, body))
@@ -77,14 +96,14 @@ private[kinesisspark] final class CloudWatch(options: ClientOptions, region: Str
     )
     call.whenComplete((_, e) => if (e != null) answer.result.completeExceptionally(e): Unit): Unit
     answer.result
-      .orTimeout(LongestCall, TimeUnit.SECONDS)
+      .orTimeout(LongestCall.toMillis, TimeUnit.MILLISECONDS)
       .whenComplete((_, e) => if (e != null) call.cancel(true): Unit): Unit
     answer.result
   }
 }
 
 private[kinesisspark] object CloudWatch {
-  private val LongestCall = 30L
+  private val LongestCall = 30.seconds
 
   /** Of an error; of the answer to a call that was taken nothing is kept. */
   private val MostOfAnswer = 16 << 10
@@ -144,12 +163,19 @@ private[kinesisspark] object CloudWatch {
       override def onError(failure: Throwable): Unit = result.completeExceptionally(failure): Unit
       override def onComplete(): Unit                =
         if (status / 100 == 2) result.complete(null): Unit
-        else result.completeExceptionally(SdkClientException.create(refusal(status, text.toString))): Unit
+        else result.completeExceptionally(refusal(status, text.toString)): Unit
     })
   }
 
-  private def refusal(status: Int, body: String): String = {
+  private def refusal(status: Int, body: String): AwsServiceException = {
     def of(tag: String) = s"<$tag>([^<]*)</$tag>".r.findFirstMatchIn(body).map(_.group(1))
-    OneLine(s"HTTP $status${of("Code").fold("")(" " + _)}${of("Message").fold("")(": " + _)}")
+    val details         =
+      AwsErrorDetails
+        .builder()
+        .serviceName("CloudWatch")
+        .errorCode(of("Code").orNull)
+        .errorMessage(of("Message").orNull)
+        .build()
+    AwsServiceException.builder().statusCode(status).awsErrorDetails(details).build()
   }
 }

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.aws
 
-import io.github.kinesisspark.config.{FanOutRetries, RetryOptions}
+import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 import org.slf4j.LoggerFactory
 import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
@@ -31,7 +31,7 @@ import scala.jdk.CollectionConverters._
   */
 private[kinesisspark] final class ConsumerDirectory(
     client: KinesisAsyncClient,
-    retries: FanOutRetries,
+    retries: CallRetries,
     hasWorked: () => Boolean = () => false,
     time: BlockingTime = BlockingTime.real,
     observer: CallObserver = CallObserver.silent,
@@ -61,7 +61,7 @@ private[kinesisspark] final class ConsumerDirectory(
         .maxResults(PageSize)
         .overrideConfiguration(inTime)
       token.foreach(request.nextToken(_))
-      calls.call(AwsCall.ListStreamConsumers, resource(s"stream $stream"), policy(retries.list))(
+      calls.call(AwsCall.ListStreamConsumers, resource(s"stream $stream"), policy(AwsCall.ListStreamConsumers))(
         client.listStreamConsumers(request.build())
       )
     }
@@ -70,7 +70,7 @@ private[kinesisspark] final class ConsumerDirectory(
       _.consumers.size
     )
     calls
-      .restarting(policy(retries.list).backoff)(pages)
+      .restarting(policy(AwsCall.ListStreamConsumers).backoff)(pages)
       .flatMap(_.consumers.asScala.map(StreamConsumer.of(_)))
   }
 
@@ -104,9 +104,10 @@ private[kinesisspark] final class ConsumerDirectory(
   def deregister(arn: ConsumerArn): Unit = {
     val request = DeregisterStreamConsumerRequest.builder().consumerARN(arn.text).overrideConfiguration(inTime).build()
     val done    = unlessNotFound(
-      calls.call(AwsCall.DeregisterStreamConsumer, resource(s"consumer $arn"), policy(retries.deregister))(
-        client.deregisterStreamConsumer(request)
-      )
+      calls
+        .call(AwsCall.DeregisterStreamConsumer, resource(s"consumer $arn"), policy(AwsCall.DeregisterStreamConsumer))(
+          client.deregisterStreamConsumer(request)
+        )
     )
     log.info(s"consumer $arn is ${done.fold("gone already")(_ => "deregistered")}")
   }
@@ -115,7 +116,7 @@ private[kinesisspark] final class ConsumerDirectory(
     val request = DescribeStreamConsumerRequest.builder().overrideConfiguration(inTime)
     which(request)
     unlessNotFound(
-      calls.call(AwsCall.DescribeStreamConsumer, what, policy(retries.describe))(
+      calls.call(AwsCall.DescribeStreamConsumer, what, policy(AwsCall.DescribeStreamConsumer))(
         client.describeStreamConsumer(request.build())
       )
     ).map(answer => StreamConsumer.of(answer.consumerDescription))
@@ -170,7 +171,7 @@ private[kinesisspark] final class ConsumerDirectory(
         Nil
     }
 
-  private def policy(retry: RetryOptions) = RetryPolicy.of(retry, retries.maxDuration)
+  private def policy(call: AwsCall) = RetryPolicy.of(call, retries)
 
   private def inTime = AwsRequestOverrideConfiguration.builder().apiCallAttemptTimeout(calls.attemptTimeout).build()
 

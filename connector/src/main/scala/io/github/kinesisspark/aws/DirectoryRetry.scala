@@ -5,24 +5,26 @@ import java.util.concurrent.CompletableFuture
 
 import scala.concurrent.duration._
 
+import io.github.kinesisspark.config.CallRetries
+
 /** Retries of questions about streams and shards, by [[RetryPolicy]].
   *
-  * @param maxDuration for one question, with all its attempts, pages and waits
+  * @param retries     of each call; their time is that of one question, with all its attempts, pages and waits
   * @param hasWorked   whether a call of the client has ever succeeded
   * @param attemptTime for one HTTP call
   */
 final case class DirectoryRetry(
-    maxDuration: FiniteDuration = DirectoryRetry.DefaultDuration,
+    retries: CallRetries = CallRetries.default,
     hasWorked: () => Boolean = () => false,
     attemptTime: FiniteDuration = 20.seconds,
-    backoff: Backoff = Backoff(300.millis, 5.seconds),
     observer: CallObserver = CallObserver.silent,
     time: BlockingTime = BlockingTime.real
 ) {
   import DirectoryRetry._
 
-  private val policy = RetryPolicy(backoff, maxDuration)
-  private val calls  = new BlockingCalls(attemptTime, hasWorked, time, observer)
+  private val calls = new BlockingCalls(attemptTime, hasWorked, time, observer)
+
+  def maxDuration: FiniteDuration = retries.maxDuration
 
   private[kinesisspark] def attemptTimeout: JavaDuration = calls.attemptTimeout
 
@@ -35,23 +37,25 @@ final case class DirectoryRetry(
     * @throws KinesisException            for a failure that isn't retried, or not any more
     */
   private[aws] def call[A](action: AwsCall, resource: String, deadline: Deadline)(send: => CompletableFuture[A]): A =
-    calls.call(action, resource, policy, () => deadline.left)(send)
+    calls.call(action, resource, RetryPolicy.of(action, retries), () => deadline.left)(send)
 
-  /** Repeats the whole question while its paging tokens expire.
+  /** Repeats a question of several pages while their tokens expire.
     *
+    * @param action of each page
     * @throws KinesisException as `question` does, or `KINESIS_PAGING_EXPIRED`
     */
-  private[aws] def restarting[A](question: => A): A = calls.restarting(backoff)(question)
+  private[aws] def restarting[A](action: AwsCall)(question: => A): A =
+    calls.restarting(RetryPolicy.of(action, retries).backoff)(question)
 }
 
 object DirectoryRetry {
 
-  /** The default of `maxRetryDuration`. */
-  val DefaultDuration: FiniteDuration = 15.minutes
-
   /** For the questions of one client's user. */
-  def of(lease: ClientLease, maxDuration: FiniteDuration = DefaultDuration): DirectoryRetry =
-    DirectoryRetry(maxDuration, () => lease.hasWorked, observer = CallObserver.warning)
+  def of(lease: ClientLease): DirectoryRetry = of(lease, lease.retries.maxDuration)
+
+  /** The same with another patience. */
+  def of(lease: ClientLease, maxDuration: FiniteDuration): DirectoryRetry =
+    DirectoryRetry(lease.retries.within(maxDuration), () => lease.hasWorked, observer = CallObserver.warning)
 
   /** The time limit of one question.
     *

@@ -159,7 +159,6 @@ object FanOutConsumers {
     val opened = KnownStreams.open(
       streams.filter(s => names.contains(s.stream)),
       options.tags,
-      options.retries,
       registered = claims.register
     )
     try opened.streams.foreach(stream => stream.consumers.register(stream.arn, names(stream.ref)))
@@ -173,7 +172,7 @@ object FanOutConsumers {
       claims: ConsumerClaims
   ): FanOutConsumers = {
     val meter = new ConsumerMeter
-    val known = KnownStreams.open(streams, options.tags, options.retries, time, meter, claims.register)
+    val known = KnownStreams.open(streams, options.tags, time, meter, claims.register)
     new FanOutConsumers(known, options.consumers, meter, claims)
   }
 

@@ -3,7 +3,7 @@ package io.github.kinesisspark.aws
 import java.lang.reflect.{InvocationHandler, InvocationTargetException, Proxy}
 import java.util.concurrent.CompletableFuture
 
-import io.github.kinesisspark.config.ClientOptions
+import io.github.kinesisspark.config.{CallRetries, ClientOptions}
 import software.amazon.awssdk.awscore.retry.AwsRetryStrategy
 import software.amazon.awssdk.core.interceptor.{Context, ExecutionAttributes, ExecutionInterceptor}
 import software.amazon.awssdk.regions.Region
@@ -16,6 +16,9 @@ trait ClientLease extends AutoCloseable {
 
   /** Valid until this lease is closed. It doesn't retry: [[RetryPolicy]] decides that for every call. */
   def client: KinesisAsyncClient
+
+  /** How its calls are retried. */
+  def retries: CallRetries
 
   /** Whether a call of this client, or of an earlier one of equal options, has succeeded in this JVM, so that its address and credentials are no
     * mistake.
@@ -46,6 +49,7 @@ object KinesisClients {
     val held  = lease.value
     new ClientLease {
       override def client: KinesisAsyncClient = lease.value.client
+      override def retries: CallRetries       = options.retries
       override def hasWorked: Boolean         = held.success.isThere
       override def succeeded(): Unit          = held.success.happened()
       override def close(): Unit              = lease.close()

@@ -2,7 +2,7 @@ package io.github.kinesisspark.aws
 
 import java.net.URI
 
-import io.github.kinesisspark.config.{FanOutRetries, StreamOptions, StreamRef}
+import io.github.kinesisspark.config.{StreamOptions, StreamRef}
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 
 /** Streams whose ARNs are known, each with the directory of its consumers. */
@@ -28,7 +28,6 @@ private[kinesisspark] object KnownStreams {
   def open(
       streams: Seq[StreamOptions],
       tags: Map[String, String],
-      retries: FanOutRetries,
       time: BlockingTime = BlockingTime.real,
       observer: CallObserver = new ConsumerMeter,
       registered: ConsumerArn => Unit = _ => ()
@@ -39,12 +38,12 @@ private[kinesisspark] object KnownStreams {
         val lease = KinesisClients.lease(stream.client, Regions.resolve(stream.stream, stream.client))
         leases += lease
         val arn = stream.stream.arn.getOrElse(
-          new StreamDirectory(lease.client, DirectoryRetry.of(lease, retries.maxDuration).copy(time = time))
+          new StreamDirectory(lease.client, DirectoryRetry.of(lease).copy(time = time))
             .describe(stream.stream)
             .arn
         )
         val consumers =
-          new ConsumerDirectory(lease.client, retries, () => lease.hasWorked, time, observer, tags, registered)
+          new ConsumerDirectory(lease.client, lease.retries, () => lease.hasWorked, time, observer, tags, registered)
         Stream(stream.stream, arn, stream.client.endpoint, consumers)
       }
       new KnownStreams(known, leases.result())

@@ -28,9 +28,10 @@ private[aws] final class LoginCredentials(file: ProfileFile, region: String, con
   def of(profile: ProfileSource.Sso): RenewedCredentials = {
     val caller = ServiceClient(profile.region, connection, AnonymousCredentialsProvider.create())
       .withProfile(file, profile.name)
-    val portal = caller.make[SsoAsyncClientBuilder, SsoAsyncClient](SsoAsyncClient.builder())
+    val portal =
+      caller.make[SsoAsyncClientBuilder, SsoAsyncClient](AwsCall.GetRoleCredentials, SsoAsyncClient.builder())
     val tokens = Closing.unlessMade(portal.close())(
-      caller.make[SsoOidcAsyncClientBuilder, SsoOidcAsyncClient](SsoOidcAsyncClient.builder())
+      caller.make[SsoOidcAsyncClientBuilder, SsoOidcAsyncClient](AwsCall.CreateToken, SsoOidcAsyncClient.builder())
     )
     val login = new Login(
       profile.name,
@@ -67,8 +68,9 @@ private[aws] final class LoginCredentials(file: ProfileFile, region: String, con
   def of(profile: ProfileSource.SignIn): RenewedCredentials = {
     val caller = ServiceClient(profile.region.getOrElse(region), connection, AnonymousCredentialsProvider.create())
       .withProfile(file, profile.name)
-    val client = caller.make[SigninAsyncClientBuilder, SigninAsyncClient](SigninAsyncClient.builder())
-    val login  = new Login(
+    val client =
+      caller.make[SigninAsyncClientBuilder, SigninAsyncClient](AwsCall.CreateOAuth2Token, SigninAsyncClient.builder())
+    val login = new Login(
       profile.name,
       "aws login",
       AwsCall.CreateOAuth2Token,

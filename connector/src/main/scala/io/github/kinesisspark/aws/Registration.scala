@@ -4,7 +4,7 @@ import scala.concurrent.duration.FiniteDuration
 
 import software.amazon.awssdk.services.kinesis.model.LimitExceededException
 
-import io.github.kinesisspark.config.FanOutRetries
+import io.github.kinesisspark.config.CallRetries
 
 /** State machine of one consumer's registration. Pure: `step(event)` returns the next state and the command to run, which
   * [[ConsumerDirectory]] does.
@@ -43,19 +43,19 @@ private[aws] final case class Registration(
     */
   def step(
       event: Event,
-      retries: FanOutRetries,
+      retries: CallRetries,
       hasWorked: Boolean,
       now: Long,
       chance: Double
   ): (Registration, Command) = {
     def await(failure: Failure): (Registration, Command) =
-      RetryPolicy.of(retries.describe, retries.maxDuration).awaitChange(waits, now, chance) match {
+      RetryPolicy.of(AwsCall.DescribeStreamConsumer, retries).awaitChange(waits, now, chance) match {
         case RetryDecision.Again(wait, more) => (copy(waits = more), Look(wait, failure))
         case RetryDecision.GiveUp(_)         => (this, Fail(failure))
       }
 
     def retry(fault: Fault): (Registration, Command) =
-      RetryPolicy.of(retries.register, retries.maxDuration).decide(fault, refusals, hasWorked, now, chance) match {
+      RetryPolicy.of(AwsCall.RegisterStreamConsumer, retries).decide(fault, refusals, hasWorked, now, chance) match {
         case RetryDecision.Again(wait, more) => (copy(refusals = more), Look(wait, Failure.Refused(fault)))
         case RetryDecision.GiveUp(more)      => (copy(refusals = more), Fail(Failure.Refused(fault)))
       }
@@ -201,7 +201,7 @@ private[aws] object ConsumerFailure {
     case Failure.Stuck(_) =>
       new KinesisException(
         "KINESIS_CONSUMER_NOT_READY",
-        s"${describe(what, failure)} It was described ${after.waits.failures + 1} times. Check its state and try again later, or raise maxRetryDuration (or efo.describeStreamConsumer.maxRetries, where that is set)."
+        s"${describe(what, failure)} It was described ${after.waits.failures + 1} times. Check its state and try again later, or raise maxRetryDuration (or describeStreamConsumer.maxRetries, where that is set)."
       )
     case Failure.Missing(_) =>
       new KinesisException(

@@ -2,7 +2,7 @@ package io.github.kinesisspark.aws
 
 import scala.concurrent.duration.{Duration, FiniteDuration, MILLISECONDS}
 
-import io.github.kinesisspark.config.RetryOptions
+import io.github.kinesisspark.config.{CallRetries, RetryOptions}
 
 /** Decides whether and when a failed call is made again: from the fault, the failures before it, and whether the client has ever worked.
   * Pure: time and chance are parameters. The same policy serves the source, the sink and consumer registration.
@@ -19,7 +19,7 @@ import io.github.kinesisspark.config.RetryOptions
   *
   * @param backoff         the waits, with full jitter
   * @param maxDuration     from the first failure in a row
-  * @param maxRetries      FLIP-128's limit, where the user gives one
+  * @param maxRetries      `<call>.maxRetries`, where the user gives it
   * @param endless         faults that are the service's way to slow callers down, and no reason to give up
   * @param suspectRetries  so that a wrong host is reported within seconds
   * @param notFoundRetries what was registered a moment ago is not known everywhere yet
@@ -78,12 +78,17 @@ object RetryPolicy {
   /** Retries of a failure that is more likely a mistake than an outage. */
   val SuspectRetries = 5
 
-  /** For calls with the options of FLIP-128.
-    *
-    * @param maxDuration `maxRetryDuration`
-    */
-  def of(options: RetryOptions, maxDuration: FiniteDuration): RetryPolicy =
-    RetryPolicy(Backoff(options.base, options.max, options.factor), maxDuration, options.maxRetries)
+  /** As the options have it for a call. */
+  def of(call: AwsCall, retries: CallRetries): RetryPolicy = {
+    val options = retries.of(call.toString)
+    RetryPolicy(Backoff.of(options), retries.maxDuration, options.maxRetries, slowdowns(call))
+  }
+
+  private def slowdowns(call: AwsCall): Set[Slowdown] = call match {
+    case AwsCall.GetRecords | AwsCall.GetShardIterator => Set(Slowdown.Throttling)
+    case AwsCall.SubscribeToShard | AwsCall.PutRecords => Set(Slowdown.Throttling, Slowdown.ResourceInUse)
+    case _                                             => Set.empty
+  }
 
   /** The service's ways to slow callers down. */
   sealed trait Slowdown
@@ -167,4 +172,8 @@ final case class Backoff(base: FiniteDuration, max: FiniteDuration, factor: Doub
   /** @param chance uniform in [0, 1) */
   def delay(attempt: Int, chance: Double): FiniteDuration =
     FiniteDuration((ceiling(attempt).toMillis * chance).toLong, MILLISECONDS)
+}
+
+object Backoff {
+  def of(options: RetryOptions): Backoff = Backoff(options.base, options.max, options.factor)
 }

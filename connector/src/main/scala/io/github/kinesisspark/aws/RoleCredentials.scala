@@ -75,7 +75,7 @@ private[aws] object RoleCredentials {
 
   /** @throws KinesisException `KINESIS_CA_BUNDLE` */
   def apply(asked: Asked, sts: ServiceClient): RenewedCredentials = {
-    val client = sts.make[StsAsyncClientBuilder, StsAsyncClient](StsAsyncClient.builder())
+    val client = sts.make[StsAsyncClientBuilder, StsAsyncClient](asked.call, StsAsyncClient.builder())
     new RenewedCredentials(s"role ${asked.role}", asked.call, () => keysOf(waited(asked.of(client))), client)
   }
 

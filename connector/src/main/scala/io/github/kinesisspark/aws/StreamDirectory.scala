@@ -183,7 +183,7 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
     }
 
     val pages =
-      retry.restarting(
+      retry.restarting(AwsCall.ListShards)(
         Paging.all(AwsCall.ListShards, resource(stream.toString), MostShards)(page)(_.next, _.shards.size)
       )
     ShardListing(

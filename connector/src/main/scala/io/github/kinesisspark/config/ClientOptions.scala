@@ -15,9 +15,11 @@ final case class ClientOptions(
     endpoint: Option[URI],
     credentials: CredentialsOptions,
     connection: ConnectionOptions = ConnectionOptions.Default
-)
+) {
+  def retries: CallRetries = connection.retries
+}
 
-/** How connections to AWS are made.
+/** How connections to AWS are made, and calls repeated.
   *
   * @param caBundle       a file of certificates that are trusted in place of the JVM's
   * @param proxy          left out, what system properties and environment say
@@ -34,7 +36,8 @@ final case class ConnectionOptions(
     readTimeout: Option[FiniteDuration] = None,
     maxConnections: Int = 512,
     applicationId: Option[String] = None,
-    sts: StsOptions = StsOptions(None, None)
+    sts: StsOptions = StsOptions(None, None),
+    retries: CallRetries = CallRetries.default
 )
 
 object ConnectionOptions {

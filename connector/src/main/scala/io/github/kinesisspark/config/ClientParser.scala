@@ -11,7 +11,11 @@ import GivenOptions.Setting
   *
   * @param parameters of the credentials provider's class, by their names
   */
-private[config] final class ClientParser(parameters: Map[String, Setting], problems: ListBuffer[String]) {
+private[config] final class ClientParser(
+    parameters: Map[String, Setting],
+    retries: CallRetries,
+    problems: ListBuffer[String]
+) {
   import OptionRegistry._
 
   /** @param view the options as one stream sees them
@@ -130,7 +134,7 @@ private[config] final class ClientParser(parameters: Map[String, Setting], probl
       f <- view.value(fips); d <- view.value(dualStack); c <- view.value(connectTimeout);
       n <- view.value(maxConnections)
     )
-      yield ConnectionOptions(f, d, bundle, through, c, read, n, app, sts)
+      yield ConnectionOptions(f, d, bundle, through, c, read, n, app, sts, retries)
   }
 
   private def proxyOf(view: OptionView): Option[ProxyOptions] = {

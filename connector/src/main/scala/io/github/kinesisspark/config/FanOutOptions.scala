@@ -2,8 +2,6 @@ package io.github.kinesisspark.config
 
 import io.github.kinesisspark.position.ConsumerArn
 
-import scala.concurrent.duration.FiniteDuration
-
 /** Enhanced fan-out, as FLIP-128 has it.
   *
   * @param consumers through which consumer each stream is read; every stream of the source is in it
@@ -12,8 +10,7 @@ import scala.concurrent.duration.FiniteDuration
   */
 final case class FanOutOptions(
     consumers: Map[StreamRef, ConsumerChoice],
-    tags: Map[String, String],
-    retries: FanOutRetries
+    tags: Map[String, String]
 )
 
 /** Through which consumer a stream is read. */
@@ -57,26 +54,5 @@ object Deregistration {
   case object OfNone extends Deregistration
 }
 
-/** How often and after which waits each call of enhanced fan-out is repeated.
-  *
-  * @param maxDuration `maxRetryDuration`, from the first failure in a row
-  */
-final case class FanOutRetries(
-    register: RetryOptions,
-    deregister: RetryOptions,
-    list: RetryOptions,
-    describe: RetryOptions,
-    subscribe: RetryOptions,
-    maxDuration: FiniteDuration
-)
-
-/** The waits grow from `base` by `factor` up to `max`, and each is a random part of that (full jitter).
-  *
-  * @param maxRetries attempts after the first, 0 for none; left out, `maxRetryDuration` alone is the limit
-  * @param max        at least `base`
-  * @param factor     at least 1
-  */
-final case class RetryOptions(maxRetries: Option[Int], base: FiniteDuration, max: FiniteDuration, factor: Double)
-
 /** What it takes to register, list and deregister consumers. */
-final case class ConsumerOptions(streams: Seq[StreamOptions], tags: Map[String, String], retries: FanOutRetries)
+final case class ConsumerOptions(streams: Seq[StreamOptions], tags: Map[String, String])

@@ -30,8 +30,7 @@ private[config] final class FanOutParser(
     val word       = general.value(registration)
     val deregister = general.value(deregisterOnStop)
     val arns       = streams.flatMap { case (ref, view) => arnOf(ref, view).map(ref -> _) }.toMap
-    val retried    = retries()
-    for (w <- word; d <- deregister; r <- retried) yield Read(name, w, d, arns, tags(), r)
+    for (w <- word; d <- deregister) yield Read(name, w, d, arns, tags())
   }
 
   /** Of consumers that are registered. */
@@ -62,7 +61,7 @@ private[config] final class FanOutParser(
         None
       case Some(when) => registered(read, when, without)
     }
-    FanOutOptions(read.arns ++ choice.toSeq.flatMap(c => without.map(_ -> c)), read.tags, read.retries)
+    FanOutOptions(read.arns ++ choice.toSeq.flatMap(c => without.map(_ -> c)), read.tags)
   }
 
   private def registered(read: Read, when: RegistrationTime, without: Seq[StreamRef]): Option[ConsumerChoice] = {
@@ -71,29 +70,6 @@ private[config] final class FanOutParser(
       problems += s"'${consumerName.name}' is missing: '${recordPublisher.name}' efo reads through a stream consumer, to be registered under a name of " +
         "your own (one for each query). Or set 'efo.consumerArn.<stream>' for every stream."
     read.name.map(ConsumerChoice.Registered(_, when, read.deregistration))
-  }
-
-  def retries(): Option[FanOutRetries] = {
-    val read  = Seq(registerRetry, deregisterRetry, listRetry, describeRetry, subscribeRetry).map(retriesOf)
-    val limit = general.value(maxRetryDuration)
-    (read, limit) match {
-      case (Seq(Some(register), Some(deregister), Some(list), Some(describe), Some(subscribe)), Some(duration)) =>
-        Some(FanOutRetries(register, deregister, list, describe, subscribe, duration))
-      case _ => None
-    }
-  }
-
-  private def retriesOf(opts: RetryOpts): Option[RetryOptions] = {
-    val retries = general.value(opts.maxRetries)
-    val read    =
-      for {
-        base   <- general.value(opts.base)
-        max    <- general.value(opts.max)
-        factor <- general.value(opts.factor)
-      } yield RetryOptions(retries, base, max, factor)
-    for (r <- read if r.base > r.max)
-      problems += s"'${general.key(opts.base)}' (${r.base.toCoarsest}) is more than '${general.key(opts.max)}' (${r.max.toCoarsest})."
-    read
   }
 }
 
@@ -105,7 +81,6 @@ private object FanOutParser {
       registration: Option[RegistrationTime],
       deregistration: Deregistration,
       arns: Map[StreamRef, ConsumerChoice],
-      tags: Map[String, String],
-      retries: FanOutRetries
+      tags: Map[String, String]
   )
 }

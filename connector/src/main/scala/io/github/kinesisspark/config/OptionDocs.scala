@@ -21,13 +21,15 @@ object OptionDocs {
     )
   }))
 
-  /** The README's tables, of all options by what they are for, and the note that their stars point to. */
+  /** The tables of all options by what they are for, and the note that their stars point to. The options of [[OptionRegistry.retries]] are
+    * one row, for whose calls [[retries]] is the table.
+    */
   def markdown: String = {
     val note =
       "\\* also for one stream alone of several that are read, as `stream.<name>.<option>`, which beats the general one."
     Seq(
       "For reading and writing:",
-      table(OptionScope.Both),
+      table(OptionScope.Both) + "\n" + rowOfRetries,
       "For reading:",
       table(OptionScope.Source),
       "For writing:",
@@ -36,8 +38,32 @@ object OptionDocs {
     ).mkString("", "\n\n", "\n")
   }
 
+  /** The calls whose retries can be set. */
+  def retries: String = {
+    val rows = OptionRegistry.retries.map { opts =>
+      val defaults = opts.all.map(_.definition.default.fold("")(d => s"`$d`"))
+      Seq(s"`${opts.prefix}`" +: side(opts) +: defaults :+ opts.notes).flatten.mkString("| ", " | ", " |")
+    }
+    (Seq(
+      "| `<call>` | Of | `maxRetries` | `backoff.base` | `backoff.max` | `backoff.expConst` | Notes |",
+      "|---|---|---|---|---|---|---|"
+    ) ++ rows).mkString("\n")
+  }
+
+  private def side(opts: RetryOpts) = opts.maxRetries.definition.scope match {
+    case OptionScope.Source => "reading"
+    case OptionScope.Sink   => "writing"
+    case OptionScope.Both   => "both"
+  }
+
+  private def rowOfRetries: String = {
+    val names = Seq("maxRetries", "backoff.base", "backoff.max", "backoff.expConst").map(part => s"`<call>.$part`")
+    s"| ${names.mkString(", ")} | count, duration, duration, number | by call | How one call of AWS is retried: see [Retries](#retries). |"
+  }
+
   private def table(scope: OptionScope): String = {
-    val rows = OptionRegistry.all.filter(_.scope == scope).map { option =>
+    val ofRetries = OptionRegistry.retries.flatMap(_.all).map(_.definition).toSet
+    val rows      = OptionRegistry.all.filter(o => o.scope == scope && !ofRetries(o)).map { option =>
       val name = s"`${option.name}`" + (if (option.perStream) " *" else "")
       val also =
         if (option.aliases.isEmpty) "" else option.aliases.map(a => s"`$a`").mkString(" Also known as ", ", ", ".")

@@ -562,36 +562,57 @@ object OptionRegistry {
         "the permission `kinesis:TagResource`."
   )
 
-  val registerRetry: RetryOpts = retry(
-    "efo.registerStreamConsumer",
-    "The most retries of RegisterStreamConsumer, which an account may call 5 times a second.",
-    RetryDefaults.FLIP128
-  )
-
-  val deregisterRetry: RetryOpts = retry(
-    "efo.deregisterStreamConsumer",
-    "The most retries of DeregisterStreamConsumer.",
-    RetryDefaults.FLIP128
-  )
-
-  val listRetry: RetryOpts = retry(
-    "efo.listStreamConsumers",
-    "The most retries of ListStreamConsumers.",
-    RetryDefaults.FLIP128
-  )
-
-  // FLIP-128 has no such call. Flink's connector came to wait 2 s in its place; a consumer may be ACTIVE sooner, and a stream may be asked
-  // 20 times a second.
-  val describeRetry: RetryOpts = retry(
-    "efo.describeStreamConsumer",
-    "The most retries of DescribeStreamConsumer, and of waits for a consumer that is CREATING or DELETING.",
-    RetryDefaults("200ms", "5s", "1.5")
-  )
-
-  val subscribeRetry: RetryOpts = retry(
-    "efo.subscribeToShard",
-    "The most retries of SubscribeToShard for one shard without an event between. Refusals by a limit, or because of another subscription, and connections that end don't count.",
-    RetryDefaults("1s", "2s", "1.5")
+  /** How each call of AWS is retried, by the call's name in the service's API: this table is the only place that knows their defaults. The
+    * waits of the consumers' calls are those of FLIP-128, which has no DescribeStreamConsumer. Flink's connector came to wait 2 s in its place;
+    * a consumer may be ACTIVE sooner, and a stream may be asked 20 times a second. Those of the credentials' calls are the AWS SDK's.
+    */
+  val retries: Seq[RetryOpts] = Seq(
+    retry("DescribeStreamSummary", Source, "300ms", "5s", "2.0"),
+    retry("ListShards", Both, "300ms", "5s", "2.0", notes = "A listing of new shards that fails is repeated by the next."),
+    retry("GetShardIterator", Source, "250ms", "5s", "2.0", notes = "Refusals by a limit don't count."),
+    retry(
+      "GetRecords",
+      Source,
+      "250ms",
+      "5s",
+      "2.0",
+      notes = "Counted in a row of a shard, with GetShardIterator's failures. Refusals by a limit don't count."
+    ),
+    retry(
+      "SubscribeToShard",
+      Source,
+      "1s",
+      "2s",
+      "1.5",
+      notes =
+        "Counted in a row of a shard without an event between. Refusals by a limit, or because of another subscription, don't count."
+    ),
+    retry("RegisterStreamConsumer", Source, "200ms", "1s", "1.5"),
+    retry(
+      "DescribeStreamConsumer",
+      Source,
+      "200ms",
+      "5s",
+      "1.5",
+      notes = "Waits for a consumer that is CREATING or DELETING count as well."
+    ),
+    retry("ListStreamConsumers", Source, "200ms", "1s", "1.5"),
+    retry("DeregisterStreamConsumer", Source, "200ms", "1s", "1.5"),
+    retry(
+      "PutRecords",
+      Sink,
+      "200ms",
+      "10s",
+      "2.0",
+      notes = "Counted in a row of a task and stream. Calls refused by a limit don't count; single records that a shard " +
+        "refuses are sent again at that shard's pace."
+    ),
+    retry("PutMetricData", Source, "200ms", "5s", "2.0", Some("0"), "Within `cloudWatch.interval`."),
+    ofCredentials("AssumeRole"),
+    ofCredentials("AssumeRoleWithWebIdentity"),
+    ofCredentials("GetRoleCredentials"),
+    ofCredentials("CreateToken"),
+    ofCredentials("CreateOAuth2Token")
   )
 
   val ordered: Opt[Boolean] = option(
@@ -737,41 +758,70 @@ object OptionRegistry {
     consumerArn,
     deregisterOnStop,
     consumerTags
-  ) ++ Seq(registerRetry, deregisterRetry, listRetry, describeRetry, subscribeRetry).flatMap(_.all) ++
+  ) ++ retries.flatMap(_.all) ++
     Seq(ordered, aggregate, aggregateSize, badRecords, maxRetryDuration, writerBufferSize, maxInFlightCalls, linger)
 
   /** All of them, in the order of the documentation. */
   val all: Seq[OptionDefinition] = opts.map(_.definition)
 
-  private def retry(prefix: String, meaning: String, defaults: RetryDefaults): RetryOpts = RetryOpts(
-    maxRetries = option(
-      s"$prefix.maxRetries",
-      "count",
-      OptionValue.countOrZero,
-      doc = meaning + " Left out, `maxRetryDuration` alone is the limit."
-    ),
-    base = option(
-      s"$prefix.backoff.base",
-      "duration",
-      OptionValue.durationAtLeast(1.millis),
-      default = Some(defaults.base),
-      doc = "The longest wait before the second try; each wait is a random part of its longest."
-    ),
-    max = option(
-      s"$prefix.backoff.max",
-      "duration",
-      OptionValue.durationAtLeast(1.millis),
-      default = Some(defaults.max),
-      doc = "The longest wait before any try."
-    ),
-    factor = option(
-      s"$prefix.backoff.expConst",
-      "number",
-      OptionValue.numberAtLeast(1.0),
-      default = Some(defaults.factor),
-      doc = "By which the longest wait grows from one try to the next."
+  private def ofCredentials(call: String): RetryOpts =
+    retry(
+      call,
+      Both,
+      "100ms",
+      "20s",
+      "2.0",
+      Some("3"),
+      "Within a minute; then the call that waits for the credentials is retried."
     )
-  )
+
+  private def retry(
+      call: String,
+      scope: OptionScope,
+      longestAtFirst: String,
+      longest: String,
+      growth: String,
+      attempts: Option[String] = None,
+      notes: String = ""
+  ): RetryOpts = {
+    val prefix = RetryOpts.prefix(call)
+    RetryOpts(
+      call,
+      notes,
+      maxRetries = option(
+        s"$prefix.maxRetries",
+        "count",
+        OptionValue.countOrZero,
+        default = attempts,
+        doc = s"The most retries of $call in a row.",
+        scope = scope
+      ),
+      base = option(
+        s"$prefix.backoff.base",
+        "duration",
+        OptionValue.durationAtLeast(1.millis),
+        default = Some(longestAtFirst),
+        doc = s"The longest wait before the second attempt of $call.",
+        scope = scope
+      ),
+      max = option(
+        s"$prefix.backoff.max",
+        "duration",
+        OptionValue.durationAtLeast(1.millis),
+        default = Some(longest),
+        doc = s"The longest wait before any attempt of $call.",
+        scope = scope
+      ),
+      factor = option(
+        s"$prefix.backoff.expConst",
+        "number",
+        OptionValue.numberAtLeast(1.0),
+        default = Some(growth),
+        doc = s"By which the longest wait grows from one attempt of $call to the next.",
+        scope = scope
+      )
+    )
+  }
 
   private def option[A](
       name: String,

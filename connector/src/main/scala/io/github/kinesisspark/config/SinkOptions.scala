@@ -10,7 +10,6 @@ import scala.concurrent.duration.FiniteDuration
   * @param ordered          whether the records of a partition key keep the order of their rows
   * @param aggregation      how several rows share a Kinesis record, if they do
   * @param badRecords       what becomes of rows that can never be written
-  * @param maxRetryDuration how long one record may be refused before its task fails
   * @param bufferSize       bytes of records that a task holds, waiting or on their way
   * @param maxInFlightCalls calls of a task that have no answer yet
   * @param linger           how long a row of a streaming query waits for others at most
@@ -22,11 +21,13 @@ final case class SinkOptions(
     ordered: Boolean,
     aggregation: Option[AggregationOptions],
     badRecords: BadRecords,
-    maxRetryDuration: FiniteDuration,
     bufferSize: Long,
     maxInFlightCalls: Int,
     linger: FiniteDuration
 ) extends Serializable {
+
+  /** How long one record may be refused before its task fails. */
+  def maxRetryDuration: FiniteDuration = client.retries.maxDuration
 
   /** Spark's maps may have lost the case of an option's name, so it decides only where it must. */
   def clientOf(to: StreamRef): ClientOptions = {

@@ -20,7 +20,7 @@ private[config] object SinkOptionsParser {
 
   private def read(sorted: GivenOptions.Sorted, problems: ListBuffer[String]): Option[SinkOptions] = {
     val view    = new OptionView(sorted.general, problems)
-    val clients = new ClientParser(sorted.ofProvider, problems)
+    val clients = new ClientParser(sorted.ofProvider, CallRetries.read(view, problems), problems)
     val to      = stream(view, problems)
     to.foreach(clients.checkRegion(view, _))
     val ofStreams = streamSettings(sorted, problems)
@@ -40,13 +40,12 @@ private[config] object SinkOptionsParser {
     if (view.has(aggregateSize) && packed.contains(false))
       problems += s"'${view.key(aggregateSize)}' is given without '${aggregate.name}'. Set ${aggregate.name} to true, too."
     val bad    = view.value(badRecords)
-    val retry  = view.value(maxRetryDuration)
     val buffer = view.value(writerBufferSize)
     val calls  = view.value(maxInFlightCalls)
     val wait   = view.value(linger)
     def usual  = if (packed.contains(true)) LingerOfAggregated else LingerOfPlain
-    for (c <- client; o <- keep; a <- packed; m <- most; b <- bad; r <- retry; size <- buffer; n <- calls)
-      yield SinkOptions(to, c, own, o, Option.when(a)(AggregationOptions(m)), b, r, size, n, wait.getOrElse(usual))
+    for (c <- client; o <- keep; a <- packed; m <- most; b <- bad; size <- buffer; n <- calls)
+      yield SinkOptions(to, c, own, o, Option.when(a)(AggregationOptions(m)), b, size, n, wait.getOrElse(usual))
   }
 
   /** The settings of single streams, by the stream as written. Rows may name any stream, so there is no list to compare with. */

@@ -19,7 +19,6 @@ import scala.concurrent.duration.FiniteDuration
   * @param reservedCores          that tasks of a real-time batch leave to others, if it is said
   * @param callsPerSecond         GetRecords calls of a shard, at most
   * @param readerBufferSize       bytes that the readers of one executor may hold; by default a part of its heap
-  * @param maxRetryDuration       for failures in a row of one call, shard or stream
   * @param cloudWatch             where metrics are published, if they are
   */
 final case class SourceOptions(
@@ -34,9 +33,12 @@ final case class SourceOptions(
     reservedCores: Option[Int],
     callsPerSecond: Int,
     readerBufferSize: Option[Long],
-    maxRetryDuration: FiniteDuration,
     cloudWatch: Option[CloudWatchOptions]
-) extends Serializable
+) extends Serializable {
+
+  /** For failures in a row of one call, shard or stream. */
+  def maxRetryDuration: FiniteDuration = client.retries.maxDuration
+}
 
 object SourceOptions {
 

@@ -39,7 +39,7 @@ private[config] object SourceOptionsParser {
     private val general = viewOf(settings)
     private val views   = refs.map(ref => ref -> viewOf(settings ++ ownKeys.getOrElse(ref, Map.empty)))
     private val fanOut  = new FanOutParser(general, views, problems)
-    private val clients = new ClientParser(sorted.ofProvider, problems)
+    private val clients = new ClientParser(sorted.ofProvider, CallRetries.read(general, problems), problems)
 
     def sourceOptions(): Option[SourceOptions] = {
       val admitted  = admission()
@@ -53,7 +53,6 @@ private[config] object SourceOptionsParser {
       val tasks     = general.value(minPartitions)
       val reserved  = general.value(realTimeReservedCores)
       val calls     = general.value(callsPerSecond)
-      val retry     = general.value(maxRetryDuration)
       val published = cloudWatch()
       for {
         c <- client
@@ -64,14 +63,10 @@ private[config] object SourceOptionsParser {
         d <- discovery
         t <- tasks
         n <- calls
-        r <- retry
-      } yield SourceOptions(perStream, c, p, l, u, a, d, t, reserved, n, buffer, r, published)
+      } yield SourceOptions(perStream, c, p, l, u, a, d, t, reserved, n, buffer, published)
     }
 
-    def consumerOptions(): Option[ConsumerOptions] = {
-      val perStream = eachStream()
-      fanOut.retries().map(ConsumerOptions(perStream, fanOut.tags(), _))
-    }
+    def consumerOptions(): Option[ConsumerOptions] = Some(ConsumerOptions(eachStream(), fanOut.tags()))
 
     def eachStream(): Seq[StreamOptions] = {
       val base = clients.credentials(general)

@@ -42,7 +42,7 @@ private[write] final class KinesisDataWriter(
         options.ordered && options.aggregation.isEmpty,
         options.bufferSize,
         options.maxInFlightCalls,
-        options.maxRetryDuration.toMillis
+        options.client.retries
       )
     ),
     packing,

@@ -2,8 +2,8 @@ package io.github.kinesisspark.aws
 
 import java.net.{URI, URLDecoder}
 import java.nio.charset.StandardCharsets.UTF_8
-import java.util.concurrent.{ExecutionException, TimeUnit}
 
+import scala.concurrent.duration._
 import scala.util.Using
 
 import org.scalatest.funsuite.AnyFunSuite
@@ -22,8 +22,9 @@ class CloudWatchTest extends AnyFunSuite {
       val cloudWatch =
         use(new CloudWatch(ClientOptions(None, None, keys, connection), "eu-west-1", Some(server.endpoint)))
       cloudWatch
-        .put("spark & co", Seq("Streams" -> "a+b"), Seq("bytes" -> 5L, "maxMillisBehindLatest" -> 7L, "records" -> 2L))
-        .get(1, TimeUnit.MINUTES)
+        .publish("spark & co", Seq("Streams" -> "a+b"), within = 1.minute)(
+          Seq("bytes" -> 5L, "maxMillisBehindLatest" -> 7L, "records" -> 2L)
+        )
       server.requests
     }.get
 
@@ -48,8 +49,12 @@ class CloudWatchTest extends AnyFunSuite {
 
   test("a refusal fails the call with status, code and message in one line") {
     val body = "<ErrorResponse><Error><Code>AccessDenied</Code><Message>not\nallowed</Message></Error></ErrorResponse>"
-    val failure = intercept[ExecutionException](published(StubServer.Answer(403, body.getBytes(UTF_8))))
-    assert(failure.getCause.getMessage.contains("HTTP 403 AccessDenied: not?allowed"))
+    val failure = intercept[KinesisException](published(StubServer.Answer(403, body.getBytes(UTF_8))))
+    assert(failure.errorClass == "KINESIS_ACCESS_DENIED" && failure.getMessage.linesIterator.size == 1)
+    for (
+      part <- Seq("PutMetricData", "spark & co", "AccessDenied (CloudWatch, HTTP 403): not", "cloudwatch:PutMetricData")
+    )
+      assert(failure.getMessage.contains(part), failure.getMessage)
   }
 
   test("the address is the region's, in its partition, for FIPS and dual stack") {

@@ -3,7 +3,7 @@ package io.github.kinesisspark.aws
 import java.time.Instant
 import java.util.concurrent.CompletableFuture
 
-import io.github.kinesisspark.config.{FanOutRetries, RetryOptions}
+import io.github.kinesisspark.config.{CallRetries, RetryOptions}
 import io.github.kinesisspark.position.StreamArn
 import org.scalatest.funsuite.AnyFunSuite
 import software.amazon.awssdk.regions.Region
@@ -23,7 +23,7 @@ import scala.concurrent.duration._
 class ConsumerDirectoryTest extends AnyFunSuite {
   private val stream  = StreamArn("arn:aws:kinesis:eu-west-1:000000000000:stream/orders")
   private val retry   = RetryOptions(Some(2), 100.millis, 1.second, 2.0)
-  private val retries = FanOutRetries(retry, retry, retry, retry, retry, maxDuration = 15.minutes)
+  private val retries = CallRetries(Map("ListStreamConsumers" -> retry), maxDuration = 15.minutes)
 
   private type Step = Either[Throwable, ListStreamConsumersResponse]
 

@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit
 import scala.concurrent.duration._
 
 import io.github.kinesisspark.OneLine
-import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, FanOutRetries, RetryOptions, Secret}
+import io.github.kinesisspark.config.{CallRetries, ClientOptions, CredentialsOptions, RetryOptions, Secret}
 import io.github.kinesisspark.position.{Shard, StreamArn}
 import org.scalatest.funsuite.AnyFunSuite
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
@@ -66,7 +66,7 @@ class HostileServerTest extends AnyFunSuite {
   private def shard(id: String) =
     s"""{"ShardId":"$id","HashKeyRange":{"StartingHashKey":"0","EndingHashKey":"1"},"SequenceNumberRange":{"StartingSequenceNumber":"1"}}"""
 
-  private val patience = DirectoryRetry(1.minute, () => false, time = (new FakeTime).waiting)
+  private val patience = DirectoryRetry(CallRetries.default.within(1.minute), time = (new FakeTime).waiting)
 
   private def listing(answer: Int => String) = asked((_, index) => json(answer(index))) { client =>
     intercept[KinesisException](new StreamDirectory(client, patience).listShards(stream, ShardFilter.All))
@@ -101,7 +101,7 @@ class HostileServerTest extends AnyFunSuite {
 
   test("pages of consumers that never end fail, too") {
     val retry            = RetryOptions(Some(0), 1.milli, 1.milli, 1.0)
-    val retries          = FanOutRetries(retry, retry, retry, retry, retry, 1.minute)
+    val retries          = CallRetries(Map("ListStreamConsumers" -> retry), 1.minute)
     val (failure, calls) = asked((_, _) => json("""{"Consumers":[],"NextToken":"same"}""")) { client =>
       intercept[KinesisException](new ConsumerDirectory(client, retries, time = (new FakeTime).waiting).list(stream))
     }

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.aws
 
-import io.github.kinesisspark.config.{FanOutRetries, RetryOptions}
+import io.github.kinesisspark.config.{CallRetries, RetryOptions}
 import io.github.kinesisspark.position.ConsumerArn
 import org.scalacheck.Gen
 import org.scalatest.funspec.AnyFunSpec
@@ -23,12 +23,11 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
   import Registration.Event._
 
   private val flip128 = RetryOptions(Some(10), 200.millis, 1.second, 1.5)
-  private val retries = FanOutRetries(
-    flip128,
-    flip128,
-    flip128,
-    RetryOptions(Some(50), 2.seconds, 5.seconds, 1.5),
-    flip128,
+  private val patient = RetryOptions(Some(50), 2.seconds, 5.seconds, 1.5)
+  private val retries = of(flip128, patient)
+
+  private def of(register: RetryOptions, describe: RetryOptions) = CallRetries(
+    Map("RegisterStreamConsumer" -> register, "DescribeStreamConsumer" -> describe),
     maxDuration = 15.minutes
   )
 
@@ -45,7 +44,7 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
   private def step(
       registration: Registration,
       event: Event,
-      by: FanOutRetries = retries,
+      by: CallRetries = retries,
       chance: Double = 0.5,
       at: FiniteDuration = Duration.Zero
   ): (Registration, Command) = registration.step(event, by, hasWorked = true, at.toNanos, chance)
@@ -93,7 +92,7 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("is not retried if maxRetries is 0") {
-      val none = retries.copy(register = flip128.copy(maxRetries = Some(0)))
+      val none = of(flip128.copy(maxRetries = Some(0)), patient)
       step(Registration(Goal.Ready), Refused(broken), none)._2 shouldBe Fail(Failure.Refused(broken))
     }
   }
@@ -101,7 +100,7 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
   describe("a registration without maxRetries") {
     it("is retried, and waits for a consumer that is CREATING, until maxRetryDuration has passed") {
       val unlimited =
-        retries.copy(register = flip128.copy(maxRetries = None), describe = flip128.copy(maxRetries = None))
+        of(flip128.copy(maxRetries = None), flip128.copy(maxRetries = None))
       for (event <- Seq(Refused(broken), Seen(Some(consumer(Creating))))) {
         val first = step(Registration(Goal.Ready), event, unlimited)._1
         step(first, event, unlimited, at = 14.minutes)._2 shouldBe a[Look]
@@ -179,7 +178,7 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
                 if (goal != Goal.Known) found.status shouldBe Active
               case Fail(Failure.Missing(_)) => goal shouldBe Goal.Found
               case Fail(Failure.Full(them)) => them.size should be >= ConsumerLimit.MostOfAStream
-              case Fail(Failure.Stuck(_))   => retries.describe.maxRetries should contain(next.waits.counted)
+              case Fail(Failure.Stuck(_))   => patient.maxRetries should contain(next.waits.counted)
               case Fail(Failure.Refused(f)) =>
                 if (f != denied) next.waits.failures + next.refusals.failures should be > 10
             }

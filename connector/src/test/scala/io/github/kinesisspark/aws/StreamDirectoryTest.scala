@@ -6,7 +6,7 @@ import java.time.format.DateTimeFormatter
 import java.util.concurrent.{CompletableFuture, CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicReference
 
-import io.github.kinesisspark.config.StreamRef
+import io.github.kinesisspark.config.{CallRetries, StreamRef}
 import io.github.kinesisspark.position.{HashKeyRange, Shard, StreamArn}
 import org.scalatest.funsuite.AnyFunSuite
 import software.amazon.awssdk.awscore.exception.{AwsErrorDetails, AwsServiceException}
@@ -277,7 +277,7 @@ class StreamDirectoryTest extends AnyFunSuite {
   test("a listing with an unknown host is retried for maxRetryDuration if the client has worked before") {
     val client = new Scripted(Seq(Left(new java.net.UnknownHostException("kinesis.eu-west-1.amazonaws.com"))))
     val time   = new FakeTime
-    val retry  = DirectoryRetry(maxDuration = 5.minutes, hasWorked = () => true, time = time.waiting)
+    val retry  = DirectoryRetry(CallRetries.default.within(5.minutes), hasWorked = () => true, time = time.waiting)
     intercept[KinesisException](new StreamDirectory(client, retry).listShards(arn, ShardFilter.All))
     val waited = time.waits.map(_.toMillis).sum.millis
     assert(waited > 4.minutes && waited <= 5.minutes)

@@ -1,13 +1,9 @@
 package io.github.kinesisspark.config
 
 import io.github.kinesisspark.position.ConsumerArn
-import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
-import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-import scala.concurrent.duration._
-
-class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
+class FanOutOptionsTest extends AnyFunSuite {
   import ConsumerChoice._
 
   private val account   = "arn:aws:kinesis:eu-west-1:000000000000:stream"
@@ -34,20 +30,11 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     words.foreach(word => assert(told.head.contains(word)))
   }
 
-  test("efo.consumerName is the only required option, and the waits of retries are those of FLIP-128") {
-    val flip128 = RetryOptions(None, 200.millis, 1.second, 1.5)
+  test("efo.consumerName is the only required option") {
     assert(
       fanOut("efo.consumerName" -> "app") == FanOutOptions(
         Map(orders -> Registered("app", RegistrationTime.Lazy, Deregistration.OfRegistered)),
-        Map.empty,
-        FanOutRetries(
-          register = flip128,
-          deregister = flip128,
-          list = flip128,
-          describe = RetryOptions(None, 200.millis, 5.seconds, 1.5),
-          subscribe = RetryOptions(None, 1.second, 2.seconds, 1.5),
-          maxDuration = 15.minutes
-        )
+        Map.empty
       )
     )
   }
@@ -182,45 +169,5 @@ class FanOutOptionsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       "one option. Give it once"
     )
     assertTells(problems(name, "efo.consumerArn.<stream>" -> ofOrders), "'<stream>' is not read here")
-  }
-
-  private val calls: Seq[(String, FanOutRetries => RetryOptions)] = Seq(
-    "registerStreamConsumer"   -> (_.register),
-    "deregisterStreamConsumer" -> (_.deregister),
-    "listStreamConsumers"      -> (_.list),
-    "describeStreamConsumer"   -> (_.describe),
-    "subscribeToShard"         -> (_.subscribe)
-  )
-
-  test("retry options of one call leave those of the other calls at their defaults") {
-    val some = for {
-      call   <- Gen.oneOf(calls)
-      n      <- Gen.choose(0, 100)
-      base   <- Gen.choose(1L, 10_000L)
-      more   <- Gen.choose(0L, 100_000L)
-      factor <- Gen.choose(100, 400).map(_ / 100.0)
-    } yield (call, RetryOptions(Some(n), base.millis, (base + more).millis, factor))
-    forAll(some) { case ((call, of), retry) =>
-      val retries = fanOut(
-        "efo.consumerName"            -> "app",
-        s"efo.$call.maxRetries"       -> retry.maxRetries.get.toString,
-        s"efo.$call.backoff.base"     -> s"${retry.base.toMillis}",
-        s"efo.$call.backoff.max"      -> s"${retry.max.toMillis}ms",
-        s"efo.$call.backoff.expConst" -> retry.factor.toString
-      ).retries
-      assert(of(retries) == retry)
-      val defaults = fanOut("efo.consumerName" -> "app").retries
-      for ((other, ofOther) <- calls if other != call) assert(ofOther(retries) == ofOther(defaults))
-    }
-  }
-
-  test("retry options outside their range are refused with the reason, mistyped names with a suggestion") {
-    def wrong(option: String, value: String) = problems("efo.consumerName" -> "app", s"efo.$option" -> value)
-    assertTells(wrong("subscribeToShard.maxRetries", "-1"), "a whole number, 0 or more")
-    assertTells(wrong("subscribeToShard.backoff.base", "0"), "at least 1 millisecond")
-    assertTells(wrong("subscribeToShard.backoff.base", "3s"), "(3 seconds) is more than", "backoff.max' (2 seconds)")
-    for (no <- Seq("0.9", "NaN", "-1.5", "1,5", "1e999", ""))
-      assertTells(wrong("registerStreamConsumer.backoff.expConst", no), "a number of at least 1.0")
-    assertTells(wrong("registerStreamConsumer.maxRetrys", "1"), "Did you mean 'efo.registerStreamConsumer.maxRetries'?")
   }
 }

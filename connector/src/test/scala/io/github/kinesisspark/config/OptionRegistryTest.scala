@@ -50,11 +50,19 @@ class OptionRegistryTest extends AnyFunSuite {
     assert(json.find(_("name").str == "region").get("default").isNull)
   }
 
-  test("the generated Markdown has one row per option, and no cell breaks its table") {
+  test("the generated Markdown has one row per option, one for those of retries, and no cell breaks its table") {
     val lines = OptionDocs.markdown.linesIterator.filter(_.startsWith("|")).toSeq
     val rows  = lines.filter(_.startsWith("| `"))
-    assert(rows.size == OptionRegistry.all.size && lines.size == rows.size + 3 * 2)
+    assert(rows.size == OptionRegistry.all.size - 4 * OptionRegistry.retries.size + 1)
+    assert(lines.size == rows.size + 3 * 2)
     lines.foreach(line => assert(line.replace("\\|", "").count(_ == '|') == 5, line))
     assert(lines.exists(_.startsWith("| `startingPosition` * | position |  |")))
+  }
+
+  test("the generated table of retries has one row per call") {
+    val rows = OptionDocs.retries.linesIterator.drop(2).toSeq
+    assert(rows.size == OptionRegistry.retries.size)
+    assert(rows.contains("| `listStreamConsumers` | reading |  | `200ms` | `1s` | `1.5` |  |"))
+    rows.foreach(row => assert(row.count(_ == '|') == 8, row))
   }
 }

@@ -18,7 +18,7 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
 
   test("every sink option has a default, and no stream is required") {
     SinkOptions.parse(Map.empty) shouldBe
-      SinkOptions(None, client, Map.empty, ordered = false, None, BadRecords.Fail, 15.minutes, 32L << 20, 8, 10.millis)
+      SinkOptions(None, client, Map.empty, ordered = false, None, BadRecords.Fail, 32L << 20, 8, 10.millis)
   }
 
   test("every sink option is parsed, and Spark's own options are ignored") {
@@ -41,12 +41,14 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
     )
     SinkOptions.parse(options) shouldBe SinkOptions(
       Some(StreamRef.ByName("events")),
-      client.copy(region = Some("eu-west-1")),
+      client.copy(
+        region = Some("eu-west-1"),
+        connection = ConnectionOptions(retries = CallRetries.default.within(1.hour))
+      ),
       Map.empty,
       ordered = true,
       Some(AggregationOptions(200 << 10)),
       BadRecords.Skip,
-      1.hour,
       64L << 20,
       2,
       1.second

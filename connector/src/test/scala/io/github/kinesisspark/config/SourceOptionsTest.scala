@@ -61,7 +61,6 @@ class SourceOptionsTest extends AnyFunSuite {
         reservedCores = None,
         callsPerSecond = 5,
         readerBufferSize = None,
-        maxRetryDuration = 15.minutes,
         cloudWatch = None
       )
     )
@@ -90,17 +89,23 @@ class SourceOptionsTest extends AnyFunSuite {
       "cloudWatch.namespace"   -> "streams",
       "cloudWatch.interval"    -> "5m"
     )
+    val client = ClientOptions(
+      Some("eu-central-1"),
+      Some(new URI("http://localhost:4567")),
+      DefaultChain,
+      ConnectionOptions(retries = CallRetries.default.within(1.hour))
+    )
     assert(
       options == SourceOptions(
         Seq(
           StreamOptions(
             StreamRef.ByName("events"),
-            ClientOptions(Some("eu-central-1"), Some(new URI("http://localhost:4567")), DefaultChain),
+            client,
             Some(StartingPosition.TrimHorizon),
             endingPosition = None
           )
         ),
-        ClientOptions(Some("eu-central-1"), Some(new URI("http://localhost:4567")), DefaultChain),
+        client,
         RecordPublisherConfig.Polling,
         failOnDataLoss = false,
         deaggregate = false,
@@ -110,7 +115,6 @@ class SourceOptionsTest extends AnyFunSuite {
         Some(0),
         2,
         Some(16L << 20),
-        1.hour,
         Some(CloudWatchOptions("streams", 5.minutes, None))
       )
     )

@@ -2,6 +2,7 @@ package io.github.kinesisspark.write
 
 import java.util.concurrent.{CompletableFuture, ConcurrentLinkedQueue}
 
+import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
 import org.scalatest.funspec.AnyFunSpec
@@ -9,7 +10,7 @@ import org.scalatest.matchers.should.Matchers
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.{PutRecordsRequest, PutRecordsResponse}
 
-import io.github.kinesisspark.config.StreamRef
+import io.github.kinesisspark.config.{CallRetries, StreamRef}
 import io.github.kinesisspark.write.pack.Packing
 import io.github.kinesisspark.write.send.{Entry, RowId, SendSettings, Sending}
 
@@ -27,7 +28,14 @@ class ClosedWriterSpec extends AnyFunSpec with Matchers {
       }
     }
     val writer = new TaskWriter(
-      Sending(SendSettings(ordered = false, bufferSize = 1L << 20, maxCalls = 4, maxRetry = 60000)),
+      Sending(
+        SendSettings(
+          ordered = false,
+          bufferSize = 1L << 20,
+          maxCalls = 4,
+          retries = CallRetries.default.within(60.seconds)
+        )
+      ),
       new Packing.Plain,
       (stream, entries) => PutRecordsCall(client, stream, entries, () => true),
       _ => (),

@@ -12,7 +12,7 @@ import org.scalatest.matchers.should.Matchers
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.kinesisspark.aggregation.Aggregator
-import io.github.kinesisspark.config.StreamRef
+import io.github.kinesisspark.config.{CallRetries, StreamRef}
 import io.github.kinesisspark.position.{HashKeyRange, Shard}
 import io.github.kinesisspark.write.pack.Packing
 import io.github.kinesisspark.write.send._
@@ -56,7 +56,14 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     private val left = new ConcurrentLinkedQueue[CallAnswer](answers.asJava)
 
     val writer = new TaskWriter(
-      Sending(SendSettings(ordered = false, bufferSize = 1L << 20, maxCalls = 4, maxRetry = 60000)),
+      Sending(
+        SendSettings(
+          ordered = false,
+          bufferSize = 1L << 20,
+          maxCalls = 4,
+          retries = CallRetries.default.within(60.seconds)
+        )
+      ),
       packing,
       (_, entries) => put(entries),
       _ => (),

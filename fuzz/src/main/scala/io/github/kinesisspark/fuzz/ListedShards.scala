@@ -3,7 +3,7 @@ package io.github.kinesisspark.fuzz
 import scala.concurrent.duration._
 
 import io.github.kinesisspark.aws._
-import io.github.kinesisspark.config.StreamRef
+import io.github.kinesisspark.config.{CallRetries, StreamRef}
 import io.github.kinesisspark.read.plan.Lineage
 
 /** Answers of ListShards and DescribeStreamSummary: all shards that were sent are listed, or an error of ours says why not. */
@@ -17,7 +17,7 @@ object ListedShards extends Target {
     http.answer = _ => answer
     var now       = 0L
     val time      = BlockingTime(() => now, () => now * 1000000, () => 0.5, wait => now += wait.toMillis.max(1))
-    val directory = new StreamDirectory(http.client, DirectoryRetry(maxDuration = 2.seconds, time = time))
+    val directory = new StreamDirectory(http.client, DirectoryRetry(CallRetries.default.within(2.seconds), time = time))
     val stream    = StreamRef.ByArn(Desk.shard.stream)
     refusedOr(directory.describe(stream)) { about =>
       Broken.unless(about.arn != null && about.retentionHours >= 0)(s"$about")

@@ -1,7 +1,6 @@
 package io.github.kinesisspark.fuzz
 
-import scala.concurrent.duration._
-
+import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.ShardPosition
 import io.github.kinesisspark.read.reader.{PollingPublisherFactory, PollingTelemetry, ReadingClient}
 
@@ -14,7 +13,7 @@ object PolledAnswers extends Target {
   private val http = new CannedHttp
   // From a record on, those up to it would be left out.
   private val from   = ShardPosition.TrimHorizon
-  private val access = ReadingClient(http.client, 15.minutes, () => false, () => ())
+  private val access = ReadingClient(http.client, CallRetries.default, () => false, () => ())
 
   override def check(input: Array[Byte]): Unit = if (input.length >= 2) {
     val answer = Answer.of(input)

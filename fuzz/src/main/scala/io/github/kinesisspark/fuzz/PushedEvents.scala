@@ -1,12 +1,11 @@
 package io.github.kinesisspark.fuzz
 
-import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
 import software.amazon.eventstream.{Message, MessageDecoder}
 
-import io.github.kinesisspark.config.RetryOptions
+import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.{ConsumerArn, ShardPosition}
 import io.github.kinesisspark.read.reader.{
   FanOutPublisherFactory,
@@ -25,8 +24,7 @@ object PushedEvents extends Target {
   // From a record on, those up to it would be left out.
   private val from     = ShardPosition.TrimHorizon
   private val consumer = ConsumerArn(s"${Desk.shard.stream}/consumer/app:1700000000")
-  private val policy   =
-    FanOutPublisherFactory.policyOf(RetryOptions(Some(5), 1.second, 2.seconds, 1.5), maxDuration = 15.minutes)
+  private val policy   = FanOutPublisherFactory.policyOf(CallRetries.default)
 
   override def check(input: Array[Byte]): Unit = if (input.length >= 2) {
     val body   = Frames.sealing(input.drop(2))

@@ -29,8 +29,7 @@ final class ListedStream private (
     val access: StreamAccess,
     startingPosition: Option[StartingPosition],
     directory: StreamDirectory,
-    lease: ClientLease,
-    maxRetryDuration: FiniteDuration
+    lease: ClientLease
 ) extends AutoCloseable {
   import ListedStream._
 
@@ -78,7 +77,9 @@ final class ListedStream private (
     * @throws KinesisException where listing has failed for too long, or can't succeed
     */
   def refreshAfter(interval: FiniteDuration): Unit = {
-    broken.filter(_.endsQuery(maxRetryDuration, System.nanoTime())).foreach(unlisted => throw unlisted.last)
+    broken
+      .filter(_.endsQuery(access.client.retries.maxDuration, System.nanoTime()))
+      .foreach(unlisted => throw unlisted.last)
     if (inProgress.isCompleted && System.nanoTime() - listedAt > interval.toNanos) {
       listedAt = System.nanoTime()
       inProgress = Future(blocking(relist()))(ExecutionContext.global)
@@ -217,21 +218,20 @@ object ListedStream {
     *
     * @throws KinesisException `KINESIS_NO_REGION`, `KINESIS_NOT_FOUND` where there is no such stream, and others
     */
-  def open(options: StreamOptions, maxRetryDuration: FiniteDuration): ListedStream = {
+  def open(options: StreamOptions): ListedStream = {
     val region = Regions.resolve(options.stream, options.client)
     val lease  = KinesisClients.lease(options.client, region)
     Closing.unlessMade(lease.close()) {
-      val directory   = new StreamDirectory(lease.client, DirectoryRetry.of(lease, maxRetryDuration))
+      val directory   = new StreamDirectory(lease.client, DirectoryRetry.of(lease))
       val description = directory.describe(options.stream)
       new ListedStream(
         description.arn,
         description.createdMillis,
         description.retentionHours.hours,
-        StreamAccess(options.client, region, maxRetryDuration),
+        StreamAccess(options.client, region),
         options.startingPosition,
         directory,
-        lease,
-        maxRetryDuration
+        lease
       )
     }
   }

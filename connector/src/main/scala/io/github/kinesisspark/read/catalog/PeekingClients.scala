@@ -1,5 +1,7 @@
 package io.github.kinesisspark.read.catalog
 
+import scala.concurrent.duration.FiniteDuration
+
 import io.github.kinesisspark.aws.{DirectoryRetry, KinesisClients}
 import io.github.kinesisspark.position.StreamArn
 import io.github.kinesisspark.read.reader.StreamAccess
@@ -7,11 +9,14 @@ import io.github.kinesisspark.read.reader.StreamAccess
 /** What the driver needs to look into shards while it plans. */
 object PeekingClients {
 
-  def using[A](streams: Map[StreamArn, StreamAccess])(plan: ShardEnds => A): A = {
+  /** @param patience with each question; left out, `maxRetryDuration` */
+  def using[A](streams: Map[StreamArn, StreamAccess], patience: Option[FiniteDuration] = None)(
+      plan: ShardEnds => A
+  ): A = {
     val leases = streams.map { case (arn, access) => arn -> KinesisClients.lease(access.client, access.region) }
     def peeks(stream: StreamArn) = {
       val lease = leases(stream)
-      new ShardPeeks(lease.client, DirectoryRetry.of(lease, streams(stream).maxRetryDuration))
+      new ShardPeeks(lease.client, patience.fold(DirectoryRetry.of(lease))(DirectoryRetry.of(lease, _)))
     }
     try plan(new ShardEnds(peeks))
     finally leases.values.foreach(_.close())

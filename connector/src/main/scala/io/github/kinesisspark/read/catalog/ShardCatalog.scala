@@ -102,6 +102,6 @@ object ShardCatalog {
   /** All of them, or none. */
   private def open(options: SourceOptions): Vector[ListedStream] =
     options.streams.foldLeft(Vector.empty[ListedStream]) { (opened, stream) =>
-      Closing.unlessMade(opened.foreach(_.close()))(opened :+ ListedStream.open(stream, options.maxRetryDuration))
+      Closing.unlessMade(opened.foreach(_.close()))(opened :+ ListedStream.open(stream))
     }
 }

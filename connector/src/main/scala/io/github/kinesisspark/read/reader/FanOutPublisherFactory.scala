@@ -4,8 +4,8 @@ import java.util.concurrent.ScheduledExecutorService
 
 import scala.concurrent.duration._
 
-import io.github.kinesisspark.aws.RetryPolicy
-import io.github.kinesisspark.config.RetryOptions
+import io.github.kinesisspark.aws.{AwsCall, RetryPolicy}
+import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
 
 /** Opens fan-out publishers. As each subscription lasts five minutes, those that are opened apart stay
@@ -32,7 +32,7 @@ final class FanOutPublisherFactory(
       publisher.consumers(shard.stream),
       reach.client,
       FanOutRecordPublisher.Experience(reach.hasWorked, reach.succeeded),
-      policyOf(publisher.retry, reach.maxRetryDuration),
+      policyOf(reach.retries),
       worker,
       telemetry,
       pollers.open(shard, _, _),
@@ -43,10 +43,8 @@ final class FanOutPublisherFactory(
 
 object FanOutPublisherFactory {
 
-  /** @param retry       of failed subscriptions, `efo.subscribeToShard.*`
-    * @param maxDuration `maxRetryDuration`
-    */
-  def policyOf(retry: RetryOptions, maxDuration: FiniteDuration): Subscription.Policy =
+  def policyOf(retries: CallRetries): Subscription.Policy = {
+    val retry = RetryPolicy.of(AwsCall.SubscribeToShard, retries)
     Subscription.Policy(
       // Within it the client waits for a connection, and the service for its own.
       openWithin = 60.seconds,
@@ -55,14 +53,10 @@ object FanOutPublisherFactory {
       // So long lives the subscription that brings it.
       longestEvent = 5.minutes,
       spacing = 1.second,
-      retry = RetryPolicy
-        .of(retry, maxDuration)
-        .copy(
-          endless = Set(RetryPolicy.Slowdown.Throttling, RetryPolicy.Slowdown.ResourceInUse),
-          // A consumer that was registered a moment ago is not known everywhere yet.
-          notFoundRetries = retry.maxRetries.getOrElse(RetryPolicy.SuspectRetries)
-        ),
+      // A consumer that was registered a moment ago is not known everywhere yet.
+      retry = retry.copy(notFoundRetries = retry.maxRetries.getOrElse(RetryPolicy.SuspectRetries)),
       takeovers = 3,
       settledIn = 15.seconds
     )
+  }
 }

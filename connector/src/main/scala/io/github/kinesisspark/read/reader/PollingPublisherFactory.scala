@@ -3,11 +3,10 @@ package io.github.kinesisspark.read.reader
 import java.util.concurrent.ScheduledExecutorService
 import java.util.concurrent.atomic.AtomicInteger
 
-import scala.concurrent.duration.FiniteDuration
-
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
 import io.github.kinesisspark.aws.ClientLease
+import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
 
 /** Opens polling publishers.
@@ -37,7 +36,7 @@ final class PollingPublisherFactory(
       () => opened.get,
       () => opened.decrementAndGet(): Unit,
       reach.client,
-      PollingRecordPublisher.policy(reach.maxRetryDuration),
+      reach.retries,
       reach.hasWorked,
       worker,
       telemetry,
@@ -53,12 +52,12 @@ final class PollingPublisherFactory(
   */
 final case class ReadingClient(
     client: KinesisAsyncClient,
-    maxRetryDuration: FiniteDuration,
+    retries: CallRetries,
     hasWorked: () => Boolean,
     succeeded: () => Unit
 )
 
 object ReadingClient {
-  def of(lease: ClientLease, maxRetryDuration: FiniteDuration, elsewhere: () => Boolean = () => false): ReadingClient =
-    ReadingClient(lease.client, maxRetryDuration, () => lease.hasWorked || elsewhere(), () => lease.succeeded())
+  def of(lease: ClientLease, elsewhere: () => Boolean = () => false): ReadingClient =
+    ReadingClient(lease.client, lease.retries, () => lease.hasWorked || elsewhere(), () => lease.succeeded())
 }

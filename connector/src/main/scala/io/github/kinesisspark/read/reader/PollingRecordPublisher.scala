@@ -12,6 +12,7 @@ import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetRecordsResponse}
 
 import io.github.kinesisspark.aws._
+import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.read.reader.PollingRecordPublisher._
@@ -42,7 +43,7 @@ final class PollingRecordPublisher(
     readers: () => Int,
     whenClosed: () => Unit,
     client: KinesisAsyncClient,
-    policy: RetryPolicy,
+    retries: CallRetries,
     hasWorked: () => Boolean,
     worker: ScheduledExecutorService,
     telemetry: PollingTelemetry,
@@ -191,7 +192,9 @@ final class PollingRecordPublisher(
         history = history.copy(failures = 1)
         request()
       case _ =>
-        policy.decide(fault, history, hasWorked(), now, ThreadLocalRandom.current.nextDouble()) match {
+        RetryPolicy
+          .of(action, retries)
+          .decide(fault, history, hasWorked(), now, ThreadLocalRandom.current.nextDouble()) match {
           case RetryDecision.Again(wait, failed) =>
             history = failed
             pace = fault match {
@@ -276,13 +279,6 @@ object PollingRecordPublisher {
 
   /** A call ends by its own time limit; this one is for what the SDK never completes. */
   private val StuckAfter = 90.seconds
-
-  /** @param maxDuration `maxRetryDuration` */
-  def policy(maxDuration: FiniteDuration): RetryPolicy = RetryPolicy(
-    Backoff(250.millis, 5.seconds),
-    maxDuration,
-    endless = Set(RetryPolicy.Slowdown.Throttling)
-  )
 
   private val LongestCall = java.time.Duration.ofSeconds(60)
 

@@ -1,7 +1,5 @@
 package io.github.kinesisspark.read.reader
 
-import scala.concurrent.duration.FiniteDuration
-
 import io.github.kinesisspark.config.ClientOptions
 import io.github.kinesisspark.position.StreamArn
 
@@ -23,5 +21,5 @@ final case class ReaderConfig(
     batch: Option[ResolvedPublisher] = None
 )
 
-/** How a stream is reached, and for how long its calls are retried. */
-final case class StreamAccess(client: ClientOptions, region: String, maxRetryDuration: FiniteDuration)
+/** How a stream is reached. */
+final case class StreamAccess(client: ClientOptions, region: String)

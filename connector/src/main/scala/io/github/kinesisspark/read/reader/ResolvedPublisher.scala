@@ -1,6 +1,5 @@
 package io.github.kinesisspark.read.reader
 
-import io.github.kinesisspark.config.RetryOptions
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 
 /** How readers get their records: by polling, or through which consumer. */
@@ -18,7 +17,7 @@ object ResolvedPublisher {
   }
 
   /** SubscribeToShard. */
-  final case class FanOut(consumers: Map[StreamArn, ConsumerArn], retry: RetryOptions) extends ResolvedPublisher {
+  final case class FanOut(consumers: Map[StreamArn, ConsumerArn]) extends ResolvedPublisher {
     override def consumer(stream: StreamArn): Option[ConsumerArn] = consumers.get(stream)
   }
 }

@@ -328,7 +328,7 @@ final class ShardReaderPool(
     synchronized(clients.getOrElseUpdate((stream, kind), newLease(stream, kind)))
 
   private def reach(stream: StreamArn, kind: ClientKind) =
-    ReadingClient.of(lease(stream, kind), config.streams(stream).maxRetryDuration, () => hasRead)
+    ReadingClient.of(lease(stream, kind), () => hasRead)
 
   private def newLease(stream: StreamArn, kind: ClientKind): ClientLease = {
     val access = config.streams(stream)

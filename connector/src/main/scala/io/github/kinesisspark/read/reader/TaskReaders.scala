@@ -104,7 +104,7 @@ final class TaskReaders(
   private def reach(stream: StreamArn, kind: ClientKind) = {
     val access = config.streams(stream)
     val lease  = clients.getOrElseUpdate((stream, kind), KinesisClients.lease(access.client, access.region, kind))
-    ReadingClient.of(lease, access.maxRetryDuration, () => live.exists(_.hasEverRead))
+    ReadingClient.of(lease, () => live.exists(_.hasEverRead))
   }
 }
 

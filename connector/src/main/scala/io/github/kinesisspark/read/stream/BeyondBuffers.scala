@@ -54,9 +54,8 @@ final class BeyondBuffers(
     if (times.isEmpty) Map.empty
     else {
       val apart = behind.map(_.writeSecond).min
-      PeekingClients.using(streams.map { case (arn, access) => arn -> access.copy(maxRetryDuration = Patience) }) {
-        looks =>
-          found(Parallel.map(times.toVector) { case (shard, time) => Try(end(tips(shard), time, begin, apart, looks)) })
+      PeekingClients.using(streams, Some(Patience)) { looks =>
+        found(Parallel.map(times.toVector) { case (shard, time) => Try(end(tips(shard), time, begin, apart, looks)) })
       }
     }
   }

@@ -1,44 +1,48 @@
 package io.github.kinesisspark.read.stream
 
-import java.util.concurrent.{CompletableFuture, ScheduledThreadPoolExecutor, TimeUnit}
+import java.util.concurrent.{ScheduledThreadPoolExecutor, TimeUnit}
 import java.util.concurrent.atomic.AtomicLong
 
 import scala.concurrent.duration.FiniteDuration
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{CloudWatch, DaemonThreads, KinesisFault, Regions}
+import io.github.kinesisspark.aws.{AwsCall, CallObserver, CloudWatch, DaemonThreads, KinesisFault, Regions}
 import io.github.kinesisspark.config.SourceOptions
 
 /** Publishes a source's gauges at an interval, while the source lives. A publication that fails is counted and logged, once until one succeeds again,
   * and is no concern of the query: the next one brings newer values. Its thread is its own; counts are read by any.
   *
-  * @param send is called for one publication at a time
+  * @param publish makes one publication, and reports its calls; is called for one at a time
   */
 private[stream] final class CloudWatchPublisher(
     interval: FiniteDuration,
     gauges: Map[String, () => Long],
-    send: Seq[(String, Long)] => CompletableFuture[Void],
+    publish: (CallObserver, () => Seq[(String, Long)]) => Unit,
     held: AutoCloseable
 ) extends AutoCloseable {
   private val log     = LoggerFactory.getLogger(classOf[CloudWatchPublisher])
-  private val called  = new AtomicLong
+  private val made    = new AtomicLong
   private val refused = new AtomicLong
   private val names   = gauges.keys.toSeq.sorted
+
+  private val observer = new CallObserver {
+    override def called(action: AwsCall): Unit                     = made.incrementAndGet(): Unit
+    override def waits(why: => String, wait: FiniteDuration): Unit = refused.incrementAndGet(): Unit
+  }
 
   /** Of the thread alone. */
   private var failing = false
 
   private val thread = new ScheduledThreadPoolExecutor(1, new DaemonThreads("kinesis-cloudwatch"))
-  thread.scheduleWithFixedDelay(() => publish(), interval.toMillis, interval.toMillis, TimeUnit.MILLISECONDS)
+  thread.scheduleWithFixedDelay(() => publishNow(), interval.toMillis, interval.toMillis, TimeUnit.MILLISECONDS)
 
-  def calls: PublishedCalls = PublishedCalls(called.get, refused.get)
+  def calls: PublishedCalls = PublishedCalls(made.get, refused.get)
 
-  private[stream] def publish(): Unit =
+  private def publishNow(): Unit =
     try {
-      called.incrementAndGet()
       // Ends in time by itself.
-      send(names.map(name => name -> gauges(name)())).join(): Unit
+      publish(observer, () => names.map(name => name -> gauges(name)()))
       failing = false
     } catch {
       case _: Throwable if thread.isShutdown => ()
@@ -69,7 +73,12 @@ private[stream] object CloudWatchPublisher {
       val first      = options.streams.head
       val service    = new CloudWatch(first.client, Regions.resolve(first.stream, first.client), asked.endpoint)
       val dimensions = Seq("Streams" -> streams.mkString("+").take(MostOfDimension))
-      new CloudWatchPublisher(asked.interval, gauges, service.put(asked.namespace, dimensions, _), service)
+      new CloudWatchPublisher(
+        asked.interval,
+        gauges,
+        (observer, values) => service.publish(asked.namespace, dimensions, asked.interval, observer)(values()),
+        service
+      )
     }
 
   private val MostOfDimension = 1024

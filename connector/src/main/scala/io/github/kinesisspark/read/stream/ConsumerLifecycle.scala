@@ -3,7 +3,7 @@ package io.github.kinesisspark.read.stream
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.{ConsumerCalls, FanOutConsumers}
-import io.github.kinesisspark.config.{RecordPublisherConfig, RetryOptions, SourceOptions}
+import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position.StreamArn
 import io.github.kinesisspark.read.reader.ResolvedPublisher
 
@@ -33,8 +33,7 @@ object ConsumerLifecycle {
 
   def of(options: SourceOptions): ConsumerLifecycle = options.recordPublisher match {
     case RecordPublisherConfig.Polling        => Polling
-    case RecordPublisherConfig.FanOut(fanOut) =>
-      new FanOut(FanOutConsumers.open(options.streams, fanOut), fanOut.retries.subscribe)
+    case RecordPublisherConfig.FanOut(fanOut) => new FanOut(FanOutConsumers.open(options.streams, fanOut))
   }
 
   /** At `load()`, before there is a query. */
@@ -56,7 +55,7 @@ object ConsumerLifecycle {
               s"Remove it with StreamConsumers.deregister('${arn.name}')."
           )
         )
-        ResolvedPublisher.FanOut(resolved, fanOut.retries.subscribe)
+        ResolvedPublisher.FanOut(resolved)
       } finally consumers.close()
   }
 
@@ -69,11 +68,11 @@ object ConsumerLifecycle {
   }
 
   /** Consumers are found or registered when the first batch is planned. */
-  private final class FanOut(consumers: FanOutConsumers, retry: RetryOptions) extends ConsumerLifecycle {
+  private final class FanOut(consumers: FanOutConsumers) extends ConsumerLifecycle {
     private var current = Option.empty[ResolvedPublisher.FanOut]
 
     override def publisher: ResolvedPublisher = current.getOrElse {
-      val resolved = ResolvedPublisher.FanOut(consumers.resolve(), retry)
+      val resolved = ResolvedPublisher.FanOut(consumers.resolve())
       current = Some(resolved)
       resolved
     }

@@ -42,7 +42,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
 
   private val log                     = LoggerFactory.getLogger(classOf[KinesisMicroBatchStream])
   private[read] val catalog           = new ShardCatalog(options)
-  private val former                  = new RemovedStreams(options.client, options.maxRetryDuration, catalog.reads)
+  private val former                  = new RemovedStreams(options.client, catalog.reads)
   private[read] val consumerLifecycle = Closing.unlessMade(catalog.close())(ConsumerLifecycle.of(options))
   private val source                  = UUID.randomUUID().toString
   private[read] val readers           = new ShardCoordinator(

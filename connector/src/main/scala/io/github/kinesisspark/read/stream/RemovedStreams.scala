@@ -1,6 +1,5 @@
 package io.github.kinesisspark.read.stream
 
-import scala.concurrent.duration.FiniteDuration
 import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
@@ -17,11 +16,10 @@ import io.github.kinesisspark.read.stream.RemovedStreams.Former
   *
   * Nothing is read of a stream that doesn't exist any more. Any other obstacle ends the query.
   *
-  * @param client           of the source as a whole
-  * @param maxRetryDuration of its calls
-  * @param isRead           whether a stream is in the list
+  * @param client of the source as a whole
+  * @param isRead whether a stream is in the list
   */
-final class RemovedStreams(client: ClientOptions, maxRetryDuration: FiniteDuration, isRead: StreamArn => Boolean) {
+final class RemovedStreams(client: ClientOptions, isRead: StreamArn => Boolean) {
   private val log    = LoggerFactory.getLogger(classOf[RemovedStreams])
   private var opened = Map.empty[StreamArn, Option[Former]]
 
@@ -64,10 +62,10 @@ final class RemovedStreams(client: ClientOptions, maxRetryDuration: FiniteDurati
   }
 
   private def find(arn: StreamArn, created: Long): Option[Former] = {
-    val access = StreamAccess(client.copy(region = None), arn.region, maxRetryDuration)
+    val access = StreamAccess(client.copy(region = None), arn.region)
     val lease  = KinesisClients.lease(access.client, access.region)
     try {
-      val directory = new StreamDirectory(lease.client, DirectoryRetry.of(lease, maxRetryDuration))
+      val directory = new StreamDirectory(lease.client, DirectoryRetry.of(lease))
       val exists    = directory.describe(StreamRef.ByArn(arn)).createdMillis == created
       Option.when(exists)(Former(access, directory.listShards(arn, ShardFilter.All).shards))
     } catch {

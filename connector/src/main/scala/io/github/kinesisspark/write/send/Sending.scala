@@ -3,15 +3,19 @@ package io.github.kinesisspark.write.send
 import scala.annotation.tailrec
 
 import io.github.kinesisspark.aws.{Fault, RetryDecision}
-import io.github.kinesisspark.config.StreamRef
+import io.github.kinesisspark.config.{CallRetries, StreamRef}
 
 /** Limits of one task's writer.
   *
   * @param bufferSize   bytes of records that are not taken yet
   * @param maxCalls     under way at once
-  * @param maxRetry     ms from a record's first refusal
+  * @param retries      of PutRecords; their time counts from a record's first refusal
   */
-final case class SendSettings(ordered: Boolean, bufferSize: Long, maxCalls: Int, maxRetry: Long)
+final case class SendSettings(ordered: Boolean, bufferSize: Long, maxCalls: Int, retries: CallRetries) {
+
+  /** In ms. */
+  def maxRetry: Long = retries.maxDuration.toMillis
+}
 
 /** Counts of one task so far.
   *
@@ -71,7 +75,10 @@ final case class Sending(
   /** Records in their order. Some at a time cost a fraction of one by one. */
   def add(entries: Vector[Entry]): Sending = copy(
     streams = Sending.byStream(entries).foldLeft(streams) { case (known, (stream, its)) =>
-      known.updated(stream, known.getOrElse(stream, StreamSending(settings.ordered)).add(its))
+      known.updated(
+        stream,
+        known.getOrElse(stream, StreamSending(settings.ordered, StreamSending.policyOf(settings.retries))).add(its)
+      )
     },
     heldRecords = heldRecords + entries.size,
     heldBytes = heldBytes + Entry.weightOf(entries)

@@ -6,7 +6,8 @@ import scala.annotation.tailrec
 import scala.collection.immutable.Queue
 import scala.concurrent.duration._
 
-import io.github.kinesisspark.aws.{Backoff, RetryDecision, RetryHistory, RetryPolicy}
+import io.github.kinesisspark.aws.{AwsCall, RetryDecision, RetryHistory, RetryPolicy}
+import io.github.kinesisspark.config.CallRetries
 
 /** The records for one stream, and when they are sent.
   *
@@ -16,6 +17,7 @@ import io.github.kinesisspark.aws.{Backoff, RetryDecision, RetryHistory, RetryPo
   * A call is cut when it is full; before, only if there is nothing to wait for (`pressed`: the task has no more rows, or no room for
   * them), a throttle's turn has come, or all that waits for order waits for so few keys that no call gets full.
   *
+  * @param policy of calls that failed as a whole
   * @param fresh  in the order of rows; throttled ones are parked when their turn comes
   * @param behind the keys that have a record in one of the other places, each with those that must come after; empty where no order
   *               is kept
@@ -24,6 +26,7 @@ import io.github.kinesisspark.aws.{Backoff, RetryDecision, RetryHistory, RetryPo
   */
 private[send] final case class StreamSending(
     ordered: Boolean,
+    policy: RetryPolicy,
     limits: SizeLimits = SizeLimits(),
     fresh: SendQueue = SendQueue(),
     behind: Map[String, Queue[PendingRecord]] = Map.empty,
@@ -120,7 +123,7 @@ private[send] final case class StreamSending(
       now: Long,
       chance: Double
   ): (StreamSending, RetryDecision) = {
-    val (next, decision) = pause.after(call, lastCall, failed, now, chance)
+    val (next, decision) = pause.after(policy, call, lastCall, failed, now, chance)
     val state            = copy(throttles = throttles.recalled(batch), pause = next, calls = calls - 1)
     (state.returned(batch.records.map(_.refused(now))), decision)
   }
@@ -150,6 +153,13 @@ private[send] final case class StreamSending(
     }
 }
 
+private[send] object StreamSending {
+
+  /** Without the limit in time: that of a record's retries counts from its first refusal; see [[Sending]]. */
+  def policyOf(retries: CallRetries): RetryPolicy =
+    RetryPolicy.of(AwsCall.PutRecords, retries).copy(maxDuration = Duration.Inf)
+}
+
 /** The wait after calls to a stream that failed as a whole.
   *
   * @param until     no call before it
@@ -162,6 +172,7 @@ private[send] final case class Pause(until: Long, history: RetryHistory, afterCa
     * @param lastCall which is under way
     */
   def after(
+      policy: RetryPolicy,
       call: Long,
       lastCall: Long,
       failed: CallAnswer.Failed,
@@ -171,7 +182,7 @@ private[send] final case class Pause(until: Long, history: RetryHistory, afterCa
     val nanos    = TimeUnit.MILLISECONDS.toNanos(now)
     val together = call <= afterCall
     val before   = if (together) RetryHistory.none else history
-    Pause.policy.decide(failed.fault, before, failed.hasWorked, nanos, chance) match {
+    policy.decide(failed.fault, before, failed.hasWorked, nanos, chance) match {
       case again @ RetryDecision.Again(wait, more) =>
         (if (together) this else Pause(now + wait.toMillis, more, lastCall), again)
       case end => (this, end)
@@ -186,13 +197,6 @@ private[send] object Pause {
 
   /** After some 10 seconds. */
   val Worrying: Int = 8
-
-  // The limit of a record's retries counts from its first refusal; see Sending.
-  private val policy = RetryPolicy(
-    Backoff(200.millis, 10.seconds),
-    maxDuration = Duration.Inf,
-    endless = Set(RetryPolicy.Slowdown.Throttling, RetryPolicy.Slowdown.ResourceInUse)
-  )
 }
 
 /** Records that wait in order, with their number and bytes known. They come in blocks, and stay in them: an object for each would be the

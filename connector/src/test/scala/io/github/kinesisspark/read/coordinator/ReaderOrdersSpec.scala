@@ -1,12 +1,9 @@
 package io.github.kinesisspark.read.coordinator
 
-import scala.concurrent.duration._
-
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.Generators._
-import io.github.kinesisspark.config.RetryOptions
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
 import io.github.kinesisspark.read.coordinator.ReaderOrders.Changes
@@ -46,7 +43,7 @@ class ReaderOrdersSpec extends AnyFunSpec with Matchers {
     }
 
     it("name all shards again if they are read through another consumer") {
-      val fanOut = ResolvedPublisher.FanOut(Map.empty, RetryOptions(None, 1.second, 1.second, 1.5))
+      val fanOut = ResolvedPublisher.FanOut(Map.empty)
       first.next(Vector(task(0, 0)), fanOut, pushes = true).map(_._2) shouldBe Some(
         changes(isWhole = true, read = Seq(task(0, 0)))
       )

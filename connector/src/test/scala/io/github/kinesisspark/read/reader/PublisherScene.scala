@@ -8,7 +8,7 @@ import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.aws.{DaemonThreads, KinesisException}
-import io.github.kinesisspark.config.RetryOptions
+import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.{ConsumerArn, ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
 
@@ -16,14 +16,18 @@ import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
   *
   * @param onDelivery runs in the sink, once it has given the memory of the records back
   */
-final class PublisherScene(client: KinesisAsyncClient, onDelivery: () => Unit = () => ()) extends AutoCloseable {
+final class PublisherScene(
+    client: KinesisAsyncClient,
+    onDelivery: () => Unit = () => (),
+    retries: CallRetries = CallRetries.default
+) extends AutoCloseable {
   val memory                                        = new MemoryBudget
   private val account                               = memory.join(64L << 20).account()
   @volatile var deliveries: Vector[Delivery]        = Vector.empty
   @volatile var failures: Vector[KinesisException]  = Vector.empty
   private lazy val worker: ScheduledExecutorService =
     Executors.newScheduledThreadPool(2, new DaemonThreads("publisher-scene"))
-  private def access                   = ReadingClient(client, 15.minutes, () => deliveries.nonEmpty, () => ())
+  private def access                   = ReadingClient(client, retries, () => deliveries.nonEmpty, () => ())
   private val starts                   = new StartSchedule(1.nano)
   val pollers: PollingPublisherFactory =
     new PollingPublisherFactory(_ => access, worker, new PollingTelemetry, starts = None, callsPerSecond = 5)
@@ -53,9 +57,8 @@ final class PublisherScene(client: KinesisAsyncClient, onDelivery: () => Unit = 
 
   def fanOut(): RecordPublisher = {
     val consumer = ConsumerArn(s"${stream.text}/consumer/it:1600000000")
-    val retry    = RetryOptions(maxRetries = None, 1.second, 2.seconds, factor = 1.5)
     new FanOutPublisherFactory(
-      ResolvedPublisher.FanOut(Map(stream -> consumer), retry),
+      ResolvedPublisher.FanOut(Map(stream -> consumer)),
       _ => access,
       worker,
       new FanOutTelemetry,

@@ -20,7 +20,7 @@ import software.amazon.awssdk.services.kinesis.model.{
 
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.aws.{Backoff, Fault, FaultClassifier, RetryHistory, RetryPolicy}
-import io.github.kinesisspark.config.RetryOptions
+import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.reader.Subscription._
 
@@ -248,8 +248,7 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
   }
 
   describe("a subscription with the default options") {
-    val defaults =
-      FanOutPublisherFactory.policyOf(RetryOptions(maxRetries = None, 1.second, 2.seconds, factor = 1.5), 15.minutes)
+    val defaults = FanOutPublisherFactory.policyOf(CallRetries.default)
 
     def next(s: Subscription, event: Event, now: Long) = step(s, event, defaults, Moment(now, 0.5, hasWorked = true))._1
 

@@ -1,5 +1,6 @@
 package io.github.kinesisspark.write.send
 
+import scala.concurrent.duration._
 import scala.util.Random
 
 import org.scalacheck.Gen
@@ -9,7 +10,7 @@ import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.kinesisspark.Histories
-import io.github.kinesisspark.config.StreamRef
+import io.github.kinesisspark.config.{CallRetries, StreamRef}
 
 /** Runs the sink's sender against a model of the service, over random rows, calls, answers in any order, refusals
   * and splits.
@@ -60,7 +61,7 @@ class SendingModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       ordered,
       bufferSize = (1L << 20) * (1 + random.nextInt(16)),
       maxCalls = 1 + random.nextInt(8),
-      maxRetry = Long.MaxValue
+      CallRetries.default.within(10000.days)
     )
     private val keys    = 1 + random.nextInt(if (random.nextBoolean()) 5 else 2000)
     private val entries = Vector.tabulate(1 + random.nextInt(2500)) { row =>

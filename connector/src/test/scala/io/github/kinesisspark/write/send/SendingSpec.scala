@@ -4,6 +4,9 @@ import java.io.{EOFException, IOException}
 import java.net.{ConnectException, SocketTimeoutException, UnknownHostException}
 import javax.net.ssl.SSLHandshakeException
 
+import scala.annotation.tailrec
+import scala.concurrent.duration._
+
 import org.scalatest.OptionValues
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
@@ -21,7 +24,7 @@ import software.amazon.awssdk.services.kinesis.model.{
 }
 
 import io.github.kinesisspark.aws.{DamagedAnswer, Fault, FaultClassifier, KinesisException, RetryPolicy}
-import io.github.kinesisspark.config.StreamRef
+import io.github.kinesisspark.config.{CallRetries, SinkOptions, StreamRef}
 import io.github.kinesisspark.write.send.CallAnswer._
 import io.github.kinesisspark.write.send.RecordAnswer._
 import io.github.kinesisspark.write.send.Sending.Outgoing
@@ -29,8 +32,9 @@ import io.github.kinesisspark.write.send.Sending.Outgoing
 /** Tests which calls the sink's sender makes next, case by case. */
 class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
   private val events   = StreamRef.ByName("events")
-  private val settings = SendSettings(ordered = false, bufferSize = 64L << 20, maxCalls = 4, maxRetry = 60_000)
-  private val error    = new IllegalStateException("no such host")
+  private val settings =
+    SendSettings(ordered = false, bufferSize = 64L << 20, maxCalls = 4, CallRetries.default.within(1.minute))
+  private val error = new IllegalStateException("no such host")
 
   /** As the classifier has it, with an error to recognize. */
   private def failed(cause: Throwable, hasWorked: Boolean = true) =
@@ -226,6 +230,25 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
         .toVector
       worries.indexOf(1) shouldBe Pause.Worrying - 1
       worries.sum shouldBe 1
+    }
+
+    it("fails the task after putRecords.maxRetries failures in a row, and refusals by a limit don't count") {
+      val options =
+        Map("putRecords.maxRetries" -> "2", "putRecords.backoff.base" -> "7ms", "putRecords.backoff.max" -> "9ms")
+      val some   = settings.copy(retries = SinkOptions.parse(options).client.retries)
+      val limit  = LimitExceededException.builder.build
+      val broken = InternalFailureException.builder.build
+      @tailrec def fail(state: Sending, now: Long, causes: Seq[Throwable]): Either[SendFailure, Long] = {
+        val (s, call) = sentOne(state, now)
+        s.answered(call.call, failed(causes.head), now, 0.99) match {
+          case Right(step) if causes.sizeIs > 1 => fail(step.next, step.next.wakeAt(flush = true).value, causes.tail)
+          case Right(_)                         => Right(now)
+          case Left(failure)                    => Left(failure)
+        }
+      }
+      val first = holding(entries(3), some)
+      fail(first, 0, Seq(broken, limit, limit, broken)) shouldBe Right(6 + 8 + 8)
+      fail(first, 0, Seq(broken, limit, broken, broken)) shouldBe Left(SendFailure.Fatal(error))
     }
 
     it("fails the task at once if a retry cannot help") {

@@ -118,7 +118,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
       in(new ConsumerWorld(ConsumerDelays(create = 1.hour, delete = 2.seconds))) { world =>
         val retries =
           Seq("maxRetries" -> "3", "backoff.base" -> "100", "backoff.max" -> "1s", "backoff.expConst" -> "4.0")
-        val patience = retries.map { case (key, value) => s"efo.describeStreamConsumer.$key" -> value }
+        val patience = retries.map { case (key, value) => s"describeStreamConsumer.$key" -> value }
         intercept[KinesisException](world.resolve(world.newStream())((patience :+ app)*))
         world.waits.map(_.toMillis) shouldBe Seq(50, 200, 500)
       }

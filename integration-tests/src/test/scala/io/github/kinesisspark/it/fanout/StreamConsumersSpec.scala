@@ -44,7 +44,7 @@ final class StreamConsumersSpec extends AnyFunSpec with Matchers {
 
   it("StreamConsumers.register does not wait for ACTIVE, and awaitActive fails if it takes too long") {
     in(ConsumerDelays(1.hour, 1.hour)) { (world, a, _) =>
-      val some = consumers(world, a)("efo.describeStreamConsumer.maxRetries" -> "0")
+      val some = consumers(world, a)("describeStreamConsumer.maxRetries" -> "0")
       some.register("app").map(_.status) shouldBe Seq(ConsumerStatus.Creating)
       intercept[KinesisException](some.awaitActive("app")).errorClass shouldBe "KINESIS_CONSUMER_NOT_READY"
     }
@@ -91,7 +91,7 @@ final class StreamConsumersSpec extends AnyFunSpec with Matchers {
     in() { (world, a, _) =>
       consumers(world, a)("recordPublisher" -> "polling", "maxRecordsPerTrigger" -> "10").list() shouldBe empty
       consumers(world, a)("efo.registration" -> "none").list() shouldBe empty
-      intercept[OptionException](consumers(world, a)("efo.listStreamConsumers.maxRetries" -> "many")).problems should
+      intercept[OptionException](consumers(world, a)("listStreamConsumers.maxRetries" -> "many")).problems should
         have size 1
       intercept[OptionException](new StreamConsumers(Map.empty)).getMessage should include("streamName")
     }

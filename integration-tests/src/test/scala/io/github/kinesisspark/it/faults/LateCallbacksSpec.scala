@@ -2,8 +2,6 @@ package io.github.kinesisspark.it.faults
 
 import java.util.concurrent.{LinkedBlockingQueue, ScheduledThreadPoolExecutor, TimeUnit}
 
-import scala.concurrent.duration._
-
 import org.scalatest.concurrent.Eventually
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
@@ -11,7 +9,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import software.amazon.awssdk.services.kinesis.model.InternalFailureException
 
 import io.github.kinesisspark.aws.{DaemonThreads, KinesisException}
-import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
+import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.{ConsumerArn, SequenceNumber, ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
 import io.github.kinesisspark.read.reader.{FanOutPublisherFactory, FanOutRecordPublisher, FanOutTelemetry, MemoryBudget}
@@ -41,7 +39,7 @@ final class LateCallbacksSpec extends AnyFunSpec with Matchers with Eventually {
       Consumer,
       client,
       FanOutRecordPublisher.Experience(() => true, () => ()),
-      FanOutPublisherFactory.policyOf(DefaultRetries, 15.minutes),
+      FanOutPublisherFactory.policyOf(CallRetries.default),
       worker,
       telemetry,
       (_, _) => throw new AssertionError("the shard is not closed"),
@@ -168,15 +166,6 @@ object LateCallbacksSpec {
   private val Stream   = StreamArn("arn:aws:kinesis:us-east-1:000000000000:stream/late")
   private val Shard    = ShardKey(Stream, "shardId-000000000000")
   private val Consumer = ConsumerArn.parse(s"${Stream.text}/consumer/late:1").get
-
-  private val DefaultRetries = SourceOptions
-    .parse(
-      Map("streamName" -> "late", "region" -> "us-east-1", "recordPublisher" -> "efo", "efo.consumerName" -> "late")
-    )
-    .recordPublisher match {
-    case fanOut: RecordPublisherConfig.FanOut => fanOut.options.retries.subscribe
-    case RecordPublisherConfig.Polling        => throw new AssertionError("fan-out was asked for")
-  }
 
   private def number(n: Int): String =
     SequenceNumber.parse(f"4968042592000000000316716009666593121580033988622${n}%07d").get.text

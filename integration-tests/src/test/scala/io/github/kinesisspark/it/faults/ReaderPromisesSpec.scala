@@ -134,8 +134,7 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
 
   private def accessTo = StreamAccess(
     ClientOptions(None, service.endpoint, CredentialsOptions.StaticKeys(new Secret("test"), new Secret("test"), None)),
-    service.region.id,
-    15.minutes
+    service.region.id
   )
 
   /** Puts in among the pools one that throws when it is looked at, and waits until that has happened. */

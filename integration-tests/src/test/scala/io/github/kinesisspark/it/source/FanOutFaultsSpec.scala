@@ -286,7 +286,7 @@ final class FanOutFaultsSpec
       }
     }
 
-    it("a subscription fails more often in a row than efo.subscribeToShard.maxRetries") {
+    it("a subscription fails more often in a row than subscribeToShard.maxRetries") {
       // Other values than the defaults, because the options themselves are tested.
       val stream = newStream(shards = 1)
       underFault(FaultRule(ServiceCode("InternalFailure", status = 500), call, Some(stream.name))) {
@@ -295,8 +295,8 @@ final class FanOutFaultsSpec
             stream,
             checkpoint(),
             new BatchLog,
-            "efo.subscribeToShard.maxRetries"   -> "2",
-            "efo.subscribeToShard.backoff.base" -> "10ms"
+            "subscribeToShard.maxRetries"   -> "2",
+            "subscribeToShard.backoff.base" -> "10ms"
           )
         )
         failure.getMessage should (include("KINESIS_UNAVAILABLE") and include("Tried 3 times"))
