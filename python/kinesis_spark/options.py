@@ -129,7 +129,9 @@ class StreamOptions:
 
     @classmethod
     def _take(cls, stream: str, given: Given) -> StreamOptions:
-        return cls(stream=stream, role=take_role(given), **given.take_fields(cls))
+        own = take_credentials(given)
+        credentials = None if isinstance(own, DefaultCredentials) else own
+        return cls(stream=stream, credentials=credentials, role=take_role(given), **given.take_fields(cls))
 
 
 @keyword_values
@@ -325,7 +327,8 @@ class SourceArguments(TypedDict, total=False):
 
 
 # What source and sink share: who calls AWS, how, and what differs for single streams.
-ACCESS = (ProfileCredentials, StaticCredentials, CustomCredentials, WebIdentityCredentials, AssumedRole, Connection)
+_CALLERS = (ProfileCredentials, StaticCredentials, CustomCredentials, WebIdentityCredentials, AssumedRole)
+ACCESS = (*_CALLERS, Connection)
 
 
 def take_access(given: Given) -> dict[str, Any]:
@@ -344,7 +347,9 @@ def take_access(given: Given) -> dict[str, Any]:
 
 def take_per_stream(given: Given) -> tuple[StreamOptions, ...]:
     """The options of single streams: `stream.<name or ARN>.<option>`, in which a name may have dots."""
-    names = "|".join(re.escape(spec.name) for cls in (StreamOptions, AssumedRole) for spec in specs(cls).values())
+    kinds = (StreamOptions, *_CALLERS)
+    fixed = [spec.name.partition("<") for cls in kinds for spec in specs(cls).values()]
+    names = "|".join(re.escape(name) + (".+" if several else "") for name, several, _ in fixed)
     found = given.take_by_prefix(re.compile(rf"stream\.(.+?)\.({names})", re.IGNORECASE))
     return tuple(StreamOptions._take(stream, own) for stream, own in found.items())  # noqa: SLF001
 

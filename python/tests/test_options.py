@@ -16,6 +16,7 @@ from kinesis_spark import (
     CloudWatch,
     Connection,
     CustomCredentials,
+    DefaultCredentials,
     EnhancedFanOut,
     InvalidOptionError,
     KinesisOptions,
@@ -144,6 +145,31 @@ def test_connection_chain_of_roles_and_web_identity_are_passed_to_spark() -> Non
         "roleTags": "team=data",
         "roleSourceIdentity": "alice",
     }
+
+
+def test_credentials_of_single_streams_are_passed_to_spark_and_shown_nowhere() -> None:
+    per_stream = [
+        StreamOptions(stream="orders", credentials=StaticCredentials(*SECRETS)),
+        StreamOptions(stream="refunds", credentials=CustomCredentials("com.example.Mine", {"secret": SECRETS[1]})),
+        StreamOptions(stream="clicks", credentials=ProfileCredentials("dev"), role=ROLE),
+    ]
+    source = KinesisOptions(stream_name=["orders", "refunds", "clicks", "others"], per_stream=per_stream)
+    sink = KinesisSinkOptions(per_stream=per_stream)
+    own = {
+        "stream.orders.accessKeyId": SECRETS[0],
+        "stream.orders.secretAccessKey": SECRETS[1],
+        "stream.orders.sessionToken": SECRETS[2],
+        "stream.refunds.credentialsProvider": "com.example.Mine",
+        "stream.refunds.credentialsProvider.secret": SECRETS[1],
+        "stream.clicks.profile": "dev",
+        "stream.clicks.roleArn": ROLE,
+    }
+    assert source.to_dict() == {"streamName": "orders,refunds,clicks,others"} | own
+    assert sink.to_dict() == own
+    shown = [repr(value) for value in (per_stream, source, source.to_dict(), sink, sink.to_dict())]
+    assert not [secret for secret in SECRETS for text in shown if secret in text]
+    with pytest.raises(InvalidOptionError, match="the default chain of one stream alone"):
+        StreamOptions(stream="orders", credentials=DefaultCredentials())
 
 
 def test_a_sink_has_roles_of_single_streams_but_no_positions_of_them() -> None:
@@ -424,6 +450,13 @@ CONSUMER = f"{ARN}/consumer/app:1525898737"
             per_stream=(
                 StreamOptions(stream="refunds.eu", region="us-east-1", starting_position=Position.latest()),
                 StreamOptions(stream="orders", endpoint="https://vpce.example.com", role=AssumedRole(ROLE)),
+            ),
+        ),
+        KinesisOptions(
+            stream_name=("orders", "refunds.eu"),
+            per_stream=(
+                StreamOptions(stream="refunds.eu", credentials=CustomCredentials("com.example.Vault", {"a.b": "x"})),
+                StreamOptions(stream="orders", credentials=StaticCredentials(*SECRETS)),
             ),
         ),
         KinesisOptions(

@@ -7,15 +7,8 @@ import scala.concurrent.duration._
 
 import GivenOptions.Setting
 
-/** Decides how the service is called: where, how, and in whose name. Source and sink have the same options for it.
-  *
-  * @param parameters of the credentials provider's class, by their names
-  */
-private[config] final class ClientParser(
-    parameters: Map[String, Setting],
-    retries: CallRetries,
-    problems: ListBuffer[String]
-) {
+/** Decides how the service is called: where, how, and in whose name. Source and sink have the same options for it. */
+private[config] final class ClientParser(retries: CallRetries, problems: ListBuffer[String]) {
   import OptionRegistry._
 
   /** @param view the options as one stream sees them
@@ -29,22 +22,39 @@ private[config] final class ClientParser(
     for (c <- withRoles(view, base); how <- connection(view)) yield ClientOptions(view.value(region), endpoint, c, how)
   }
 
+  /** Without a role: a stream's own take the place of the general ones as a whole.
+    *
+    * @param own     the options of one stream by themselves
+    * @param general of all streams
+    */
+  def credentials(own: Map[String, Setting], general: CredentialsOptions): CredentialsOptions =
+    if (own.keys.exists(key => OfCredentials(key) || key.startsWith(GivenOptions.Parameter))) credentials(own)
+    else general
+
   /** Without a role. */
-  def credentials(view: OptionView): CredentialsOptions = {
+  def credentials(settings: Map[String, Setting]): CredentialsOptions = {
+    val view       = new OptionView(settings, problems)
+    val parameters = settings.collect {
+      case (key, own) if key.startsWith(GivenOptions.Parameter) => key.stripPrefix(GivenOptions.Parameter) -> own
+    }
     val keys  = Seq(accessKeyId, secretAccessKey).filter(view.has)
     val kinds = Seq[Opt[?]](profile, credentialsProvider, webIdentityTokenFile)
       .filter(view.has) ++ (keys ++ Some(sessionToken).filter(view.has)).headOption
 
     if (kinds.size > 1)
-      problems += s"${kinds.map(k => s"'${k.name}'").mkString(" and ")} contradict each other: credentials come from " +
+      problems += s"${kinds.map(k => s"'${view.key(k)}'").mkString(" and ")} contradict each other: credentials come from " +
         "a profile, a provider class, a web identity or static keys. Give one."
+    def without(key: String, others: Opt[?]*) =
+      s"'$key' is given without ${others.map(o => s"'${GivenOptions.beside(key, o.name)}'").mkString(" and ")}."
     if (keys.size == 1)
-      problems += (if (view.has(accessKeyId)) "'accessKeyId' is given without 'secretAccessKey'. Give both."
-                   else "'secretAccessKey' is given without 'accessKeyId'. Give both.")
+      problems += without(
+        view.key(keys.head),
+        Seq(accessKeyId, secretAccessKey).filterNot(view.has): _*
+      ) + " Give both."
     if (keys.isEmpty && view.has(sessionToken))
-      problems += "'sessionToken' is given without 'accessKeyId' and 'secretAccessKey'. Give all three."
+      problems += without(view.key(sessionToken), accessKeyId, secretAccessKey) + " Give all three."
     for (first <- parameters.values.map(_.key).toSeq.sorted.headOption if !view.has(credentialsProvider))
-      problems += s"'$first' is given without '${credentialsProvider.name}'. Give the class, too."
+      problems += without(first, credentialsProvider) + " Give the class, too."
 
     val token  = view.value(sessionToken)
     val static =
@@ -52,7 +62,7 @@ private[config] final class ClientParser(
         yield CredentialsOptions.StaticKeys(id, secret, token)
     static
       .orElse(view.value(profile).map(CredentialsOptions.Profile(_)))
-      .orElse(view.value(credentialsProvider).map(CredentialsOptions.ProviderClass(_, ofProvider())))
+      .orElse(view.value(credentialsProvider).map(CredentialsOptions.ProviderClass(_, valuesOf(parameters))))
       .orElse(view.value(webIdentityTokenFile).map(CredentialsOptions.WebIdentity(_)))
       .getOrElse(CredentialsOptions.DefaultChain)
   }
@@ -69,7 +79,8 @@ private[config] final class ClientParser(
   def checkRoleOptions(general: OptionView, ofStreams: Seq[Map[String, Setting]]): Unit = {
     val someRole  = general.has(roleArn) || ofStreams.exists(_.contains(roleArn.name))
     val noProfile =
-      Seq[Opt[?]](accessKeyId, secretAccessKey, credentialsProvider, webIdentityTokenFile).exists(general.has)
+      Seq[Opt[?]](accessKeyId, secretAccessKey, credentialsProvider, webIdentityTokenFile).exists(general.has) &&
+        !ofStreams.exists(_.contains(profile.name))
     for (option <- OfRole ++ (if (noProfile) OfSts else Nil)) {
       if (general.has(option) && !someRole)
         problems += s"'${general.key(option)}' is given without '${roleArn.name}'. Give the role to assume, too."
@@ -90,13 +101,19 @@ private[config] final class ClientParser(
 
   private def OfSts: Seq[Opt[?]] = Seq(stsRegion, stsEndpoint)
 
-  private def ofProvider(): Map[String, Secret] = parameters.flatMap { case (name, Setting(key, text)) =>
-    providerParameter.parse(text) match {
-      case Right(value) => Some(name -> value)
-      case Left(must)   =>
-        problems += s"'$key' must be $must."
-        None
-    }
+  private def OfCredentials: Set[String] =
+    Seq[Opt[?]](profile, accessKeyId, secretAccessKey, sessionToken, credentialsProvider, webIdentityTokenFile)
+      .map(_.name)
+      .toSet
+
+  private def valuesOf(parameters: Map[String, Setting]): Map[String, Secret] = parameters.flatMap {
+    case (name, Setting(key, text)) =>
+      providerParameter.parse(text) match {
+        case Right(value) => Some(name -> value)
+        case Left(must)   =>
+          problems += s"'$key' must be $must."
+          None
+      }
   }
 
   private def withRoles(view: OptionView, base: CredentialsOptions): Option[CredentialsOptions] = {

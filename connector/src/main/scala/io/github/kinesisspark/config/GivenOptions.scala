@@ -10,20 +10,23 @@ private[config] object GivenOptions {
   /** A key as given and its value. */
   final case class Setting(key: String, value: String)
 
-  /** @param general   by the option's documented name
-    * @param ofProvider parameters of the credentials provider's class, by their names
-    * @param perStream keys of one stream's options: by the documented name of the option, the stream as written
+  /** Options are by their documented names, those of a credentials provider's class by [[Parameter]] and their own.
+    *
+    * @param perStream with the stream as written
     */
   final case class Sorted(
       general: Map[String, Setting],
-      ofProvider: Map[String, Setting],
       perStream: Seq[(String, String, Setting)],
       problems: Seq[String]
   )
 
-  private val StreamKey    = """(?is)stream\.(.+)\.([^.]*)""".r
-  private val ParameterKey = """(?is)credentialsProvider\.(.+)""".r
-  private val ConsumerKey  = """(?is)efo\.consumerArn\.(.+)""".r
+  private val StreamParameterKey = """(?is)stream\.(.+)\.credentialsProvider\.(.+)""".r
+  private val StreamKey          = """(?is)stream\.(.+)\.([^.]*)""".r
+  private val ParameterKey       = """(?is)credentialsProvider\.(.+)""".r
+  private val ConsumerKey        = """(?is)efo\.consumerArn\.(.+)""".r
+
+  /** What the names of a class's parameters begin with. */
+  val Parameter = "credentialsProvider."
 
   private val known: Map[String, OptionDefinition] = OptionRegistry.all
     .filterNot(_.name.contains('<'))
@@ -33,6 +36,16 @@ private[config] object GivenOptions {
   /** How an option of one stream is written. */
   def keyFor(stream: String, option: String): String =
     if (option == OptionRegistry.consumerArn.name) option.replace("<stream>", stream) else s"stream.$stream.$option"
+
+  /** How another option of the same stream, or of all, is written.
+    *
+    * @param key of the one
+    */
+  def beside(key: String, other: String): String = key match {
+    case StreamParameterKey(stream, _) => keyFor(stream, other)
+    case StreamKey(stream, _)          => keyFor(stream, other)
+    case _                             => other
+  }
 
   private def lower(text: String): String = text.toLowerCase(Locale.ROOT)
 
@@ -79,7 +92,11 @@ private[config] object GivenOptions {
       }
       .sortBy(_.key)
 
-    val (streamKeys, plain) = settings.partitionMap {
+    val (streamParameters, others) = settings.partitionMap {
+      case g @ Setting(StreamParameterKey(stream, name), _) => Left((Parameter + name, stream, g))
+      case g                                                => Right(g)
+    }
+    val (streamKeys, plain) = others.partitionMap {
       case g @ Setting(StreamKey(stream, option), _) => Left((stream, option, g))
       case g                                         => Right(g)
     }
@@ -88,7 +105,7 @@ private[config] object GivenOptions {
       case g                                   => Right(g)
     }
     val (parameters, single) = rest.partitionMap {
-      case g @ Setting(ParameterKey(name), _) => Left(name -> g)
+      case g @ Setting(ParameterKey(name), _) => Left(Parameter + name -> g)
       case g                                  => Right(g)
     }
     val (unknownPlain, general) =
@@ -98,9 +115,8 @@ private[config] object GivenOptions {
     }
 
     Sorted(
-      general.groupMapReduce(_._1)(_._2)((first, _) => first),
-      parameters.toMap,
-      perStream ++ consumers,
+      (general ++ parameters).groupMapReduce(_._1)(_._2)((first, _) => first),
+      perStream ++ streamParameters ++ consumers,
       unknownPlain.map(g => unknown(g.key, side)) ++
         wrongStream.map { case (stream, option, g) => notPerStream(stream, option, g.key) } ++
         twice(general.groupMap(_._1)(_._2.key))

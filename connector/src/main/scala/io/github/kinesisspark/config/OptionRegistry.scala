@@ -243,7 +243,8 @@ object OptionRegistry {
     doc =
       "A profile of the shared AWS configuration files, which must be on the driver and all executors. One of SSO or `aws login` needs " +
         "the login's files there, too.",
-    scope = Both
+    scope = Both,
+    perStream = true
   )
 
   val accessKeyId: Opt[Secret] = option(
@@ -254,6 +255,7 @@ object OptionRegistry {
       "Static credentials, together with `secretAccessKey`. A role or a profile is safer. Each of the keys may be `alias:<name>`: it is then " +
         "what Hadoop's credential providers (`hadoop.security.credential.provider.path`) have under that name.",
     scope = Both,
+    perStream = true,
     secret = true,
     aliases = Seq("awsAccessKey")
   )
@@ -264,6 +266,7 @@ object OptionRegistry {
     OptionValue.secret,
     doc = "Static credentials, together with `accessKeyId`.",
     scope = Both,
+    perStream = true,
     secret = true,
     aliases = Seq("awsSecretKey")
   )
@@ -276,6 +279,7 @@ object OptionRegistry {
       "The session token of temporary static credentials. They aren't refreshed: for a query that outlives them, use " +
         "`roleArn`, `profile` or `credentialsProvider`.",
     scope = Both,
+    perStream = true,
     secret = true
   )
 
@@ -290,7 +294,8 @@ object OptionRegistry {
       "`AWSCredentialsProvider` of version 1, with a static method `create()` or a constructor: without arguments, of Hadoop's `Configuration`, of a " +
       "`URI` (the endpoint, or null) and that, or of a `Map` of its parameters. It must be on the class path of the driver and the executors. It is asked once a second at most, on a thread of its own, and its " +
       "credentials are used for a minute at most.",
-    scope = Both
+    scope = Both,
+    perStream = true
   )
 
   val providerParameter: Opt[Secret] = option(
@@ -302,6 +307,7 @@ object OptionRegistry {
         "`Configuration` and such a map. Their names may come in lower case. Put `secret`, `password` or `token` into the names of secret ones: Spark's plans " +
         "show others.",
     scope = Both,
+    perStream = true,
     secret = true
   )
 
@@ -312,7 +318,8 @@ object OptionRegistry {
     doc =
       "A file with the token of an identity provider, on the driver and all executors, which `roleArn` (or the first of `roleChain`) is " +
         "assumed with. The default chain finds what the environment names (AWS_WEB_IDENTITY_TOKEN_FILE) by itself.",
-    scope = Both
+    scope = Both,
+    perStream = true
   )
 
   val roleArn: Opt[String] = option(
@@ -568,7 +575,14 @@ object OptionRegistry {
     */
   val retries: Seq[RetryOpts] = Seq(
     retry("DescribeStreamSummary", Source, "300ms", "5s", "2.0"),
-    retry("ListShards", Both, "300ms", "5s", "2.0", notes = "A listing of new shards that fails is repeated by the next."),
+    retry(
+      "ListShards",
+      Both,
+      "300ms",
+      "5s",
+      "2.0",
+      notes = "A listing of new shards that fails is repeated by the next."
+    ),
     retry("GetShardIterator", Source, "250ms", "5s", "2.0", notes = "Refusals by a limit don't count."),
     retry(
       "GetRecords",
@@ -604,8 +618,9 @@ object OptionRegistry {
       "200ms",
       "10s",
       "2.0",
-      notes = "Counted in a row of a task and stream. Calls refused by a limit don't count; single records that a shard " +
-        "refuses are sent again at that shard's pace."
+      notes =
+        "Counted in a row of a task and stream. Calls refused by a limit don't count; single records that a shard " +
+          "refuses are sent again at that shard's pace."
     ),
     retry("PutMetricData", Source, "200ms", "5s", "2.0", Some("0"), "Within `cloudWatch.interval`."),
     ofCredentials("AssumeRole"),

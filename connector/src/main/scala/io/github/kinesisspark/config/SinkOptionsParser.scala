@@ -20,19 +20,21 @@ private[config] object SinkOptionsParser {
 
   private def read(sorted: GivenOptions.Sorted, problems: ListBuffer[String]): Option[SinkOptions] = {
     val view    = new OptionView(sorted.general, problems)
-    val clients = new ClientParser(sorted.ofProvider, CallRetries.read(view, problems), problems)
+    val clients = new ClientParser(CallRetries.read(view, problems), problems)
     val to      = stream(view, problems)
     to.foreach(clients.checkRegion(view, _))
     val ofStreams = streamSettings(sorted, problems)
     clients.checkRoleOptions(view, ofStreams.values.toSeq)
-    val base   = clients.credentials(view)
+    val base   = clients.credentials(sorted.general)
     val client = clients.client(view, base)
     val own    = ofStreams.flatMap { case (stream, settings) =>
       // The general region is that of streams without an ARN.
       StreamArn
         .parse(stream)
         .foreach(arn => clients.checkRegion(new OptionView(settings, problems), StreamRef.ByArn(arn)))
-      clients.client(new OptionView(sorted.general ++ settings, problems), base).map(stream -> _)
+      clients
+        .client(new OptionView(sorted.general ++ settings, problems), clients.credentials(settings, base))
+        .map(stream -> _)
     }
     val keep   = view.value(ordered)
     val packed = view.value(aggregate)
@@ -54,6 +56,7 @@ private[config] object SinkOptionsParser {
       problems: ListBuffer[String]
   ): Map[String, Map[String, GivenOptions.Setting]] = {
     val (here, reading) = sorted.perStream.partition { case (option, _, _) =>
+      option.startsWith(GivenOptions.Parameter) ||
       OptionRegistry.all.exists(d => d.name == option && d.scope == OptionScope.Both)
     }
     problems ++= reading.map { case (_, _, setting) => s"'${setting.key}' is for reading. Leave it out." }

@@ -39,12 +39,12 @@ private[config] object SourceOptionsParser {
     private val general = viewOf(settings)
     private val views   = refs.map(ref => ref -> viewOf(settings ++ ownKeys.getOrElse(ref, Map.empty)))
     private val fanOut  = new FanOutParser(general, views, problems)
-    private val clients = new ClientParser(sorted.ofProvider, CallRetries.read(general, problems), problems)
+    private val clients = new ClientParser(CallRetries.read(general, problems), problems)
 
     def sourceOptions(): Option[SourceOptions] = {
       val admitted  = admission()
       val perStream = eachStream()
-      val client    = clients.client(general, clients.credentials(general))
+      val client    = clients.client(general, clients.credentials(settings))
       val publisher = fanOut.publisher()
       val loss      = general.value(failOnDataLoss)
       val apart     = general.value(deaggregate)
@@ -69,9 +69,11 @@ private[config] object SourceOptionsParser {
     def consumerOptions(): Option[ConsumerOptions] = Some(ConsumerOptions(eachStream(), fanOut.tags()))
 
     def eachStream(): Seq[StreamOptions] = {
-      val base = clients.credentials(general)
+      val base = clients.credentials(settings)
       clients.checkRoleOptions(general, ownKeys.values.toSeq)
-      views.flatMap { case (ref, own) => streamOptions(ref, own, base) }
+      views.flatMap { case (ref, view) =>
+        streamOptions(ref, view, clients.credentials(ownKeys.getOrElse(ref, Map.empty), base))
+      }
     }
 
     private def viewOf(of: Map[String, Setting]) = new OptionView(of, problems)

@@ -25,7 +25,10 @@ class SecretsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(keys.secretAccessKey.reveal == planted("secretAccessKey"))
     val shown =
       Seq[Any](options, options.streams, options.streams.head.client, keys, keys.secretAccessKey, Option(keys))
-    shown.foreach(value => assertHidden(value.toString))
+    val ofStream = SourceOptions.parse(planted.map { case (name, value) =>
+      s"stream.a.$name" -> value
+    } + ("streamName" -> "a,b"))
+    (shown :+ ofStream).foreach(value => assertHidden(value.toString))
     assertHidden(shown.mkString)
     assert(keys.toString == "StaticKeys(***,***,Some(***))")
   }

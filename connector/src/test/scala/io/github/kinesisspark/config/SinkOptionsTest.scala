@@ -100,6 +100,23 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
     problems("streamArn" -> arn, "region" -> "eu-west-1").loneElement should include("is in us-east-1")
   }
 
+  test("streams that rows name can each have credentials of their own") {
+    val parsed = SinkOptions.parse(
+      Map(
+        "profile"                                   -> "dev",
+        "stream.orders.accessKeyId"                 -> "k",
+        "stream.orders.secretAccessKey"             -> "s",
+        "stream.clicks.credentialsProvider"         -> "a.B",
+        "stream.clicks.credentialsProvider.pathKey" -> "/p"
+      )
+    )
+    def of(name: String) = parsed.clientOf(StreamRef.ByName(name)).credentials
+    of("events") shouldBe CredentialsOptions.Profile("dev")
+    of("clicks") shouldBe CredentialsOptions.ProviderClass("a.B", Map("pathKey" -> new Secret("/p")))
+    problems("profile" -> "dev", "stream.orders.accessKeyId" -> "k").loneElement should
+      include("without 'stream.orders.secretAccessKey'")
+  }
+
   test("several stream names are refused with a hint to the column targetStream") {
     problems("streamName" -> "a,b").loneElement should include("a column targetStream")
   }

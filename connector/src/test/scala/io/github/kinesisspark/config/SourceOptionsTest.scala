@@ -238,6 +238,48 @@ class SourceOptionsTest extends AnyFunSuite {
     )
   }
 
+  test("a stream's own credentials take the place of the general ones as a whole") {
+    val general = Seq("accessKeyId" -> "k", "secretAccessKey" -> "s", "sessionToken" -> "t")
+    val parsed  = parse(
+      general ++ Seq(
+        "streamName"                           -> "a,b,c.d,e,f",
+        "stream.a.accessKeyId"                 -> "ka",
+        "stream.A.secretAccessKey"             -> "sa",
+        "stream.b.profile"                     -> "dev",
+        "stream.b.roleArn"                     -> role,
+        "stream.c.d.credentialsProvider"       -> "com.example.Mine",
+        "stream.c.d.credentialsProvider.vault" -> "https://vault",
+        "stream.e.webIdentityTokenFile"        -> "/token",
+        "stream.e.roleArn"                     -> role
+      ): _*
+    )
+    def keys(id: String, secret: String, token: Option[String]) =
+      StaticKeys(new Secret(id), new Secret(secret), token.map(new Secret(_)))
+    assert(
+      parsed.streams.map(_.client.credentials) == Seq(
+        keys("ka", "sa", None),
+        AssumeRole(Profile("dev"), role, None, "kinesis-spark"),
+        ProviderClass("com.example.Mine", Map("vault" -> new Secret("https://vault"))),
+        AssumeRole(WebIdentity("/token"), role, None, "kinesis-spark"),
+        keys("k", "s", Some("t"))
+      )
+    )
+    assert(parsed.client.credentials == keys("k", "s", Some("t")))
+    def told(options: (String, String)*)(words: String*): Unit =
+      assertTells(problem((general ++ options): _*), words: _*)
+    told("stream.events.accessKeyId" -> "x")(
+      "'stream.events.accessKeyId' is given without 'stream.events.secretAccessKey'"
+    )
+    told("stream.events.sessionToken" -> "x")("without 'stream.events.accessKeyId' and 'stream.events.secretAccessKey'")
+    told("stream.events.profile" -> "dev", "stream.events.credentialsProvider" -> "a.B")(
+      "'stream.events.profile' and 'stream.events.credentialsProvider' contradict"
+    )
+    told("stream.events.credentialsProvider.vault" -> "x")(
+      "'stream.events.credentialsProvider.vault' is given without 'stream.events.credentialsProvider'"
+    )
+    told("stream.evnets.credentialsProvider.vault" -> "x")("'evnets' is not read here")
+  }
+
   test("a chain of roles, a web identity and a role's session are parsed") {
     val first   = "arn:aws:iam::111111111111:role/first"
     val session = RoleSession(Some(30.minutes), Map("team" -> "data"), Some("alice"))
@@ -307,7 +349,8 @@ class SourceOptionsTest extends AnyFunSuite {
   }
 
   test("the options of STS are taken with a profile and with the default chain, which may name a role") {
-    for (more <- Seq(Seq("profile" -> "dev"), Nil)) {
+    val keys = Seq("accessKeyId" -> "id", "secretAccessKey" -> "secret")
+    for (more <- Seq(Seq("profile" -> "dev"), keys :+ ("stream.a.profile" -> "dev"), Nil)) {
       val options = parse(Seq("streamName" -> "a", "stsRegion" -> "us-east-1") ++ more: _*)
       assert(options.client.connection.sts == StsOptions(Some("us-east-1"), None))
     }

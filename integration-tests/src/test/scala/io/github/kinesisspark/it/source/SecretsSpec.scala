@@ -29,6 +29,11 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
     "sessionToken"    -> "planted-session-token-0000000000000003",
     "proxyPassword"   -> "planted-proxy-password-00000000000004"
   )
+  private val ofStream = Map(
+    "accessKeyId"     -> "AKIAPLANTEDKEYID0021",
+    "secretAccessKey" -> "planted/Stream+Secret/000000000000000022",
+    "sessionToken"    -> "planted-token-of-stream-000000000000023"
+  )
   private val ofRole = Map(
     "key of the role"    -> "ASIAPLANTEDKEYID0006",
     "secret of the role" -> "planted/Role+Secret/0000000000000000007",
@@ -114,6 +119,11 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
     "proxyUser"   -> "user"
   )
 
+  /** Keys of the stream alone. */
+  private def own(stream: TestStream): Map[String, String] = ofStream.map { case (option, secret) =>
+    s"stream.${stream.name}.$option" -> secret
+  }
+
   /** As [[options]], with a profile in place of keys and role. */
   private def ofProfile(stream: TestStream, profile: String): Map[String, String] =
     options(stream) -- Seq(
@@ -152,17 +162,18 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
         eventually(query.recentProgress.map(_.numInputRows).sum shouldBe 100)
         query.explain(extended = true)
       }
-      val batch     = backfill(stream).queryExecution
+      val batch     = backfill(stream, own(stream).toSeq: _*).queryExecution
       val explained = Seq("simple", "extended", "codegen", "cost", "formatted")
         .map(level => batch.explainString(ExplainMode.fromString(level)))
         .mkString
       kinesis.faults.add(FaultRule(FaultEffect.ServiceCode("AccessDeniedException", "denied"), Some("GetRecords")))
-      val bad  = run(stream, failing)(query => failureOf(query): Unit)
+      val bad  = run(stream, failing, own(stream).toSeq: _*)(query => failureOf(query): Unit)
       val plan = load(stream).queryExecution.toString + load(stream).toString + explained
-      save(options(copy))
+      save(options(copy) ++ own(copy))
       save(ofProfile(copy, "login"))
-      val absent = intercept[SparkException](save(options(new TestStream(service, "no-such-stream"))))
-      val over   = intercept[Exception](save(ofProfile(copy, "refused")))
+      val nowhere = new TestStream(service, "no-such-stream")
+      val absent  = intercept[SparkException](save(options(nowhere) ++ own(nowhere)))
+      val over    = intercept[Exception](save(ofProfile(copy, "refused")))
       stackTrace(over) should include("KINESIS_LOGIN_REQUIRED")
       Map(
         "progress"   -> (good.recentProgress ++ bad.recentProgress).map(_.json).mkString,
@@ -177,7 +188,7 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
     }
     for ((place, text) <- places + ("log" -> logs)) {
       withClue(s"$place is empty, so that looking through it proves nothing: ")(text should not be empty)
-      for ((option, secret) <- planted ++ ofRole ++ ofLogins)
+      for ((option, secret) <- planted.toSeq ++ ofStream ++ ofRole ++ ofLogins)
         withClue(s"$option in $place: ")(text should not include secret)
     }
     withClue("the role was assumed, and each login renewed, through the proxy: ") {
@@ -218,8 +229,10 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
 
   private lazy val copy = newStream(shards = 1)
 
-  private def run(stream: TestStream, at: Path)(body: StreamingQuery => Unit): StreamingQuery = {
-    val query = load(stream)
+  private def run(stream: TestStream, at: Path, more: (String, String)*)(
+      body: StreamingQuery => Unit
+  ): StreamingQuery = {
+    val query = load(stream, more: _*)
       .select("data")
       .writeStream
       .format("kinesis")
