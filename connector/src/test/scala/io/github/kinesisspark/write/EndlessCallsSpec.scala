@@ -20,7 +20,14 @@ import io.github.kinesisspark.aws.{
   ShardFilter,
   StreamDirectory
 }
-import io.github.kinesisspark.config.{CallRetries, ClientOptions, ConnectionOptions, CredentialsOptions, Secret, StreamRef}
+import io.github.kinesisspark.config.{
+  CallRetries,
+  ClientOptions,
+  ConnectionOptions,
+  CredentialsOptions,
+  Secret,
+  StreamRef
+}
 import io.github.kinesisspark.write.pack.Packing
 import io.github.kinesisspark.write.send.{Entry, RowId, SendSettings, Sending}
 
@@ -40,7 +47,9 @@ class EndlessCallsSpec extends AnyFunSpec with Matchers {
     val options   = ClientOptions(None, Some(endpoint), credentials, impatient)
     Using.resource(KinesisClients.make(options, "eu-west-1", ClientKind.Writes, 300.millis)) { held =>
       val writer = new TaskWriter(
-        Sending(SendSettings(ordered = false, bufferSize = 1L << 20, maxCalls = 4, CallRetries.default.within(maxRetry))),
+        Sending(
+          SendSettings(ordered = false, bufferSize = 1L << 20, maxCalls = 4, CallRetries.default.within(maxRetry))
+        ),
         new Packing.Plain,
         (stream, entries) => PutRecordsCall(held.client, stream, entries, () => held.success.isThere),
         _ => (),

@@ -108,7 +108,7 @@ final class ListedStream private (
 
   /** Those of the shards that the service doesn't have any more. */
   def gone(shardIds: Iterable[String]): Set[String] =
-    goneOf(shardIds.toVector, DirectoryRetry.of(lease, maxRetryDuration), directory)
+    goneOf(shardIds.toVector, DirectoryRetry.of(lease), directory)
 
   /** A listing alone may be older than a shard, and GetShardIterator finds none where the stream itself is gone. So a shard is gone that neither
     * GetShardIterator finds nor a listing has that is asked for after that.

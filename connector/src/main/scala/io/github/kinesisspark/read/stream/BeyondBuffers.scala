@@ -124,7 +124,9 @@ object BeyondBuffers {
     * @param apart how close, in ms
     * @param look  the first record that arrived at a time or later
     */
-  private[stream] def search(time: Long, low: Long, now: Long, apart: Long)(look: Long => Option[Peek.Seen]): Option[Peek.Seen] = {
+  private[stream] def search(time: Long, low: Long, now: Long, apart: Long)(
+      look: Long => Option[Peek.Seen]
+  ): Option[Peek.Seen] = {
     @tailrec def newest(state: LatestPositionSearch, found: Option[Peek.Seen]): Option[Peek.Seen] = state.next match {
       case None     => found
       case Some(at) =>

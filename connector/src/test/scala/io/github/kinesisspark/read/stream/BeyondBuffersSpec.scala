@@ -80,7 +80,7 @@ class BeyondBuffersSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
 
     it("is as close to the newest record as it is to be, where all of them arrived within a second") {
       val shard = new Shard(Vector.tabulate(1000)(100000L + _), now = 109000)
-      shard.search(time = 500000, low = 100100, apart = 40) .get should be >= 100959L
+      shard.search(time = 500000, low = 100100, apart = 40).get should be >= 100959L
       shard.looks should be <= 15
     }
 
