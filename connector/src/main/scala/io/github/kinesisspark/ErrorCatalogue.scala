@@ -73,6 +73,12 @@ object ErrorCatalogue {
       "See the error of the class in the message."
     ),
     ErrorEntry(
+      "KINESIS_CREDENTIALS_TIMED_OUT",
+      "Credentials did not come in time.",
+      "What gives them (STS, a process, a class of your own) doesn't answer. A call waits 30 seconds for them, and is repeated for `maxRetryDuration`.",
+      "Check what the message names. Give a class or a process of your own time limits: its threads can't be ended from outside."
+    ),
+    ErrorEntry(
       "KINESIS_CREDENTIALS_ALIAS",
       "A key that is given as `alias:<name>` can't be looked up.",
       "Hadoop's credential providers have no such name, or can't be read from this machine.",

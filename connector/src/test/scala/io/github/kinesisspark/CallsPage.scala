@@ -107,7 +107,7 @@ private object CallsPage {
       s"for `roleArn`, each role of `roleChain`, and a profile's `role_arn`: $renewed"
     ),
     row(AssumeRoleWithWebIdentity)(Both, "RoleCredentials")(
-      s"for `webIdentityTokenFile`, and a profile's `web_identity_token_file`: $renewed"
+      s"for `webIdentityTokenFile`, AWS_WEB_IDENTITY_TOKEN_FILE and a profile's `web_identity_token_file`: $renewed"
     ),
     row(GetRoleCredentials)(Both, "LoginCredentials")(s"for a profile of SSO: $renewed"),
     row(CreateToken)(Both, "LoginCredentials")(s"for a profile of SSO: ${beforeItsEnd("the login")}"),

@@ -32,11 +32,10 @@ private[kinesisspark] final class CloudWatch(options: ClientOptions, region: Str
     extends AutoCloseable {
   import CloudWatch._
 
-  private val http        = ClientKind.Calls.http(endpoint, options.connection).build()
-  private val credentials = Credentials(options.credentials, region, options.connection)
-  private val cache       = new CredentialsCache(credentials.provider)
-  private val signer      = AwsV4HttpSigner.create()
-  private val address     = endpoint.getOrElse(addressOf(region, options.connection))
+  private val http    = ClientKind.Calls.http(endpoint, options.connection).build()
+  private val cache   = CredentialsCache(options.credentials, region, options.connection, None)
+  private val signer  = AwsV4HttpSigner.create()
+  private val address = endpoint.getOrElse(addressOf(region, options.connection))
 
   private val policy = RetryPolicy.of(AwsCall.PutMetricData, options.retries)
 
@@ -66,7 +65,7 @@ private[kinesisspark] final class CloudWatch(options: ClientOptions, region: Str
 
   override def close(): Unit =
     try http.close()
-    finally credentials.close()
+    finally cache.close()
 
   private def send(identity: AwsCredentialsIdentity, body: Array[Byte]): CompletableFuture[Void] = {
     val request = SdkHttpRequest

@@ -7,7 +7,7 @@ import io.github.kinesisspark.config.CredentialsOptions._
 import software.amazon.awssdk.auth.credentials._
 
 /** Makes the credentials provider that the options ask for, and owns what it holds open. [[CredentialsCache]] calls it. */
-private[aws] final class Credentials private (val provider: AwsCredentialsProvider, held: Seq[AutoCloseable])
+private[aws] final class Credentials(val provider: AwsCredentialsProvider, held: Seq[AutoCloseable])
     extends AutoCloseable {
 
   /** Closes the outermost first. */
@@ -16,7 +16,7 @@ private[aws] final class Credentials private (val provider: AwsCredentialsProvid
 
 private[aws] object Credentials {
 
-  /** Calls no service: a wrong role or missing keys show at the first call.
+  /** Calls no service: a wrong role or missing keys show at the first call. The constructor of a class of the user's may take any time.
     *
     * @param region     whose STS is asked for roles, unless the connection's options name another
     * @param connection how STS is reached
@@ -45,6 +45,16 @@ private[aws] object Credentials {
         RoleCredentials(asked, RoleCredentials.sts(region, connection, caller.provider))
       )
       new Credentials(assumed, Seq(assumed, caller))
+  }
+
+  /** What the credentials are, for errors. */
+  def describe(options: CredentialsOptions): String = options match {
+    case DefaultChain                    => "the default credentials chain"
+    case Profile(name)                   => s"profile '$name'"
+    case _: StaticKeys                   => "the access keys"
+    case ProviderClass(name, _)          => s"credentialsProvider $name"
+    case WebIdentity(file)               => s"the web identity of $file"
+    case AssumeRole(base, role, _, _, _) => s"role $role, assumed with ${describe(base)}"
   }
 
   /** The SDK's default chain, except that a profile of a login or a role gets its credentials through this connection. */

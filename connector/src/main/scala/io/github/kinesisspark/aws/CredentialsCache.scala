@@ -1,5 +1,6 @@
 package io.github.kinesisspark.aws
 
+import java.net.URI
 import java.time.Instant
 import java.util.concurrent.{
   CompletableFuture,
@@ -14,28 +15,34 @@ import scala.concurrent.duration._
 import scala.jdk.OptionConverters._
 
 import org.slf4j.LoggerFactory
-import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider
+import software.amazon.awssdk.auth.credentials.AwsCredentials
 import software.amazon.awssdk.identity.spi.{AwsCredentialsIdentity, IdentityProvider, ResolveIdentityRequest}
+
+import io.github.kinesisspark.config.{ConnectionOptions, CredentialsOptions}
 
 /** The credentials of one client's calls. Resolving them blocks, for seconds where STS, an instance's metadata or a class of the user's is
   * slow, and the SDK lets the calling thread wait. So they are resolved here on a thread of their own, and a call is made once they are
-  * there: [[before]] keeps no thread waiting. Any thread may call it.
+  * there: [[before]] keeps no thread waiting. Their provider is made there, too. Any thread may call it.
   *
   * Credentials older than `RefreshAfter` are used while new ones are resolved, but not longer than `UsableFor` or their own
-  * expiry. A failed resolution fails the calls that wait for it; the next call starts another. A call waits for `patience` at most, and then
-  * fails with [[CredentialsLate]]; the resolution continues, for later calls.
+  * expiry. A failed resolution fails the calls that wait for it; the next call starts another. A call that has waited for `patience` fails with
+  * [[CredentialsTimeout]], while the resolution continues. One that takes longer than `GiveUpAfter` is left behind with its provider: the
+  * next call makes another provider.
   *
-  * @param provider is called by one thread at a time
+  * @param what     the credentials are, for errors
+  * @param make     makes a provider, which is called by one thread at a time
   * @param threads  for the provider, which may block them
   * @param now      by a clock that never goes back, in ns
-  * @param patience how long a call waits for its credentials
+  * @param patience of a call
   */
 private[aws] final class CredentialsCache(
-    provider: AwsCredentialsProvider,
+    what: String,
+    make: () => Credentials,
     threads: Executor = CredentialsCache.threads,
     now: () => Long = () => System.nanoTime(),
     patience: FiniteDuration = CredentialsCache.Patience
-) extends IdentityProvider[AwsCredentialsIdentity] {
+) extends IdentityProvider[AwsCredentialsIdentity]
+    with AutoCloseable {
   import CredentialsCache._
 
   private val log = LoggerFactory.getLogger(classOf[CredentialsCache])
@@ -43,8 +50,9 @@ private[aws] final class CredentialsCache(
   /** The class path of the query that made the client, which a class of the user's may need. */
   private val loader = Thread.currentThread.getContextClassLoader
 
+  private var source  = new Source(make)
   private var latest  = Option.empty[Resolved]
-  private var pending = Option.empty[Answer]
+  private var pending = Option.empty[Resolution]
 
   /** Credentials that have been there once stay, so that a call that was let through finds some. */
   @volatile private var found = Option.empty[Answer]
@@ -55,11 +63,13 @@ private[aws] final class CredentialsCache(
     if (ready.isDone && !ready.isCompletedExceptionally) call()
     else {
       val result = new CompletableFuture[A]
-      // A copy, because others wait for the same credentials.
+      // The time limit is the copy's: other calls wait for the same resolution.
       ready.copy().orTimeout(patience.toMillis, TimeUnit.MILLISECONDS).whenComplete { (_, failure) =>
-        if (failure.isInstanceOf[TimeoutException]) result.completeExceptionally(new CredentialsLate(patience)): Unit
-        else if (failure != null) result.completeExceptionally(failure): Unit
-        else if (!result.isDone) forward(call, result)
+        failure match {
+          case null                => if (!result.isDone) forward(call, result)
+          case _: TimeoutException => result.completeExceptionally(new CredentialsTimeout(what, patience)): Unit
+          case _                   => result.completeExceptionally(failure): Unit
+        }
       }
       result
     }
@@ -70,52 +80,69 @@ private[aws] final class CredentialsCache(
 
   override def identityType(): Class[AwsCredentialsIdentity] = classOf[AwsCredentialsIdentity]
 
+  /** Doesn't wait for the provider, which may be stuck. */
+  override def close(): Unit = {
+    val last = synchronized(source)
+    threads.execute(() => last.close())
+  }
+
   private def current(): Answer = {
     val (answer, started) = synchronized {
       val time   = now()
       val usable = latest.filter(_.usableUntil - time > 0)
       if (usable.exists(time - _.askedAt < RefreshAfter.toNanos)) (usable.get.answer, None)
       else {
-        val started = if (pending.isEmpty) Some(new Answer) else None
+        if (pending.exists(time - _.startedAt > GiveUpAfter.toNanos)) leaveBehind()
+        val started = if (pending.isEmpty) Some(new Resolution(source, time)) else None
         pending = pending.orElse(started)
-        (usable.map(_.answer).orElse(pending).get, started)
+        (usable.map(_.answer).orElse(pending.map(_.answer)).get, started)
       }
     }
     started.foreach { resolution =>
       try threads.execute(() => resolve(resolution))
-      catch { case e: Throwable => failed(resolution, e) }
+      catch { case e: Throwable => ended(resolution, Left(e)) }
     }
     answer
   }
 
-  private def resolve(resolution: Answer): Unit = {
-    val asked  = now()
+  private def leaveBehind(): Unit = {
+    log.warn(s"Credentials did not come in ${GiveUpAfter.toMinutes} min, their provider is made anew: $what")
+    pending = None
+    source = new Source(make)
+  }
+
+  private def resolve(resolution: Resolution): Unit = {
     val result =
-      try Right(inLoader(provider.resolveCredentials()))
+      try Right(inLoader(resolution.source.resolve()))
       catch { case e: Throwable => Left(e) }
-    // Completed outside of the lock, and last: it makes the calls that wait.
-    result match {
-      case Right(credentials) =>
-        found = Some(CompletableFuture.completedFuture(credentials))
-        synchronized {
-          latest = found.map(Resolved(_, asked, asked + lifeOf(credentials).toNanos))
-          pending = None
-        }
-        resolution.complete(credentials): Unit
-      case Left(failure) => failed(resolution, failure)
-    }
+    ended(resolution, result)
   }
 
   /** After an exception, credentials resolved before stay usable as long as planned. An Error (no memory, a missing class) is no outage of
     * their source: every call from now on fails with it.
     */
-  private def failed(resolution: Answer, failure: Throwable): Unit = {
-    log.info("Credentials could not be resolved: {}", KinesisFault.inOneLine(failure))
-    synchronized {
-      if (!failure.isInstanceOf[Exception]) latest = None
-      pending = None
+  private def ended(resolution: Resolution, result: Either[Throwable, AwsCredentials]): Unit = {
+    val isLeftBehind = synchronized {
+      val isLeftBehind = !pending.contains(resolution)
+      if (!isLeftBehind) pending = None
+      result match {
+        case Right(credentials) =>
+          found = Some(CompletableFuture.completedFuture(credentials))
+          val asked = resolution.startedAt
+          latest = found.map(Resolved(_, asked, asked + lifeOf(credentials).toNanos))
+        case Left(_: Exception) => ()
+        case Left(_)            => latest = None
+      }
+      isLeftBehind
     }
-    resolution.completeExceptionally(failure): Unit
+    // Completed outside of the lock, and last: it makes the calls that wait.
+    result match {
+      case Right(credentials) => resolution.answer.complete(credentials): Unit
+      case Left(failure)      =>
+        log.info("Credentials could not be resolved: {}", KinesisFault.inOneLine(failure))
+        resolution.answer.completeExceptionally(failure): Unit
+    }
+    if (isLeftBehind) resolution.source.close()
   }
 
   private def inLoader[A](work: => A): A = {
@@ -133,8 +160,52 @@ private[aws] object CredentialsCache {
   val RefreshAfter: FiniteDuration = 1.second
   val UsableFor: FiniteDuration    = 1.minute
 
-  /** As long as a call of STS may take. */
-  val Patience: FiniteDuration = 1.minute
+  /** Less than any reader waits for its call. */
+  val Patience: FiniteDuration = 30.seconds
+
+  val GiveUpAfter: FiniteDuration = 5.minutes
+
+  /** For a client of these options; see [[Credentials.apply]]. */
+  def apply(
+      options: CredentialsOptions,
+      region: String,
+      connection: ConnectionOptions,
+      endpoint: Option[URI],
+      patience: FiniteDuration = Patience
+  ): CredentialsCache = new CredentialsCache(
+    Credentials.describe(options),
+    () => Credentials(options, region, connection, endpoint),
+    patience = patience
+  )
+
+  /** A provider, made by its first resolution. */
+  private final class Source(make: () => Credentials) extends AutoCloseable {
+    private var made   = Option.empty[Credentials]
+    private var closed = false
+
+    def resolve(): AwsCredentials = synchronized(made).getOrElse(kept(make())).provider.resolveCredentials()
+
+    override def close(): Unit = {
+      val open = synchronized {
+        closed = true
+        made
+      }
+      open.foreach(_.close())
+    }
+
+    private def kept(credentials: Credentials): Credentials = {
+      val isLate = synchronized {
+        made = Some(credentials)
+        closed
+      }
+      if (isLate) credentials.close()
+      credentials
+    }
+  }
+
+  private final class Resolution(val source: Source, val startedAt: Long) {
+    val answer = new Answer
+  }
 
   /** @param usableUntil and askedAt by the cache's clock */
   private final case class Resolved(answer: Answer, askedAt: Long, usableUntil: Long)
@@ -165,6 +236,6 @@ private[aws] object CredentialsCache {
     )
 }
 
-/** A call was not made, because its credentials were not there in time. */
-private[aws] final class CredentialsLate(after: FiniteDuration)
-    extends RuntimeException(s"No credentials within ${after.toMillis / 1000} s")
+/** A call's credentials did not come in time. */
+private[aws] final class CredentialsTimeout(what: String, waited: FiniteDuration)
+    extends RuntimeException(s"$what gave no credentials within ${waited.toSeconds} s")

@@ -99,6 +99,25 @@ object FaultClassifier {
     ),
     Row(
       FaultKind(
+        "KINESIS_CREDENTIALS_PROVIDER",
+        "The class that credentialsProvider names can't be used; see its error."
+      ),
+      fatal,
+      "A class that isn't there, or isn't as it must be, stays so.",
+      classes = Seq(classOf[KinesisException]),
+      saying = Some("KINESIS_CREDENTIALS_PROVIDER".r)
+    ),
+    Row(
+      FaultKind(
+        "KINESIS_CREDENTIALS_TIMED_OUT",
+        "What gives the credentials (a service, a process or a class of your own) does not answer: check it, and give it time limits of its own."
+      ),
+      transient,
+      "A source that is down for a while looks like one that never answers.",
+      classes = Seq(classOf[CredentialsTimeout])
+    ),
+    Row(
+      FaultKind(
         "KINESIS_CREDENTIALS_ALIAS",
         "A key is given as alias:<name>, and Hadoop's credential providers don't give what they have under that name."
       ),
@@ -106,15 +125,6 @@ object FaultClassifier {
       "The file system that keeps it may be down for a while; a name that isn't there doesn't come.",
       classes = Seq(classOf[KinesisException]),
       saying = Some("KINESIS_CREDENTIALS_ALIAS".r)
-    ),
-    Row(
-      FaultKind(
-        "KINESIS_NO_CREDENTIALS",
-        "The source of the credentials does not answer: check the class, program or service that the options name, and the network to it."
-      ),
-      suspect,
-      "Nothing was sent. The source may be slow for a while; one that has never answered is more likely a mistake.",
-      classes = Seq(classOf[CredentialsLate])
     ),
     Row(
       FaultKind(

@@ -42,7 +42,7 @@ object KinesisClients {
   /** A client for these options; the first lease makes it, the last one's end closes it after a while.
     *
     * @param region as [[Regions.resolve]] found it
-    * @throws KinesisException `KINESIS_CREDENTIALS_PROVIDER` for a class of the user's that can't be used, `KINESIS_CA_BUNDLE` for such a file
+    * @throws KinesisException `KINESIS_CA_BUNDLE` for a file that can't be used
     */
   def lease(options: ClientOptions, region: String, kind: ClientKind = ClientKind.Calls): ClientLease = {
     val lease = shared.lease((options, region, kind))
@@ -67,7 +67,7 @@ object KinesisClients {
   )
 
   /** A client and what must go with it. */
-  private[kinesisspark] final class Held(val client: KinesisAsyncClient, val success: Success, credentials: Credentials)
+  private[kinesisspark] final class Held(val client: KinesisAsyncClient, val success: Success, credentials: CredentialsCache)
       extends AutoCloseable {
     override def close(): Unit =
       try client.close()
@@ -81,11 +81,10 @@ object KinesisClients {
       kind: ClientKind,
       patience: FiniteDuration = CredentialsCache.Patience
   ): Held = {
-    val http        = kind.http(options.endpoint, options.connection)
-    val credentials = Credentials(options.credentials, region, options.connection, options.endpoint)
-    val cache       = new CredentialsCache(credentials.provider, patience = patience)
-    val success     = successes.of((options, region, kind))
-    val builder     =
+    val http    = kind.http(options.endpoint, options.connection)
+    val cache   = CredentialsCache(options.credentials, region, options.connection, options.endpoint, patience)
+    val success = successes.of((options, region, kind))
+    val builder =
       KinesisAsyncClient.builder().region(Region.of(region)).credentialsProvider(cache).httpClientBuilder(http)
     ClientKind.configure(builder, options.endpoint, options.connection)
     // No limit on the time of a whole call here: it would end subscriptions.
@@ -98,7 +97,7 @@ object KinesisClients {
         .addExecutionInterceptor(AnswerBytes.Interceptor)
         .build()
     )
-    new Held(withCredentials(builder.build(), cache), success, credentials)
+    new Held(withCredentials(builder.build(), cache), success, cache)
   }
 
   /** The client, with each call made once there are credentials for it. The SDK has no class that wraps this client. */

@@ -6,17 +6,30 @@ import java.util.concurrent.atomic.AtomicBoolean
 import scala.collection.mutable
 import scala.concurrent.duration.FiniteDuration
 
-/** Values that are made once per key, counted by their leases, and closed a while after the last lease. Thread-safe. */
+/** Values that are made once per key, counted by their leases, and closed a while after the last lease. Thread-safe. A key's first lease makes
+  * its value; leases of the same key wait for it, those of other keys don't.
+  */
 private[aws] final class SharedPool[K, V <: AutoCloseable](
     make: K => V,
     idleTime: FiniteDuration,
     closer: ScheduledExecutorService
 ) {
 
-  /** @param leases those out; at 0 for a generation that a later lease ends */
-  private final class Entry(val value: V) {
+  private final class Entry(key: K) {
+
+    /** Those out; at 0 for a generation that a later lease ends. Both are guarded by the pool. */
     var leases: Int      = 0
     var generation: Long = 0
+
+    private var made = Option.empty[V]
+
+    def value: V = synchronized {
+      val known = made.getOrElse(make(key))
+      made = Some(known)
+      known
+    }
+
+    def close(): Unit = synchronized(made).foreach(_.close())
   }
 
   private val entries = mutable.Map.empty[K, Entry]
@@ -26,15 +39,19 @@ private[aws] final class SharedPool[K, V <: AutoCloseable](
     override def close(): Unit
   }
 
-  def lease(key: K): Lease = synchronized {
-    val entry = entries.getOrElseUpdate(key, new Entry(make(key)))
-    entry.leases += 1
-    entry.generation += 1
+  def lease(key: K): Lease = {
+    val entry = synchronized {
+      val known = entries.getOrElseUpdate(key, new Entry(key))
+      known.leases += 1
+      known.generation += 1
+      known
+    }
+    val made = Closing.unlessMade(giveBack(key, entry))(entry.value)
     new Lease {
       private val open = new AtomicBoolean(true)
 
       override def value: V =
-        if (open.get) entry.value else throw new IllegalStateException("The lease of this client was closed")
+        if (open.get) made else throw new IllegalStateException("The lease of this client was closed")
 
       override def close(): Unit = if (open.compareAndSet(true, false)) giveBack(key, entry)
     }
@@ -57,7 +74,7 @@ private[aws] final class SharedPool[K, V <: AutoCloseable](
       if (unused) entries.remove(key)
       unused
     }
-    if (idle) entry.value.close()
+    if (idle) entry.close()
   }
 }
 

@@ -1,7 +1,7 @@
 package io.github.kinesisspark.aws
 
 import java.time.Instant
-import java.util.concurrent.{CompletableFuture, ExecutionException, TimeUnit}
+import java.util.concurrent.{CompletableFuture, TimeUnit}
 
 import scala.collection.mutable
 import scala.concurrent.duration._
@@ -23,6 +23,8 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers {
     /** What the provider does besides, at each resolution. */
     var script: () => Unit         = () => ()
     var expires: Option[Instant]   = None
+    var whileMade: () => Unit      = () => ()
+    var providers, closed          = 0
     val made: mutable.Buffer[Call] = mutable.Buffer.empty
 
     private val provider: AwsCredentialsProvider = () => {
@@ -33,7 +35,13 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers {
       keys.build(): AwsCredentials
     }
 
-    val cache = new CredentialsCache(provider, resolutions.enqueue(_): Unit, () => now, patience)
+    private def make(): Credentials = {
+      whileMade()
+      providers += 1
+      new Credentials(provider, Seq(() => closed += 1))
+    }
+
+    val cache = new CredentialsCache("profile 'dev'", () => make(), resolutions.enqueue(_): Unit, () => now, patience)
 
     def pass(time: FiniteDuration): Unit = now += time.toNanos
     def resolutionsUnderWay: Int         = resolutions.size
@@ -160,15 +168,36 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers {
       }
     }
 
-    it("fails if its credentials don't come in time, and a later call uses what they resolve to") {
-      // Patience is shorter than its minute, so that the test is.
+    it(
+      "fails with the credentials' name when they don't come in time, while the next call waits for the same resolution"
+    ) {
+      // The limit is in real time, by the JDK's own timer.
       val world = new World(patience = 50.millis)
-      val late  = world.call()
-      (the[ExecutionException] thrownBy late.get(30, TimeUnit.SECONDS)).getCause shouldBe a[CredentialsLate]
-      world.resolve()
-      world.made shouldBe empty
+      val first = world.call()
+      the[Exception] thrownBy first.get(10, TimeUnit.SECONDS) should have message
+        s"${classOf[CredentialsTimeout].getName}: profile 'dev' gave no credentials within 0 s"
       world.call()
+      world.resolutionsUnderWay shouldBe 1
+      world.resolve()
       world.keys shouldBe Seq("key-1")
+    }
+
+    it(
+      "makes another provider when a resolution takes longer than five minutes, and closes the first when it returns"
+    ) {
+      val world = new World
+      world.script = () => {
+        world.script = () => ()
+        world.pass(5.minutes + 1.milli)
+        world.call()
+        world.closed shouldBe 0
+      }
+      world.call()
+      world.resolve()
+      (world.providers, world.closed) shouldBe ((1, 1))
+      world.resolve()
+      (world.providers, world.closed) shouldBe ((2, 1))
+      world.keys shouldBe Seq("key-1", "key-2")
     }
 
     it("is not made if it is cancelled while it waits, and is cancelled itself later") {
@@ -186,6 +215,42 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers {
       val failed = world.cache.before[String](() => throw new IllegalArgumentException("no"))
       world.resolve()
       failed.isCompletedExceptionally shouldBe true
+    }
+  }
+
+  describe("a cache") {
+    it("makes its provider at the first call, on the provider's thread, and again at the next call if that failed") {
+      val world = new World
+      world.whileMade = () => throw new IllegalStateException("down")
+      val failed = world.call()
+      failed.isDone shouldBe false
+      world.resolve()
+      failed.isCompletedExceptionally shouldBe true
+      world.whileMade = () => ()
+      for (_ <- 1 to 2) {
+        world.pass(1.second)
+        world.call()
+        world.resolve()
+      }
+      world.providers shouldBe 1
+    }
+
+    it("closes its provider on the provider's thread, also one that is being made") {
+      val used = new World
+      used.call()
+      used.resolve()
+      used.cache.close()
+      used.closed shouldBe 0
+      used.resolve()
+      used.closed shouldBe 1
+      val making = new World
+      making.whileMade = () => {
+        making.cache.close()
+        making.resolve()
+      }
+      making.call()
+      making.resolve()
+      making.closed shouldBe 1
     }
   }
 }

@@ -73,9 +73,9 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
         new KinesisException("KINESIS_CREDENTIALS_PROVIDER", "get() failed: java.lang.LinkageError: no such class")
       ),
       "Fatal",
-      "KINESIS_CALL_FAILED"
+      "KINESIS_CREDENTIALS_PROVIDER"
     ),
-    (new CredentialsLate(1.minute), "Suspect", "KINESIS_NO_CREDENTIALS"),
+    (new CredentialsTimeout("profile 'dev'", CredentialsCache.Patience), "Transient", "KINESIS_CREDENTIALS_TIMED_OUT"),
     (answer("", 307), "Fatal", "KINESIS_REQUEST_REFUSED"),
     (
       client("Unable to execute HTTP request: It is longer", new DamagedAnswer("It is longer")),

@@ -75,6 +75,34 @@ class SharedPoolTest extends AnyFunSuite with Eventually {
     assert(things.lease("a").value.key == "a")
   }
 
+  test("a value whose creation takes long holds up leases of its own key alone") {
+    val begun, over = new CountDownLatch(1)
+    val things      = new SharedPool[String, Thing](
+      key => {
+        if (key == "slow") {
+          begun.countDown()
+          over.await()
+        }
+        new Thing(key)
+      },
+      1.minute,
+      SharedPool.closer
+    )
+    val threads = Executors.newFixedThreadPool(3)
+    try {
+      val slow = Seq.fill(2)(threads.submit(() => things.lease("slow")))
+      begun.await()
+      threads.submit(() => things.lease("a")).get(10, TimeUnit.SECONDS).value.key
+      assert(slow.forall(!_.isDone))
+      over.countDown()
+      val Seq(one, two) = slow.map(_.get(10, TimeUnit.SECONDS).value): @unchecked
+      assert(one eq two)
+    } finally {
+      over.countDown()
+      threads.shutdown()
+    }
+  }
+
   test("under concurrent leases each value is closed once, and never while it is leased") {
     val things  = pool(1.milli)
     val made    = new java.util.concurrent.ConcurrentHashMap[Thing, java.lang.Boolean]

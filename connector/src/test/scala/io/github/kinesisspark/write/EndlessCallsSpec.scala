@@ -62,10 +62,10 @@ class EndlessCallsSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  it("a write whose credentials provider never answers fails after 6 attempts, and the error says so") {
-    val error = failure(nobody, silent)
-    error.errorClass shouldBe "KINESIS_NO_CREDENTIALS"
-    error.getMessage should (include("stream events") and include("No credentials within"))
+  it("a write whose credentials provider never answers fails after maxRetryDuration, and the error names it") {
+    val error = failure(nobody, silent, maxRetry = 1.second)
+    error.errorClass shouldBe "KINESIS_WRITE_TIMED_OUT"
+    error.getMessage should (include("stream events") and include(s"credentialsProvider ${classOf[Silent].getName} gave no credentials"))
   }
 
   it("a write that never gets an answer fails after maxRetryDuration, and the error says so") {
@@ -86,8 +86,8 @@ class EndlessCallsSpec extends AnyFunSpec with Matchers {
       lease =>
         val directory = new StreamDirectory(lease.client, DirectoryRetry.of(lease, maxDuration = 1.second))
         val error     = intercept[KinesisException](directory.listShards(stream, ShardFilter.All))
-        error.errorClass shouldBe "KINESIS_NO_CREDENTIALS"
-        error.getMessage should (include("stream events") and include("No credentials within 60 s"))
+        error.errorClass shouldBe "KINESIS_CREDENTIALS_TIMED_OUT"
+        error.getMessage should (include("stream events") and include("gave no credentials within 30 s"))
     }
   }
 }
