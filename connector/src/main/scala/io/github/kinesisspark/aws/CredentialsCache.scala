@@ -114,7 +114,10 @@ private[aws] final class CredentialsCache(
   private def resolve(resolution: Resolution): Unit = {
     val result =
       try Right(inLoader(resolution.source.resolve()))
-      catch { case e: Throwable => Left(e) }
+      catch {
+        case e: Exception => Left(NoCredentials.of(what, e))
+        case e: Throwable => Left(e)
+      }
     ended(resolution, result)
   }
 

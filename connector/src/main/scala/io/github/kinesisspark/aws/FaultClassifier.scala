@@ -109,6 +109,15 @@ object FaultClassifier {
     ),
     Row(
       FaultKind(
+        "KINESIS_NO_CREDENTIALS",
+        "Check what the message names, on the driver and all executors: files must be readable, and a process must print credentials."
+      ),
+      suspect,
+      "A file that is being replaced, or what a process asks, is back in seconds.",
+      classes = Seq(classOf[NoCredentials])
+    ),
+    Row(
+      FaultKind(
         "KINESIS_CREDENTIALS_TIMED_OUT",
         "What gives the credentials (a service, a process or a class of your own) does not answer: check it, and give it time limits of its own."
       ),

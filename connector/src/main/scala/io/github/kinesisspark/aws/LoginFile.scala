@@ -1,5 +1,6 @@
 package io.github.kinesisspark.aws
 
+import java.io.IOException
 import java.nio.file.{Files, NoSuchFileException, Path, StandardCopyOption}
 import java.security.MessageDigest
 import java.util.concurrent.ConcurrentHashMap
@@ -13,7 +14,9 @@ import software.amazon.awssdk.utils.UserHomeDirectoryUtils
   */
 private[aws] final class LoginFile(val path: Path) {
 
-  /** @return None if nobody has logged in, or the file has no JSON object */
+  /** @return None if nobody has logged in, or the file has no JSON object
+    * @throws software.amazon.awssdk.core.exception.SdkClientException where the file can't be read
+    */
   def read(): Option[ujson.Obj] =
     try
       ujson.read(Files.readString(path)) match {
@@ -24,6 +27,7 @@ private[aws] final class LoginFile(val path: Path) {
       case _: NoSuchFileException => None
       // Parsers show the text that they can't read.
       case _: ujson.ParsingFailedException => None
+      case e: IOException                  => throw NoCredentials.unreadable(path, e)
     }
 
   /** @throws java.io.IOException where the directory can't be written to */

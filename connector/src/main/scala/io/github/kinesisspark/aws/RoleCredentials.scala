@@ -8,7 +8,6 @@ import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
 import software.amazon.awssdk.auth.credentials.{AwsCredentialsProvider, AwsSessionCredentials}
-import software.amazon.awssdk.core.exception.SdkClientException
 import software.amazon.awssdk.services.sts.{StsAsyncClient, StsAsyncClientBuilder}
 import software.amazon.awssdk.services.sts.model.{AssumeRoleRequest, AssumeRoleWithWebIdentityRequest, Tag}
 import software.amazon.awssdk.services.sts.model.{Credentials => RoleKeys}
@@ -53,11 +52,7 @@ private[aws] object RoleCredentials {
     private[RoleCredentials] def of(client: StsAsyncClient): CompletableFuture[RoleKeys] = {
       val token =
         try Files.readString(Path.of(file)).trim
-        catch {
-          case e: IOException =>
-            // Without its cause, which looks like a lost connection.
-            throw SdkClientException.create(s"Unable to load credentials: the token file can't be read: $e")
-        }
+        catch { case e: IOException => throw NoCredentials.unreadable(Path.of(file), e) }
       val request =
         AssumeRoleWithWebIdentityRequest.builder().roleArn(role).roleSessionName(name).webIdentityToken(token)
       duration.foreach(time => request.durationSeconds(time.toSeconds.toInt))

@@ -51,6 +51,9 @@ final class AwsHome(endpoint: URI) extends AutoCloseable {
   def keys(name: String, id: String, secret: String, token: String): String =
     profileOf(name, s"aws_access_key_id = $id\naws_secret_access_key = $secret\naws_session_token = $token")
 
+  /** A profile of a program that prints keys. */
+  def process(name: String, command: String): String = profileOf(name, s"credential_process = $command")
+
   /** A profile of a role that is assumed with another profile. */
   def role(name: String, arn: String, source: String): String =
     profileOf(name, s"role_arn = $arn\nsource_profile = $source")

@@ -4,6 +4,7 @@ import java.net.URI
 import java.nio.file.Files
 import java.time.Instant
 import java.util.Optional
+import java.util.concurrent.{CompletableFuture, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
 
 import io.github.kinesisspark.config.{ConnectionOptions, CredentialsOptions, RoleSession, Secret, StsOptions}
@@ -132,6 +133,47 @@ class CredentialsTest extends AnyFunSuite {
       assert(!told.getMessage.contains("planted") && !failure.toString.contains("planted"))
     }
     Files.delete(file)
+  }
+
+  test("a login's file that can't be read doesn't end the default chain") {
+    val server = new StubServer((_, _) =>
+      StubServer.Answer(
+        200,
+        """{"AccessKeyId":"container-id","SecretAccessKey":"s","Token":"t","Expiration":"2099-01-01T00:00:00Z"}"""
+          .getBytes("UTF-8")
+      )
+    )
+    val home = new AwsHome(server.endpoint)
+    try {
+      val login = home.ssoLogin("unreadable", "token", later).path
+      Files.delete(login)
+      Files.createDirectory(login)
+      withProperties(
+        "aws.profile"                     -> home.session("unreadable"),
+        "aws.containerCredentialsFullUri" -> server.endpoint.resolve("/keys").toString
+      )(assertKeys(resolve(DefaultChain), "container-id", "s", Some("t")))
+    } finally {
+      home.close()
+      server.close()
+    }
+  }
+
+  test("a profile whose process fails is reported as missing credentials, without what the process printed") {
+    val home = new AwsHome(new URI("http://localhost:1"))
+    try
+      for ((command, expected) <- Seq("false" -> "non-zero exit value", "echo planted" -> "not JSON", "echo {" -> "not JSON")) {
+        val profile = home.process(s"p-${command.length}", command)
+        val cache   = CredentialsCache(Profile(profile), "eu-west-1", ConnectionOptions.Default, None)
+        val failure = intercept[Exception](
+          cache.before(() => CompletableFuture.completedFuture("called")).get(1, TimeUnit.MINUTES)
+        )
+        cache.close()
+        val told = KinesisFault.exception(AwsCall.ListShards, "events", FaultClassifier.classify(failure))
+        assert(told.errorClass == "KINESIS_NO_CREDENTIALS")
+        assert(told.getMessage.contains(s"profile '$profile'") && told.getMessage.contains(expected))
+        assert(!told.getMessage.contains("planted"), command)
+      }
+    finally home.close()
   }
 
   private def withProperties[A](values: (String, String)*)(test: => A): A = {

@@ -6,7 +6,8 @@ import java.io.{
   EOFException,
   IOException,
   ObjectInputStream,
-  ObjectOutputStream
+  ObjectOutputStream,
+  UncheckedIOException
 }
 import java.net.{ConnectException, SocketException, SocketTimeoutException, UnknownHostException}
 import java.util.concurrent.{CancellationException, CompletionException, ExecutionException, TimeoutException}
@@ -76,6 +77,11 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       "KINESIS_CREDENTIALS_PROVIDER"
     ),
     (new CredentialsTimeout("profile 'dev'", CredentialsCache.Patience), "Transient", "KINESIS_CREDENTIALS_TIMED_OUT"),
+    (
+      NoCredentials.of("profile 'dev'", new UncheckedIOException(new IOException("Is a directory"))),
+      "Suspect",
+      "KINESIS_NO_CREDENTIALS"
+    ),
     (answer("", 307), "Fatal", "KINESIS_REQUEST_REFUSED"),
     (
       client("Unable to execute HTTP request: It is longer", new DamagedAnswer("It is longer")),

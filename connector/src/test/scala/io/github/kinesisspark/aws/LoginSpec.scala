@@ -146,6 +146,16 @@ final class LoginSpec extends AnyFunSpec with Matchers {
     }
   }
 
+  describe("a login whose file can't be read") {
+    it("fails as missing credentials, with the file's name") {
+      val trial = new Trial
+      Files.createDirectory(trial.file.path)
+      val fault = FaultClassifier.classify(intercept[Exception](trial.login.current()))
+      fault.kind.errorClass shouldBe "KINESIS_NO_CREDENTIALS"
+      KinesisFault.describe(AwsCall.ListShards, "orders", fault) should include(s"${trial.file.path} can't be read")
+    }
+  }
+
   describe("a time in a login's file") {
     it("may have UTC in place of Z, as old versions of the command line write it") {
       Login.timeOf("2026-01-31T08:00:00UTC") shouldBe start
