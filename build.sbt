@@ -60,6 +60,9 @@ val awsSignin  = "software.amazon.awssdk" % "signin"  % Versions.awsSignin exclu
 // What the default chain asks STS with, for a web identity of the environment: the smallest client there is.
 val awsHttp = "software.amazon.awssdk" % "url-connection-client" % Versions.awsSdk excludeAll (notOurs: _*)
 
+// Credentials classes of version 1; its other libraries are for calls.
+val awsSdk1 = ("com.amazonaws" % "aws-java-sdk-core" % Versions.awsSdk1 % Test).intransitive()
+
 val scalatest  = "org.scalatest"       %% "scalatest"       % Versions.scalatest           % Test
 val scalacheck = "org.scalatestplus"   %% "scalacheck-1-18" % Versions.scalatestScalacheck % Test
 val archunit   = "com.tngtech.archunit" % "archunit"        % Versions.archunit            % Test
@@ -210,7 +213,7 @@ lazy val connector = (project in file("connector"))
     testJvms := ConnectorSuites.groups,
     // Part of the build's own build, which has no tests.
     Test / unmanagedSources += (ThisBuild / baseDirectory).value / "project" / "project" / "PinnedPlugins.scala",
-    libraryDependencies ++= Seq(scalatest, scalacheck, archunit, kcl)
+    libraryDependencies ++= Seq(scalatest, scalacheck, archunit, kcl, awsSdk1)
   )
 
 // The same sources for older Sparks: in nobody's loop but that of `make test-versions`.

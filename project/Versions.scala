@@ -16,6 +16,8 @@ object Versions {
   // The login modules: the newest to be had that are no newer than awsSdk. The SDK runs older service modules on a newer core, not the reverse.
   val awsSso    = "2.51.2"
   val awsSignin = "2.46.8"
+  // The last of version 1, for tests: users' credentials classes may still be of it.
+  val awsSdk1 = "1.12.797"
 
   // Spark's own Jackson, so that tests which run the testkit inside Spark's JVM see one version.
   val jackson = "2.21.2"

@@ -80,6 +80,14 @@ class CredentialsTest extends AnyFunSuite {
     assertKeys(resolve(ProviderClass(classOf[Version1Provider].getName)), "v1-id", "v1-secret")
   }
 
+  test("classes of the AWS SDK 1 yield their keys, with a session token if there is one") {
+    withProperties("aws.accessKeyId" -> "v1-id", "aws.secretKey" -> "v1-secret") {
+      val provider = classOf[com.amazonaws.auth.SystemPropertiesCredentialsProvider]
+      assertKeys(resolve(ProviderClass(provider.getName)), "v1-id", "v1-secret")
+    }
+    assertKeys(resolve(ProviderClass(classOf[Sdk1Provider].getName)), "v1-id", "v1-secret", Some("v1-token"))
+  }
+
   test("a provider is asked on every call, so that its own refresh takes effect") {
     val provider = ForeignCredentials(classOf[CountingProvider].getName)
     assert(Seq.fill(2)(provider.resolveCredentials().accessKeyId).distinct.size == 2)
@@ -424,6 +432,13 @@ final class Version1Credentials(id: String) {
 final class Version1Provider {
   def getCredentials: Version1Credentials = new Version1Credentials("v1-id")
   def refresh(): Unit                     = ()
+}
+
+/** A class as users have written them for version 1 of the SDK. */
+final class Sdk1Provider extends com.amazonaws.auth.AWSCredentialsProvider {
+  override def getCredentials: com.amazonaws.auth.AWSCredentials =
+    new com.amazonaws.auth.BasicSessionCredentials("v1-id", "v1-secret", "v1-token")
+  override def refresh(): Unit = ()
 }
 final class CountingProvider {
   private val calls                       = new AtomicInteger

@@ -6,6 +6,7 @@ import scala.concurrent.duration._
 
 import org.scalatest.Suites
 
+import io.github.kinesisspark.aws.AwsHome
 import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.{FaultRule, KinesisServer, KinesisServerConfig, SubscriptionSettings}
 import io.github.kinesisspark.testkit.FaultEffect.ServiceCode
@@ -82,6 +83,36 @@ final class CredentialsFaults(override protected val mode: Mode)
         failure.getMessage should (include("roleArn") and include("credentialsProvider"))
       } finally proxy.close()
     }
+  }
+
+  describe("a query and a write with a profile whose process prints session keys") {
+    def work(expiration: String): Unit = {
+      val keys = s"""{"Version":1,"AccessKeyId":"test","SecretAccessKey":"test","SessionToken":"token"$expiration}"""
+      val home = new AwsHome(kinesis.endpoint)
+      try {
+        val stream  = newStream(shards = 2)
+        val log     = new BatchLog
+        val profile = home.process(stream.name, s"echo '$keys'")
+        val options = this.options(stream) - "accessKeyId" - "secretAccessKey" + ("profile" -> profile)
+        val rows    = spark.range(0, 10, 1, 1).selectExpr("concat('w-', id) AS data")
+        rows.write.format("kinesis").options(options).mode("append").save()
+        val written = (0 until 10).map(n => s"w-$n")
+        val frame   = spark.readStream
+          .format("kinesis")
+          .options(options ++ mode.options)
+          .option("startingPosition", "TRIM_HORIZON")
+          .load()
+        running(frame, checkpoint())(log.add) { query =>
+          eventually(log.texts.sorted shouldBe written.sorted)
+          val more = put(stream, "more", 10)
+          eventually(log.texts.sorted shouldBe (written ++ more).sorted)
+          query.exception shouldBe empty
+        }
+      } finally home.close()
+    }
+
+    it("without expiration is served")(work(""))
+    it("that expire in the year 9999 is served")(work(""","Expiration":"9999-12-31T23:59:59Z""""))
   }
 
   describe("a query in a region that does not have the stream") {
