@@ -12,9 +12,9 @@ import software.amazon.awssdk.http.async.{AsyncExecuteRequest, SdkAsyncHttpClien
 import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient
 import software.amazon.awssdk.utils.AttributeMap
 
-/** Finds out how a server behind TLS agrees on HTTP/2. The first call asks for it by ALPN. Where the server ignores that, or refuses the
-  * handshake because of it, the same call and all later ones use HTTP/2 by prior knowledge, over connections that don't mention ALPN. So
-  * no list of hosts is needed. Any thread may call it.
+/** Finds out how a server behind TLS agrees on HTTP/2. A call asks for it by ALPN. Where the server ignores that, or refuses the
+  * handshake because of it, the same call and later ones use HTTP/2 by prior knowledge, over connections that don't mention ALPN, until such a call
+  * fails before it is answered: the refusal may have been of one server of several. So no list of hosts is needed. Any thread may call it.
   *
   * @param prior made when it is needed
   */
@@ -24,19 +24,30 @@ private[aws] final class Http2Negotiation(alpn: SdkAsyncHttpClient, prior: () =>
 
   private val log = LoggerFactory.getLogger(classOf[Http2Negotiation])
 
-  @volatile private var withoutAlpn = Option.empty[SdkAsyncHttpClient]
+  /** Made when it is needed first. */
+  private var withoutAlpn = Option.empty[SdkAsyncHttpClient]
 
-  override def execute(request: AsyncExecuteRequest): CompletableFuture[Void] = withoutAlpn match {
-    case Some(client) => client.execute(request)
-    case None         =>
-      val result = new CompletableFuture[Void]
+  /** Calls don't ask for ALPN. */
+  @volatile private var knowsPrior = false
+
+  override def execute(request: AsyncExecuteRequest): CompletableFuture[Void] = {
+    val result = new CompletableFuture[Void]
+    if (knowsPrior) byPriorKnowledge(request, result)
+    else
       follow(alpn.execute(withHandler(request, new Held(request.responseHandler))), result) { failure =>
         // Nothing of the request was sent.
-        if (isAboutAlpn(failure) && !result.isDone)
-          follow(fallBack(request).execute(request), result)(result.completeExceptionally(_): Unit)
+        if (isAboutAlpn(failure) && !result.isDone) byPriorKnowledge(request, result)
         else result.completeExceptionally(failure): Unit
       }
-      result
+    result
+  }
+
+  private def byPriorKnowledge(request: AsyncExecuteRequest, result: CompletableFuture[Void]): Unit = {
+    val handler = new Watched(request.responseHandler)
+    follow(fallBack(request).execute(withHandler(request, handler)), result) { failure =>
+      if (!handler.isAnswered) knowsPrior = false
+      result.completeExceptionally(failure): Unit
+    }
   }
 
   override def clientName(): String = alpn.clientName()
@@ -47,6 +58,7 @@ private[aws] final class Http2Negotiation(alpn: SdkAsyncHttpClient, prior: () =>
   }
 
   private def fallBack(request: AsyncExecuteRequest): SdkAsyncHttpClient = synchronized {
+    knowsPrior = true
     withoutAlpn.getOrElse {
       log.info("The server has no ALPN, HTTP/2 is used without it: host={}", request.request.host)
       val made = prior()
@@ -79,6 +91,18 @@ private[aws] object Http2Negotiation {
     override def onHeaders(response: SdkHttpResponse): Unit  = handler.onHeaders(response)
     override def onStream(body: Publisher[ByteBuffer]): Unit = handler.onStream(body)
     override def onError(failure: Throwable): Unit           = if (!isAboutAlpn(failure)) handler.onError(failure)
+  }
+
+  /** Knows whether an answer has begun. */
+  private final class Watched(handler: SdkAsyncHttpResponseHandler) extends SdkAsyncHttpResponseHandler {
+    @volatile var isAnswered = false
+
+    override def onHeaders(response: SdkHttpResponse): Unit = {
+      isAnswered = true
+      handler.onHeaders(response)
+    }
+    override def onStream(body: Publisher[ByteBuffer]): Unit = handler.onStream(body)
+    override def onError(failure: Throwable): Unit           = handler.onError(failure)
   }
 
   private def withHandler(request: AsyncExecuteRequest, handler: SdkAsyncHttpResponseHandler): AsyncExecuteRequest = {
