@@ -25,7 +25,9 @@ private[kinesisspark] object DatasetName {
   private def hostOf(ref: StreamRef, client: ClientOptions): Option[String] =
     client.endpoint
       .flatMap(uri => Option(uri.getAuthority))
-      .orElse(Try(s"kinesis.${Regions.resolve(ref, client, _ => ofEnvironment)}.amazonaws.com").toOption)
+      .orElse(Try(Regions.resolve(ref, client, _ => ofEnvironment)).toOption.map { region =>
+        s"kinesis.$region.${Regions.dnsSuffix(region)}"
+      })
 
   /** Whatever else the SDK would ask takes time, and a plan may ask for the name often. */
   private def ofEnvironment: Option[String] = sys.props.get("aws.region").orElse(sys.env.get("AWS_REGION"))

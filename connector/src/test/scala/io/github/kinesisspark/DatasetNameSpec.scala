@@ -30,6 +30,12 @@ class DatasetNameSpec extends AnyFunSpec with Matchers {
       }
     }
 
+    it("is the host of the region's partition") {
+      properties(rows, "streamArn" -> "arn:aws-cn:kinesis:cn-north-1:111122223333:stream/orders")(
+        "openlineage.dataset.namespace"
+      ) shouldBe "kinesis://kinesis.cn-north-1.amazonaws.com.cn"
+    }
+
     it("has the endpoint that is given") {
       properties(rows, "streamName" -> "orders", "region" -> "eu-west-1", "endpoint" -> "http://127.0.0.1:4567")(
         "openlineage.dataset.namespace"

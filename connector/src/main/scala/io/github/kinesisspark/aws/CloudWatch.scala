@@ -7,7 +7,6 @@ import java.util.Optional
 import java.util.concurrent.{CompletableFuture, TimeUnit}
 
 import scala.concurrent.duration._
-import scala.jdk.CollectionConverters._
 
 import org.reactivestreams.{Publisher, Subscriber, Subscription}
 import software.amazon.awssdk.awscore.exception.{AwsErrorDetails, AwsServiceException}
@@ -17,7 +16,7 @@ import software.amazon.awssdk.http.async.{AsyncExecuteRequest, SdkAsyncHttpRespo
 import software.amazon.awssdk.http.auth.aws.signer.{AwsV4FamilyHttpSigner, AwsV4HttpSigner}
 import software.amazon.awssdk.http.auth.spi.signer.SignRequest
 import software.amazon.awssdk.identity.spi.{AwsCredentialsIdentity, ResolveIdentityRequest}
-import software.amazon.awssdk.regions.{EndpointTag, PartitionEndpointKey, PartitionMetadata, Region}
+import software.amazon.awssdk.regions.EndpointTag
 
 import io.github.kinesisspark.config.{ClientOptions, ConnectionOptions}
 
@@ -110,8 +109,7 @@ private[kinesisspark] object CloudWatch {
   private[aws] def addressOf(region: String, connection: ConnectionOptions): URI = {
     val tags = Seq(EndpointTag.FIPS).filter(_ => connection.fips) ++
       Seq(EndpointTag.DUALSTACK).filter(_ => connection.dualStack)
-    val suffix =
-      PartitionMetadata.of(Region.of(region)).dnsSuffix(PartitionEndpointKey.builder().tags(tags.asJava).build())
+    val suffix = Regions.dnsSuffix(region, tags: _*)
     URI.create(s"https://monitoring${if (connection.fips) "-fips" else ""}.$region.$suffix")
   }
 

@@ -2,9 +2,11 @@ package io.github.kinesisspark.aws
 
 import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, StreamRef}
 import software.amazon.awssdk.core.exception.SdkClientException
+import software.amazon.awssdk.regions.{EndpointTag, PartitionEndpointKey, PartitionMetadata, Region}
 import software.amazon.awssdk.regions.providers.DefaultAwsRegionProviderChain
 
 import scala.annotation.tailrec
+import scala.jdk.CollectionConverters._
 
 /** Which region a stream is in: its ARN's, the option's, then whatever the SDK finds on this machine. Asked on the driver once;
   * executors receive it.
@@ -40,6 +42,10 @@ object Regions {
     try Option(chain.build().getRegion).map(_.id)
     catch { case _: SdkClientException => None }
   }
+
+  /** The end of the names of the region's hosts, such as `amazonaws.com.cn`. */
+  private[kinesisspark] def dnsSuffix(region: String, tags: EndpointTag*): String =
+    PartitionMetadata.of(Region.of(region)).dnsSuffix(PartitionEndpointKey.builder().tags(tags.asJava).build())
 
   @tailrec private def profileOf(credentials: CredentialsOptions): Option[String] = credentials match {
     case CredentialsOptions.Profile(name)                => Some(name)
