@@ -57,8 +57,6 @@ val awsSts = "software.amazon.awssdk" % "sts" % Versions.awsSdk excludeAll (notO
 val awsSso     = "software.amazon.awssdk" % "sso"     % Versions.awsSso excludeAll (notOurs: _*)
 val awsSsoOidc = "software.amazon.awssdk" % "ssooidc" % Versions.awsSso excludeAll (notOurs: _*)
 val awsSignin  = "software.amazon.awssdk" % "signin"  % Versions.awsSignin excludeAll (notOurs: _*)
-// What the default chain asks STS with, for a web identity of the environment: the smallest client there is.
-val awsHttp = "software.amazon.awssdk" % "url-connection-client" % Versions.awsSdk excludeAll (notOurs: _*)
 
 // Credentials classes of version 1; its other libraries are for calls.
 val awsSdk1 = ("com.amazonaws" % "aws-java-sdk-core" % Versions.awsSdk1 % Test).intransitive()
@@ -170,7 +168,6 @@ def connectorJar(line: SparkLine) = Seq(
     awsSso,
     awsSsoOidc,
     awsSignin,
-    awsHttp,
     ujson(line),
     protobuf
   ),

@@ -80,7 +80,7 @@ object ErrorCatalogue {
     ),
     ErrorEntry(
       "KINESIS_CREDENTIALS_ALIAS",
-      "A key that is given as `alias:<name>` can't be looked up.",
+      "A key or a proxy's password that is given as `alias:<name>` can't be looked up.",
       "Hadoop's credential providers have no such name, or can't be read from this machine.",
       "Check `hadoop.security.credential.provider.path` on the driver and the executors (`spark.hadoop.` sets it), and `hadoop credential list`."
     ),

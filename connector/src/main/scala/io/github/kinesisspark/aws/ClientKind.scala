@@ -18,7 +18,7 @@ import scala.jdk.DurationConverters._
 sealed trait ClientKind extends Product with Serializable {
 
   /** @param endpoint instead of AWS's own
-    * @throws KinesisException `KINESIS_CA_BUNDLE`
+    * @throws KinesisException `KINESIS_CA_BUNDLE`, `KINESIS_CREDENTIALS_ALIAS`
     */
   private[aws] def http(endpoint: Option[URI], connection: ConnectionOptions): HttpBuilder
 }
@@ -160,7 +160,7 @@ object ClientKind {
       .useSystemPropertyValues(false)
       .useEnvironmentVariableValues(false)
     proxy.user.foreach(builder.username(_))
-    proxy.password.foreach(secret => builder.password(secret.reveal))
+    proxy.password.foreach(secret => builder.password(HadoopSettings.valueOf(secret)))
     builder.build()
   }
 

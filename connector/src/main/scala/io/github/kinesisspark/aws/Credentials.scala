@@ -2,9 +2,13 @@ package io.github.kinesisspark.aws
 
 import java.net.URI
 
-import io.github.kinesisspark.config.{ConnectionOptions, CredentialsOptions, Secret, SecretAlias}
+import io.github.kinesisspark.config.{ConnectionOptions, CredentialsOptions}
 import io.github.kinesisspark.config.CredentialsOptions._
 import software.amazon.awssdk.auth.credentials._
+import software.amazon.awssdk.core.SdkSystemSetting.{AWS_ROLE_ARN, AWS_ROLE_SESSION_NAME, AWS_WEB_IDENTITY_TOKEN_FILE}
+
+import scala.jdk.CollectionConverters._
+import scala.jdk.OptionConverters._
 
 /** Makes the credentials provider that the options ask for, and owns what it holds open. [[CredentialsCache]] calls it. */
 private[aws] final class Credentials(val provider: AwsCredentialsProvider, held: Seq[AutoCloseable])
@@ -57,19 +61,34 @@ private[aws] object Credentials {
     case AssumeRole(base, role, _, _, _) => s"role $role, assumed with ${describe(base)}"
   }
 
-  /** The SDK's default chain, except that a profile of a login or a role gets its credentials through this connection. */
+  /** The SDK's default chain, except that web identities and profiles of a login or a role get their credentials through this connection. */
   private def chain(region: String, connection: ConnectionOptions) = AwsCredentialsProviderChain
     .builder()
     .reuseLastProviderEnabled(true)
     .credentialsProviders(
-      SystemPropertyCredentialsProvider.create(),
-      EnvironmentVariableCredentialsProvider.create(),
-      WebIdentityTokenFileCredentialsProvider.create(),
-      new ProfileCredentials(None, region, connection),
-      ContainerCredentialsProvider.create(),
-      InstanceProfileCredentialsProvider.create()
+      (Seq[AwsCredentialsProvider](
+        SystemPropertyCredentialsProvider.create(),
+        EnvironmentVariableCredentialsProvider.create()
+      ) ++ environmentsRole(region, connection) ++ Seq(
+        new ProfileCredentials(None, region, connection),
+        ContainerCredentialsProvider.create(),
+        InstanceProfileCredentialsProvider.create()
+      )).asJava
     )
     .build()
+
+  /** The role that AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE name, as in pods of EKS. */
+  private def environmentsRole(region: String, connection: ConnectionOptions): Option[RenewedCredentials] =
+    for {
+      role <- AWS_ROLE_ARN.getStringValue.toScala
+      file <- AWS_WEB_IDENTITY_TOKEN_FILE.getStringValue.toScala
+    } yield {
+      val name = AWS_ROLE_SESSION_NAME.getStringValue.orElse("kinesis-spark")
+      RoleCredentials(
+        RoleCredentials.OfWebIdentity(role, name, file, None),
+        RoleCredentials.sts(region, connection, AnonymousCredentialsProvider.create())
+      )
+    }
 
   private def anonymous = new Credentials(AnonymousCredentialsProvider.create(), Nil)
 
@@ -79,17 +98,12 @@ private[aws] object Credentials {
   /** Aliases are looked up at the first call, because that may read a file system, and once, because they aren't renewed. */
   private def ofKeys(keys: StaticKeys): AwsCredentialsProvider = {
     lazy val credentials = {
-      val (id, secret) = (valueOf(keys.accessKeyId), valueOf(keys.secretAccessKey))
-      keys.sessionToken.map(valueOf) match {
+      val (id, secret) = (HadoopSettings.valueOf(keys.accessKeyId), HadoopSettings.valueOf(keys.secretAccessKey))
+      keys.sessionToken.map(HadoopSettings.valueOf) match {
         case Some(token) => AwsSessionCredentials.create(id, secret, token)
         case None        => AwsBasicCredentials.create(id, secret)
       }
     }
     () => credentials
-  }
-
-  private def valueOf(secret: Secret): String = secret match {
-    case SecretAlias(name) => HadoopSettings.secret(name)
-    case plain             => plain.reveal
   }
 }

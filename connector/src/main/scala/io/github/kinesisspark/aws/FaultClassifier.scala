@@ -128,7 +128,7 @@ object FaultClassifier {
     Row(
       FaultKind(
         "KINESIS_CREDENTIALS_ALIAS",
-        "A key is given as alias:<name>, and Hadoop's credential providers don't give what they have under that name."
+        "A key or password is given as alias:<name>, and Hadoop's credential providers don't give what they have under that name."
       ),
       suspect,
       "The file system that keeps it may be down for a while; a name that isn't there doesn't come.",

@@ -5,6 +5,8 @@ import java.io.IOException
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.SparkEnv
 
+import io.github.kinesisspark.config.{Secret, SecretAlias}
+
 /** Hadoop's settings as this JVM's Spark has them. */
 private[aws] object HadoopSettings {
   private val Prefix = "spark.hadoop."
@@ -16,12 +18,16 @@ private[aws] object HadoopSettings {
     settings
   }
 
+  /** @throws KinesisException `KINESIS_CREDENTIALS_ALIAS` where it is an alias that can't be looked up */
+  def valueOf(secret: Secret): String = secret match {
+    case SecretAlias(name) => this.secret(name, configuration())
+    case plain             => plain.reveal
+  }
+
   /** What the credential providers of `hadoop.security.credential.provider.path` keep under this name.
     *
     * @throws KinesisException `KINESIS_CREDENTIALS_ALIAS`
     */
-  def secret(alias: String): String = secret(alias, configuration())
-
   private[aws] def secret(alias: String, settings: Configuration): String = {
     val found =
       try Option(settings.getPassword(alias))

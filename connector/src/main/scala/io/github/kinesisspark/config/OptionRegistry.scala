@@ -460,7 +460,7 @@ object OptionRegistry {
     "proxyPassword",
     "string",
     OptionValue.secret,
-    doc = "The password of `proxyUser`.",
+    doc = "The password of `proxyUser`, which may be `alias:<name>` as the keys may.",
     scope = Both,
     secret = true
   )

@@ -315,6 +315,22 @@ class CredentialsTest extends AnyFunSuite {
     }
   }
 
+  test("the role of a web identity in the environment is assumed through the STS of the options") {
+    val token = Files.writeString(Files.createTempFile("token", ""), "token-1")
+    withProperties(
+      "aws.webIdentityTokenFile" -> token.toString,
+      "aws.roleArn"              -> "arn:aws:iam::123456789012:role/r",
+      "aws.roleSessionName"      -> "pod-1"
+    ) {
+      withSts(DefaultChain, _ => assumedByToken("role-id", later)) { (credentials, sts) =>
+        assert(credentials.provider.resolveCredentials().accessKeyId == "role-id")
+        for (part <- Seq("WebIdentityToken=token-1", "RoleSessionName=pod-1"))
+          assert(sts.requests.head.body.contains(part))
+      }
+    }
+    Files.delete(token)
+  }
+
   test("a profile's role whose source profile is missing fails with its name, and calls nobody") {
     withRolesOfProfiles {
       withSts(Profile("of-nobody"), _ => assumed("role-id", later)) { (credentials, sts) =>

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.it
 
-import java.net.URI
+import java.net.{URI, URLClassLoader}
 import java.nio.file.Files
 import java.time.Instant
 import java.util.concurrent.TimeUnit
@@ -47,8 +47,8 @@ final class LoginProfileSpec extends AnyFunSpec with Matchers with BeforeAndAfte
   }
 
   /** What a call to Kinesis fails with, if it does. */
-  private def failureOf(credentials: CredentialsOptions): Option[Fault] = {
-    val options = ClientOptions(None, server.tlsEndpoint, credentials, connection)
+  private def failureOf(credentials: CredentialsOptions, how: ConnectionOptions = connection): Option[Fault] = {
+    val options = ClientOptions(None, server.tlsEndpoint, credentials, how)
     val lease   = KinesisClients.lease(options, server.region)
     try
       lease.client
@@ -73,6 +73,18 @@ final class LoginProfileSpec extends AnyFunSpec with Matchers with BeforeAndAfte
   private def refused(profile: String, errorClass: String = "KINESIS_LOGIN_REQUIRED"): String =
     refused(CredentialsOptions.Profile(profile), errorClass)
 
+  /** With a core-site.xml that has a setting, on the class path of the thread. Hadoop takes secrets from its settings, too. */
+  private def withHadoopSetting[A](name: String, value: String)(test: => A): A = {
+    val directory = Files.createTempDirectory("hadoop-")
+    val property  = s"<property><name>$name</name><value>$value</value></property>"
+    Files.writeString(directory.resolve("core-site.xml"), s"<configuration>$property</configuration>")
+    val thread = Thread.currentThread
+    val before = thread.getContextClassLoader
+    thread.setContextClassLoader(new URLClassLoader(Array(directory.toUri.toURL), before))
+    try test
+    finally thread.setContextClassLoader(before)
+  }
+
   private def later  = Instant.now.plusSeconds(3600)
   private def before = Instant.now.minusSeconds(3600)
 
@@ -93,6 +105,16 @@ final class LoginProfileSpec extends AnyFunSpec with Matchers with BeforeAndAfte
       home.ssoLogin("new", "token-0", before, Some("refresh-0"))
       works("new")
       proxy.asked.distinct shouldBe Seq(s"localhost:${server.tlsEndpoint.get.getPort}")
+    }
+
+    it("asks through a proxy whose password Hadoop's credential providers have") {
+      home.session("new")
+      home.ssoLogin("new", "token-0", later)
+      val aliased = connection.proxy.map(_.copy(password = Some(new Secret("alias:proxy.password"))))
+      withHadoopSetting("proxy.password", "right")(
+        failureOf(CredentialsOptions.Profile("new"), connection.copy(proxy = aliased)).map(messageOf) shouldBe None
+      )
+      proxy.asked should not be empty
     }
 
     it("whose token has expired renews it, and keeps the new tokens beside what the file had") {
