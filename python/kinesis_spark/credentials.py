@@ -22,6 +22,10 @@ _ROLE_ARN = matching(
 _EXTERNAL_ID = matching(
     re.compile(r"[\w+=,.@:/-]{2,1224}", re.ASCII), "2 to 1224 letters, digits and characters of _+=,.@:/-"
 )
+_CHAINED_ROLE = matching(
+    re.compile(r"arn:[a-z0-9-]+:iam::[0-9]{12}:role/[\x21-\x7E]{1,576}( +[\w+=.@:/-]{2,1224})?", re.ASCII),
+    "a role's ARN, like arn:aws:iam::123456789012:role/reader, and its external ID after a space, if it has one",
+)
 _SESSION_NAME = matching(re.compile(r"[\w+=,.@-]{2,64}", re.ASCII), "2 to 64 letters, digits and characters of _+=,.@-")
 _LEAST_DURATION, _MOST_DURATION = timedelta(minutes=15), timedelta(hours=12)
 _MOST_OF_CHAIN = timedelta(hours=1)
@@ -145,7 +149,8 @@ class AssumedRole:
         role_arn: the role, `arn:aws:iam::<12 digits>:role/<name>`.
         external_id: what the role's trust policy asks for, or None.
         role_session_name: the name of the session in CloudTrail.
-        role_chain: roles to assume before this one, each with the credentials of the one before.
+        role_chain: roles to assume before this one, each with the credentials of the one before. The external ID that
+            a role's trust policy asks for follows its ARN after a space.
         role_duration: how long the credentials live, from 15 minutes to 12 hours, or one after a chain; None for an
             hour. They are renewed in time.
         role_tags: tags of the session. Needs the permission `sts:TagSession`.
@@ -159,7 +164,7 @@ class AssumedRole:
     role_arn: str = option("roleArn", _ROLE_ARN)
     external_id: str | None = option("externalId", _EXTERNAL_ID, default=None)
     role_session_name: str = option("roleSessionName", _SESSION_NAME, default="kinesis-spark")
-    role_chain: str | Sequence[str] | None = option("roleChain", several(_ROLE_ARN), default=None)
+    role_chain: str | Sequence[str] | None = option("roleChain", several(_CHAINED_ROLE), default=None)
     role_duration: timedelta | str | None = option(
         "roleDuration", duration(least=_LEAST_DURATION, most=_MOST_DURATION), default=None
     )

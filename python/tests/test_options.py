@@ -132,7 +132,11 @@ def test_connection_chain_of_roles_and_web_identity_are_passed_to_spark() -> Non
     }
     assert KinesisSinkOptions(connection=connection).to_dict() == expected
     role = AssumedRole(
-        ROLE, role_chain=ROLE, role_duration="30m", role_tags={"team": "data"}, role_source_identity="alice"
+        ROLE,
+        role_chain=[ROLE, f"{ROLE}-1 ext-1"],
+        role_duration="30m",
+        role_tags={"team": "data"},
+        role_source_identity="alice",
     )
     credentials = WebIdentityCredentials("/token")
     options = KinesisOptions(stream_name="orders", credentials=credentials, role=role, connection=connection)
@@ -140,7 +144,7 @@ def test_connection_chain_of_roles_and_web_identity_are_passed_to_spark() -> Non
         "streamName": "orders",
         "webIdentityTokenFile": "/token",
         "roleArn": ROLE,
-        "roleChain": ROLE,
+        "roleChain": f"{ROLE},{ROLE}-1 ext-1",
         "roleDuration": "1800s",
         "roleTags": "team=data",
         "roleSourceIdentity": "alice",

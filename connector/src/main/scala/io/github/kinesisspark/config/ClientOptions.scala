@@ -88,6 +88,12 @@ object CredentialsOptions {
   ) extends CredentialsOptions
 }
 
+/** A role that is assumed on the way to another.
+  *
+  * @param externalId that its trust policy asks for
+  */
+final case class ChainedRole(arn: String, externalId: Option[String])
+
 /** What a role's session has besides its name.
   *
   * @param duration left out, an hour

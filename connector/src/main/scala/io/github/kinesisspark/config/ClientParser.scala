@@ -125,19 +125,24 @@ private[config] final class ClientParser(retries: CallRetries, problems: ListBuf
     checkWebIdentity(view, base, chain)
     view.value(roleSessionName).map { name =>
       val before =
-        chain.foldLeft(base)(CredentialsOptions.AssumeRole(_, _, None, name, RoleSession(None, Map.empty, identity)))
+        chain.foldLeft(base) { (caller, role) =>
+          val session = RoleSession(None, Map.empty, identity)
+          CredentialsOptions.AssumeRole(caller, role.arn, role.externalId, name, session)
+        }
       view.value(roleArn).fold(before)(CredentialsOptions.AssumeRole(before, _, view.value(externalId), name, last))
     }
   }
 
   /** The token names its subject and its tags itself. */
-  private def checkWebIdentity(view: OptionView, base: CredentialsOptions, chain: Seq[String]): Unit = base match {
+  private def checkWebIdentity(view: OptionView, base: CredentialsOptions, chain: Seq[ChainedRole]): Unit = base match {
     case CredentialsOptions.WebIdentity(_) =>
       if (!view.has(roleArn))
         problems += s"'${webIdentityTokenFile.name}' is given without '${roleArn.name}': a token is good for a role alone. Give the role, too."
       if (view.has(roleSourceIdentity) || (chain.isEmpty && Seq(externalId, roleTags).exists(view.has)))
         for (option <- Seq[Opt[?]](externalId, roleTags, roleSourceIdentity).filter(view.has))
           problems += s"'${view.key(option)}' has no use with '${webIdentityTokenFile.name}', whose token says it. Leave it out."
+      for (first <- chain.headOption; id <- first.externalId)
+        problems += s"The external ID $id in '${view.key(roleChain)}' has no use with '${webIdentityTokenFile.name}', whose token says it. Leave it out."
     case _ => ()
   }
 

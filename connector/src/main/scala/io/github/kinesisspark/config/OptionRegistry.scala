@@ -332,11 +332,13 @@ object OptionRegistry {
     perStream = true
   )
 
-  val roleChain: Opt[Seq[String]] = option(
+  val roleChain: Opt[Seq[ChainedRole]] = option(
     "roleChain",
     "list",
-    OptionValue.list(OptionValue.roleArn(_).left.map(form => s"must be $form"), identity[String]),
-    doc = "Roles to assume before `roleArn`, comma-separated, each with the credentials of the one before.",
+    OptionValue.list[ChainedRole](OptionValue.chainedRole(_).left.map(form => s"must be $form"), _.arn),
+    doc =
+      "Roles to assume before `roleArn`, comma-separated, each with the credentials of the one before. The external ID that a role's " +
+        "trust policy asks for follows its ARN after a space.",
     scope = Both,
     perStream = true
   )
@@ -344,8 +346,8 @@ object OptionRegistry {
   val externalId: Opt[String] = option(
     "externalId",
     "string",
-    OptionValue.matching("[\\w+=,.@:/-]{2,1224}", "2 to 1224 letters, digits and characters of _+=,.@:/-"),
-    doc = "The external ID that the role's trust policy asks for.",
+    OptionValue.externalId,
+    doc = "The external ID that the role's trust policy asks for. Those of a `roleChain` stand there.",
     scope = Both,
     perStream = true,
     aliases = Seq("roleExternalId")

@@ -198,6 +198,16 @@ object OptionValue {
     "the ARN of a role of the form arn:aws:iam::<account>:role/<name>"
   )
 
+  val externalId: Parser[String] =
+    matching("[\\w+=,.@:/-]{2,1224}", "2 to 1224 letters, digits and characters of _+=,.@:/-")
+
+  /** The ARN of a role; its external ID may follow after a space. */
+  val chainedRole: Parser[ChainedRole] = _.split(" +", 2) match {
+    case Array(arn, id) =>
+      for (role <- roleArn(arn); external <- externalId(id)) yield ChainedRole(role, Some(external))
+    case words => roleArn(words.head).map(ChainedRole(_, None))
+  }
+
   /** A host's name, or `*.` with the end of one. */
   val host: Parser[String] = value =>
     Either.cond(HostForm.matches(value), value, "must be a host's name, or *. with the end of one")

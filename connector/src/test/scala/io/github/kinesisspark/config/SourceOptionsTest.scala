@@ -286,13 +286,13 @@ class SourceOptionsTest extends AnyFunSuite {
     assert(
       credentials(
         "roleArn"            -> role,
-        "roleChain"          -> first,
+        "roleChain"          -> s"$first first-id",
         "externalId"         -> "x-1",
         "roleDuration"       -> "30m",
         "roleTags"           -> "team=data",
         "roleSourceIdentity" -> "alice"
       ) == AssumeRole(
-        AssumeRole(DefaultChain, first, None, "kinesis-spark", RoleSession(None, Map.empty, Some("alice"))),
+        AssumeRole(DefaultChain, first, Some("first-id"), "kinesis-spark", RoleSession(None, Map.empty, Some("alice"))),
         role,
         Some("x-1"),
         "kinesis-spark",
@@ -372,6 +372,8 @@ class SourceOptionsTest extends AnyFunSuite {
     told("webIdentityTokenFile" -> "/token", "roleArn" -> role, "externalId" -> "x-1")("'externalId' has no use")
     told("roleChain" -> role)("'roleChain' is given without 'roleArn'")
     told("roleArn" -> role, "roleChain" -> "reader")("'roleChain' must be", "the ARN of a role")
+    told("roleArn" -> role, "roleChain" -> s"$role a b")("'roleChain' must be", "2 to 1224 letters")
+    told("roleArn" -> role, "roleChain" -> s"$role-1 ext-1", "webIdentityTokenFile" -> "/token")("external ID ext-1")
     told("roleArn" -> role, "roleChain" -> role, "roleDuration" -> "2h")("'roleDuration' is more than an hour")
     told("roleArn" -> role, "roleDuration" -> "1m")("'roleDuration' must be", "15 minutes")
     val keys = Seq("accessKeyId" -> "id", "secretAccessKey" -> "secret")
