@@ -41,6 +41,7 @@ object IntegrationSuites {
     "RivalPollersSpec"       -> 45,
     "BackpressureSpec"       -> 40,
     "FaultsSpec"             -> 40,
+    "StuckCredentialsSpec"   -> 150,
     "SlowCredentialsSpec"    -> 30,
     "CredentialsFaultsSpec"  -> 30,
     "TestAwsSpec"            -> 30,
