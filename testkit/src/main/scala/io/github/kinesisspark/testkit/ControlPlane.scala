@@ -9,22 +9,18 @@ import scala.concurrent.duration._
   *
   * @param reshardsAtEnd whether a reshard takes effect when the stream's `updateDelay` is over, and not when it begins
   * @param listingLag how long ListShards, DescribeStream and DescribeStreamSummary show a stream as it was before a reshard
-  * @param strictOnDemand whether calls that set the number of an on-demand stream's shards are refused, and a third change
-  *   of a stream's mode within 24 hours
   * @param consumersPerStream 20; an account with On-demand Advantage has 50
   * @see [[https://docs.aws.amazon.com/streams/latest/dev/kinesis-using-sdk-java-after-resharding.html After a reshard]]
-  * @see [[https://docs.aws.amazon.com/streams/latest/dev/how-do-i-size-a-stream.html Choose the capacity mode]]
   * @see [[https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html Quotas and limits]]
   */
 final case class ControlPlane(
     reshardsAtEnd: Boolean = false,
     listingLag: FiniteDuration = Duration.Zero,
-    strictOnDemand: Boolean = false,
     consumersPerStream: Int = Quota.ConsumersPerStream
 )
 
 object ControlPlane {
 
   /** Short delays, so that tests stay quick. */
-  val realistic: ControlPlane = ControlPlane(reshardsAtEnd = true, listingLag = 300.millis, strictOnDemand = true)
+  val realistic: ControlPlane = ControlPlane(reshardsAtEnd = true, listingLag = 300.millis)
 }

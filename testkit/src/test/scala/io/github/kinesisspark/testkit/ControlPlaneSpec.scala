@@ -15,7 +15,7 @@ class ControlPlaneSpec extends SubscriptionSuite {
 
   override protected def config: KinesisServerConfig = KinesisServerConfig(
     updateDelay = 30.seconds,
-    control = ControlPlane(reshardsAtEnd = true, listingLag = 10.seconds, strictOnDemand = true)
+    control = ControlPlane(reshardsAtEnd = true, listingLag = 10.seconds)
   )
 
   private def arnOf(stream: String): String = s"arn:aws:kinesis:us-east-1:000000000000:stream/$stream"

@@ -81,6 +81,14 @@ class DistributionSpec extends ServerSpec {
     errorOf(distribute(onDemand(), "RANDOM")) shouldBe "ValidationException"
   }
 
+  it("CreateStream makes an on-demand stream with the strategy AUTO, and refuses a provisioned one") {
+    def create(name: String, more: String) =
+      call("CreateStream", s"""{"StreamName":"$name","RecordDistributionStrategy":"AUTO"$more}""")
+    create("distributing", "")._1 shouldBe 200
+    call("PutRecord", """{"StreamName":"distributing","Data":"YQ=="}""")._1 shouldBe 200
+    errorOf(create("provisioned", ""","ShardCount":1""")) shouldBe "InvalidArgumentException"
+  }
+
   it("a stream takes records up to its MaxRecordSizeInKiB, 10 MiB at most, and gives them to readers") {
     val stream          = newStream(1)
     def put(bytes: Int) = kinesis.put(stream, "k", "x" * (bytes - 1))

@@ -1,6 +1,7 @@
 package io.github.kinesisspark.testkit.action
 
 import io.github.kinesisspark.testkit.model._
+import io.github.kinesisspark.testkit.wire.Fields
 
 /** UpdateStreamRecordDistributionStrategy. */
 private[testkit] object DistributionOperations {
@@ -8,10 +9,9 @@ private[testkit] object DistributionOperations {
 
   val all: Map[String, Operation] = Map("UpdateStreamRecordDistributionStrategy" -> update _)
 
-  private def update(request: Request): Outcome = {
-    if (request.fields.text("StreamARN").isEmpty) ServiceError.missing("streamARN").raise()
-    val name         = request.fields.requiredText("RecordDistributionStrategy")
-    val distribution = RecordDistribution.all
+  /** The strategy that a call names, if it names one. */
+  def of(fields: Fields): Option[RecordDistribution] = fields.text("RecordDistributionStrategy").map { name =>
+    RecordDistribution.all
       .find(_.name == name)
       .getOrElse(
         ServiceError
@@ -22,6 +22,11 @@ private[testkit] object DistributionOperations {
           )
           .raise()
       )
+  }
+
+  private def update(request: Request): Outcome = {
+    if (request.fields.text("StreamARN").isEmpty) ServiceError.missing("streamARN").raise()
+    val distribution = request.fields.required("RecordDistributionStrategy")(of(request.fields))
     request.readyStream.distribute(distribution).fold(_.raise(), _ => Outcome.done)
   }
 }

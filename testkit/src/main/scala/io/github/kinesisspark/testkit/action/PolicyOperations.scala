@@ -29,16 +29,13 @@ private[testkit] object PolicyOperations {
 
   private def get(request: Request): Outcome = {
     val (stream, arn) = request.resource
-    val json          = stream.policies.json(arn).getOrElse(none(arn))
-    Outcome(Reply.Members(_.text("Policy", json)))
+    Outcome(Reply.Members(_.text("Policy", stream.policies.json(arn).getOrElse("{}"))))
   }
 
   private def delete(request: Request): Outcome = {
     val (stream, arn) = request.resource
-    if (!stream.policies.remove(arn)) none(arn)
+    if (!stream.policies.remove(arn))
+      ServiceError.notFound(s"No resource policy found for resource ARN $arn").raise()
     Outcome.done
   }
-
-  private def none(arn: String): Nothing =
-    ServiceError.notFound(s"No resource policy found for resource ARN $arn").raise()
 }

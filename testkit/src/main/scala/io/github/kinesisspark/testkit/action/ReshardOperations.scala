@@ -64,13 +64,13 @@ private[testkit] object ReshardOperations {
     else Right(())
   }
 
-  /** The stream; one in ON_DEMAND mode is refused, where on-demand rules are strict.
+  /** The stream; one in ON_DEMAND mode is refused.
     *
     * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_UpdateShardCount.html UpdateShardCount]]
     */
   private def provisioned(request: Request): Stream = {
     val stream = request.stream
-    if (request.config.control.strictOnDemand && stream.settings.mode == StreamMode.OnDemand)
+    if (stream.settings.mode == StreamMode.OnDemand)
       ServiceError(
         "ValidationException",
         s"Stream ${stream.name} under account ${request.config.accountId} is in ON_DEMAND mode. This operation is only " +

@@ -17,27 +17,41 @@ private[testkit] object StreamOperations {
     "IncreaseStreamRetentionPeriod" -> increaseRetention _,
     "DecreaseStreamRetentionPeriod" -> decreaseRetention _,
     "UpdateMaxRecordSize"           -> updateMaxRecordSize _,
-    "UpdateStreamMode"              -> updateMode _
+    "UpdateStreamMode"              -> updateMode _,
+    "StartStreamEncryption"         -> startEncryption _,
+    "StopStreamEncryption"          -> stopEncryption _,
+    "EnableEnhancedMonitoring"      -> (monitor(_)(_ ++ _)),
+    "DisableEnhancedMonitoring"     -> (monitor(_)(_ -- _))
   )
 
-  /** An on-demand stream begins with four shards, unless the call says otherwise. */
+  /** An on-demand stream begins with four shards. */
   private val OnDemandShards = 4
 
   private def create(request: Request): Outcome = {
     val name = request.fields.requiredText("StreamName")
     Request.checkName(name, "streamName")
-    val mode   = modeOf(request).getOrElse(StreamMode.Provisioned)
+    val count = request.fields.int("ShardCount")
+    // Without either the service makes four shards, as of an on-demand stream.
+    val mode   = modeOf(request).getOrElse(if (count.isEmpty) StreamMode.OnDemand else StreamMode.Provisioned)
     val tags   = TagOperations.of(request.fields)
-    val shards = (mode, request.fields.int("ShardCount")) match {
-      case (StreamMode.OnDemand, Some(_)) if request.config.control.strictOnDemand =>
+    val shards = (mode, count) match {
+      case (StreamMode.OnDemand, Some(_)) =>
         ServiceError("ValidationException", "ShardCount must not be specified for a stream in ON_DEMAND mode.").raise()
       case (_, Some(count))               => request.bounded("shardCount", count, 1, 100000)
       case (StreamMode.OnDemand, None)    => OnDemandShards
       case (StreamMode.Provisioned, None) => ServiceError.missing("shardCount").raise()
     }
-    val size = request.fields.int("MaxRecordSizeInKiB").fold(Quota.MinRecordKiB)(recordSize(request, _))
+    val size         = request.fields.int("MaxRecordSizeInKiB").fold(Quota.MinRecordKiB)(recordSize(request, _))
+    val distribution = RecordDistribution
+      .checked(
+        DistributionOperations.of(request.fields).getOrElse(RecordDistribution.UserPartitionKey),
+        mode,
+        name,
+        request.config.accountId
+      )
+      .fold(_.raise(), identity)
     request.streams
-      .create(name, shards, StreamSettings.default.copy(maxRecordKiB = size, mode = mode))
+      .create(name, shards, StreamSettings.default.copy(maxRecordKiB = size, mode = mode, distribution = distribution))
       .fold(_.raise(), stream => TagOperations.attach(stream, stream.arn, tags))
     Outcome.done
   }
@@ -144,6 +158,64 @@ private[testkit] object StreamOperations {
     request.stream.changeMode(mode).fold(_.raise(), _ => Outcome.done)
   }
 
+  private def startEncryption(request: Request): Outcome = {
+    val key = keyOf(request)
+    request.stream.encrypt(key).fold(_.raise(), _ => Outcome.done)
+  }
+
+  private def stopEncryption(request: Request): Outcome = {
+    keyOf(request): Unit
+    change(request.stream)(settings => Right(settings.copy(encryptionKey = None)))
+  }
+
+  /** The key of a call about encryption, whose type can only be KMS. */
+  private def keyOf(request: Request): String = {
+    val kind = request.fields.requiredText("EncryptionType")
+    if (!EncryptionTypes.contains(kind))
+      ServiceError
+        .validation(
+          kind,
+          "encryptionType",
+          s"Member must satisfy enum value set: [${EncryptionTypes.mkString(", ")}]"
+        )
+        .raise()
+    if (kind != Kms) ServiceError.invalidArgument(s"EncryptionType must be $Kms. Specified value was $kind.").raise()
+    request.fields.requiredText("KeyId")
+  }
+
+  /** Changes which metrics of its shards a stream has. */
+  private def monitor(request: Request)(to: (Set[ShardMetric], Set[ShardMetric]) => Set[ShardMetric]): Outcome = {
+    val names   = request.fields.required("ShardLevelMetrics")(request.fields.texts("ShardLevelMetrics"))
+    val metrics = metricsOf(names)
+    val stream  = request.stream
+    val before  = stream.settings.shardMetrics
+    val after   = to(before, metrics)
+    change(stream)(settings => Right(settings.copy(shardMetrics = after))): Unit
+    Outcome(Reply.Members { out =>
+      out.text("StreamName", stream.name)
+      out.text("StreamARN", stream.arn)
+      out.texts("CurrentShardLevelMetrics", inOrder(before))
+      out.texts("DesiredShardLevelMetrics", inOrder(after))
+    })
+  }
+
+  private def metricsOf(names: Vector[String]): Set[ShardMetric] = {
+    def refuse(constraint: String): Nothing =
+      ServiceError.validation(names.mkString("[", ", ", "]"), "shardLevelMetrics", constraint).raise()
+    if (names.isEmpty || names.size > ShardMetric.all.size)
+      refuse(s"Member must have length between 1 and ${ShardMetric.all.size}")
+    names.flatMap {
+      case ShardMetric.AllName => ShardMetric.all
+      case name                =>
+        Vector(ShardMetric.all.find(_.name == name).getOrElse {
+          val known = ShardMetric.all.map(_.name) :+ ShardMetric.AllName
+          refuse(s"Member must satisfy enum value set: [${known.mkString(", ")}]")
+        })
+    }.toSet
+  }
+
+  private def inOrder(metrics: Set[ShardMetric]): Vector[String] = ShardMetric.all.filter(metrics).map(_.name)
+
   private def change(stream: Stream)(to: StreamSettings => Either[ServiceError, StreamSettings]): Outcome =
     stream.update(to).fold(_.raise(), _ => Outcome.done)
 
@@ -169,8 +241,11 @@ private[testkit] object StreamOperations {
   private def common(out: Writer, stream: Stream): Unit = {
     identify(out, stream)
     out.number("RetentionPeriodHours", stream.settings.retentionHours)
-    out.array("EnhancedMonitoring")(Vector(()))((item, _) => item.texts("ShardLevelMetrics", Nil))
-    out.text("EncryptionType", "NONE")
+    out.array("EnhancedMonitoring")(Vector(stream.settings.shardMetrics)) { (item, metrics) =>
+      item.texts("ShardLevelMetrics", inOrder(metrics))
+    }
+    out.text("EncryptionType", if (stream.settings.encryptionKey.isEmpty) "NONE" else Kms)
+    out.optional("KeyId", stream.settings.encryptionKey)
   }
 
   private def identify(out: Writer, stream: Stream): Unit = {
@@ -180,4 +255,9 @@ private[testkit] object StreamOperations {
     out.structure("StreamModeDetails")(_.text("StreamMode", stream.settings.mode.name))
     out.time("StreamCreationTimestamp", stream.createdAt)
   }
+
+  /** Encryption by a key of the Key Management Service, the only kind there is. */
+  val Kms = "KMS"
+
+  private val EncryptionTypes = Vector("NONE", Kms)
 }

@@ -22,7 +22,10 @@ private[testkit] object TagOperations {
 
   /** The tags that a call makes its stream or consumer with. */
   def of(fields: Fields): Map[String, String] = {
-    val tags = fields.textMap("Tags").getOrElse(Map.empty)
+    val named = fields.textMap("Tags")
+    if (named.exists(_.isEmpty))
+      ServiceError.validation("{}", "tags", "Member must have length greater than or equal to 1").raise()
+    val tags = named.getOrElse(Map.empty)
     tags.foreach { case (key, value) =>
       check(key, "tagKey", 1, MaxKeyLength)
       check(value, "tagValue", 0, MaxValueLength)
@@ -46,7 +49,13 @@ private[testkit] object TagOperations {
   }
 
   private def remove(request: Request, from: (Stream, String)): Outcome = {
-    from._1.tags.remove(from._2, request.fields.required("TagKeys")(request.fields.texts("TagKeys")))
+    val keys = request.fields.required("TagKeys")(request.fields.texts("TagKeys"))
+    if (keys.isEmpty || keys.size > Quota.TagsPerResource)
+      ServiceError
+        .validation("[...]", "tagKeys", s"Member must have length between 1 and ${Quota.TagsPerResource}")
+        .raise()
+    keys.foreach(check(_, "tagKeys", 1, MaxKeyLength))
+    from._1.tags.remove(from._2, keys)
     Outcome.done
   }
 

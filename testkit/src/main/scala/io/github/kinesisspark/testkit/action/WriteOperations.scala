@@ -2,7 +2,7 @@ package io.github.kinesisspark.testkit.action
 
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule}
 import io.github.kinesisspark.testkit.model._
-import io.github.kinesisspark.testkit.wire.{Fields, Reply}
+import io.github.kinesisspark.testkit.wire.{Fields, Reply, Writer}
 
 import java.nio.charset.StandardCharsets.UTF_8
 
@@ -32,6 +32,7 @@ private[testkit] object WriteOperations {
       Reply.Members { out =>
         out.text("ShardId", placed.shardId)
         out.text("SequenceNumber", placed.sequenceNumber)
+        writeEncryption(out, stream)
       },
       1,
       Set(placed.shardId)
@@ -66,6 +67,7 @@ private[testkit] object WriteOperations {
             item.text("ErrorCode", error.code)
             item.text("ErrorMessage", error.message)
         }
+        writeEncryption(out, stream)
       },
       results.count(_.isRight),
       results.collect { case Right(placed) => placed.shardId }.toSet
@@ -75,6 +77,9 @@ private[testkit] object WriteOperations {
   /** The shards that a PutRecord or PutRecords would go to, for fault rules that name one. */
   def shardsOf(fields: Fields, stream: Stream): Set[String] =
     fields.list("Records").getOrElse(Vector(fields)).flatMap(hashKeyOf(_).toOption).map(stream.map.route(_).id).toSet
+
+  private def writeEncryption(out: Writer, stream: Stream): Unit =
+    if (stream.settings.encryptionKey.isDefined) out.text("EncryptionType", StreamOperations.Kms)
 
   private def put(stream: Stream, entry: Entry): Either[ServiceError, Placed] =
     stream.put(entry.hashKey, entry.key, entry.data, metered = true)

@@ -1,7 +1,14 @@
 package io.github.kinesisspark.testkit.http
 
 import io.github.kinesisspark.testkit._
-import io.github.kinesisspark.testkit.action.{Operation, Outcome, Request, StartingPosition, WriteOperations}
+import io.github.kinesisspark.testkit.action.{
+  Constraints,
+  Operation,
+  Outcome,
+  Request,
+  StartingPosition,
+  WriteOperations
+}
 import io.github.kinesisspark.testkit.auth.{Authentication, Authorization, SignedRequest}
 import io.github.kinesisspark.testkit.model.{AccountQuota, ServiceError, ServiceException, ShardIterator, ShardPage}
 import io.github.kinesisspark.testkit.subscription.Subscription
@@ -89,7 +96,8 @@ final private[testkit] class KinesisHandler(
       val operation = Operation.all.getOrElse(action, ServiceError.unknownOperation(action).raise())
       if (config.enforceLimits && !quota.take(caller.accountId, action, at))
         ServiceError.limitExceeded(s"Rate exceeded for $action under account ${caller.accountId}.").raise()
-      val fields  = parsed.fold(_.raise(), identity)
+      val fields = parsed.fold(_.raise(), identity)
+      Constraints.check(fields)
       val owners  = authorization.streamsFor(caller, action, fields).fold(_.raise(), identity)
       val outcome = operation(new Request(fields, owners, subscriptions, owners.config, struck))
       outcome.reply match {

@@ -33,6 +33,7 @@ object Quota {
   val ConsumersCreating: Int              = 5
   val TagsPerResource: Int                = 50
   val ModeChangesPerDay: Int              = 2
+  val NewKeysPerDay: Int                  = 25
 
   /** Calls a second of the account as a whole, for the calls that have such a quota. */
   val AccountCalls: Map[String, Long] = Map(
@@ -51,6 +52,10 @@ object Quota {
     "DescribeLimits"                -> 1L,
     "IncreaseStreamRetentionPeriod" -> 5L,
     "DecreaseStreamRetentionPeriod" -> 5L,
+    "StartStreamEncryption"         -> 5L,
+    "StopStreamEncryption"          -> 5L,
+    "EnableEnhancedMonitoring"      -> 5L,
+    "DisableEnhancedMonitoring"     -> 5L,
     "AddTagsToStream"               -> 5L,
     "RemoveTagsFromStream"          -> 5L,
     "ListTagsForStream"             -> 5L,

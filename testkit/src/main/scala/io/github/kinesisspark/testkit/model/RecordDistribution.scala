@@ -14,4 +14,19 @@ object RecordDistribution {
   case object UserPartitionKey extends RecordDistribution("USER_PARTITION_KEY")
 
   val all: Vector[RecordDistribution] = Vector(Auto, UserPartitionKey)
+
+  /** What a stream in a mode answers to a call that gives it one. */
+  def checked(
+      distribution: RecordDistribution,
+      mode: StreamMode,
+      stream: String,
+      account: String
+  ): Either[ServiceError, RecordDistribution] = Either.cond(
+    distribution == UserPartitionKey || mode == StreamMode.OnDemand,
+    distribution,
+    ServiceError.invalidArgument(
+      s"RecordDistributionStrategy ${distribution.name} is not supported for stream $stream under account $account, " +
+        s"which is in ${mode.name} mode."
+    )
+  )
 }

@@ -9,7 +9,8 @@ final case class StoredRecord(
     sequence: String,
     arrivedAt: Long,
     partitionKey: Option[String],
-    data: ByteBuffer
+    data: ByteBuffer,
+    isEncrypted: Boolean
 )
 
 /** The records of one shard, kept as the CBOR that GetRecords answers with, so that an answer is a copy of whole runs of
@@ -27,11 +28,21 @@ final class RecordLog {
   private var highest      = Long.MinValue // arrival time so far
   private var nextCapacity = FirstSegmentBytes
 
-  /** Appends one record, whose ordinal is above all before. */
-  def append(ordinal: Long, arrivedAt: Long, sequence: String, key: Option[String], data: Array[Byte]): Unit = {
+  /** Appends one record, whose ordinal is above all before.
+    *
+    * @param isEncrypted whether readers are shown that the record was put into an encrypted stream; its data are kept as they are
+    */
+  def append(
+      ordinal: Long,
+      arrivedAt: Long,
+      sequence: String,
+      key: Option[String],
+      data: Array[Byte],
+      isEncrypted: Boolean = false
+  ): Unit = {
     highest = math.max(highest, arrivedAt)
     val keyBytes = key.map(_.getBytes(UTF_8))
-    val needed   = recordSize(keyBytes, data.length)
+    val needed   = recordSize(keyBytes, data.length, isEncrypted)
     val last     = if (segments.isEmpty) null else segments.get(segments.size - 1)
     val segment  =
       if (last != null && last.hasRoom(needed)) last
@@ -41,7 +52,7 @@ final class RecordLog {
         segments.add(added)
         added
       }
-    segment.append(ordinal, arrivedAt, highest, sequence, keyBytes, data, needed)
+    segment.append(ordinal, arrivedAt, highest, sequence, keyBytes, data, isEncrypted, needed)
   }
 
   /** Up to `maxRecords` and `maxBytes` (data and keys) of the records from `ordinal` on; one record at least, if any.
@@ -127,16 +138,17 @@ object RecordLog {
   private val BytesType = 0x40
   private val TextType  = 0x60
 
-  // The fixed parts of a record's CBOR: a map of three or four, its keys, the tag and width of a time.
-  private val MapOf3        = 0xa3.toByte
-  private val MapOf4        = 0xa4.toByte
-  private val SequenceField = text("SequenceNumber") ++ Array[Byte](0x78, SequenceNumber.Digits.toByte)
-  private val ArrivalField  = text("ApproximateArrivalTimestamp") ++ Array[Byte](0xc1.toByte, 0x1b)
-  private val KeyField      = text("PartitionKey")
-  private val DataField     = text("Data")
-  private val ArrivalAt     = 1 + SequenceField.length + SequenceNumber.Digits + ArrivalField.length
-  private val AfterArrival  = ArrivalAt + 8
-  private val NoKey         = -1
+  // The fixed parts of a record's CBOR: a map of three to five, its keys, the tag and width of a time.
+  private val MapType        = 0xa0
+  private val FieldsOfAll    = 3
+  private val EncryptedField = text("EncryptionType") ++ text("KMS")
+  private val SequenceField  = text("SequenceNumber") ++ Array[Byte](0x78, SequenceNumber.Digits.toByte)
+  private val ArrivalField   = text("ApproximateArrivalTimestamp") ++ Array[Byte](0xc1.toByte, 0x1b)
+  private val KeyField       = text("PartitionKey")
+  private val DataField      = text("Data")
+  private val ArrivalAt      = 1 + SequenceField.length + SequenceNumber.Digits + ArrivalField.length
+  private val AfterArrival   = ArrivalAt + 8
+  private val NoKey          = -1
 
   /** A run of whole records, as CBOR items one after the other. */
   final class Slice private[RecordLog] (bytes: Array[Byte], from: Int, to: Int, index: Index) {
@@ -149,7 +161,8 @@ object RecordLog {
         val at = start + AfterArrival + KeyField.length + headerSize(index.keyLengths(i))
         new String(bytes, at, index.keyLengths(i), UTF_8)
       }
-      StoredRecord(sequenceOf(i), index.arrivals(i), key, data)
+      val isEncrypted = bytes(start) == mapOf(key.isDefined, isEncrypted = true)
+      StoredRecord(sequenceOf(i), index.arrivals(i), key, data, isEncrypted)
     }
     private[RecordLog] def lastSequence: String = sequenceOf(index.until - 1)
     private def startOf(i: Int): Int            = if (i == 0) 0 else index.ends(i - 1)
@@ -215,11 +228,12 @@ object RecordLog {
         seq: String,
         key: Option[Array[Byte]],
         data: Array[Byte],
+        isEncrypted: Boolean,
         size: Int
     ): Unit = {
       if (count == ordinals.length) grow()
       val out = ByteBuffer.wrap(bytes, used, size)
-      out.put(if (key.isEmpty) MapOf3 else MapOf4)
+      out.put(mapOf(key.isDefined, isEncrypted))
       out.put(SequenceField).put(seq.getBytes(ISO_8859_1))
       out.put(ArrivalField).putLong(arrivedAt)
       key.foreach { k =>
@@ -227,6 +241,7 @@ object RecordLog {
         putHeader(out, TextType, k.length)
         out.put(k)
       }
+      if (isEncrypted) out.put(EncryptedField)
       out.put(DataField)
       putHeader(out, BytesType, data.length)
       out.put(data)
@@ -251,8 +266,13 @@ object RecordLog {
     }
   }
 
-  private def recordSize(key: Option[Array[Byte]], dataLength: Int): Int =
-    AfterArrival + key.fold(0)(k => KeyField.length + headerSize(k.length) + k.length) +
+  private def mapOf(hasKey: Boolean, isEncrypted: Boolean): Byte =
+    (MapType | (FieldsOfAll + (if (hasKey) 1 else 0) + (if (isEncrypted) 1 else 0))).toByte
+
+  private def recordSize(key: Option[Array[Byte]], dataLength: Int, isEncrypted: Boolean): Int =
+    (if (isEncrypted) EncryptedField.length else 0) + AfterArrival + key.fold(0)(k =>
+      KeyField.length + headerSize(k.length) + k.length
+    ) +
       DataField.length + headerSize(dataLength) + dataLength
 
   private def headerSize(length: Int): Int =

@@ -32,22 +32,35 @@ final private[testkit] class ShardStore(
 
   /** Appends a record.
     *
-    * @param metered whether it counts against the write quota
+    * @param metered     whether it counts against the write quota
+    * @param isEncrypted whether the stream is encrypted now
     */
-  def append(key: Option[String], data: Array[Byte], now: Long, metered: Boolean): Append = {
-    val appended = appendAlone(key, data, now, metered)
+  def append(
+      key: Option[String],
+      data: Array[Byte],
+      now: Long,
+      metered: Boolean,
+      isEncrypted: Boolean = false
+  ): Append = {
+    val appended = appendAlone(key, data, now, metered, isEncrypted)
     if (!watchers.isEmpty) wake()
     appended
   }
 
-  private def appendAlone(key: Option[String], data: Array[Byte], now: Long, metered: Boolean): Append = synchronized {
+  private def appendAlone(
+      key: Option[String],
+      data: Array[Byte],
+      now: Long,
+      metered: Boolean,
+      isEncrypted: Boolean
+  ): Append = synchronized {
     if (closedAt.nonEmpty) Append.Closed
     else if (metered && !takeWrite(key.fold(0)(_.length) + data.length, now)) Append.Throttled
     else {
       val ordinal  = takeOrdinal()
       val arrived  = arrivals.next(now)
       val sequence = number(ordinal, arrived)
-      log.append(ordinal, arrived, sequence, key, data)
+      log.append(ordinal, arrived, sequence, key, data, isEncrypted)
       Append.Stored(sequence)
     }
   }

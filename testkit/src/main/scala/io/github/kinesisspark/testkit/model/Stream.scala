@@ -23,12 +23,46 @@ object StreamStatus {
   case object Deleting extends StreamStatus("DELETING")
 }
 
-/** What a stream's owner can change. */
+/** A metric of each shard, which CloudWatch has of streams that ask for it.
+  *
+  * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_EnableEnhancedMonitoring.html EnableEnhancedMonitoring]]
+  */
+sealed abstract class ShardMetric(val name: String)
+object ShardMetric {
+  case object IncomingBytes                      extends ShardMetric("IncomingBytes")
+  case object IncomingRecords                    extends ShardMetric("IncomingRecords")
+  case object OutgoingBytes                      extends ShardMetric("OutgoingBytes")
+  case object OutgoingRecords                    extends ShardMetric("OutgoingRecords")
+  case object WriteProvisionedThroughputExceeded extends ShardMetric("WriteProvisionedThroughputExceeded")
+  case object ReadProvisionedThroughputExceeded  extends ShardMetric("ReadProvisionedThroughputExceeded")
+  case object IteratorAgeMilliseconds            extends ShardMetric("IteratorAgeMilliseconds")
+
+  val all: Vector[ShardMetric] = Vector(
+    IncomingBytes,
+    IncomingRecords,
+    OutgoingBytes,
+    OutgoingRecords,
+    WriteProvisionedThroughputExceeded,
+    ReadProvisionedThroughputExceeded,
+    IteratorAgeMilliseconds
+  )
+
+  /** The name in a call that stands for all of them. */
+  val AllName = "ALL"
+}
+
+/** What a stream's owner can change.
+  *
+  * @param encryptionKey the KMS key by which records are encrypted, if they are
+  * @param shardMetrics  the metrics of each shard that CloudWatch has
+  */
 final case class StreamSettings(
     retentionHours: Int,
     maxRecordKiB: Int,
     mode: StreamMode,
-    distribution: RecordDistribution = RecordDistribution.UserPartitionKey
+    distribution: RecordDistribution = RecordDistribution.UserPartitionKey,
+    encryptionKey: Option[String] = None,
+    shardMetrics: Set[ShardMetric] = Set.empty
 )
 
 object StreamSettings {
@@ -61,6 +95,7 @@ final private[testkit] class Stream(
   @volatile private var pending: Option[Pending] = None
   @volatile private var listings = ShardListings.of(shards, createdAt, config.control.listingLag.toMillis)
   private var modeChanges        = Vector.empty[Long]
+  private var newKeys            = Vector.empty[Long]
   @volatile private var deletedAt: Option[Long] = None
   private val stores                            = new ConcurrentHashMap[String, ShardStore]
   private var listCalls                         = RateLimit.full(Quota.ListShardsCallsPerStream, createdAt)
@@ -129,7 +164,7 @@ final private[testkit] class Stream(
       metered: Boolean
   ): Either[ServiceError, Placed] = {
     val shard = map.route(hashKey)
-    stores.get(shard.id).append(key, data, config.clock.millis, metered) match {
+    stores.get(shard.id).append(key, data, config.clock.millis, metered, current.encryptionKey.isDefined) match {
       case ShardStore.Append.Stored(sequence) => Right(Placed(shard.id, sequence))
       case ShardStore.Append.Throttled        => Left(rateExceeded(shard.id))
       case ShardStore.Append.Closed           =>
@@ -165,11 +200,11 @@ final private[testkit] class Stream(
     Right(())
   }
 
-  /** Changes the mode. Where on-demand rules are strict, a stream changes it twice in 24 hours at most. */
+  /** Changes the mode, twice in 24 hours at most. */
   def changeMode(to: StreamMode): Either[ServiceError, Unit] = synchronized {
     val now    = config.clock.millis
     val recent = modeChanges.filter(_ > now - DayMillis)
-    if (config.control.strictOnDemand && recent.size >= Quota.ModeChangesPerDay)
+    if (recent.size >= Quota.ModeChangesPerDay)
       Left(
         ServiceError.limitExceeded(
           s"Stream $name under account ${config.accountId} has changed its mode ${recent.size} times within 24 hours. " +
@@ -183,6 +218,24 @@ final private[testkit] class Stream(
     }
   }
 
+  /** Encrypts the records to come by a key. Where limits are enforced, a stream gets 25 keys in 24 hours at most. */
+  def encrypt(key: String): Either[ServiceError, Unit] = synchronized {
+    val now    = config.clock.millis
+    val recent = newKeys.filter(_ > now - DayMillis)
+    if (config.enforceLimits && recent.size >= Quota.NewKeysPerDay)
+      Left(
+        ServiceError.limitExceeded(
+          s"Stream $name under account ${config.accountId} has been given ${recent.size} keys within 24 hours. " +
+            s"Limit: ${Quota.NewKeysPerDay}."
+        )
+      )
+    else {
+      val changed = update(settings => Right(settings.copy(encryptionKey = Some(key))))
+      if (changed.isRight) newKeys = recent :+ now
+      changed
+    }
+  }
+
   def update(change: StreamSettings => Either[ServiceError, StreamSettings]): Either[ServiceError, Unit] = whenActive {
     change(current).map { changed =>
       current = changed
@@ -192,16 +245,8 @@ final private[testkit] class Stream(
 
   /** Changes who decides where records go, which takes effect at once. */
   def distribute(distribution: RecordDistribution): Either[ServiceError, Unit] = whenActive {
-    if (distribution == RecordDistribution.Auto && current.mode != StreamMode.OnDemand)
-      Left(
-        ServiceError.invalidArgument(
-          s"RecordDistributionStrategy ${distribution.name} is not supported for stream $name under account " +
-            s"${config.accountId}, which is in ${current.mode.name} mode."
-        )
-      )
-    else {
-      current = current.copy(distribution = distribution)
-      Right(())
+    RecordDistribution.checked(distribution, current.mode, name, config.accountId).map { checked =>
+      current = current.copy(distribution = checked)
     }
   }
 

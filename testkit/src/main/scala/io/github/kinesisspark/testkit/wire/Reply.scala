@@ -45,6 +45,7 @@ object Reply {
           item.time("ApproximateArrivalTimestamp", record.arrivedAt)
           item.blob("Data", record.data)
           record.partitionKey.foreach(item.text("PartitionKey", _))
+          if (record.isEncrypted) item.text("EncryptionType", "KMS")
         }
         others(out)
       })

@@ -18,14 +18,15 @@ class RecordLogSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
     steps <- Gen.listOfN(count, Gen.choose(-3L, 6L))
     keys  <- Gen.listOfN(count, Gen.option(Gen.frequency(5 -> Gen.alphaNumStr, 1 -> Gen.const("é" * 200))))
     sizes <- Gen.listOfN(count, sizes)
+    kms   <- Gen.listOfN(count, Gen.oneOf(true, false))
   } yield {
     val ordinals = gaps.scanLeft(0L)(_ + _).tail
     val arrivals = steps.scanLeft(100L)(_ + _).tail
     ordinals
       .lazyZip(arrivals)
-      .lazyZip(keys.zip(sizes))
-      .map { case (o, a, (key, size)) =>
-        Entry(o, a, key, Vector.tabulate(size)(i => (i + o).toByte))
+      .lazyZip(keys.lazyZip(sizes).lazyZip(kms).toVector)
+      .map { case (o, a, (key, size, isEncrypted)) =>
+        Entry(o, a, key, Vector.tabulate(size)(i => (i + o).toByte), isEncrypted)
       }
       .toVector
   }
@@ -34,18 +35,19 @@ class RecordLogSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
 
   private def logOf(entries: Vector[Entry]): RecordLog = {
     val log = new RecordLog
-    entries.foreach(e => log.append(e.ordinal, e.arrivedAt, number(e), e.key, e.data.toArray))
+    entries.foreach(e => log.append(e.ordinal, e.arrivedAt, number(e), e.key, e.data.toArray, e.isEncrypted))
     log
   }
 
-  private def contents(slices: RecordLog.Slices): Vector[(String, Long, Option[String], Vector[Byte])] =
+  private def contents(slices: RecordLog.Slices): Vector[(String, Long, Option[String], Vector[Byte], Boolean)] =
     slices.records.map { r =>
       val bytes = new Array[Byte](r.data.remaining)
       r.data.get(bytes)
-      (r.sequence, r.arrivedAt, r.partitionKey, bytes.toVector)
+      (r.sequence, r.arrivedAt, r.partitionKey, bytes.toVector, r.isEncrypted)
     }.toVector
 
-  private def expected(entries: Vector[Entry]) = entries.map(e => (number(e), e.arrivedAt, e.key, e.data))
+  private def expected(entries: Vector[Entry]) =
+    entries.map(e => (number(e), e.arrivedAt, e.key, e.data, e.isEncrypted))
 
   it("a record log yields appended records from any ordinal within the limits, and at least one") {
     forAll(logs, Gen.choose(0L, 200L), Gen.choose(1, 70), Gen.choose(0, 100000)) { (entries, from, count, bytes) =>
@@ -90,13 +92,19 @@ class RecordLogSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
     val entries = Vector.tabulate(200)(i => Entry(i + 1L, 100, Some(s"k$i"), Vector.fill(i)(i.toByte)))
     val log     = logOf(entries.take(3))
     val read    = log.read(0, 100, 100000)
-    entries.drop(3).foreach(e => log.append(e.ordinal, e.arrivedAt, number(e), e.key, e.data.toArray))
+    entries.drop(3).foreach(e => log.append(e.ordinal, e.arrivedAt, number(e), e.key, e.data.toArray, e.isEncrypted))
     contents(read) shouldBe expected(entries.take(3))
   }
 }
 
 private object RecordLogSpec {
-  final case class Entry(ordinal: Long, arrivedAt: Long, key: Option[String], data: Vector[Byte]) {
+  final case class Entry(
+      ordinal: Long,
+      arrivedAt: Long,
+      key: Option[String],
+      data: Vector[Byte],
+      isEncrypted: Boolean = false
+  ) {
     def size: Int = key.fold(0)(_.getBytes("UTF-8").length) + data.size
   }
 }
