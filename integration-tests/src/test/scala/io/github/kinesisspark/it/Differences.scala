@@ -130,6 +130,12 @@ object Differences {
     "Neither children nor their absence alone show the end of a shard."
   )
 
+  val EncryptionTypeOfUnencrypted: Difference = Difference(
+    "encryption-type-of-unencrypted",
+    "Records of a stream without encryption have the EncryptionType NONE, where the service leaves it out.",
+    "A reader that needs the member is not found out."
+  )
+
   val ShardEndNotTold: Difference = Difference(
     "shard-end-not-told",
     "A subscription to a closed shard stays open, with empty events that have a continuation and no children.",
@@ -213,6 +219,7 @@ object Differences {
     NoInitialResponse,
     ContinuationLags,
     ChildrenInEveryEvent,
+    EncryptionTypeOfUnencrypted,
     ShardEndNotTold,
     ShardEndsUnsaid,
     IdlePositionIsNone,

@@ -77,7 +77,7 @@ object KinesisTarget {
   /** The service, which costs money. Only `make test-aws` can start it, because that keeps to a budget and cleans up. Not run
     * yet.
     */
-  case object Aws extends KinesisTarget("aws", NotRunYet) {
+  case object Aws extends KinesisTarget("aws", NotRunYet(Recordings.refuted)) {
     protected def start(): KinesisService = AwsSettings.ofThisJvm match {
       case Right(settings) => settings.open()
       case Left(missing)   =>

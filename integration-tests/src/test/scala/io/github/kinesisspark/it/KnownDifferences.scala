@@ -17,8 +17,11 @@ object KnownDifferences {
     override def has(difference: Difference): Boolean = all(difference)
   }
 
-  /** The conformance suite has not run on the target yet, so nothing is known. A run holds it to the service's promises. */
-  case object NotRunYet extends KnownDifferences {
+  /** The conformance suite has not run on the target yet. A run holds it to the service's promises.
+    *
+    * @param refuted what others have recorded that it does not have; nothing is known of the rest
+    */
+  final case class NotRunYet(refuted: Map[Difference, Recording]) extends KnownDifferences {
     override def has(difference: Difference): Boolean = false
     override def all: Set[Difference]                 = Set.empty
   }

@@ -38,8 +38,8 @@ object ServersDocument {
        |certificates and signed calls. Clients agree on HTTP/2 by ALPN on the first, and use it by prior knowledge on the second, under a
        |name of AWS's that leads to this machine, as they do at AWS.
        |
-       |**`aws` has not been run yet.** Nothing here was observed on the service itself: its promises are those of the API reference, and its
-       |column below is unknown. `make test-aws REGION=eu-west-1` runs conformance, reading, batch and sink there over TLS, by polling
+       |**`aws` has not been run yet.** The service's promises are those of the API reference and what others have
+       |[recorded on it](#recorded-on-aws); its column below names them, and is unknown elsewhere. `make test-aws REGION=eu-west-1` runs conformance, reading, batch and sink there over TLS, by polling
        |and by fan-out. It takes credentials from the SDK's default chain, prints its plan in shards x minutes and consumers x shards x
        |minutes, refuses above `BUDGET` (default ${RunPlan.DefaultBudget.minutes} of both together), ends when that is used up, and deletes its
        |streams. `SUITES=smoke` is the cheapest run. `make test-aws-clean REGION=... PREFIX=kst-...` deletes what a crash
@@ -55,13 +55,33 @@ object ServersDocument {
       """
         |Iterator and token expiry, retention and trimming take a clock that a test can move: only `testkit` has one,
         |elsewhere these scenarios are reported as canceled.
-        |""".stripMargin
+        |""".stripMargin + recorded
+  }
+
+  private def recorded: String = {
+    val facts   = Recordings.all.map(r => s"| ${r.call} | ${r.fact} | ${r.on} |")
+    val leftOut = Recordings.leftOut.map { case (what, why) => s"| $what | $why |" }
+    s"""
+       |## Recorded on AWS
+       |
+       |${Recordings.By} runs [its tests of Kinesis](${Recordings.Source}) on AWS as well, and
+       |publishes the service's answers with the days on which they were recorded. A scenario asserts each of these facts:
+       |
+       || call | what the service does | recorded on |
+       ||---|---|---|
+       |""".stripMargin + facts.mkString("", "\n", "\n") +
+      """
+        |What is recorded there too, and is not asserted:
+        |
+        || what | why not |
+        ||---|---|
+        |""".stripMargin + leftOut.mkString("", "\n", "\n")
   }
 
   private def names(targets: Seq[KinesisTarget]): String = targets.map(target => s"`$target`").mkString(", ")
 
   private def cell(known: KnownDifferences, difference: Difference): String = known match {
-    case KnownDifferences.Measured(all) => if (all(difference)) "yes" else ""
-    case KnownDifferences.NotRunYet     => "?"
+    case KnownDifferences.Measured(all)      => if (all(difference)) "yes" else ""
+    case KnownDifferences.NotRunYet(refuted) => refuted.get(difference).fold("?")(r => s"no: ${Recordings.By}, ${r.on}")
   }
 }

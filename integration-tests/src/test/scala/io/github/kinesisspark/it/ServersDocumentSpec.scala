@@ -26,8 +26,9 @@ class ServersDocumentSpec extends AnyFunSpec with Matchers {
       )
     }
 
-    it("is unknown for AWS until the suite has run there") {
-      KinesisTarget.Aws.differences shouldBe KnownDifferences.NotRunYet
+    it("names recordings for AWS, and nothing else until the suite has run there") {
+      KinesisTarget.Aws.differences shouldBe KnownDifferences.NotRunYet(Recordings.refuted)
+      Recordings.all should contain allElementsOf Recordings.refuted.values
       ServersDocument.text should include("`aws` has not been run yet")
     }
   }

@@ -20,6 +20,7 @@ final class TargetConformance(target: KinesisTarget)
     with GetRecordsScenarios
     with ReshardScenarios
     with SubscribeScenarios
+    with RecordedScenarios
     with LimitScenarios
     with ExpiryScenarios {
 
@@ -34,6 +35,7 @@ final class TargetConformance(target: KinesisTarget)
   getRecordsScenarios()
   reshardScenarios()
   subscribeScenarios()
+  recordedScenarios()
   limitScenarios()
   expiryScenarios()
   everyDifferenceIsShown()

@@ -56,7 +56,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
     }
   }
 
-  private def withSubscribed(shards: Int)(body: Subscribed => Any): Unit = onSubscribed(service, shards)(body)
+  protected def withSubscribed(shards: Int)(body: Subscribed => Any): Unit = onSubscribed(service, shards)(body)
 
   private def onSubscribed(service: KinesisService, shards: Int)(body: Subscribed => Any): Unit = {
     val client = service.newClient(Protocol.HTTP2, AwsRetryStrategy.doNotRetry())
@@ -113,7 +113,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
     }
   }
 
-  private def firstRecords(subscriber: Subscriber): SubscribeToShardEvent =
+  protected def firstRecords(subscriber: Subscriber): SubscribeToShardEvent =
     Iterator.continually(subscriber.event()).find(!_.records.isEmpty).get
 
   /** A subscription at the tip of a shard that is then split. */
