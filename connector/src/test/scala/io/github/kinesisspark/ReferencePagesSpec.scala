@@ -64,6 +64,7 @@ private object ReferencePages {
     "rereadBytes" -> "Bytes of these records.",
     "callsThrottled" -> "GetRecords and GetShardIterator calls refused by a limit of the shard, and made again. Some during a catch-up are normal. Steady growth of a query that keeps up: others poll the same shards. Lower `polling.callsPerSecond`, or use fan-out.",
     "callsFailed" -> "Such calls that failed otherwise, and were made again. The log names each.",
+    "readsDecodedBySdk" -> "GetRecords answers and subscriptions' events that the AWS SDK decoded, because the connector's decoder didn't expect something in them. They take more CPU. The log names each cause once.",
     "userRecords" -> "Rows given to the query since it started. More than Kinesis records if those are [aggregated](../concepts/aggregation.md). A batch that is read twice counts twice.",
     "userRecordsOfOtherShards" -> "User records left out because [their keys belong to another shard](../concepts/aggregation.md#after-a-reshard).",
     "malformedAggregatedRecords" -> "Records that begin like aggregated ones and are not; they are returned as they are.",

@@ -1,11 +1,13 @@
 package io.github.kinesisspark.aws
 
 import java.nio.ByteBuffer
-import java.nio.charset.StandardCharsets.UTF_8
 import java.util
 
+import io.github.kinesisspark.aws.SdkDecoding.check
+
 /** Reads the CBOR of one answer in the arrays that came from the network: a parser for all CBOR would copy the data once more, and make
-  * characters of texts that are bytes again afterwards. What is unusual (text in pieces, say) is refused.
+  * characters of texts that are bytes again afterwards. What is unusual (text in pieces, say) is refused, and so is all that the SDK's
+  * parser refuses.
   *
   * Every method throws where the bytes are not as expected.
   *
@@ -32,6 +34,7 @@ private[kinesisspark] abstract class CborReader(answer: Iterable[ByteBuffer]) {
 
   // What the last head says.
   private var major    = 0
+  private var short    = 0
   private var argument = 0L
 
   /** The text that was read last, or the bytes: an array, where they begin there, and how many they are. */
@@ -49,10 +52,12 @@ private[kinesisspark] abstract class CborReader(answer: Iterable[ByteBuffer]) {
 
   /** Reads an object to its end.
     *
-    * @param readMember reads the value of one of its members, which it has once
+    * @param member     of the object, which has it once
+    * @param texts      members that are texts; the SDK takes the members of an object in place of a text for those of the whole
+    * @param readMember reads the member's value
     * @return what that value is, and the bytes of the object with an empty list in its place
     */
-  protected final def split[A](member: Array[Byte])(readMember: => A): (A, Array[Byte]) = {
+  protected final def split[A](member: Array[Byte], texts: Array[Byte]*)(readMember: => A): (A, Array[Byte]) = {
     var found   = Option.empty[A]
     var begin   = 0
     var end     = 0
@@ -61,14 +66,15 @@ private[kinesisspark] abstract class CborReader(answer: Iterable[ByteBuffer]) {
       members -= 1
       readText()
       if (isText(member)) {
-        check(found.isEmpty, "a member once")
+        check(found.isEmpty, "each member once")
         begin = length - left
         found = Some(readMember)
         end = length - left
-      } else skipValue()
+      } else if (texts.exists(isText)) readTextOrNull(): Unit
+      else skipMember()
     }
-    check(left == 0, "its end")
-    val all  = found.getOrElse(throw new IllegalArgumentException("the member"))
+    check(left == 0, "nothing behind the object")
+    val all  = found.getOrElse(SdkDecoding.unexpected("records"))
     val rest = ByteBuffer.allocate(length - (end - begin) + 1)
     copy(0, begin, rest)
     rest.put(EmptyArray)
@@ -90,7 +96,7 @@ private[kinesisspark] abstract class CborReader(answer: Iterable[ByteBuffer]) {
 
   private def readBegin(kind: Int): Long = {
     readHead()
-    check(major == kind, "an object or list")
+    check(major == kind, if (kind == MapOf) "an object" else "a list")
     argument
   }
 
@@ -106,26 +112,36 @@ private[kinesisspark] abstract class CborReader(answer: Iterable[ByteBuffer]) {
 
   protected final def readText(): Unit = {
     readHead()
-    takeAll(Text)
+    takeText()
   }
 
   /** @return whether there is a text, which is in UTF-8, and not null */
   protected final def readTextOrNull(): Boolean = {
     readHead()
-    val isThere = !(major == Simple && argument == Null)
+    val isThere = !(major == Simple && short == Null)
     if (isThere) {
-      takeAll(Text)
+      takeText()
       checkUtf8()
     }
     isThere
   }
 
+  private def takeText(): Unit = {
+    takeAll(Text)
+    check(textLength <= MostTextBytes, "shorter text")
+  }
+
   protected final def isText(name: Array[Byte]): Boolean =
     textLength == name.length && util.Arrays.equals(text, textFrom, textFrom + textLength, name, 0, name.length)
 
-  protected final def readUnsigned(): Long = {
-    readHead()
-    check(major == Unsigned, "a number")
+  /** A time. The tag for times means seconds by the RFC. Kinesis and the SDK write it before milliseconds, and the SDK reads milliseconds with
+    * and without it.
+    *
+    * @see [[https://github.com/aws/aws-sdk-java-v2/issues/184 times in the SDK]]
+    */
+  protected final def readMillis(): Long = {
+    readHeadOfTime()
+    check(major == Unsigned, "a time in milliseconds")
     argument
   }
 
@@ -135,24 +151,36 @@ private[kinesisspark] abstract class CborReader(answer: Iterable[ByteBuffer]) {
     takeAll(Bytes)
   }
 
-  protected final def skipValue(): Unit = skipValue(MostDepth)
+  /** The value of a member whose name was just read and isn't known. */
+  protected final def skipMember(): Unit = skipMember(MostDepth)
+
+  private def skipMember(depth: Int): Unit = {
+    // The SDK's parser takes some bytes that are no UTF-8 for a name that is known.
+    checkUtf8()
+    skipValue(depth)
+  }
 
   private def skipValue(depth: Int): Unit = {
     check(depth > 0, "fewer values in one another")
-    readHead()
+    readHeadOfTime()
     major match {
-      case Unsigned | Negative => ()
-      case Bytes | Text        =>
-        check(argument != Endless, "its length")
+      case Bytes | Text =>
+        check(argument != Endless, "text or bytes in one piece")
         take(lengthHere())
-      case ListOf | MapOf =>
-        val each   = if (major == MapOf) 2 else 1
+      case ListOf =>
         var values = argument
         while (goesOn(values)) {
           values -= 1
-          (1 to each).foreach(_ => skipValue(depth - 1))
+          skipValue(depth - 1)
         }
-      case _ => check(argument != Endless, "a value")
+      case MapOf =>
+        var members = argument
+        while (goesOn(members)) {
+          members -= 1
+          readText()
+          skipMember(depth - 1)
+        }
+      case _ => check(major != Tag, "no tag but that of times")
     }
   }
 
@@ -185,13 +213,7 @@ private[kinesisspark] abstract class CborReader(answer: Iterable[ByteBuffer]) {
     }
   }
 
-  private def checkUtf8(): Unit = {
-    var i = textFrom
-    val n = textFrom + textLength
-    while (i < n && text(i) >= 0) i += 1
-    // It throws where the bytes are none.
-    if (i < n) UTF_8.newDecoder.decode(ByteBuffer.wrap(text, textFrom, textLength)): Unit
-  }
+  private def checkUtf8(): Unit = SdkDecoding.checkUtf8(text, textFrom, textLength)
 
   /** The length that the last head says, of bytes that are there. */
   private def lengthHere(): Int = {
@@ -199,30 +221,36 @@ private[kinesisspark] abstract class CborReader(answer: Iterable[ByteBuffer]) {
     argument.toInt
   }
 
-  /** Reads what kind of value comes, and its number, length, or count of members. Tags are passed over. */
-  private def readHead(): Unit = {
-    var head = readByte()
-    while (head >> 5 == Tag) {
-      readArgument(head & 0x1f)
-      head = readByte()
-    }
-    major = head >> 5
-    readArgument(head & 0x1f)
+  /** The head of what may be a time. */
+  private def readHeadOfTime(): Unit = {
+    readHead()
+    if (major == Tag && argument == Time) readHead()
   }
 
-  private def readArgument(short: Int): Unit =
+  /** Reads what kind of value comes, and its number, length, count of members, or tag. */
+  private def readHead(): Unit = {
+    val head = readByte()
+    major = head >> 5
+    short = head & 0x1f
+    if (major == Simple)
+      check((False <= short && short <= Null) || (short >= HalfFloat && short <= DoubleFloat), "a usual value")
     if (short < 24) argument = short.toLong
-    else if (short == 31) argument = Endless
+    else if (short <= 27) readArgument(1 << (short - 24))
     else {
-      check(short <= 27, "a head")
-      argument = 0
-      var n = 1 << (short - 24)
-      while (n > 0) {
-        argument = argument << 8 | readByte()
-        n -= 1
-      }
-      check(argument >= 0, "a number of 63 bits")
+      check(short == 31 && Bytes <= major && major <= MapOf, "a value")
+      argument = Endless
     }
+  }
+
+  private def readArgument(length: Int): Unit = {
+    argument = 0
+    var n = length
+    while (n > 0) {
+      argument = argument << 8 | readByte()
+      n -= 1
+    }
+    check(argument >= 0 || major == Simple, "a number of 63 bits")
+  }
 
   private def readByte(): Int = {
     if (at == until) nextPiece()
@@ -232,7 +260,7 @@ private[kinesisspark] abstract class CborReader(answer: Iterable[ByteBuffer]) {
   }
 
   private def nextPiece(): Unit = {
-    check(behind > 0, "more")
+    check(behind > 0, "more bytes")
     val next = pieces(piece)
     piece += 1
     bytes = next.array
@@ -258,12 +286,8 @@ private[kinesisspark] object CborReader {
   private def inArray(piece: ByteBuffer) =
     if (piece.hasArray) piece else ByteBuffer.allocate(piece.remaining).put(piece.duplicate()).flip()
 
-  def check(condition: Boolean, what: String): Unit =
-    if (!condition) throw new IllegalArgumentException(what)
-
   // Kinds of values: https://www.rfc-editor.org/rfc/rfc8949.html#section-3.1
   private final val Unsigned = 0
-  private final val Negative = 1
   private final val Bytes    = 2
   private final val Text     = 3
   private final val ListOf   = 4
@@ -271,7 +295,15 @@ private[kinesisspark] object CborReader {
   private final val Tag      = 6
   private final val Simple   = 7
 
-  private val Null       = 22
+  // Of the kind `Simple`.
+  private final val False       = 20
+  private final val Null        = 22
+  private final val HalfFloat   = 25
+  private final val DoubleFloat = 27
+
+  /** The tag of times. */
+  private val Time = 1L
+
   private val Break      = 0xff.toByte
   private val EmptyArray = 0x80.toByte
 
@@ -282,6 +314,9 @@ private[kinesisspark] object CborReader {
 
   private val ScratchBytes = 16 << 10
 
-  /** Of values that nobody asked for. */
+  /** Of values that nobody asked for. The SDK's parser has a limit of 1,000. */
   private val MostDepth = 32
+
+  /** Of a name or a text that is asked for. The SDK's parser has limits from 50,000 on. */
+  private val MostTextBytes = 16 << 10
 }

@@ -1,38 +1,50 @@
 package io.github.kinesisspark.aws
 
 import java.nio.ByteBuffer
+import java.util.Locale
 
 import scala.collection.mutable
-import scala.util.Try
 
 import org.reactivestreams.{Publisher, Subscriber, Subscription}
 import software.amazon.awssdk.http.SdkHttpResponse
+
+import io.github.kinesisspark.OneLine
 
 /** The body of one answer, of which the largest part is read here, from the bytes that came. The SDK would copy all bytes into one array, make
   * several objects of each record, and leave them to the garbage collector. It gets the answer without that part.
   *
   * An answer that is in any way not as expected is the SDK's as it came, so what is wrong with it is found and said in one place.
   *
-  * @param splitter of a media type, if the part can be read out of it
+  * @param splitter of a media type in lower case, without parameters, if the part can be read out of it
   */
 private[kinesisspark] abstract class SplitAnswer[A](splitter: String => Option[SplitAnswer.Splitter[A]])
     extends AnswerBytes {
   import SplitAnswer._
 
-  @volatile private var read = Option.empty[A]
+  /** What was read, or why the SDK decodes the answer. */
+  @volatile private var outcome: Either[String, A] = Left("no body")
 
   /** None where the SDK has it. */
-  protected final def part: Option[A] = read
+  protected final def part: Option[A] = outcome.toOption
+
+  /** Why the SDK has decoded all of the answer; None where it has not. */
+  final def leftToSdk: Option[String] = outcome.left.toOption
 
   override final def through(answer: SdkHttpResponse, bytes: Publisher[ByteBuffer]): Publisher[ByteBuffer] = {
     val limited = AnswerBytes.Limited.through(answer, bytes)
+    val split   = splitterOf(answer)
     // Of a call that was tried again, only this answer counts.
-    read = None
-    Option(answer.firstMatchingHeader("Content-Type").orElse(null))
-      .filter(_ => answer.isSuccessful && !isEncoded(answer))
-      .flatMap(splitter)
-      .fold(limited)(split => to => limited.subscribe(new Collector(split, to)))
+    outcome = Left(split.left.getOrElse("no whole body"))
+    split.fold(_ => limited, split => to => limited.subscribe(new Collector(split, to)))
   }
+
+  private def splitterOf(answer: SdkHttpResponse): Either[String, Splitter[A]] =
+    if (!answer.isSuccessful) Left(s"HTTP status ${answer.statusCode}")
+    else if (isEncoded(answer)) Left("a body that is compressed or has a checksum")
+    else {
+      val contentType = answer.firstMatchingHeader("Content-Type").orElse("")
+      splitter(mediaType(contentType)).toRight(s"content type '${OneLine(contentType)}'")
+    }
 
   /** Waits for the whole body. */
   private final class Collector(split: Splitter[A], to: Subscriber[_ >: ByteBuffer]) extends Subscriber[ByteBuffer] {
@@ -48,11 +60,9 @@ private[kinesisspark] abstract class SplitAnswer[A](splitter: String => Option[S
     override def onComplete(): Unit              =
       // An Error would be lost in the SDK's thread.
       try {
-        val rest = Try(split(chunks)).toOption.map { case (part, rest) =>
-          read = Some(part)
-          ByteBuffer.wrap(rest)
-        }
-        if (chunks.nonEmpty) to.onNext(rest.getOrElse(joined(chunks)))
+        val whole = SdkDecoding.unless(split(chunks))
+        outcome = whole.map(_._1)
+        if (chunks.nonEmpty) to.onNext(whole.fold(_ => joined(chunks), split => ByteBuffer.wrap(split._2)))
         to.onComplete()
       } catch { case unexpected: Throwable => to.onError(unexpected) }
   }
@@ -63,7 +73,13 @@ private[kinesisspark] object SplitAnswer {
   /** The part of a body, and the body without it. Throws where it is not as expected. */
   type Splitter[A] = collection.Seq[ByteBuffer] => (A, Array[Byte])
 
-  def isCbor(contentType: String): Boolean = contentType.contains("cbor")
+  /** The media types of Kinesis's answers, and of servers that do as it does. What others call CBOR may have times in seconds:
+    * [[https://smithy.io/2.0/additional-specs/protocols/smithy-rpc-v2.html Smithy's]].
+    */
+  val Cbor = "application/x-amz-cbor-1.1"
+  val Json = "application/x-amz-json-1.1"
+
+  private def mediaType(contentType: String) = contentType.takeWhile(_ != ';').trim.toLowerCase(Locale.ROOT)
 
   def joined(chunks: collection.Seq[ByteBuffer]): ByteBuffer = {
     val all = ByteBuffer.allocate(chunks.iterator.map(_.remaining).sum)

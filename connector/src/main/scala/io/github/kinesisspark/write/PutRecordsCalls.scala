@@ -23,6 +23,7 @@ import io.github.kinesisspark.aws.{
   KinesisClients,
   KinesisFault,
   Regions,
+  SdkDecoding,
   ShardFilter,
   StreamDirectory
 }
@@ -91,8 +92,11 @@ private[kinesisspark] object PutRecordsCall {
       hasWorked: () => Boolean
   ): CompletableFuture[CallAnswer] =
     try {
-      val body   = new PutResults
-      val call   = DamagedAnswer.unlessRead(client.putRecords(request(stream, entries, body)))(body.of(_, entries.size))
+      val body = new PutResults
+      val call = DamagedAnswer.unlessRead(client.putRecords(request(stream, entries, body))) { answer =>
+        body.leftToSdk.foreach(SdkDecoding.report(AwsCall.PutRecords, s"stream $stream", _))
+        body.of(answer, entries.size)
+      }
       val answer = call.handle[CallAnswer] { (results, error) =>
         if (error == null) CallAnswer.PerRecord(results) else failed(stream, error, hasWorked())
       }

@@ -9,8 +9,8 @@ import scala.jdk.CollectionConverters._
 import software.amazon.awssdk.services.kinesis.model.{PutRecordsResponse, PutRecordsResultEntry}
 
 import io.github.kinesisspark.OneLine
-import io.github.kinesisspark.aws.{CborReader, DamagedAnswer, SplitAnswer, StreamDirectory}
-import io.github.kinesisspark.aws.CborReader.check
+import io.github.kinesisspark.aws.{CborReader, DamagedAnswer, SdkDecoding, SplitAnswer, StreamDirectory}
+import io.github.kinesisspark.aws.SdkDecoding.check
 import io.github.kinesisspark.write.send.RecordAnswer
 
 /** The body of one answer to PutRecords: its results are read without their sequence numbers, which nobody asks for. */
@@ -35,9 +35,8 @@ private[write] final class PutResults extends SplitAnswer[Vector[RecordAnswer]](
 
 private[write] object PutResults {
 
-  /** By its media type. */
-  private[write] def splitter(contentType: String): Option[SplitAnswer.Splitter[Vector[RecordAnswer]]] =
-    Option.when(SplitAnswer.isCbor(contentType))(new CborResults(_).split())
+  private[write] def splitter(mediaType: String): Option[SplitAnswer.Splitter[Vector[RecordAnswer]]] =
+    Option.when(mediaType == SplitAnswer.Cbor)(new CborResults(_).split())
 
   private def resultOf(result: PutRecordsResultEntry): RecordAnswer =
     if (result.errorCode == null) taken(result.shardId)
@@ -54,7 +53,7 @@ private[write] object PutResults {
     private val names   = new Array[Array[Byte]](KnownShards)
     private val answers = new Array[RecordAnswer](KnownShards)
 
-    def split(): (Vector[RecordAnswer], Array[Byte]) = split(Names.Records)(readResults())
+    def split(): (Vector[RecordAnswer], Array[Byte]) = split(Names.Records, Names.Encryption)(readResults())
 
     private def readResults(): Vector[RecordAnswer] = {
       val all     = Vector.newBuilder[RecordAnswer]
@@ -83,9 +82,10 @@ private[write] object PutResults {
         } else if (isText(Names.ErrorMessage)) {
           check(message.isEmpty, "each member once")
           if (readTextOrNull()) message = Some(string)
-        } else skipValue()
+        } else if (isText(Names.SequenceNumber)) readTextOrNull(): Unit
+        else skipMember()
       }
-      code.fold(shard.getOrElse(throw new IllegalArgumentException("a shard")))(refused(_, message))
+      code.fold(shard.getOrElse(SdkDecoding.unexpected("a shard or an error")))(refused(_, message))
     }
 
     /** By the shard whose ID was just read. */
@@ -106,9 +106,11 @@ private[write] object PutResults {
 
   /** @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_PutRecordsResultEntry.html PutRecordsResultEntry]] */
   private object Names {
-    val Records: Array[Byte]      = "Records".getBytes(ISO_8859_1)
-    val ShardId: Array[Byte]      = "ShardId".getBytes(ISO_8859_1)
-    val ErrorCode: Array[Byte]    = "ErrorCode".getBytes(ISO_8859_1)
-    val ErrorMessage: Array[Byte] = "ErrorMessage".getBytes(ISO_8859_1)
+    val Records: Array[Byte]        = "Records".getBytes(ISO_8859_1)
+    val Encryption: Array[Byte]     = "EncryptionType".getBytes(ISO_8859_1)
+    val ShardId: Array[Byte]        = "ShardId".getBytes(ISO_8859_1)
+    val SequenceNumber: Array[Byte] = "SequenceNumber".getBytes(ISO_8859_1)
+    val ErrorCode: Array[Byte]      = "ErrorCode".getBytes(ISO_8859_1)
+    val ErrorMessage: Array[Byte]   = "ErrorMessage".getBytes(ISO_8859_1)
   }
 }

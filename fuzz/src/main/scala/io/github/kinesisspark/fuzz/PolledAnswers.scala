@@ -2,7 +2,7 @@ package io.github.kinesisspark.fuzz
 
 import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.ShardPosition
-import io.github.kinesisspark.read.reader.{PollingPublisherFactory, PollingTelemetry, ReadingClient}
+import io.github.kinesisspark.read.reader.{PollingPublisherFactory, PollingTelemetry, ReadingClient, ShardTelemetry}
 
 /** Answers of GetRecords. One that is asked for brings a delivery or a failure, or is asked for again later; the records it holds
   * are in the delivery; the end of a shard isn't made up.
@@ -23,14 +23,14 @@ object PolledAnswers extends Target {
   }
 
   /** What a reader makes of one answer of GetRecords. */
-  private[fuzz] def polled(answer: Answer): Desk = {
+  private[fuzz] def polled(answer: Answer, shards: ShardTelemetry = ShardTelemetry.ignored): Desk = {
     val desk = new Desk
     http.answer = {
       case "GetShardIterator" => Answer.ok(Cbor.write(Map("ShardIterator" -> "first")))
       case _                  => answer
     }
     val polling =
-      new PollingPublisherFactory(_ => access, desk, new PollingTelemetry, starts = None, callsPerSecond = 5)
+      new PollingPublisherFactory(_ => access, desk, new PollingTelemetry(shards), starts = None, callsPerSecond = 5)
     polling.open(Desk.shard, from, desk).request()
     desk.run()
     desk

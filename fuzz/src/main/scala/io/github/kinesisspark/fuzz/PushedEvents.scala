@@ -11,7 +11,8 @@ import io.github.kinesisspark.read.reader.{
   FanOutPublisherFactory,
   FanOutRecordPublisher,
   FanOutTelemetry,
-  RecordPublisher
+  RecordPublisher,
+  ShardTelemetry
 }
 
 /** Answers of SubscribeToShard: the records of the events before the first damage are delivered, the damage makes a failure or
@@ -39,7 +40,11 @@ object PushedEvents extends Target {
   }
 
   /** A publisher that has delivered all that it takes from its call. */
-  private[fuzz] def subscribed(answer: Answer, desk: Desk): RecordPublisher = {
+  private[fuzz] def subscribed(
+      answer: Answer,
+      desk: Desk,
+      shards: ShardTelemetry = ShardTelemetry.ignored
+  ): RecordPublisher = {
     http.answer = _ => answer
     val pushed = new FanOutRecordPublisher(
       Desk.shard,
@@ -50,7 +55,7 @@ object PushedEvents extends Target {
       FanOutRecordPublisher.Experience(() => false, () => ()),
       policy,
       desk,
-      new FanOutTelemetry,
+      new FanOutTelemetry(shards),
       (_, _) => throw new Broken("nobody said that the shard is closed"),
       desk
     )

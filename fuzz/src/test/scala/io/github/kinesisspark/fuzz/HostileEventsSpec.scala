@@ -4,24 +4,34 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.position.ShardPosition
+import io.github.kinesisspark.read.reader.ShardTelemetry
 
 /** Subscriptions and polled shards whose server sends what Kinesis does not send, or does not send yet. */
 final class HostileEventsSpec extends AnyFunSpec with Matchers {
   private val begun = Frames.frame("{}".getBytes, ":message-type" -> "event", ":event-type" -> "initial-response")
 
-  private def event(continuation: Int, numbers: Int*): Array[Byte] = {
+  private def event(continuation: Int, numbers: Int*): Array[Byte] =
+    Frames.frame(
+      payload(continuation, numbers: _*),
+      ":message-type" -> "event",
+      ":event-type"   -> "SubscribeToShardEvent"
+    )
+
+  private def payload(continuation: Int, numbers: Int*): Array[Byte] = {
     val records = numbers.map(number =>
       s"""{"SequenceNumber":"$number","Data":"aGVsbG8=","PartitionKey":"k","ApproximateArrivalTimestamp":1700000000.5}"""
     )
-    val json =
-      s"""{"Records":[${records.mkString(",")}],"ContinuationSequenceNumber":"$continuation","MillisBehindLatest":0}"""
-    Frames.frame(json.getBytes, ":message-type" -> "event", ":event-type" -> "SubscribeToShardEvent")
+    s"""{"Records":[${records.mkString(
+        ","
+      )}],"ContinuationSequenceNumber":"$continuation","MillisBehindLatest":0}""".getBytes
   }
 
-  private def read(frames: Array[Byte]*): Desk = {
+  private def read(frames: Array[Byte]*): Desk = readWith(ShardTelemetry.ignored)(frames: _*)
+
+  private def readWith(shards: ShardTelemetry)(frames: Array[Byte]*): Desk = {
     val desk   = new Desk
     val answer = Answer.of(Array[Byte](0, 0) ++ begun ++ frames.flatten, "application/vnd.amazon.eventstream")
-    PushedEvents.subscribed(answer, desk).close()
+    PushedEvents.subscribed(answer, desk, shards).close()
     desk.run()
     desk
   }
@@ -53,6 +63,25 @@ final class HostileEventsSpec extends AnyFunSpec with Matchers {
       desk.delivered shouldBe empty
       desk.putOff should have size 1
     }
+  }
+
+  it("events and answers that only the SDK can read are delivered and counted, and others are not counted") {
+    val shards  = ShardTelemetry.ignored
+    val escaped = Frames.frame(
+      new String(payload(1002, 1002)).replace("\"k\"", "\"\\u006b\"").getBytes,
+      ":message-type" -> "event",
+      ":event-type"   -> "SubscribeToShardEvent"
+    )
+    numbers(readWith(shards)(event(1001, 1001), escaped, event(1003, 1003))) shouldBe Seq("1001", "1002", "1003")
+    shards.readsBySdk shouldBe 1
+    def poll(contentType: String) = {
+      val input = PolledAnswers.answer("Records" -> Seq(PolledAnswers.record("1001")), "NextShardIterator" -> "next")
+      numbers(PolledAnswers.polled(Answer.of(input, contentType), shards)) shouldBe Seq("1001")
+    }
+    poll("application/x-amz-cbor-1.1")
+    shards.readsBySdk shouldBe 1
+    poll("application/cbor")
+    shards.readsBySdk shouldBe 2
   }
 
   it("an event that goes back delivers no record again, and moves no position back") {

@@ -20,11 +20,11 @@ final class AnswerBody extends SplitAnswer[Array[KinesisRecord]](AnswerBody.spli
   def records(answer: GetRecordsResponse): Array[KinesisRecord] = records(answer, ShardPosition.TrimHorizon)
 }
 
-private[reader] object AnswerBody {
-
-  /** By its media type. */
-  private[reader] def splitter(contentType: String): Option[SplitAnswer.Splitter[Array[KinesisRecord]]] =
-    if (SplitAnswer.isCbor(contentType)) Some(CborRecords.split)
-    else if (contentType.contains("json")) Some(chunks => JsonRecords.split(SplitAnswer.joined(chunks)))
-    else None
+private[kinesisspark] object AnswerBody {
+  def splitter(mediaType: String): Option[SplitAnswer.Splitter[Array[KinesisRecord]]] =
+    mediaType match {
+      case SplitAnswer.Cbor => Some(CborRecords.split)
+      case SplitAnswer.Json => Some(chunks => JsonRecords.split(SplitAnswer.joined(chunks), JsonRecords.NoRecords))
+      case _                => None
+    }
 }

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer
 import java.util
 
 import io.github.kinesisspark.aws.CborReader
-import io.github.kinesisspark.aws.CborReader.check
+import io.github.kinesisspark.aws.SdkDecoding.check
 import io.github.kinesisspark.position.SequenceNumber
 import io.github.kinesisspark.read.reader.AnswerRecords.{Members, Names}
 import io.github.kinesisspark.read.reader.CborRecords._
@@ -61,9 +61,9 @@ private[reader] final class CborRecords private (answer: Iterable[ByteBuffer]) e
             keyLength = textLength
           }
         case Members.Arrival =>
-          // Milliseconds, where JSON has seconds: https://github.com/aws/aws-sdk-java-v2/issues/184
-          arrival = readUnsigned()
-        case _ => skipValue()
+          arrival = readMillis()
+        case Members.Encryption => readTextOrNull(): Unit
+        case _                  => skipMember()
       }
     }
     check((seen & Members.Required) == Members.Required, "a whole record")
@@ -83,6 +83,7 @@ private[reader] final class CborRecords private (answer: Iterable[ByteBuffer]) e
     else if (isText(Names.SequenceNumber)) Members.Number
     else if (isText(Names.PartitionKey)) Members.Key
     else if (isText(Names.Arrival)) Members.Arrival
+    else if (isText(Names.Encryption)) Members.Encryption
     else Members.Unknown
 
   private def readData(): Unit = {
@@ -101,7 +102,7 @@ private[reader] object CborRecords {
     */
   def split(pieces: Iterable[ByteBuffer]): (Array[KinesisRecord], Array[Byte]) = {
     val records = new CborRecords(pieces)
-    records.split(Names.Records)(records.readRecords())
+    records.split(Names.Records, Names.Iterator)(records.readRecords())
   }
 
   private val NoText  = -1

@@ -2,6 +2,7 @@ package io.github.kinesisspark.read.reader
 
 import java.io.ByteArrayOutputStream
 import java.nio.ByteBuffer
+import java.nio.charset.StandardCharsets.ISO_8859_1
 import java.util
 import java.util.concurrent.ConcurrentLinkedQueue
 
@@ -12,11 +13,12 @@ import software.amazon.awssdk.http.SdkHttpResponse
 import software.amazon.awssdk.services.kinesis.model.SubscribeToShardEvent
 import software.amazon.eventstream.{HeaderValue, Message, MessageFrame, MessageFrames}
 
-import io.github.kinesisspark.aws.AnswerBytes
+import io.github.kinesisspark.aws.{AnswerBytes, DamagedAnswer, SdkDecoding}
 import io.github.kinesisspark.position.ShardPosition
 
 /** The events of one subscription. What [[AnswerBody]] does for an answer it does for each event: the records are packed as they are read from
-  * the event's bytes, and the SDK gets the event without them. All else is the SDK's as it came, damage as well.
+  * the event's bytes, and the SDK gets the event without them: in their place it gets one record that has nothing but a mark, by which the
+  * event is known again. All else is the SDK's as it came, damage as well.
   *
   * Bytes come on the SDK's threads, one after the other.
   *
@@ -29,7 +31,7 @@ final class EventBodies(before: AnswerBytes) extends AnswerBytes {
   private val packed = new ConcurrentLinkedQueue[Records]
 
   /** Of the next event that the SDK has made an object of. */
-  def next(): Records = Option(packed.poll()).getOrElse(TheSdks)
+  def next(): Records = Option(packed.poll()).getOrElse(TheSdks("no event's bytes"))
 
   override def through(answer: SdkHttpResponse, bytes: Publisher[ByteBuffer]): Publisher[ByteBuffer] =
     if (!answer.isSuccessful) before.through(answer, bytes)
@@ -39,6 +41,7 @@ final class EventBodies(before: AnswerBytes) extends AnswerBytes {
     private val out            = new ByteArrayOutputStream
     private val frames         = new MessageFrames(message => pass(message))
     private var isDamaged      = false
+    private var marks          = 0L
     @volatile private var flow = Option.empty[Flow]
 
     override def onSubscribe(from: Flow): Unit = {
@@ -79,12 +82,14 @@ final class EventBodies(before: AnswerBytes) extends AnswerBytes {
       Try(MessageFrame.read(message)).toOption.filter(frame => isEvent(frame.headers)) match {
         case None        => write(message)
         case Some(frame) =>
-          Try(JsonRecords.split(frame.payload)).toOption match {
-            case None =>
-              packed.add(TheSdks)
+          marks += 1
+          val mark = s"event-$marks"
+          SdkDecoding.unless(JsonRecords.split(frame.payload, inPlaceOfRecords(mark))) match {
+            case Left(cause) =>
+              packed.add(TheSdks(cause))
               write(message)
-            case Some((records, rest)) =>
-              packed.add(Packed(records))
+            case Right((records, rest)) =>
+              packed.add(Packed(mark, records))
               new Message(frame.headers, rest).encode(out)
           }
       }
@@ -105,17 +110,31 @@ object EventBodies {
     /** Those after a position.
       *
       * @param event what the SDK made of it
-      * @throws io.github.kinesisspark.aws.DamagedAnswer where something is missing in them, or they are out of order
+      * @throws io.github.kinesisspark.aws.DamagedAnswer where something is missing in them, they are out of order, or the SDK has made the event
+      *                                                  of another one's bytes
       */
     def of(event: SubscribeToShardEvent, position: ShardPosition): Array[KinesisRecord] = this match {
-      case Packed(records) => KinesisRecord.after(position, records)
-      case TheSdks         => KinesisRecord.after(position, event.records)
+      case Packed(mark, records) =>
+        val theirs = event.records
+        if (theirs.size != 1 || theirs.get(0).sequenceNumber != mark)
+          throw new DamagedAnswer(s"The AWS SDK passed on another event than the one marked '$mark'")
+        KinesisRecord.after(position, records)
+      // A mark is no sequence number, so those of an event that is marked are refused.
+      case _: TheSdks => KinesisRecord.after(position, event.records)
+    }
+
+    /** Why the SDK has decoded them; None where it has not. */
+    def leftToSdk: Option[String] = this match {
+      case TheSdks(cause) => Some(cause)
+      case _: Packed      => None
     }
   }
-  private final case class Packed(records: Array[KinesisRecord]) extends Records
+  private final case class Packed(mark: String, records: Array[KinesisRecord]) extends Records
 
   /** The event has them itself. */
-  case object TheSdks extends Records
+  private final case class TheSdks(cause: String) extends Records
+
+  private def inPlaceOfRecords(mark: String) = s"""[{"SequenceNumber":"$mark"}]""".getBytes(ISO_8859_1)
 
   private def isEvent(headers: util.Map[String, HeaderValue]) =
     says(headers, ":message-type", "event") && says(headers, ":event-type", "SubscribeToShardEvent")

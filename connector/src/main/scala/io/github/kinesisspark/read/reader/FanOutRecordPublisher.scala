@@ -107,9 +107,14 @@ final class FanOutRecordPublisher(
     case News.Completed               => ended(number, Event.Completed(number))
     case News.Arrived(event, records) =>
       ParsedEvent.of(shard.shardId, event, records, position) match {
-        case Right(Some(parsed)) => step(Event.Arrived(number, parsed.resume), Some(parsed))
-        case Right(None)         => step(Event.Failed(number, HalfAnEnd))
-        case Left(damage)        => step(Event.Failed(number, FaultClassifier.classify(damage)))
+        case Right(Some(parsed)) =>
+          records.leftToSdk.foreach { cause =>
+            SdkDecoding.report(Call, where, cause)
+            telemetry.decodedBySdk()
+          }
+          step(Event.Arrived(number, parsed.resume), Some(parsed))
+        case Right(None)  => step(Event.Failed(number, HalfAnEnd))
+        case Left(damage) => step(Event.Failed(number, FaultClassifier.classify(damage)))
       }
     case News.Failed(cause) => ended(number, Event.Failed(number, FaultClassifier.classify(cause)))
   }

@@ -43,6 +43,8 @@ final class FanOutTelemetry(
 
   def failed(): Unit = failures.increment()
 
+  def decodedBySdk(): Unit = shards.decodedBySdk()
+
   /** Waits until every publisher has left its subscription, and says whether that came to be in time. */
   def awaitClosed(atMost: FiniteDuration): Boolean = gauges.synchronized {
     val deadline = atMost.fromNow

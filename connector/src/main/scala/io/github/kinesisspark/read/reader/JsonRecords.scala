@@ -1,9 +1,12 @@
 package io.github.kinesisspark.read.reader
 
 import java.nio.ByteBuffer
-import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}
+import java.nio.charset.StandardCharsets.ISO_8859_1
 import java.util
+import java.util.regex.Pattern
 
+import io.github.kinesisspark.aws.SdkDecoding
+import io.github.kinesisspark.aws.SdkDecoding.check
 import io.github.kinesisspark.position.SequenceNumber
 import io.github.kinesisspark.read.reader.AnswerRecords.{Members, Names}
 import io.github.kinesisspark.read.reader.JsonRecords._
@@ -30,7 +33,7 @@ private[reader] final class JsonRecords private (text: Array[Byte], from: Int, u
   private var beforeFrom   = 0
   private var beforeLength = 0
 
-  private def split(): (Array[KinesisRecord], Array[Byte]) = {
+  private def split(inPlace: Array[Byte]): (Array[KinesisRecord], Array[Byte]) = {
     var records = Option.empty[Array[KinesisRecord]]
     var begin   = 0
     var end     = 0
@@ -39,18 +42,22 @@ private[reader] final class JsonRecords private (text: Array[Byte], from: Int, u
     while (more) {
       readName()
       if (isText(Names.Records)) {
-        check(records.isEmpty, "records once")
+        check(records.isEmpty, "each member once")
         begin = at
         records = Some(readRecords())
         end = at
-      } else skipValue()
+      } else {
+        // The SDK takes the members of an object in place of a text for those of the whole.
+        if (isText(Names.Iterator) || isText(Names.Continuation)) check(peek == '"' || peek == 'n', "text or null")
+        skipValue(MostDepth)
+      }
       more = goesOn('}')
     }
     skipSpace()
-    check(at == until, "its end")
-    val all  = records.getOrElse(throw new IllegalArgumentException("no records"))
-    val rest = ByteBuffer.allocate(until - from - (end - begin) + NoRecords.length)
-    rest.put(text, from, begin - from).put(NoRecords).put(text, end, until - end)
+    check(at == until, "nothing behind the object")
+    val all  = records.getOrElse(SdkDecoding.unexpected("records"))
+    val rest = ByteBuffer.allocate(until - from - (end - begin) + inPlace.length)
+    rest.put(text, from, begin - from).put(inPlace).put(text, end, until - end)
     (all, rest.array)
   }
 
@@ -86,19 +93,17 @@ private[reader] final class JsonRecords private (text: Array[Byte], from: Int, u
         numberLength = textLength
       } else if (isText(Names.PartitionKey)) {
         once(Members.Key)
-        if (peek == '"') {
-          readText()
+        if (readTextOrNull()) {
           keyFrom = textFrom
           keyLength = textLength
-        } else readNull()
+        }
       } else if (isText(Names.Arrival)) {
         once(Members.Arrival)
         arrival = readMillis()
-      } else {
+      } else if (isText(Names.Encryption)) {
         once(Members.Encryption)
-        check(isText(Names.Encryption), "a known member")
-        readText()
-      }
+        readTextOrNull(): Unit
+      } else skipValue(MostDepth)
       more = goesOn('}')
     }
     check((members & Members.Required) == Members.Required, "a whole record")
@@ -201,22 +206,35 @@ private[reader] final class JsonRecords private (text: Array[Byte], from: Int, u
       }
       check(at > point, "a fraction")
     }
-    if (at < until && (isDigit(text(at)) || text(at) == 'e' || text(at) == 'E')) readExactMillis(begin)
-    else seconds * 1000 + thousandths
+    val isExact = at < until && (isDigit(text(at)) || text(at) == 'e' || text(at) == 'E')
+    val millis  = if (isExact) readExactMillis(begin) else seconds * 1000 + thousandths
+    check(at - begin <= MostTimeCharacters, "a shorter number")
+    millis
   }
 
   /** With an exponent, as local servers write it. */
   private def readExactMillis(begin: Int): Long = {
-    val number = Number.matcher(new String(text, begin, (until - begin).min(MostNumberCharacters), ISO_8859_1))
-    check(number.lookingAt(), "a number")
-    at = begin + number.end
-    new java.math.BigDecimal(number.group).scaleByPowerOfTen(3).longValue
+    at = begin
+    new java.math.BigDecimal(readNumber(Time)).scaleByPowerOfTen(3).longValue
   }
 
-  private def readNull(): Unit = {
-    skipSpace()
-    check(until - at >= Null.length && util.Arrays.equals(text, at, at + Null.length, Null, 0, Null.length), "null")
-    at += Null.length
+  private def readNumber(form: Pattern): String = {
+    val number = form.matcher(new String(text, at, (until - at).min(MostNumberCharacters), ISO_8859_1))
+    check(number.lookingAt(), "a number")
+    at += number.end
+    number.group
+  }
+
+  private def readWord(word: Array[Byte]): Unit = {
+    check(until - at >= word.length && util.Arrays.equals(text, at, at + word.length, word, 0, word.length), "a value")
+    at += word.length
+  }
+
+  /** @return whether there is a text, and not null */
+  private def readTextOrNull(): Boolean = {
+    val isThere = peek == '"'
+    if (isThere) readText() else readWord(Null)
+    isThere
   }
 
   private def readName(): Unit = {
@@ -240,39 +258,61 @@ private[reader] final class JsonRecords private (text: Array[Byte], from: Int, u
     }
     textLength = at - textFrom
     expectHere('"')
-    // It throws where they are none.
-    if (!isAscii) UTF_8.newDecoder.decode(ByteBuffer.wrap(text, textFrom, textLength)): Unit
+    check(textLength <= MostTextBytes, "shorter text")
+    if (!isAscii) SdkDecoding.checkUtf8(text, textFrom, textLength)
   }
 
   private def isText(name: Array[Byte]) =
     textLength == name.length && util.Arrays.equals(text, textFrom, textFrom + textLength, name, 0, name.length)
 
-  /** Whatever it is: the SDK reads it. */
-  private def skipValue(): Unit = {
-    var depth = 0
-    do peek match {
-      case '"'                      => skipText()
-      case '{' | '['                => depth += 1; at += 1
-      case '}' | ']'                => depth -= 1; at += 1
-      case (',' | ':') if depth > 0 => at += 1
-      case _                        => skipWord()
+  /** A value that nobody asked for. It is checked, because the SDK doesn't see those of records. */
+  private def skipValue(depth: Int): Unit = {
+    check(depth > 0, "fewer values in one another")
+    peek match {
+      case '"' => skipText()
+      case 'n' => readWord(Null)
+      case 't' => readWord(True)
+      case 'f' => readWord(False)
+      case '[' => skipAll(']')(skipValue(depth - 1))
+      case '{' =>
+        skipAll('}') {
+          readName()
+          skipValue(depth - 1)
+        }
+      case _ => readNumber(Number): Unit
     }
-    while (depth > 0)
-    check(depth == 0, "a value")
+  }
+
+  private def skipAll(end: Char)(skipOne: => Unit): Unit = {
+    at += 1
+    var more = isNotEmpty(end)
+    while (more) {
+      skipOne
+      more = goesOn(end)
+    }
   }
 
   private def skipText(): Unit = {
-    at += 1
-    while (at < until && text(at) != '"') at += (if (text(at) == '\\') 2 else 1)
-    check(at < until, "the end of a text")
-    at += 1
+    expectHere('"')
+    val begin = at
+    while (at < until && text(at) != '"') {
+      check(text(at) >= ' ' || text(at) < 0, "text without control characters")
+      at += 1
+      if (text(at - 1) == '\\') skipEscape()
+    }
+    SdkDecoding.checkUtf8(text, begin, at - begin)
+    expectHere('"')
   }
 
-  private def skipWord(): Unit = {
-    val begin = at
-    while (at < until && isWord(text(at))) at += 1
-    check(at > begin, "a value")
+  private def skipEscape(): Unit = {
+    val digits = if (at < until && text(at) == 'u') 4 else 0
+    check(at < until - digits, "an escape")
+    check(if (digits > 0) areHex(at + 1, digits) else "\"\\/bfnrt".indexOf(text(at).toInt) >= 0, "an escape")
+    at += 1 + digits
   }
+
+  private def areHex(begin: Int, length: Int) =
+    (begin until begin + length).forall(i => Character.digit(text(i) & 0xff, 16) >= 0)
 
   private def expect(byte: Char): Unit = {
     skipSpace()
@@ -280,7 +320,7 @@ private[reader] final class JsonRecords private (text: Array[Byte], from: Int, u
   }
 
   private def expectHere(byte: Char): Unit = {
-    check(at < until && text(at) == byte, "what JSON has")
+    if (at >= until || text(at) != byte) SdkDecoding.unexpected(nameOf(byte))
     at += 1
   }
 
@@ -307,13 +347,14 @@ private[reader] final class JsonRecords private (text: Array[Byte], from: Int, u
   private def skipSpace(): Unit = while (at < until && isSpace(text(at))) at += 1
 }
 
-private[reader] object JsonRecords {
+private[kinesisspark] object JsonRecords {
 
   /** The records, and the JSON without them.
     *
+    * @param inPlace of the records; JSON as well
     * @throws java.lang.Exception where it is not as expected
     */
-  def split(json: ByteBuffer): (Array[KinesisRecord], Array[Byte]) = {
+  def split(json: ByteBuffer, inPlace: Array[Byte]): (Array[KinesisRecord], Array[Byte]) = {
     val (bytes, from) =
       if (json.hasArray) (json.array, json.arrayOffset + json.position())
       else {
@@ -321,28 +362,44 @@ private[reader] object JsonRecords {
         json.duplicate().get(copy)
         (copy, 0)
       }
-    new JsonRecords(bytes, from, from + json.remaining).split()
+    new JsonRecords(bytes, from, from + json.remaining).split(inPlace)
   }
 
-  private def check(condition: Boolean, what: String): Unit =
-    if (!condition) throw new IllegalArgumentException(what)
+  val NoRecords: Array[Byte] = "[]".getBytes(ISO_8859_1)
+
+  /** Of what begins with a character. */
+  private def nameOf(begin: Char) = begin match {
+    case '{' => "an object"
+    case '[' => "a list"
+    case '"' => "a text"
+    case _   => s"'$begin'"
+  }
 
   private def isDigit(byte: Byte) = '0' <= byte && byte <= '9'
   private def isSpace(byte: Byte) = byte <= ' ' && (byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t')
-  private def isWord(byte: Byte)  =
-    isDigit(byte) || 'a' <= byte && byte <= 'z' || byte == '-' || byte == '+' || byte == '.' || byte == 'E'
 
-  private val Null      = "null".getBytes(ISO_8859_1)
-  private val NoRecords = "[]".getBytes(ISO_8859_1)
+  private val Null  = "null".getBytes(ISO_8859_1)
+  private val True  = "true".getBytes(ISO_8859_1)
+  private val False = "false".getBytes(ISO_8859_1)
 
-  private val Number               = """\d+(\.\d+)?([eE][+-]?\d{1,2})?""".r.pattern
+  private val Number               = """-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?""".r.pattern
+  private val Time                 = """\d+(\.\d+)?([eE][+-]?\d{1,2})?""".r.pattern
   private val MostNumberCharacters = 40
+
+  /** The SDK refuses more. */
+  private val MostTimeCharacters = 20
 
   /** Of seconds in a Long of milliseconds. */
   private val MostSecondDigits = 12
 
   private val NoText  = -1
   private val Nothing = -1
+
+  /** Of values that nobody asked for. The SDK's parser has a limit of 1,000. */
+  private val MostDepth = 32
+
+  /** Of a name or a text that is asked for. The SDK's parser has limits from 65,535 on. */
+  private val MostTextBytes = 16 << 10
 
   /** Larger data are decoded into an array of their own. */
   private val PieceBytes = 12 << 10

@@ -237,7 +237,7 @@ private[reader] object AnswerRecords {
     if (length != otherLength) length > otherLength
     else util.Arrays.compare(number, from, from + length, other, otherFrom, otherFrom + otherLength) > 0
 
-  /** Of an answer, and of its records.
+  /** Of an answer or event, and of its records.
     *
     * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_Record.html Record]]
     */
@@ -248,6 +248,8 @@ private[reader] object AnswerRecords {
     val PartitionKey: Array[Byte]   = "PartitionKey".getBytes(ISO_8859_1)
     val Arrival: Array[Byte]        = "ApproximateArrivalTimestamp".getBytes(ISO_8859_1)
     val Encryption: Array[Byte]     = "EncryptionType".getBytes(ISO_8859_1)
+    val Iterator: Array[Byte]       = "NextShardIterator".getBytes(ISO_8859_1)
+    val Continuation: Array[Byte]   = "ContinuationSequenceNumber".getBytes(ISO_8859_1)
   }
 
   /** Of a record, as bits. */

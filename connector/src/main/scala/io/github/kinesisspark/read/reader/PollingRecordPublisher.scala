@@ -132,6 +132,10 @@ final class PollingRecordPublisher(
     val next     = Option(answer.nextShardIterator)
     val children = if (next.isEmpty) StreamDirectory.children(shard.shardId, answer.childShards) else Vector.empty
     DamagedAnswer.unlessGoesOn(answer)
+    body.leftToSdk.foreach { cause =>
+      SdkDecoding.report(AwsCall.GetRecords, where, cause)
+      telemetry.decodedBySdk()
+    }
     iterator = next
     history = RetryHistory.none
     caughtUp = behind == 0

@@ -16,6 +16,8 @@ final class PollingTelemetry(shards: ShardTelemetry = ShardTelemetry.ignored) {
 
   def failed(): Unit = failures.increment()
 
+  def decodedBySdk(): Unit = shards.decodedBySdk()
+
   def report: PollingReport = PollingReport(refusals.sum, failures.sum)
 }
 

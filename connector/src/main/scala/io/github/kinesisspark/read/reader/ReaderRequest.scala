@@ -95,6 +95,7 @@ final case class ReaderReport(
   *
   * @param bufferedBytes of heap
   * @param rereadBytes   read from Kinesis again by tasks that found no buffer
+  * @param sdkReads      GetRecords answers and events that the SDK has decoded
   * @param delivered     by tasks
   * @param subscriptions nothing by polling
   */
@@ -103,6 +104,7 @@ final case class ReaderTotals(
     rereadBytes: Long,
     rereadRecords: Long,
     reads: ReadCount,
+    sdkReads: Long,
     delivered: UserRecordCount,
     polling: PollingReport,
     subscriptions: Option[SubscriptionReport]
@@ -112,6 +114,7 @@ final case class ReaderTotals(
     rereadBytes + other.rereadBytes,
     rereadRecords + other.rereadRecords,
     reads and other.reads,
+    sdkReads + other.sdkReads,
     delivered and other.delivered,
     polling and other.polling,
     (subscriptions ++ other.subscriptions).reduceOption(_ and _)
@@ -148,7 +151,7 @@ object ReadersNow {
 }
 
 object ReaderTotals {
-  val none: ReaderTotals = ReaderTotals(0, 0, 0, ReadCount.none, UserRecordCount.none, PollingReport.none, None)
+  val none: ReaderTotals = ReaderTotals(0, 0, 0, ReadCount.none, 0, UserRecordCount.none, PollingReport.none, None)
 }
 
 /** What readers have read ahead since they were opened.

@@ -183,6 +183,7 @@ final class ShardReaderPool(
         rereadBytes = rereadBytes.get,
         rereadRecords = rereadRecords.get,
         reads = reads.get,
+        sdkReads = byShard.readsBySdk,
         delivered = delivered.get,
         polling = polled.report,
         subscriptions = publisher match {

@@ -1,6 +1,7 @@
 package io.github.kinesisspark.read.reader
 
 import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.LongAdder
 
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
@@ -14,7 +15,8 @@ import io.github.kinesisspark.position.ShardKey
 final class ShardTelemetry(onChange: ShardKey => Unit) {
   import ShardTelemetry._
 
-  private val counts = new ConcurrentHashMap[ShardKey, Counted]
+  private val counts   = new ConcurrentHashMap[ShardKey, Counted]
+  private val sdkReads = new LongAdder
 
   /** A call was refused because limits were used up. */
   def throttled(shard: ShardKey): Unit = add(shard, ShardCounts(throttled = 1, rereadRecords = 0))
@@ -24,6 +26,12 @@ final class ShardTelemetry(onChange: ShardKey => Unit) {
 
   /** Counts what a reader received. Does not call `onChange`, because the reader reports each delivery anyway. */
   def read(shard: ShardKey, more: ReadCount): Unit = merge(shard, ShardCounts.none.copy(reads = more))
+
+  /** Counts a read that the SDK has decoded. */
+  def decodedBySdk(): Unit = sdkReads.increment()
+
+  /** Such reads of all shards. */
+  def readsBySdk: Long = sdkReads.sum
 
   def of(shard: ShardKey): Option[ShardCounts] = Option(counts.get(shard)).map(_.counts)
 

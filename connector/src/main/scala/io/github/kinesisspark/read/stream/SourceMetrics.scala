@@ -65,6 +65,7 @@ final case class SourceMetrics(
     "rereadRecords"              -> fleet.rereadRecords.toString,
     "callsThrottled"             -> fleet.polling.throttled.toString,
     "callsFailed"                -> fleet.polling.failed.toString,
+    "readsDecodedBySdk"          -> fleet.sdkReads.toString,
     "userRecords"                -> fleet.delivered.userRecords.toString,
     "userRecordsOfOtherShards"   -> fleet.delivered.ofOthers.toString,
     "malformedAggregatedRecords" -> fleet.delivered.damaged.toString,

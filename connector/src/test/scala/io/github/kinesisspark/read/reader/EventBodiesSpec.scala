@@ -15,7 +15,7 @@ import software.amazon.awssdk.http.SdkHttpResponse
 import software.amazon.awssdk.services.kinesis.model.{Record, SubscribeToShardEvent}
 import software.amazon.eventstream.{HeaderValue, Message, MessageDecoder}
 
-import io.github.kinesisspark.aws.AnswerBytes
+import io.github.kinesisspark.aws.{AnswerBytes, DamagedAnswer}
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 
 class EventBodiesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
@@ -79,6 +79,14 @@ class EventBodiesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
     .map(n => s"""{"SequenceNumber":"$n","Data":"aGVsbG8=","PartitionKey":"k","ApproximateArrivalTimestamp":1.5}""")
     .mkString("[", ",", "]")
 
+  /** What the SDK makes of messages, of which it should make one event each. */
+  private def made(messages: Message*) = {
+    val records = messages.flatMap(m => ujson.read(m.getPayload)("Records").arr)
+    SubscribeToShardEvent.builder
+      .records(records.map(r => Record.builder.sequenceNumber(r("SequenceNumber").str).build).asJava)
+      .build
+  }
+
   private val theSdks = SubscribeToShardEvent.builder.records(java.util.Collections.emptyList[Record]).build
 
   describe("the bytes of a subscription") {
@@ -93,14 +101,39 @@ class EventBodiesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
         val s = new Scene(sent, piece)
         s.messages.map(m => new String(m.getPayload)) shouldBe Vector(
           "{}",
-          """{"Records":[],"MillisBehindLatest":7}""",
+          """{"Records":[{"SequenceNumber":"event-1"}],"MillisBehindLatest":7}""",
           """{"Records":7}""",
-          """{"MillisBehindLatest":8,"Records":[]}"""
+          """{"MillisBehindLatest":8,"Records":[{"SequenceNumber":"event-3"}]}"""
         )
         s.messages(1).getHeaders.asScala.keySet shouldBe Set(":message-type", ":event-type")
-        def next() = s.bodies.next().of(theSdks, TrimHorizon).toVector.map(_.sequenceNumber.text)
-        Vector.fill(4)(next()) shouldBe Vector(Vector("1", "2"), Vector(), Vector("3"), Vector())
+        def next(event: SubscribeToShardEvent) = {
+          val records = s.bodies.next()
+          (records.leftToSdk, records.of(event, TrimHorizon).toVector.map(_.sequenceNumber.text))
+        }
+        next(made(s.messages(1))) shouldBe ((None, Vector("1", "2")))
+        next(theSdks) shouldBe ((Some("expected a list"), Vector()))
+        next(made(s.messages(3))) shouldBe ((None, Vector("3")))
+        s.bodies.next().leftToSdk should not be empty
       }
+    }
+
+    it("give no event the records of another one, where the SDK drops an event, repeats one or makes one of two") {
+      val sent = bytesOf((1 to 3).map(n => event(s"""{"Records":${records(n)}}""")): _*)
+      def madeOf(numbers: Int*)(all: Vector[Message])               = made(numbers.map(n => all(n - 1)): _*)
+      def read(events: (Vector[Message] => SubscribeToShardEvent)*) = {
+        val s = new Scene(sent, piece = 50)
+        events.map(e => s.bodies.next().of(e(s.messages), TrimHorizon).map(_.sequenceNumber.text).toVector)
+      }
+      read(madeOf(1), madeOf(2), madeOf(3)) shouldBe Seq(Vector("1"), Vector("2"), Vector("3"))
+      for (
+        mistaken <- Seq(
+          Seq(madeOf(2) _),
+          Seq(madeOf(1) _, madeOf(1) _),
+          Seq(madeOf(1, 2) _),
+          Seq(madeOf(1) _, madeOf(3) _)
+        )
+      )
+        a[DamagedAnswer] should be thrownBy read(mistaken: _*)
     }
 
     it("pass as they came where the lengths of a message are damaged, and from there on") {

@@ -37,6 +37,25 @@ class JsonRecordsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
       }
     }
 
+    it("yields the record, whatever the names and values of members that nobody knows") {
+      val plain = shown(split(one())._1)
+      for (
+        value <- Seq(
+          "\"of\"",
+          "\"\"",
+          "\"a\\\"\\u00e4\\n\u00fc\"",
+          "null",
+          "true",
+          "false",
+          "0",
+          "-12.50e+3",
+          "[]",
+          "{}",
+          "{\"Data\":\"none of the record\",\"SequenceNumber\":[{\"a\":[ ]} , 1]}"
+        )
+      ) withClue(value)(shown(split(one("Unheard" -> value, "data" -> value))._1) shouldBe plain)
+    }
+
     it("yields times with fewer and more digits than milliseconds, and with exponents") {
       def millis(number: String) = split(one("ApproximateArrivalTimestamp" -> number))._1.head.arrivalMillis
       millis("1700000000") shouldBe 1700000000000L
@@ -62,9 +81,31 @@ class JsonRecordsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
         withClue(number)(isLeftWith("SequenceNumber", number) shouldBe true)
       for (key <- Seq("7", "\"a\\u0062\"", "\"a\tb\"", "nul", "\"open"))
         withClue(key)(isLeftWith("PartitionKey", key) shouldBe true)
-      for (time <- Seq("null", "\"1\"", "1.", ".5", "-1", "01", "1e", "true"))
+      for (time <- Seq("null", "\"1\"", "1.", ".5", "-1", "01", "1e", "true", "1700000000.1234567890"))
         withClue(time)(isLeftWith("ApproximateArrivalTimestamp", time) shouldBe true)
-      isLeftWith("Unheard", "\"of\"") shouldBe true
+      for (
+        value <- Seq(
+          "",
+          "tru",
+          "nulll",
+          "01",
+          "1.",
+          "-",
+          "1e",
+          "+1",
+          "\"a\tb\"",
+          "\"\\x\"",
+          "\"\\u00g0\"",
+          "\"open",
+          "[1 2]",
+          "[1,]",
+          "{\"a\"}",
+          "{1:2}",
+          "{\"a\":1,}",
+          "[}",
+          "[" * 40 + "]" * 40
+        )
+      ) withClue(value)(isLeftWith("Unheard", value) shouldBe true)
       for (member <- Seq("Data", "SequenceNumber", "ApproximateArrivalTimestamp"))
         withClue(member)(isLeft(all.replace(s"\"$member\"", "\"EncryptionType\"")) shouldBe true)
       isLeft(all.replace("\"PartitionKey\"", "\"Data\"")) shouldBe true
@@ -116,7 +157,10 @@ class JsonRecordsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
 
   /** Not at the beginning of its array, and not at the end. */
   private def split(event: Array[Byte]): (Array[KinesisRecord], Array[Byte]) =
-    JsonRecords.split(ByteBuffer.wrap("#".getBytes ++ event ++ "}]\"=".getBytes, 1, event.length).slice())
+    JsonRecords.split(
+      ByteBuffer.wrap("#".getBytes ++ event ++ "}]\"=".getBytes, 1, event.length).slice(),
+      JsonRecords.NoRecords
+    )
 
   private def record(random: Random, n: Int) = RandomRecords.record(
     random,

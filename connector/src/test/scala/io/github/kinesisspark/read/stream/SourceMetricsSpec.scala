@@ -106,6 +106,12 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
       gauges("subscriptionsLive")() shouldBe 0
     }
 
+    it("sum up what the SDK has decoded in all executors") {
+      def executor(n: Int, reads: Long) = ExecutorId("host", n.toString) -> ReaderTotals.none.copy(sdkReads = reads)
+      val readers                       = ReadersNow.none.copy(byExecutor = Vector(executor(1, 2), executor(2, 5)))
+      SourceMetrics.none.copy(readers = readers).toJava.get("readsDecodedBySdk") shouldBe "7"
+    }
+
     it("name streams, executors and shards with lag, records and counts, the furthest shard first") {
       val (one, two) = (ExecutorId("host-1", "1"), ExecutorId("host-2", "2"))
       val readers    = ReadersNow(
