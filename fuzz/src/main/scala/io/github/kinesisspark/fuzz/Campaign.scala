@@ -4,6 +4,7 @@ import scala.concurrent.duration.FiniteDuration
 
 /** The result of fuzzing a target for a while.
   *
+  * @param seed       of the mutations; those of a run also depend on the inputs that are kept
   * @param executions inputs that were tried
   * @param edges      of the instrumented code that some input has taken
   * @param inputs     that are kept, because each reaches what none before it did
@@ -13,6 +14,7 @@ import scala.concurrent.duration.FiniteDuration
 final case class Campaign(
     target: String,
     time: FiniteDuration,
+    seed: Long,
     executions: Long,
     edges: Long,
     inputs: Long,
@@ -24,6 +26,7 @@ final case class Campaign(
   def json: ujson.Obj = ujson.Obj(
     "target"     -> target,
     "seconds"    -> ujson.Num(time.toSeconds.toDouble),
+    "seed"       -> ujson.Num(seed.toDouble),
     "executions" -> ujson.Num(executions.toDouble),
     "edges"      -> ujson.Num(edges.toDouble),
     "inputs"     -> ujson.Num(inputs.toDouble),
@@ -34,6 +37,7 @@ final case class Campaign(
 
 object Campaign {
   private val Progress = """#(\d+)\s.*cov: (\d+) .*corp: (\d+)/.*""".r
+  private val Seed     = """INFO: Seed: (\d+)""".r
   private val Finding  = """== Java Exception: (.*)|==\d+== ?ERROR: libFuzzer: (.*)""".r
 
   /** @param log of Jazzer, which prints about itself what libFuzzer does */
@@ -41,6 +45,7 @@ object Campaign {
     val progress = log.collect { case Progress(n, edges, inputs) => (n.toLong, edges.toLong, inputs.toLong) }
     val findings = log.collect { case Finding(exception, other) => Option(exception).getOrElse(other) }
     val (executions, edges, inputs) = progress.lastOption.getOrElse((0L, 0L, 0L))
-    Campaign(target, time, executions, edges, inputs, findings, ended)
+    val seed                        = log.collectFirst { case Seed(n) => n.toLong }.getOrElse(0L)
+    Campaign(target, time, seed, executions, edges, inputs, findings, ended)
   }
 }

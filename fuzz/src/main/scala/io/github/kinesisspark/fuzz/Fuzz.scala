@@ -27,8 +27,9 @@ object Fuzz {
     val corpus   = Files.createDirectories(work.resolve("corpus"))
     val findings = Files.createDirectories(work.resolve("findings"))
     for ((seed, n) <- target.seeds.zipWithIndex) Files.write(corpus.resolve(s"seed-$n"), seed)
+    val words   = Files.writeString(work.resolve("words"), target.words.map(shown).mkString("\n"))
     val log     = work.resolve("log")
-    val process = new ProcessBuilder(command(target, time, corpus, findings).asJava)
+    val process = new ProcessBuilder(command(target, time, work, corpus, findings, words).asJava)
       .redirectErrorStream(true)
       .redirectOutput(log.toFile)
       .start()
@@ -40,7 +41,17 @@ object Fuzz {
     campaign
   }
 
-  private def command(target: Target, time: FiniteDuration, corpus: Path, findings: Path): Seq[String] = Seq(
+  /** As libFuzzer's dictionaries have it. */
+  private def shown(word: Array[Byte]) = word.map(byte => f"\\x${byte & 0xff}%02x").mkString("\"", "", "\"")
+
+  private def command(
+      target: Target,
+      time: FiniteDuration,
+      work: Path,
+      corpus: Path,
+      findings: Path,
+      words: Path
+  ): Seq[String] = Seq(
     Paths.get(sys.props("java.home"), "bin", "java").toString,
     "-Xmx1g",
     "-cp",
@@ -52,6 +63,8 @@ object Fuzz {
     "--custom_hook_includes=none",
     s"--reproducer_path=$findings",
     s"--keep_going=$MostFindings",
+    // Which branches were reached, by class.
+    s"--coverage_report=${work.resolve("branches")}",
     s"-max_total_time=${time.toSeconds}",
     s"-artifact_prefix=$findings/",
     s"-timeout=${MostSeconds}",
@@ -60,7 +73,8 @@ object Fuzz {
     "-print_final_stats=1",
     corpus.toString,
     Corpus.of(target).toString
-  )
+    // An empty dictionary is an error to libFuzzer.
+  ) ++ Option.when(target.words.nonEmpty)(s"-dict=$words")
 
   /** What is ours, and what stands between the bytes and us. */
   private val Instrumented = Seq(

@@ -15,6 +15,9 @@ trait Target {
   /** What it usually reads: where mutation begins. */
   def seeds: Seq[Array[Byte]]
 
+  /** What inputs often have, for mutation. */
+  def words: Seq[Array[Byte]] = Nil
+
   /** @throws Broken where what must hold doesn't */
   def check(input: Array[Byte]): Unit
 
@@ -32,6 +35,8 @@ object Target {
       OptionTexts,
       AggregatedData,
       Frames,
+      CborAnswers,
+      JsonAnswers,
       PolledAnswers,
       PushedEvents,
       ListedShards,

@@ -44,12 +44,13 @@ final class CorpusSpec extends AnyFunSpec with Matchers with TimeLimits {
 
   it("a campaign's counts and findings are read from the log of libFuzzer") {
     val log = Vector(
+      "INFO: Seed: 2147483648",
       "#2	INITED cov: 10 ft: 10 corp: 1/1b exec/s: 0 rss: 100Mb",
       "== Java Exception: io.github.kinesisspark.fuzz.Broken: lost",
       "#4711	DONE   cov: 868 ft: 2000 corp: 311/9Kb lim: 4096 exec/s: 100 rss: 500Mb"
     )
     val campaign = Campaign.of("offset", scala.concurrent.duration.Duration(1, "s"), log, ended = true)
-    (campaign.executions, campaign.edges, campaign.inputs) shouldBe ((4711, 868, 311))
+    (campaign.seed, campaign.executions, campaign.edges, campaign.inputs) shouldBe ((2147483648L, 4711, 868, 311))
     campaign.findings shouldBe Vector("io.github.kinesisspark.fuzz.Broken: lost")
     campaign.isClean shouldBe false
   }
