@@ -101,18 +101,18 @@ class Tags(dict[str, str]):
 
 _TAG_KEY = re.compile(r"(?!aws:)[\w .:/+@-]{1,128}", re.IGNORECASE)
 _TAG_VALUE = re.compile(r"[\w .:/=+@-]{0,256}")
-_MOST_TAGS = 50
+MOST_TAGS = 50
 
 
 def _read_tags(field: str, value: object) -> object:
     expected = (
-        f'at most {_MOST_TAGS} tags, such as {{"team": "data"}}, of letters, digits, spaces and _.:/=+-@, '
+        f'at most {MOST_TAGS} tags, such as {{"team": "data"}}, of letters, digits, spaces and _.:/=+-@, '
         "without = in keys, none of which begins with aws:"
     )
     pairs = [pair.partition("=") for pair in value.split(",")] if isinstance(value, str) else []
     split = {key.strip(): text.strip() if separator else None for key, separator, text in pairs}
     tags: Any = split if isinstance(value, str) else value
-    require(isinstance(tags, Mapping) and len(tags) <= _MOST_TAGS, field, value, expected)
+    require(isinstance(tags, Mapping) and len(tags) <= MOST_TAGS, field, value, expected)
     require(not isinstance(value, str) or len(tags) == len(pairs), field, value, "tags with different keys")
     for key, text in tags.items():
         good = isinstance(key, str) and _TAG_KEY.fullmatch(key) and isinstance(text, str) and _TAG_VALUE.fullmatch(text)

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal, Union, get_args
+from typing import ClassVar, Literal, Union, cast, get_args
 
 from kinesis_spark._declare import Given, option, read_fields, values
-from kinesis_spark._kinds import TAGS, Kind, count, matching, require, tuple_of, words
+from kinesis_spark._kinds import MOST_TAGS, TAGS, Kind, count, matching, require, tuple_of, words
 from kinesis_spark.errors import InvalidOptionError
 
 Registration = Literal["lazy", "eager", "none"]
 Deregistration = Union[bool, Literal["registered"]]
+
+# The key of the tag that says for which query a consumer was registered.
+_OWNER_TAG = "kinesis-spark:query"
 
 # GetRecords of a shard in a second, from all who poll it.
 _MOST_CALLS = 5
@@ -80,9 +83,10 @@ class EnhancedFanOut:
         consumer_arns: consumers that are registered already, one for each stream that is to be read through such a
             one. The query never deregisters them.
         deregister_on_stop: which consumers given by name a query deregisters when it stops, ends or fails:
-            "registered" those that it has registered itself, True also those that it found, False none.
-        tags: tags of the consumers that the query registers; those that it finds keep theirs. Needs the permission
-            `kinesis:TagResource`.
+            "registered" those that its runs from this checkpoint have registered, known by their tag
+            `kinesis-spark:query`; True also those that it found; False none.
+        tags: tags of the consumers that the query registers: at most 49, or 50 with `deregister_on_stop=False`.
+            Those that it finds keep theirs. Needs the permission `kinesis:TagResource`.
 
     Raises:
         InvalidOptionError: for a value that can't be right, or for values that contradict each other.
@@ -115,6 +119,14 @@ class EnhancedFanOut:
             )
         if self.registration == "none" and self.tags is not None:
             raise InvalidOptionError("tags: with registration='none' the query registers no consumer to tag.")
+        tags = cast("Mapping[str, str]", self.tags or {})
+        if _OWNER_TAG in tags:
+            raise InvalidOptionError(f"tags: the connector sets {_OWNER_TAG} itself. Leave it out.")
+        if len(tags) >= MOST_TAGS and self.deregister_on_stop is not False:
+            raise InvalidOptionError(
+                f"tags: a consumer has at most {MOST_TAGS}, and the connector sets {_OWNER_TAG}. Leave one out, or set "
+                "deregister_on_stop=False."
+            )
         if self.consumer_name is None and not self.consumer_arns:
             raise InvalidOptionError(
                 "EnhancedFanOut needs a consumer_name, or consumer_arns for all streams. No name is made up, because "

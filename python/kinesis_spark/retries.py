@@ -23,6 +23,8 @@ SourceCall = Literal[
     "DescribeStreamConsumer",
     "ListStreamConsumers",
     "DeregisterStreamConsumer",
+    "ListTagsForResource",
+    "TagResource",
     "PutMetricData",
     CredentialsCall,
 ]

@@ -87,6 +87,8 @@ def test_consumer_arns_are_passed_by_stream_arn_if_stream_names_are_equal() -> N
         (lambda: EnhancedFanOut("app", registration="later"), "lazy, eager, none"),  # type: ignore[arg-type]
         (lambda: EnhancedFanOut("app", registration="none"), "consumer_arns"),
         (lambda: EnhancedFanOut("app", deregister_on_stop="no"), "registered"),  # type: ignore[arg-type]
+        (lambda: EnhancedFanOut("app", tags={"kinesis-spark:query": "mine"}), "sets kinesis-spark:query itself"),
+        (lambda: EnhancedFanOut("app", tags={f"k{i}": "" for i in range(50)}), "deregister_on_stop=False"),
         (lambda: EnhancedFanOut(consumer_arns=(STREAM,)), "a consumer's ARN"),
         (lambda: EnhancedFanOut(consumer_arns=ORDERS), "a list of ARNs"),
         (lambda: EnhancedFanOut(consumer_arns=(ORDERS, f"{STREAM}/consumer/b:1")), "one consumer for each stream"),

@@ -26,7 +26,8 @@ TAGGED = ("--option", "efo.tags=team=data", "--option", "efo.consumerName=app")
 # Each use in the owner's account, and one in another account, which the resource policies of the stream let in.
 USERS = {
     "polling": (OWNER, ("--for", "polling")),
-    "fan-out": (OWNER, ("--for", "fan-out", *TAGGED)),
+    "fan-out": (OWNER, ("--for", "fan-out", "--consumer", "app")),
+    "tagging": (OWNER, ("--for", "fan-out", *TAGGED)),
     "sink": (OWNER, ("--for", "sink")),
     "aggregating-sink": (OWNER, ("--for", "aggregating-sink")),
     "guest": (OTHER, ("--for", "fan-out-none", "--consumer", "shared")),
@@ -113,8 +114,11 @@ def test_queries_need_no_more_than_the_printed_policies(server: Server, spark: S
     write_batch(rows, server.sink("aggregating-sink", aggregate=True))
     assert read_batch(spark, server.source("polling")).count() == 100
     assert counted(read_stream(spark, server.source("polling")), tmp_path / "polling") == 100
-    through = EnhancedFanOut("app", tags={"team": "data"})
-    assert counted(read_stream(spark, server.source("fan-out", record_publisher=through)), tmp_path / "fan-out") == 100
+    for user, tags in (("fan-out", None), ("tagging", {"team": "data"})):
+        source = server.source(user, record_publisher=EnhancedFanOut("app", registration="eager", tags=tags))
+        assert counted(read_stream(spark, source), tmp_path / user) == 100
+        consumers = server.client("owner").list_stream_consumers(StreamARN=ORDERS)["Consumers"]
+        assert {c["ConsumerStatus"] for c in consumers if c["ConsumerName"] == "app"} <= {"DELETING"}
 
 
 def test_another_account_reads_through_the_consumer_that_is_shared_with_it(
@@ -154,6 +158,11 @@ def test_options_decide_which_permissions_are_printed() -> None:
     kept = actions("--option", "recordpublisher=efo", "--option", "efo.deregisterOnStop=false")
     assert "kinesis:DeregisterStreamConsumer" not in kept
     assert "kinesis:RegisterStreamConsumer" in kept
+    assert "kinesis:TagResource" not in kept
+    assert "kinesis:ListTagsForResource" not in kept
+    tagged = actions("--for", "fan-out", "--option", "efo.deregisterOnStop=false", "--option", "efo.tags=team=data")
+    assert "kinesis:TagResource" in tagged
+    assert actions("--for", "fan-out", "--option", "efo.tags=team=data") == actions("--for", "fan-out")
     assert "kms:Decrypt" in actions("--key-arn", "arn:aws:kms:eu-west-1:111122223333:key/1")
     assert "kms:GenerateDataKey" in actions("--for", "sink", "--key-arn", "arn:aws:kms:eu-west-1:111122223333:key/1")
     role = f"arn:aws:iam::{OTHER}:role/reader"

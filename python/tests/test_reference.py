@@ -37,7 +37,7 @@ def test_the_permissions_of_reading_and_of_writing_are_the_actions_of_the_calls(
 ) -> None:
     tables, side = parts
     # They allow no call of their own: what a call brings with it, and what Kinesis calls.
-    more = {"kinesis:TagResource", "kms:Decrypt", "kms:GenerateDataKey", "sts:TagSession", "sts:SetSourceIdentity"}
+    more = {"kms:Decrypt", "kms:GenerateDataKey", "sts:TagSession", "sts:SetSourceIdentity"}
     permitted = {p.action for p in PERMISSIONS if side in p.sides} - more
     assert actions_of(*tables) | {"sts:AssumeRole"} == permitted
 

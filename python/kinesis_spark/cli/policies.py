@@ -41,6 +41,7 @@ _SINK: Sequence[Side] = ("sink",)
 _BOTH: Sequence[Side] = ("source", "sink")
 _FAN_OUT = {"recordPublisher": ("efo",)}
 _REGISTERS = {**_FAN_OUT, "efo.registration": ("lazy", "eager")}
+_DEREGISTERS = {**_REGISTERS, "efo.deregisterOnStop": ("registered", "true")}
 
 # Which AWS action each option needs.
 PERMISSIONS: Sequence[Permission] = (
@@ -52,14 +53,17 @@ PERMISSIONS: Sequence[Permission] = (
     Permission("kinesis:RegisterStreamConsumer", "stream", _SOURCE, _REGISTERS),
     Permission("kinesis:ListStreamConsumers", "stream", _SOURCE, _REGISTERS),
     Permission("kinesis:DescribeStreamConsumer", "consumer", _SOURCE, _FAN_OUT, shared=True),
+    Permission("kinesis:DeregisterStreamConsumer", "consumer", _SOURCE, _DEREGISTERS),
+    # By a tag a query knows the consumers that its runs have registered.
+    Permission("kinesis:TagResource", "consumer", _SOURCE, _DEREGISTERS),
+    Permission("kinesis:ListTagsForResource", "consumer", _SOURCE, _DEREGISTERS),
+    Permission("kinesis:SubscribeToShard", "consumer", _SOURCE, _FAN_OUT, shared=True),
     Permission(
-        "kinesis:DeregisterStreamConsumer",
+        "kinesis:TagResource",
         "consumer",
         _SOURCE,
-        {**_REGISTERS, "efo.deregisterOnStop": ("registered", "true")},
+        {**_REGISTERS, "efo.deregisterOnStop": ("false",), "efo.tags": GIVEN},
     ),
-    Permission("kinesis:SubscribeToShard", "consumer", _SOURCE, _FAN_OUT, shared=True),
-    Permission("kinesis:TagResource", "consumer", _SOURCE, {**_REGISTERS, "efo.tags": GIVEN}),
     Permission("kinesis:PutRecords", "stream", _SINK, shared=True),
     Permission("kinesis:ListShards", "stream", _SINK, {"aggregate": ("true",)}, shared=True),
     Permission("kms:Decrypt", "key", _SOURCE),

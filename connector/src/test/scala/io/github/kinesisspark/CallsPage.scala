@@ -6,7 +6,7 @@ import scala.concurrent.duration._
 
 import io.github.kinesisspark.aws.AwsCall._
 import io.github.kinesisspark.aws.{AwsCall, RenewedCredentials}
-import io.github.kinesisspark.config.{CallRetries, Opt, OptionRegistry, SinkOptions}
+import io.github.kinesisspark.config.{CallRetries, FanOutOptions, Opt, OptionRegistry, SinkOptions}
 import io.github.kinesisspark.read.catalog.{ListedStream, Parallel}
 import io.github.kinesisspark.read.reader.{FanOutPublisherFactory, PollingPace}
 import io.github.kinesisspark.write.send.SizeLimits
@@ -72,10 +72,11 @@ private object CallsPage {
     ),
     row(DescribeStreamConsumer)(Driver, "FanOutConsumers")(
       s"fan-out: once for each stream when the query starts; then after random waits of ${shown(describing.base)} at most, which grow " +
-        s"to ${shown(describing.max)} at most, until the consumer is ACTIVE; and when SubscribeToShard finds it gone"
+        s"to ${shown(describing.max)} at most, until the consumer is ACTIVE; when SubscribeToShard finds it gone; and when the query stops before that"
     ),
     row(RegisterStreamConsumer)(Driver, "FanOutConsumers")(
-      "fan-out: once for each stream without a consumer of that name, when the query starts or at `load()`; again when others have deregistered it"
+      "fan-out: once for each stream without a consumer of that name, when the query starts or at `load()`; again when others have deregistered it, " +
+        s"and without the tag `${FanOutOptions.OwnerTag}` when that is denied"
     ),
     row(ListStreamConsumers)(Driver, "FanOutConsumers")(
       "fan-out: when a limit refuses RegisterStreamConsumer, to find out which one and to name the consumers in the error"
@@ -83,6 +84,13 @@ private object CallsPage {
     row(SubscribeToShard)(Executors, "SubscriptionCall")(
       "fan-out: once for each shard in five minutes, after which Kinesis ends a subscription; again when one is lost, no sooner than " +
         s"${shown(subscriptions.spacing)} after the shard's call before"
+    ),
+    row(ListTagsForResource)(Driver, "FanOutConsumers")(
+      "fan-out: once for each stream when the query stops, where `efo.deregisterOnStop` is `registered` and this run has not registered the consumer; " +
+        "and when it starts, with `efo.registration` = `eager`"
+    ),
+    row(TagResource)(Driver, "FanOutConsumers")(
+      "fan-out with `efo.registration` = `eager`: once for each consumer that `load()` registered, when the query starts"
     ),
     row(DeregisterStreamConsumer)(Driver, "FanOutConsumers")(
       s"fan-out: once for each stream when the query stops, by ${option(OptionRegistry.deregisterOnStop)}"

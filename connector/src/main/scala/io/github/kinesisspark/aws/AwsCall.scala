@@ -30,6 +30,8 @@ object AwsCall {
   case object DescribeStreamConsumer   extends OfKinesis
   case object ListStreamConsumers      extends OfKinesis
   case object DeregisterStreamConsumer extends OfKinesis
+  case object ListTagsForResource      extends OfKinesis
+  case object TagResource              extends OfKinesis
   case object PutRecords               extends OfKinesis
 
   case object PutMetricData extends AllowedBy("cloudwatch")

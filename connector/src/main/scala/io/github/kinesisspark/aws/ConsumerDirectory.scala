@@ -1,6 +1,6 @@
 package io.github.kinesisspark.aws
 
-import io.github.kinesisspark.config.CallRetries
+import io.github.kinesisspark.config.{CallRetries, FanOutOptions}
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 import org.slf4j.LoggerFactory
 import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
@@ -10,24 +10,31 @@ import software.amazon.awssdk.services.kinesis.model.{
   DescribeStreamConsumerRequest,
   ListStreamConsumersRequest,
   ListStreamConsumersResponse,
-  RegisterStreamConsumerRequest
+  ListTagsForResourceRequest,
+  RegisterStreamConsumerRequest,
+  TagResourceRequest
 }
+
+import java.util.concurrent.CompletableFuture
 
 import scala.annotation.tailrec
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 
 /** Finds, registers, lists and deregisters the consumers of streams, on the driver. Each call blocks and is retried as the options
-  * say, with full jitter; an interrupt ends it at once. [[Registration]] decides each next step.
+  * say, with full jitter; an interrupt ends the wait for it at once. [[Registration]] decides each next step.
   *
   * All throw [[KinesisException]] of the fault's class, once retrying has ended, and InterruptedException.
   *
-  * @param tags       of consumers that are registered from here
-  * @param registered is called for each consumer that is registered from here
+  * @param tags       of consumers that are registered from here, beside the owner's
+  * @param registered is called for each consumer that is registered from here, on the SDK's thread
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_RegisterStreamConsumer.html RegisterStreamConsumer]] (5 calls/s per account),
   *      [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_DescribeStreamConsumer.html DescribeStreamConsumer]] (20/s per stream),
   *      [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_ListStreamConsumers.html ListStreamConsumers]] and
-  *      [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_DeregisterStreamConsumer.html DeregisterStreamConsumer]] (5/s per stream)
+  *      [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_DeregisterStreamConsumer.html DeregisterStreamConsumer]] (5/s per stream),
+  *      [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_ListTagsForResource.html ListTagsForResource]],
+  *      [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_TagResource.html TagResource]]
   */
 private[kinesisspark] final class ConsumerDirectory(
     client: KinesisAsyncClient,
@@ -44,13 +51,42 @@ private[kinesisspark] final class ConsumerDirectory(
   private val log   = LoggerFactory.getLogger(classOf[ConsumerDirectory])
   private val calls = new BlockingCalls(AttemptTime, hasWorked, time, observer)
 
+  /** The last registration. The service may carry it out although an interrupt has ended the wait for its answer. */
+  private var lastRegistration = CompletableFuture.completedFuture(Option.empty[StreamConsumer])
+
   /** The consumer of that name, whatever its status. */
   def find(stream: StreamArn, name: String): Option[StreamConsumer] =
-    describe(consumerOf(stream, name), b => { b.streamARN(stream.text).consumerName(name); () })
+    findByName(stream, name, policy(AwsCall.DescribeStreamConsumer))
+
+  /** The consumer of that name for a query that stops: the one that it registered last, also where the answer is still on its way; otherwise the
+    * one that is found, unless it is DELETING. Either takes [[QuestionTime]] at most.
+    */
+  def findAtStop(stream: StreamArn, name: String): Option[StreamConsumer] =
+    Try(lastRegistration.get(QuestionTime.toMillis, MILLISECONDS)).toOption.flatten
+      .orElse(findByName(stream, name, briefly(AwsCall.DescribeStreamConsumer)).filter(_.status != ConsumerStatus.Deleting))
 
   /** This registration of a consumer, whatever its status; none where it is gone, even if there is another of its name. */
   def find(arn: ConsumerArn): Option[StreamConsumer] =
-    describe(resource(s"consumer $arn"), b => { b.consumerARN(arn.text); () })
+    describe(resource(s"consumer $arn"), policy(AwsCall.DescribeStreamConsumer), b => { b.consumerARN(arn.text); () })
+
+  /** For whom the consumer was registered, as its tag says. Retried for [[QuestionTime]]. */
+  def owner(arn: ConsumerArn): Option[ConsumerOwner] = {
+    val request = ListTagsForResourceRequest.builder().resourceARN(arn.text).overrideConfiguration(inTime).build()
+    unlessNotFound(
+      calls.call(AwsCall.ListTagsForResource, resource(s"consumer $arn"), briefly(AwsCall.ListTagsForResource))(
+        client.listTagsForResource(request)
+      )
+    ).flatMap(_.tags.asScala.find(_.key == FanOutOptions.OwnerTag)).map(tag => ConsumerOwner.of(tag.value))
+  }
+
+  /** Replaces the tag that says for whom the consumer was registered. Retried for [[QuestionTime]]. */
+  def setOwner(arn: ConsumerArn, owner: ConsumerOwner): Unit = {
+    val request =
+      TagResourceRequest.builder().resourceARN(arn.text).tags(tagOf(owner).asJava).overrideConfiguration(inTime)
+    calls.call(AwsCall.TagResource, resource(s"consumer $arn"), briefly(AwsCall.TagResource))(
+      client.tagResource(request.build())
+    ): Unit
+  }
 
   /** All consumers of the stream. */
   def list(stream: StreamArn): Vector[StreamConsumer] = {
@@ -76,18 +112,20 @@ private[kinesisspark] final class ConsumerDirectory(
 
   /** The consumer of that name, registered if it doesn't exist; it may still be CREATING.
     *
+    * @param owner its tag, where it is registered from here and tagging is allowed
     * @throws KinesisException `KINESIS_CONSUMER_QUOTA` where the stream has as many consumers as it may have,
     *                          `KINESIS_CONSUMER_NOT_READY` where one of that name stays DELETING
     */
-  def register(stream: StreamArn, name: String): StreamConsumer =
-    pursue(Goal.Known, consumerOf(stream, name), stream, name)(find(stream, name))
+  def register(stream: StreamArn, name: String, owner: Option[ConsumerOwner] = None): StreamConsumer =
+    pursue(Goal.Known, consumerOf(stream, name), stream, name, owner)(find(stream, name))
 
   /** The consumer of that name once it is ACTIVE, registered if it doesn't exist.
     *
+    * @param owner as for [[register]]
     * @throws KinesisException as [[register]], and `KINESIS_CONSUMER_NOT_READY` where it stays CREATING
     */
-  def ready(stream: StreamArn, name: String): StreamConsumer =
-    pursue(Goal.Ready, consumerOf(stream, name), stream, name)(find(stream, name))
+  def ready(stream: StreamArn, name: String, owner: Option[ConsumerOwner]): StreamConsumer =
+    pursue(Goal.Ready, consumerOf(stream, name), stream, name, owner)(find(stream, name))
 
   /** The consumer of that name, which others register, once it is ACTIVE.
     *
@@ -112,11 +150,18 @@ private[kinesisspark] final class ConsumerDirectory(
     log.info(s"consumer $arn is ${done.fold("gone already")(_ => "deregistered")}")
   }
 
-  private def describe(what: String, which: DescribeStreamConsumerRequest.Builder => Unit): Option[StreamConsumer] = {
+  private def findByName(stream: StreamArn, name: String, policy: RetryPolicy): Option[StreamConsumer] =
+    describe(consumerOf(stream, name), policy, b => { b.streamARN(stream.text).consumerName(name); () })
+
+  private def describe(
+      what: String,
+      policy: RetryPolicy,
+      which: DescribeStreamConsumerRequest.Builder => Unit
+  ): Option[StreamConsumer] = {
     val request = DescribeStreamConsumerRequest.builder().overrideConfiguration(inTime)
     which(request)
     unlessNotFound(
-      calls.call(AwsCall.DescribeStreamConsumer, what, policy(AwsCall.DescribeStreamConsumer))(
+      calls.call(AwsCall.DescribeStreamConsumer, what, policy)(
         client.describeStreamConsumer(request.build())
       )
     ).map(answer => StreamConsumer.of(answer.consumerDescription))
@@ -126,41 +171,63 @@ private[kinesisspark] final class ConsumerDirectory(
     try Some(call)
     catch { case e: KinesisException if e.reason == FailureReason.NotFound => None }
 
-  private def pursue(goal: Goal, what: String, stream: StreamArn, name: String)(
-      look: => Option[StreamConsumer]
-  ): StreamConsumer = {
+  private def pursue(
+      goal: Goal,
+      what: String,
+      stream: StreamArn,
+      name: String,
+      owner: Option[ConsumerOwner] = None
+  )(look: => Option[StreamConsumer]): StreamConsumer = {
     @tailrec def next(registration: Registration, event: Event): StreamConsumer = {
       val (after, command) = registration.step(event, retries, hasWorked(), time.nanos(), time.chance())
       command match {
         case Command.Done(consumer)      => consumer
         case Command.Fail(failure)       => throw ConsumerFailure.exception(what, failure, after)
-        case Command.Register            => next(after, registerOnce(stream, name))
+        case Command.Register(isTagged)  => next(after, registerOnce(stream, name, owner, isTagged))
         case Command.ListConsumers(f, s) => next(after, Event.Listed(f, s, consumersIfAllowed(stream)))
         case Command.Look(wait, why)     =>
           calls.pause(ConsumerFailure.describe(what, why), wait)
           next(after, Event.Seen(look))
       }
     }
-    next(Registration(goal), Event.Seen(look))
+    next(Registration(goal, isTagged = owner.isDefined), Event.Seen(look))
   }
 
-  private def registerOnce(stream: StreamArn, name: String): Event = {
+  private def registerOnce(stream: StreamArn, name: String, owner: Option[ConsumerOwner], isTagged: Boolean): Event = {
+    val all     = tags ++ owner.filter(_ => isTagged).fold(Map.empty[String, String])(tagOf)
     val request = RegisterStreamConsumerRequest
       .builder()
       .streamARN(stream.text)
       .consumerName(name)
       .overrideConfiguration(inTime)
     // No tags is not the same as an empty map of them: that needs the permission to tag.
-    if (tags.nonEmpty) request.tags(tags.asJava)
-    calls.once(AwsCall.RegisterStreamConsumer)(client.registerStreamConsumer(request.build())) match {
-      case Left(fault)   => Event.Refused(fault)
-      case Right(answer) =>
-        val consumer = StreamConsumer.of(answer.consumer)
-        log.info(s"consumer ${consumer.arn} is registered and ${consumer.status}")
-        registered(consumer.arn)
+    if (all.nonEmpty) request.tags(all.asJava)
+    calls.once(AwsCall.RegisterStreamConsumer)(sent(request.build())) match {
+      case Left(fault)     => Event.Refused(fault)
+      case Right(consumer) =>
+        if (owner.isDefined && !isTagged)
+          log.warn(
+            s"Stream consumer ${consumer.arn} is registered without the tag ${FanOutOptions.OwnerTag}, because kinesis:TagResource is denied. If " +
+              "this driver is killed, no later run deregisters the consumer, and it is charged for. Allow kinesis:TagResource, or set " +
+              "efo.deregisterOnStop to false."
+          )
         Event.Seen(Some(consumer))
     }
   }
+
+  /** The call continues when the returned future is cancelled, because the service may have received it. */
+  private def sent(request: RegisterStreamConsumerRequest): CompletableFuture[StreamConsumer] = {
+    val answer = client.registerStreamConsumer(request).thenApply[StreamConsumer] { answer =>
+      val consumer = StreamConsumer.of(answer.consumer)
+      log.info(s"consumer ${consumer.arn} is registered and ${consumer.status}")
+      registered(consumer.arn)
+      consumer
+    }
+    lastRegistration = answer.thenApply[Option[StreamConsumer]](Some(_))
+    answer.thenApply[StreamConsumer](identity(_))
+  }
+
+  private def tagOf(owner: ConsumerOwner): Map[String, String] = Map(FanOutOptions.OwnerTag -> owner.tag)
 
   /** The listing only distinguishes the limits. A caller who may register need not be allowed to list. */
   private def consumersIfAllowed(stream: StreamArn): Seq[StreamConsumer] =
@@ -173,6 +240,8 @@ private[kinesisspark] final class ConsumerDirectory(
 
   private def policy(call: AwsCall) = RetryPolicy.of(call, retries)
 
+  private def briefly(call: AwsCall) = RetryPolicy.of(call, retries.within(retries.maxDuration.min(QuestionTime)))
+
   private def inTime = AwsRequestOverrideConfiguration.builder().apiCallAttemptTimeout(calls.attemptTimeout).build()
 
   private def consumerOf(stream: StreamArn, name: String): String = resource(s"consumer $name of stream $stream")
@@ -184,6 +253,9 @@ private[kinesisspark] final class ConsumerDirectory(
 
 private[kinesisspark] object ConsumerDirectory {
   private val AttemptTime: FiniteDuration = 20.seconds
+
+  /** How long one question about a consumer may hold up the end of a query, or its start. */
+  private val QuestionTime: FiniteDuration = 30.seconds
 
   /** The most that the service gives in one answer. */
   private val PageSize = 100

@@ -17,8 +17,8 @@ import io.github.kinesisspark.config.{
 }
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 
-/** The consumers that one query reads through: found or registered when it starts, and deregistered when it stops, as the options
-  * say. Lives on the driver. Its calls block; one thread makes them.
+/** The consumers that one query reads through: found or registered when it starts, and deregistered when it stops, as [[ConsumerEnd]]
+  * decides. Lives on the driver. Its calls block; one thread makes them.
   *
   * {{{
   * load()           FanOutConsumers.begin      eager: registered, not waited for
@@ -30,6 +30,7 @@ import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 final class FanOutConsumers private (
     opened: KnownStreams,
     choices: Map[StreamRef, ConsumerChoice],
+    query: Option[ConsumerOwner.Query],
     meter: ConsumerMeter,
     claims: ConsumerClaims
 ) extends AutoCloseable {
@@ -39,6 +40,7 @@ final class FanOutConsumers private (
   private val log      = LoggerFactory.getLogger(classOf[FanOutConsumers])
   private var claimed  = Vector.empty[ConsumerClaims.Claim]
   private var resolved = Map.empty[StreamArn, ConsumerArn]
+  private var left     = Set.empty[StreamArn]
 
   /** The consumer of each stream, ACTIVE. Registers those that are to be registered and don't exist.
     *
@@ -71,37 +73,25 @@ final class FanOutConsumers private (
     now
   }
 
-  /** The consumers that are to be deregistered at the query's end, by their streams. */
-  def toDeregister: Map[StreamArn, ConsumerArn] = {
-    val choiceOfStream = opened.streams.map(s => s.arn -> choiceOf(s)).toMap
-    resolved.filter { case (stream, arn) =>
-      choiceOfStream(stream) match {
-        case ConsumerChoice.Registered(_, _, Deregistration.OfAll)        => true
-        case ConsumerChoice.Registered(_, _, Deregistration.OfRegistered) => claims.isRegistered(arn)
-        case ConsumerChoice.Registered(_, _, Deregistration.OfNone)       => false
-        case ConsumerChoice.Given(_)                                      => false
-      }
-    }
-  }
+  /** Consumers that a batch read leaves registered, where a query would deregister them at its end. */
+  def leftBehind: Iterable[ConsumerArn] = for {
+    stream <- opened.streams
+    arn    <- resolved.get(stream.arn)
+    if endOf(stream, claims.isRegistered(arn)) == ConsumerEnd.Deregister
+  } yield arn
 
-  /** Deregisters the consumers that are to be deregistered. One that can't be is logged, and stays; so does one that others have
-    * registered anew since, because its ARN is another.
+  /** Deregisters the consumers that are to be deregistered, also those that [[resolve]] hadn't come to when it was interrupted or failed. One
+    * that can't be is logged, and stays; so does one that others have registered anew since, because its ARN is another.
     */
   def release(): Unit = {
-    val ended = toDeregister
-    for (stream <- opened.streams; arn <- ended.get(stream.arn))
-      try stream.consumers.deregister(arn)
-      catch {
-        case NonFatal(e) =>
-          log.warn(s"Stream consumer $arn could not be deregistered and is still charged for: ${e.getMessage}")
-      }
-    resolved.keys.foreach(leave)
+    for (stream <- opened.streams if !left(stream.arn) && hasClaim(stream)) end(stream)
+    resolved.keys.foreach(forget)
   }
 
   /** Leaves the stream's consumer to its other reader: it won't be deregistered from here. */
   def leave(stream: StreamArn): Unit = {
-    resolved.get(stream).foreach(claims.forget)
-    resolved -= stream
+    left += stream
+    forget(stream)
   }
 
   /** The calls so far, for metrics. */
@@ -109,7 +99,7 @@ final class FanOutConsumers private (
 
   /** Releases its clients and claims; deregisters nothing. */
   override def close(): Unit = {
-    resolved.keys.foreach(leave)
+    resolved.keys.foreach(forget)
     claimed.foreach(claims.giveBack)
     claimed = Vector.empty
     opened.close()
@@ -125,8 +115,72 @@ final class FanOutConsumers private (
     }
   }
 
+  /** Not for a consumer of another query of this JVM. */
+  private def hasClaim(stream: Stream): Boolean =
+    try {
+      claim(stream)
+      true
+    } catch { case e: KinesisException if e.errorClass == ConsumerClaims.InUse => false }
+
+  private def forget(stream: StreamArn): Unit = {
+    resolved.get(stream).foreach(claims.forget)
+    resolved -= stream
+  }
+
+  private def endOf(stream: Stream, isRegisteredHere: Boolean): ConsumerEnd =
+    ConsumerEnd.of(choiceOf(stream), isRegisteredHere, query)
+
+  private def end(stream: Stream): Unit =
+    for (arn <- registeredAtEnd(stream) if isToEnd(stream, arn))
+      warning(s"Stream consumer $arn could not be deregistered and is still charged for") {
+        stream.consumers.deregister(arn)
+      }
+
+  /** The stream's consumer, if it may be one to deregister. */
+  private def registeredAtEnd(stream: Stream): Option[ConsumerArn] = choiceOf(stream) match {
+    case choice: ConsumerChoice.Registered if choice.deregistration != Deregistration.OfNone =>
+      resolved
+        .get(stream.arn)
+        .orElse(
+          warning(s"Stream consumer ${choice.name} of ${stream.arn} can't be looked up and may still be charged for") {
+            stream.consumers.findAtStop(stream.arn, choice.name)
+          }.flatten.map(_.arn)
+        )
+    case _ => None
+  }
+
+  private def isToEnd(stream: Stream, arn: ConsumerArn): Boolean = endOf(stream, claims.isRegistered(arn)) match {
+    case ConsumerEnd.Keep                   => false
+    case ConsumerEnd.Deregister             => true
+    case ConsumerEnd.DeregisterIfOf(owners) =>
+      warning(
+        s"Stream consumer $arn stays registered and is charged for, because its tags can't be read, which say whether this query registered it"
+      )(stream.consumers.owner(arn).exists(owners)).contains(true)
+  }
+
+  /** @return none for a failure, which is logged */
+  private def warning[A](what: String)(call: => A): Option[A] =
+    try Some(call)
+    catch {
+      case NonFatal(e) =>
+        log.warn(s"$what: ${e.getMessage}")
+        None
+    }
+
+  /** Makes the query the owner of a consumer that `load()` registered. */
+  private def adopt(stream: Stream, arn: ConsumerArn, own: ConsumerOwner): Unit =
+    warning(
+      s"Stream consumer $arn can't be tagged as this query's. If this driver is killed, it stays registered and is charged for"
+    ) {
+      if (stream.consumers.owner(arn).contains(ConsumerOwner.Unstarted)) stream.consumers.setOwner(arn, own)
+    }: Unit
+
   private def consumerOf(stream: Stream): ConsumerArn = choiceOf(stream) match {
-    case ConsumerChoice.Registered(name, _, _)                 => stream.consumers.ready(stream.arn, name).arn
+    case ConsumerChoice.Registered(name, when, deregistration) =>
+      val owner = query.filter(_ => deregistration != Deregistration.OfNone)
+      val arn   = stream.consumers.ready(stream.arn, name, owner).arn
+      if (when == RegistrationTime.Eager) owner.foreach(adopt(stream, arn, _))
+      arn
     case ConsumerChoice.Given(arn) if arn.stream != stream.arn =>
       throw new KinesisException(
         "KINESIS_CONSUMER_MISMATCH",
@@ -141,10 +195,11 @@ object FanOutConsumers {
 
   /** Describes the streams that were given by name, and registers nothing yet.
     *
+    * @param query id of the streaming query, none for a batch read
     * @throws KinesisException as [[KnownStreams.open]]
     */
-  def open(streams: Seq[StreamOptions], options: FanOutOptions): FanOutConsumers =
-    open(streams, options, BlockingTime.real, ConsumerClaims.shared)
+  def open(streams: Seq[StreamOptions], options: FanOutOptions, query: Option[String]): FanOutConsumers =
+    open(streams, options, query, BlockingTime.real, ConsumerClaims.shared)
 
   /** Registers the consumers that are wanted already at `load()`, and doesn't wait until they are ACTIVE.
     *
@@ -155,30 +210,36 @@ object FanOutConsumers {
       options: FanOutOptions,
       claims: ConsumerClaims = ConsumerClaims.shared
   ): Unit = {
-    val names  = streams.flatMap(s => eagerName(options.consumers(s.stream)).map(s.stream -> _)).toMap
+    val eager  = streams.flatMap(s => eagerChoice(options.consumers(s.stream)).map(s.stream -> _)).toMap
     val opened = KnownStreams.open(
-      streams.filter(s => names.contains(s.stream)),
+      streams.filter(s => eager.contains(s.stream)),
       options.tags,
       registered = claims.register
     )
-    try opened.streams.foreach(stream => stream.consumers.register(stream.arn, names(stream.ref)))
+    try
+      opened.streams.foreach { stream =>
+        val ConsumerChoice.Registered(name, _, deregistration) = eager(stream.ref)
+        val owner = Option.when(deregistration != Deregistration.OfNone)(ConsumerOwner.Unstarted)
+        stream.consumers.register(stream.arn, name, owner)
+      }
     finally opened.close()
   }
 
   private[kinesisspark] def open(
       streams: Seq[StreamOptions],
       options: FanOutOptions,
+      query: Option[String],
       time: BlockingTime,
       claims: ConsumerClaims
   ): FanOutConsumers = {
     val meter = new ConsumerMeter
     val known = KnownStreams.open(streams, options.tags, time, meter, claims.register)
-    new FanOutConsumers(known, options.consumers, meter, claims)
+    new FanOutConsumers(known, options.consumers, query.map(ConsumerOwner.Query(_)), meter, claims)
   }
 
-  private def eagerName(choice: ConsumerChoice): Option[String] = choice match {
-    case ConsumerChoice.Registered(name, RegistrationTime.Eager, _) => Some(name)
-    case _                                                          => None
+  private def eagerChoice(choice: ConsumerChoice): Option[ConsumerChoice.Registered] = choice match {
+    case registered: ConsumerChoice.Registered if registered.when == RegistrationTime.Eager => Some(registered)
+    case _                                                                                  => None
   }
 
   private def nameOf(choice: ConsumerChoice): String = choice match {

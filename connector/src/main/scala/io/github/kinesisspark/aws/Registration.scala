@@ -21,6 +21,7 @@ import io.github.kinesisspark.config.CallRetries
   * 5 are CREATING                        wait, look again
   * too many calls, network, 5xx          pause, look again: it may have been registered after all
   * as many consumers as may be           fail
+  * denied, with the owner's tag          register without the tag, which needs a permission of its own
   * anything else                         fail
   * }}}
   *
@@ -28,11 +29,13 @@ import io.github.kinesisspark.config.CallRetries
   *
   * @param waits    for a change of the service's state, limited as DescribeStreamConsumer's retries
   * @param refusals of RegisterStreamConsumer, limited as its retries
+  * @param isTagged whether the consumer is registered with the tag of its owner
   */
 private[aws] final case class Registration(
     goal: Registration.Goal,
     waits: RetryHistory = RetryHistory.none,
-    refusals: RetryHistory = RetryHistory.none
+    refusals: RetryHistory = RetryHistory.none,
+    isTagged: Boolean = false
 ) {
   import Registration._
   import Registration.Command._
@@ -62,7 +65,7 @@ private[aws] final case class Registration(
 
     event match {
       case Event.Seen(None) if goal == Goal.Found => (this, Fail(Failure.Missing(None)))
-      case Event.Seen(None)                       => (this, Register)
+      case Event.Seen(None)                       => (this, Register(isTagged))
       case Event.Seen(Some(consumer))             =>
         (consumer.status, goal) match {
           case (ConsumerStatus.Active, _)            => (this, Done(consumer))
@@ -73,9 +76,10 @@ private[aws] final case class Registration(
       case Event.Refused(fault @ Fault.Throttled(_, limit: LimitExceededException)) =>
         (this, ListConsumers(fault, limit.getMessage))
       // The name is taken meanwhile, or the stream isn't ACTIVE.
-      case Event.Refused(fault: Fault.ResourceInUse) => await(Failure.Refused(fault))
-      case Event.Refused(fault)                      => retry(fault)
-      case Event.Listed(fault, said, present)        =>
+      case Event.Refused(fault: Fault.ResourceInUse)  => await(Failure.Refused(fault))
+      case Event.Refused(_: Fault.Denied) if isTagged => (copy(isTagged = false), Register(isTagged = false))
+      case Event.Refused(fault)                       => retry(fault)
+      case Event.Listed(fault, said, present)         =>
         ConsumerLimit.of(said, present, refusals.failures) match {
           case ConsumerLimit.Calls     => retry(fault)
           case ConsumerLimit.Creating  => await(Failure.Refused(fault))
@@ -118,7 +122,7 @@ private[aws] object Registration {
 
   sealed trait Command
   object Command {
-    case object Register                                       extends Command
+    final case class Register(isTagged: Boolean)               extends Command
     final case class Look(after: FiniteDuration, why: Failure) extends Command
     final case class ListConsumers(fault: Fault, said: String) extends Command
     final case class Done(consumer: StreamConsumer)            extends Command

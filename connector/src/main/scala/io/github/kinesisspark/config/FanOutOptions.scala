@@ -13,6 +13,18 @@ final case class FanOutOptions(
     tags: Map[String, String]
 )
 
+object FanOutOptions {
+
+  /** Key of the tag that says for which query a consumer was registered. */
+  val OwnerTag = "kinesis-spark:query"
+
+  /** Of one consumer.
+    *
+    * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_TagResource.html TagResource]]
+    */
+  val MostTags = 50
+}
+
 /** Through which consumer a stream is read. */
 sealed trait ConsumerChoice extends Product with Serializable
 

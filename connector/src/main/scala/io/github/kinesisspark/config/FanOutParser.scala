@@ -69,6 +69,11 @@ private[config] final class FanOutParser(
     if (read.name.isEmpty && without.nonEmpty && !general.has(consumerName))
       problems += s"'${consumerName.name}' is missing: '${recordPublisher.name}' efo reads through a stream consumer, to be registered under a name of " +
         "your own (one for each query). Or set 'efo.consumerArn.<stream>' for every stream."
+    if (read.tags.contains(FanOutOptions.OwnerTag))
+      problems += s"'${general.key(consumerTags)}' has the key ${FanOutOptions.OwnerTag}, which the connector sets itself. Leave it out."
+    if (read.deregistration != Deregistration.OfNone && read.tags.size >= FanOutOptions.MostTags)
+      problems += s"'${general.key(consumerTags)}' has ${read.tags.size} tags. A consumer has at most ${FanOutOptions.MostTags}, and the connector " +
+        s"sets ${FanOutOptions.OwnerTag}. Leave one out, or set '${deregisterOnStop.name}' to false."
     read.name.map(ConsumerChoice.Registered(_, when, read.deregistration))
   }
 }

@@ -556,23 +556,22 @@ object OptionRegistry {
     ),
     default = Some("registered"),
     doc =
-      "Which consumers given by name a query deregisters when it stops, ends or fails: `registered` those that it has registered " +
-        "itself, `true` also those that it found, `false` none. A consumer stays after a crash; the next start finds it, and it is " +
-        "charged for. Not `true` with `none`.",
+      "Which consumers given by name a query deregisters when it stops, ends or fails: `registered` those that its runs " +
+        s"from this checkpoint have registered, known by their tag `${FanOutOptions.OwnerTag}`; `true` also those that it found; `false` none. After " +
+        "a crash a consumer stays, and is charged for, until the end of the next run. Not `true` with `none`.",
     values = Seq("registered", "true", "false")
   )
 
   val consumerTags: Opt[Map[String, String]] = option(
     "efo.tags",
     "map",
-    OptionValue.tags(50),
-    doc =
-      "Tags of the consumers that the query registers, such as `team=data,env=prod`, at most 50. Consumers that it finds keep theirs. Needs " +
-        "the permission `kinesis:TagResource`."
+    OptionValue.tags(FanOutOptions.MostTags),
+    doc = "Tags of the consumers that the query registers, such as `team=data,env=prod`: at most 49, or 50 with `efo.deregisterOnStop` `false`. " +
+      s"Consumers that it finds keep theirs. Needs the permission `kinesis:TagResource`. The key `${FanOutOptions.OwnerTag}` is the connector's own."
   )
 
   /** How each call of AWS is retried, by the call's name in the service's API: this table is the only place that knows their defaults. The
-    * waits of the consumers' calls are those of FLIP-128, which has no DescribeStreamConsumer. Flink's connector came to wait 2 s in its place;
+    * waits of the consumers' calls are those of FLIP-128, which has neither DescribeStreamConsumer nor calls of tags. Flink's connector came to wait 2 s in its place;
     * a consumer may be ACTIVE sooner, and a stream may be asked 20 times a second. Those of the credentials' calls are the AWS SDK's.
     */
   val retries: Seq[RetryOpts] = Seq(
@@ -614,6 +613,8 @@ object OptionRegistry {
     ),
     retry("ListStreamConsumers", Source, "200ms", "1s", "1.5"),
     retry("DeregisterStreamConsumer", Source, "200ms", "1s", "1.5"),
+    retry("ListTagsForResource", Source, "200ms", "1s", "1.5", notes = "For 30 s at most."),
+    retry("TagResource", Source, "200ms", "1s", "1.5", notes = "For 30 s at most."),
     retry(
       "PutRecords",
       Sink,

@@ -79,6 +79,13 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       command(Goal.Ready, Refused(denied)) shouldBe Fail(Failure.Refused(denied))
     }
 
+    it("is made again without the owner's tag if it is denied with it, and then fails") {
+      val (untagged, command) = step(Registration(Goal.Ready, isTagged = true), Refused(denied))
+      command shouldBe Register(isTagged = false)
+      step(untagged, Refused(denied))._2 shouldBe Fail(Failure.Refused(denied))
+      step(untagged, Seen(None))._2 shouldBe Register(isTagged = false)
+    }
+
     it("is retried as often as configured, with growing waits up to the maximum") {
       @tailrec def all(registration: Registration, waits: Vector[FiniteDuration]): (Vector[FiniteDuration], Failure) =
         step(registration, Refused(broken)) match {
@@ -161,7 +168,7 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
             withClue("steps: ")(steps should be < 400)
             val (next, command) = step(registration, event, chance = chance)
             command match {
-              case Register =>
+              case Register(_) =>
                 goal should not be Goal.Found
                 event shouldBe Seen(None)
                 val (_, refusal, _) = script.next()

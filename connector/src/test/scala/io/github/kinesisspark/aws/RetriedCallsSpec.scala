@@ -112,10 +112,12 @@ class RetriedCallsSpec extends AnyFunSpec with Matchers {
     (GetShardIterator, "of the driver", peek),
     (GetRecords, "of a reader", polled(_)),
     (GetRecords, "of the driver", peek),
-    (RegisterStreamConsumer, "of the driver", consumers(_.ready(stream, "app"))),
+    (RegisterStreamConsumer, "of the driver", consumers(_.ready(stream, "app", owner = None))),
     (DescribeStreamConsumer, "of the driver", consumers(_.find(stream, "app"))),
     (ListStreamConsumers, "of the driver", consumers(_.list(stream))),
     (DeregisterStreamConsumer, "of the driver", consumers(_.deregister(consumer))),
+    (ListTagsForResource, "of the driver", consumers(_.owner(consumer))),
+    (TagResource, "of the driver", consumers(_.setOwner(consumer, ConsumerOwner.Unstarted))),
     (PutMetricData, "of the driver", published(_))
   )
 

@@ -33,6 +33,8 @@ class CallRetriesTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     "DescribeStreamConsumer"    -> RetryOptions(None, 200.millis, 5.seconds, 1.5),
     "ListStreamConsumers"       -> flip128,
     "DeregisterStreamConsumer"  -> flip128,
+    "ListTagsForResource"       -> flip128,
+    "TagResource"               -> flip128,
     "PutRecords"                -> RetryOptions(None, 200.millis, 10.seconds, 2.0),
     "PutMetricData"             -> RetryOptions(Some(0), 200.millis, 5.seconds, 2.0),
     "AssumeRole"                -> identity,

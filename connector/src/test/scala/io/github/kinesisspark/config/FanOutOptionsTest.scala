@@ -140,6 +140,24 @@ class FanOutOptionsTest extends AnyFunSuite {
     assert(fanOut((none :+ ("efo.deregisterOnStop" -> "false"))*) == fanOut(none*))
   }
 
+  test("efo.tags leave room for the connector's own tag unless deregisterOnStop is false, and can't have its key") {
+    def tagged(count: Int) =
+      Seq("efo.consumerName" -> "app", "efo.tags" -> (1 to count).map(i => s"k$i=v").mkString(","))
+    val kept = "efo.deregisterOnStop" -> "false"
+    assert(fanOut(tagged(49)*).tags.size == 49)
+    assert(fanOut((tagged(50) :+ kept)*).tags.size == 50)
+    assertTells(
+      problems(tagged(50)*),
+      "'efo.tags' has 50 tags",
+      "kinesis-spark:query",
+      "'efo.deregisterOnStop' to false"
+    )
+    assertTells(
+      problems("efo.consumerName" -> "app", "efo.tags" -> "kinesis-spark:query=mine", kept),
+      "'efo.tags' has the key kinesis-spark:query"
+    )
+  }
+
   test("a consumer ARN is refused if it is malformed or of another stream or region") {
     for (no <- Seq("app", s"$account/orders", s"$account/orders/consumer/app", s"$account/orders/consumer/a b:1"))
       assertTells(

@@ -58,8 +58,14 @@ class TagsSpec extends ServerSpec {
     tagsOf(arnOf("tagged")) shouldBe Map("c" -> "3")
   }
 
-  it("tags are refused beyond 50 of a resource, with an empty key, and on a missing resource") {
+  it("tags are refused beyond 50 of a resource, with an empty key or other characters, and on a missing resource") {
     val stream = newStream(1)
+    tag(arnOf(stream), "a_b.c:d/e=f+g-h@i" -> "Ünïcode 1")
+    for ((key, value) <- Seq("a,b" -> "", "a#" -> "", "a" -> "100%", "a" -> "(b)"))
+      withClue(s"$key=$value: ")(an[InvalidArgumentException] should be thrownBy tag(arnOf(stream), key -> value))
+    await(kinesis.untagResource { (b: UntagResourceRequest.Builder) =>
+      b.resourceARN(arnOf(stream)).tagKeys("a_b.c:d/e=f+g-h@i"); ()
+    })
     tag(arnOf(stream), (1 to 50).map(i => s"key-$i" -> ""): _*)
     an[InvalidArgumentException] should be thrownBy tag(arnOf(stream), "one" -> "more")
     tag(arnOf(stream), "key-1" -> "changed")

@@ -31,9 +31,10 @@ sealed trait ConsumerLifecycle extends AutoCloseable {
 object ConsumerLifecycle {
   private val log = LoggerFactory.getLogger(getClass)
 
-  def of(options: SourceOptions): ConsumerLifecycle = options.recordPublisher match {
+  /** @param query its id, as its checkpoint keeps it */
+  def of(options: SourceOptions, query: => Option[String]): ConsumerLifecycle = options.recordPublisher match {
     case RecordPublisherConfig.Polling        => Polling
-    case RecordPublisherConfig.FanOut(fanOut) => new FanOut(FanOutConsumers.open(options.streams, fanOut))
+    case RecordPublisherConfig.FanOut(fanOut) => new FanOut(FanOutConsumers.open(options.streams, fanOut, query))
   }
 
   /** At `load()`, before there is a query. */
@@ -46,10 +47,10 @@ object ConsumerLifecycle {
   def ofBatch(options: SourceOptions): ResolvedPublisher = options.recordPublisher match {
     case RecordPublisherConfig.Polling        => ResolvedPublisher.Polling
     case RecordPublisherConfig.FanOut(fanOut) =>
-      val consumers = FanOutConsumers.open(options.streams, fanOut)
+      val consumers = FanOutConsumers.open(options.streams, fanOut, query = None)
       try {
         val resolved = consumers.resolve()
-        consumers.toDeregister.values.foreach(arn =>
+        consumers.leftBehind.foreach(arn =>
           log.warn(
             s"Stream consumer ${arn.name} stays registered after a batch read and is charged for: $arn. " +
               s"Remove it with StreamConsumers.deregister('${arn.name}')."

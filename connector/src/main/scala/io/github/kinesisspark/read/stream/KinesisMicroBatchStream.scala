@@ -43,9 +43,10 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   private val log                     = LoggerFactory.getLogger(classOf[KinesisMicroBatchStream])
   private[read] val catalog           = new ShardCatalog(options)
   private val former                  = new RemovedStreams(options.client, catalog.reads)
-  private[read] val consumerLifecycle = Closing.unlessMade(catalog.close())(ConsumerLifecycle.of(options))
-  private val source                  = UUID.randomUUID().toString
-  private[read] val readers           = new ShardCoordinator(
+  private[read] val consumerLifecycle =
+    Closing.unlessMade(catalog.close())(ConsumerLifecycle.of(options, RunningQuery.id(sc)))
+  private val source        = UUID.randomUUID().toString
+  private[read] val readers = new ShardCoordinator(
     ExecutorChannel.of(sc, source),
     ReaderConfig(
       source,

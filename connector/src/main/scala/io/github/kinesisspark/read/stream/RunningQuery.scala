@@ -10,12 +10,15 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.slf4j.LoggerFactory
 
-/** What a source has to know of its streaming query, and Spark shows to no source: the trigger, and how many tasks run behind shuffles. By
+/** What a source has to know of its streaming query, and Spark shows to no source: its id, the trigger, and how many tasks run behind shuffles. By
   * reflection: Spark's classes move from version to version, and the names of these methods have not changed since Spark 3.0. Called on the query's
   * own thread.
   */
 object RunningQuery {
   private val log = LoggerFactory.getLogger(getClass)
+
+  /** As the checkpoint keeps it over all runs of the query. */
+  def id(sc: SparkContext): Option[String] = Option(sc.getLocalProperty(QueryId))
 
   /** From one trigger of the query to the next, or the length of a real-time batch; nothing for a query that plans a batch as soon as the last one
     * is over, or shortly after, and for triggers of other kinds.
@@ -41,7 +44,7 @@ object RunningQuery {
   private def look[A](sc: SparkContext, missed: String)(at: (SparkSession, AnyRef) => A): Option[A] =
     try
       for {
-        id      <- Option(sc.getLocalProperty(QueryId))
+        id      <- this.id(sc)
         session <- SparkSession.getActiveSession
         queries = call(call(session, "sharedState"), "activeStreamingQueries").asInstanceOf[JavaMap[UUID, AnyRef]]
         query <- Option(queries.get(UUID.fromString(id)))

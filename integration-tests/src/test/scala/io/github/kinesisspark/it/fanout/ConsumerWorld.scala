@@ -6,7 +6,7 @@ import java.util.UUID
 import io.github.kinesisspark.aws.{BlockingTime, ConsumerClaims, FanOutConsumers}
 import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
-import io.github.kinesisspark.testkit.{KinesisServer, KinesisServerConfig, ManualClock}
+import io.github.kinesisspark.testkit.{AccessKey, Account, KinesisServer, KinesisServerConfig, ManualClock, Principal}
 import io.github.kinesisspark.testkit.model.ConsumerDelays
 
 import scala.collection.mutable.ListBuffer
@@ -14,15 +14,28 @@ import scala.concurrent.duration._
 
 /** A server on which a consumer is CREATING for 4 s and DELETING for 2 s, on a clock that advances only while the
   * code under test waits. Each wait is half of its maximum.
+  *
+  * @param denied IAM actions that the policy of the code under test denies
   */
 final class ConsumerWorld(
     delays: ConsumerDelays = ConsumerDelays(create = 4.seconds, delete = 2.seconds),
     enforceLimits: Boolean = false,
-    val clock: ManualClock = ManualClock()
+    val clock: ManualClock = ManualClock(),
+    denied: Seq[String] = Nil
 ) extends AutoCloseable {
 
-  val server: KinesisServer =
-    KinesisServer.start(KinesisServerConfig(clock = clock, consumerDelays = delays, enforceLimits = enforceLimits))
+  val server: KinesisServer = {
+    val config = KinesisServerConfig(clock = clock, consumerDelays = delays, enforceLimits = enforceLimits)
+    KinesisServer.start(if (denied.isEmpty) config else config.copy(accounts = Seq(account(config.accountId))))
+  }
+
+  private def account(id: String): Account = {
+    def statement(effect: String, actions: Seq[String]) =
+      s"""{"Effect":"$effect","Action":[${actions.map(a => s"\"$a\"").mkString(",")}],"Resource":"*"}"""
+    val policy = s"""{"Statement":[${statement("Allow", Seq("kinesis:*"))},${statement("Deny", denied)}]}"""
+    val app    = Principal.user(id, "app", AccessKey("test", "test")).copy(policy = Some(policy))
+    Account(id, Seq(Principal.root(id, AccessKey("other", "other")), app))
+  }
 
   val claims: ConsumerClaims            = new ConsumerClaims
   val waits: ListBuffer[FiniteDuration] = ListBuffer.empty
@@ -65,12 +78,27 @@ final class ConsumerWorld(
 
   def open(streams: StreamArn*)(more: (String, String)*): FanOutConsumers = open(options(streams*)(more*))
 
-  def open(options: Map[String, String]): FanOutConsumers = {
+  /** @param query  its id
+    * @param claims of the JVM in which it runs
+    */
+  def open(
+      options: Map[String, String],
+      query: String = ConsumerWorld.Query,
+      claims: ConsumerClaims = claims
+  ): FanOutConsumers = {
     val parsed = SourceOptions.parse(options)
-    parsed.recordPublisher match {
-      case RecordPublisherConfig.FanOut(fanOut) => FanOutConsumers.open(parsed.streams, fanOut, waiting, claims)
-      case RecordPublisherConfig.Polling        => throw new IllegalArgumentException("polling")
-    }
+    FanOutConsumers.open(parsed.streams, fanOutOf(parsed), Some(query), waiting, claims)
+  }
+
+  /** As `load()` does. */
+  def begin(options: Map[String, String], claims: ConsumerClaims = claims): Unit = {
+    val parsed = SourceOptions.parse(options)
+    FanOutConsumers.begin(parsed.streams, fanOutOf(parsed), claims)
+  }
+
+  private def fanOutOf(options: SourceOptions) = options.recordPublisher match {
+    case RecordPublisherConfig.FanOut(fanOut) => fanOut
+    case RecordPublisherConfig.Polling        => throw new IllegalArgumentException("polling")
   }
 
   /** The consumers of a query that starts, and stops again without deregistering them. */
@@ -83,4 +111,10 @@ final class ConsumerWorld(
   def calls(action: String): Long = server.calls.count(action)
 
   override def close(): Unit = server.close()
+}
+
+object ConsumerWorld {
+
+  /** The id of the query that tests are about. */
+  val Query = "3b6e3f5a-93c8-4c2b-8f8c-0f3f8b1d2a77"
 }

@@ -1,7 +1,7 @@
 package io.github.kinesisspark.it.fanout
 
 import io.github.kinesisspark.aws.KinesisClients
-import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, Secret}
+import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, FanOutOptions, Secret}
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
@@ -27,6 +27,17 @@ final class Others(world: ConsumerWorld, stream: StreamArn) {
       .map(c => c.consumerName -> c.consumerStatusAsString)
       .toMap
   )
+
+  /** The value of the tag by which a query knows the consumer of that name. */
+  def owner(name: String): Option[String] = tags(
+    ConsumerArn(
+      call(
+        _.describeStreamConsumer(r =>
+          r.streamARN(stream.text).consumerName(name): Unit
+        ).join.consumerDescription.consumerARN
+      )
+    )
+  ).get(FanOutOptions.OwnerTag)
 
   def tags(consumer: ConsumerArn): Map[String, String] = call(
     _.listTagsForResource(r => r.resourceARN(consumer.text): Unit).join.tags.asScala.map(t => t.key -> t.value).toMap

@@ -3,8 +3,8 @@ package io.github.kinesisspark.it.fanout
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
-import io.github.kinesisspark.aws.{AwsCall, FanOutConsumers, KinesisException}
-import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
+import io.github.kinesisspark.aws.{AwsCall, KinesisException}
+import io.github.kinesisspark.config.FanOutOptions
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, KinesisServer, Occurrence}
 import io.github.kinesisspark.testkit.model.ConsumerDelays
 
@@ -40,7 +40,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
         val stream = world.newStream()
         val tags   = "efo.tags" -> "team=data,env=prod"
         val made   = world.resolve(stream)(app, tags)(stream)
-        world.others(stream).tags(made) shouldBe Map("team" -> "data", "env" -> "prod")
+        world.others(stream).tags(made) - FanOutOptions.OwnerTag shouldBe Map("team" -> "data", "env" -> "prod")
         val found = world.others(stream).register("other")
         world.resolve(stream)("efo.consumerName" -> "other", tags) shouldBe Map(stream -> found)
         world.others(stream).tags(found) shouldBe empty
@@ -342,13 +342,7 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
     it("registers at load without waiting, and deregisters at the end, where lazy does not register") {
       in(new ConsumerWorld) { world =>
         val stream              = world.newStream()
-        def begin(when: String) = {
-          val parsed = SourceOptions.parse(world.options(stream)(app, "efo.registration" -> when))
-          parsed.recordPublisher match {
-            case RecordPublisherConfig.FanOut(fanOut) => FanOutConsumers.begin(parsed.streams, fanOut, world.claims)
-            case RecordPublisherConfig.Polling        => fail("polling")
-          }
-        }
+        def begin(when: String) = world.begin(world.options(stream)(app, "efo.registration" -> when))
         begin("lazy")
         world.others(stream).list() shouldBe empty
         begin("eager")

@@ -3,7 +3,7 @@ package io.github.kinesisspark.it.faults
 import java.io.{BufferedReader, IOException, InputStreamReader}
 import java.lang.management.ManagementFactory
 import java.nio.charset.StandardCharsets.UTF_8
-import java.nio.file.Files
+import java.nio.file.{Files, Path}
 import java.util.concurrent.{Semaphore, TimeUnit}
 import java.util.concurrent.atomic.AtomicLong
 
@@ -15,7 +15,7 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
   *
   * Its program answers each line of its input with one line of JSON.
   */
-final class ForkedQuery private (process: Process, log: java.nio.file.Path) extends AutoCloseable {
+final class ForkedQuery private (process: Process, log: Path) extends AutoCloseable {
   private val said = new BufferedReader(new InputStreamReader(process.getInputStream, UTF_8))
   private val to   = process.outputWriter(UTF_8)
 
@@ -31,6 +31,9 @@ final class ForkedQuery private (process: Process, log: java.nio.file.Path) exte
   /** Batches wait from now on, until [[release]]. */
   def hold(): Unit    = ask("hold"): Unit
   def release(): Unit = ask("release"): Unit
+
+  /** Ends the JVM as a crash does: nothing is stopped in good order. */
+  def kill(): Unit = process.destroyForcibly().waitFor(): Unit
 
   override def close(): Unit = {
     try to.close()
@@ -92,17 +95,25 @@ object ForkedQuery {
   /** Starts a query on `local[2]` that counts its rows, with the class path and module options of this JVM.
     *
     * @param options of the source
+    * @param at      the checkpoint
     * @param heap    at most, as `-Xmx` has it
     * @param jvm     further options of the JVM
     */
-  def start(options: Map[String, String], heap: String = "512m", jvm: Seq[String] = Nil): ForkedQuery = {
+  def start(
+      options: Map[String, String],
+      at: Path = Files.createTempDirectory("checkpoint-"),
+      heap: String = "512m",
+      jvm: Seq[String] = Nil
+  ): ForkedQuery = {
     val java    = ProcessHandle.current.info.command.get
     val opens   = ManagementFactory.getRuntimeMXBean.getInputArguments.asScala.filter(_.startsWith("--add-opens"))
     val flags   = Seq(s"-Xmx$heap", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError")
     val program = Seq("-cp", sys.props("java.class.path"), ForkedQuery.getClass.getName.stripSuffix("$"))
     val log     = Files.createTempFile("forked-query-", ".log")
     val process = new ProcessBuilder(
-      ((java +: opens.toSeq) ++ flags ++ jvm ++ program ++ options.map { case (k, v) => s"$k=$v" }): _*
+      ((java +: opens.toSeq) ++ flags ++ jvm ++ program ++ (at.toString +: options.map { case (k, v) =>
+        s"$k=$v"
+      }.toSeq)): _*
     ).redirectError(log.toFile).start()
     new ForkedQuery(process, log)
   }
@@ -111,7 +122,7 @@ object ForkedQuery {
     // Answers alone go there; all logging goes to the standard error.
     val answers = System.out
     System.setOut(System.err)
-    val options = args.iterator.map(_.split("=", 2)).map(parts => parts(0) -> parts(1)).toMap
+    val options = args.iterator.drop(1).map(_.split("=", 2)).map(parts => parts(0) -> parts(1)).toMap
     val spark   = SparkSession
       .builder()
       .master("local[2,4]")
@@ -125,7 +136,7 @@ object ForkedQuery {
       .options(options)
       .load()
       .writeStream
-      .option("checkpointLocation", Files.createTempDirectory("checkpoint-").toString)
+      .option("checkpointLocation", args.head)
       .foreachBatch { (batch: DataFrame, _: Long) =>
         gate.acquire()
         try rows.addAndGet(batch.selectExpr("length(data)").count()): Unit

@@ -91,7 +91,15 @@ private[testkit] object TagOperations {
     val length = text.codePointCount(0, text.length)
     if (length < least || length > most)
       ServiceError.validation(text, member, s"Member must have length between $least and $most").raise()
+    if (!Allowed.matches(text))
+      ServiceError
+        .invalidArgument(
+          s"The $member '$text' may only contain Unicode letters, digits, white space, or these symbols: _ . : / = + - @."
+        )
+        .raise()
   }
+
+  private val Allowed = """[\p{L}\p{N}\p{Z}_.:/=+\-@]*""".r
 
   private val MaxKeyLength   = 128
   private val MaxValueLength = 256
