@@ -34,8 +34,8 @@ private[aws] final class BlockingCalls(
     observer.called(action)
     try {
       answer = send
-      // The cache limits the wait for credentials, and the SDK the attempt after it. Their errors say more, so this limit is a little later.
-      Right(answer.get((CredentialsCache.Patience + attemptTime + Margin).toMillis, TimeUnit.MILLISECONDS))
+      // The SDK limits the attempt; this limit adds the time in which credentials are resolved, which their cache limits before it ends.
+      Right(answer.get(attemptTime.toMillis * 2, TimeUnit.MILLISECONDS))
     } catch {
       case e: InterruptedException =>
         if (answer != null) answer.cancel(true)
@@ -100,8 +100,6 @@ private[aws] final class BlockingCalls(
 }
 
 private[aws] object BlockingCalls {
-
-  private val Margin = 1.second
 
   /** Repetitions of a question whose paging token expired. */
   private val MostRestarts = 8

@@ -63,7 +63,9 @@ private[kinesisspark] final class ConsumerDirectory(
     */
   def findAtStop(stream: StreamArn, name: String): Option[StreamConsumer] =
     Try(lastRegistration.get(QuestionTime.toMillis, MILLISECONDS)).toOption.flatten
-      .orElse(findByName(stream, name, briefly(AwsCall.DescribeStreamConsumer)).filter(_.status != ConsumerStatus.Deleting))
+      .orElse(
+        findByName(stream, name, briefly(AwsCall.DescribeStreamConsumer)).filter(_.status != ConsumerStatus.Deleting)
+      )
 
   /** This registration of a consumer, whatever its status; none where it is gone, even if there is another of its name. */
   def find(arn: ConsumerArn): Option[StreamConsumer] =

@@ -67,8 +67,11 @@ object KinesisClients {
   )
 
   /** A client and what must go with it. */
-  private[kinesisspark] final class Held(val client: KinesisAsyncClient, val success: Success, credentials: CredentialsCache)
-      extends AutoCloseable {
+  private[kinesisspark] final class Held(
+      val client: KinesisAsyncClient,
+      val success: Success,
+      credentials: CredentialsCache
+  ) extends AutoCloseable {
     override def close(): Unit =
       try client.close()
       finally credentials.close()

@@ -169,7 +169,13 @@ class CredentialsTest extends AnyFunSuite {
   test("a profile whose process fails is reported as missing credentials, without what the process printed") {
     val home = new AwsHome(new URI("http://localhost:1"))
     try
-      for ((command, expected) <- Seq("false" -> "non-zero exit value", "echo planted" -> "not JSON", "echo {" -> "not JSON")) {
+      for (
+        (command, expected) <- Seq(
+          "false"        -> "non-zero exit value",
+          "echo planted" -> "not JSON",
+          "echo {"       -> "not JSON"
+        )
+      ) {
         val profile = home.process(s"p-${command.length}", command)
         val cache   = CredentialsCache(Profile(profile), "eu-west-1", ConnectionOptions.Default, None)
         val failure = intercept[Exception](

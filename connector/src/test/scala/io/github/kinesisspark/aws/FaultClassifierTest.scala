@@ -13,8 +13,6 @@ import java.net.{ConnectException, SocketException, SocketTimeoutException, Unkn
 import java.util.concurrent.{CancellationException, CompletionException, ExecutionException, TimeoutException}
 import javax.net.ssl.{SSLException, SSLHandshakeException}
 
-import scala.concurrent.duration._
-
 import io.netty.handler.codec.PrematureChannelClosureException
 import io.netty.handler.codec.http2.{Http2Error, Http2Exception}
 import io.netty.handler.timeout.ReadTimeoutException

@@ -41,7 +41,7 @@ class EndlessCallsSpec extends AnyFunSpec with Matchers {
   private def failure(
       endpoint: URI,
       credentials: CredentialsOptions,
-      maxRetry: FiniteDuration = 15.minutes
+      maxRetry: FiniteDuration
   ): KinesisException = {
     val impatient = ConnectionOptions(readTimeout = Some(300.millis))
     val options   = ClientOptions(None, Some(endpoint), credentials, impatient)
@@ -65,7 +65,9 @@ class EndlessCallsSpec extends AnyFunSpec with Matchers {
   it("a write whose credentials provider never answers fails after maxRetryDuration, and the error names it") {
     val error = failure(nobody, silent, maxRetry = 1.second)
     error.errorClass shouldBe "KINESIS_WRITE_TIMED_OUT"
-    error.getMessage should (include("stream events") and include(s"credentialsProvider ${classOf[Silent].getName} gave no credentials"))
+    error.getMessage should (include("stream events") and include(
+      s"credentialsProvider ${classOf[Silent].getName} gave no credentials"
+    ))
   }
 
   it("a write that never gets an answer fails after maxRetryDuration, and the error says so") {
