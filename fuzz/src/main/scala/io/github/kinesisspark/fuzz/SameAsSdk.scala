@@ -18,7 +18,7 @@ import io.github.kinesisspark.read.reader.{AnswerBody, JsonRecords, KinesisRecor
   * same beside them in what is left for it; or it refuses both. A body that the connector's refuses is the SDK's as it came.
   *
   * An input begins with five bytes: how the body is cut; how large the record is that it begins with, if there is one; and where a byte of that
-  * record is changed, and how. The others are the body, or go on with it.
+  * record is changed, and how. The others are the body, or continue it.
   */
 private[fuzz] abstract class SameAsSdk(override val name: String) extends Target {
 
