@@ -240,5 +240,5 @@ private[aws] object CredentialsCache {
 }
 
 /** A call's credentials did not come in time. */
-private[aws] final class CredentialsTimeout(what: String, waited: FiniteDuration)
+private[kinesisspark] final class CredentialsTimeout(what: String, waited: FiniteDuration)
     extends RuntimeException(s"$what gave no credentials within ${waited.toSeconds} s")

@@ -23,7 +23,7 @@ import software.amazon.awssdk.services.kinesis.model.{
   ResourceInUseException
 }
 
-import io.github.kinesisspark.aws.{DamagedAnswer, Fault, FaultClassifier, KinesisException, RetryPolicy}
+import io.github.kinesisspark.aws.{CredentialsTimeout, DamagedAnswer, Fault, FaultClassifier, KinesisException, RetryPolicy}
 import io.github.kinesisspark.config.{CallRetries, SinkOptions, StreamRef}
 import io.github.kinesisspark.write.send.CallAnswer._
 import io.github.kinesisspark.write.send.RecordAnswer._
@@ -183,6 +183,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
         "KINESIS_PROXY_FAILED"          -> new IOException("Could not connect to proxy"),
         "KINESIS_CONNECTIONS_EXHAUSTED" -> sdk("Acquire operation took longer than the configured maximum time"),
         "KINESIS_NO_CREDENTIALS"        -> sdk("Unable to load credentials"),
+        "KINESIS_CREDENTIALS_TIMED_OUT" -> new CredentialsTimeout("profile 'dev'", 30.seconds),
         "KINESIS_CREDENTIALS_PROVIDER"  -> ours(
           "KINESIS_CREDENTIALS_PROVIDER",
           "get() failed: java.io.IOException: down"
