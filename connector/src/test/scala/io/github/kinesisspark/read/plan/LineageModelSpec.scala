@@ -177,10 +177,14 @@ class LineageModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       * lost, they and finished ones may stay a little longer.
       */
     private def disjoint(): Unit = {
-      val shards = offset.streams(arn).shards.filterNot { case (id, at) =>
-        expiring && (at.position == ShardEnd || stream.isExpired(id))
-      }.keySet
-      val keys   = stream.all.filter(s => shards(s.id)).map(_.keys).sortBy(_.start)
+      val shards = offset
+        .streams(arn)
+        .shards
+        .filterNot { case (id, at) =>
+          expiring && (at.position == ShardEnd || stream.isExpired(id))
+        }
+        .keySet
+      val keys = stream.all.filter(s => shards(s.id)).map(_.keys).sortBy(_.start)
       keys.zip(keys.drop(1)).foreach { case (a, b) => a.end should be < b.start }
     }
   }

@@ -23,7 +23,14 @@ import software.amazon.awssdk.services.kinesis.model.{
   ResourceInUseException
 }
 
-import io.github.kinesisspark.aws.{CredentialsTimeout, DamagedAnswer, Fault, FaultClassifier, KinesisException, RetryPolicy}
+import io.github.kinesisspark.aws.{
+  CredentialsTimeout,
+  DamagedAnswer,
+  Fault,
+  FaultClassifier,
+  KinesisException,
+  RetryPolicy
+}
 import io.github.kinesisspark.config.{CallRetries, SinkOptions, StreamRef}
 import io.github.kinesisspark.write.send.CallAnswer._
 import io.github.kinesisspark.write.send.RecordAnswer._

@@ -80,7 +80,7 @@ final class StuckCredentialsSpec extends TestkitSuite {
       write(plain)
       texts(spark.read.format("kinesis").options(plain).load())
     }
-    Await.result(others, 20.seconds) should have size 10
+    Await.result(others, 2.minutes) should have size 10
   }
 
   it(
