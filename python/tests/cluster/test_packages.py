@@ -7,12 +7,12 @@ import os
 import re
 import shutil
 import sys
-from importlib import metadata
 from pathlib import Path
 
 import pyspark
 import pytest
 from programs import output
+from versions import version
 
 from kinesis_spark import LocalKinesis
 
@@ -20,7 +20,7 @@ from .cluster_query import put
 
 ROOT = Path(__file__).resolve().parents[3]
 SPARK = Path(pyspark.__file__).parent
-VERSION = metadata.version("kinesis-spark")
+VERSION = version("project")
 ARTIFACT = "kinesis-spark-4_2.13"
 
 pytestmark = pytest.mark.jvm
