@@ -138,7 +138,9 @@ def test_a_query_uses_the_permissions_and_reports_the_metrics_of_the_fan_out_pag
     seen = watch(spark, kinesis, publisher(spark, kinesis), tmp_path / "checkpoint")
     (policy,) = re.findall(r"```json\n(.*?)```", chapter(IAM, title), re.DOTALL)
     allowed = [action for statement in json.loads(policy)["Statement"] for action in statement["Action"]]
-    assert sorted(f"kinesis:{action}" for action in seen.actions) == sorted(allowed)
+    called = {f"kinesis:{action}" for action in seen.actions}
+    # Not calls of every run: tags are set by RegisterStreamConsumer too, and asked for where a consumer was found.
+    assert called <= set(allowed) <= called | {"kinesis:TagResource", "kinesis:ListTagsForResource"}
     listed = first_cells(METRICS)
     expected = {
         name for names, meaning in listed for name in names if title != "Polling" or not meaning.startswith("Fan-out:")

@@ -186,6 +186,8 @@ def exactness(names: dict[str, Any], spark: SparkSession, aws: LocalKinesis, fol
     import sqlite3
 
     rows = read_batch(spark, aws.options("orders"))
+    # As in a query.
+    spark.sparkContext.setLocalProperty("sql.streaming.queryId", "another")
     for _ in range(2):
         names["store"](rows, 7)
     with sqlite3.connect(folder / "orders.db") as connection:

@@ -121,8 +121,8 @@ private[aws] final class CredentialsCache(
     ended(resolution, result)
   }
 
-  /** After an exception, credentials resolved before stay usable as long as planned. An Error (no memory, a missing class) is no outage of
-    * their source: every call from now on fails with it.
+  /** After an exception, credentials resolved before stay usable as long as planned. An Error (no memory, a missing class), also as the cause
+    * of an exception, is no outage of their source: every call from now on fails with it.
     */
   private def ended(resolution: Resolution, result: Either[Throwable, AwsCredentials]): Unit = {
     val isLeftBehind = synchronized {
@@ -133,8 +133,7 @@ private[aws] final class CredentialsCache(
           found = Some(CompletableFuture.completedFuture(credentials))
           val asked = resolution.startedAt
           latest = found.map(Resolved(_, asked, asked + lifeOf(credentials).toNanos))
-        case Left(_: Exception) => ()
-        case Left(_)            => latest = None
+        case Left(failure) => if (isByError(failure)) latest = None
       }
       isLeftBehind
     }
@@ -212,6 +211,9 @@ private[aws] object CredentialsCache {
 
   /** @param usableUntil and askedAt by the cache's clock */
   private final case class Resolved(answer: Answer, askedAt: Long, usableUntil: Long)
+
+  private def isByError(failure: Throwable): Boolean =
+    Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).exists(_.isInstanceOf[Error])
 
   private def lifeOf(credentials: AwsCredentialsIdentity): FiniteDuration =
     credentials.expirationTime.toScala.fold(UsableFor)(at =>

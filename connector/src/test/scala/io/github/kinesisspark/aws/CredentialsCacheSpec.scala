@@ -142,16 +142,20 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers {
     }
 
     it("fails with an Error of the provider at once, while the credentials resolved before would still be good") {
-      val world = new World
-      world.call()
-      world.resolve()
-      world.script = () => throw new OutOfMemoryError("as planned")
-      world.pass(30.seconds)
-      world.call()
-      world.resolve()
-      val failed = world.call()
-      world.resolve()
-      failed.isCompletedExceptionally shouldBe true
+      // A class of the user's is called by reflection, so its Error is a cause.
+      val error = new OutOfMemoryError("as planned")
+      for (thrown <- Seq(error, new IllegalStateException("get() failed", error))) {
+        val world = new World
+        world.call()
+        world.resolve()
+        world.script = () => throw thrown
+        world.pass(30.seconds)
+        world.call()
+        world.resolve()
+        val failed = world.call()
+        world.resolve()
+        failed.isCompletedExceptionally shouldBe true
+      }
     }
 
     it("fails with the provider's failure, of any kind, and the next call resolves again") {
