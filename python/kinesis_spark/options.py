@@ -259,8 +259,7 @@ class KinesisOptions:
         given = Given(options)
         fields = given.take_fields(cls)
         fields["record_publisher"] = take_publisher(given, fields.get("record_publisher", "polling"))
-        fields |= take_access(given)
-        fields["retries"] = take_retries(given, SourceCall)
+        fields |= take_access(given, SourceCall)
         given.refuse_rest((cls, Polling, EnhancedFanOut, *ACCESS))
         return cls(**fields)
 
@@ -331,13 +330,18 @@ _CALLERS = (ProfileCredentials, StaticCredentials, CustomCredentials, WebIdentit
 ACCESS = (*_CALLERS, Connection)
 
 
-def take_access(given: Given) -> dict[str, Any]:
+def take_access(given: Given, calls: object) -> dict[str, Any]:
     """The fields of source and sink that hold other options.
+
+    Args:
+        given: the options.
+        calls: whose retries they may have, as a Literal.
 
     Raises:
         InvalidOptionError: for options that can't be right.
     """
     return {
+        "retries": take_retries(given, calls),
         "credentials": take_credentials(given),
         "role": take_role(given),
         "connection": given.take(Connection),

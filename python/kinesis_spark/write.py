@@ -31,7 +31,7 @@ from kinesis_spark.credentials import CREDENTIALS, ROLE, AssumedRole, Credential
 from kinesis_spark.errors import InvalidOptionError
 from kinesis_spark.jars import FORMAT, require_jar
 from kinesis_spark.options import ACCESS, StreamOptions, take_access
-from kinesis_spark.retries import Retries, SinkCall, encoded_retries, retries_of, take_retries
+from kinesis_spark.retries import Retries, SinkCall, encoded_retries, retries_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -145,8 +145,7 @@ class KinesisSinkOptions:
             InvalidOptionError: for an unknown name, a value that can't be right, or options that contradict each other.
         """
         given = Given(options)
-        fields = given.take_fields(cls) | take_access(given)
-        fields["retries"] = take_retries(given, SinkCall)
+        fields = given.take_fields(cls) | take_access(given, SinkCall)
         given.refuse_rest((cls, *ACCESS))
         return cls(**fields)
 
