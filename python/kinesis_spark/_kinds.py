@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from kinesis_spark.errors import InvalidOptionError
+
+_Value = TypeVar("_Value")
 
 _MILLISECOND = timedelta(milliseconds=1)
 _DURATION = re.compile(r"(?:\d+\s*[a-z]+\s*)+")
@@ -92,8 +94,8 @@ def _read_secret(field: str, value: object) -> object:
     return Secret(value)
 
 
-class Tags(dict[str, str]):
-    """Tags by their keys. It is not changed once it is an option's value, so it may be hashed."""
+class ByName(dict[str, _Value]):
+    """Values by their names. It is not changed once it is an option's value, so it may be hashed."""
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))
@@ -117,7 +119,7 @@ def _read_tags(field: str, value: object) -> object:
     for key, text in tags.items():
         good = isinstance(key, str) and _TAG_KEY.fullmatch(key) and isinstance(text, str) and _TAG_VALUE.fullmatch(text)
         require(bool(good), field, value, expected)
-    return Tags(tags)
+    return ByName(tags)
 
 
 def _write_tags(tags: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any, Union, cast
 
 from kinesis_spark._declare import Given, option, read_fields, values
-from kinesis_spark._kinds import SECRET, TAGS, TEXT, Kind, Secret, Tags, duration, matching, require, several
+from kinesis_spark._kinds import SECRET, TAGS, TEXT, ByName, Kind, Secret, duration, matching, require, several
 from kinesis_spark.errors import InvalidOptionError
 
 _ROLE_ARN = matching(
@@ -42,7 +42,7 @@ def _read_parameters(field: str, value: object) -> object:
     # Without the values, which may be secrets.
     if not isinstance(value, Mapping) or not good:
         raise InvalidOptionError(f"{field} is not valid: expected texts by name, none of them blank")
-    return Tags({name: Secret(text) for name, text in value.items()})
+    return ByName({name: Secret(text) for name, text in value.items()})
 
 
 PARAMETERS = Kind(_read_parameters, secret=True)

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, Literal, cast, get_args
 
 from kinesis_spark._declare import Given, encoded, keyword_values, option, read_fields
-from kinesis_spark._kinds import Kind, count, duration, number, require
+from kinesis_spark._kinds import ByName, Kind, count, duration, number, require
 
 CredentialsCall = Literal[
     "AssumeRole", "AssumeRoleWithWebIdentity", "GetRoleCredentials", "CreateToken", "CreateOAuth2Token"
@@ -58,13 +58,6 @@ class Retries:
             require(base <= longest, "backoff_base", base, f"at most backoff_max, which is {longest}")
 
 
-class ByCall(dict[str, Retries]):
-    """Retries by their calls. It is not changed once it is an option's value, so it may be hashed."""
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(frozenset(self.items()))
-
-
 def retries_of(calls: object) -> Kind:
     """`Retries` by calls, each of which is one of a Literal's."""
     known: tuple[str, ...] = get_args(calls)
@@ -78,7 +71,7 @@ def retries_of(calls: object) -> Kind:
             meant = f" Did you mean {near[0]!r}?" if near else ""
             require(call in known, field, call, f"a call, which is one of {', '.join(known)}.{meant}")
             require(isinstance(retries, Retries), field, retries, expected)
-        return ByCall(given)
+        return ByName(given)
 
     return Kind(read)
 
