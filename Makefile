@@ -64,7 +64,7 @@ PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup package publish-local check test test-all test-awaiting minutes chaos fuzz vectors test-versions test-aws test-aws-clean \
-  lint format demo bench bench-latency bench-micro-batches bench-peers docs reference pictures notebook audit clean \
+  lint format demo bench bench-latency bench-micro-batches bench-peers docs reference pictures notebook audit release-files release-central release-dry-run clean \
   jars wheel classes scala ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow pytest-awaiting concurrency
 
 help: ## list these commands
@@ -345,10 +345,41 @@ reference: $(VENV)/.installed ## write the generated parts of docs/reference ane
 	KINESIS_SPARK_WRITE_DOCS=1 ./sbt "connector/testOnly *ErrorCatalogueSpec *ReferencePagesSpec" "integrationTests/testOnly *ServerOptionsPageSpec"
 	PYTHONPATH=$(CURDIR)/python $(BIN)/python python/tools/reference_pages.py
 
-audit: $(VENV)/.installed ## known vulnerabilities of the Python packages, from PyPI's own list; needs pypi.org
-	$(PYTHON) -m venv build/audit
-	build/audit/bin/pip --disable-pip-version-check --quiet install pip-audit==2.10.1
-	build/audit/bin/pip-audit --strict --disable-pip --no-deps -r python/requirements-dev.txt -r examples/demo/requirements.txt
+# Needs api.osv.dev. Python packages alone: make audit JARS=
+JARS = $(addprefix dist/,$(CONNECTOR_JAR) $(SPARK35_JARS))
+
+audit: $(if $(JARS),dist/.jars dist/.spark35-jars) ## known vulnerabilities, at OSV, of the libraries in the JARs and of the Python packages
+	$(PYTHON) python/tools/audit.py $(JARS) python/requirements-*.txt examples/demo/requirements.txt
+
+# TAG=v1.2.3. A workflow calls the first two of these targets on a tag; DRY_RUN takes a version that is not released yet.
+RELEASE := $(PYTHON) python/tools/release.py
+TAG     ?=
+DRY_RUN ?=
+
+release-files: package publish-local ## check what a release under TAG=v1.2.3 consists of, and lay it out in build/release
+	$(RELEASE) files $(TAG) $(if $(DRY_RUN),--dry-run)
+	$(PYTHON) -m venv build/twine
+	build/twine/bin/pip --disable-pip-version-check --quiet install --no-deps -r python/requirements-release.txt
+	build/twine/bin/twine check --strict build/release/python/*
+
+release-central: ## sign build/release/maven and publish it on Maven Central; needs the key and the login of the release workflow
+	$(RELEASE) sign
+	$(RELEASE) upload
+
+# In a clone of the last commit, with a tag and a key that nothing else sees.
+DRY_CLONE := build/dry-run
+
+release-dry-run: $(VENV)/.installed ## try a release of the last commit as far as that needs no secret and no upload
+	rm -rf $(DRY_CLONE)
+	git clone --quiet . $(DRY_CLONE)
+	mkdir -p .cache
+	ln -s $(CURDIR)/.cache $(CURDIR)/$(VENV) $(DRY_CLONE)/
+	touch $(VENV)/.installed
+	tag=$$($(RELEASE) next) && git -C $(DRY_CLONE) tag --force $$tag && \
+	  $(MAKE) -C $(DRY_CLONE) release-files TAG=$$tag DRY_RUN=1
+	cd $(DRY_CLONE) && $(RELEASE) sign --throwaway-key
+	@echo "Tried: build, checks and signatures of $(DRY_CLONE)/build/release. Not tried: the workflow itself, provenance by"
+	@echo "attestation, the real key, uploads to Maven Central and PyPI with their own checks, the release on GitHub, Pages."
 
 clean: ## remove what was built, but not .venv and .cache, which only cost time to fetch again
 	rm -rf dist build target project/target project/project/target */target spark-warehouse metastore_db derby.log

@@ -1,0 +1,159 @@
+"""A release is refused when something is missing, laid out as Maven Central and PyPI take it, signed, and uploaded."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import shutil
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+import release
+
+POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><groupId>io.github.kinesisspark</groupId>
+<artifactId>{name}</artifactId><version>1.2.3</version><name>{name}</name><description>A connector</description>
+<url>https://example.com</url><licenses><license><name>Apache-2.0</name><url>https://example.com</url></license></licenses>
+<developers><developer><name>The project</name></developer></developers>
+<scm><connection>scm:git:https://example.com</connection><url>https://example.com</url></scm></project>"""
+CHANGELOG = (
+    "# Changelog\n\n## 1.3.0, unreleased\n\n- Later.\n\n## 1.2.3, 2026-12-01\n\n- A change.\n\n## 1.2.2\n\n- Old.\n"
+)
+
+
+def archive(file: Path, *names: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(file, "w") as entries:
+        for name in names:
+            entries.writestr(name, "{}")
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Path:
+    """What the build of version 1.2.3 leaves."""
+    (tmp_path / "CHANGELOG.md").write_text(CHANGELOG)
+    for line in release.LINES:
+        stem = artifact(tmp_path, line) / f"{line}-1.2.3"
+        archive(Path(f"{stem}.jar"), "io/Source.class", release.SBOM)
+        archive(Path(f"{stem}-sources.jar"), "io/Source.scala")
+        archive(Path(f"{stem}-javadoc.jar"), "index.html")
+        Path(f"{stem}.pom").write_text(POM.format(name=line))
+    for name, jars in release.distributions("1.2.3").items():
+        if name.endswith(".whl"):
+            archive(tmp_path / "dist" / name, *(f"kinesis_spark/jars/{jar}" for jar in jars))
+            continue
+        with tarfile.open(tmp_path / "dist" / name, "w:gz") as packed:
+            for jar in jars:
+                packed.addfile(tarfile.TarInfo(f"kinesis_spark-1.2.3/jars/{jar}"), io.BytesIO())
+    return tmp_path
+
+
+def artifact(root: Path, line: str) -> Path:
+    return root / "dist" / "maven" / "io" / "github" / "kinesisspark" / line / "1.2.3"
+
+
+def test_a_complete_build_is_laid_out_for_each_place(built: Path) -> None:
+    assert list(release.faults(built, "v1.2.3")) == []
+    release.lay_out(built, "v1.2.3")
+    files = built / "build" / "release"
+    assert (files / "notes.md").read_text() == "- A change.\n"
+    assert {file.name for file in (files / "python").iterdir()} == set(release.distributions("1.2.3"))
+    sums = dict(line.split("  ")[::-1] for line in (files / "files" / "SHA256SUMS").read_text().splitlines())
+    assert set(sums) == {file.name for file in (files / "files").iterdir()} - {"SHA256SUMS"}
+    assert {f"{line}-1.2.3.cdx.json" for line in release.LINES} < set(sums)
+    assert all(sums[name] == hashlib.sha256((files / "files" / name).read_bytes()).hexdigest() for name in sums)
+
+
+def test_a_release_is_refused_with_all_that_is_missing(built: Path) -> None:
+    first, second, third = (artifact(built, line) for line in release.LINES)
+    (first / f"{release.LINES[0]}-1.2.3-javadoc.jar").unlink()
+    archive(second / f"{release.LINES[1]}-1.2.3.jar", "io/Source.class")
+    pom = third / f"{release.LINES[2]}-1.2.3.pom"
+    pom.write_text(pom.read_text().replace("<description>A connector</description>", ""))
+    archive(built / "dist" / "kinesis_spark-1.2.3-py3-none-any.whl", "kinesis_spark/__init__.py")
+    (built / "dist" / "kinesis_spark-1.2.3.tar.gz").unlink()
+    assert list(release.faults(built, "v1.2.3")) == [
+        "kinesis-spark-3.5_2.12-1.2.3-javadoc.jar is missing or empty",
+        "kinesis-spark-3.5_2.13-1.2.3.jar has no META-INF/sbom/bom.json",
+        "kinesis-spark-4_2.13-1.2.3.pom has no description",
+        "kinesis_spark-1.2.3-py3-none-any.whl lacks kinesis-spark-3.5_2.12-1.2.3.jar, kinesis-spark-4_2.13-1.2.3.jar",
+        "kinesis_spark-1.2.3.tar.gz is missing",
+    ]
+
+
+def test_the_changelog_has_a_dated_section_of_what_is_released(built: Path) -> None:
+    assert "CHANGELOG.md has no section 1.2.4" in list(release.faults(built, "v1.2.4"))
+    unreleased = "CHANGELOG.md calls 1.3.0 unreleased: write the date there"
+    assert unreleased in list(release.faults(built, "v1.3.0"))
+    assert unreleased not in list(release.faults(built, "v1.3.0", is_dry_run=True))
+
+
+def test_the_changelog_of_this_project_can_be_released() -> None:
+    newest = release.sections((release.ROOT / "CHANGELOG.md").read_text())[0]
+    assert re.fullmatch(r"\d+\.\d+\.\d+", newest.version)
+    assert newest.text
+
+
+@pytest.mark.skipif(shutil.which("gpg") is None, reason="signing needs gpg")
+def test_each_file_for_maven_central_has_a_signature_and_checksums(built: Path) -> None:
+    release.lay_out(built, "v1.2.3")
+    release.sign(built / "build" / "release", key="", passphrase="")
+    with zipfile.ZipFile(built / "build" / "release" / "central.zip") as bundle:
+        names = bundle.namelist()
+    pom = "io/github/kinesisspark/kinesis-spark-4_2.13/1.2.3/kinesis-spark-4_2.13-1.2.3.pom"
+    assert {pom, f"{pom}.asc", f"{pom}.md5", f"{pom}.sha1"} < set(names)
+    assert sum(name.endswith(".asc") for name in names) == sum(name.endswith((".jar", ".pom")) for name in names) == 12
+
+
+class Central(BaseHTTPRequestHandler):
+    states: tuple[str, ...] = ()
+    asked: list[str]
+    bundle: bytes
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.asked.append(f"{self.path} {self.headers['Authorization']}")
+        if "upload" in self.path:
+            type(self).bundle, answer = body, "28570f16"
+        else:
+            state, *_ = self.states
+            type(self).states = self.states[1:]
+            answer = f'{{"deploymentState": "{state}", "errors": {{"a.pom": ["no signature"]}}}}'
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(answer.encode())
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def central(tmp_path: Path) -> Iterator[str]:
+    (tmp_path / "central.zip").write_bytes(b"PK bundle")
+    Central.asked = []
+    with HTTPServer(("127.0.0.1", 0), Central) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_bundle_is_uploaded_and_awaited_until_it_is_published(tmp_path: Path, central: str) -> None:
+    Central.states = ("PENDING", "VALIDATING", "PUBLISHING", "PUBLISHED")
+    release.upload(tmp_path / "central.zip", "dG9rZW4=", central, pause_s=0)
+    assert Central.asked == [
+        "/api/v1/publisher/upload?name=central.zip&publishingType=AUTOMATIC Bearer dG9rZW4=",
+        *["/api/v1/publisher/status?id=28570f16 Bearer dG9rZW4="] * 4,
+    ]
+    assert b'name="bundle"; filename="central.zip"' in Central.bundle
+    assert b"\r\n\r\nPK bundle\r\n--" in Central.bundle
+
+
+def test_a_refusal_of_maven_central_fails_with_its_reasons(tmp_path: Path, central: str) -> None:
+    Central.states = ("VALIDATING", "FAILED")
+    with pytest.raises(RuntimeError, match=r"refused deployment 28570f16: .*no signature"):
+        release.upload(tmp_path / "central.zip", "dG9rZW4=", central, pause_s=0)
