@@ -63,7 +63,7 @@ PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup package publish-local check test test-all test-awaiting minutes chaos fuzz vectors test-versions test-aws test-aws-clean \
+.PHONY: help setup package reproducible publish-local check test test-all test-awaiting minutes chaos fuzz vectors test-versions test-aws test-aws-clean \
   lint format demo bench bench-latency bench-micro-batches bench-peers docs reference pictures notebook audit release-files release-central release-dry-run clean \
   jars wheel classes scala ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow pytest-awaiting concurrency
 
@@ -98,6 +98,10 @@ $(CLASSES): $(VENV)/.installed python/tools/class_archive.py
 
 package: $(WHEEL) $(SERVER_WHEEL) $(SDIST) ## leave the JARs for each line of Spark, the wheels and the source distribution in dist/
 	@ls -l dist/*.jar dist/*.whl dist/*.tar.gz
+
+reproducible: package ## build the last commit again elsewhere: the same bytes, and contents as python/tests/artifacts.txt has them
+	$(BIN)/python python/tools/reproducible.py
+	$(PYTEST) python/tests/test_artifacts.py
 
 # WITH=integrationTests/Test/packageBin has the same start of sbt build the chaos harness's JAR.
 WITH ?=
@@ -245,7 +249,7 @@ pytest-awaiting: wheel classes
 	@$(STEP) $@ $(SOME_OR_NONE) $(PYTEST) -m awaits_engine --junit-xml=build/$@.xml $(PYTHON_TESTS)
 
 # What `make test-all` has beside the tests, one after the other: each measures its processes or loads the machine.
-LONG_STEPS := pytest-slow concurrency long-starts long-chaos long-versions
+LONG_STEPS := pytest-slow concurrency long-starts long-chaos long-versions long-reproducible
 
 # Suites about threads, readers, subscriptions and buffers, in code that the optimizing compiler has made.
 concurrency: jars
@@ -257,6 +261,7 @@ long-%:
 LONG_starts         := chaos STARTS=500
 LONG_chaos          := chaos
 LONG_versions       := test-versions
+LONG_reproducible   := reproducible
 
 # A seed decides all faults; it is printed and can be given: SEED=... `make test` plays one fixed seed.
 chaos: $(VENV)/.wheel $(CHAOS_JAR) ## kill and disturb a query for MINUTES=30; SEED=7 or 7.3 replays, STARTS=500 restarts it in one JVM, ONLY=polling|fan-out, STRICT=1

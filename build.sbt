@@ -148,8 +148,12 @@ def relocation(line: SparkLine) =
           // What Scala 2.12 lacks of 2.13's library.
           "scala.collection.compat",
           "scala.util.control.compat",
+          "scala.util.matching.compat",
           "scala.jdk"
-        ).filter(p => line.isScala212 || !p.startsWith("scala.")).map(p => s"$p.**" -> s"$shadedPackage.$p.@1"): _*
+        ).filter(p => line.isScala212 || !p.startsWith("scala.")).map(p => s"$p.**" -> s"$shadedPackage.$p.@1") ++
+          Seq("scala.util.Using", "scala.util.Chaining", "scala.util.chaining", "scala.annotation.unused")
+            .filter(_ => line.isScala212)
+            .map(p => s"$p*" -> s"$shadedPackage.$p@1"): _*
       )
       .inAll
   )
@@ -171,10 +175,10 @@ def connectorJar(line: SparkLine) = Seq(
     ujson(line),
     protobuf
   ),
-  // What BuiltFor reads.
+  // What ConnectorJar reads.
   Compile / resourceGenerators += Def.task {
     val file = (Compile / resourceManaged).value / "META-INF" / "kinesis-spark.properties"
-    IO.write(file, s"spark=${line.name}\nscala=${scalaBinaryVersion.value}\n")
+    IO.write(file, s"version=${version.value}\nspark=${line.name}\nscala=${scalaBinaryVersion.value}\n")
     Seq(file)
   }.taskValue,
   Compile / PB.targets       := Seq(PB.gens.java(Versions.protobuf) -> (Compile / sourceManaged).value / "protobuf"),
@@ -192,6 +196,8 @@ def connectorJar(line: SparkLine) = Seq(
     case PathList("META-INF", "versions", _*)                 => MergeStrategy.discard
     case path if path.endsWith("module-info.class")           => MergeStrategy.discard
     case path if path.endsWith(".proto")                      => MergeStrategy.discard
+    // Sources and test data in the SDK's JARs.
+    case "VersionInfo.java" | "utf8.json" => MergeStrategy.discard
     // Ours needs no 2 MiB for each subscription.
     case path if path.endsWith("eventstream/MessageDecoder.class") => MergeStrategy.preferProject
     // Ours, and THIRD-PARTY.txt, say what those of the libraries say.

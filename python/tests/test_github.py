@@ -113,6 +113,7 @@ def test_the_night_runs_all_that_test_all_does() -> None:
         "long-starts": "make chaos STARTS=500",
         "long-chaos": "make chaos MINUTES=",
         "long-versions": "make test-versions",
+        "long-reproducible": "make reproducible",
     }
     assert set(found.group(1).split()) == set(parts)
     assert [part for part in parts.values() if part not in run] == []

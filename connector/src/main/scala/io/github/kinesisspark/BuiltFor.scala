@@ -1,7 +1,5 @@
 package io.github.kinesisspark
 
-import java.util.Properties
-
 /** The Spark and the Scala that this JAR is for. On others some method is missing somewhere, so they are refused at the first call.
   *
   * Runs on all of them, so it uses nothing of Scala's library that 2.12 and 2.13 have in different forms: no collection, no
@@ -10,23 +8,32 @@ import java.util.Properties
 private[kinesisspark] object BuiltFor {
   val ErrorClass = "KINESIS_WRONG_JAR"
 
-  /** @throws java.lang.IllegalArgumentException on another Spark or Scala */
+  /** @throws java.lang.IllegalArgumentException on another Spark or Scala, or with JARs of two versions on the class path */
   def check(): Unit = {
-    val built = new Properties
-    val file  = getClass.getResourceAsStream("/META-INF/kinesis-spark.properties")
-    try built.load(file)
-    finally file.close()
-    val why = complaint(
+    val built = ConnectorJar.read(ConnectorJar.file)
+    val why   = complaint(
       built.getProperty("spark"),
       built.getProperty("scala"),
       org.apache.spark.SPARK_VERSION,
       scala.util.Properties.versionNumberString
     )
-    if (why.nonEmpty)
-      throw new IllegalArgumentException(
-        "[" + ErrorClass + "] " + why + " (See docs/reference/errors.md#kinesis_wrong_jar)"
-      )
+    if (why.nonEmpty) throw error(why)
+    val ofThread = Thread.currentThread.getContextClassLoader
+    val loader   = if (ofThread == null) getClass.getClassLoader else ofThread
+    val found    = loader.getResources(ConnectorJar.File)
+    while (found.hasMoreElements) {
+      val other = found.nextElement
+      val name  = ConnectorJar.nameOf(ConnectorJar.read(other))
+      if (name != ConnectorJar.name)
+        throw error(
+          "The class path has " + ConnectorJar.name + " (" + ConnectorJar.place + ") and " + name + " (" +
+            ConnectorJar.placeOf(other) + "). Leave one of them, the same on the driver and on all executors."
+        )
+    }
   }
+
+  def error(why: String): IllegalArgumentException =
+    new IllegalArgumentException("[" + ErrorClass + "] " + why + " (See docs/reference/errors.md#kinesis_wrong_jar)")
 
   /** What is wrong, in a sentence; empty if nothing is.
     *

@@ -55,9 +55,10 @@ object ErrorCatalogue {
     ),
     ErrorEntry(
       "KINESIS_WRONG_JAR",
-      "The connector's JAR is for another Spark or another Scala.",
-      "There is a JAR for each line of Spark; Spark 3.5 mostly has Scala 2.12, Spark 4 has 2.13.",
-      "Take the JAR that the message names."
+      "The connector's JAR is for another Spark or another Scala, or there are JARs of two versions.",
+      "There is a JAR for each line of Spark; Spark 3.5 mostly has Scala 2.12, Spark 4 has 2.13. Of two versions one mostly came with an image or a cluster's " +
+        "library, the other with the program.",
+      "Take the JAR that the message names. Of two, leave one: the same on the driver and on all executors."
     ),
     // -- credentials and permissions
     ErrorEntry(

@@ -1,5 +1,8 @@
 package io.github.kinesisspark
 
+import java.net.URLClassLoader
+import java.nio.file.Files
+
 import org.scalatest.funspec.AnyFunSpec
 
 class BuiltForSpec extends AnyFunSpec {
@@ -22,6 +25,27 @@ class BuiltForSpec extends AnyFunSpec {
 
     it("names no JAR for a Spark that none is for") {
       assert(BuiltFor.complaint("4", "2.13", "3.4.1", "2.12.17").endsWith("the connector runs on Spark 3.5 and 4."))
+    }
+
+    it("refuses a class path that has it in two versions, and names both and where they are") {
+      val folder = Files.createTempDirectory("connector")
+      val file   = folder.resolve(ConnectorJar.File)
+      Files.createDirectories(file.getParent)
+      Files.write(file, "version=0.0.1\nspark=4\nscala=2.13\n".getBytes)
+      val thread = Thread.currentThread
+      val before = thread.getContextClassLoader
+      val loader = new URLClassLoader(Array(folder.toUri.toURL), before)
+      thread.setContextClassLoader(loader)
+      try
+        assert(
+          intercept[IllegalArgumentException](BuiltFor.check()).getMessage ==
+            s"[KINESIS_WRONG_JAR] The class path has ${ConnectorJar.name} (${ConnectorJar.place}) and kinesis-spark-4_2.13-0.0.1 ($folder). " +
+            "Leave one of them, the same on the driver and on all executors. (See docs/reference/errors.md#kinesis_wrong_jar)"
+        )
+      finally {
+        thread.setContextClassLoader(before)
+        loader.close()
+      }
     }
   }
 }

@@ -46,8 +46,8 @@ object OffsetJson {
       case Some(ujson.Num(Version))                  => readStreams(root)
       case Some(ujson.Num(later)) if later > Version =>
         throw new OffsetException(
-          s"The checkpoint's Kinesis offset has version ${later.toLong}, this connector reads versions up to $Version. " +
-            s"It was written by a later release: run the query with that release, or ${OffsetException.NewCheckpoint}."
+          s"The Kinesis offset has version ${later.toLong}, which a later release has written, and this release reads versions up to $Version: use " +
+            "that release, or a copy from before the upgrade."
         )
       case _ => throw foreign(json)
     }

@@ -10,8 +10,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 import org.apache.spark.sql.types.StructType
 
+import io.github.kinesisspark.{FromDriver, WireFormat}
 import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardRange}
-import io.github.kinesisspark.read.coordinator.WireFormat
 import io.github.kinesisspark.read.plan.RangeGrouping
 import io.github.kinesisspark.read.reader.{ReaderConfig, ShardReaderPools, TaskReaders}
 import io.github.kinesisspark.read.row.{RecordRows, SourceSchema}
@@ -27,9 +27,18 @@ final case class KinesisInputPartition(
     locations: Vector[String]
 ) extends InputPartition {
   override def preferredLocations(): Array[String] = locations.toArray
+
+  private def writeReplace(): AnyRef = FromDriver(KinesisInputPartition.Written(ranges, hashKeys, locations))
 }
 
 object KinesisInputPartition {
+  private final case class Written(
+      ranges: Vector[ShardRange],
+      hashKeys: Map[ShardKey, HashKeyRange],
+      locations: Vector[String]
+  ) {
+    private def readResolve(): AnyRef = KinesisInputPartition(ranges, hashKeys, locations)
+  }
 
   /** @param hashKeys of those shards whose aggregated records are taken apart, and perhaps of others */
   def apply(group: RangeGrouping.Group, hashKeys: Map[ShardKey, HashKeyRange]): KinesisInputPartition = {

@@ -12,6 +12,7 @@ import org.apache.spark.sql.connector.write.{DataWriter, DataWriterFactory, Writ
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory
 import org.slf4j.LoggerFactory
 
+import io.github.kinesisspark.FromDriver
 import io.github.kinesisspark.aggregation.Aggregator
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.{BadRecords, SinkOptions}
@@ -110,8 +111,22 @@ private[write] final class KinesisWriterFactory(
   override def createWriter(partition: Int, taskId: Long, batch: Long): DataWriter[InternalRow] =
     writer(s"$run-$batch", partition, Some(options.linger))
 
+  private def writeReplace(): AnyRef =
+    FromDriver(KinesisWriterFactory.Written(columns, options, machineRegion, run))
+
   private def writer(run: String, partition: Int, linger: Option[FiniteDuration]) =
     new KinesisDataWriter(new RowReader(columns, options.stream, run, partition), options, machineRegion, linger)
+}
+
+private object KinesisWriterFactory {
+  private final case class Written(
+      columns: SinkColumns,
+      options: SinkOptions,
+      machineRegion: Option[String],
+      run: String
+  ) {
+    private def readResolve(): AnyRef = new KinesisWriterFactory(columns, options, machineRegion, run)
+  }
 }
 
 /** Fails with, or skips, the rows of one task that can never be written. The task's thread and its timer call it. */

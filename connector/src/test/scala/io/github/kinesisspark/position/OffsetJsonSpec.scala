@@ -56,11 +56,10 @@ class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       }
     }
 
-    it("is refused if a later release wrote it, with what to do") {
+    it("is refused if a later release wrote it, with what to do in a sentence") {
       the[OffsetException] thrownBy OffsetJson.read("""{"version":2,"streams":{}}""") should have message
-        "[KINESIS_OFFSET_REFUSED] The checkpoint's Kinesis offset has version 2, this connector reads versions up to 1. It was written by a later " +
-        "release: run the query with that release, or start the query with a new checkpoint. Its batches are numbered from 0 again: give a file " +
-        "sink a new directory, and key a table by query id and batch. " +
+        "[KINESIS_OFFSET_REFUSED] The Kinesis offset has version 2, which a later release has written, and this release reads versions up to 1: " +
+        "use that release, or a copy from before the upgrade. " +
         "(See docs/reference/errors.md#kinesis_offset_refused)"
     }
 

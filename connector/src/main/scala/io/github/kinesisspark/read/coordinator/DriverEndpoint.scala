@@ -13,6 +13,7 @@ import org.apache.spark.SparkContext
 import org.apache.spark.kinesisspark.RpcChannel
 import org.slf4j.LoggerFactory
 
+import io.github.kinesisspark.{BuiltFor, ConnectorJar, FromDriver, WireFormat}
 import io.github.kinesisspark.aws.DaemonThreads
 import io.github.kinesisspark.read.plan.ExecutorId
 import io.github.kinesisspark.read.reader.{ReaderReport, ReaderRequest}
@@ -36,6 +37,7 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
   private val sources    = mutable.LinkedHashSet.empty[String]
   private val placements = mutable.HashMap.empty[String, Placement]
   private var refused    = false
+  private var wrongJar   = Option.empty[String]
   private var failure    = Option.empty[Throwable]
 
   private def open(): Unit = {
@@ -53,6 +55,8 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
 
   /** Those that answer, once there are any. Executors that haven't been tried yet get their ends opened, and others again from time
     * to time.
+    *
+    * @throws java.lang.IllegalArgumentException if an executor has another version of this JAR
     */
   def answering(executors: Vector[ExecutorHealth.ExecutorState], session: String): Set[ExecutorId] = {
     prune(executors.iterator.map(_.id.id).toSet)
@@ -63,6 +67,11 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
       def isPending = !isRefused(session) &&
         placements(session).isAwaited(have.size, executors.size, System.nanoTime())
       while (isPending) wait(Look.toMillis)
+      wrongJar.foreach { why =>
+        // The query that begins next looks again.
+        wrongJar = None
+        throw BuiltFor.error(why)
+      }
       if (have.isEmpty && !refused && placements(session).isHopeless) failure.foreach(throw _)
       have
     }
@@ -179,12 +188,17 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
       val rdd = sc.makeRDD(executors.map(e => e.id -> Seq(e.location)))
       sc.submitJob(
         rdd,
-        openHere(name, session),
+        new OpenEnd(ConnectorJar.name, ConnectorJar.place, name, session),
         rdd.partitions.indices,
-        (_: Int, why: Option[String]) => why.foreach(refuse),
+        (_: Int, opened: Either[String, Option[String]]) => opened.fold(refuseJar, _.foreach(refuse)),
         ()
       )
     }
+
+  private def refuseJar(why: String): Unit = synchronized {
+    wrongJar = Some(why)
+    notifyAll()
+  }
 
   private def refuse(why: String): Unit = synchronized {
     if (!refused)
@@ -230,12 +244,20 @@ private[coordinator] object DriverEndpoint {
   /** In bytes. Some ten shards' report. */
   private val Short = 16 << 10
 
-  private def openHere(driver: String, session: String): Iterator[String] => Option[String] =
-    _ => ExecutorEndpoint.open(driver, session)
-
   private def awaited[A](reply: Future[A], deadline: Deadline): Option[Try[A]] = {
     try scala.concurrent.Await.ready(reply, deadline.timeLeft.max(Duration.Zero)): Unit
     catch { case _: java.util.concurrent.TimeoutException => () }
     reply.value
   }
+}
+
+/** What a task does to open its executor's end. Its serialized form is the same in all versions, and an executor with another version answers why it
+  * opens none, on the left. On the right: why it can't, if so.
+  */
+@SerialVersionUID(1L)
+private[coordinator] final class OpenEnd(jar: String, place: String, driver: String, session: String)
+    extends (Iterator[String] => Either[String, Option[String]])
+    with Serializable {
+  override def apply(executors: Iterator[String]): Either[String, Option[String]] =
+    FromDriver.refusal(jar, place).toLeft(ExecutorEndpoint.open(driver, session))
 }

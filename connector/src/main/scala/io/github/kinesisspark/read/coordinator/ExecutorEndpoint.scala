@@ -12,6 +12,7 @@ import org.apache.spark.SparkEnv
 import org.apache.spark.kinesisspark.RpcChannel
 import org.slf4j.LoggerFactory
 
+import io.github.kinesisspark.WireFormat
 import io.github.kinesisspark.aws.DaemonThreads
 import io.github.kinesisspark.read.reader.{Mailbox, ReaderReport, ReaderRequest, ReleaseRequest, ShardReaderPools}
 

@@ -3,6 +3,7 @@ package io.github.kinesisspark.read.realtime
 import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.connector.read.streaming.PartitionOffset
 
+import io.github.kinesisspark.FromDriver
 import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.ExecutorId
 import io.github.kinesisspark.read.reader.{RecordBuffer, ResolvedPublisher, ShardTip}
@@ -22,6 +23,21 @@ private[realtime] final case class RealTimePartition(
     publisher: ResolvedPublisher
 ) extends InputPartition {
   override def preferredLocations(): Array[String] = executor.map(_.location).toArray
+
+  private def writeReplace(): AnyRef =
+    FromDriver(RealTimePartition.Written(shards, ended, hashKeys, executor, publisher))
+}
+
+private[realtime] object RealTimePartition {
+  private final case class Written(
+      shards: Vector[(ShardKey, ShardPosition)],
+      ended: Set[ShardKey],
+      hashKeys: Option[Map[ShardKey, HashKeyRange]],
+      executor: Option[ExecutorId],
+      publisher: ResolvedPublisher
+  ) {
+    private def readResolve(): AnyRef = RealTimePartition(shards, ended, hashKeys, executor, publisher)
+  }
 }
 
 /** The one task of a query's first batch. */

@@ -5,6 +5,7 @@ import java.util.concurrent.atomic.AtomicReference
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
+import io.github.kinesisspark.WireFormat
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.read.reader.ReleaseRequest
 

@@ -1,4 +1,4 @@
-package io.github.kinesisspark.read.coordinator
+package io.github.kinesisspark
 
 import java.io.{
   ByteArrayInputStream,
@@ -12,7 +12,7 @@ import java.io.{
 import scala.collection.concurrent.TrieMap
 
 /** Values as bytes. Classes are looked up by the class loader that has this JAR, which the threads of Spark's RPC don't know. */
-private[read] object WireFormat {
+private[kinesisspark] object WireFormat {
   def write(value: AnyRef): Array[Byte] = {
     val bytes  = new ByteArrayOutputStream
     val stream = new ObjectOutputStream(bytes)

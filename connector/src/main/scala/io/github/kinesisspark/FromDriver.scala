@@ -1,0 +1,33 @@
+package io.github.kinesisspark
+
+import org.apache.spark.SparkEnv
+
+/** A value that the driver sends to executors, as bytes beside the JAR that wrote them: a JAR of another version refuses to read them, where its own
+  * classes would fail in some way. The serialized form of this class is the same in all versions.
+  */
+@SerialVersionUID(1L)
+private[kinesisspark] final class FromDriver private (jar: String, place: String, value: Array[Byte])
+    extends Serializable {
+
+  /** @throws java.lang.IllegalArgumentException if another version wrote it */
+  private def readResolve(): AnyRef = {
+    FromDriver.refusal(jar, place).foreach(why => throw BuiltFor.error(why))
+    WireFormat.read[AnyRef](value)
+  }
+}
+
+private[kinesisspark] object FromDriver {
+
+  /** @param value which makes of itself, when it is read, what is sent */
+  def apply(value: AnyRef): FromDriver = new FromDriver(ConnectorJar.name, ConnectorJar.place, WireFormat.write(value))
+
+  /** Why this executor takes nothing from a driver with that JAR; nothing if it is of the same version.
+    *
+    * @param jar   as [[ConnectorJar.name]]
+    * @param place as [[ConnectorJar.place]]
+    */
+  def refusal(jar: String, place: String): Option[String] = Option.when(jar != ConnectorJar.name)(
+    s"The driver has $jar ($place), and executor ${Option(SparkEnv.get).fold("?")(_.executorId)} has ${ConnectorJar.name} " +
+      s"(${ConnectorJar.place}). Put the same JAR on the driver and on all executors."
+  )
+}
