@@ -6,11 +6,13 @@ import hashlib
 import io
 import re
 import shutil
+import subprocess
 import tarfile
 import zipfile
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
 
 import pytest
@@ -21,6 +23,7 @@ POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><groupId>io.github.k
 <url>https://example.com</url><licenses><license><name>Apache-2.0</name><url>https://example.com</url></license></licenses>
 <developers><developer><name>The project</name></developer></developers>
 <scm><connection>scm:git:https://example.com</connection><url>https://example.com</url></scm></project>"""
+has_gpg = pytest.mark.skipif(shutil.which("gpg") is None, reason="signing needs gpg")
 CHANGELOG = (
     "# Changelog\n\n## 1.3.0, unreleased\n\n- Later.\n\n## 1.2.3, 2026-12-01\n\n- A change.\n\n## 1.2.2\n\n- Old.\n"
 )
@@ -99,7 +102,31 @@ def test_the_changelog_of_this_project_can_be_released() -> None:
     assert newest.text
 
 
-@pytest.mark.skipif(shutil.which("gpg") is None, reason="signing needs gpg")
+def key_of(home: Path, passphrase: str) -> str:
+    """A private key as the release's secret has it."""
+    home.mkdir(mode=0o700)
+    # A weak derivation, which takes no time.
+    (home / "gpg-agent.conf").write_text("s2k-count 65536\n")
+    gpg = [
+        "gpg",
+        "--batch",
+        "--quiet",
+        "--homedir",
+        str(home),
+        "--pinentry-mode",
+        "loopback",
+        "--passphrase",
+        passphrase,
+    ]
+    subprocess.run([*gpg, "--quick-generate-key", "someone", "ed25519", "sign", "1d"], check=True)
+    exported = subprocess.run(
+        [*gpg, "--armor", "--export-secret-keys"], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
+    subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "gpg-agent"], check=True)
+    return exported
+
+
+@has_gpg
 def test_each_file_for_maven_central_has_a_signature_and_checksums(built: Path) -> None:
     release.lay_out(built, "v1.2.3")
     release.sign(built / "build" / "release", key="", passphrase="")
@@ -108,6 +135,17 @@ def test_each_file_for_maven_central_has_a_signature_and_checksums(built: Path) 
     pom = "io/github/kinesisspark/kinesis-spark-4_2.13/1.2.3/kinesis-spark-4_2.13-1.2.3.pom"
     assert {pom, f"{pom}.asc", f"{pom}.md5", f"{pom}.sha1"} < set(names)
     assert sum(name.endswith(".asc") for name in names) == sum(name.endswith((".jar", ".pom")) for name in names) == 12
+
+
+@has_gpg
+def test_a_key_with_a_passphrase_signs(tmp_path: Path) -> None:
+    (tmp_path / "maven").mkdir()
+    (tmp_path / "maven" / "a.pom").write_text("<project/>")
+    # A short path: gpg-agent's socket is in it.
+    with TemporaryDirectory() as folder:
+        key = key_of(Path(folder, "home"), "correct horse")
+    release.sign(tmp_path, key, "correct horse")
+    assert "BEGIN PGP SIGNATURE" in (tmp_path / "maven" / "a.pom.asc").read_text()
 
 
 class Central(BaseHTTPRequestHandler):
