@@ -63,7 +63,7 @@ PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup package reproducible publish-local check test test-all test-awaiting minutes chaos fuzz vectors test-versions test-aws test-aws-clean \
+.PHONY: help setup package reproducible golden publish-local check test test-all test-awaiting minutes chaos fuzz vectors test-versions test-aws test-aws-clean \
   lint format demo bench bench-latency bench-micro-batches bench-peers docs reference pictures notebook audit release-files release-central release-dry-run clean \
   jars wheel classes scala ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow pytest-awaiting concurrency
 
@@ -102,6 +102,10 @@ package: $(WHEEL) $(SERVER_WHEEL) $(SDIST) ## leave the JARs for each line of Sp
 reproducible: package ## build the last commit again elsewhere: the same bytes, and contents as python/tests/artifacts.txt has them
 	$(BIN)/python python/tools/reproducible.py
 	$(PYTEST) python/tests/test_artifacts.py
+
+# A release runs it once. Files of versions that were released stay as they are.
+golden: $(WHEEL) $(SERVER_WHEEL) ## write checkpoints of this version on each line of Spark, which later versions are tested with, into python/tests/golden
+	$(BIN)/python python/tools/golden.py $(VERSION) $(WHEEL) $(SERVER_WHEEL)
 
 # WITH=integrationTests/Test/packageBin has the same start of sbt build the chaos harness's JAR.
 WITH ?=

@@ -1,7 +1,7 @@
 """A program that copies the stream `events` into `copies`, through a function that uses the user's own libraries.
 
 Prints what the function gives on the driver, and how many records a batch read finds in the copy. With REMOTE, in a
-session of Spark Connect, which is given the JARs as artifacts.
+session of Spark Connect, which is given the libraries as artifacts.
 """
 
 import json
@@ -10,13 +10,21 @@ import os
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StringType
 
-from kinesis_spark import EnhancedFanOut, KinesisOptions, KinesisSinkOptions, read_batch, read_stream, write_stream
+from kinesis_spark import (
+    EnhancedFanOut,
+    KinesisOptions,
+    KinesisSinkOptions,
+    read_batch,
+    read_stream,
+    session,
+    write_stream,
+)
 
 endpoint, remote = os.environ["ENDPOINT"], os.environ.get("REMOTE")
 options = KinesisOptions.from_dict(json.loads(os.environ["OPTIONS"])).replace(starting_position="TRIM_HORIZON")
 sink = KinesisSinkOptions.from_dict(json.loads(os.environ["SINK_OPTIONS"]))
 if remote:
-    spark = SparkSession.builder.config("spark.ui.enabled", "false").remote(remote).getOrCreate()
+    spark = session.builder("isolation").config("spark.ui.enabled", "false").remote(remote).getOrCreate()
     spark.addArtifacts(*os.environ["JARS"].split(","))
 else:
     spark = SparkSession.builder.getOrCreate()

@@ -10,8 +10,9 @@ import zipfile
 from pathlib import Path
 
 import pyspark
+import pyspark.sql
 import pytest
-from programs import output
+from programs import connect_path, output
 
 from kinesis_spark import LocalKinesis, jars
 
@@ -120,6 +121,25 @@ def test_source_and_sink_work_beside_the_users_own_sdk_netty_jackson_and_protobu
         assert {row["jackson"] for row in used} == {f"jackson-databind-{versions['jackson']}.jar"}
         assert {row["protobuf"] for row in used} == {f"protobuf-java-{versions['protobuf']}.jar"}
         assert [row["netty"] for row in used if Path(SPARK / "jars" / row["netty"]).exists()] == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not hasattr(pyspark.sql.SparkSession, "addArtifacts"), reason="Spark 3.5's PySpark has no Connect server of its own"
+)
+def test_source_and_sink_work_in_a_connect_session_that_brings_its_own_sdk_as_artifacts(
+    streams: LocalKinesis, tmp_path: Path
+) -> None:
+    libraries = own_libraries(OLDER)
+    copied(
+        streams,
+        [sys.executable],
+        tmp_path,
+        REMOTE="local[2]",
+        JARS=",".join(map(str, [compiled(libraries, tmp_path), *libraries])),
+        SPARK_TESTING="1",  # A free port for the local server.
+        PYTHONPATH=connect_path(),
+    )
 
 
 def another_version(folder: Path) -> Path:
