@@ -41,9 +41,9 @@ private[fuzz] abstract class SameAsSdk(override val name: String) extends Target
     begun(data)
   }
 
-  /** Large records are as large as they say in one of 64 inputs, because each takes as long as a thousand others. */
+  /** Large records are as large as they say in one of 512 inputs, because each takes as long as a thousand others. */
   override def check(input: Array[Byte]): Unit =
-    if (input.length >= SameAsSdk.Head) check(input, isFull = util.Arrays.hashCode(input) % 64 == 0): Unit
+    if (input.length >= SameAsSdk.Head) check(input, isFull = util.Arrays.hashCode(input) % 512 == 0): Unit
 
   /** @param isFull whether a large record is as large as it says
     * @return whether the connector's decoder takes the body
