@@ -112,6 +112,12 @@ object Differences {
     "There are no shards that live only for a moment, and ranges are unequal after it."
   )
 
+  val ReshardsOnDemand: Difference = Difference(
+    "reshards-on-demand",
+    "UpdateShardCount takes a stream in on-demand mode; the service refuses the call.",
+    "A program that scales a stream which scales itself is not found out."
+  )
+
   val NoInitialResponse: Difference = Difference(
     "no-initial-response",
     "A subscription's first message is an event, without the initial response before it.",
@@ -216,6 +222,7 @@ object Differences {
     EndsAtLongMax,
     SplitsOffNothing,
     UnequalRanges,
+    ReshardsOnDemand,
     NoInitialResponse,
     ContinuationLags,
     ChildrenInEveryEvent,

@@ -133,7 +133,7 @@ private[reader] final class JsonRecords private (text: Array[Byte], from: Int, u
       val last = if (isDataOver) 0 else decodeLast(all, most)
       packer.addData(if (most + last == all.length) all else util.Arrays.copyOf(all, most + last))
     }
-    expect('"')
+    expectHere('"')
   }
 
   private def isDataOver = at < until && text(at) == '"'

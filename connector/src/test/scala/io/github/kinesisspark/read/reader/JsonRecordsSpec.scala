@@ -125,6 +125,10 @@ class JsonRecordsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
           withClue(s"$encoded, $i, $wrong") {
             Try(split(one("Data" -> s"\"${encoded.updated(i, wrong)}\""))).isFailure shouldBe true
           }
+        for (i <- 0 to encoded.length; wrong <- Seq(' ', '\r', '\n', '\t', '='))
+          withClue(s"$encoded, $wrong before $i") {
+            Try(split(one("Data" -> s"\"${encoded.patch(i, s"$wrong", 0)}\""))).isFailure shouldBe true
+          }
       }
     }
 

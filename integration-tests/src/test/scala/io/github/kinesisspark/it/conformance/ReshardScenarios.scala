@@ -56,6 +56,14 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
     ()
   }
 
+  private def onDemand(body: TestStream => Any): Unit = withStream(4) { stream =>
+    val mode = StreamModeDetails.builder.streamMode(StreamMode.ON_DEMAND).build
+    service.call(_.updateStreamMode(r => r.streamARN(stream.arn()).streamModeDetails(mode)))
+    awaitActive(stream)
+    body(stream)
+    ()
+  }
+
   /** All hash keys, in ranges that are equal but for rounding. */
   private def uniform(shards: Seq[Shard]): Unit = {
     startingHash(shards.head).signum shouldBe 0
@@ -300,6 +308,15 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
         withStream(4) { stream =>
           refusal(update(stream, 1)) should (be("InvalidArgumentException") or be("LimitExceededException"))
         }
+      }
+
+      promise(
+        "refuses a stream in on-demand mode",
+        Differences.ReshardsOnDemand.instead(onDemand { stream =>
+          update(stream, 5).targetShardCount.intValue shouldBe 5
+        })
+      ) {
+        onDemand(stream => refusal(update(stream, 5)) shouldBe "ValidationException")
       }
     }
 
