@@ -11,7 +11,8 @@ STARTS  ?=
 # For tests of the alert rules; prometheus is beside it.
 PROMTOOL := .cache/prometheus/usr/bin/promtool
 
-VERSION := $(shell $(PYTHON) python/tools/versions.py project)
+VERSION := $(shell $(PYTHON) python/tools/versions.py jar)
+PYTHON_VERSION := $(shell $(PYTHON) python/tools/versions.py wheel)
 SPARK   := $(shell $(PYTHON) python/tools/versions.py spark)
 
 VENV    := .venv
@@ -28,12 +29,12 @@ PLATFORMS := $(CURDIR)/.cache/platforms
 CONNECTOR_JAR := kinesis-spark-4_2.13-$(VERSION).jar
 SPARK35_JARS  := kinesis-spark-3.5_2.12-$(VERSION).jar kinesis-spark-3.5_2.13-$(VERSION).jar
 TESTKIT_JAR   := kinesis-spark-testkit-$(VERSION).jar
-WHEEL         := dist/kinesis_spark-$(VERSION)-py3-none-any.whl
-SDIST         := dist/kinesis_spark-$(VERSION).tar.gz
+WHEEL         := dist/kinesis_spark-$(PYTHON_VERSION)-py3-none-any.whl
+SDIST         := dist/kinesis_spark-$(PYTHON_VERSION).tar.gz
 # The test server, a distribution of its own.
-SERVER_WHEEL  := dist/kinesis_spark_local-$(VERSION)-py3-none-any.whl
+SERVER_WHEEL  := dist/kinesis_spark_local-$(PYTHON_VERSION)-py3-none-any.whl
 # With the connector for Spark 4 alone: the loops build no other.
-TEST_WHEEL    := build/wheel/kinesis_spark-$(VERSION)-py3-none-any.whl
+TEST_WHEEL    := build/wheel/kinesis_spark-$(PYTHON_VERSION)-py3-none-any.whl
 
 # What the JARs and the wheel are made from: none is built again while its sources stand.
 SCALA_SOURCES  := build.sbt $(wildcard project/*.scala project/*.sbt project/build.properties) \
@@ -51,8 +52,9 @@ PYTHON_TESTS   := python/tests examples $(CHAOS)
 # Each is taken up by mypy as a program of its own.
 MYPY_ROOTS := python examples integration-tests/servers benchmarks/peers/boto3-source
 
-# Runs a step of a loop and records its time; the summary reads that, and what the tests report.
-STEP    := $(PYTHON) python/tools/step.py
+# Runs a step of a loop, prints how long it took, and records a failure for the summary.
+FAILED_STEPS ?= build/failed-steps.txt
+STEP    = t=$$(date +%s); step() { "$$@" && echo "== $@: done in $$(($$(date +%s) - t)) s" || { echo "== $@: FAILED"; echo $@ >> $(FAILED_STEPS); exit 1; }; }; step
 SUMMARY := $(PYTHON) python/tools/summary.py
 # As in build.sbt: these JVMs are gone before the optimizing compiler's work would pay. The archive of Spark's classes is
 # mapped where a JVM's class path is Spark's.
@@ -63,9 +65,9 @@ PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup package reproducible golden publish-local check test test-all test-awaiting minutes chaos fuzz vectors test-versions test-aws test-aws-clean \
+.PHONY: help setup lock package reproducible golden publish-local check test test-all suite-seconds chaos fuzz vectors test-versions test-aws test-aws-clean \
   lint format demo bench bench-latency bench-micro-batches bench-peers docs reference pictures notebook audit release-files release-central release-dry-run clean \
-  jars wheel classes scala ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow pytest-awaiting concurrency
+  jars wheel classes scala ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow concurrency try-step
 
 help: ## list these commands
 	@echo "kinesis-spark $(VERSION), for Spark $(SPARK)"
@@ -73,11 +75,22 @@ help: ## list these commands
 
 setup: $(VENV)/.installed ## make .venv with PySpark and the tools, pinned; quick the second time
 
-$(VENV)/.installed: python/requirements-dev.txt python/requirements-docs.txt examples/demo/requirements.txt project/Versions.scala
+$(VENV)/.installed: python/requirements-dev.txt examples/demo/requirements.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install pyspark==$(SPARK) -r python/requirements-dev.txt -r python/requirements-docs.txt
+	$(PIP) install -r python/requirements-dev.txt
 	$(PIP) install --no-deps -r examples/demo/requirements.txt
 	touch $@
+
+LOCK := build/lock/bin/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-header --no-annotate
+
+# uv resolves for each Python and system at once; pip alone installs what it wrote.
+lock: ## pin the Python packages of each requirements-*.in, by version and hash; UPGRADE=--upgrade takes the newest
+	$(PYTHON) -m venv build/lock
+	build/lock/bin/pip --disable-pip-version-check --quiet install uv==0.13.9
+	echo pyspark==$(SPARK) > build/lock/spark.txt
+	$(LOCK) $(UPGRADE) --constraint build/lock/spark.txt python/requirements-dev.in --output-file python/requirements-dev.txt
+	for name in python/requirements-connect python/requirements-platforms python/requirements-release examples/demo/requirements; do \
+	  $(LOCK) --no-deps $$name.in --output-file $$name.txt || exit 1; done
 
 $(CONNECT)/.installed: python/requirements-connect.txt $(VENV)/.installed
 	rm -rf $(CONNECT)
@@ -105,27 +118,27 @@ reproducible: package ## build the last commit again elsewhere: the same bytes, 
 
 # A release runs it once. Files of versions that were released stay as they are.
 golden: $(WHEEL) $(SERVER_WHEEL) ## write checkpoints of this version on each line of Spark, which later versions are tested with, into python/tests/golden
-	$(BIN)/python python/tools/golden.py $(VERSION) $(WHEEL) $(SERVER_WHEEL)
+	$(BIN)/python python/tools/golden.py $(VERSION:-SNAPSHOT=) $(WHEEL) $(SERVER_WHEEL)
 
 # WITH=integrationTests/Test/packageBin has the same start of sbt build the chaos harness's JAR.
 WITH ?=
 dist/.jars: $(SCALA_SOURCES)
 	./sbt connector/assembly connector/makePom testkit/assembly $(WITH)
 	mkdir -p dist build
-	cp connector/target/scala-2.13/$(CONNECTOR_JAR:.jar=.pom) build/
-	cp connector/target/scala-2.13/$(CONNECTOR_JAR) testkit/target/scala-2.13/$(TESTKIT_JAR) dist/
+	cp connector/target/*/$(CONNECTOR_JAR:.jar=.pom) build/
+	cp connector/target/*/$(CONNECTOR_JAR) testkit/target/scala-2.13/$(TESTKIT_JAR) dist/
 	$(if $(WITH),$(collect-chaos))
 	touch dist/.jars
 
 dist/.spark35-jars: $(SCALA_SOURCES)
-	./sbt connectorSpark35/assembly connectorSpark35Scala213/assembly
+	./sbt connector2_12Spark35/assembly connectorSpark35/assembly
 	mkdir -p dist
-	cp $(foreach jar,$(SPARK35_JARS),connector/target/spark-*/target/scala-*/$(jar)) dist/
+	cp $(foreach jar,$(SPARK35_JARS),connector/target/*/$(jar)) dist/
 	touch dist/.spark35-jars
 
 publish-local: ## leave the artifacts of all lines of Spark, as Maven Central takes them, in dist/maven
 	rm -rf dist/maven
-	./sbt connector/publish connectorSpark35/publish connectorSpark35Scala213/publish
+	./sbt allLines/publish
 
 $(CHAOS_JAR): $(CHAOS_SOURCES)
 	./sbt integrationTests/Test/packageBin
@@ -157,12 +170,12 @@ $(VENV)/.wheel: $(TEST_WHEEL) $(SERVER_WHEEL) $(VENV)/.installed
 	$(PIP) install --force-reinstall --no-deps $(TEST_WHEEL) $(SERVER_WHEEL)
 	touch $@
 
-# Three loops. Each does all it can, prints a summary with what failed last, and fails if anything did. What a step
-# prints beyond a line for each suite is in build/logs.
-BEGIN = rm -rf build/logs build/steps.jsonl build/summary.txt build/pytest*.xml */target/test-reports*; mkdir -p build/logs
+# Three loops. Each does all it can, prints a summary with what failed last, and fails if anything did. What a test JVM
+# prints is in build/logs.
+BEGIN = rm -rf build/logs build/test-reports $(FAILED_STEPS) build/summary.txt; mkdir -p build/logs
 STEPS = $(MAKE) --no-print-directory --keep-going --jobs=6
-# The summary judges the run: it knows each step that failed, and each that is due and has not run.
-JUDGED = || true
+# The summary judges the run: it knows each step that failed, and a step that is due and has not run needs one that failed.
+JUDGED = || [ -s $(FAILED_STEPS) ] || echo make >> $(FAILED_STEPS)
 QUICK_STEPS := ruff mypy pytest-check
 BUILD_STEPS := jars wheel classes
 TEST_STEPS  := $(QUICK_STEPS) $(BUILD_STEPS) scala pytest-chaos pytest-cluster pytest-session
@@ -170,29 +183,22 @@ TEST_STEPS  := $(QUICK_STEPS) $(BUILD_STEPS) scala pytest-chaos pytest-cluster p
 check: ## under 2 minutes: formats, types, and all tests without Spark query and third-party server
 	@$(BEGIN)
 	@TEST_LOOP=check $(STEPS) scala $(QUICK_STEPS) $(JUDGED)
-	@$(SUMMARY) run --due scala $(QUICK_STEPS) --tests $(PYTHON_TESTS) \
-	  --left-out "tests with a Spark query, a JVM beside the tests or a third-party server: make test"
+	@$(SUMMARY) "tests with a Spark query, a JVM beside the tests or a third-party server: make test"
 
 test: ## 15 minutes at most: what CI runs; all of `check`, Spark queries, kinesis-local, one seed of chaos
 	@$(BEGIN)
 	@TEST_LOOP=test $(STEPS) $(TEST_STEPS) $(JUDGED)
-	@$(SUMMARY) run --due $(TEST_STEPS) --tests $(PYTHON_TESTS) \
-	  --left-out "LocalStack, and conformance of kinesis-local: make test-all" "long chaos, many shards: make test-all" \
-	  "other versions of Spark: make test-all" "concurrency suites in optimized code: make test-all"
+	@$(SUMMARY) "LocalStack, and conformance of kinesis-local: make test-all" "long chaos, many shards: make test-all" \
+	  "tests on other versions of Spark: make test-all" "concurrency suites in optimized code: make test-all"
 
 test-all: ## hours: all of `test`, every local server, slow tests, long chaos, other Sparks, optimized code
 	@$(BEGIN)
 	@TEST_LOOP=all KINESIS_TARGETS=all $(STEPS) $(TEST_STEPS) $(JUDGED)
 	@$(MAKE) --no-print-directory --keep-going $(LONG_STEPS) $(JUDGED)
-	@$(SUMMARY) run --due $(TEST_STEPS) $(LONG_STEPS) --tests $(PYTHON_TESTS) --left-out "AWS itself: not run yet"
+	@$(SUMMARY) "AWS itself: not run yet"
 
-test-awaiting: ## the tests of promises that the present engine breaks, alone; they are expected to fail
-	@$(BEGIN)
-	@TEST_LOOP=awaiting $(STEPS) $(BUILD_STEPS) scala pytest-awaiting $(JUDGED)
-	@$(SUMMARY) run --due $(BUILD_STEPS) scala pytest-awaiting --tests $(PYTHON_TESTS)
-
-minutes: ## where the time of the last loop went: steps, modules, suites
-	@$(SUMMARY) minutes
+suite-seconds: ## keep the times of the last run's Scala suites, by which `make test` spreads them over test JVMs
+	@sed -nE 's/^errors=.* name="([A-Za-z0-9_.]*\.)?([A-Za-z0-9]+)" .* time="([0-9]+).*/\2 \3/p' build/test-reports/*/TEST-*.xml | awk '$$2 > 9' | sort -u -k1,1 > project/suite-seconds.txt
 
 # Steps of the loops, which run side by side as far as what they need allows. MAKEFLAGS is for the make above a step.
 STEP_MAKE = MAKEFLAGS= $(MAKE) --no-print-directory
@@ -200,67 +206,69 @@ STEP_MAKE = MAKEFLAGS= $(MAKE) --no-print-directory
 BESIDE_SBT := nice -n 10
 
 jars:
-	@$(STEP) $@ sh -c '$(STEP_MAKE) dist/.jars WITH=integrationTests/Test/packageBin && $(STEP_MAKE) $(CHAOS_JAR)'
+	@$(STEP) sh -c '$(STEP_MAKE) dist/.jars WITH=integrationTests/Test/packageBin && $(STEP_MAKE) $(CHAOS_JAR)'
 
 wheel: jars $(VENV)/.installed
-	@$(STEP) $@ env $(STEP_MAKE) $(VENV)/.wheel
+	@$(STEP) env $(STEP_MAKE) $(VENV)/.wheel
 
 classes: $(VENV)/.installed
-	@$(STEP) $@ $(BESIDE_SBT) env $(STEP_MAKE) $(CLASSES)
+	@$(STEP) $(BESIDE_SBT) env $(STEP_MAKE) $(CLASSES)
+
+# The connector for older Sparks is compiled in `make test`, with the tests that don't need Spark 4, and these run in `make test-all`.
+SCALA_test := allLines/Test/compile
+SCALA_all  := allLines/test
 
 # Two sbt can't work in one directory at a time.
 scala: $(if $(filter-out check,$(TEST_LOOP)),jars)
-	@$(STEP) $@ ./sbt "all scalafmtCheckAll test"
+	@$(STEP) ./sbt "all scalafmtCheckAll test" $(SCALA_$(TEST_LOOP))
 
 ruff: $(VENV)/.installed
-	@$(STEP) $@ $(BESIDE_SBT) sh -c '$(RUFF) format --config python/pyproject.toml --check $(PYTHON_CODE) && \
+	@$(STEP) $(BESIDE_SBT) sh -c '$(RUFF) format --config python/pyproject.toml --check $(PYTHON_CODE) && \
 	  $(RUFF) check --config python/pyproject.toml $(PYTHON_CODE)'
 
 # mypy and the quick tests take the source tree, so that nothing has to be built before.
 mypy: $(VENV)/.installed
-	@MYPYPATH=$(CURDIR)/python $(STEP) $@ $(BESIDE_SBT) sh -c 'for root in $(MYPY_ROOTS); do (cd $$root && $(STRICT) .) || exit 1; done; \
+	@export MYPYPATH=$(CURDIR)/python; $(STEP) $(BESIDE_SBT) sh -c 'for root in $(MYPY_ROOTS); do (cd $$root && $(STRICT) .) || exit 1; done; \
 	  cd $(dir $(CHAOS)) && $(STRICT) $(notdir $(CHAOS))'
 
+# For the test of STEP.
+try-step:
+	@$(STEP) $(TRY)
+
 pytest-check: $(VENV)/.installed $(PROMTOOL)
-	@PYTHONPATH=$(CURDIR)/python $(STEP) $@ $(BESIDE_SBT) $(PYTEST) -m "not jvm and not slow and not awaits_engine" \
-	  --junit-xml=build/$@.xml $(PYTHON_TESTS)
+	@export PYTHONPATH=$(CURDIR)/python; $(STEP) $(BESIDE_SBT) $(PYTEST) -m "not jvm and not slow" \
+	  --junit-xml=build/test-reports/$@/report.xml $(PYTHON_TESTS)
 
 # Three groups side by side, the longest tests first: chaos and the examples, clusters and other programs, and the tests that
 # share a Spark session.
 CHAOS_GROUP   := $(CHAOS) python/tests/test_jar.py python/tests/test_session.py examples
 CLUSTER_GROUP := python/tests/cluster python/tests/test_local.py
-IN_TEST       := "jvm and not slow and not awaits_engine"
+IN_TEST       := "jvm and not slow"
 # The Scala suites, the clusters and the shared session take longest and mostly wait, so they come first where all want the CPU.
 BEHIND        := nice -n 5
 
 pytest-chaos: wheel classes
-	@$(STEP) $@ $(BEHIND) $(PYTEST) -m $(IN_TEST) --junit-xml=build/$@.xml $(CHAOS_GROUP)
+	@$(STEP) $(BEHIND) $(PYTEST) -m $(IN_TEST) --junit-xml=build/test-reports/$@/report.xml $(CHAOS_GROUP)
 
 pytest-cluster: wheel classes
-	@$(STEP) $@ $(PYTEST) -m $(IN_TEST) --junit-xml=build/$@.xml $(CLUSTER_GROUP)
+	@$(STEP) $(PYTEST) -m $(IN_TEST) --junit-xml=build/test-reports/$@/report.xml $(CLUSTER_GROUP)
 
 pytest-session: wheel classes
-	@$(STEP) $@ $(PYTEST) -m $(IN_TEST) --junit-xml=build/$@.xml python/tests \
+	@$(STEP) $(PYTEST) -m $(IN_TEST) --junit-xml=build/test-reports/$@/report.xml python/tests \
 	  $(addprefix --ignore=,$(filter python/tests/%,$(CHAOS_GROUP) $(CLUSTER_GROUP)))
 
-# Status 5 of pytest: there is no such test, which is no failure.
-SOME_OR_NONE = sh -c '"$$@" || [ $$? -eq 5 ]' --
-
 pytest-slow: wheel classes $(CONNECT)/.installed $(PLATFORMS)/.installed $(PROMTOOL)
-	@$(STEP) $@ $(SOME_OR_NONE) $(PYTEST) -m "slow and not awaits_engine" --junit-xml=build/$@.xml $(PYTHON_TESTS)
-
-pytest-awaiting: wheel classes
-	@$(STEP) $@ $(SOME_OR_NONE) $(PYTEST) -m awaits_engine --junit-xml=build/$@.xml $(PYTHON_TESTS)
+	@$(STEP) $(PYTEST) -m slow --junit-xml=build/test-reports/$@/report.xml $(PYTHON_TESTS)
 
 # What `make test-all` has beside the tests, one after the other: each measures its processes or loads the machine.
 LONG_STEPS := pytest-slow concurrency long-starts long-chaos long-versions long-reproducible
 
 # Suites about threads, readers, subscriptions and buffers, in code that the optimizing compiler has made.
 concurrency: jars
-	@TEST_LOOP=concurrency $(STEP) $@ ./sbt connector/test testkit/test
+	@export TEST_LOOP=concurrency; $(STEP) ./sbt connector/test testkit/test
 
 long-%:
-	@$(STEP) $@ sh -c '$(STEP_MAKE) $(LONG_$*) > build/logs/$*.log 2>&1'
+	@$(STEP) sh -c '$(STEP_MAKE) $(LONG_$*) > build/logs/$*.log 2>&1'
 
 LONG_starts         := chaos STARTS=500
 LONG_chaos          := chaos
@@ -391,5 +399,5 @@ release-dry-run: $(VENV)/.installed ## try a release of the last commit as far a
 	@echo "attestation, the real key, uploads to Maven Central and PyPI with their own checks, the release on GitHub, Pages."
 
 clean: ## remove what was built, but not .venv and .cache, which only cost time to fetch again
-	rm -rf dist build target project/target project/project/target */target spark-warehouse metastore_db derby.log
+	rm -rf dist build target project/target project/project/target */target .sbt spark-warehouse metastore_db derby.log
 	rm -f $(VENV)/.wheel

@@ -1,5 +1,9 @@
 ThisBuild / organization := "io.github.kinesisspark"
-ThisBuild / version      := Versions.project
+// A tag is a release's name; all else is a snapshot of the version to come. A JAR's manifest has the commit, and file names stay.
+ThisBuild / version :=
+  dynverGitDescribeOutput.value
+    .filterNot(_.isSnapshot())
+    .fold(s"${Versions.project}-SNAPSHOT")(_.ref.value.stripPrefix("v"))
 ThisBuild / scalaVersion := Versions.scala
 ThisBuild / scalacOptions ++= Seq(
   "-deprecation",
@@ -34,9 +38,10 @@ val sparkJvmOptions = Seq(
   "-Djdk.reflect.useDirectMethodHandle=false"
 )
 
+lazy val isScala212 = Def.setting(scalaBinaryVersion.value == "2.12")
+
 // The offset JSON and other JSON of ours: small, relocatable, no clash with Spark's Jackson.
-def ujson(line: SparkLine) =
-  "com.lihaoyi" %% "ujson" % (if (line.isScala212) Versions.ujson212 else Versions.ujson)
+def ujson = Def.setting("com.lihaoyi" %% "ujson" % (if (isScala212.value) Versions.ujson212 else Versions.ujson))
 
 // The KPL's aggregated records are Protocol Buffers. The library that has them, the KCL, brings DynamoDB and CloudWatch.
 val protobuf = "com.google.protobuf" % "protobuf-java" % Versions.protobuf
@@ -73,14 +78,15 @@ val shadedPackage = "io.github.kinesisspark.shaded"
 val thinJarAside =
   Compile / packageBin / artifactPath := target.value / "thin" / s"${name.value}-${version.value}.jar"
 
-// Which tests a run takes, and how much it prints (TestLoop.scala).
-val testLoop = TestLoop.of(sys.env)
+// Which suites a run takes (project/Suites.scala).
+val testLoop = new TestLoop(sys.env.getOrElse("TEST_LOOP", ""))
 
 /** A test JVM of its own: Spark keeps state per JVM, and sbt's heap is not the suite's. What it prints goes to a file below
   * build/logs. None lives long enough for the optimizing compiler's work, on the tests' cores, to pay; one loop is there to
   * run optimized code all the same. Without that compiler the JVM reserves too little room for the code of a Spark.
   */
 val forkedTests = Seq(
+  module      := baseDirectory.value.getName,
   Test / fork := true,
   Test / javaOptions ++= sparkJvmOptions ++ Seq("-Xmx3g", "-XX:+UseSerialGC", "-Dspark.ui.enabled=false"),
   Test / javaOptions ++= (if (testLoop.isOptimized) Nil
@@ -90,49 +96,61 @@ val forkedTests = Seq(
   // Of a module's JVMs, side by side; within one, suite comes after suite.
   Test / parallelExecution := true,
   Test / testOptions ++= Seq(
-    Tests.Filter(testLoop.has(baseDirectory.value.getName, _)),
-    // Quiet: SuiteReports prints a line for each suite, and the summary what failed.
-    Tests.Argument(TestFrameworks.ScalaTest, if (testLoop.isQuiet) "-oNCXEHLOPQRM" else "-oDFIK"),
-    Tests.Argument(TestFrameworks.ScalaTest, testLoop.scalaTestArguments: _*)
+    Tests.Filter(testLoop.has(module.value, _)),
+    // A line for each suite and what failed; all by hand.
+    Tests.Argument(TestFrameworks.ScalaTest, if (testLoop.isByHand) "-oDFIK" else "-oNCXELOPQRM"),
+    Tests.Argument(TestFrameworks.ScalaTest, testLoop.arguments: _*),
+    Tests.Argument(TestFrameworks.ScalaTest, "-u", testReports.value.getPath)
   ),
-  Test / testListeners := Seq(
-    new SuiteReports(baseDirectory.value.getName, target.value / testLoop.reports, testLoop.isQuiet)
-  ),
+  // Its reports would be sbt's own, which leave out that a test was canceled.
+  Test / testListeners := Nil,
+  testReports          := (ThisBuild / baseDirectory).value / "build" / "test-reports" /
+    (module.value + (if (testLoop.isOptimized) "-optimized" else "")),
   Test / testGrouping := {
-    val module = baseDirectory.value.getName
-    val logs   = (ThisBuild / baseDirectory).value / "build" / "logs"
-    val home   = (ThisBuild / baseDirectory).value / "build" / "test-home"
+    val build  = (ThisBuild / baseDirectory).value / "build"
     val fork   = (Test / forkOptions).value
     val more   = testJvmOptions.value
-    val suites = (Test / definedTests).value.filter(test => testLoop.has(module, test.name))
+    val suites =
+      (Test / definedTests).value.filter(test => testLoop.has(module.value, test.name)).map(t => t.name -> t).toMap
     // The summary of a run misses those of which no report comes. Others are parts of suites, or started by a suite.
-    val reporting = suites.map(_.name).filter(name => name.endsWith("Spec") || name.endsWith("Test"))
-    IO.writeLines(target.value / testLoop.reports / "suites.txt", reporting.sorted)
-    testJvms.value(suites.map(_.name)).map { case (name, members) =>
-      val its = fork
-        .withOutputStrategy(OutputStrategy.LoggedOutput(new FileLog(logs / s"$module-$name.log")))
-        // Tests read and write AWS files below HOME: not those of the person who runs them.
-        .withEnvVars(fork.envVars ++ testLoop.environment(name) + ("HOME" -> home.getPath))
-        .withRunJVMOptions(fork.runJVMOptions ++ more)
-      Tests.Group(name, members.flatMap(member => suites.find(_.name == member)), Tests.SubProcess(its))
-    }
+    val reporting = suites.keys.filter(name => name.endsWith("Spec") || name.endsWith("Test"))
+    IO.writeLines(testReports.value / "suites.txt", reporting.toSeq.sorted)
+    TestLoop
+      .jvms(suites.keys.toSeq, testJvms.value, (ThisBuild / baseDirectory).value / "project" / "suite-seconds.txt")
+      .map { case (jvm, members) =>
+        val its = fork
+          .withOutputStrategy(OutputStrategy.LoggedOutput(new FileLog(build / "logs" / s"${module.value}-$jvm.log")))
+          // Tests read and write AWS files below HOME: not those of the person who runs them.
+          .withEnvVars(fork.envVars ++ testLoop.environment(jvm) + ("HOME" -> (build / "test-home").getPath))
+          .withRunJVMOptions(fork.runJVMOptions ++ more)
+        Tests.Group(jvm, members.map(suites), Tests.SubProcess(its))
+      }
   },
-  testJvms       := (suites => if (suites.isEmpty) Nil else Seq("jvm" -> suites)),
+  testJvms       := 1,
   testJvmOptions := Nil
 )
 
-lazy val testJvms = settingKey[Seq[String] => Seq[(String, Seq[String])]]("The suites of each test JVM, by its name.")
+lazy val module         = settingKey[String]("The name of a module in reports and logs.")
+lazy val testReports    = settingKey[File]("Where ScalaTest's own JUnit reports of a module go.")
+lazy val testJvms       = settingKey[Int]("How many test JVMs share a module's suites.")
 lazy val testJvmOptions = settingKey[Seq[String]]("Options of test JVMs alone, not of programs that runMain starts.")
+
+// The SBOM plug-in reads these in a way that sbt does not see.
+Global / excludeLintKeys ++= Set(bomFileName, enableBomSha3Hashes, includeBomSerialNumber, includeBomTimestamp)
 
 // In place of sbt's own restrictions, one of which is a single test JVM at a time.
 Global / concurrentRestrictions := Seq(Tags.limit(Tags.CPU, 2), Tags.limit(Tags.ForkedTestGroup, 13))
 
 lazy val root = (project in file("."))
-  .aggregate(connector, testkit, integrationTests, benchmarks, fuzz)
+  // The connector for older lines of Spark is in nobody's loop but that of `make test`: allLines.
+  .aggregate(connectorOf4, testkit, integrationTests, benchmarks, fuzz)
   .settings(name := "kinesis-spark-root", publish / skip := true, assembly / skip := true)
 
+lazy val allLines =
+  (project in file("project/all-lines")).aggregate(connector.projectRefs: _*).settings(publish / skip := true)
+
 /** Everything that is not the connector's own gets names of its own, so that it can't clash with Spark's. */
-def relocation(line: SparkLine) =
+lazy val relocation =
   assembly / assemblyShadeRules := Seq(
     ShadeRule
       .rename(
@@ -150,20 +168,19 @@ def relocation(line: SparkLine) =
           "scala.util.control.compat",
           "scala.util.matching.compat",
           "scala.jdk"
-        ).filter(p => line.isScala212 || !p.startsWith("scala.")).map(p => s"$p.**" -> s"$shadedPackage.$p.@1") ++
+        ).filter(p => isScala212.value || !p.startsWith("scala.")).map(p => s"$p.**" -> s"$shadedPackage.$p.@1") ++
           Seq("scala.util.Using", "scala.util.Chaining", "scala.util.chaining", "scala.annotation.unused")
-            .filter(_ => line.isScala212)
+            .filter(_ => isScala212.value)
             .map(p => s"$p*" -> s"$shadedPackage.$p@1"): _*
       )
       .inAll
   )
 
 /** The connector's JAR for a line of Spark: everything but Spark and Scala in it, relocated. */
-def connectorJar(line: SparkLine) = Seq(
-  name         := s"kinesis-spark-${line.name}",
+def connectorJar(line: SparkLine): Seq[Setting[_]] = Publishing.settings(line) ++ Seq(
+  name := s"kinesis-spark-${line.name}",
   // sbt would write 3-5.
-  moduleName   := name.value,
-  scalaVersion := line.scala,
+  moduleName := name.value,
   libraryDependencies ++= Seq(
     "org.apache.spark" %% "spark-sql" % line.spark % Provided,
     awsKinesis,
@@ -172,7 +189,7 @@ def connectorJar(line: SparkLine) = Seq(
     awsSso,
     awsSsoOidc,
     awsSignin,
-    ujson(line),
+    ujson.value,
     protobuf
   ),
   // What ConnectorJar reads.
@@ -185,8 +202,8 @@ def connectorJar(line: SparkLine) = Seq(
   PB.protocVersion           := Versions.protobuf,
   assembly / assemblyJarName := s"${name.value}_${scalaBinaryVersion.value}-${version.value}.jar",
   assembly / assemblyOption ~= (_.withIncludeScala(false)),
-  assembly / test               := {},
-  relocation(line),
+  assembly / test := {},
+  relocation,
   assembly / assemblyMergeStrategy := {
     case PathList("META-INF", "services", _*)                 => MergeStrategy.filterDistinctLines
     case PathList("META-INF", "MANIFEST.MF" | "INDEX.LIST")   => MergeStrategy.discard
@@ -208,36 +225,42 @@ def connectorJar(line: SparkLine) = Seq(
   }
 )
 
-lazy val connector = (project in file("connector"))
-  .settings(forkedTests)
-  .settings(connectorJar(SparkLine.Spark4), Publishing.settings(SparkLine.Spark4))
+/** One row for each line of Spark and Scala, all of the same sources. */
+lazy val connector = (projectMatrix in file("connector"))
+  .defaultAxes(VirtualAxis.jvm, VirtualAxis.scalaABIVersion(Versions.scala), SparkLine.Spark4)
   .settings(
+    forkedTests,
     thinJarAside,
-    testJvms := ConnectorSuites.groups,
+    module        := thisProject.value.id,
+    baseDirectory := (ThisBuild / baseDirectory).value / "connector",
+    testJvms      := 3,
     // Part of the build's own build, which has no tests.
     Test / unmanagedSources += (ThisBuild / baseDirectory).value / "project" / "project" / "PinnedPlugins.scala",
     libraryDependencies ++= Seq(scalatest, scalacheck, archunit, kcl, awsSdk1)
   )
+  .customRow(Seq(Versions.scala), Seq(SparkLine.Spark4, VirtualAxis.jvm), connectorJar(SparkLine.Spark4))
+  .customRow(
+    Seq(Versions.scala),
+    Seq(SparkLine.Spark35, VirtualAxis.jvm),
+    connectorJar(SparkLine.Spark35) ++ olderSpark
+  )
+  .customRow(
+    Seq(Versions.scala212),
+    Seq(SparkLine.Spark35, VirtualAxis.jvm),
+    connectorJar(SparkLine.Spark35) ++ olderSpark ++ Scala212.settings
+  )
 
-// The same sources for older Sparks: in nobody's loop but that of `make test-versions`.
-lazy val connectorSpark35 = (project in file("connector/target/spark-3.5_2.12"))
-  .settings(connectorJar(SparkLine.Spark35), Publishing.settings(SparkLine.Spark35))
-  .settings(sourcesOfConnector, Scala212.settings)
-
-lazy val connectorSpark35Scala213 = (project in file("connector/target/spark-3.5_2.13"))
-  .settings(connectorJar(SparkLine.Spark35Scala213), Publishing.settings(SparkLine.Spark35Scala213))
-  .settings(sourcesOfConnector)
-
-lazy val sourcesOfConnector = Seq(
-  thinJarAside,
-  Compile / sourceDirectory := (connector / Compile / sourceDirectory).value,
-  // Real-time mode came with Spark 4.1; MicroBatchStreams loads it by name.
-  Compile / unmanagedSources / excludeFilter :=
-    new SimpleFileFilter(file => file.getParentFile.getName == "realtime"),
-  Test / sources                  := Nil,
-  Compile / packageSrc / mappings := (connector / Compile / packageSrc / mappings).value,
-  Compile / packageDoc            := (connector / Compile / packageDoc).value
+// Real-time mode came with Spark 4.1; MicroBatchStreams loads it by name.
+lazy val olderSpark = Seq(
+  Compile / unmanagedSources / excludeFilter := realTime,
+  Test / unmanagedSources / excludeFilter    := realTime,
+  Compile / packageSrc / mappings            := (connectorOf4 / Compile / packageSrc / mappings).value,
+  Compile / packageDoc                       := (connectorOf4 / Compile / packageDoc).value
 )
+
+val realTime = new SimpleFileFilter(_.getParentFile.getName == "realtime")
+
+lazy val connectorOf4 = LocalProject("connector")
 
 lazy val testkit = (project in file("testkit"))
   .settings(forkedTests)
@@ -279,7 +302,7 @@ lazy val testkit = (project in file("testkit"))
   )
 
 lazy val integrationTests = (project in file("integration-tests"))
-  .dependsOn(connector % "test->compile;test->test;provided->provided", testkit % "test->compile;test->test")
+  .dependsOn(connectorOf4 % "test->compile;test->test;provided->provided", testkit % "test->compile;test->test")
   .settings(forkedTests)
   .settings(
     name            := "kinesis-spark-integration-tests",
@@ -289,7 +312,7 @@ lazy val integrationTests = (project in file("integration-tests"))
     // What a program of the tests prints is for other programs.
     Test / run / outputStrategy := Some(StdoutOutput),
     // Suites mostly wait for queries and servers, so a few JVMs share the work.
-    testJvms := IntegrationSuites.groups,
+    testJvms := 6,
     testJvmOptions += "-Dspark.hadoop.fs.AbstractFileSystem.file.impl=io.github.kinesisspark.it.LocalFiles",
     // Programs that runMain starts must find AWS.
     testJvmOptions ++= TestHosts.options((ThisBuild / baseDirectory).value / "build"),
@@ -302,17 +325,17 @@ lazy val integrationTests = (project in file("integration-tests"))
 // Benchmarks run as users' programs do: with Spark's JARs, and one of everything else, relocated as in the connector's JAR. On one class path Spark's Netty
 // would take the place of the SDK's.
 lazy val benchmarks = (project in file("benchmarks"))
-  .dependsOn(connector, testkit)
+  .dependsOn(connectorOf4, testkit)
   .settings(
-    name                          := "kinesis-spark-benchmarks",
-    publish / skip                := true,
-    fork                          := true,
-    assembly / assemblyJarName    := s"${name.value}-${version.value}.jar",
+    name                       := "kinesis-spark-benchmarks",
+    publish / skip             := true,
+    fork                       := true,
+    assembly / assemblyJarName := s"${name.value}-${version.value}.jar",
     assembly / assemblyOption ~= (_.withIncludeScala(false)),
-    relocation(SparkLine.Spark4),
+    relocation,
     assembly / assemblyMergeStrategy := {
       val (ofConnector, ofTestkit) =
-        ((connector / assembly / assemblyMergeStrategy).value, (testkit / assembly / assemblyMergeStrategy).value)
+        ((connectorOf4 / assembly / assemblyMergeStrategy).value, (testkit / assembly / assemblyMergeStrategy).value)
       path => if (path.startsWith("META-INF/") || path.contains("eventstream/")) ofConnector(path) else ofTestkit(path)
     },
     Compile / runMain := Defaults
@@ -355,7 +378,7 @@ lazy val peerConnector = (project in file("benchmarks/peers/connector"))
   .settings(
     peerSettings,
     libraryDependencies += spark,
-    Runtime / fullClasspath += Attributed.blank((connector / assembly).value)
+    Runtime / fullClasspath += Attributed.blank((connectorOf4 / assembly).value)
   )
 
 lazy val peerFlink = (project in file("benchmarks/peers/flink"))
@@ -398,7 +421,7 @@ lazy val dynamoDbLocal = (project in file("benchmarks/peers/dynamodb-local"))
   )
 
 lazy val fuzz = (project in file("fuzz"))
-  .dependsOn(connector, testkit)
+  .dependsOn(connectorOf4, testkit)
   .settings(forkedTests)
   .settings(
     name                           := "kinesis-spark-fuzz",

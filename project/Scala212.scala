@@ -19,11 +19,13 @@ object Scala212 {
       "-Ypartial-unification",
       "-release:17"
     ),
+    // The tests are those of Scala 2.13.
+    Test / sources                                  := Nil,
     libraryDependencies += "org.scala-lang.modules" %% "scala-collection-compat" % Versions.collectionCompat,
     Compile / sources                               := {
       val copies = target.value / "scala-2.12-sources"
       (Compile / sources).value.map { source =>
-        if (source.getName.endsWith(".scala") && !source.getPath.contains("/scala-2.12/")) copyOf(source, copies)
+        if (source.getPath.contains("/src/main/scala/")) copyOf(source, copies)
         else source
       }
     }

@@ -1,5 +1,6 @@
 /** Every version the build uses, in one place. The Python side reads this file too (`python/tools/versions.py`). */
 object Versions {
+  // The version to come: what has no tag is a snapshot of it (build.sbt, python/tools/versions.py).
   val project = "0.1.0"
 
   val scala = "2.13.18"

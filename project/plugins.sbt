@@ -4,6 +4,12 @@ addSbtPlugin("com.eed3si9n" % "sbt-assembly" % "2.3.1")
 addSbtPlugin("org.scalameta" % "sbt-scalafmt" % "2.6.2")
 // Runs protoc, which comes from Maven Central as well, over the KPL's message format.
 addSbtPlugin("com.thesamet" % "sbt-protoc" % "1.0.8")
+// The connector for each line of Spark and Scala, from the same sources.
+addSbtPlugin("com.eed3si9n" % "sbt-projectmatrix" % "0.11.0")
+// The list of the libraries in a JAR, as CycloneDX has it.
+addSbtPlugin("com.github.sbt" % "sbt-sbom" % "0.5.0")
+// The version, by the tag of a release.
+addSbtPlugin("com.github.sbt" % "sbt-dynver" % "5.1.1")
 
 update := {
   val report = update.value

@@ -28,7 +28,8 @@ class JarsInWheel(BuildHookInterface):  # type: ignore[type-arg]
         """Refuse to build a wheel without JARs: it would fail only at its user's first query."""
         if version == "editable":
             return
-        root, release = Path(self.root), self.metadata.version
+        # As Maven writes a version that is not released.
+        root, release = Path(self.root), self.metadata.version.replace(".dev0", "-SNAPSHOT")
         # In a source distribution they are beside the sources.
         carried = [folder for folder in (root / "jars",) if folder.is_dir()]
         built = [parent / "dist" for parent in root.parents if (parent / "project" / "Versions.scala").is_file()]

@@ -52,7 +52,7 @@ class Row(NamedTuple):
 
 
 class Changed(NamedTuple):
-    """A batch that Spark ran again came with other records: those it had only `before`, and those only `now`."""
+    """A batch that Spark ran again came with other rows: the places of those it had only `before`, and only `now`."""
 
     batch: int
     before: tuple[Place, ...]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -134,7 +135,7 @@ class SqliteTable:
                     ((batch, position, *row) for position, row in enumerate(rows)),
                 )
             else:
-                self._compare(database, batch, [row.place for row in rows])
+                self._compare(database, batch, list(rows))
             before_commit()
 
     def count(self) -> int:
@@ -152,15 +153,20 @@ class SqliteTable:
             found = database.execute("SELECT batch, before, now FROM changed").fetchall()
         return [Changed(batch, _places(before), _places(now)) for batch, before, now in found]
 
-    def _compare(self, database: sqlite3.Connection, batch: int, now: list[Place]) -> None:
-        stored = database.execute("SELECT stream, shard, sequence FROM rows WHERE batch = ?", (batch,))
-        before = [Place(stream, shard, int(sequence)) for stream, shard, sequence in stored]
-        if sorted(before) != sorted(now):
-            gone, come = sorted({*before} - {*now}), sorted({*now} - {*before})
+    def _compare(self, database: sqlite3.Connection, batch: int, now: list[Written]) -> None:
+        stored = database.execute(f"SELECT {', '.join(Written._fields)} FROM rows WHERE batch = ?", (batch,))  # noqa: S608
+        before = [Written(*values) for values in stored]
+        gone, come = (sorted(row.place for row in rows) for rows in (_without(before, now), _without(now, before)))
+        if gone or come:
             database.execute("INSERT INTO changed VALUES (?, ?, ?)", (batch, json.dumps(gone), json.dumps(come)))
 
     def _connect(self) -> sqlite3.Connection:
         return sqlite3.connect(self._path, timeout=60, isolation_level=None)
+
+
+def _without(rows: Iterable[Written], others: Iterable[Written]) -> Iterable[Written]:
+    """What is more often in the first; a row is all that it holds, not its place alone."""
+    return (Counter(rows) - Counter(others)).elements()
 
 
 def _places(text: str) -> tuple[Place, ...]:

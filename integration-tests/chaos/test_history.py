@@ -191,8 +191,8 @@ def test_what_a_sink_noticed_is_wrong_too() -> None:
     wrong = only(replace(right(), changed=(changed,)))
     assert wrong == changed
     assert describe(changed) == (
-        "changed: batch 7 run again is without s0/shardId-000000000000/1 "
-        "and has s0/shardId-000000000000/2, s0/shardId-000000000000/3 instead"
+        "changed: batch 7 run again has other rows: first s0/shardId-000000000000/1, "
+        "now s0/shardId-000000000000/2, s0/shardId-000000000000/3"
     )
 
 

@@ -57,6 +57,16 @@ def test_a_batch_that_comes_again_with_other_records_is_noticed(tmp_path: Path) 
     assert come(list(table.rows())) == [(4, 1), (4, 2)]
 
 
+def test_a_batch_that_comes_again_with_other_content_or_copies_is_noticed(tmp_path: Path) -> None:
+    table = SqliteTable(tmp_path / "out.db")
+    table.write(4, [written(1), written(2)])
+    table.write(4, [written(2), written(1)._replace(data="another")])
+    assert table.changed() == [Changed(4, places(1), places(1))]
+    table.write(5, [written(3)])
+    table.write(5, [written(3), written(3)])
+    assert table.changed()[1:] == [Changed(5, (), places(3))]
+
+
 def parquet(directory: Path, name: str, *numbers: int) -> str:
     """A file as Spark's tasks write them."""
     directory.mkdir(exist_ok=True)

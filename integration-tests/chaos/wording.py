@@ -29,7 +29,7 @@ def describe(wrong: Violation) -> str:  # noqa: PLR0911  (one case for each kind
         case Late(row, seconds):
             return f"late: {_entry(row.entry)} at {_place(row.place)} in batch {row.batch} came after {seconds:.1f} s"
         case Changed(batch, before, now):
-            return f"changed: batch {batch} run again is without {_places(before)} and has {_places(now)} instead"
+            return f"changed: batch {batch} run again has other rows: first {_places(before)}, now {_places(now)}"
 
 
 def _entry(entry: Entry | None) -> str:

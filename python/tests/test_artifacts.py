@@ -13,11 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from versions import version
+from versions import jar, wheel
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).with_name("artifacts.txt")
-VERSION = version("project")
 
 IN_TEST = ("dist/kinesis-spark-4_2.13-*.jar", "dist/kinesis-spark-testkit-*.jar", "dist/kinesis_spark_local-*.whl")
 BY_PACKAGE = (
@@ -35,7 +34,8 @@ SHADED = "io/github/kinesisspark/shaded/"
 
 
 def built(name: str) -> Path:
-    file = ROOT / name.replace("*", f"{VERSION}-py3-none-any" if name.endswith(".whl") else VERSION)
+    version = jar() if name.endswith(".jar") else wheel()
+    file = ROOT / name.replace("*", f"{version}-py3-none-any" if name.endswith(".whl") else version)
     if not file.exists():
         pytest.skip(f"{file.name} isn't built: `make package` does that")
     return file
@@ -59,7 +59,7 @@ def members(file: Path) -> Iterator[tuple[str, bytes, object]]:
 def listed(file: Path, name: str) -> str:
     """As the list has it: a file that isn't a class, or the first parts of a package."""
     if file.suffix != ".jar":
-        return name.replace(VERSION, "*")
+        return name.replace(jar(), "*").replace(wheel(), "*")
     folder = name.rpartition("/")[0]
     if folder == "META-INF/services" or not folder:
         return name

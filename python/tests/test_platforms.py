@@ -105,10 +105,9 @@ def run(script: str, folder: Path, **variables: str) -> None:
 
 def built(folder: Path) -> None:
     """What `make package` leaves in dist/, by name, and a program."""
-    version = versions.version("project")
-    jars = [f"kinesis-spark-{spark}-{version}.jar" for spark in ("3.5_2.12", "3.5_2.13", "4_2.13")]
+    jars = [f"kinesis-spark-{spark}-{versions.jar()}.jar" for spark in ("3.5_2.12", "3.5_2.13", "4_2.13")]
     (folder / "dist").mkdir()
-    for name in (*jars, f"kinesis_spark-{version}-py3-none-any.whl"):
+    for name in (*jars, f"kinesis_spark-{versions.wheel()}-py3-none-any.whl"):
         (folder / "dist" / name).touch()
     (folder / "program.py").touch()
 

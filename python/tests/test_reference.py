@@ -58,8 +58,9 @@ def test_the_permissions_go_by_the_defaults_of_the_options() -> None:
 
 
 def test_the_page_of_versions_has_the_artifacts_that_are_built_and_the_lines_of_spark_that_are_tested() -> None:
-    page, lines = spark_versions.PAGE.read_text(), (spark_versions.ROOT / "project" / "SparkLine.scala").read_text()
-    built = re.findall(r'SparkLine\("([\d.]+)", Versions\.\w+, Versions\.(\w+)\)', lines)
+    page, build = spark_versions.PAGE.read_text(), (spark_versions.ROOT / "build.sbt").read_text()
+    rows = re.findall(r"customRow\(\s*Seq\(Versions\.(\w+)\),\s*Seq\(SparkLine\.Spark(\d+),", build)
+    built = [(".".join(spark), scala) for scala, spark in rows]
     artifacts = {f"kinesis-spark-{line}_{version(scala).rpartition('.')[0]}" for line, scala in built}
     assert set(re.findall(r"`(kinesis-spark-[\d.]+_[\d.]+)`", page)) == artifacts
     sparks = {

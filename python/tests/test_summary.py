@@ -2,218 +2,95 @@
 
 from __future__ import annotations
 
-import json
+import subprocess
 from pathlib import Path
 
-import junit
 import pytest
 import summary
-import tagged
-from junit import Case, Failed, Outcome, Passed, Skipped
-from step import Step, run, steps
-from summary import Run
-from tagged import Tagged
 
-REPORT = """<?xml version='1.0' encoding='UTF-8'?>
-<testsuite name="a.b.ReadingSpec">
-  <testcase classname="a.b.ReadingSpec/a.b.Reading-polling" name="a query reads each record once" time="1.5"></testcase>
-  <testcase classname="a.b.ReadingSpec" name="a query stops" time="0.5"><failure message="2 was not 3">2 was not 3
-    at a.b.ReadingSpec</failure></testcase>
-  <testcase classname="a.b.ReadingSpec" name="(the suite)" time="0"><skipped message="canceled: no node"/></testcase>
+ROOT = Path(__file__).resolve().parents[2]
+SCALA = """<testsuite errors="0" failures="1" name="ReadSpec" tests="3" time="2.0">
+  <properties></properties>
+  <testcase name="a query ends" classname="a.b.ReadSpec" time="1.5"></testcase>
+  <testcase name="a query stops" classname="a.b.ReadSpec" time="0.5">
+    <failure message="2 was not 3" type="E">at a.b.ReadSpec</failure></testcase>
+  <testcase name="a node runs" classname="a.b.ReadSpec" time="0"><skipped/></testcase>
 </testsuite>"""
-PYTEST = """<testsuites><testsuite>
+ABORTED = '<testsuite errors="1" failures="0" name="WriteSpec" tests="0" time="0"><properties></properties></testsuite>'
+PYTEST = """<testsuites><testsuite errors="1">
   <testcase classname="tests.test_batch" name="test_ends" time="2">
-    <error message="failed on setup">E  no</error></testcase>
-  <testcase classname="tests.test_batch" name="test_waits" time="0">
-    <skipped type="pytest.xfail" message="later"/></testcase>
+    <error message="failed on setup">no</error></testcase>
+  <testcase classname="tests.test_batch" name="test_waits" time="0"><skipped message="needs Go"/></testcase>
 </testsuite></testsuites>"""
+GOOD = '<testsuite errors="0"><testcase classname="a.ReadSpec" name="a query ends" time="1"/></testsuite>'
 
 
-def put(root: Path, path: str, text: str) -> None:
-    (root / path).parent.mkdir(parents=True, exist_ok=True)
-    (root / path).write_text(text)
+def put(build: Path, path: str, text: str) -> None:
+    (build / path).parent.mkdir(parents=True, exist_ok=True)
+    (build / path).write_text(text)
 
 
-def case(outcome: Outcome, module: str = "testkit", name: str = "a test", seconds: float = 1.0) -> Case:
-    return Case(module, "ReadSpec", name, seconds, outcome)
+def summarize(build: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    status = summary.main(build, ["LocalStack: make test-all"])
+    printed = capsys.readouterr().out
+    assert (build / "summary.txt").read_text() == printed
+    return status, printed
 
 
-def step(name: str, status: int = 0) -> Step:
-    return Step(name, 100.0, 10.0, 15.0, status)
+def test_a_run_without_failure_ends_with_its_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(tmp_path, "test-reports/testkit/TEST-a.ReadSpec.xml", GOOD)
+    put(tmp_path, "test-reports/testkit/suites.txt", "a.ReadSpec\n")
+    status, printed = summarize(tmp_path, capsys)
+    assert (status, printed.splitlines()[-1]) == (0, "1 passed, 0 failed, 0 skipped")
+    assert "LocalStack: make test-all" in printed
 
 
-def a_run(*cases: Case, aborted: tuple[str, ...] = (), tags: tuple[Tagged, ...] = ()) -> Run:
-    return Run(cases, [], aborted, tags, ["LocalStack: make test-all"])
+def test_failed_and_skipped_tests_of_both_languages_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(tmp_path, "test-reports/testkit/TEST-a.b.ReadSpec.xml", SCALA)
+    put(tmp_path, "test-reports/pytest-check/report.xml", PYTEST)
+    put(tmp_path, "failed-steps.txt", "scala\npytest-check\n")
+    status, printed = summarize(tmp_path, capsys)
+    assert (status, printed.splitlines()[-1]) == (1, "1 passed, 2 failed, 2 skipped")
+    for shown in ("FAILED testkit ReadSpec: a query stops", "2 was not 3", "failed on setup", "needs Go (1)"):
+        assert shown in printed
 
 
-def test_a_scala_report_gives_each_test_with_its_outcome_and_module(tmp_path: Path) -> None:
-    put(tmp_path, "testkit/target/test-reports/TEST-a.b.ReadingSpec.xml", REPORT)
-    put(tmp_path, "testkit/target/test-reports-optimized/TEST-a.b.ReadingSpec.xml", REPORT)
-    optimized, plain = junit.scala_cases(tmp_path)[3:], junit.scala_cases(tmp_path)[:3]
-    assert plain == [
-        Case("testkit", "ReadingSpec/Reading-polling", "a query reads each record once", 1.5, Passed()),
-        Case("testkit", "ReadingSpec", "a query stops", 0.5, Failed("2 was not 3\n    at a.b.ReadingSpec")),
-        Case("testkit", "ReadingSpec", "(the suite)", 0.0, Skipped("canceled: no node")),
-    ]
-    assert {case.module for case in optimized} == {"testkit (optimized)"}
+def test_an_aborted_suite_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(tmp_path, "test-reports/testkit/TEST-a.ReadSpec.xml", GOOD)
+    put(tmp_path, "test-reports/testkit/TEST-a.WriteSpec.xml", ABORTED)
+    status, printed = summarize(tmp_path, capsys)
+    assert (status, printed.splitlines()[-1]) == (1, "1 passed, 1 failed, 0 skipped")
 
 
-def test_a_pytest_report_gives_errors_of_fixtures_and_expected_failures(tmp_path: Path) -> None:
-    put(tmp_path, "build/pytest-session.xml", PYTEST)
-    assert junit.python_cases(tmp_path) == [
-        Case("python", "test_batch", "test_ends", 2.0, Failed("failed on setup\nE  no")),
-        Case("python", "test_batch", "test_waits", 0.0, Skipped("expected to fail: later")),
-    ]
+def test_a_suite_without_report_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(tmp_path, "test-reports/testkit/TEST-a.ReadSpec.xml", GOOD)
+    put(tmp_path, "test-reports/testkit/suites.txt", "a.ReadSpec\na.WriteSpec\n")
+    put(tmp_path, "failed-steps.txt", "scala\n")
+    status, printed = summarize(tmp_path, capsys)
+    assert (status, printed.splitlines()[-1]) == (1, "1 passed, 1 failed, 0 skipped")
+    assert "testkit a.WriteSpec: no report" in printed
 
 
-def test_a_suite_that_was_due_and_left_no_report_is_missing(tmp_path: Path) -> None:
-    put(tmp_path, "testkit/target/test-reports/suites.txt", "a.b.ReadingSpec\na.b.DeadSpec\n")
-    put(tmp_path, "testkit/target/test-reports/TEST-a.b.ReadingSpec.xml", REPORT)
-    assert junit.missing_suites(tmp_path) == ["testkit DeadSpec"]
+def test_a_failed_step_is_a_failure_beside_failed_tests_of_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(tmp_path, "test-reports/testkit/TEST-a.b.ReadSpec.xml", SCALA)
+    put(tmp_path, "failed-steps.txt", "mypy\nscala\npytest-chaos\n")
+    status, printed = summarize(tmp_path, capsys)
+    assert (status, printed.splitlines()[-1]) == (1, "1 passed, 3 failed, 1 skipped")
+    assert "step mypy failed" in printed
+    assert "step pytest-chaos failed" in printed
 
 
-def test_a_step_that_failed_counts_only_where_no_test_shows_it() -> None:
-    failed = [case(Failed("no"))]
-    assert summary.aborted(failed, [step("scala", 1)], [], []) == []
-    assert summary.aborted([], [step("scala", 1)], [], []) == ["step scala ended with status 1"]
-    assert summary.aborted(failed, [step("pytest-session", 2)], [], []) == ["step pytest-session ended with status 2"]
-    assert summary.aborted(failed, [step("mypy", 1)], [], []) == ["step mypy ended with status 1"]
-    dead = summary.aborted([], [step("scala", 1)], ["testkit DeadSpec"], [])
-    assert [line.split(":")[0] for line in dead] == ["testkit DeadSpec"]
+def test_a_run_without_tests_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert summarize(tmp_path, capsys)[0] == 1
 
 
-def test_a_step_that_is_due_and_has_not_run_counts_as_a_failure() -> None:
-    never = summary.aborted([], [step("build", 2)], [], ["build", "pytest-session"])
-    assert never == [
-        "step build ended with status 2",
-        "step pytest-session has not run: what it needs failed",
-    ]
-
-
-def test_the_last_line_counts_tests_and_what_aborted() -> None:
-    mixed = a_run(case(Passed()), case(Passed()), case(Failed("no")), case(Skipped("why")), aborted=("DeadSpec",))
-    assert list(summary.text(mixed))[-1] == "2 passed, 2 failed, 1 skipped"
-    assert not mixed.is_good
-
-
-@pytest.mark.parametrize(
-    ("run", "good"),
-    [
-        (a_run(case(Passed()), case(Skipped("why"))), True),
-        (a_run(case(Passed()), case(Failed("no"))), False),
-        (a_run(case(Passed()), aborted=("DeadSpec",)), False),
-        (a_run(), False),
-    ],
-)
-def test_a_run_is_good_if_something_ran_and_nothing_failed_or_aborted(run: Run, good: bool) -> None:  # noqa: FBT001
-    assert run.is_good is good
-
-
-def test_what_failed_is_printed_in_full_after_all_else_and_before_the_counts() -> None:
-    tags = (Tagged("slow", "SoakSpec", "a soak"),)
-    told = list(summary.text(a_run(case(Passed()), case(Failed("2 was not 3\n  at x"), name="the test"), tags=tags)))
-    at = told.index("\nFAILED:")
-    assert told[at + 1 : -1] == ["  testkit ReadSpec: the test", "      2 was not 3", "        at x", ""]
-    assert "  SoakSpec: a soak" in told[:at]
-    assert "  LocalStack: make test-all" in told[:at]
-
-
-def test_a_long_stack_trace_keeps_its_head_and_its_end() -> None:
-    told = list(summary.failures(a_run(case(Failed("\n".join(map(str, range(100))))))))[1:]
-    assert told[24:27] == ["    24", "    ... 60 more lines in the report", "    85"]
-    assert told[-1] == "    99"
-
-
-@pytest.mark.parametrize("text", ["2 was not 3\n  at x", "    assert 2 == 3\nE   2 was not 3\nE     more"])
-def test_what_failed_has_a_line_each_before_all_else(text: str) -> None:
-    told = list(summary.text(a_run(case(Failed(text)), aborted=("step mypy ended with status 1",))))
-    assert told[1:3] == ["  testkit ReadSpec: a test: 2 was not 3", "  step mypy ended with status 1"]
-
-
-def test_tests_that_were_skipped_for_one_reason_share_a_line() -> None:
-    both = [case(Skipped("no  node"), name="one"), case(Skipped("no node"), name="two"), case(Skipped("ignored"))]
-    assert list(summary.skipped(both)) == ["testkit ReadSpec: no node (2 tests)", "testkit ReadSpec: ignored: a test"]
-
-
-def test_the_slowest_tests_come_first_and_are_ten() -> None:
-    cases = [case(Passed(), name=f"test {n}", seconds=n) for n in range(20)]
-    told = list(summary.slowest(cases))
-    assert len(told) == 10
-    assert told[0] == "  19.0 s  testkit ReadSpec: test 19"
-
-
-def test_times_of_steps_and_suites_have_a_line_each() -> None:
-    ran = [step("build"), Step("scala", 105.0, 30.0, 50.0, 0)]
-    assert list(summary.minutes(ran))[1:] == [
-        "    30 s  scala (from 5 s on, CPU 50 s)",
-        "    35 s  in all (CPU 65 s)",
-    ]
-    assert list(summary.suites([case(Passed(), seconds=20), case(Passed(), "python", seconds=3)], least=10)) == [
-        "     3 s  python (1 suites)",
-        "    20 s  testkit (1 suites)",
-        "    20 s      ReadSpec",
-    ]
-
-
-def test_a_step_leaves_its_time_and_status(tmp_path: Path) -> None:
-    run("one", ["true"], tmp_path)
-    run("two", ["sh", "-c", "exit 3"], tmp_path)
-    assert [(ran.name, ran.status) for ran in steps(tmp_path)] == [("one", 0), ("two", 3)]
-    lines = (tmp_path / "build" / "steps.jsonl").read_text().splitlines()
-    assert all(json.loads(line)["seconds"] >= 0 for line in lines)
-
-
-SCALA = """
-import io.github.kinesisspark.it.{AwaitsEngine, Slow}
-// Slow is a tag.
-it("a soak ends", Slow) {
-it(
-  "a query \\"x\\" is read",
-  AwaitsEngine
-) {
-test("many shards", Slow, AwaitsEngine) {
-it("a promise" taggedAs AwaitsEngine) {
-it("is quick") {
-"""
-
-
-def test_tags_of_scalatest_are_found_in_its_forms() -> None:
-    assert sorted(tagged.in_scala("ReadSpec", SCALA)) == [
-        Tagged("awaits_engine", "ReadSpec", "a promise"),
-        Tagged("awaits_engine", "ReadSpec", 'a query "x" is read'),
-        Tagged("awaits_engine", "ReadSpec", "many shards"),
-        Tagged("slow", "ReadSpec", "a soak ends"),
-        Tagged("slow", "ReadSpec", "many shards"),
-    ]
-
-
-def test_a_tag_by_a_name_of_the_suite_is_found() -> None:
-    source = """
-  private def awaiting(mode: Mode): Seq[Tag] = if (mode == Mode.Polling) Seq(AwaitsEngine) else Nil
-    it("a stream is read", awaiting(mode): _*) {
-    it("another is read") {
-"""
-    assert list(tagged.in_scala("ReadSpec", source)) == [Tagged("awaits_engine", "ReadSpec", "a stream is read")]
-
-
-def test_a_tag_whose_test_can_not_be_seen_is_listed_with_its_line() -> None:
-    told = list(tagged.in_scala("ReadSpec", "\nit(title, Slow) {"))
-    assert told == [Tagged("slow", "ReadSpec", "line 2: it(title, Slow) {")]
-
-
-PYTHON = """
-import pytest
-@pytest.mark.slow
-def test_one(): ...
-@pytest.mark.parametrize("x", [1])
-@pytest.mark.awaits_engine
-def test_two(x): ...
-def test_three(): ...
-"""
-
-
-def test_marks_of_pytest_are_found_on_tests_and_files() -> None:
-    of_tests = [Tagged("slow", "test_a", "test_one"), Tagged("awaits_engine", "test_a", "test_two")]
-    assert list(tagged.in_python("test_a", PYTHON)) == of_tests
-    of_file = list(tagged.in_python("test_a", "pytestmark = [pytest.mark.slow, pytest.mark.jvm]\n" + PYTHON))
-    assert {test.name for test in of_file if test.tag == "slow"} == {"test_one", "test_two", "test_three"}
+@pytest.mark.parametrize("command", ["true", "false"])
+def test_a_step_of_the_loops_records_its_failure(command: str, tmp_path: Path) -> None:
+    step = ["make", "--no-print-directory", f"FAILED_STEPS={tmp_path / 'failed'}", "try-step", f"TRY={command}"]
+    ended = subprocess.run(step, cwd=ROOT, capture_output=True, text=True, check=False)
+    recorded = (tmp_path / "failed").read_text() if (tmp_path / "failed").exists() else ""
+    assert (ended.returncode == 0, recorded) == ((True, "") if command == "true" else (False, "try-step\n"))

@@ -1,210 +1,121 @@
-"""Prints what a run of the tests came to, what failed last: `python summary.py run --left-out "LocalStack: ..."`.
+"""Prints the result of a run of the tests, and writes it to build/summary.txt: `python summary.py [LEFT OUT]...`.
 
-Reads the JUnit reports, build/steps.jsonl, and the tags in the tests' sources. The last line is
-`N passed, N failed, N skipped`; the exit status is 1 if anything failed, also a step or a suite without a report.
-`python summary.py minutes ROOT` prints only where the time of the last run in a directory went.
+Reads the JUnit reports of ScalaTest and pytest (build/test-reports/MODULE/*.xml), the suites that are due there
+(suites.txt), and the names of the steps that failed (build/failed-steps.txt). The last line is
+`N passed, N failed, N skipped`; the exit status is 1 if a test or a step failed, or a suite left no report.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import junit
-import tagged
-from junit import Case, Failed, Skipped
-from step import Step, steps
-from tagged import Tagged
-
-ROOT = Path(__file__).resolve().parents[2]
-SLOWEST = 10
-# A failure's head says what happened, in pytest its end. What lies between is ScalaTest's or pytest's own.
-HEAD_LINES, TAIL_LINES = 25, 15
-HEADLINE = 600
+BUILD = Path(__file__).resolve().parents[2] / "build"
+SLOWEST, LINES = 10, 40
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """All that is known of a run.
+class Case:
+    """A test, or the end of a suite that a failure has aborted.
 
     Attributes:
-        aborted: suites and steps that died without a report of their own, with what is known of why.
-        left_out: what this loop doesn't run, with the reason.
+        module: `connector`, `testkit`, ..., or a step of pytest.
+        outcome: `passed`, `failed` or `skipped`.
+        text: of a failure, or the reason of a skip.
     """
 
-    cases: Sequence[Case]
-    steps: Sequence[Step]
-    aborted: Sequence[str]
-    tags: Sequence[Tagged]
-    left_out: Sequence[str]
+    module: str
+    suite: str
+    name: str
+    seconds: float
+    outcome: str
+    text: str = ""
 
-    @property
-    def failed(self) -> list[Case]:
-        """The tests that failed."""
-        return [case for case in self.cases if isinstance(case.outcome, Failed)]
-
-    @property
-    def skipped(self) -> list[Case]:
-        """The tests that did not run to their end."""
-        return [case for case in self.cases if isinstance(case.outcome, Skipped)]
-
-    @property
-    def is_good(self) -> bool:
-        """Nothing failed, and something ran."""
-        return bool(self.cases) and not self.failed and not self.aborted
+    def __str__(self) -> str:
+        return f"{self.module} {self.suite}: {self.name}"
 
 
-def aborted(cases: Sequence[Case], ran: Sequence[Step], missing: Iterable[str], due: Iterable[str]) -> list[str]:
-    """What failed without a failed test to show for it.
+def cases(build: Path) -> list[Case]:
+    """All tests of a run."""
+    return [case for report in sorted(build.glob("test-reports/*/*.xml")) for case in _cases(report)]
 
-    A step that runs tests ends with a failure if one of them fails, and that is reported already.
-    """
-    suites = [f"{suite}: no report; its JVM died or never began (see build/logs)" for suite in missing]
-    failed = {"pytest" if case.module == "python" else "scala" for case in cases if isinstance(case.outcome, Failed)}
-    shown = failed | ({"scala"} if suites else set())
-    steps = [
-        f"step {step.name} ended with status {step.status}"
-        for step in ran
-        if step.status != 0 and _runner(step.name) not in shown
+
+def _cases(report: Path) -> Iterator[Case]:
+    for suite in ET.parse(report).iter("testsuite"):  # noqa: S314 (our own reports)
+        tests = suite.findall("testcase")
+        for test in tests:
+            of = (test.get("classname") or "").rpartition(".")[2]
+            yield Case(report.parent.name, of, test.get("name") or "", float(test.get("time") or 0), *_outcome(test))
+        # ScalaTest counts an aborted suite as an error, and has no test for it.
+        if int(suite.get("errors") or 0) and not any(test.find("error") is not None for test in tests):
+            text = "aborted; build/logs has why"
+            yield Case(report.parent.name, report.stem.rpartition(".")[2], "(the suite)", 0, "failed", text)
+
+
+def _outcome(test: ET.Element) -> tuple[str, str]:
+    for trouble in (*test.findall("failure"), *test.findall("error")):
+        message, text = trouble.get("message") or "", (trouble.text or "").strip()
+        return "failed", text if message in text else f"{message}\n{text}".strip()
+    skipped = test.find("skipped")
+    return ("passed", "") if skipped is None else ("skipped", skipped.get("message") or "ignored or canceled")
+
+
+def problems(build: Path, ran: Sequence[Case]) -> list[str]:
+    """What failed without a failed test to show for it: suites without a report, and steps."""
+    missing = [
+        f"{due.parent.name} {suite}: no report; its JVM died or never began (build/logs)"
+        for due in sorted(build.glob("test-reports/*/suites.txt"))
+        for suite in due.read_text().split()
+        if not due.with_name(f"TEST-{suite}.xml").exists()
     ]
-    names = {step.name for step in ran}
-    never = [f"step {name} has not run: what it needs failed" for name in due if name not in names]
-    return [*suites, *steps, *never]
+    failed = {case.module if case.module.startswith("pytest") else "scala" for case in ran if case.outcome == "failed"}
+    steps = build / "failed-steps.txt"
+    names = steps.read_text().split() if steps.exists() else []
+    shown = failed | ({"scala"} if missing else set())
+    return missing + [f"step {name} failed: its output is above" for name in names if name not in shown]
 
 
-def _runner(step: str) -> str:
-    """Of a step that runs tests: `scala` or `pytest`."""
-    return {"concurrency": "scala"}.get(step, step.partition("-")[0])
+def text(ran: Sequence[Case], trouble: Sequence[str], left_out: Sequence[str]) -> Iterator[str]:
+    """The lines of the summary, what failed last."""
+    for module in sorted({case.module for case in ran}):
+        own = [case for case in ran if case.module == module]
+        yield f"{module}: {_counts(own)}, {sum(case.seconds for case in own):.0f} s"
+    yield from _section(
+        "Slowest tests", (f"{c.seconds:6.1f} s  {c}" for c in sorted(ran, key=lambda c: -c.seconds)[:SLOWEST])
+    )
+    skipped = Counter(f"{c.module} {c.suite}: {' '.join(c.text.split())}" for c in ran if c.outcome == "skipped")
+    yield from _section("Skipped", (f"{why} ({count})" for why, count in skipped.items()))
+    yield from _section("Left out", left_out)
+    for case in (case for case in ran if case.outcome == "failed"):
+        lines = case.text.splitlines()
+        yield from _section(f"FAILED {case}", [*lines[: LINES // 2], *lines[LINES // 2 :][-LINES // 2 :]])
+    yield from _section("FAILED", trouble)
+    yield _counts(ran, len(trouble))
 
 
-def text(run: Run) -> Iterator[str]:
-    """The lines of the summary."""
-    yield from _section("What failed, in a word", headlines(run))
-    yield from _section("Totals", totals(run.cases))
-    yield from _section(f"Slowest {SLOWEST} tests", slowest(run.cases))
-    yield from _section("Steps (wall clock, CPU of ended processes)", minutes(run.steps))
-    yield from _section("Skipped and canceled", skipped(run.skipped))
-    yield from _section("Left out of this run", run.left_out)
-    for tag in sorted({test.tag for test in run.tags}):
-        yield from _section(f"Tests tagged {tag}", (f"{t.suite}: {t.name}" for t in run.tags if t.tag == tag))
-    yield from _section("FAILED", failures(run))
-    bad, out = len(run.failed) + len(run.aborted), len(run.skipped)
-    yield f"{len(run.cases) - len(run.failed) - out} passed, {bad} failed, {out} skipped"
+def _counts(ran: Sequence[Case], more_failed: int = 0) -> str:
+    kinds = Counter(case.outcome for case in ran)
+    return f"{kinds['passed']} passed, {kinds['failed'] + more_failed} failed, {kinds['skipped']} skipped"
 
 
-def headlines(run: Run) -> Iterator[str]:
-    """A line for each failure, for those who see only a part of the output."""
-    for case in run.failed:
-        assert isinstance(case.outcome, Failed)  # noqa: S101 (by `failed`)
-        lines = case.outcome.text.splitlines()
-        raised = [line.removeprefix("E").strip() for line in lines if line.startswith("E  ")]
-        yield f"{case.module} {case.suite}: {case.name}: {[*raised, *lines, 'no message'][0][:HEADLINE]}"
-    yield from run.aborted
-
-
-def totals(cases: Sequence[Case]) -> Iterator[str]:
-    """A line for each module."""
-    for module in sorted({case.module for case in cases}):
-        own = [case for case in cases if case.module == module]
-        kinds = Counter(type(case.outcome).__name__.lower() for case in own)
-        counts = ", ".join(f"{kinds[kind]} {kind}" for kind in ("passed", "failed", "skipped"))
-        yield f"{module:18} {counts}; {len({case.suite for case in own})} suites, {sum(c.seconds for c in own):.0f} s"
-
-
-def slowest(cases: Sequence[Case]) -> Iterator[str]:
-    """The slowest tests."""
-    for case in sorted(cases, key=lambda case: -case.seconds)[:SLOWEST]:
-        yield f"{case.seconds:6.1f} s  {case.module} {case.suite}: {case.name}"
-
-
-def minutes(ran: Sequence[Step]) -> Iterator[str]:
-    """When each step began, and what it took."""
-    for step in ran:
-        begun = step.started - ran[0].started
-        yield f"{step.seconds:6.0f} s  {step.name} (from {begun:.0f} s on, CPU {step.cpu:.0f} s)"
-    if ran:
-        end = max(step.started + step.seconds for step in ran)
-        yield f"{end - ran[0].started:6.0f} s  in all (CPU {sum(step.cpu for step in ran):.0f} s)"
-
-
-def skipped(cases: Sequence[Case]) -> Iterator[str]:
-    """The tests by reason: many may share one."""
-    reasons: dict[str, list[Case]] = defaultdict(list)
-    for case in cases:
-        if isinstance(case.outcome, Skipped):
-            reasons[f"{case.module} {case.suite}: {' '.join(case.outcome.reason.split())}"].append(case)
-    for reason, of in reasons.items():
-        yield f"{reason}: {of[0].name}" if len(of) == 1 else f"{reason} ({len(of)} tests)"
-
-
-def failures(run: Run) -> Iterator[str]:
-    """Each failure in full, or its first and last lines, and what died without one."""
-    for case in run.failed:
-        assert isinstance(case.outcome, Failed)  # noqa: S101 (by `failed`)
-        lines = case.outcome.text.splitlines()
-        yield f"{case.module} {case.suite}: {case.name}"
-        cut = max(0, len(lines) - HEAD_LINES - TAIL_LINES)
-        between = [f"... {cut} more lines in the report"] if cut else []
-        shown = [*lines[:HEAD_LINES], *between, *lines[HEAD_LINES + cut :]]
-        yield from (f"    {line}" for line in shown)
-    yield from run.aborted
-
-
-def suites(cases: Sequence[Case], least: float) -> Iterator[str]:
-    """Seconds of each module, and of its suites that took longer than `least`."""
-    sums: dict[tuple[str, str], float] = defaultdict(float)
-    for case in cases:
-        sums[case.module, case.suite.split("/")[0]] += case.seconds
-    for module in sorted({module for module, _ in sums}):
-        own = {suite: s for (of, suite), s in sums.items() if of == module}
-        yield f"{sum(own.values()):6.0f} s  {module} ({len(own)} suites)"
-        for suite, seconds in sorted(own.items(), key=lambda item: -item[1]):
-            if seconds >= least:
-                yield f"{seconds:6.0f} s      {suite}"
-
-
-def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+def _section(title: str, lines: Sequence[str] | Iterator[str]) -> Iterator[str]:
     found = list(lines)
-    if found:
-        yield f"\n{title}:"
-        yield from (f"  {line}" for line in found)
-        yield ""
+    yield from (["", f"{title}:", *(f"  {line}" for line in found), ""] if found else [])
 
 
-def read(root: Path, python_roots: Iterable[str], due: Iterable[str], left_out: Sequence[str]) -> Run:
-    """The last run in a directory."""
-    cases = [*junit.scala_cases(root), *junit.python_cases(root)]
-    ran = steps(root)
-    tags = tagged.tagged_tests(root, python_roots)
-    return Run(cases, ran, aborted(cases, ran, junit.missing_suites(root), due), tags, left_out)
-
-
-def main() -> int:
-    """Read the command line, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    full = verbs.add_parser("run", help="the summary of the last run")
-    full.add_argument("--due", nargs="+", default=[], help="steps that a run has")
-    full.add_argument("--left-out", nargs="+", default=[], help="what this loop doesn't run, and why")
-    full.add_argument("--tests", nargs="+", default=["python/tests"], help="where Python tests are")
-    table = verbs.add_parser("minutes", help="where the time of the last run went")
-    table.add_argument("root", type=Path, nargs="?", default=ROOT)
-    table.add_argument("--least", type=float, default=10, help="seconds of a suite that has a line of its own (10)")
-    asked = parser.parse_args()
-    if asked.verb == "minutes":
-        cases = [*junit.scala_cases(asked.root), *junit.python_cases(asked.root)]
-        print("\n".join([*minutes(steps(asked.root)), *suites(cases, asked.least)]))
-        return 0
-    run = read(ROOT, asked.tests, asked.due, asked.left_out)
-    summary = "\n".join(text(run)).replace("\n\n\n", "\n\n")
+def main(build: Path, left_out: Sequence[str]) -> int:
+    """Print it; the exit status."""
+    ran = cases(build)
+    trouble = problems(build, ran) or ([] if ran else ["no test ran"])
+    summary = "\n".join(text(ran, trouble, left_out)).replace("\n\n\n", "\n\n")
     print(summary)
-    (ROOT / "build" / "summary.txt").write_text(summary + "\n")
-    return 0 if run.is_good else 1
+    (build / "summary.txt").write_text(summary + "\n")
+    return 1 if trouble or any(case.outcome == "failed" for case in ran) else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(BUILD, sys.argv[1:]))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyspark
 import pytest
 from programs import output
-from versions import version
+from versions import jar, wheel
 
 from kinesis_spark import LocalKinesis
 
@@ -20,7 +20,7 @@ from .cluster_query import put
 
 ROOT = Path(__file__).resolve().parents[3]
 SPARK = Path(pyspark.__file__).parent
-VERSION = version("project")
+VERSION = jar()
 ARTIFACT = "kinesis-spark-4_2.13"
 
 pytestmark = pytest.mark.jvm
@@ -45,7 +45,7 @@ def test_a_program_submitted_with_packages_and_the_wheel_reads_a_stream(stream: 
         *("--master", "local-cluster[2,1,1024]"),
         *("--repositories", repository(tmp_path / "maven").as_uri()),
         *("--packages", f"io.github.kinesisspark:{ARTIFACT}:{VERSION}"),
-        *("--py-files", str(ROOT / "build" / "wheel" / f"kinesis_spark-{VERSION}-py3-none-any.whl")),
+        *("--py-files", str(ROOT / "build" / "wheel" / f"kinesis_spark-{wheel()}-py3-none-any.whl")),
         *(part for name, value in settings.items() for part in ("--conf", f"{name}={value}")),
         str(Path(__file__).with_name("submitted.py")),
     ]

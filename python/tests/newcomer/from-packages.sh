@@ -9,7 +9,7 @@ export MASTER='local-cluster[2,1,1024]'
 
 cd "$clone"
 [ -d dist/maven ] || make publish-local
-[ -f dist/kinesis-spark-4_2.13-0.1.0.jar ] || make package
+[ -f dist/kinesis-spark-4_2.13-0.1.0-SNAPSHOT.jar ] || make package
 
 cp "$here/program.py" "$here/first.scala" "$folder/"
 cd "$folder"
@@ -21,12 +21,12 @@ export SPARK_CONF_DIR=$folder/conf
 
 # Ends when its standard input does.
 mkfifo server-input
-java -jar dist/kinesis-spark-testkit-0.1.0.jar --stream orders:2 --port-file port.json --exit-with-stdin < server-input > server.log 2>&1 &
+java -jar dist/kinesis-spark-testkit-0.1.0-SNAPSHOT.jar --stream orders:2 --port-file port.json --exit-with-stdin < server-input > server.log 2>&1 &
 exec 9> server-input
 until [ -s port.json ]; do sleep 0.1; done
 ENDPOINT=$(sed 's/.*"endpoint":"\([^"]*\)".*/\1/' port.json)
 export ENDPOINT
 
-spark-submit --master "$MASTER" --jars dist/kinesis-spark-4_2.13-0.1.0.jar program.py
-spark-submit --repositories "file:$PWD/dist/maven" --packages io.github.kinesisspark:kinesis-spark-4_2.13:0.1.0 program.py
-spark-shell --master 'local[2]' --jars dist/kinesis-spark-4_2.13-0.1.0.jar -i first.scala < /dev/null
+spark-submit --master "$MASTER" --jars dist/kinesis-spark-4_2.13-0.1.0-SNAPSHOT.jar program.py
+spark-submit --repositories "file:$PWD/dist/maven" --packages io.github.kinesisspark:kinesis-spark-4_2.13:0.1.0-SNAPSHOT program.py
+spark-shell --master 'local[2]' --jars dist/kinesis-spark-4_2.13-0.1.0-SNAPSHOT.jar -i first.scala < /dev/null

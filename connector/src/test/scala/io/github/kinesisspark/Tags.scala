@@ -2,12 +2,7 @@ package io.github.kinesisspark
 
 import org.scalatest.Tag
 
-/** Marks a test of a promise that the present engine breaks. `make test` leaves it out and lists it; the change that keeps
-  * the promise removes the tag.
-  */
-object AwaitsEngine extends Tag("io.github.kinesisspark.AwaitsEngine")
-
-/** Marks a test that takes minutes. `make test` leaves it out and lists it; `make test-all` runs it. */
+/** Marks a test that takes minutes. `make test` leaves it out; `make test-all` runs it. */
 object Slow extends Tag("io.github.kinesisspark.Slow")
 
 /** How many random histories a test against a model takes: all by hand and in `make test-all`, a quarter where the loop asks for one pass only. */

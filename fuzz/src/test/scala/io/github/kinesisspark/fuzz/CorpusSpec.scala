@@ -19,6 +19,10 @@ final class CorpusSpec extends AnyFunSpec with Matchers with TimeLimits {
     val seeds  = target.seeds.zipWithIndex.map { case (input, n) => s"seed-$n" -> input }
     val inputs = seeds ++ Corpus.inputs(target)
 
+    it("has committed inputs") {
+      Corpus.inputs(target) should not be empty
+    }
+
     // The limit is for what hangs; all of it takes seconds.
     it("passes the target's checks") {
       failAfter(Span(5, Minutes)) {

@@ -4,7 +4,6 @@ import org.scalatest.Tag
 
 package object it {
 
-  /** The tags of all modules' tests, under the names that these tests import. */
-  val AwaitsEngine: Tag = io.github.kinesisspark.AwaitsEngine
-  val Slow: Tag         = io.github.kinesisspark.Slow
+  /** The tag of all modules' tests, under the name that these tests import. */
+  val Slow: Tag = io.github.kinesisspark.Slow
 }

@@ -2,8 +2,6 @@ package io.github.kinesisspark.it.aws
 
 import org.scalatest.tools.Runner
 
-import io.github.kinesisspark.it.AwaitsEngine
-
 /** The JVM in which the suites of `make test-aws` run. It ends with the one that started it, however that ends, so that no test
   * creates streams that nobody meters.
   */
@@ -13,9 +11,7 @@ object SuiteRun {
   def main(args: Array[String]): Unit = {
     val parent = ProcessHandle.of(args.head.toLong)
     if (parent.isEmpty) halt() else parent.get.onExit.thenRun(() => halt())
-    val passed = Runner.run(
-      Array("-oDFIK", "-l", AwaitsEngine.name) ++ args.tail.flatMap(suite => Seq("-s", suite))
-    )
+    val passed = Runner.run("-oDFIK" +: args.tail.flatMap(suite => Seq("-s", suite)))
     System.exit(if (passed) 0 else 1)
   }
 
