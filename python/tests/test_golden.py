@@ -72,6 +72,8 @@ def test_a_query_and_a_batch_read_continue_exactly_where_an_earlier_build_stoppe
         rest = read_batch(spark, options, starting_position=positions.load(spark, point))
         assert Counter(row[0] for row in rest.selectExpr("CAST(data AS STRING)").collect()) == texts(query, "c")
         if query.is_real_time:
+            # Spark 4.3 refuses real-time checkpoints of 4.2, because of state, which this query has none of.
+            spark.conf.set("spark.sql.streaming.realTimeMode.dangerouslyAllowCheckpointV1.enabled", "true")
             assert run_in_real_time(query.rows(spark, kinesis), checkpoint, texts(query, "c"))[0] == texts(query, "c")
         else:
             # As after a crash between the last batch and its commit: it comes again, the same.
