@@ -12,6 +12,7 @@ import scala.jdk.CollectionConverters._
 
 import io.github.kinesisspark.config.{SinkOptions, SourceOptions}
 import io.github.kinesisspark.read.KinesisTable
+import io.github.kinesisspark.read.coordinator.DriverRuntime
 import io.github.kinesisspark.read.row.SourceSchema
 import io.github.kinesisspark.read.stream.ConsumerLifecycle
 import io.github.kinesisspark.write.KinesisSink
@@ -42,7 +43,7 @@ class KinesisTableProvider extends TableProvider with DataSourceRegister {
     val isCatalogs = properties.containsKey(TableCatalog.PROP_PROVIDER)
     if (isCatalogs || (schema eq SourceSchema.schema)) {
       val parsed = SourceOptions.parse(properties.asScala.toMap)
-      ConsumerLifecycle.begin(parsed)
+      ConsumerLifecycle.begin(parsed, DriverRuntime.ofJvm.clients)
       new KinesisTable(parsed, properties)
     } else new KinesisSink(schema, SinkOptions.parse(properties.asScala.toMap))
   }

@@ -2,7 +2,7 @@ package io.github.kinesisspark
 
 import scala.concurrent.duration.FiniteDuration
 
-import io.github.kinesisspark.aws.{BlockingTime, ConsumerClaims, ConsumerStatus, KnownStreams, StreamConsumer}
+import io.github.kinesisspark.aws.{ConsumerClaims, ConsumerStatus, KinesisClients, KnownStreams, StreamConsumer}
 import io.github.kinesisspark.config.{OptionException, OptionRegistry, SourceOptions}
 
 /** Looks after the stream consumers of enhanced fan-out by hand, before a query starts or without one:
@@ -18,13 +18,9 @@ import io.github.kinesisspark.config.{OptionException, OptionRegistry, SourceOpt
   * @throws io.github.kinesisspark.config.OptionException where the options can't be used
   * @see [[https://docs.aws.amazon.com/streams/latest/dev/enhanced-consumers.html enhanced fan-out consumers]]
   */
-final class StreamConsumers private[kinesisspark] (
-    options: Map[String, String],
-    time: BlockingTime,
-    claims: ConsumerClaims
-) {
+final class StreamConsumers private[kinesisspark] (options: Map[String, String], clients: KinesisClients) {
 
-  def this(options: Map[String, String]) = this(options, BlockingTime.real, ConsumerClaims.shared)
+  def this(options: Map[String, String]) = this(options, KinesisClients.ofJvm)
 
   private val parsed = SourceOptions.parseConsumers(options)
 
@@ -82,9 +78,9 @@ final class StreamConsumers private[kinesisspark] (
 
   private def old(stream: KnownStreams.Stream, prefix: String, age: FiniteDuration): Seq[StreamConsumer] = {
     valid(prefix)
-    val before                           = time.now() - age.toMillis
+    val before                           = clients.runtime.clock.millis() - age.toMillis
     def isFree(consumer: StreamConsumer) =
-      !claims.isTaken(ConsumerClaims.Claim(stream.endpoint, stream.arn, consumer.name))
+      !clients.claims.isTaken(ConsumerClaims.Claim(stream.endpoint, stream.arn, consumer.name))
     stream.consumers
       .list(stream.arn)
       .filter(c =>
@@ -97,7 +93,7 @@ final class StreamConsumers private[kinesisspark] (
     .fold(must => throw new OptionException(Seq(s"A consumer's name must be $must. It is '$name'.")), identity)
 
   private def ofEach(consumers: KnownStreams.Stream => IterableOnce[StreamConsumer]): Seq[StreamConsumer] = {
-    val opened = KnownStreams.open(parsed.streams, parsed.tags, time)
+    val opened = KnownStreams.open(parsed.streams, parsed.tags, clients)
     try opened.streams.flatMap(consumers)
     finally opened.close()
   }

@@ -41,7 +41,9 @@ object StreamShards {
     SourceOptions.parseStreams(options).flatMap(shardsOf(_, offset))
 
   private def shardsOf(stream: StreamOptions, offset: KinesisOffset): Seq[ShardView] = {
-    val lease = KinesisClients.lease(stream.client, Regions.resolve(stream.stream, stream.client))
+    val clients = KinesisClients.ofJvm
+    import clients.runtime
+    val lease = clients.lease(stream.client, Regions.resolve(stream.stream, stream.client))
     try {
       val directory = new StreamDirectory(lease.client, DirectoryRetry.of(lease, Patience))
       val described = directory.describe(stream.stream)

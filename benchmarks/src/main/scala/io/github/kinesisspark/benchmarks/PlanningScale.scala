@@ -31,6 +31,7 @@ import io.github.kinesisspark.read.reader.{
   ShardTip
 }
 import io.github.kinesisspark.read.stream.{ConsumerLifecycle, SourceMetrics}
+import io.github.kinesisspark.runtime.Runtime
 
 /** The driver's own work for one batch, against the number of shards: everything that it does itself, and no calls. Executors
   * report at once, and what that takes doesn't count. Reading an offset from JSON is no part of it: the source remembers those it made.
@@ -194,6 +195,8 @@ object PlanningScale {
 
   /** Eight executors that have read ahead in all shards, and report at once. */
   private final class Fleet(tips: Map[ShardKey, ShardTip]) extends ExecutorChannel {
+
+    private implicit val runtime: Runtime = Runtime.ofJvm
 
     /** What their own work has taken so far. */
     var nanos = 0L

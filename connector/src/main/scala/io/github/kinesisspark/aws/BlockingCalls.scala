@@ -1,13 +1,15 @@
 package io.github.kinesisspark.aws
 
 import java.time.{Duration => JavaDuration}
-import java.util.concurrent.{CompletableFuture, ThreadLocalRandom, TimeUnit}
+import java.util.concurrent.CompletableFuture
 
 import scala.annotation.tailrec
 import scala.concurrent.duration._
 import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.runtime.Runtime
 
 /** Calls that a thread of the driver or of a task waits for. An interrupt ends them at once; [[RetryPolicy]] decides which failures are
   * retried.
@@ -18,9 +20,8 @@ import org.slf4j.LoggerFactory
 private[aws] final class BlockingCalls(
     attemptTime: FiniteDuration,
     hasWorked: () => Boolean,
-    time: BlockingTime,
     observer: CallObserver = CallObserver.silent
-) {
+)(implicit runtime: Runtime) {
   import BlockingCalls._
 
   def attemptTimeout: JavaDuration = JavaDuration.ofMillis(attemptTime.toMillis)
@@ -35,7 +36,7 @@ private[aws] final class BlockingCalls(
     try {
       answer = send
       // The SDK limits the attempt; this limit adds the time in which credentials are resolved, which their cache limits before it ends.
-      Right(answer.get(attemptTime.toMillis * 2, TimeUnit.MILLISECONDS))
+      Right(runtime.waits.get(answer, attemptTime * 2))
     } catch {
       case e: InterruptedException =>
         if (answer != null) answer.cancel(true)
@@ -78,7 +79,7 @@ private[aws] final class BlockingCalls(
         case Right(a)                                  => a
         case Left(failure) if failures >= MostRestarts => throw failure
         case Left(failure)                             =>
-          pause(failure.getMessage, backoff.delay(failures + 1, time.chance()))
+          pause(failure.getMessage, backoff.delay(failures + 1, runtime.ids.chance()))
           attempt(failures + 1)
       }
     }
@@ -86,11 +87,11 @@ private[aws] final class BlockingCalls(
   }
 
   def decide(policy: RetryPolicy, fault: Fault, history: RetryHistory): RetryDecision =
-    policy.decide(fault, history, hasWorked(), time.nanos(), time.chance())
+    policy.decide(fault, history, hasWorked(), runtime.clock.nanos(), runtime.ids.chance())
 
   def pause(why: => String, wait: FiniteDuration): Unit = {
     observer.waits(why, wait)
-    time.sleep(wait)
+    runtime.waits.sleep(wait)
   }
 
   private def giveUp(action: AwsCall, resource: String, fault: Fault, failures: Int): Throwable = fault match {
@@ -132,26 +133,4 @@ private[kinesisspark] object CallObserver {
     override def called(action: AwsCall): Unit                     = ()
     override def waits(why: => String, wait: FiniteDuration): Unit = ()
   }
-}
-
-/** Time and chance of blocking callers, and the only place that sleeps. Tests drive their own.
-  *
-  * @param now    by the wall clock, in ms since 1970; it may jump
-  * @param nanos  by a clock that never goes back, which retries and time limits are measured by
-  * @param chance uniform in [0, 1)
-  */
-final case class BlockingTime(
-    now: () => Long,
-    nanos: () => Long,
-    chance: () => Double,
-    sleep: FiniteDuration => Unit
-)
-
-object BlockingTime {
-  val real: BlockingTime = BlockingTime(
-    now = () => System.currentTimeMillis(),
-    nanos = () => System.nanoTime(),
-    chance = () => ThreadLocalRandom.current().nextDouble(),
-    sleep = d => Thread.sleep(d.toMillis)
-  )
 }

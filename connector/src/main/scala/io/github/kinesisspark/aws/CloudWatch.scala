@@ -4,7 +4,7 @@ import java.net.{URI, URLEncoder}
 import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Optional
-import java.util.concurrent.{CompletableFuture, TimeUnit}
+import java.util.concurrent.{CompletableFuture, TimeoutException}
 
 import scala.concurrent.duration._
 
@@ -19,6 +19,7 @@ import software.amazon.awssdk.identity.spi.{AwsCredentialsIdentity, ResolveIdent
 import software.amazon.awssdk.regions.EndpointTag
 
 import io.github.kinesisspark.config.{ClientOptions, ConnectionOptions}
+import io.github.kinesisspark.runtime.Runtime
 
 /** PutMetricData, one call for all values of a moment. Made of the SDK's HTTP client, credentials and signer, with the connection that all other
   * calls have: the SDK's module for CloudWatch would add a megabyte to the JAR for this one form.
@@ -27,12 +28,14 @@ import io.github.kinesisspark.config.{ClientOptions, ConnectionOptions}
   * @param endpoint instead of the region's own
   * @see [[https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricData.html PutMetricData]]
   */
-private[kinesisspark] final class CloudWatch(options: ClientOptions, region: String, endpoint: Option[URI])
-    extends AutoCloseable {
+private[kinesisspark] final class CloudWatch(options: ClientOptions, region: String, endpoint: Option[URI])(implicit
+    runtime: Runtime
+) extends AutoCloseable {
   import CloudWatch._
 
   private val http    = ClientKind.Calls.http(endpoint, options.connection).build()
-  private val cache   = CredentialsCache(options.credentials, region, options.connection, None)
+  private val threads = runtime.workers.growing("kinesis-credentials")
+  private val cache   = CredentialsCache(options.credentials, region, options.connection, None, threads)
   private val signer  = AwsV4HttpSigner.create()
   private val address = endpoint.getOrElse(addressOf(region, options.connection))
 
@@ -49,9 +52,9 @@ private[kinesisspark] final class CloudWatch(options: ClientOptions, region: Str
       within: FiniteDuration,
       observer: CallObserver = CallObserver.silent
   )(values: => Seq[(String, Long)]): Unit = {
-    val deadline = within.fromNow
-    new BlockingCalls(LongestCall, () => true, BlockingTime.real, observer)
-      .call(AwsCall.PutMetricData, s"namespace $namespace", policy, () => deadline.timeLeft)(
+    val deadline = runtime.clock.nanos() + within.toNanos
+    new BlockingCalls(LongestCall, () => true, observer)
+      .call(AwsCall.PutMetricData, s"namespace $namespace", policy, () => (deadline - runtime.clock.nanos()).nanos)(
         put(namespace, dimensions, values)
       ): Unit
   }
@@ -93,9 +96,12 @@ private[kinesisspark] final class CloudWatch(options: ClientOptions, region: Str
         .build()
     )
     call.whenComplete((_, e) => if (e != null) answer.result.completeExceptionally(e): Unit): Unit
-    answer.result
-      .orTimeout(LongestCall.toMillis, TimeUnit.MILLISECONDS)
-      .whenComplete((_, e) => if (e != null) call.cancel(true): Unit): Unit
+    val late =
+      runtime.timers.schedule(LongestCall.toNanos)(answer.result.completeExceptionally(new TimeoutException): Unit)
+    answer.result.whenComplete { (_, e) =>
+      late.cancel()
+      if (e != null) call.cancel(true): Unit
+    }: Unit
     answer.result
   }
 }

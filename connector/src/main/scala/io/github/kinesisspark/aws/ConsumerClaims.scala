@@ -5,7 +5,7 @@ import java.util.concurrent.ConcurrentHashMap
 
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 
-/** The consumers that queries of this JVM read through, and those that they have registered.
+/** The consumers that queries of this driver read through, and those that they have registered.
   *
   * Two queries on one consumer would take each shard from one another again and again; those of one driver are kept apart here, before
   * that happens. Thread-safe.
@@ -43,7 +43,4 @@ private[kinesisspark] object ConsumerClaims {
 
   /** @param endpoint instead of AWS's own */
   final case class Claim(endpoint: Option[URI], stream: StreamArn, name: String)
-
-  /** Of this JVM. */
-  val shared = new ConsumerClaims
 }

@@ -2,6 +2,7 @@ package io.github.kinesisspark.aws
 
 import io.github.kinesisspark.config.{CallRetries, FanOutOptions}
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
+import io.github.kinesisspark.runtime.Runtime
 import org.slf4j.LoggerFactory
 import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
@@ -40,16 +41,15 @@ private[kinesisspark] final class ConsumerDirectory(
     client: KinesisAsyncClient,
     retries: CallRetries,
     hasWorked: () => Boolean = () => false,
-    time: BlockingTime = BlockingTime.real,
     observer: CallObserver = CallObserver.silent,
     tags: Map[String, String] = Map.empty,
     registered: ConsumerArn => Unit = _ => ()
-) {
+)(implicit runtime: Runtime) {
   import ConsumerDirectory._
   import Registration.{Command, Event, Goal}
 
   private val log   = LoggerFactory.getLogger(classOf[ConsumerDirectory])
-  private val calls = new BlockingCalls(AttemptTime, hasWorked, time, observer)
+  private val calls = new BlockingCalls(AttemptTime, hasWorked, observer)
 
   /** The last registration. The service may carry it out although an interrupt has ended the wait for its answer. */
   private var lastRegistration = CompletableFuture.completedFuture(Option.empty[StreamConsumer])
@@ -62,7 +62,7 @@ private[kinesisspark] final class ConsumerDirectory(
     * one that is found, unless it is DELETING. Either takes [[QuestionTime]] at most.
     */
   def findAtStop(stream: StreamArn, name: String): Option[StreamConsumer] =
-    Try(lastRegistration.get(QuestionTime.toMillis, MILLISECONDS)).toOption.flatten
+    Try(runtime.waits.get(lastRegistration, QuestionTime)).toOption.flatten
       .orElse(
         findByName(stream, name, briefly(AwsCall.DescribeStreamConsumer)).filter(_.status != ConsumerStatus.Deleting)
       )
@@ -181,7 +181,7 @@ private[kinesisspark] final class ConsumerDirectory(
       owner: Option[ConsumerOwner] = None
   )(look: => Option[StreamConsumer]): StreamConsumer = {
     @tailrec def next(registration: Registration, event: Event): StreamConsumer = {
-      val (after, command) = registration.step(event, retries, hasWorked(), time.nanos(), time.chance())
+      val (after, command) = registration.step(event, retries, hasWorked(), runtime.clock.nanos(), runtime.ids.chance())
       command match {
         case Command.Done(consumer)      => consumer
         case Command.Fail(failure)       => throw ConsumerFailure.exception(what, failure, after)

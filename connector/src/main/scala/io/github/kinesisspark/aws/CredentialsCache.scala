@@ -2,14 +2,7 @@ package io.github.kinesisspark.aws
 
 import java.net.URI
 import java.time.Instant
-import java.util.concurrent.{
-  CompletableFuture,
-  Executor,
-  SynchronousQueue,
-  ThreadPoolExecutor,
-  TimeUnit,
-  TimeoutException
-}
+import java.util.concurrent.{CompletableFuture, Executor}
 
 import scala.concurrent.duration._
 import scala.jdk.OptionConverters._
@@ -19,6 +12,7 @@ import software.amazon.awssdk.auth.credentials.AwsCredentials
 import software.amazon.awssdk.identity.spi.{AwsCredentialsIdentity, IdentityProvider, ResolveIdentityRequest}
 
 import io.github.kinesisspark.config.{ConnectionOptions, CredentialsOptions}
+import io.github.kinesisspark.runtime.Runtime
 
 /** The credentials of one client's calls. Resolving them blocks, for seconds where STS, an instance's metadata or a class of the user's is
   * slow, and the SDK lets the calling thread wait. So they are resolved here on a thread of their own, and a call is made once they are
@@ -32,16 +26,15 @@ import io.github.kinesisspark.config.{ConnectionOptions, CredentialsOptions}
   * @param what     the credentials are, for errors
   * @param make     makes a provider, which is called by one thread at a time
   * @param threads  for the provider, which may block them
-  * @param now      by a clock that never goes back, in ns
   * @param patience of a call
   */
 private[aws] final class CredentialsCache(
     what: String,
     make: () => Credentials,
-    threads: Executor = CredentialsCache.threads,
-    now: () => Long = () => System.nanoTime(),
+    threads: Executor,
     patience: FiniteDuration = CredentialsCache.Patience
-) extends IdentityProvider[AwsCredentialsIdentity]
+)(implicit runtime: Runtime)
+    extends IdentityProvider[AwsCredentialsIdentity]
     with AutoCloseable {
   import CredentialsCache._
 
@@ -63,13 +56,14 @@ private[aws] final class CredentialsCache(
     if (ready.isDone && !ready.isCompletedExceptionally) call()
     else {
       val result = new CompletableFuture[A]
-      // The time limit is the copy's: other calls wait for the same resolution.
-      ready.copy().orTimeout(patience.toMillis, TimeUnit.MILLISECONDS).whenComplete { (_, failure) =>
-        failure match {
-          case null                => if (!result.isDone) forward(call, result)
-          case _: TimeoutException => result.completeExceptionally(new CredentialsTimeout(what, patience)): Unit
-          case _                   => result.completeExceptionally(failure): Unit
-        }
+      // The time limit is this call's: others wait for the same resolution.
+      val late = runtime.timers.schedule(patience.toNanos) {
+        result.completeExceptionally(new CredentialsTimeout(what, patience)): Unit
+      }
+      ready.whenComplete { (_, failure) =>
+        late.cancel()
+        if (failure != null) result.completeExceptionally(failure): Unit
+        else if (!result.isDone) forward(call, result)
       }
       result
     }
@@ -88,7 +82,7 @@ private[aws] final class CredentialsCache(
 
   private def current(): Answer = {
     val (answer, started) = synchronized {
-      val time   = now()
+      val time   = runtime.clock.nanos()
       val usable = latest.filter(_.usableUntil - time > 0)
       if (usable.exists(time - _.askedAt < RefreshAfter.toNanos)) (usable.get.answer, None)
       else {
@@ -132,7 +126,9 @@ private[aws] final class CredentialsCache(
         case Right(credentials) =>
           found = Some(CompletableFuture.completedFuture(credentials))
           val asked = resolution.startedAt
-          latest = found.map(Resolved(_, asked, asked + lifeOf(credentials).toNanos))
+          latest = found.map(
+            Resolved(_, asked, asked + lifeOf(credentials, Instant.ofEpochMilli(runtime.clock.millis())).toNanos)
+          )
         case Left(failure) => if (isByError(failure)) latest = None
       }
       isLeftBehind
@@ -173,11 +169,13 @@ private[aws] object CredentialsCache {
       region: String,
       connection: ConnectionOptions,
       endpoint: Option[URI],
+      threads: Executor,
       patience: FiniteDuration = Patience
-  ): CredentialsCache = new CredentialsCache(
+  )(implicit runtime: Runtime): CredentialsCache = new CredentialsCache(
     Credentials.describe(options),
     () => Credentials(options, region, connection, endpoint),
-    patience = patience
+    threads,
+    patience
   )
 
   /** A provider, made by its first resolution. */
@@ -215,10 +213,8 @@ private[aws] object CredentialsCache {
   private def isByError(failure: Throwable): Boolean =
     Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).exists(_.isInstanceOf[Error])
 
-  private def lifeOf(credentials: AwsCredentialsIdentity): FiniteDuration =
-    credentials.expirationTime.toScala.fold(UsableFor)(at =>
-      UsableFor.min(RenewedCredentials.timeLeft(Instant.now, at))
-    )
+  private def lifeOf(credentials: AwsCredentialsIdentity, now: Instant): FiniteDuration =
+    credentials.expirationTime.toScala.fold(UsableFor)(at => UsableFor.min(RenewedCredentials.timeLeft(now, at)))
 
   private def forward[A](call: () => CompletableFuture[A], to: CompletableFuture[A]): Unit =
     try {
@@ -228,17 +224,6 @@ private[aws] object CredentialsCache {
       }
       to.whenComplete((_, failure) => if (failure != null) sent.completeExceptionally(failure): Unit): Unit
     } catch { case e: Throwable => to.completeExceptionally(e): Unit }
-
-  /** At most one for each client that resolves credentials now; they end when there is nothing to do. */
-  private lazy val threads: Executor =
-    new ThreadPoolExecutor(
-      0,
-      Int.MaxValue,
-      10,
-      TimeUnit.SECONDS,
-      new SynchronousQueue[Runnable],
-      new DaemonThreads("kinesis-credentials")
-    )
 }
 
 /** A call's credentials did not come in time. */

@@ -6,6 +6,7 @@ import java.util.concurrent.CompletableFuture
 import scala.concurrent.duration._
 
 import io.github.kinesisspark.config.CallRetries
+import io.github.kinesisspark.runtime.Runtime
 
 /** Retries of questions about streams and shards, by [[RetryPolicy]].
   *
@@ -17,18 +18,17 @@ final case class DirectoryRetry(
     retries: CallRetries = CallRetries.default,
     hasWorked: () => Boolean = () => false,
     attemptTime: FiniteDuration = 20.seconds,
-    observer: CallObserver = CallObserver.silent,
-    time: BlockingTime = BlockingTime.real
-) {
+    observer: CallObserver = CallObserver.silent
+)(implicit val runtime: Runtime) {
   import DirectoryRetry._
 
-  private val calls = new BlockingCalls(attemptTime, hasWorked, time, observer)
+  private val calls = new BlockingCalls(attemptTime, hasWorked, observer)
 
   def maxDuration: FiniteDuration = retries.maxDuration
 
   private[kinesisspark] def attemptTimeout: JavaDuration = calls.attemptTimeout
 
-  private[kinesisspark] def deadline(): Deadline = new Deadline(time.nanos, maxDuration)
+  private[kinesisspark] def deadline(): Deadline = new Deadline(() => runtime.clock.nanos(), maxDuration)
 
   private[kinesisspark] def call[A](action: AwsCall, resource: String)(send: => CompletableFuture[A]): A =
     call(action, resource, deadline())(send)
@@ -51,10 +51,10 @@ final case class DirectoryRetry(
 object DirectoryRetry {
 
   /** For the questions of one client's user. */
-  def of(lease: ClientLease): DirectoryRetry = of(lease, lease.retries.maxDuration)
+  def of(lease: ClientLease)(implicit runtime: Runtime): DirectoryRetry = of(lease, lease.retries.maxDuration)
 
   /** The same with another patience. */
-  def of(lease: ClientLease, maxDuration: FiniteDuration): DirectoryRetry =
+  def of(lease: ClientLease, maxDuration: FiniteDuration)(implicit runtime: Runtime): DirectoryRetry =
     DirectoryRetry(lease.retries.within(maxDuration), () => lease.hasWorked, observer = CallObserver.warning)
 
   /** The time limit of one question.

@@ -198,23 +198,28 @@ object FanOutConsumers {
     * @param query id of the streaming query, none for a batch read
     * @throws KinesisException as [[KnownStreams.open]]
     */
-  def open(streams: Seq[StreamOptions], options: FanOutOptions, query: Option[String]): FanOutConsumers =
-    open(streams, options, query, BlockingTime.real, ConsumerClaims.shared)
+  def open(
+      streams: Seq[StreamOptions],
+      options: FanOutOptions,
+      query: Option[String],
+      clients: KinesisClients
+  ): FanOutConsumers = {
+    val meter = new ConsumerMeter
+    val known = KnownStreams.open(streams, options.tags, clients, meter, clients.claims.register)
+    new FanOutConsumers(known, options.consumers, query.map(ConsumerOwner.Query(_)), meter, clients.claims)
+  }
 
   /** Registers the consumers that are wanted already at `load()`, and doesn't wait until they are ACTIVE.
     *
     * @throws KinesisException as [[KnownStreams.open]] and [[ConsumerDirectory.register]]
     */
-  def begin(
-      streams: Seq[StreamOptions],
-      options: FanOutOptions,
-      claims: ConsumerClaims = ConsumerClaims.shared
-  ): Unit = {
+  def begin(streams: Seq[StreamOptions], options: FanOutOptions, clients: KinesisClients): Unit = {
     val eager  = streams.flatMap(s => eagerChoice(options.consumers(s.stream)).map(s.stream -> _)).toMap
     val opened = KnownStreams.open(
       streams.filter(s => eager.contains(s.stream)),
       options.tags,
-      registered = claims.register
+      clients,
+      registered = clients.claims.register
     )
     try
       opened.streams.foreach { stream =>
@@ -223,18 +228,6 @@ object FanOutConsumers {
         stream.consumers.register(stream.arn, name, owner)
       }
     finally opened.close()
-  }
-
-  private[kinesisspark] def open(
-      streams: Seq[StreamOptions],
-      options: FanOutOptions,
-      query: Option[String],
-      time: BlockingTime,
-      claims: ConsumerClaims
-  ): FanOutConsumers = {
-    val meter = new ConsumerMeter
-    val known = KnownStreams.open(streams, options.tags, time, meter, claims.register)
-    new FanOutConsumers(known, options.consumers, query.map(ConsumerOwner.Query(_)), meter, claims)
   }
 
   private def eagerChoice(choice: ConsumerChoice): Option[ConsumerChoice.Registered] = choice match {

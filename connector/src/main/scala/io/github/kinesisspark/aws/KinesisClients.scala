@@ -1,9 +1,10 @@
 package io.github.kinesisspark.aws
 
 import java.lang.reflect.{InvocationHandler, InvocationTargetException, Proxy}
-import java.util.concurrent.CompletableFuture
+import java.util.concurrent.{CompletableFuture, Executor}
 
 import io.github.kinesisspark.config.{CallRetries, ClientOptions}
+import io.github.kinesisspark.runtime.Runtime
 import software.amazon.awssdk.awscore.retry.AwsRetryStrategy
 import software.amazon.awssdk.core.interceptor.{Context, ExecutionAttributes, ExecutionInterceptor}
 import software.amazon.awssdk.regions.Region
@@ -31,13 +32,26 @@ trait ClientLease extends AutoCloseable {
   override def close(): Unit
 }
 
-/** The JVM's Kinesis clients: one per equal options, region and kind, shared by all queries, shards and tasks that ask for it, because each
-  * has its own connections and credentials.
+/** The Kinesis clients of one process: one per equal options, region and kind, shared by all queries, shards and tasks that ask for it, because
+  * each has its own connections and credentials.
+  *
+  * @param open makes a client
   */
-object KinesisClients {
+final class KinesisClients private[kinesisspark] (open: KinesisClients.Open)(implicit val runtime: Runtime) {
+  import KinesisClients._
 
-  /** How long a client without leases stays open: micro-batches take leases again and again. */
-  val IdleTime: FiniteDuration = 60.seconds
+  /** Of the queries whose driver this process is. */
+  private[kinesisspark] val claims = new ConsumerClaims
+
+  private val successes = new Successes
+
+  private lazy val shared = new SharedPool[Key, Held](
+    make,
+    IdleTime,
+    runtime.workers.fixed("kinesis-client-closer", 1)
+  )
+
+  private[aws] def make(key: Key): Held = open(key, successes.of(key))
 
   /** A client for these options; the first lease makes it, the last one's end closes it after a while.
     *
@@ -56,37 +70,45 @@ object KinesisClients {
     }
   }
 
-  private type Key = (ClientOptions, String, ClientKind)
+}
 
-  private val successes = new Successes
+object KinesisClients {
 
-  private lazy val shared = new SharedPool[Key, Held](
-    { case (options, region, kind) => make(options, region, kind) },
-    IdleTime,
-    SharedPool.closer
-  )
+  /** How long a client without leases stays open: micro-batches take leases again and again. */
+  val IdleTime: FiniteDuration = 60.seconds
+
+  /** Those of this JVM. */
+  lazy val ofJvm: KinesisClients = {
+    implicit val runtime: Runtime = Runtime.ofJvm
+    val threads                   = runtime.workers.growing("kinesis-credentials")
+    new KinesisClients(make(threads, CredentialsCache.Patience))
+  }
+
+  private[kinesisspark] type Key = (ClientOptions, String, ClientKind)
+
+  /** Makes a client of the SDK, which says of its first success. */
+  private[kinesisspark] type Open = (Key, Success) => Held
 
   /** A client and what must go with it. */
   private[kinesisspark] final class Held(
       val client: KinesisAsyncClient,
       val success: Success,
-      credentials: CredentialsCache
+      credentials: AutoCloseable
   ) extends AutoCloseable {
     override def close(): Unit =
       try client.close()
       finally credentials.close()
   }
 
-  /** @param patience how long a call waits for its credentials */
-  private[kinesisspark] def make(
-      options: ClientOptions,
-      region: String,
-      kind: ClientKind,
-      patience: FiniteDuration = CredentialsCache.Patience
+  /** @param threads  which resolve credentials
+    * @param patience how long a call waits for its credentials
+    */
+  private[kinesisspark] def make(threads: Executor, patience: FiniteDuration)(key: Key, success: Success)(implicit
+      runtime: Runtime
   ): Held = {
-    val http    = kind.http(options.endpoint, options.connection)
-    val cache   = CredentialsCache(options.credentials, region, options.connection, options.endpoint, patience)
-    val success = successes.of((options, region, kind))
+    val (options, region, kind) = key
+    val http                    = kind.http(options.endpoint, options.connection)
+    val cache   = CredentialsCache(options.credentials, region, options.connection, options.endpoint, threads, patience)
     val builder =
       KinesisAsyncClient.builder().region(Region.of(region)).credentialsProvider(cache).httpClientBuilder(http)
     ClientKind.configure(builder, options.endpoint, options.connection)
@@ -131,7 +153,7 @@ object KinesisClients {
   private val MostKnown = 1000
 
   /** Waits for the first call to succeed. */
-  private[aws] final class Success extends ExecutionInterceptor {
+  private[kinesisspark] final class Success extends ExecutionInterceptor {
     @volatile private var seen = false
 
     def isThere: Boolean = seen

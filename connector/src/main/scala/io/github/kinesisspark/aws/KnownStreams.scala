@@ -28,22 +28,23 @@ private[kinesisspark] object KnownStreams {
   def open(
       streams: Seq[StreamOptions],
       tags: Map[String, String],
-      time: BlockingTime = BlockingTime.real,
+      clients: KinesisClients,
       observer: CallObserver = new ConsumerMeter,
       registered: ConsumerArn => Unit = _ => ()
   ): KnownStreams = {
+    import clients.runtime
     val leases = Seq.newBuilder[ClientLease]
     Closing.unlessMade(leases.result().foreach(_.close())) {
       val known = streams.map { stream =>
-        val lease = KinesisClients.lease(stream.client, Regions.resolve(stream.stream, stream.client))
+        val lease = clients.lease(stream.client, Regions.resolve(stream.stream, stream.client))
         leases += lease
         val arn = stream.stream.arn.getOrElse(
-          new StreamDirectory(lease.client, DirectoryRetry.of(lease).copy(time = time))
+          new StreamDirectory(lease.client, DirectoryRetry.of(lease))
             .describe(stream.stream)
             .arn
         )
         val consumers =
-          new ConsumerDirectory(lease.client, lease.retries, () => lease.hasWorked, time, observer, tags, registered)
+          new ConsumerDirectory(lease.client, lease.retries, () => lease.hasWorked, observer, tags, registered)
         Stream(stream.stream, arn, stream.client.endpoint, consumers)
       }
       new KnownStreams(known, leases.result())

@@ -1,10 +1,11 @@
 package io.github.kinesisspark.aws
 
-import java.util.concurrent.{ScheduledExecutorService, ScheduledThreadPoolExecutor, TimeUnit}
 import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.collection.mutable
 import scala.concurrent.duration.FiniteDuration
+
+import io.github.kinesisspark.runtime.Worker
 
 /** Values that are made once per key, counted by their leases, and closed a while after the last lease. Thread-safe. A key's first lease makes
   * its value; leases of the same key wait for it, those of other keys don't.
@@ -12,7 +13,7 @@ import scala.concurrent.duration.FiniteDuration
 private[aws] final class SharedPool[K, V <: AutoCloseable](
     make: K => V,
     idleTime: FiniteDuration,
-    closer: ScheduledExecutorService
+    closer: Worker
 ) {
 
   private final class Entry(key: K) {
@@ -63,7 +64,7 @@ private[aws] final class SharedPool[K, V <: AutoCloseable](
     entry.leases -= 1
     if (entry.leases == 0) {
       val generation = entry.generation
-      closer.schedule((() => closeIfIdle(key, entry, generation)): Runnable, idleTime.toMillis, TimeUnit.MILLISECONDS)
+      closer.schedule(idleTime.toNanos)(closeIfIdle(key, entry, generation)): Unit
     }
   }
 
@@ -75,16 +76,6 @@ private[aws] final class SharedPool[K, V <: AutoCloseable](
       unused
     }
     if (idle) entry.close()
-  }
-}
-
-private[aws] object SharedPool {
-
-  /** One daemon thread for the JVM, there only while it is needed. */
-  lazy val closer: ScheduledExecutorService = {
-    val executor = new ScheduledThreadPoolExecutor(1, new DaemonThreads("kinesis-client-closer"))
-    executor.setRemoveOnCancelPolicy(true)
-    executor
   }
 }
 

@@ -65,7 +65,7 @@ final case class ShardListing(shards: Vector[Shard], serviceTimeMillis: Long)
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_ListShards.html ListShards]] (1,000 calls/s per stream),
   *      [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_DescribeStreamSummary.html DescribeStreamSummary]] (20 calls/s per account)
   */
-final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = DirectoryRetry()) {
+final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry) {
   import StreamDirectory._
 
   /** @throws KinesisException of the fault's class, `KINESIS_NOT_FOUND` where there is no such stream
@@ -98,7 +98,7 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
       summary.streamStatusAsString,
       Option(summary.retentionPeriodHours).fold(DefaultRetentionHours)(_.intValue),
       Option(summary.openShardCount).fold(0)(_.intValue),
-      ServiceClock.of(response.sdkHttpResponse).getOrElse(retry.time.now())
+      ServiceClock.of(response.sdkHttpResponse).getOrElse(retry.runtime.clock.millis())
     )
   }
 
@@ -188,7 +188,7 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry = 
       )
     ShardListing(
       pages.flatMap(_.shards),
-      pages.head.timeMillis.getOrElse(retry.time.now())
+      pages.head.timeMillis.getOrElse(retry.runtime.clock.millis())
     )
   }
 }

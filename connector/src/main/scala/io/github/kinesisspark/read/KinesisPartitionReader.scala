@@ -1,7 +1,5 @@
 package io.github.kinesisspark.read
 
-import java.util.Arrays
-
 import scala.annotation.tailrec
 import scala.collection.mutable
 
@@ -12,8 +10,9 @@ import org.apache.spark.sql.types.StructType
 
 import io.github.kinesisspark.{FromDriver, WireFormat}
 import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardRange}
+import io.github.kinesisspark.read.coordinator.ExecutorRuntime
 import io.github.kinesisspark.read.plan.RangeGrouping
-import io.github.kinesisspark.read.reader.{ReaderConfig, ShardReaderPools, TaskReaders}
+import io.github.kinesisspark.read.reader.{ReaderConfig, TaskReaders}
 import io.github.kinesisspark.read.row.{RecordRows, SourceSchema}
 
 /** The ranges of one task.
@@ -52,44 +51,41 @@ final class KinesisPartitionReaderFactory private (source: String, written: Arra
     extends PartitionReaderFactory {
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
     case ours: KinesisInputPartition =>
-      val way = KinesisPartitionReaderFactory.read(source, written)
-      new KinesisPartitionReader(way.config, ours, way.columns)
+      readerIn(ExecutorRuntime.ofJvm, ours)
     case other => throw new IllegalArgumentException(s"not a Kinesis partition: $other")
+  }
+
+  private[read] def readerIn(
+      executor: ExecutorRuntime,
+      partition: KinesisInputPartition
+  ): PartitionReader[InternalRow] = {
+    val way = executor.received[KinesisPartitionReaderFactory.Way](source, written)
+    new KinesisPartitionReader(way.config, partition, way.columns, executor)
   }
 }
 
 object KinesisPartitionReaderFactory {
   private final case class Way(config: ReaderConfig, columns: StructType)
 
-  /** Of the sources whose tasks came last, by source. */
-  private val known      = mutable.LinkedHashMap.empty[String, (Array[Byte], Way)]
-  private val Remembered = 100
-
   /** @param columns of the rows, in their order */
   def apply(config: ReaderConfig, columns: StructType = SourceSchema.schema): KinesisPartitionReaderFactory =
     new KinesisPartitionReaderFactory(config.source, WireFormat.write(Way(config, columns)))
-
-  private def read(source: String, written: Array[Byte]): Way = synchronized {
-    known.get(source).collect { case (bytes, way) if Arrays.equals(bytes, written) => way }.getOrElse {
-      val way = WireFormat.read[Way](written)
-      known -= source
-      known(source) = written -> way
-      if (known.size > Remembered) known -= known.head._1
-      way
-    }
-  }
 }
 
 /** Reads the ranges of a task, as many at once as there are shards among them, so that a task has the read limits of all its shards
   * together. It takes all that is ready of one shard before it turns to the next shard that has something. So buffered records come shard
   * by shard, and records that have still to be read come from all shards. Each shard's records come in their order.
   */
-private final class KinesisPartitionReader(config: ReaderConfig, partition: KinesisInputPartition, columns: StructType)
-    extends PartitionReader[InternalRow] {
+private final class KinesisPartitionReader(
+    config: ReaderConfig,
+    partition: KinesisInputPartition,
+    columns: StructType,
+    executor: ExecutorRuntime
+) extends PartitionReader[InternalRow] {
   import KinesisPartitionReader._
 
   private val task             = Option(TaskContext.get())
-  private val readers          = ShardReaderPools.task(config)
+  private val readers          = executor.pools.task(config)
   private val waiting          = lanes(partition.ranges).iterator
   private val open             = mutable.ArrayBuffer.empty[Lane]
   private var current          = Option.empty[Lane]

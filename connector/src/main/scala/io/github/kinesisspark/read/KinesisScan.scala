@@ -10,6 +10,7 @@ import org.apache.spark.sql.types.StructType
 
 import io.github.kinesisspark.config.{OptionException, OptionRegistry, SourceOptions}
 import io.github.kinesisspark.read.batch.{BatchSnapshot, KinesisBatch}
+import io.github.kinesisspark.read.coordinator.DriverRuntime
 import io.github.kinesisspark.read.row.{RowFilter, SourceSchema}
 import io.github.kinesisspark.read.stream.MicroBatchStreams
 
@@ -45,7 +46,7 @@ private final class KinesisScan(
 ) extends Scan
     with SupportsReportStatistics {
 
-  private lazy val batch  = new KinesisBatch(options, columns, filter, snapshot())
+  private lazy val batch  = new KinesisBatch(options, columns, filter, snapshot(), DriverRuntime.ofJvm.clients)
   private var isStreaming = false
 
   override def readSchema(): StructType = columns
@@ -74,6 +75,6 @@ private final class KinesisScan(
         )
       )
     isStreaming = true
-    MicroBatchStreams.of(options, SparkSession.active.sparkContext)
+    MicroBatchStreams.of(options, SparkSession.active.sparkContext, DriverRuntime.ofJvm)
   }
 }

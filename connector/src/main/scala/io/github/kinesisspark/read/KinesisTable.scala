@@ -13,6 +13,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import io.github.kinesisspark.DatasetName
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.read.batch.BatchSnapshot
+import io.github.kinesisspark.read.coordinator.DriverRuntime
 import io.github.kinesisspark.read.row.SourceSchema
 
 /** The streams of one `load()`, or of a table in a catalog, that can be read in micro-batches, and as a batch.
@@ -43,7 +44,7 @@ final class KinesisTable(options: SourceOptions, asGiven: util.Map[String, Strin
     new KinesisScanBuilder(
       name(),
       asked,
-      () => snapshots.getOrElseUpdate(asked, new Lazy(BatchSnapshot.take(asked))).value
+      () => snapshots.getOrElseUpdate(asked, new Lazy(BatchSnapshot.take(asked, DriverRuntime.ofJvm.clients))).value
     )
   }
 }

@@ -1,6 +1,5 @@
 package io.github.kinesisspark.write
 
-import java.util.concurrent.ThreadLocalRandom
 import java.util.concurrent.atomic.AtomicLong
 
 import scala.concurrent.duration.FiniteDuration
@@ -27,12 +26,14 @@ private[write] final class KinesisDataWriter(
     rows: RowReader,
     options: SinkOptions,
     machineRegion: Option[String],
-    linger: Option[FiniteDuration]
+    linger: Option[FiniteDuration],
+    writers: WriterRuntime
 ) extends DataWriter[InternalRow] {
 
-  private val task    = Option(TaskContext.get())
-  private val bad     = new BadRows(options.badRecords)
-  private val calls   = new PutRecordsCalls(options.clientOf, machineRegion, options.maxRetryDuration, () => isKilled)
+  private val task  = Option(TaskContext.get())
+  private val bad   = new BadRows(options.badRecords)
+  private val calls =
+    new PutRecordsCalls(options.clientOf, machineRegion, options.maxRetryDuration, () => isKilled, writers)
   private val packing = options.aggregation.fold[Packing](new Packing.Plain) { a =>
     new Packing.Aggregated(Aggregator.Limits(a.maxBytes), options.ordered, calls.shards)
   }
@@ -50,8 +51,8 @@ private[write] final class KinesisDataWriter(
     calls.put,
     bad.add,
     () => isKilled,
-    () => ThreadLocalRandom.current().nextDouble(),
-    linger
+    linger,
+    writers
   )
 
   private def isKilled = task.exists(_.isInterrupted())
@@ -115,7 +116,13 @@ private[write] final class KinesisWriterFactory(
     FromDriver(KinesisWriterFactory.Written(columns, options, machineRegion, run))
 
   private def writer(run: String, partition: Int, linger: Option[FiniteDuration]) =
-    new KinesisDataWriter(new RowReader(columns, options.stream, run, partition), options, machineRegion, linger)
+    new KinesisDataWriter(
+      new RowReader(columns, options.stream, run, partition),
+      options,
+      machineRegion,
+      linger,
+      WriterRuntime.ofJvm
+    )
 }
 
 private object KinesisWriterFactory {

@@ -20,7 +20,6 @@ import io.github.kinesisspark.aws.{
   DamagedAnswer,
   DirectoryRetry,
   FaultClassifier,
-  KinesisClients,
   KinesisFault,
   Regions,
   SdkDecoding,
@@ -42,8 +41,10 @@ private[write] final class PutRecordsCalls(
     options: StreamRef => ClientOptions,
     machineRegion: Option[String],
     patience: FiniteDuration,
-    isKilled: () => Boolean
+    isKilled: () => Boolean,
+    writers: WriterRuntime
 ) extends AutoCloseable {
+  import writers.runtime
 
   private val leases = mutable.Map.empty[StreamRef, ClientLease]
 
@@ -61,7 +62,7 @@ private[write] final class PutRecordsCalls(
   def shards(stream: StreamRef): Vector[Shard] = {
     val from      = lease(stream)
     val directory = new StreamDirectory(from.client, DirectoryRetry.of(from, patience))
-    WriterTimers.unlessKilled(isKilled)(directory.listShards(stream, ShardFilter.All).shards)
+    writers.unlessKilled(isKilled)(directory.listShards(stream, ShardFilter.All).shards)
   }
 
   override def close(): Unit = leases.values.foreach(_.close())
@@ -69,7 +70,7 @@ private[write] final class PutRecordsCalls(
   private def lease(stream: StreamRef): ClientLease = leases.getOrElseUpdate(
     stream, {
       val client = options(stream)
-      KinesisClients.lease(client, Regions.resolve(stream, client, _ => machineRegion), ClientKind.Writes)
+      writers.clients.lease(client, Regions.resolve(stream, client, _ => machineRegion), ClientKind.Writes)
     }
   )
 }

@@ -1,17 +1,17 @@
 package io.github.kinesisspark.write
 
-import java.util.concurrent.{CompletableFuture, LinkedBlockingQueue, TimeUnit}
-import java.util.concurrent.locks.ReentrantLock
+import java.util.concurrent.CompletableFuture
 
 import scala.annotation.tailrec
 import scala.collection.mutable
-import scala.concurrent.duration.FiniteDuration
+import scala.concurrent.duration._
 import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.StreamRef
+import io.github.kinesisspark.runtime.{TryLock, WaitingQueue}
 import io.github.kinesisspark.write.pack.Packing
 import io.github.kinesisspark.write.send.{BadRecord, CallAnswer, Entry, SendFailure, Sending, SizeLimits, Totals}
 
@@ -25,7 +25,6 @@ import io.github.kinesisspark.write.send.{BadRecord, CallAnswer, Entry, SendFail
   * @param put       makes a call; what it throws is not retried
   * @param bad       receives records that only the service found to be too large
   * @param isKilled  whether Spark wants the task to end
-  * @param chance    uniform in [0, 1)
   * @param linger    how long rows wait for a fuller call; left out, until it is full
   */
 private[write] final class TaskWriter(
@@ -34,14 +33,15 @@ private[write] final class TaskWriter(
     put: (StreamRef, Vector[Entry]) => CompletableFuture[CallAnswer],
     bad: BadRecord => Unit,
     isKilled: () => Boolean,
-    chance: () => Double,
-    linger: Option[FiniteDuration]
+    linger: Option[FiniteDuration],
+    writers: WriterRuntime
 ) extends AutoCloseable {
   import TaskWriter._
+  import writers.runtime
 
-  private val answers  = new LinkedBlockingQueue[Answered]
+  private val answers  = new WaitingQueue[Answered]
   private val underWay = mutable.Map.empty[Long, CompletableFuture[CallAnswer]]
-  private val began    = System.nanoTime()
+  private val began    = runtime.clock.nanos()
   private var sending  = start
   private var times    = CallTimes.none
 
@@ -57,7 +57,7 @@ private[write] final class TaskWriter(
   @volatile private var counted = Counted(Totals(), CallTimes.none, 0)
 
   /** Guards all other state. The timer never waits for it. */
-  private val lock    = new ReentrantLock
+  private val lock    = new TryLock
   private var isTimed = false
   private var failed  = Option.empty[Throwable]
 
@@ -112,18 +112,18 @@ private[write] final class TaskWriter(
   override def close(): Unit = {
     // It may be listing shards.
     timer.end()
-    lock.lock()
+    lock.take()
     try underWay.values.foreach(_.cancel(true))
-    finally lock.unlock()
+    finally lock.free()
   }
 
   /** Runs on the task's thread. A killed task doesn't wait for the timer. */
   private def onTask(body: => Unit): Unit = {
-    while (!lock.tryLock(LongestWait, TimeUnit.MILLISECONDS)) endIfKilled()
+    while (!lock.tryTake(LongestWait)) endIfKilled()
     try {
       failed.foreach(throw _)
       rememberFailure(body)
-    } finally lock.unlock()
+    } finally lock.free()
   }
 
   private def rememberFailure(body: => Unit): Unit =
@@ -137,13 +137,13 @@ private[write] final class TaskWriter(
   private def startTimer(): Unit = linger.foreach { wait =>
     if (!isTimed) {
       isTimed = true
-      WriterTimers.after(wait)(tick(wait))
+      writers.after(wait)(tick(wait))
     }
   }
 
   /** Does nothing now where the task's thread holds the lock. */
   private def tick(wait: FiniteDuration): Unit =
-    if (!lock.tryLock()) WriterTimers.after(wait)(tick(wait))
+    if (!lock.tryTake()) writers.after(wait)(tick(wait))
     else
       try
         timer.run {
@@ -156,7 +156,7 @@ private[write] final class TaskWriter(
       catch {
         case NonFatal(_)             => () // It is remembered.
         case _: InterruptedException => () // The writer is being closed.
-      } finally lock.unlock()
+      } finally lock.free()
 
   private def send(records: Vector[Entry]): Unit = if (records.nonEmpty) sending = sending.add(records)
 
@@ -166,8 +166,8 @@ private[write] final class TaskWriter(
   private def isPressed(flush: Boolean) = flush || !hasRoom || packing.awaitsAnswers
 
   private def await(flush: Boolean): Unit = {
-    val wait = sending.wakeAt(isPressed(flush)).fold(LongestWait)(at => math.min(LongestWait, math.max(0, at - now)))
-    Option(answers.poll(wait, TimeUnit.MILLISECONDS)).foreach(accept)
+    val wait = sending.wakeAt(isPressed(flush)).fold(LongestWait)(at => (at - now).max(0).millis.min(LongestWait))
+    answers.poll(wait).foreach(accept)
     endIfKilled()
     advance(flush)
   }
@@ -193,14 +193,14 @@ private[write] final class TaskWriter(
         val sent   = now
         val answer = put(c.stream, c.entries)
         underWay(c.call) = answer
-        answer.whenComplete((a, e) => answers.add(Answered(c.call, Option(a).toRight(e), now - sent)): Unit): Unit
+        answer.whenComplete((a, e) => answers.put(Answered(c.call, Option(a).toRight(e), now - sent))): Unit
         makeCalls(flush)
     }
   }
 
   @tailrec private def takeAnswers(): Unit = answers.poll() match {
-    case null   => ()
-    case answer =>
+    case None         => ()
+    case Some(answer) =>
       accept(answer)
       takeAnswers()
   }
@@ -209,7 +209,7 @@ private[write] final class TaskWriter(
     underWay -= answered.call
     times = times.and(answered.millis)
     val answer = answered.answer.fold(throw _, identity)
-    sending.answered(answered.call, answer, now, chance()) match {
+    sending.answered(answered.call, answer, now, runtime.ids.chance()) match {
       case Right(step) =>
         sending = step.next
         step.bad.foreach { rejected =>
@@ -265,7 +265,7 @@ private[write] final class TaskWriter(
     case other                  => other.getMessage
   }
 
-  private def now: Long = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began)
+  private def now: Long = (runtime.clock.nanos() - began) / 1000000
 }
 
 private object TaskWriter {
@@ -277,7 +277,7 @@ private object TaskWriter {
   private final case class Counted(totals: Totals, times: CallTimes, rows: Long)
 
   // A killed task must not wait for an answer to notice it.
-  private val LongestWait = 500L
+  private val LongestWait = 500.millis
 
   /** A tenth of a call's records, so that a call is made when there is enough for it. */
   private val BlockRows  = SizeLimits.MaxRecords / 10

@@ -19,7 +19,7 @@ final class RpcChannel private (override val rpcEnv: RpcEnv, handler: RpcChannel
       handler.keptAlive(sources.toVector, nanos)
       call.reply(true)
     case (executor: String, session: String, peer: RpcEndpointRef) =>
-      handler.introduced(executor, session, new RpcChannel.Peer(peer))
+      handler.introduced(executor, session, new RpcChannel.SparkPeer(peer))
       call.reply(true)
   }
 
@@ -39,29 +39,50 @@ object RpcChannel {
     def stopped(): Unit                                                 = ()
   }
 
-  /** Opens an end in this JVM; it closes with the SparkContext. */
-  def open(name: String, handler: Handler): Peer = {
-    val env = SparkEnv.get.rpcEnv
-    new Peer(env.setupEndpoint(name, new RpcChannel(env, handler)))
-  }
-
-  /** The driver's end, seen from an executor. */
-  def ofDriver(name: String): Peer = {
-    val env = SparkEnv.get
-    new Peer(RpcUtils.makeDriverRef(name, env.conf, env.rpcEnv))
-  }
-
   /** The other end. */
-  final class Peer(private[RpcChannel] val ref: RpcEndpointRef) {
-    def ask(source: String, request: Array[Byte], within: FiniteDuration): Future[Array[Byte]] =
+  trait Peer {
+    def ask(source: String, request: Array[Byte], within: FiniteDuration): Future[Array[Byte]]
+    def keepAlive(sources: Vector[String], driverNanos: Long, within: FiniteDuration): Future[Boolean]
+
+    /** Lets the driver call back, although an executor listens on no port. Waits for the driver. */
+    def introduce(executor: String, session: String, self: Peer): Unit
+  }
+
+  /** Where ends are opened and found. */
+  trait Network {
+
+    /** Opens an end in this process; it closes with the SparkContext. */
+    def open(name: String, handler: Handler): Peer
+
+    /** The driver's end, seen from an executor. */
+    def ofDriver(name: String): Peer
+  }
+
+  object SparkNetwork extends Network {
+    override def open(name: String, handler: Handler): Peer = {
+      val env = SparkEnv.get.rpcEnv
+      new SparkPeer(env.setupEndpoint(name, new RpcChannel(env, handler)))
+    }
+
+    override def ofDriver(name: String): Peer = {
+      val env = SparkEnv.get
+      new SparkPeer(RpcUtils.makeDriverRef(name, env.conf, env.rpcEnv))
+    }
+  }
+
+  private final class SparkPeer(ref: RpcEndpointRef) extends Peer {
+    override def ask(source: String, request: Array[Byte], within: FiniteDuration): Future[Array[Byte]] =
       ref.ask[Array[Byte]](source -> request, timeout(within))
 
-    def keepAlive(sources: Vector[String], driverNanos: Long, within: FiniteDuration): Future[Boolean] =
+    override def keepAlive(sources: Vector[String], driverNanos: Long, within: FiniteDuration): Future[Boolean] =
       ref.ask[Boolean](sources.toArray -> driverNanos, timeout(within))
 
-    /** Lets the driver call back, although an executor listens on no port. */
-    def introduce(executor: String, session: String, self: Peer): Unit =
-      ref.askSync[Boolean]((executor, session, self.ref)): Unit
+    override def introduce(executor: String, session: String, self: Peer): Unit = self match {
+      case own: SparkPeer => ref.askSync[Boolean]((executor, session, own.of)): Unit
+      case other          => throw new IllegalArgumentException(s"not an end in Spark's network: $other")
+    }
+
+    private def of = ref
 
     private def timeout(within: FiniteDuration) = new RpcTimeout(within, "a constant of the Kinesis source")
   }

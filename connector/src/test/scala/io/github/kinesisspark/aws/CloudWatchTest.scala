@@ -8,6 +8,7 @@ import scala.util.Using
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.config.{ClientOptions, ConnectionOptions, CredentialsOptions, Secret}
 
 /** PutMetricData on a stand-in for CloudWatch. */

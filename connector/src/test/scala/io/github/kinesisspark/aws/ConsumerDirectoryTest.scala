@@ -72,7 +72,7 @@ class ConsumerDirectoryTest extends AnyFunSuite {
 
   private def list(script: Step*): (Scripted, FakeTime, () => Seq[String]) = {
     val (client, time) = (new Scripted(script*), new FakeTime)
-    (client, time, () => new ConsumerDirectory(client, retries, time = time.waiting).list(stream).map(_.name))
+    (client, time, () => new ConsumerDirectory(client, retries)(time.runtime).list(stream).map(_.name))
   }
 
   test("the pages of a listing are concatenated") {

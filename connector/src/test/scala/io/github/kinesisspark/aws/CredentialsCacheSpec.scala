@@ -16,6 +16,7 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers {
   import CredentialsCacheSpec._
 
   private final class World(patience: FiniteDuration = CredentialsCache.Patience) {
+    private val began       = Instant.now.toEpochMilli
     private var now         = 0L
     private val resolutions = mutable.Queue.empty[Runnable]
     private var resolved    = 0
@@ -41,7 +42,9 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers {
       new Credentials(provider, Seq(() => closed += 1))
     }
 
-    val cache = new CredentialsCache("profile 'dev'", () => make(), resolutions.enqueue(_): Unit, () => now, patience)
+    val cache = new CredentialsCache("profile 'dev'", () => make(), resolutions.enqueue(_): Unit, patience)(
+      FakeTime.runtime(() => began + now / 1000000, _ => ())
+    )
 
     def pass(time: FiniteDuration): Unit = now += time.toNanos
     def resolutionsUnderWay: Int         = resolutions.size
@@ -175,7 +178,7 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers {
     it(
       "fails with the credentials' name when they don't come in time, while the next call waits for the same resolution"
     ) {
-      // The limit is in real time, by the JDK's own timer.
+      // The limit is in real time.
       val world = new World(patience = 50.millis)
       val first = world.call()
       the[Exception] thrownBy first.get(10, TimeUnit.SECONDS) should have message

@@ -7,6 +7,7 @@ import java.util.Optional
 import java.util.concurrent.{CompletableFuture, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
 
+import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.config.{ConnectionOptions, CredentialsOptions, RoleSession, Secret, StsOptions}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.security.alias.CredentialProviderFactory
@@ -176,8 +177,9 @@ class CredentialsTest extends AnyFunSuite {
           "echo {"       -> "not JSON"
         )
       ) {
+        val threads = runtime.workers.growing("credentials")
         val profile = home.process(s"p-${command.length}", command)
-        val cache   = CredentialsCache(Profile(profile), "eu-west-1", ConnectionOptions.Default, None)
+        val cache   = CredentialsCache(Profile(profile), "eu-west-1", ConnectionOptions.Default, None, threads)
         val failure = intercept[Exception](
           cache.before(() => CompletableFuture.completedFuture("called")).get(1, TimeUnit.MINUTES)
         )

@@ -6,6 +6,7 @@ import java.util.concurrent.TimeUnit
 
 import scala.concurrent.duration._
 
+import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.OneLine
 import io.github.kinesisspark.config.{CallRetries, ClientOptions, CredentialsOptions, RetryOptions, Secret}
 import io.github.kinesisspark.position.{Shard, StreamArn}
@@ -25,7 +26,7 @@ class HostileServerTest extends AnyFunSuite {
   ): (A, Seq[StubServer.Request]) = {
     val server = new StubServer(answer)
     val keys   = CredentialsOptions.StaticKeys(new Secret("id"), new Secret("secret"), None)
-    val lease  = KinesisClients.lease(ClientOptions(None, Some(server.endpoint), keys), "eu-west-1")
+    val lease  = KinesisClients.ofJvm.lease(ClientOptions(None, Some(server.endpoint), keys), "eu-west-1")
     try (body(lease.client), server.requests)
     finally {
       lease.close()
@@ -66,7 +67,7 @@ class HostileServerTest extends AnyFunSuite {
   private def shard(id: String) =
     s"""{"ShardId":"$id","HashKeyRange":{"StartingHashKey":"0","EndingHashKey":"1"},"SequenceNumberRange":{"StartingSequenceNumber":"1"}}"""
 
-  private val patience = DirectoryRetry(CallRetries.default.within(1.minute), time = (new FakeTime).waiting)
+  private val patience = DirectoryRetry(CallRetries.default.within(1.minute))((new FakeTime).runtime)
 
   private def listing(answer: Int => String) = asked((_, index) => json(answer(index))) { client =>
     intercept[KinesisException](new StreamDirectory(client, patience).listShards(stream, ShardFilter.All))
@@ -103,7 +104,7 @@ class HostileServerTest extends AnyFunSuite {
     val retry            = RetryOptions(Some(0), 1.milli, 1.milli, 1.0)
     val retries          = CallRetries(Map("ListStreamConsumers" -> retry), 1.minute)
     val (failure, calls) = asked((_, _) => json("""{"Consumers":[],"NextToken":"same"}""")) { client =>
-      intercept[KinesisException](new ConsumerDirectory(client, retries, time = (new FakeTime).waiting).list(stream))
+      intercept[KinesisException](new ConsumerDirectory(client, retries)((new FakeTime).runtime).list(stream))
     }
     assert(failure.errorClass == "KINESIS_ANSWER_DAMAGED" && calls.size == 2)
   }
@@ -121,7 +122,7 @@ class HostileServerTest extends AnyFunSuite {
     val began   = System.nanoTime()
     // As the driver's calls are limited, and as those of readers are.
     val (blocking, _) = asked((_, _) => endless) { client =>
-      new BlockingCalls(300.millis, () => false, BlockingTime.real).once(AwsCall.ListShards)(client.describeLimits())
+      new BlockingCalls(300.millis, () => false).once(AwsCall.ListShards)(client.describeLimits())
     }
     val (reading, _) = asked((_, _) => endless) { client =>
       val request = GetRecordsRequest.builder.shardIterator("i").overrideConfiguration(limit).build

@@ -30,7 +30,7 @@ class KinesisClientsTest extends AnyFunSuite {
       answer: (StubServer.Request, Int) => StubServer.Answer
   )(test: (StubServer, KinesisAsyncClient) => A): A = {
     val server = new StubServer(answer)
-    val lease  = KinesisClients.lease(options(server.endpoint), "eu-west-1")
+    val lease  = KinesisClients.ofJvm.lease(options(server.endpoint), "eu-west-1")
     try test(server, lease.client)
     finally {
       lease.close()
@@ -58,7 +58,7 @@ class KinesisClientsTest extends AnyFunSuite {
   test("the user agent names the connector and the application") {
     val server = new StubServer((_, _) => StubServer.Empty)
     val named  = options(server.endpoint).copy(connection = ConnectionOptions(applicationId = Some("etl-1")))
-    val lease  = KinesisClients.lease(named, "eu-west-1")
+    val lease  = KinesisClients.ofJvm.lease(named, "eu-west-1")
     try {
       lease.client.describeLimits().get(2, TimeUnit.MINUTES)
       val agent = server.requests.head.headers("user-agent")
@@ -73,7 +73,7 @@ class KinesisClientsTest extends AnyFunSuite {
     val server    = new ServerSocket(0, 50, InetAddress.getLoopbackAddress)
     val impatient = options(new URI(s"http://127.0.0.1:${server.getLocalPort}"))
       .copy(connection = ConnectionOptions(readTimeout = Some(1.second)))
-    val lease = KinesisClients.lease(impatient, "eu-west-1")
+    val lease = KinesisClients.ofJvm.lease(impatient, "eu-west-1")
     try assert(fault(lease.client).kind.errorClass == "KINESIS_TIMED_OUT")
     finally {
       lease.close()
@@ -89,7 +89,7 @@ class KinesisClientsTest extends AnyFunSuite {
     val proxy = new TunnelProxy(allowed = false)
     val keys  = CredentialsOptions.StaticKeys(new Secret("id"), new Secret("secret"), None)
     val how   = connection.copy(proxy = Some(ProxyOptions(proxy.address, None, None, Nil)))
-    val lease = KinesisClients.lease(ClientOptions(None, None, keys, how), "us-east-1")
+    val lease = KinesisClients.ofJvm.lease(ClientOptions(None, None, keys, how), "us-east-1")
     try {
       val refusal = intercept[Exception](call(lease.client).get(2, TimeUnit.MINUTES))
       assert(FaultClassifier.classify(refusal).kind.errorClass == "KINESIS_PROXY_FAILED")
@@ -131,7 +131,7 @@ class KinesisClientsTest extends AnyFunSuite {
       }
       val impatient = options(new URI(s"http://127.0.0.1:${server.getLocalPort}"))
         .copy(connection = ConnectionOptions(connectTimeout = 500.millis))
-      val lease = KinesisClients.lease(impatient, "eu-west-1")
+      val lease = KinesisClients.ofJvm.lease(impatient, "eu-west-1")
       try {
         val begin = System.nanoTime()
         assert(fault(lease.client).kind.errorClass == "KINESIS_UNREACHABLE")
@@ -160,7 +160,7 @@ class KinesisClientsTest extends AnyFunSuite {
     server.start()
     val narrow = options(new URI(s"http://127.0.0.1:${server.getAddress.getPort}"))
       .copy(connection = ConnectionOptions(maxConnections = 3))
-    val lease = KinesisClients.lease(narrow, "eu-west-1")
+    val lease = KinesisClients.ofJvm.lease(narrow, "eu-west-1")
     try {
       val calls = Seq.fill(8)(lease.client.describeLimits())
       assert(arrived.tryAcquire(3, 1, TimeUnit.MINUTES))
@@ -220,12 +220,12 @@ class KinesisClientsTest extends AnyFunSuite {
     // Bound but not listening: a port that nobody else can get meanwhile.
     Using.resource(new Socket) { socket =>
       socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress, 0))
-      val lease = KinesisClients.lease(options(new URI(s"http://127.0.0.1:${socket.getLocalPort}")), "eu-west-1")
+      val lease = KinesisClients.ofJvm.lease(options(new URI(s"http://127.0.0.1:${socket.getLocalPort}")), "eu-west-1")
       try assert(fault(lease.client).kind.errorClass == "KINESIS_UNREACHABLE")
       finally lease.close()
     }
     // RFC 6761: names under .invalid never resolve.
-    val nowhere = KinesisClients.lease(options(new URI("http://kinesis.invalid")), "eu-west-1")
+    val nowhere = KinesisClients.ofJvm.lease(options(new URI("http://kinesis.invalid")), "eu-west-1")
     try assert(fault(nowhere.client).kind.errorClass == "KINESIS_UNKNOWN_HOST")
     finally nowhere.close()
   }
@@ -248,7 +248,7 @@ class KinesisClientsTest extends AnyFunSuite {
       thread.start()
       val endpoint = new URI(s"https://127.0.0.1:${server.getLocalPort}")
       Set[ClientKind](ClientKind.Calls, ClientKind.Writes, ClientKind.Subscriptions).map { kind =>
-        val lease = KinesisClients.lease(options(endpoint), "eu-west-1", kind)
+        val lease = KinesisClients.ofJvm.lease(options(endpoint), "eu-west-1", kind)
         // Well before any time limit of the client's.
         try
           FaultClassifier
@@ -282,10 +282,10 @@ class KinesisClientsTest extends AnyFunSuite {
   test("leases of equal options and region share a client, others have clients of their own") {
     val uri    = new URI("http://localhost:1")
     val leases = Seq(
-      KinesisClients.lease(options(uri), "eu-west-1"),
-      KinesisClients.lease(options(uri), "eu-west-1"),
-      KinesisClients.lease(options(uri, "secret-2"), "eu-west-1"),
-      KinesisClients.lease(options(uri), "us-east-1")
+      KinesisClients.ofJvm.lease(options(uri), "eu-west-1"),
+      KinesisClients.ofJvm.lease(options(uri), "eu-west-1"),
+      KinesisClients.ofJvm.lease(options(uri, "secret-2"), "eu-west-1"),
+      KinesisClients.ofJvm.lease(options(uri), "us-east-1")
     )
     try {
       val clients = leases.map(_.client)
@@ -297,7 +297,7 @@ class KinesisClientsTest extends AnyFunSuite {
     val answers =
       Seq(StubServer.error(500, "InternalFailure"), StubServer.Empty, StubServer.error(500, "InternalFailure"))
     val server = new StubServer((_, index) => answers(index))
-    val leases = Seq.fill(2)(KinesisClients.lease(options(server.endpoint), "eu-west-1"))
+    val leases = Seq.fill(2)(KinesisClients.ofJvm.lease(options(server.endpoint), "eu-west-1"))
     def call() = leases.head.client.describeLimits().get(2, TimeUnit.MINUTES)
     try {
       intercept[Exception](call())
@@ -314,7 +314,8 @@ class KinesisClientsTest extends AnyFunSuite {
 
   test("hasWorked is true of a client after a successful call of an earlier one with equal options, and of no other") {
     val server                             = new StubServer((_, _) => StubServer.Empty)
-    def made(at: URI): KinesisClients.Held = KinesisClients.make(options(at), "eu-west-1", ClientKind.Writes)
+    val clients                            = KinesisClients.ofJvm
+    def made(at: URI): KinesisClients.Held = clients.make((options(at), "eu-west-1", ClientKind.Writes))
     try {
       val first = made(server.endpoint)
       first.client.describeLimits().get(2, TimeUnit.MINUTES)
@@ -330,7 +331,8 @@ class KinesisClientsTest extends AnyFunSuite {
 
   test("polling and subscriptions use separate clients") {
     val uri    = new URI("http://localhost:1")
-    val leases = Seq(ClientKind.Calls, ClientKind.Subscriptions).map(KinesisClients.lease(options(uri), "eu-west-1", _))
+    val leases =
+      Seq(ClientKind.Calls, ClientKind.Subscriptions).map(KinesisClients.ofJvm.lease(options(uri), "eu-west-1", _))
     try assert(leases.head.client ne leases(1).client)
     finally leases.foreach(_.close())
   }

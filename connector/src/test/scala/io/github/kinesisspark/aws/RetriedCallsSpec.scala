@@ -11,6 +11,7 @@ import software.amazon.awssdk.auth.credentials.AnonymousCredentialsProvider
 import software.amazon.awssdk.services.sts.{StsAsyncClient, StsAsyncClientBuilder}
 import software.amazon.awssdk.thirdparty.jackson.dataformat.cbor.CBORFactory
 
+import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.aws.AwsCall._
 import io.github.kinesisspark.config.{ClientOptions, SourceOptions, StreamRef}
 import io.github.kinesisspark.position.{ConsumerArn, ShardKey, ShardPosition, StreamArn}
@@ -70,7 +71,7 @@ class RetriedCallsSpec extends AnyFunSpec with Matchers {
   private def failing(work: => Any): Unit = intercept[KinesisException](work): Unit
 
   private def leased(work: ClientLease => Any)(options: ClientOptions): Unit =
-    Using.resource(KinesisClients.lease(options, "eu-west-1"))(lease => failing(work(lease)))
+    Using.resource(KinesisClients.ofJvm.lease(options, "eu-west-1"))(lease => failing(work(lease)))
 
   private def directory(work: StreamDirectory => Any): ClientOptions => Unit =
     leased(lease => work(new StreamDirectory(lease.client, DirectoryRetry.of(lease))))
@@ -83,7 +84,7 @@ class RetriedCallsSpec extends AnyFunSpec with Matchers {
 
   private def polled(options: ClientOptions): Unit =
     Using.Manager { use =>
-      val lease = use(KinesisClients.lease(options, "eu-west-1"))
+      val lease = use(KinesisClients.ofJvm.lease(options, "eu-west-1"))
       val scene = use(new PublisherScene(lease.client, retries = lease.retries))
       scene.polling().request()
       val end = 1.minute.fromNow

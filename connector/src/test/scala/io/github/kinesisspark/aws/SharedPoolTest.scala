@@ -9,6 +9,8 @@ import org.scalatest.time.{Millis, Seconds, Span}
 
 import scala.concurrent.duration._
 
+import io.github.kinesisspark.JvmRuntime.runtime
+
 class SharedPoolTest extends AnyFunSuite with Eventually {
 
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(10, Millis))
@@ -19,7 +21,9 @@ class SharedPoolTest extends AnyFunSuite with Eventually {
     override def close(): Unit = { closedOn.set(Thread.currentThread.getName); closes.incrementAndGet(); () }
   }
 
-  private def pool(idle: FiniteDuration) = new SharedPool[String, Thing](new Thing(_), idle, SharedPool.closer)
+  private val closer = runtime.workers.fixed("kinesis-client-closer", 1)
+
+  private def pool(idle: FiniteDuration) = new SharedPool[String, Thing](new Thing(_), idle, closer)
 
   test("leases of equal keys share a value, leases of other keys don't") {
     val things    = pool(1.minute)
@@ -47,12 +51,14 @@ class SharedPoolTest extends AnyFunSuite with Eventually {
     val thing  = first.value
     // The closer's only thread is held until the second lease is there, however late that is.
     val taken = new CountDownLatch(1)
-    SharedPool.closer.execute(() => taken.await())
+    closer.execute(() => taken.await())
     first.close()
     val second = things.lease("a")
     taken.countDown()
     // Comes after what was to close the thing.
-    SharedPool.closer.schedule((() => ()): Runnable, 50, TimeUnit.MILLISECONDS).get()
+    val after = new CountDownLatch(1)
+    closer.schedule(50.millis.toNanos)(after.countDown())
+    after.await()
     assert((second.value eq thing) && thing.closes.get == 0)
     second.close()
     eventually(assert(thing.closes.get == 1))
@@ -69,7 +75,7 @@ class SharedPoolTest extends AnyFunSuite with Eventually {
     val things = new SharedPool[String, Thing](
       k => if (tries.incrementAndGet() == 1) sys.error("no") else new Thing(k),
       1.minute,
-      SharedPool.closer
+      closer
     )
     intercept[RuntimeException](things.lease("a"))
     assert(things.lease("a").value.key == "a")
@@ -86,7 +92,7 @@ class SharedPoolTest extends AnyFunSuite with Eventually {
         new Thing(key)
       },
       1.minute,
-      SharedPool.closer
+      closer
     )
     val threads = Executors.newFixedThreadPool(3)
     try {

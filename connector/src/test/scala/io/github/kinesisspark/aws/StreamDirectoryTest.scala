@@ -6,6 +6,7 @@ import java.time.format.DateTimeFormatter
 import java.util.concurrent.{CompletableFuture, CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicReference
 
+import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.config.{CallRetries, StreamRef}
 import io.github.kinesisspark.position.{HashKeyRange, Shard, StreamArn}
 import org.scalatest.funsuite.AnyFunSuite
@@ -148,14 +149,14 @@ class StreamDirectoryTest extends AnyFunSuite {
 
   private def describe(steps: Step[DescribeStreamSummaryResponse]*)(ref: StreamRef, time: FakeTime = new FakeTime) = {
     val client = new Scripted(Nil, steps)
-    (client, new StreamDirectory(client, DirectoryRetry(time = time.waiting)).describe(ref))
+    (client, new StreamDirectory(client, DirectoryRetry()(time.runtime)).describe(ref))
   }
 
   private def failure(steps: Step[ListShardsResponse]*): (KinesisException, Scripted, FakeTime) = {
     val (client, time) = (new Scripted(steps), new FakeTime)
     (
       intercept[KinesisException](
-        new StreamDirectory(client, DirectoryRetry(time = time.waiting)).listShards(arn, ShardFilter.All)
+        new StreamDirectory(client, DirectoryRetry()(time.runtime)).listShards(arn, ShardFilter.All)
       ),
       client,
       time
@@ -164,7 +165,7 @@ class StreamDirectoryTest extends AnyFunSuite {
 
   private def listing(filter: ShardFilter, steps: Step[ListShardsResponse]*): (ShardListing, Scripted) = {
     val client = new Scripted(steps)
-    (new StreamDirectory(client, DirectoryRetry(time = (new FakeTime).waiting)).listShards(arn, filter), client)
+    (new StreamDirectory(client, DirectoryRetry()((new FakeTime).runtime)).listShards(arn, filter), client)
   }
 
   test("a stream is described by name, with the service's time") {
@@ -277,7 +278,7 @@ class StreamDirectoryTest extends AnyFunSuite {
   test("a listing with an unknown host is retried for maxRetryDuration if the client has worked before") {
     val client = new Scripted(Seq(Left(new java.net.UnknownHostException("kinesis.eu-west-1.amazonaws.com"))))
     val time   = new FakeTime
-    val retry  = DirectoryRetry(CallRetries.default.within(5.minutes), hasWorked = () => true, time = time.waiting)
+    val retry  = DirectoryRetry(CallRetries.default.within(5.minutes), hasWorked = () => true)(time.runtime)
     intercept[KinesisException](new StreamDirectory(client, retry).listShards(arn, ShardFilter.All))
     val waited = time.waits.map(_.toMillis).sum.millis
     assert(waited > 4.minutes && waited <= 5.minutes)
@@ -329,7 +330,7 @@ class StreamDirectoryTest extends AnyFunSuite {
   test("a refused time in the future fails the listing") {
     val client = new Scripted(Seq(Left(refusal("InvalidArgumentException"))))
     val e      = intercept[KinesisException](
-      new StreamDirectory(client, DirectoryRetry(time = (new FakeTime).waiting))
+      new StreamDirectory(client, DirectoryRetry()((new FakeTime).runtime))
         .listShards(arn, ShardFilter.OpenAt(noon.toEpochMilli + 60_000))
     )
     assert(e.errorClass == "KINESIS_INVALID_ARGUMENT" && client.listed.size == 1)
@@ -350,7 +351,7 @@ class StreamDirectoryTest extends AnyFunSuite {
     }
     val thrown = new AtomicReference[Throwable]
     val caller = new Thread(() =>
-      try { new StreamDirectory(client).listShards(arn, ShardFilter.All); () }
+      try { new StreamDirectory(client, DirectoryRetry()).listShards(arn, ShardFilter.All); () }
       catch { case e: Throwable => thrown.set(e) }
     )
     caller.start()

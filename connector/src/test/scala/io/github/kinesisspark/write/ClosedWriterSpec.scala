@@ -40,8 +40,8 @@ class ClosedWriterSpec extends AnyFunSpec with Matchers {
       (stream, entries) => PutRecordsCall(client, stream, entries, () => true),
       _ => (),
       () => false,
-      () => 0.5,
-      linger = None
+      linger = None,
+      writers = WriterRuntime.ofJvm
     )
     // One full call.
     val stream = StreamRef.ByName("events")

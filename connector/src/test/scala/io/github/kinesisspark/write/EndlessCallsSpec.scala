@@ -11,6 +11,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, AwsCredentials, AwsCredentialsProvider}
 
+import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.Slow
 import io.github.kinesisspark.aws.{
   ClientKind,
@@ -37,6 +38,11 @@ class EndlessCallsSpec extends AnyFunSpec with Matchers {
   private val silent = CredentialsOptions.ProviderClass(classOf[Silent].getName, Map.empty)
   private val nobody = new URI("http://127.0.0.1:1")
 
+  private def made(options: ClientOptions) = KinesisClients.make(runtime.workers.growing("credentials"), 300.millis)(
+    (options, "eu-west-1", ClientKind.Writes),
+    new KinesisClients.Success
+  )
+
   /** What a write of one row to the endpoint fails with. */
   private def failure(
       endpoint: URI,
@@ -45,7 +51,7 @@ class EndlessCallsSpec extends AnyFunSpec with Matchers {
   ): KinesisException = {
     val impatient = ConnectionOptions(readTimeout = Some(300.millis))
     val options   = ClientOptions(None, Some(endpoint), credentials, impatient)
-    Using.resource(KinesisClients.make(options, "eu-west-1", ClientKind.Writes, 300.millis)) { held =>
+    Using.resource(made(options)) { held =>
       val writer = new TaskWriter(
         Sending(
           SendSettings(ordered = false, bufferSize = 1L << 20, maxCalls = 4, CallRetries.default.within(maxRetry))
@@ -54,8 +60,8 @@ class EndlessCallsSpec extends AnyFunSpec with Matchers {
         (stream, entries) => PutRecordsCall(held.client, stream, entries, () => held.success.isThere),
         _ => (),
         () => false,
-        () => 0.5,
-        linger = None
+        linger = None,
+        writers = WriterRuntime.ofJvm
       )
       writer.write(new Entry(stream, "key", None, new Array[Byte](10), RowId("run", 0, 0)))
       Await.result(Future(intercept[KinesisException](writer.flush()))(ExecutionContext.global), 30.seconds)
@@ -84,12 +90,13 @@ class EndlessCallsSpec extends AnyFunSpec with Matchers {
   }
 
   it("a listing of shards whose credentials provider never answers fails, and the error says so", Slow) {
-    Using.resource(KinesisClients.lease(ClientOptions(None, Some(nobody), silent), "eu-west-1", ClientKind.Writes)) {
-      lease =>
-        val directory = new StreamDirectory(lease.client, DirectoryRetry.of(lease, maxDuration = 1.second))
-        val error     = intercept[KinesisException](directory.listShards(stream, ShardFilter.All))
-        error.errorClass shouldBe "KINESIS_CREDENTIALS_TIMED_OUT"
-        error.getMessage should (include("stream events") and include("gave no credentials within 30 s"))
+    Using.resource(
+      KinesisClients.ofJvm.lease(ClientOptions(None, Some(nobody), silent), "eu-west-1", ClientKind.Writes)
+    ) { lease =>
+      val directory = new StreamDirectory(lease.client, DirectoryRetry.of(lease, maxDuration = 1.second))
+      val error     = intercept[KinesisException](directory.listShards(stream, ShardFilter.All))
+      error.errorClass shouldBe "KINESIS_CREDENTIALS_TIMED_OUT"
+      error.getMessage should (include("stream events") and include("gave no credentials within 30 s"))
     }
   }
 }

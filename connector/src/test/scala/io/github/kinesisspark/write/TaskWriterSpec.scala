@@ -68,8 +68,8 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
       (_, entries) => put(entries),
       _ => (),
       () => false,
-      () => 0.5,
-      linger
+      linger,
+      WriterRuntime.ofJvm
     )
 
     private def put(entries: Vector[Entry]): CompletableFuture[CallAnswer] = {

@@ -1,26 +1,25 @@
 package io.github.kinesisspark.fuzz
 
-import java.util
-import java.util.concurrent._
-
 import scala.collection.mutable
+import scala.concurrent.duration._
 
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.position.{SequenceNumber, ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.reader.MemoryBudget
 import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
+import io.github.kinesisspark.runtime.{Runtime, Timer, Worker}
 
 /** Where a publisher works: all that it does runs here, one piece after the other, and what it puts off is only noted. When nothing
   * is left to do, it has delivered, failed, or set itself a time.
   */
-final class Desk extends AbstractExecutorService with ScheduledExecutorService with Sink {
+final class Desk extends Worker with Sink {
   private val work = mutable.Queue.empty[Runnable]
 
-  var delivered: Vector[Delivery]       = Vector.empty
-  var failed: Vector[KinesisException]  = Vector.empty
-  var putOff: Vector[(Long, NotYetDue)] = Vector.empty
+  var delivered: Vector[Delivery]      = Vector.empty
+  var failed: Vector[KinesisException] = Vector.empty
+  var putOff: Vector[NotYetDue]        = Vector.empty
 
-  val budget = new MemoryBudget
+  val budget = new MemoryBudget(this)
 
   override val memory: MemoryBudget.Account = budget.join(64L << 20).account()
 
@@ -55,31 +54,31 @@ final class Desk extends AbstractExecutorService with ScheduledExecutorService w
 
   override def execute(task: Runnable): Unit = work.enqueue(task): Unit
 
-  override def schedule(task: Runnable, delay: Long, unit: TimeUnit): ScheduledFuture[_] = {
-    val later = new NotYetDue
-    putOff :+= (unit.toMillis(delay) -> later)
+  override def schedule(nanos: Long)(work: => Unit): Timer = {
+    val later = new NotYetDue(nanos.nanos)
+    putOff :+= later
     later
   }
 
-  override def shutdown(): Unit                                                                       = ()
-  override def shutdownNow(): util.List[Runnable]                                                     = util.List.of()
-  override def isShutdown: Boolean                                                                    = false
-  override def isTerminated: Boolean                                                                  = false
-  override def awaitTermination(time: Long, unit: TimeUnit): Boolean                                  = true
-  override def schedule[V](task: Callable[V], delay: Long, unit: TimeUnit): ScheduledFuture[V]        = unused
-  override def scheduleAtFixedRate(r: Runnable, a: Long, b: Long, u: TimeUnit): ScheduledFuture[_]    = unused
-  override def scheduleWithFixedDelay(r: Runnable, a: Long, b: Long, u: TimeUnit): ScheduledFuture[_] = unused
+  override def every(pause: FiniteDuration)(work: => Unit): Timer =
+    throw new UnsupportedOperationException("publishers don't ask for this")
 
-  private def unused = throw new UnsupportedOperationException("publishers don't ask for this")
+  override def close(): Unit = ()
+
+  /** Times that a publisher has set itself and still waits for. */
+  def pending: Vector[FiniteDuration] = putOff.filterNot(_.isCancelled).map(_.after)
 }
 
 object Desk {
+  implicit val runtime: Runtime = Runtime.ofJvm
+
   val shard: ShardKey =
     ShardKey(StreamArn("arn:aws:kinesis:eu-west-1:123456789012:stream/orders"), "shardId-000000000000")
 }
 
 /** A time that a publisher has set itself. */
-final class NotYetDue extends CompletableFuture[Void] with ScheduledFuture[Void] {
-  override def getDelay(unit: TimeUnit): Long = unit.convert(1, TimeUnit.SECONDS)
-  override def compareTo(other: Delayed): Int = 0
+final class NotYetDue(val after: FiniteDuration) extends Timer {
+  var isCancelled = false
+
+  override def cancel(): Unit = isCancelled = true
 }

@@ -5,6 +5,7 @@ import scala.concurrent.duration._
 import io.github.kinesisspark.aws._
 import io.github.kinesisspark.config.{CallRetries, StreamRef}
 import io.github.kinesisspark.read.plan.Lineage
+import io.github.kinesisspark.runtime.{Clock, Runtime, Waits}
 
 /** Answers of ListShards and DescribeStreamSummary: all shards that were sent are listed, or an error of ours says why not. */
 object ListedShards extends Target {
@@ -15,9 +16,9 @@ object ListedShards extends Target {
   override def check(input: Array[Byte]): Unit = if (input.length >= 2) {
     val answer = Answer.of(input)
     http.answer = _ => answer
-    var now       = 0L
-    val time      = BlockingTime(() => now, () => now * 1000000, () => 0.5, wait => now += wait.toMillis.max(1))
-    val directory = new StreamDirectory(http.client, DirectoryRetry(CallRetries.default.within(2.seconds), time = time))
+    implicit val runtime: Runtime = hasty()
+
+    val directory = new StreamDirectory(http.client, DirectoryRetry(CallRetries.default.within(2.seconds)))
     val stream    = StreamRef.ByArn(Desk.shard.stream)
     refusedOr(directory.describe(stream)) { about =>
       Broken.unless(about.arn != null && about.retentionHours >= 0)(s"$about")
@@ -31,6 +32,22 @@ object ListedShards extends Target {
         Broken.unless(listing.shards.forall(s => s.id != null && s.hashKeys.start <= s.hashKeys.end))(s"$listing")
         val _ = Lineage(listing.shards).inOrder.size
     }
+  }
+
+  /** Time that passes only where somebody sleeps, at once. */
+  private def hasty(): Runtime = {
+    val jvm   = Runtime.ofJvm
+    var now   = 0L
+    val clock = new Clock {
+      override def nanos(): Long  = now * 1000000
+      override def millis(): Long = now
+    }
+    val waits = new Waits(clock) {
+      override def await(monitor: AnyRef, nanos: Long): Unit = jvm.waits.await(monitor, nanos)
+      override def signal(monitor: AnyRef): Unit             = jvm.waits.signal(monitor)
+      override def sleep(time: FiniteDuration): Unit         = now += time.toMillis.max(1)
+    }
+    new Runtime(clock, waits, jvm.ids, jvm.workers)
   }
 
   private def refusedOr[A](ask: => A)(holds: A => Unit): Unit = {

@@ -10,6 +10,8 @@ import io.github.kinesisspark.read.reader.{PollingPublisherFactory, PollingTelem
 object PolledAnswers extends Target {
   override val name = "polled"
 
+  import Desk.runtime
+
   private val http = new CannedHttp
   // From a record on, those up to it would be left out.
   private val from   = ShardPosition.TrimHorizon
@@ -37,9 +39,9 @@ object PolledAnswers extends Target {
   }
 
   private def checkOutcome(desk: Desk, answer: Answer): Unit = {
-    val outcomes = desk.delivered.size + desk.failed.size + desk.putOff.size
+    val outcomes = desk.delivered.size + desk.failed.size + desk.pending.size
     Broken.unless(outcomes == 1)(
-      s"${desk.delivered.size} deliveries, ${desk.failed.size} failures, ${desk.putOff.size} times to come"
+      s"${desk.delivered.size} deliveries, ${desk.failed.size} failures, ${desk.pending.size} times to come"
     )
     Broken.unless(desk.budget.used == desk.delivered.map(_.totals.heap).sum)(
       s"${desk.budget.used} bytes are never given back"

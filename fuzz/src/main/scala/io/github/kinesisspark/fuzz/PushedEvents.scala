@@ -21,6 +21,8 @@ import io.github.kinesisspark.read.reader.{
 object PushedEvents extends Target {
   override val name = "pushed"
 
+  import Desk.runtime
+
   private val http = new CannedHttp
   // From a record on, those up to it would be left out.
   private val from     = ShardPosition.TrimHorizon
@@ -75,14 +77,14 @@ object PushedEvents extends Target {
 
   private def checkOutcome(desk: Desk, answer: Answer, body: Array[Byte]): Unit = {
     val isOver  = desk.delivered.lastOption.exists(_.position == ShardPosition.ShardEnd)
-    val pending = desk.putOff.filterNot(_._2.isCancelled)
+    val pending = desk.pending.map(_.toMillis)
     Broken.unless(isOver || desk.failed.size == 1 || pending.nonEmpty)("nothing came, and nothing will")
     Broken.unless(desk.failed.size <= 1)(s"it failed ${desk.failed.size} times")
     // A call is over with its body: what comes next is another, not a wait for its answer, which would be the whole silence.
     if (!isOver && desk.failed.isEmpty)
       Broken
-        .unless(pending.map(_._1).min < policy.silence.toMillis - 1000)(
-          s"it waits ${pending.map(_._1).min} ms for nothing"
+        .unless(pending.min < policy.silence.toMillis - 1000)(
+          s"it waits ${pending.min} ms for nothing"
         )
     for ((sent, came) <- recordsIn(body).zip(desk.delivered) if answer.status == 200)
       Broken.unless(sent == came.records.length)(s"$sent records were sent, ${came.records.length} came")

@@ -3,6 +3,7 @@ package io.github.kinesisspark.fuzz
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
+import io.github.kinesisspark.fuzz.Desk.runtime
 import io.github.kinesisspark.position.ShardPosition
 import io.github.kinesisspark.read.reader.ShardTelemetry
 

@@ -14,5 +14,5 @@ object ConnectorClients {
       endpoint: URI,
       kind: ClientKind = ClientKind.Calls,
       connection: ConnectionOptions = ConnectionOptions()
-  ): ClientLease = KinesisClients.lease(ClientOptions(None, Some(endpoint), Keys, connection), "us-east-1", kind)
+  ): ClientLease = KinesisClients.ofJvm.lease(ClientOptions(None, Some(endpoint), Keys, connection), "us-east-1", kind)
 }

@@ -49,7 +49,7 @@ final class LoginProfileSpec extends AnyFunSpec with Matchers with BeforeAndAfte
   /** What a call to Kinesis fails with, if it does. */
   private def failureOf(credentials: CredentialsOptions, how: ConnectionOptions = connection): Option[Fault] = {
     val options = ClientOptions(None, server.tlsEndpoint, credentials, how)
-    val lease   = KinesisClients.lease(options, server.region)
+    val lease   = KinesisClients.ofJvm.lease(options, server.region)
     try
       lease.client
         .describeLimits()

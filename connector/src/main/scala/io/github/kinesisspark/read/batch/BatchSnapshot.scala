@@ -1,5 +1,6 @@
 package io.github.kinesisspark.read.batch
 
+import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.config.{SourceOptions, StartingPosition}
 import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardRange, StreamArn}
 import io.github.kinesisspark.read.catalog.{PeekingClients, ShardCatalog, ShardEnds}
@@ -40,11 +41,11 @@ object BatchSnapshot {
     * @throws OffsetException  where they aren't the streams', or in the wrong order
     * @throws KinesisException `KINESIS_DATA_LOSS` where they are past retention and `failOnDataLoss` is true, and others of the calls
     */
-  def take(options: SourceOptions): BatchSnapshot = {
-    val catalog = new ShardCatalog(options)
+  def take(options: SourceOptions, clients: KinesisClients): BatchSnapshot = {
+    val catalog = new ShardCatalog(options, clients)
     try {
       val access = catalog.streams.map(s => s.arn -> s.access).toMap
-      PeekingClients.using(access) { ends =>
+      PeekingClients.using(clients, access) { ends =>
         val histories = catalog.streams.map(new StreamHistory(_, options.failOnDataLoss, ends))
         val parts     = options.streams.toVector.zip(histories).flatMap { case (asked, history) =>
           history.between(

@@ -19,6 +19,7 @@ import io.github.kinesisspark.read.retention.DataLoss
   */
 final class GivenPositions(option: String, stream: ListedStream, failOnDataLoss: Boolean) {
   import GivenPositions._
+  import stream.clients.runtime
 
   private val log     = LoggerFactory.getLogger(classOf[GivenPositions])
   private val lineage = stream.lineage
@@ -116,7 +117,7 @@ final class GivenPositions(option: String, stream: ListedStream, failOnDataLoss:
     * is none's, is believed as long as nothing older than it was removed. What follows it is read then, as no reader would find it.
     */
   private def kept(positions: Vector[(String, ShardPosition)]): Vector[(String, ShardPosition)] =
-    PeekingClients.using(Map(stream.arn -> stream.access)) { ends =>
+    PeekingClients.using(stream.clients, Map(stream.arn -> stream.access)) { ends =>
       val (lost, all) = Parallel
         .map(positions) { case (id, position) =>
           val shard = ShardKey(stream.arn, id)

@@ -1,11 +1,10 @@
 package io.github.kinesisspark.read.batch
 
-import java.util.UUID
-
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory}
 import org.apache.spark.sql.types.StructType
 
+import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position.ShardPosition.AtTimestamp
 import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardPosition, ShardRange}
@@ -18,14 +17,20 @@ import io.github.kinesisspark.read.stream.{ConsumerLifecycle, ReaderMemory}
 import io.github.kinesisspark.read.{KinesisInputPartition, KinesisPartitionReaderFactory}
 
 /** One scan of a snapshot: what the filter leaves of it, shared among tasks. Every task reads its ranges from Kinesis. */
-final class KinesisBatch(options: SourceOptions, columns: StructType, filter: RowFilter, snapshot: BatchSnapshot)
-    extends Batch {
+final class KinesisBatch(
+    options: SourceOptions,
+    columns: StructType,
+    filter: RowFilter,
+    snapshot: BatchSnapshot,
+    clients: KinesisClients
+) extends Batch {
   import KinesisBatch._
+  import clients.runtime
 
   private lazy val parts: Vector[Part] = {
     val wanted = snapshot.parts.filter(p => filter.lets(p.range.shard.stream.name, p.range.shard.shardId))
     if (filter.from.isEmpty && filter.until.isEmpty) wanted
-    else PeekingClients.using(snapshot.streams)(ends => Parallel.map(wanted)(narrowed(_, ends)).flatten)
+    else PeekingClients.using(clients, snapshot.streams)(ends => Parallel.map(wanted)(narrowed(_, ends)).flatten)
   }
 
   /** Of data and keys, at most; but user records of one aggregated record may share a key that each row has by itself. */
@@ -47,12 +52,12 @@ final class KinesisBatch(options: SourceOptions, columns: StructType, filter: Ro
 
   override def createReaderFactory(): PartitionReaderFactory = KinesisPartitionReaderFactory(
     ReaderConfig(
-      source = UUID.randomUUID().toString,
+      source = runtime.ids.uuid(),
       streams = snapshot.streams,
       bufferBytes = ReaderMemory.of(options, SparkSession.active.sparkContext),
       callsPerSecond = options.callsPerSecond,
       failOnDataLoss = options.failOnDataLoss,
-      batch = Some(if (parts.isEmpty) ResolvedPublisher.Polling else ConsumerLifecycle.ofBatch(options))
+      batch = Some(if (parts.isEmpty) ResolvedPublisher.Polling else ConsumerLifecycle.ofBatch(options, clients))
     ),
     columns
   )
@@ -96,7 +101,7 @@ final class KinesisBatch(options: SourceOptions, columns: StructType, filter: Ro
   }
 
   /** Into pieces of about the same time each: how the records are spread over the time isn't known. */
-  private def cut(parts: Vector[Part]): Vector[Part] = PeekingClients.using(snapshot.streams) { ends =>
+  private def cut(parts: Vector[Part]): Vector[Part] = PeekingClients.using(clients, snapshot.streams) { ends =>
     val byRange = parts.map(p => p.range -> p).toMap
     val wanted  =
       RangeSplitting.parts(parts.map(_.range), r => Some(byRange(r).most(snapshot.now)), options.minPartitions)

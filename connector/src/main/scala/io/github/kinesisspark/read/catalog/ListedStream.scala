@@ -3,7 +3,6 @@ package io.github.kinesisspark.read.catalog
 import java.time.Instant
 import java.util.concurrent.atomic.AtomicReference
 
-import scala.concurrent.{blocking, ExecutionContext, Future}
 import scala.concurrent.duration._
 import scala.util.control.NonFatal
 
@@ -29,17 +28,21 @@ final class ListedStream private (
     val access: StreamAccess,
     startingPosition: Option[StartingPosition],
     directory: StreamDirectory,
-    lease: ClientLease
+    lease: ClientLease,
+    val clients: KinesisClients
 ) extends AutoCloseable {
   import ListedStream._
+  import clients.runtime
 
   private val log = LoggerFactory.getLogger(classOf[ListedStream])
 
   @volatile private var clock = ServiceTime(0, 0)
 
-  private val knowledge  = new AtomicReference(ShardKnowledge.none)
-  private var listedAt   = System.nanoTime()
-  private var inProgress = Future.unit
+  private val knowledge = new AtomicReference(ShardKnowledge.none)
+  private var listedAt  = runtime.clock.nanos()
+
+  /** Whether it is listed beside the caller. */
+  @volatile private var inProgress = false
 
   // A failed listing is repeated by the next discovery; meanwhile the query plans by the last one.
   private val briefly          = DirectoryRetry.of(lease, DiscoveryPatience)
@@ -64,13 +67,13 @@ final class ListedStream private (
   }
 
   /** Adds the children that the last answers of their parents named. */
-  def learn(children: Vector[Shard]): Unit = knowledge.updateAndGet(_.told(children, System.nanoTime())): Unit
+  def learn(children: Vector[Shard]): Unit = knowledge.updateAndGet(_.told(children, runtime.clock.nanos())): Unit
 
   /** Epoch ms by the service's clock. */
   def serviceTime(): Long = list().serviceTimeMillis
 
   /** The same, from what is known without a call. */
-  def now: Long = clock.at(System.nanoTime())
+  def now: Long = clock.at(runtime.clock.nanos())
 
   /** Lists beside the caller if so much time has passed.
     *
@@ -78,19 +81,23 @@ final class ListedStream private (
     */
   def refreshAfter(interval: FiniteDuration): Unit = {
     broken
-      .filter(_.endsQuery(access.client.retries.maxDuration, System.nanoTime()))
+      .filter(_.endsQuery(access.client.retries.maxDuration, runtime.clock.nanos()))
       .foreach(unlisted => throw unlisted.last)
-    if (inProgress.isCompleted && System.nanoTime() - listedAt > interval.toNanos) {
-      listedAt = System.nanoTime()
-      inProgress = Future(blocking(relist()))(ExecutionContext.global)
+    if (!inProgress && runtime.clock.nanos() - listedAt > interval.toNanos) {
+      listedAt = runtime.clock.nanos()
+      inProgress = true
+      runtime.workers.start("kinesis-listing") {
+        try relist()
+        finally inProgress = false
+      }
     }
   }
 
   /** Lists now, because somebody waits for the children of a shard; at most once a second. */
-  def refreshSoon(): Unit = if (System.nanoTime() - listedAt > ListAgain.toNanos) refresh()
+  def refreshSoon(): Unit = if (runtime.clock.nanos() - listedAt > ListAgain.toNanos) refresh()
 
   private def refresh(): Unit = {
-    listedAt = System.nanoTime()
+    listedAt = runtime.clock.nanos()
     relist()
   }
 
@@ -98,7 +105,7 @@ final class ListedStream private (
     * is known of them, and the next planning asks again.
     */
   def askAbout(shardIds: Iterable[String]): Unit = {
-    val now = System.nanoTime()
+    val now = runtime.clock.nanos()
     if (now - asked._1 > ListAgain.toNanos) asked = (now, Set.empty)
     val mine = shardIds.filterNot(asked._2).toVector
     asked = (asked._1, asked._2 ++ mine)
@@ -127,7 +134,7 @@ final class ListedStream private (
   /** Those that were open at a time, in ms by the service's clock. */
   def openAt(epochMillis: Long): Vector[String] = {
     val open = directory.listShards(arn, ShardFilter.OpenAt(epochMillis)).shards
-    knowledge.updateAndGet(_.told(open, System.nanoTime()))
+    knowledge.updateAndGet(_.told(open, runtime.clock.nanos()))
     open.map(_.id)
   }
 
@@ -174,14 +181,14 @@ final class ListedStream private (
           case known: KinesisException => known
           case other => KinesisFault.exception(AwsCall.ListShards, s"stream $arn", FaultClassifier.classify(other))
         }
-        broken = Some(Unlisted(broken.fold(System.nanoTime())(_.since), failure))
+        broken = Some(Unlisted(broken.fold(runtime.clock.nanos())(_.since), failure))
         log.warn(s"Listing the shards of $arn failed; the query reads on by the last listing. ${failure.getMessage}")
     }
 
   private def list(by: StreamDirectory = directory): ShardListing = {
-    val asOf    = System.nanoTime()
+    val asOf    = runtime.clock.nanos()
     val listing = by.listShards(arn, ShardFilter.All)
-    clock = ServiceTime(listing.serviceTimeMillis, System.nanoTime())
+    clock = ServiceTime(listing.serviceTimeMillis, runtime.clock.nanos())
     knowledge.updateAndGet(_.listed(listing.shards, asOf))
     listing
   }
@@ -197,7 +204,7 @@ object ListedStream {
 
   /** Listings that failed in a row.
     *
-    * @param since by `System.nanoTime`
+    * @param since by the driver's clock
     */
   private final case class Unlisted(since: Long, last: KinesisException) {
 
@@ -209,7 +216,7 @@ object ListedStream {
     }
   }
 
-  /** The service's clock, in ms since 1970, at a time of `System.nanoTime`. */
+  /** The service's clock, in ms since 1970, at a time of the driver's. */
   private final case class ServiceTime(millis: Long, asOfNanos: Long) {
     def at(nanos: Long): Long = millis + (nanos - asOfNanos).nanos.toMillis
   }
@@ -218,9 +225,10 @@ object ListedStream {
     *
     * @throws KinesisException `KINESIS_NO_REGION`, `KINESIS_NOT_FOUND` where there is no such stream, and others
     */
-  def open(options: StreamOptions): ListedStream = {
+  def open(options: StreamOptions, clients: KinesisClients): ListedStream = {
+    import clients.runtime
     val region = Regions.resolve(options.stream, options.client)
-    val lease  = KinesisClients.lease(options.client, region)
+    val lease  = clients.lease(options.client, region)
     Closing.unlessMade(lease.close()) {
       val directory   = new StreamDirectory(lease.client, DirectoryRetry.of(lease))
       val description = directory.describe(options.stream)
@@ -231,7 +239,8 @@ object ListedStream {
         StreamAccess(options.client, region),
         options.startingPosition,
         directory,
-        lease
+        lease,
+        clients
       )
     }
   }

@@ -10,10 +10,11 @@ import io.github.kinesisspark.read.reader.StreamAccess
 object PeekingClients {
 
   /** @param patience with each question; left out, `maxRetryDuration` */
-  def using[A](streams: Map[StreamArn, StreamAccess], patience: Option[FiniteDuration] = None)(
+  def using[A](clients: KinesisClients, streams: Map[StreamArn, StreamAccess], patience: Option[FiniteDuration] = None)(
       plan: ShardEnds => A
   ): A = {
-    val leases = streams.map { case (arn, access) => arn -> KinesisClients.lease(access.client, access.region) }
+    import clients.runtime
+    val leases = streams.map { case (arn, access) => arn -> clients.lease(access.client, access.region) }
     def peeks(stream: StreamArn) = {
       val lease = leases(stream)
       new ShardPeeks(lease.client, patience.fold(DirectoryRetry.of(lease))(DirectoryRetry.of(lease, _)))

@@ -6,7 +6,7 @@ import scala.concurrent.duration.FiniteDuration
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.Closing
+import io.github.kinesisspark.aws.{Closing, KinesisClients}
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position.{HashKeyRange, KinesisOffset, OffsetException, Shard, ShardKey, StreamArn}
 import io.github.kinesisspark.read.plan.{Lineage, StreamChanges}
@@ -17,11 +17,11 @@ import io.github.kinesisspark.read.reader.{ShardTip, StreamAccess}
   * Streams are described once, at start. Shards are listed at every discovery interval, beside the batches, and at once
   * when a shard has ended and nobody knows its children.
   */
-final class ShardCatalog(options: SourceOptions) extends AutoCloseable {
+final class ShardCatalog(options: SourceOptions, val clients: KinesisClients) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[ShardCatalog])
 
   /** In the user's order. */
-  val streams: Vector[ListedStream] = ShardCatalog.open(options)
+  val streams: Vector[ListedStream] = ShardCatalog.open(options, clients)
 
   private val byArn  = streams.map(s => s.arn -> s).toMap
   private var warned = Set.empty[StreamArn]
@@ -100,8 +100,8 @@ final class ShardCatalog(options: SourceOptions) extends AutoCloseable {
 object ShardCatalog {
 
   /** All of them, or none. */
-  private def open(options: SourceOptions): Vector[ListedStream] =
+  private def open(options: SourceOptions, clients: KinesisClients): Vector[ListedStream] =
     options.streams.foldLeft(Vector.empty[ListedStream]) { (opened, stream) =>
-      Closing.unlessMade(opened.foreach(_.close()))(opened :+ ListedStream.open(stream))
+      Closing.unlessMade(opened.foreach(_.close()))(opened :+ ListedStream.open(stream, clients))
     }
 }

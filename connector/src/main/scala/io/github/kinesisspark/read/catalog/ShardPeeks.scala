@@ -37,7 +37,7 @@ object Peek {
 /** The driver's short looks into shards, by GetShardIterator and GetRecords: all pollers of a shard share 5 calls a second.
   * Each blocks and retries as the driver's other questions do.
   */
-final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry = DirectoryRetry()) {
+final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry) {
   import ShardPeeks._
 
   /** @param most     records to see
@@ -76,7 +76,7 @@ final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry = Direc
         if (records.nonEmpty || next.isEmpty || (isTip && settles)) Peek(records, isTip, next.isEmpty, position, next)
         else if (deadline.left.length == 0) throw endless(shard, behind)
         else {
-          retry.time.sleep(BetweenEmptyAnswers)
+          retry.runtime.waits.sleep(BetweenEmptyAnswers)
           look(next.get, renewals, confirmed = isTip)
         }
     }

@@ -3,27 +3,25 @@ package io.github.kinesisspark.read.coordinator
 import scala.concurrent.duration._
 import scala.util.{Failure, Success, Try}
 
-import org.apache.spark.SparkContext
-import org.apache.spark.kinesisspark.ClusterExecutors
-
 import io.github.kinesisspark.read.plan.ExecutorId
 import io.github.kinesisspark.read.reader.{OrderAnswer, ReadOrder, ReleaseRequest}
 
 /** On a cluster executors are reached through Spark's RPC, which takes no task slot and no job; where that can't be had, by jobs. */
-private final class ClusterChannel(sc: SparkContext, source: String) extends ExecutorChannel {
+private[coordinator] final class ClusterChannel(cluster: Cluster, source: String, driver: DriverRuntime)
+    extends ExecutorChannel {
   import ClusterChannel._
+  import driver.runtime
 
   // On the query's own thread, once it plans: a source that was only made leaves nothing behind.
-  private lazy val endpoint = Option.unless(sc.getConf.getBoolean(JobsAlone, false))(sc).flatMap(DriverEndpoint.of)
-  private lazy val session  = ClusterExecutors.session
-  private val jobs          = new ReaderJobs(sc)
+  private lazy val endpoint = Option.when(cluster.hasChannel)(cluster).flatMap(driver.endpoint)
+  private lazy val session  = cluster.session
   private var health        = ExecutorHealth.unknown
   private var known         = ExecutorsNow.all(Set.empty)
   private var isOpen        = false
   private var lookedAt      = 0L
 
   override def executors(): ExecutorsNow = {
-    val now = System.nanoTime()
+    val now = runtime.clock.nanos()
     if (!isOpen || now - lookedAt > Look.toNanos) {
       look()
       lookedAt = now
@@ -34,10 +32,10 @@ private final class ClusterChannel(sc: SparkContext, source: String) extends Exe
   private def look(): Unit = {
     if (!isOpen) endpoint.foreach(_.keep(source))
     isOpen = true
-    val now     = present()
+    val now     = cluster.executors()
     val all     = now.iterator.map(_.id).toSet
     val reached = endpoint.fold(all)(_.answering(now, session))
-    health = health.look(now, System.nanoTime())
+    health = health.look(now, runtime.clock.nanos())
     if (connected.isDefined) known = ExecutorsNow(health.usable(now, reached), reached, all)
     else {
       // A job's task would wait for an executor that isn't usable, and then run elsewhere.
@@ -46,25 +44,9 @@ private final class ClusterChannel(sc: SparkContext, source: String) extends Exe
     }
   }
 
-  private def present(): Vector[ExecutorHealth.ExecutorState] = {
-    val now = states()
-    if (now.nonEmpty) now
-    else {
-      sc.makeRDD(Seq(0), 1).count()
-      states()
-    }
-  }
+  override val idleTimeout: Option[FiniteDuration] = cluster.idleTimeout
 
-  /** @see [[https://spark.apache.org/docs/latest/job-scheduling.html#dynamic-resource-allocation Dynamic Resource Allocation]] */
-  override val idleTimeout: Option[FiniteDuration] = {
-    val conf = sc.getConf
-    Option.when(conf.getBoolean("spark.dynamicAllocation.enabled", false)) {
-      conf.getTimeAsSeconds("spark.dynamicAllocation.executorIdleTimeout", "60s").seconds
-    }
-  }
-
-  // Not Spark's default parallelism, which people set for shuffles.
-  override def cores: Int = ClusterExecutors.slots(sc).max(1)
+  override def cores: Int = cluster.slots.max(1)
 
   override def coresOfAnExecutor: Int = math.max(1, cores / known.present.size.max(1))
 
@@ -73,7 +55,7 @@ private final class ClusterChannel(sc: SparkContext, source: String) extends Exe
 
   override def lease: FiniteDuration = if (connected.isDefined) KeptAlive else ByJobs
 
-  override lazy val reports: ReaderReports = ReaderReports.of(source)
+  override lazy val reports: ReaderReports = driver.reports.of(source)
 
   override def isPushed: Boolean = connected.isDefined
 
@@ -84,7 +66,7 @@ private final class ClusterChannel(sc: SparkContext, source: String) extends Exe
     case Some(channel) =>
       orders.foreach { case (executor, order) => channel.tell(executor, order, session)(answered(executor, order)) }
     case None =>
-      jobs.ask(orders).zip(orders).foreach { case (answer, (executor, order)) => answered(executor, order)(answer) }
+      cluster.ask(orders).zip(orders).foreach { case (answer, (executor, order)) => answered(executor, order)(answer) }
   }
 
   private def answered(executor: ExecutorId, order: ReadOrder)(answer: Try[Option[OrderAnswer]]): Unit = answer match {
@@ -93,18 +75,14 @@ private final class ClusterChannel(sc: SparkContext, source: String) extends Exe
   }
 
   override def release(executors: Iterable[ExecutorId]): Unit = if (isOpen) {
-    ReaderReports.remove(source)
+    driver.reports.remove(source)
     endpoint.foreach(_.forget(source))
     val requests = executors.toVector.map(e => e -> ReleaseRequest(e.id, source))
-    if (!sc.isStopped && requests.nonEmpty)
-      connected.fold(jobs.release(requests))(_.ask(requests, session, ReaderJobs.ReleaseTime): Unit)
+    if (!cluster.isStopped && requests.nonEmpty)
+      connected.fold(cluster.release(requests))(_.ask(requests, session, Cluster.ReleaseTime): Unit)
   }
 
   private def connected = endpoint.filterNot(_.isRefused(session))
-
-  private def states() = ClusterExecutors
-    .alive(sc)
-    .map(e => ExecutorHealth.ExecutorState(ExecutorId(e.host, e.id), e.isExcluded, e.isLeaving, e.freeSlots))
 }
 
 private object ClusterChannel {
@@ -114,9 +92,6 @@ private object ClusterChannel {
 
   /** Each look asks Spark's own threads, which takes half a millisecond of a planning. Executors come and go less often. */
   private val Look = 200.millis
-
-  /** For tests: no RPC. */
-  private val JobsAlone = "spark.kinesis.internal.jobsAlone"
 
   /** A heartbeat renews it every second. */
   private val KeptAlive = 1.minute

@@ -37,8 +37,8 @@ private[coordinator] object Pulse {
   * @param tried     executors for which there was a job
   * @param jobs      since there last was a new executor
   * @param isRunning one at a time
-  * @param began     the last job, by `System.nanoTime`
-  * @param ended     the last job that has, by `System.nanoTime`
+  * @param began     the last job, by the driver's clock
+  * @param ended     the last job that has, by the driver's clock
   * @param failed    jobs in a row
   */
 private[coordinator] final case class Placement(

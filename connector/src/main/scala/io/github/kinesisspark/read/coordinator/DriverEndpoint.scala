@@ -1,36 +1,40 @@
 package io.github.kinesisspark.read.coordinator
 
-import java.util.UUID
-import java.util.concurrent.{Executors, ScheduledThreadPoolExecutor, TimeUnit}
-
 import scala.collection.mutable
 import scala.concurrent.{ExecutionContext, Future}
 import scala.concurrent.duration._
 import scala.util.{Failure, Success, Try}
 import scala.util.control.NonFatal
 
-import org.apache.spark.SparkContext
 import org.apache.spark.kinesisspark.RpcChannel
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.{BuiltFor, ConnectorJar, FromDriver, WireFormat}
-import io.github.kinesisspark.aws.DaemonThreads
+import io.github.kinesisspark.{BuiltFor, WireFormat}
 import io.github.kinesisspark.read.plan.ExecutorId
 import io.github.kinesisspark.read.reader.{ReaderReport, ReaderRequest}
+import io.github.kinesisspark.runtime.Runtime
 
-/** The driver's end of the channel to the executors of one SparkContext, shared by all its queries. It closes with the SparkContext.
+/** The driver's end of the channel to the executors of one cluster, shared by all its queries. It closes with the SparkContext.
   *
   * Owns the executors' ends, which a small Spark job opens, and knows by a heartbeat which of them answer. Queries' threads, Spark's RPC threads
   * and the heartbeat's own all use it.
+  *
+  * @param bySource what readers report
+  * @param ended    hears that it is closed
   */
-private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcChannel.Handler {
+private[coordinator] final class DriverEndpoint(
+    cluster: Cluster,
+    bySource: ReportsBySource,
+    ended: DriverEndpoint => Unit
+)(implicit runtime: Runtime)
+    extends RpcChannel.Handler {
   import DriverEndpoint._
 
-  private val name  = s"kinesis-coordinator-${UUID.randomUUID()}"
-  private val pulse = new ScheduledThreadPoolExecutor(1, new DaemonThreads("kinesis-heartbeat"))
+  private val name  = s"kinesis-coordinator-${runtime.ids.uuid()}"
+  private val pulse = runtime.workers.fixed("kinesis-heartbeat", 1)
 
   // Reading a large report takes time that Spark's own threads don't have.
-  private val reports = Executors.newSingleThreadExecutor(new DaemonThreads("kinesis-reader-reports"))
+  private val reports = runtime.workers.fixed("kinesis-reader-reports", 1)
 
   // All below is guarded by `this`.
   private val peers      = mutable.HashMap.empty[PeerKey, Contact]
@@ -40,9 +44,9 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
   private var wrongJar   = Option.empty[String]
   private var failure    = Option.empty[Throwable]
 
-  private def open(): Unit = {
-    RpcChannel.open(name, this)
-    pulse.scheduleWithFixedDelay(() => beat(), Beat.toMillis, Beat.toMillis, TimeUnit.MILLISECONDS): Unit
+  def open(network: RpcChannel.Network): Unit = {
+    network.open(name, this)
+    pulse.every(Beat)(beat()): Unit
   }
 
   /** The readers of the source live as long as this driver. */
@@ -65,8 +69,8 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
       def have =
         executors.iterator.map(_.id).filter(e => peers.get(PeerKey(e.id, session)).exists(_.pulse.answers)).toSet
       def isPending = !isRefused(session) &&
-        placements(session).isAwaited(have.size, executors.size, System.nanoTime())
-      while (isPending) wait(Look.toMillis)
+        placements(session).isAwaited(have.size, executors.size, runtime.clock.nanos())
+      while (isPending) runtime.waits.await(this, Look.toNanos)
       wrongJar.foreach { why =>
         // The query that begins next looks again.
         wrongJar = None
@@ -102,13 +106,14 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
       session: String,
       within: FiniteDuration
   ): Vector[(ExecutorId, A)] = {
-    val deadline = within.fromNow
+    val deadline = runtime.clock.nanos() + within.toNanos
     val asked    = for {
       (executor, request) <- requests
       contact             <- synchronized(peers.get(PeerKey(executor.id, session)))
     } yield executor -> contact.peer.ask(request.source, WireFormat.write(request), within)
     asked.flatMap { case (executor, reply) =>
-      awaited(reply, deadline) match {
+      runtime.waits.isDone(reply, (deadline - runtime.clock.nanos()).max(0L).nanos)
+      reply.value match {
         case Some(Success(bytes)) => Reply.read[A](bytes).map(executor -> _)
         case other                =>
           log.debug(s"Executor ${executor.id} gave no answer: ${other.fold("in time")(_.toString)}")
@@ -120,7 +125,7 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
   override def asked(source: String, report: Array[Byte], reply: Array[Byte] => Unit): Unit =
     reports.execute { () =>
       val isUsed =
-        try ReaderReports.accept(WireFormat.read[ReaderReport](report))
+        try bySource.accept(WireFormat.read[ReaderReport](report))
         catch {
           case NonFatal(e) =>
             log.warn("A report of shard readers can't be read.", e)
@@ -132,13 +137,13 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
   override def introduced(executor: String, session: String, peer: RpcChannel.Peer): Unit = synchronized {
     peers(PeerKey(executor, session)) = Contact(peer, Pulse.first)
     refused = false
-    notifyAll()
+    runtime.waits.signal(this)
   }
 
   override def stopped(): Unit = {
-    pulse.shutdownNow()
-    reports.shutdownNow()
-    close(this)
+    pulse.close()
+    reports.close()
+    ended(this)
   }
 
   private def prune(present: Set[String]): Unit = synchronized {
@@ -156,7 +161,7 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
     } catch { case NonFatal(e) => log.warn("A heartbeat to the executors failed.", e) }
 
   private def beat(key: PeerKey, peer: RpcChannel.Peer, mine: Vector[String]): Unit =
-    Try(peer.keepAlive(mine, System.nanoTime(), BeatTimeout))
+    Try(peer.keepAlive(mine, runtime.clock.nanos(), BeatTimeout))
       .fold(Future.failed, identity)
       .onComplete(result => beaten(key, peer, result.isSuccess))(ExecutionContext.parasitic)
 
@@ -171,66 +176,35 @@ private[coordinator] final class DriverEndpoint(sc: SparkContext) extends RpcCha
     // Where no task would start at once, Spark would run it elsewhere; but somebody must be reached.
     val ready = missing.filter(_.runsTasks)
     val some  = (if (ready.isEmpty && missing.size == executors.size) missing else ready).map(_.id)
-    if (placement.isDue(some.toSet, System.nanoTime())) {
-      placements(session) = placement.start(some.toSet, System.nanoTime())
-      start(some, session).onComplete(result => placed(session, result))(ExecutionContext.parasitic)
+    if (placement.isDue(some.toSet, runtime.clock.nanos())) {
+      placements(session) = placement.start(some.toSet, runtime.clock.nanos())
+      cluster
+        .openEnds(name, session, some)(_.fold(refuseJar, _.foreach(refuse)))
+        .onComplete(result => placed(session, result))(ExecutionContext.parasitic)
     }
   }
 
   private def placed(session: String, result: Try[Unit]): Unit = synchronized {
-    placements(session) = placements(session).end(result.isFailure, System.nanoTime())
+    placements(session) = placements(session).end(result.isFailure, runtime.clock.nanos())
     failure = result.failed.toOption
-    notifyAll()
+    runtime.waits.signal(this)
   }
-
-  private def start(executors: Vector[ExecutorId], session: String): Future[Unit] =
-    ReaderJobs.described(sc, "Kinesis: connect the executors") {
-      val rdd = sc.makeRDD(executors.map(e => e.id -> Seq(e.location)))
-      sc.submitJob(
-        rdd,
-        new OpenEnd(ConnectorJar.name, ConnectorJar.place, name, session),
-        rdd.partitions.indices,
-        (_: Int, opened: Either[String, Option[String]]) => opened.fold(refuseJar, _.foreach(refuse)),
-        ()
-      )
-    }
 
   private def refuseJar(why: String): Unit = synchronized {
     wrongJar = Some(why)
-    notifyAll()
+    runtime.waits.signal(this)
   }
 
   private def refuse(why: String): Unit = synchronized {
     if (!refused)
       log.warn("An executor can't open a channel to the driver. Where none can, Spark jobs take its place: {}", why)
     refused = true
-    notifyAll()
+    runtime.waits.signal(this)
   }
 }
 
-private[coordinator] object DriverEndpoint {
-  private val log     = LoggerFactory.getLogger(classOf[DriverEndpoint])
-  private var current = Option.empty[(SparkContext, DriverEndpoint)]
-
-  /** That of the SparkContext; nothing where it can't be opened. */
-  def of(sc: SparkContext): Option[DriverEndpoint] = synchronized {
-    current.collect { case (`sc`, endpoint) => endpoint }.orElse {
-      try {
-        val endpoint = new DriverEndpoint(sc)
-        endpoint.open()
-        current = Some(sc -> endpoint)
-        Some(endpoint)
-      } catch {
-        case NonFatal(e) =>
-          log.warn("The driver's end of the channel to the executors can't be opened; Spark jobs take its place.", e)
-          None
-      }
-    }
-  }
-
-  private def close(endpoint: DriverEndpoint): Unit = synchronized {
-    current = current.filterNot(_._2 eq endpoint)
-  }
+private object DriverEndpoint {
+  private val log = LoggerFactory.getLogger(classOf[DriverEndpoint])
 
   /** @param session as [[org.apache.spark.kinesisspark.ClusterExecutors.session]]: each has readers of its own in an executor */
   private final case class PeerKey(executor: String, session: String)
@@ -243,21 +217,4 @@ private[coordinator] object DriverEndpoint {
 
   /** In bytes. Some ten shards' report. */
   private val Short = 16 << 10
-
-  private def awaited[A](reply: Future[A], deadline: Deadline): Option[Try[A]] = {
-    try scala.concurrent.Await.ready(reply, deadline.timeLeft.max(Duration.Zero)): Unit
-    catch { case _: java.util.concurrent.TimeoutException => () }
-    reply.value
-  }
-}
-
-/** What a task does to open its executor's end. Its serialized form is the same in all versions, and an executor with another version answers why it
-  * opens none, on the left. On the right: why it can't, if so.
-  */
-@SerialVersionUID(1L)
-private[coordinator] final class OpenEnd(jar: String, place: String, driver: String, session: String)
-    extends (Iterator[String] => Either[String, Option[String]])
-    with Serializable {
-  override def apply(executors: Iterator[String]): Either[String, Option[String]] =
-    FromDriver.refusal(jar, place).toLeft(ExecutorEndpoint.open(driver, session))
 }

@@ -7,7 +7,7 @@ import org.apache.spark.SparkContext
 import org.apache.spark.kinesisspark.ClusterExecutors
 
 import io.github.kinesisspark.read.plan.ExecutorId
-import io.github.kinesisspark.read.reader.{ReadOrder, ShardReaderPools}
+import io.github.kinesisspark.read.reader.ReadOrder
 
 /** The driver's way to the shard readers of one source. Used by the query's own thread only. */
 trait ExecutorChannel {
@@ -48,8 +48,9 @@ trait ExecutorChannel {
 object ExecutorChannel {
 
   /** @param source as in the requests */
-  def of(sc: SparkContext, source: String): ExecutorChannel =
-    if (sc.isLocal) new LocalChannel(sc, source) else new ClusterChannel(sc, source)
+  def of(sc: SparkContext, source: String, driver: DriverRuntime): ExecutorChannel =
+    if (sc.isLocal) new LocalChannel(sc, source, driver)
+    else new ClusterChannel(SparkCluster(sc)(driver.runtime), source, driver)
 }
 
 /** @param usable    are given shards to read
@@ -63,10 +64,10 @@ object ExecutorsNow {
 }
 
 /** In local mode the readers are in the driver's JVM, and are called. */
-private final class LocalChannel(sc: SparkContext, source: String) extends ExecutorChannel {
+private final class LocalChannel(sc: SparkContext, source: String, driver: DriverRuntime) extends ExecutorChannel {
   override lazy val reports: ReaderReports = {
-    ShardReaderPools.reportBy(report => Future.successful(ReaderReports.accept(report)))
-    ReaderReports.of(source)
+    driver.here.pools.reportBy(report => Future.successful(driver.reports.accept(report)))
+    driver.reports.of(source)
   }
 
   override val isPushed: Boolean           = true
@@ -85,11 +86,11 @@ private final class LocalChannel(sc: SparkContext, source: String) extends Execu
   override val lease: FiniteDuration = 365.days
 
   override def order(orders: Vector[(ExecutorId, ReadOrder)]): Unit = orders.foreach { case (executor, order) =>
-    reports.answered(executor.id, order.number, ShardReaderPools.answer(order))
+    reports.answered(executor.id, order.number, driver.here.pools.answer(order))
   }
 
   override def release(executors: Iterable[ExecutorId]): Unit = {
-    ReaderReports.remove(source)
-    ShardReaderPools.close(source)
+    driver.reports.remove(source)
+    driver.here.pools.close(source)
   }
 }

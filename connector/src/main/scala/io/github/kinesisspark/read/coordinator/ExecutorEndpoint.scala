@@ -1,52 +1,52 @@
 package io.github.kinesisspark.read.coordinator
 
-import java.util.UUID
-import java.util.concurrent.{ExecutorService, Executors, ThreadFactory}
-
 import scala.collection.concurrent.TrieMap
 import scala.concurrent.{ExecutionContext, Future}
 import scala.concurrent.duration._
 import scala.util.control.NonFatal
 
-import org.apache.spark.SparkEnv
 import org.apache.spark.kinesisspark.RpcChannel
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.WireFormat
-import io.github.kinesisspark.aws.DaemonThreads
 import io.github.kinesisspark.read.reader.{Mailbox, ReaderReport, ReaderRequest, ReleaseRequest, ShardReaderPools}
+import io.github.kinesisspark.runtime.{Runtime, TryLock}
 
 /** An executor's end of the channel: carries out what the driver wants, and sends it reports. */
-private[coordinator] object ExecutorEndpoint {
-  private val log    = LoggerFactory.getLogger(getClass)
+private[coordinator] final class ExecutorEndpoint(
+    executorId: () => String,
+    pools: ShardReaderPools,
+    network: RpcChannel.Network
+)(implicit runtime: Runtime) {
+  import ExecutorEndpoint._
+
+  /** Of the one task that opens it now. */
+  private val lock   = new TryLock
   private var opened = Option.empty[Opened]
-
-  private val ReportTimeout = 10.seconds
-
-  private final case class Opened(driverName: String, driver: RpcChannel.Peer, self: RpcChannel.Peer)
 
   /** Runs in a task. Introduces this executor to the driver, again if need be.
     *
     * @param session as [[org.apache.spark.kinesisspark.ClusterExecutors.session]]
     * @return why it can't be
     */
-  def open(driverName: String, session: String): Option[String] = synchronized {
+  def open(driverName: String, session: String): Option[String] = {
+    lock.take()
     try {
       val ends = opened.filter(_.driverName == driverName).getOrElse(connect(driverName))
       opened = Some(ends)
-      ends.driver.introduce(SparkEnv.get.executorId, session, ends.self)
+      ends.driver.introduce(executorId(), session, ends.self)
       None
     } catch {
       case NonFatal(e) =>
         log.warn("The executor's end of the channel to the driver can't be opened.", e)
         Some(e.toString)
-    }
+    } finally lock.free()
   }
 
   private def connect(driverName: String) = {
-    val driver = RpcChannel.ofDriver(driverName)
-    val self   = RpcChannel.open(s"kinesis-executor-${UUID.randomUUID()}", new Requests)
-    ShardReaderPools.reportBy(send(driver, _))
+    val driver = network.ofDriver(driverName)
+    val self   = network.open(s"kinesis-executor-${runtime.ids.uuid()}", new Requests)
+    pools.reportBy(send(driver, _))
     Opened(driverName, driver, self)
   }
 
@@ -54,9 +54,8 @@ private[coordinator] object ExecutorEndpoint {
     driver.ask(report.source, WireFormat.write(report), ReportTimeout).map(Reply.isUsed)(ExecutionContext.parasitic)
 
   private final class Requests extends RpcChannel.Handler {
-    // A request may open clients, which takes its time, and release waits for subscriptions to end.
-    private val workers: ExecutorService =
-      Executors.newCachedThreadPool(ofTask(Thread.currentThread.getContextClassLoader))
+    // A request may open clients, which takes its time, and release waits for subscriptions to end. They find the classes that tasks find.
+    private val workers = runtime.workers.growing("kinesis-coordinator")
 
     // One for each source: what takes long in one of them doesn't hold up the others.
     private val bySource = TrieMap.empty[String, Mailbox[() => Unit]]
@@ -66,25 +65,23 @@ private[coordinator] object ExecutorEndpoint {
         reply(Reply.of {
           val wanted = WireFormat.read[ReaderRequest[AnyRef]](request)
           if (wanted.isInstanceOf[ReleaseRequest]) bySource.remove(source)
-          ShardReaderPools.answer(wanted)
+          pools.answer(wanted)
         })
       }
 
     private def failed(cause: Throwable): Unit = log.warn("A request of the driver failed.", cause)
 
     override def keptAlive(sources: Vector[String], driverNanos: Long): Unit =
-      ShardReaderPools.keepAlive(sources, driverNanos)
+      pools.keepAlive(sources, driverNanos)
   }
+}
 
-  /** Threads that find the classes that tasks find. */
-  private def ofTask(classes: ClassLoader): ThreadFactory = {
-    val threads = new DaemonThreads("kinesis-coordinator")
-    work => {
-      val thread = threads.newThread(work)
-      thread.setContextClassLoader(classes)
-      thread
-    }
-  }
+private object ExecutorEndpoint {
+  private val log = LoggerFactory.getLogger(classOf[ExecutorEndpoint])
+
+  private val ReportTimeout = 10.seconds
+
+  private final case class Opened(driverName: String, driver: RpcChannel.Peer, self: RpcChannel.Peer)
 }
 
 /** What comes back: an answer, none, or what went wrong, which is then thrown in the driver. */

@@ -45,7 +45,7 @@ private[coordinator] object FailingExecutors {
   private val BetweenOrders = 1.second
 
   /** @param times      it has failed after a rest
-    * @param sinceNanos the first failure since its last rest, by `System.nanoTime`
+    * @param sinceNanos the first failure since its last rest, by the driver's clock
     * @param lastNanos  the last failure
     */
   final case class Failing(cause: Throwable, times: Int, sinceNanos: Long, lastNanos: Long) {

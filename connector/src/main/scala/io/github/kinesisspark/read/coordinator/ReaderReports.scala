@@ -6,11 +6,12 @@ import scala.concurrent.duration._
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.read.coordinator.ReaderReports._
 import io.github.kinesisspark.read.reader.{OrderAnswer, ReaderReport, ReaderTotals, ShardCounts, ShardTip}
+import io.github.kinesisspark.runtime.Runtime
 
 /** What the readers of one source have reported: the latest of each executor. The query's thread reads it and waits for news; reports come on any
   * thread.
   */
-final class ReaderReports {
+final class ReaderReports(implicit runtime: Runtime) {
   // All below is guarded by `this`.
   private var byExecutor = Map.empty[String, Reported]
   private var changes    = 0L
@@ -69,21 +70,17 @@ final class ReaderReports {
   }
 
   /** Until there are news after those that were seen, but not for longer than that. */
-  def await(seen: Long, atMost: FiniteDuration): Unit = {
-    val deadline = atMost.fromNow
-    synchronized {
-      while (changes == seen && deadline.hasTimeLeft()) wait(deadline.timeLeft.toMillis.max(1))
-    }
-  }
+  def await(seen: Long, atMost: FiniteDuration): Unit =
+    synchronized(runtime.waits.until(this, atMost)(changes != seen)): Unit
 
   private def ring(): Unit = {
     changes += 1
-    notifyAll()
+    runtime.waits.signal(this)
   }
 }
 
-/** Those of all sources whose queries run in this JVM. */
-object ReaderReports {
+/** Those of all sources whose queries run in one driver. */
+final class ReportsBySource(implicit runtime: Runtime) {
   private val sources = TrieMap.empty[String, ReaderReports]
 
   def of(source: String): ReaderReports = sources.getOrElseUpdate(source, new ReaderReports)
@@ -92,10 +89,13 @@ object ReaderReports {
   def accept(report: ReaderReport): Boolean = sources.get(report.source).exists(_.accept(report))
 
   def remove(source: String): Unit = sources.remove(source): Unit
+}
+
+object ReaderReports {
 
   /** A tip and when it was so.
     *
-    * @param atNanos by the driver's `System.nanoTime`, or earlier than that
+    * @param atNanos by the driver's clock, or earlier than that
     * @param applied the last order that was carried out by then
     */
   final case class Told(tip: ShardTip, atNanos: Long, applied: Long) {

@@ -29,6 +29,7 @@ import io.github.kinesisspark.read.reader.{
   ShardTip
 }
 import io.github.kinesisspark.read.stream.ConsumerLifecycle
+import io.github.kinesisspark.runtime.Runtime
 
 /** All shard readers of one source, seen from the driver: who reads what, how far they are, and where a batch may end.
   *
@@ -42,7 +43,8 @@ final class ShardCoordinator(
     consumerLifecycle: ConsumerLifecycle,
     alignment: WatermarkAlignment,
     grain: Int => Grain
-) extends AutoCloseable {
+)(implicit runtime: Runtime)
+    extends AutoCloseable {
   import ShardCoordinator._
 
   private val log         = LoggerFactory.getLogger(classOf[ShardCoordinator])
@@ -51,7 +53,7 @@ final class ShardCoordinator(
   private var planned     = (_: ShardRange) => Vector.empty[(ShardPosition, Long)]
   private var orders      = Map.empty[ExecutorId, ReaderOrders]
   private var failing     = FailingExecutors.none
-  private var lastNews    = System.nanoTime()
+  private var lastNews    = runtime.clock.nanos()
 
   /** The highest number of all orders: an executor that is lost and found again knows those it had before. */
   private var lastNumber = 0L
@@ -60,7 +62,7 @@ final class ShardCoordinator(
   private var reserved = 0
 
   /** When the readers were first looked at for the next batch. */
-  private var planningSince = System.nanoTime()
+  private var planningSince = runtime.clock.nanos()
   private var clocks        = ShardClocks()
   private var hasRead       = false
 
@@ -81,7 +83,7 @@ final class ShardCoordinator(
       patience: Duration,
       filling: Filling = Filling.none
   ): Map[ShardKey, ShardTip] = {
-    val began   = System.nanoTime()
+    val began   = runtime.clock.nanos()
     val reading = planning.reading.filterNot { case (shard, _) => without(shard) }
     val ending  = planning.ending
     clocks = clocks.begin(reading, planning.parents, planning.start.progress(_).isDefined, began)
@@ -90,14 +92,14 @@ final class ShardCoordinator(
     @annotation.tailrec
     def await(): Map[ShardKey, ShardTip] = {
       val known = channel.reports.news
-      if ((System.nanoTime() - lastOrders).nanos > HearingPatience) {
+      if ((runtime.clock.nanos() - lastOrders).nanos > HearingPatience) {
         repeatUnheard()
-        lastOrders = System.nanoTime()
+        lastOrders = runtime.clock.nanos()
       }
       assign(planning, reading, ending, stops)
       val tips    = sound(heard(reading))
-      val elapsed = (System.nanoTime() - began).nanos
-      clocks = clocks.hear(tips.valuesIterator.map(t => t.shard -> t.reached), System.nanoTime())
+      val elapsed = (runtime.clock.nanos() - began).nanos
+      clocks = clocks.hear(tips.valuesIterator.map(t => t.shard -> t.reached), runtime.clock.nanos())
       val hasMoved   = tips.valuesIterator.exists(_.hasMoved)
       lazy val waits = tips.valuesIterator.forall(t => !t.hasMoved || t.records > 0) && isBlocked(reading, tips)
       val news       = tips.valuesIterator.exists(_.failure.isDefined) || (hasMoved && !waits)
@@ -110,7 +112,7 @@ final class ShardCoordinator(
           (elapsed > filling.patience || filling.isEnough(tips.values))
         else if (waits) planning.hasNewStreams && elapsed > patience
         else (heardAll && isSettled) || elapsed > patience
-      if (news) lastNews = System.nanoTime()
+      if (news) lastNews = runtime.clock.nanos()
       if (enough && reading.nonEmpty) tips
       else {
         channel.reports.await(known, idlePause)
@@ -124,7 +126,7 @@ final class ShardCoordinator(
     * far.
     */
   def open(planning: PlanningState, without: ShardKey => Boolean): Map[ShardKey, ShardTip] = {
-    val deadline = HearingPatience.fromNow
+    val deadline = runtime.clock.nanos() + HearingPatience.toNanos
     val reading  = planning.reading.filterNot { case (shard, _) => without(shard) }
     val ending   = planning.ending
     @annotation.tailrec
@@ -132,9 +134,10 @@ final class ShardCoordinator(
       val known = channel.reports.news
       assign(planning, reading, ending, stops = Map.empty)
       val tips = sound(heard(reading))
-      if (tips.size == reading.size || deadline.isOverdue()) tips
+      val left = (deadline - runtime.clock.nanos()).nanos
+      if (tips.size == reading.size || left <= Duration.Zero) tips
       else {
-        channel.reports.await(known, LongestPause.min(deadline.timeLeft.max(ShortestPause)))
+        channel.reports.await(known, LongestPause.min(left.max(ShortestPause)))
         await()
       }
     }
@@ -154,7 +157,7 @@ final class ShardCoordinator(
   /** After a real-time batch: what it took of each shard, in bytes, and which shards were begun in it, where. */
   def learn(taken: Map[ShardKey, Long], begun: Map[ShardKey, ExecutorId]): Unit = {
     assignments.adopt(begun)
-    assignments.weigh(taken, System.nanoTime())
+    assignments.weigh(taken, runtime.clock.nanos())
   }
 
   /** Where each shard's part of the batch ends.
@@ -169,7 +172,7 @@ final class ShardCoordinator(
       beyond: Beyond
   ): Map[ShardKey, RecordBuffer.Cut] = {
     val inTurn  = ordered(tips)
-    val now     = System.nanoTime()
+    val now     = runtime.clock.nanos()
     val held    = inTurn.map(t => BatchEnds.Held(t.all, ahead(t.shard, Some(t), now), t.cut))
     val unheard =
       if (assignments.shards.size == tips.size) Vector.empty
@@ -186,7 +189,7 @@ final class ShardCoordinator(
     plan(moved.toVector)
     planned = range =>
       within.get(range.shard).fold(Vector.empty[(ShardPosition, Long)])(partsOf(range, tips(range.shard), _))
-    assignments.weigh(cuts.transform((_, cut) => cut.bytes), System.nanoTime())
+    assignments.weigh(cuts.transform((_, cut) => cut.bytes), runtime.clock.nanos())
     clocks =
       clocks.admit(for ((shard, cut) <- cuts.iterator; newest <- cut.newestArrival.iterator) yield shard -> newest)
     cuts
@@ -239,7 +242,7 @@ final class ShardCoordinator(
     reported.exists(told => MemoryBudget.isNearlyFull(config.bufferBytes, told.totals.bufferedBytes))
 
   /** A moment, because asking again at once would find the same. */
-  def pause(): Unit = Thread.sleep(idlePause.toMillis)
+  def pause(): Unit = runtime.waits.sleep(idlePause)
 
   override def close(): Unit = channel.release(assignments.holding)
 
@@ -255,12 +258,12 @@ final class ShardCoordinator(
       now.present.find(_.id == id).foreach(spare(_, cause, "carry out an order"))
     }
     failing = failing.keepOnly(now.present)
-    fewer(failing.spared(now, System.nanoTime()).fold(throw _, identity))
+    fewer(failing.spared(now, runtime.clock.nanos()).fold(throw _, identity))
   }
 
   private def spare(executor: ExecutorId, cause: Throwable, what: String): Unit = {
     val before = failing
-    failing = failing.failed(executor, cause, System.nanoTime())
+    failing = failing.failed(executor, cause, runtime.clock.nanos())
     val now = failing.failures(executor)
     if (!before.failures.get(executor).exists(_.times == now.times))
       log.warn(
@@ -293,7 +296,7 @@ final class ShardCoordinator(
       stops: Map[ShardKey, ShardPosition]
   ): Unit = {
     val executors = present()
-    assignments.settle(planning, reading.keys, executors, channel.coresOfAnExecutor, System.nanoTime())
+    assignments.settle(planning, reading.keys, executors, channel.coresOfAnExecutor, runtime.clock.nanos())
     val undone = channel.reports.takeUndone()
     channel.reports.keepOnly(executors.present.map(_.id))
     orders = orders.filter { case (executor, _) => executors.present(executor) }.transform { (executor, known) =>
@@ -306,7 +309,7 @@ final class ShardCoordinator(
     send(assignments.holding.toVector.sortBy(_.id).flatMap { executor =>
       val known = orders.getOrElse(executor, ReaderOrders.none.copy(number = lastNumber))
       // An executor that doesn't answer is sent the release of its shards, and carries it out once it answers again.
-      val isDue = failing.mayBeOrdered(executor, System.nanoTime()) &&
+      val isDue = failing.mayBeOrdered(executor, runtime.clock.nanos()) &&
         (executors.answering(executor) || (!known.isLost && known.whole > 0))
       def mine = byHome.getOrElse(Some(executor), Vector.empty)
       val next = if (isDue) known.next(mine, consumerLifecycle.publisher, channel.isPushed) else None
@@ -346,7 +349,7 @@ final class ShardCoordinator(
         change.read,
         change.release,
         change.planned,
-        System.nanoTime(),
+        runtime.clock.nanos(),
         leaseMillis = channel.lease.toMillis,
         grain(assignments.shards.size),
         channel.reportPause.toMillis,
@@ -358,7 +361,7 @@ final class ShardCoordinator(
 
   /** The reports of readers that stand at the batch's start. */
   private def heard(reading: Map[ShardKey, ShardPosition]): Map[ShardKey, ShardTip] = {
-    val now   = System.nanoTime()
+    val now   = runtime.clock.nanos()
     val known = channel.reports.now
     val told  = for {
       (executor, mine) <- orders
@@ -401,7 +404,7 @@ final class ShardCoordinator(
   private def weight(range: ShardRange) = parts.get(range.shard).fold(RangeGrouping.BytesWorthATask)(_.bytes)
 
   private def isBlocked(reading: Map[ShardKey, ShardPosition], tips: Map[ShardKey, ShardTip]) = {
-    val now = System.nanoTime()
+    val now = runtime.clock.nanos()
     alignment.skewMillis.isDefined &&
     alignment.blocks(
       reading.keysIterator.map(shard => ahead(shard, tips.get(shard), now)).toVector,
@@ -429,7 +432,7 @@ final class ShardCoordinator(
 
   /** The longer nothing comes, the less often the readers are asked. */
   private def idlePause: FiniteDuration =
-    ((System.nanoTime() - lastNews).nanos / 10).max(ShortestPause).min(LongestPause)
+    ((runtime.clock.nanos() - lastNews).nanos / 10).max(ShortestPause).min(LongestPause)
 }
 
 object ShardCoordinator {

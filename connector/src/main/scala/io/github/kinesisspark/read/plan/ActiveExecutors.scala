@@ -5,7 +5,7 @@ import scala.concurrent.duration.FiniteDuration
 /** How many of the executors read where Spark removes those that are idle (dynamic allocation): as many as the load is worth, so
   * that the others can fall idle. It grows at once and shrinks late.
   *
-  * @param ampleSince since when fewer would have done, by `System.nanoTime`
+  * @param ampleSince since when fewer would have done, by the driver's clock
   */
 final case class ActiveExecutors(size: Int, ampleSince: Option[Long]) {
 

@@ -11,7 +11,7 @@ import io.github.kinesisspark.read.plan.ShardClocks._
   *
   * @param seen        by shard, those included that ended in the last batch: their children begin at their time
   * @param pausedNanos how long batches have run, all together
-  * @param lastNanos   the last look, by `System.nanoTime`
+  * @param lastNanos   the last look, by the driver's clock
   */
 final case class ShardClocks(
     seen: Map[ShardKey, Seen] = Map.empty,

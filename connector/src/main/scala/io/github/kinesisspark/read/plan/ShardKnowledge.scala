@@ -8,7 +8,7 @@ import io.github.kinesisspark.position.{HashKeyRange, Shard}
   *
   * A listing proves what it has, and nothing by what it lacks: it may be older than the listing before it, and older than a shard's last answer. So a
   * shard that was seen stays for a while without being listed, and is gone at once only where the service denies it. All times are those of
-  * `System.nanoTime`.
+  * the driver's clock.
   *
   * @param seen by id
   * @param gone shards that the service has denied, as far as they are parents of others

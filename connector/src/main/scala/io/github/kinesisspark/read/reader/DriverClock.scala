@@ -4,7 +4,7 @@ import java.util.concurrent.atomic.AtomicReference
 
 import io.github.kinesisspark.read.reader.DriverClock.Heard
 
-/** The driver's `System.nanoTime` as an executor knows it: what it was when the last message was sent, and the time since that came. So it is
+/** The driver's clock as an executor knows it: what it was when the last message was sent, and the time since that came. So it is
   * never ahead of the driver, and behind by as long as the message was on its way: clocks of two machines are not compared.
   *
   * Heard of and asked on any thread; of two messages the one counts that was sent later.

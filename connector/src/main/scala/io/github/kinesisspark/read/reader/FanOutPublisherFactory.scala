@@ -1,12 +1,11 @@
 package io.github.kinesisspark.read.reader
 
-import java.util.concurrent.ScheduledExecutorService
-
 import scala.concurrent.duration._
 
 import io.github.kinesisspark.aws.{AwsCall, RetryPolicy}
 import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
+import io.github.kinesisspark.runtime.{Runtime, Worker}
 
 /** Opens fan-out publishers. As each subscription lasts five minutes, those that are opened apart stay
   * apart.
@@ -16,11 +15,12 @@ import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
 final class FanOutPublisherFactory(
     publisher: ResolvedPublisher.FanOut,
     access: StreamArn => ReadingClient,
-    worker: ScheduledExecutorService,
+    worker: Worker,
     telemetry: FanOutTelemetry,
     starts: StartSchedule,
     pollers: RecordPublisher.Factory
-) extends RecordPublisher.Factory {
+)(implicit runtime: Runtime)
+    extends RecordPublisher.Factory {
   import FanOutPublisherFactory._
 
   override def open(shard: ShardKey, position: ShardPosition, sink: RecordPublisher.Sink): RecordPublisher = {
@@ -28,7 +28,7 @@ final class FanOutPublisherFactory(
     new FanOutRecordPublisher(
       shard,
       position,
-      starts.next(System.nanoTime()),
+      starts.next(),
       publisher.consumers(shard.stream),
       reach.client,
       FanOutRecordPublisher.Experience(reach.hasWorked, reach.succeeded),

@@ -1,7 +1,6 @@
 package io.github.kinesisspark.read.reader
 
-import java.util.concurrent.{ScheduledExecutorService, ScheduledFuture, ThreadLocalRandom, TimeUnit}
-
+import scala.concurrent.duration._
 import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
@@ -15,6 +14,7 @@ import io.github.kinesisspark.read.reader.FanOutRecordPublisher._
 import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
 import io.github.kinesisspark.read.reader.Subscription.{Command, Event}
 import io.github.kinesisspark.read.reader.SubscriptionCall.News
+import io.github.kinesisspark.runtime.{Runtime, Timer, Worker}
 
 /** Reads a shard by SubscribeToShard. [[Subscription]] decides what to do; this class does it, one message after the other.
   *
@@ -27,7 +27,7 @@ import io.github.kinesisspark.read.reader.SubscriptionCall.News
   *
   * A closed shard whose subscription has gone quiet without reporting the end is finished by polling.
   *
-  * @param start     of the first call, by `System.nanoTime`
+  * @param start     of the first call, by the clock
   * @param telemetry of all publishers of the source in this executor
   */
 final class FanOutRecordPublisher(
@@ -38,11 +38,12 @@ final class FanOutRecordPublisher(
     client: KinesisAsyncClient,
     worked: FanOutRecordPublisher.Experience,
     policy: Subscription.Policy,
-    worker: ScheduledExecutorService,
+    worker: Worker,
     telemetry: FanOutTelemetry,
     finisher: (ShardPosition, Sink) => RecordPublisher,
     sink: Sink
-) extends RecordPublisher {
+)(implicit runtime: Runtime)
+    extends RecordPublisher {
   private val log      = LoggerFactory.getLogger(classOf[FanOutRecordPublisher])
   private val messages = new Mailbox[Message](worker, failUnexpectedly)(handle)
   private val gauge    = telemetry.open(shard)
@@ -52,10 +53,10 @@ final class FanOutRecordPublisher(
   // Below: the messages' own.
   private var subscription = Subscription.at(from, start)
   private var call         = Option.empty[SubscriptionCall]
-  private var timer        = Option.empty[(Long, ScheduledFuture[_])]
+  private var timer        = Option.empty[(Long, Timer)]
   private var reserved     = Option.empty[Long]
   private var position     = from
-  private var freshness    = Freshness(System.nanoTime(), System.nanoTime())
+  private var freshness    = Freshness(runtime.clock.nanos(), runtime.clock.nanos())
   private var shardClosed  = false
   private var quiet        = false
   private var successor    = Option.empty[RecordPublisher]
@@ -136,14 +137,14 @@ final class FanOutRecordPublisher(
   private def step(event: Event, arrived: Option[ParsedEvent] = None): Unit = {
     val before = subscription
     val moment =
-      Subscription.Moment(System.nanoTime(), ThreadLocalRandom.current.nextDouble(), worked.hasWorked())
+      Subscription.Moment(runtime.clock.nanos(), runtime.ids.chance(), worked.hasWorked())
     val (next, commands) = Subscription.step(before, event, policy, moment)
     subscription = next
     if (next.history.failures > before.history.failures) report(before, event)
     commands.foreach {
       case Command.Subscribe(number, at) => subscribe(number, at)
       case Command.RequestOne(_)         =>
-        freshness = freshness.requested(System.nanoTime())
+        freshness = freshness.requested(runtime.clock.nanos())
         call.foreach(_.requestOne())
       case Command.Cancel(_)       => cancel()
       case Command.Deliver         => arrived.foreach(deliver)
@@ -163,7 +164,7 @@ final class FanOutRecordPublisher(
   }
 
   private def deliver(event: ParsedEvent): Unit = {
-    val now     = System.nanoTime()
+    val now     = runtime.clock.nanos()
     val records = event.records
     val behind  = event.millisBehind
     val totals  = RecordTotals.of(records)
@@ -221,7 +222,7 @@ final class FanOutRecordPublisher(
 
   private def finishByPolling(): Unit = {
     log.info("{} is closed and its subscription is silent: reading to its end by GetRecords", shard)
-    val now = Subscription.Moment(System.nanoTime(), 0, hasWorked = true)
+    val now = Subscription.Moment(runtime.clock.nanos(), 0, hasWorked = true)
     subscription = Subscription.step(subscription, Event.Closed, policy, now)._1
     val asked = reserved.isDefined
     release()
@@ -250,7 +251,7 @@ final class FanOutRecordPublisher(
     cancel()
     reserved.foreach(sink.memory.giveBack)
     reserved = None
-    timer.foreach(_._2.cancel(false))
+    timer.foreach(_._2.cancel())
     timer = None
     gauge.close()
     if (closed) {
@@ -267,10 +268,8 @@ final class FanOutRecordPublisher(
   /** One timer at a time: it is set anew only where it would come too late. */
   private def setTimer(): Unit = if (!closed) {
     subscription.dueAt.filterNot(at => timer.exists(_._1 - at <= 0)).foreach { at =>
-      timer.foreach(_._2.cancel(false))
-      val due =
-        worker.schedule((() => messages.put(Message.Due(at))): Runnable, at - System.nanoTime(), TimeUnit.NANOSECONDS)
-      timer = Some(at -> due)
+      timer.foreach(_._2.cancel())
+      timer = Some(at -> worker.schedule(at - runtime.clock.nanos())(messages.put(Message.Due(at))))
     }
   }
 
@@ -370,6 +369,6 @@ object FanOutRecordPublisher {
   }
 
   private object Freshness {
-    private val Waited = TimeUnit.MILLISECONDS.toNanos(20)
+    private val Waited = 20.millis.toNanos
   }
 }

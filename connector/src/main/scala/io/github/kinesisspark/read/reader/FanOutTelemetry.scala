@@ -7,15 +7,13 @@ import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
 import io.github.kinesisspark.position.ShardKey
+import io.github.kinesisspark.runtime.Runtime
 
 /** What the subscriptions of one source do in one executor, counted since its readers were opened.
   *
   * @param onChange called when a shard's subscription has opened or ended; must not block
   */
-final class FanOutTelemetry(
-    shards: ShardTelemetry = ShardTelemetry.ignored,
-    onChange: ShardKey => Unit = _ => ()
-) {
+final class FanOutTelemetry(shards: ShardTelemetry, onChange: ShardKey => Unit = _ => ())(implicit runtime: Runtime) {
 
   private val again    = new LongAdder
   private val refusals = new LongAdder
@@ -25,7 +23,7 @@ final class FanOutTelemetry(
   private val latest = new ConcurrentHashMap[ShardKey, Gauge]
 
   def open(shard: ShardKey): Gauge = {
-    val gauge = new Gauge(shard, System.nanoTime())
+    val gauge = new Gauge(shard, runtime.clock.nanos())
     gauges.add(gauge)
     latest.put(shard, gauge)
     gauge
@@ -46,14 +44,11 @@ final class FanOutTelemetry(
   def decodedBySdk(): Unit = shards.decodedBySdk()
 
   /** Waits until every publisher has left its subscription, and says whether that came to be in time. */
-  def awaitClosed(atMost: FiniteDuration): Boolean = gauges.synchronized {
-    val deadline = atMost.fromNow
-    while (!gauges.isEmpty && deadline.hasTimeLeft()) gauges.wait(deadline.timeLeft.toMillis.max(1))
-    gauges.isEmpty
-  }
+  def awaitClosed(atMost: FiniteDuration): Boolean =
+    gauges.synchronized(runtime.waits.until(gauges, atMost)(gauges.isEmpty))
 
   def report: SubscriptionReport = {
-    val now = System.nanoTime()
+    val now = runtime.clock.nanos()
     val all = gauges.asScala.toVector
     SubscriptionReport(
       live = all.count(_.live),
@@ -82,7 +77,7 @@ final class FanOutTelemetry(
     override def close(): Unit = gauges.synchronized {
       latest.remove(shard, this)
       gauges.remove(this)
-      gauges.notifyAll()
+      runtime.waits.signal(gauges)
     }
   }
 }

@@ -1,5 +1,6 @@
 package io.github.kinesisspark.read.reader
 
+import java.util.concurrent.Executor
 import java.util.concurrent.atomic.AtomicInteger
 
 import scala.collection.mutable
@@ -16,8 +17,10 @@ import io.github.kinesisspark.read.reader.PollingRecordPublisher.LargestAnswer
   *
   * A task that has nothing to do gets one request of its readers served at once, beyond the capacity: the others may hold all of it, and
   * give it back only when that task continues. So the bound is the capacity and one answer for each running task.
+  *
+  * @param worker calls back whoever has waited: who gives memory back may hold locks, and has no time for what others do with it
   */
-final class MemoryBudget {
+final class MemoryBudget(worker: Executor) {
   // All below is guarded by `this`.
   private var members = Vector.empty[Member]
   private var taken   = 0L
@@ -49,7 +52,7 @@ final class MemoryBudget {
       if (members.nonEmpty) most = members.map(_.bytes).max
       serve()
     }
-    served.foreach(_.tell())
+    tell(served)
   }
 
   private def take(account: Account, bytes: Long => Long, granted: Long => Unit): Unit = {
@@ -71,7 +74,7 @@ final class MemoryBudget {
       change(account, -bytes)
       serve()
     }
-    served.foreach(_.tell())
+    tell(served)
   }
 
   private def open(member: Member): Unit = {
@@ -85,14 +88,16 @@ final class MemoryBudget {
       member.readers -= 1
       serve()
     }
-    served.foreach(_.tell())
+    tell(served)
   }
 
   private def hurry(account: Account): Boolean = {
     val served = synchronized(account.member.waiting.dequeueAll(_.account eq account).map(serve))
-    served.foreach(_.tell())
+    tell(served)
     served.nonEmpty
   }
+
+  private def tell(served: Seq[Grant]): Unit = served.foreach(grant => worker.execute(() => grant.tell()))
 
   private def serve(): Vector[Grant] = {
     val ready  = Vector.newBuilder[Grant]
@@ -191,7 +196,7 @@ object MemoryBudget {
     /** It has asked for more than there is. */
     def isWaiting: Boolean = budget.synchronized(requests > 0)
 
-    /** Calls `granted` with what was taken, once that is so: now, or later from whoever gives back; never with a lock held.
+    /** Calls `granted` with what was taken, once that is so: now, or later on a worker; never with a lock held.
       *
       * @param bytes to be taken of a capacity, which may change while the request waits; at most all of it
       */

@@ -1,6 +1,5 @@
 package io.github.kinesisspark.read.reader
 
-import java.util.concurrent.ScheduledExecutorService
 import java.util.concurrent.atomic.AtomicInteger
 
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
@@ -8,6 +7,7 @@ import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import io.github.kinesisspark.aws.ClientLease
 import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
+import io.github.kinesisspark.runtime.{Runtime, Worker}
 
 /** Opens polling publishers.
   *
@@ -16,22 +16,22 @@ import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
   */
 final class PollingPublisherFactory(
     access: StreamArn => ReadingClient,
-    worker: ScheduledExecutorService,
+    worker: Worker,
     telemetry: PollingTelemetry,
     starts: Option[StartSchedule],
     callsPerSecond: Int
-) extends RecordPublisher.Factory {
+)(implicit runtime: Runtime)
+    extends RecordPublisher.Factory {
 
   private val opened = new AtomicInteger
 
   override def open(shard: ShardKey, position: ShardPosition, sink: RecordPublisher.Sink): RecordPublisher = {
-    val now   = System.nanoTime()
     val reach = access(shard.stream)
     opened.incrementAndGet(): Unit
     new PollingRecordPublisher(
       shard,
       position,
-      starts.fold(now)(_.next(now)),
+      starts.fold(runtime.clock.nanos())(_.next()),
       PollingPace.of(callsPerSecond),
       () => opened.get,
       () => opened.decrementAndGet(): Unit,

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.read.reader
 
-import java.util.concurrent.{CompletableFuture, ScheduledExecutorService, ThreadLocalRandom, TimeUnit}
+import java.util.concurrent.{CompletableFuture, TimeoutException}
 import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.concurrent.duration._
@@ -17,6 +17,7 @@ import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.read.reader.PollingRecordPublisher._
 import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
+import io.github.kinesisspark.runtime.{Runtime, Worker}
 
 /** Reads a shard by GetRecords. One call at a time; each step schedules the next, so no thread waits and no state is
   * shared: a step sees what the step before it wrote.
@@ -27,7 +28,7 @@ import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
   *               '------- throttled, failed for a while, iterator expired: again at the same position'
   * }}}
   *
-  * @param start    of the first call, by `System.nanoTime`
+  * @param start    of the first call, by the clock
   * @param atFirst  the pace of the first calls
   * @param readers  that poll in this executor for the same query now
   * @param whenClosed is called once
@@ -45,10 +46,11 @@ final class PollingRecordPublisher(
     client: KinesisAsyncClient,
     retries: CallRetries,
     hasWorked: () => Boolean,
-    worker: ScheduledExecutorService,
+    worker: Worker,
     telemetry: PollingTelemetry,
     sink: Sink
-) extends RecordPublisher {
+)(implicit runtime: Runtime)
+    extends RecordPublisher {
   private val log = LoggerFactory.getLogger(classOf[PollingRecordPublisher])
 
   private val over     = new AtomicBoolean
@@ -66,8 +68,8 @@ final class PollingRecordPublisher(
   private var lastCall = Option.empty[Long]
 
   override def request(): Unit = if (!closed) {
-    val due = lastCall.fold(start)(_ + pace.interval.toNanos) - System.nanoTime()
-    if (due <= 0) takeMemory() else worker.schedule((() => takeMemory()): Runnable, due, TimeUnit.NANOSECONDS): Unit
+    val due = lastCall.fold(start)(_ + pace.interval.toNanos) - runtime.clock.nanos()
+    if (due <= 0) takeMemory() else worker.schedule(due)(takeMemory()): Unit
   }
 
   override def close(): Unit = if (over.compareAndSet(false, true)) whenClosed()
@@ -101,7 +103,7 @@ final class PollingRecordPublisher(
   private def call(): Unit =
     if (closed) release()
     else {
-      val asked = System.nanoTime()
+      val asked = runtime.clock.nanos()
       iterator match {
         case Some(it) =>
           lastCall = Some(asked)
@@ -158,20 +160,20 @@ final class PollingRecordPublisher(
     val answer =
       try call
       catch { case NonFatal(e) => CompletableFuture.failedFuture[A](e) }
-    val _ = answer
-      .orTimeout(StuckAfter.toMillis, TimeUnit.MILLISECONDS)
-      .whenCompleteAsync(
-        (answer, failure) =>
-          guarded {
-            if (closed) release()
-            else
-              Option(failure).orElse(unlessRead(next(answer))).foreach { e =>
-                release()
-                retry(action, e)
-              }
-          },
-        worker
-      )
+    val stuck = worker.schedule(StuckAfter.toNanos)(answer.completeExceptionally(new TimeoutException): Unit)
+    answer.whenCompleteAsync(
+      (answer, failure) =>
+        guarded {
+          stuck.cancel()
+          if (closed) release()
+          else
+            Option(failure).orElse(unlessRead(next(answer))).foreach { e =>
+              release()
+              retry(action, e)
+            }
+        },
+      worker
+    ): Unit
   }
 
   /** The damage, if there is any; then nothing of the answer has been passed on. */
@@ -182,7 +184,7 @@ final class PollingRecordPublisher(
     } catch { case damaged: DamagedAnswer => Some(damaged) }
 
   private def retry(action: AwsCall, failure: Throwable): Unit = {
-    val now   = System.nanoTime()
+    val now   = runtime.clock.nanos()
     val fault = FaultClassifier.classify(failure)
     lastCall = Some(now)
     fault match {
@@ -198,7 +200,7 @@ final class PollingRecordPublisher(
       case _ =>
         RetryPolicy
           .of(action, retries)
-          .decide(fault, history, hasWorked(), now, ThreadLocalRandom.current.nextDouble()) match {
+          .decide(fault, history, hasWorked(), now, runtime.ids.chance()) match {
           case RetryDecision.Again(wait, failed) =>
             history = failed
             pace = fault match {

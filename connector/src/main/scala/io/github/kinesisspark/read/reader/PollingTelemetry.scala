@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.LongAdder
 import io.github.kinesisspark.position.ShardKey
 
 /** Counts of the polling calls of one source in one executor, since its readers were opened: throttled and failed. */
-final class PollingTelemetry(shards: ShardTelemetry = ShardTelemetry.ignored) {
+final class PollingTelemetry(shards: ShardTelemetry) {
   private val refusals = new LongAdder
   private val failures = new LongAdder
 

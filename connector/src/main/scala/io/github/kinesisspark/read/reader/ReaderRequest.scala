@@ -23,7 +23,7 @@ sealed trait ReaderRequest[A] extends Product with Serializable {
   * @param read        shards to read from where the next batch starts: those that are new here or continue elsewhere than was ordered
   * @param release     shards whose readers end
   * @param planned     where a batch ends that begins to run now: what comes after it is reported from here on, at leisure until the next order
-  * @param driverNanos the driver's `System.nanoTime` when it was sent
+  * @param driverNanos the driver's clock when it was sent
   * @param leaseMillis how long the readers live without a message from the driver
   * @param grain       how far the boundaries of tips lie apart
   * @param pauseMillis between two reports, at least
@@ -70,7 +70,7 @@ final case class OrderAnswer(isNext: Boolean, report: Option[ReaderReport])
   * @param number  grows by one from report to report
   * @param isWhole `tips` are those of all readers; otherwise of those that have changed since the report before
   * @param applied the last order that was carried out
-  * @param atNanos when that was so, by the driver's `System.nanoTime`, or earlier than that: see [[DriverClock]]
+  * @param atNanos when that was so, by the driver's clock, or earlier than that: see [[DriverClock]]
   * @param gone    shards that are no longer read
   * @param hasNews the driver may wait for something of it
   * @param counts  of those shards of `tips` and `gone` that have any

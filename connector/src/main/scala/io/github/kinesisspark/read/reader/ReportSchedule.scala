@@ -1,7 +1,5 @@
 package io.github.kinesisspark.read.reader
 
-import java.util.concurrent.{ScheduledExecutorService, ScheduledFuture, TimeUnit}
-
 import scala.collection.mutable
 import scala.concurrent.{ExecutionContext, Future}
 import scala.concurrent.duration._
@@ -11,6 +9,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.read.reader.ReportSchedule._
+import io.github.kinesisspark.runtime.{Runtime, Timer, Worker}
 
 /** When the readers of one source report to the driver: at once after news, but not before a pause after the last report is over, and later after
   * changes that nobody waits for. One report is on its way at a time, with what has changed since the one before. One that the driver doesn't accept, or
@@ -20,21 +19,22 @@ import io.github.kinesisspark.read.reader.ReportSchedule._
   *
   * @param send a report of the shards that have changed, or of all; whether the driver could make use of it
   */
-private[reader] final class ReportSchedule(worker: ScheduledExecutorService, send: What => Future[Boolean])
-    extends AutoCloseable {
+private[reader] final class ReportSchedule(worker: Worker, send: What => Future[Boolean])(implicit
+    runtime: Runtime
+) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[ReportSchedule])
 
   // All below is guarded by `this`.
-  private var changed                                  = mutable.LinkedHashSet.empty[ShardKey]
-  private var hasChanged                               = false
-  private var hasNews                                  = false
-  private var isWhole                                  = true
-  private var isUnderWay                               = false
-  private var closed                                   = false
-  private var pauseNanos                               = 0L
-  private var refused                                  = 0
-  private var ended                                    = System.nanoTime() - LongPause.toNanos
-  private var next: Option[(Long, ScheduledFuture[_])] = None
+  private var changed    = mutable.LinkedHashSet.empty[ShardKey]
+  private var hasChanged = false
+  private var hasNews    = false
+  private var isWhole    = true
+  private var isUnderWay = false
+  private var closed     = false
+  private var pauseNanos = 0L
+  private var refused    = 0
+  private var ended      = runtime.clock.nanos() - LongPause.toNanos
+  private var next       = Option.empty[(Long, Timer)]
 
   /** How far two reports lie apart at least. */
   def setPause(pause: FiniteDuration): Unit = synchronized { pauseNanos = pause.toNanos }
@@ -54,7 +54,7 @@ private[reader] final class ReportSchedule(worker: ScheduledExecutorService, sen
     */
   def take[A](make: What => A): Option[A] = {
     val mine = synchronized {
-      next.foreach(_._2.cancel(false))
+      next.foreach(_._2.cancel())
       hasChanged = true
       hasNews = true
       begin()
@@ -78,16 +78,16 @@ private[reader] final class ReportSchedule(worker: ScheduledExecutorService, sen
 
   override def close(): Unit = synchronized {
     closed = true
-    next.foreach(_._2.cancel(false))
+    next.foreach(_._2.cancel())
   }
 
   private def plan(): Unit = if (!isUnderWay && !closed) {
     val pause = if (refused > 1) LongPause.toNanos else if (hasNews) pauseNanos else QuietPause.toNanos
     val due   = ended + pause
     if (next.forall { case (planned, _) => planned - due > 0 }) {
-      next.foreach(_._2.cancel(false))
-      val wait = (due - System.nanoTime()).max(0L)
-      next = Some(due -> worker.schedule((() => report()): Runnable, wait, TimeUnit.NANOSECONDS))
+      next.foreach(_._2.cancel())
+      val wait = (due - runtime.clock.nanos()).max(0L)
+      next = Some(due -> worker.schedule(wait)(report()))
     }
   }
 
@@ -122,7 +122,7 @@ private[reader] final class ReportSchedule(worker: ScheduledExecutorService, sen
 
   private def reported(isAccepted: Boolean): Unit = synchronized {
     isUnderWay = false
-    ended = System.nanoTime()
+    ended = runtime.clock.nanos()
     refused = if (isAccepted) 0 else refused + 1
     isWhole ||= !isAccepted
     if (isWhole || hasChanged) plan()

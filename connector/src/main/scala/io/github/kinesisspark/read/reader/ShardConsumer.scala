@@ -1,7 +1,5 @@
 package io.github.kinesisspark.read.reader
 
-import java.util.concurrent.{Semaphore, TimeUnit}
-
 import scala.concurrent.duration._
 
 import org.slf4j.LoggerFactory
@@ -11,6 +9,7 @@ import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtSeq
 import io.github.kinesisspark.position.{SequenceNumber, ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.reader.ShardConsumer._
 import io.github.kinesisspark.read.retention.DataLoss
+import io.github.kinesisspark.runtime.Runtime
 
 /** The records of one range for one task, exactly those, whatever has been added to the stream since.
   *
@@ -219,18 +218,21 @@ object ShardConsumer {
 }
 
 /** Where a task waits for any of its readers. */
-final class Bell {
-  private val rings = new Semaphore(0)
+final class Bell(implicit runtime: Runtime) {
+  private var hasRung = false
 
   /** From any thread. */
-  def ring(): Unit = rings.release()
+  def ring(): Unit = synchronized {
+    hasRung = true
+    runtime.waits.signal(this)
+  }
 
   /** Until it has rung since the last time, or for so long that it is time to look whether the task still runs and a silent reader is
     * to be doubted.
     */
-  def await(): Unit = {
-    val _ = rings.tryAcquire(Bell.Longest.toMillis, TimeUnit.MILLISECONDS)
-    rings.drainPermits(): Unit
+  def await(): Unit = synchronized {
+    runtime.waits.until(this, Bell.Longest)(hasRung)
+    hasRung = false
   }
 }
 

@@ -11,6 +11,7 @@ import io.github.kinesisspark.read.plan.Admission.Allotment
 import io.github.kinesisspark.read.plan.ArrivalDensity
 import io.github.kinesisspark.read.reader.PollingRecordPublisher.LargestAnswer
 import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
+import io.github.kinesisspark.runtime.Runtime
 
 /** Reads one shard ahead of the batches, as far as its share of the memory allows.
   *
@@ -32,7 +33,8 @@ final class ShardReader(
     share: () => Long,
     onRead: RecordTotals => Unit,
     onNews: () => Unit
-) extends Sink
+)(implicit runtime: Runtime)
+    extends Sink
     with AutoCloseable {
 
   override val memory: MemoryBudget.Account = budget.account(() => starve())
@@ -45,7 +47,7 @@ final class ShardReader(
   private var fresh      = false
   private var heap       = 0L
   private var requested  = false
-  private val opened     = System.nanoTime()
+  private val opened     = runtime.clock.nanos()
   private var hasBegun   = false
   private var closed     = false
   private var lastAnswer = Option.empty[ShardReader.Answer]
@@ -73,7 +75,7 @@ final class ShardReader(
         heap += totals.heap
         time = time.after(delivery.totals, delivery.millisBehind)
         lastAnswer = Some(ShardReader.Answer(delivery.asOfNanos, delivery.millisBehind))
-        emptySince = Option.when(records.isEmpty)(emptySince.getOrElse(System.nanoTime()))
+        emptySince = Option.when(records.isEmpty)(emptySince.getOrElse(runtime.clock.nanos()))
         children = delivery.children
       }
       !closed
@@ -196,7 +198,7 @@ final class ShardReader(
         failure,
         closed,
         nothingMore = lastAnswer.exists(_.millisBehind == 0),
-        emptySince.map(since => (System.nanoTime() - since).nanos)
+        emptySince.map(since => (runtime.clock.nanos() - since).nanos)
       )
     )
   }
@@ -263,7 +265,7 @@ final class ShardReader(
     * past retention by now.
     */
   private def isOnItsWay =
-    stop.isDefined && emptySince.forall(since => System.nanoTime() - since < ShardReader.DoubtAfter.toNanos)
+    stop.isDefined && emptySince.forall(since => runtime.clock.nanos() - since < ShardReader.DoubtAfter.toNanos)
 
   /** Whether there is unreported news that the driver may wait for. */
   def takeNews(): Boolean = synchronized {
@@ -277,7 +279,7 @@ final class ShardReader(
   /** Whether its first answer is still to come. */
   private def isOpening = !hasBegun && lastAnswer.isEmpty && failure.isEmpty
 
-  private def millisSince(nanos: Long) = (System.nanoTime() - nanos) / 1000000
+  private def millisSince(nanos: Long) = (runtime.clock.nanos() - nanos) / 1000000
 
   /** Bytes of heap in records that are not planned yet. */
   def held: Long = synchronized(unplanned.heap)

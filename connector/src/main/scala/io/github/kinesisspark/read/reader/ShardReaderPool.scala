@@ -1,6 +1,5 @@
 package io.github.kinesisspark.read.reader
 
-import java.util.concurrent.{ScheduledExecutorService, TimeUnit}
 import java.util.concurrent.atomic.{AtomicLong, AtomicReference}
 
 import scala.collection.concurrent.TrieMap
@@ -11,7 +10,7 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{ClientKind, ClientLease, KinesisClients}
+import io.github.kinesisspark.aws.{ClientKind, ClientLease}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange, StreamArn}
 
 /** The shard readers of one source in one executor, kept across micro-batches.
@@ -23,14 +22,14 @@ import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange, Str
   */
 final class ShardReaderPool(
     config: ReaderConfig,
-    worker: ScheduledExecutorService,
-    budget: MemoryBudget,
+    shared: ReadersShared,
     tell: ReaderReport => Future[Boolean]
 ) extends AutoCloseable {
   import ShardReaderPool._
+  import shared.{runtime, worker}
 
   private val log           = LoggerFactory.getLogger(classOf[ShardReaderPool])
-  private val memory        = budget.join(config.bufferBytes)
+  private val memory        = shared.memory.join(config.bufferBytes)
   private val rereadBytes   = new AtomicLong
   private val rereadRecords = new AtomicLong
   private val reads         = new AtomicReference(ReadCount.none)
@@ -51,14 +50,14 @@ final class ShardReaderPool(
   /** Whether some executor has read for this query before: then a host that can't be found here is an outage, and no mistake. */
   @volatile private var hasRead = false
 
-  private val id      = ShardReaderPool.ids.incrementAndGet()
+  private val id      = shared.newPool()
   private val clock   = new DriverClock
   private val reports = new ReportSchedule(worker, what => tell(report(what)))
 
   /** Whether reports are sent, and not only asked for. */
   @volatile private var isPushed = false
 
-  private val leasedUntil = new AtomicLong(System.nanoTime())
+  private val leasedUntil = new AtomicLong(runtime.clock.nanos())
 
   /** Tasks of a real-time batch. They are called on each news of their shards. */
   private val followers = TrieMap.empty[ShardKey, () => Unit]
@@ -76,10 +75,11 @@ final class ShardReaderPool(
   @volatile private var grain = Grain.none
 
   private val wakeUp =
-    worker.scheduleWithFixedDelay(() => wake(), WakeUp.toMillis, WakeUp.toMillis, TimeUnit.MILLISECONDS)
+    worker.every(WakeUp)(wake())
 
   /** Carries an order out. Nothing where a later one has come before, or the readers are closed. */
   def obey(order: ReadOrder): Option[OrderAnswer] = {
+    reachAll(order)
     hear(order.driverNanos)
     hasRead ||= order.hasRead
     renewLease(order.leaseMillis.millis)
@@ -143,7 +143,7 @@ final class ShardReaderPool(
   }
 
   /** The time of the driver, which lives. */
-  def hear(driverNanos: Long): Unit = clock.hear(driverNanos, System.nanoTime())
+  def hear(driverNanos: Long): Unit = clock.hear(driverNanos, runtime.clock.nanos())
 
   /** Memory comes free in other sources, too. A look that fails must not be the last one. */
   private def wake(): Unit =
@@ -164,7 +164,7 @@ final class ShardReaderPool(
       (readers.values.toVector, some, what.changed.filterNot(readers.contains), reported, applied)
     }
     // Before the readers are looked at: what they report may be newer, not older.
-    val now = clock.at(System.nanoTime())
+    val now = clock.at(runtime.clock.nanos())
     ReaderReport(
       executorId,
       config.source,
@@ -218,6 +218,7 @@ final class ShardReaderPool(
     * @param onNews called when there may be more to take, or the reader fails; must not block
     */
   def follow(shard: ShardKey, from: ShardPosition, by: ResolvedPublisher, onNews: () => Unit): ShardReader = {
+    lease(shard.stream, kindOf(by))
     val reader = synchronized {
       require(!closed, s"the readers of ${config.source} are closed")
       readBy(by)
@@ -254,7 +255,7 @@ final class ShardReaderPool(
   }
 
   override def close(): Unit = {
-    wakeUp.cancel(false)
+    wakeUp.cancel()
     reports.close()
     val (mine, leases) = synchronized {
       closed = true
@@ -270,11 +271,11 @@ final class ShardReaderPool(
     memory.close()
   }
 
-  def isExpired: Boolean = followers.isEmpty && System.nanoTime() - leasedUntil.get > 0
+  def isExpired: Boolean = followers.isEmpty && runtime.clock.nanos() - leasedUntil.get > 0
 
   /** The readers continue for so long at the least. */
   def renewLease(length: FiniteDuration): Unit = {
-    val until = System.nanoTime() + length.toNanos
+    val until = runtime.clock.nanos() + length.toNanos
     leasedUntil.updateAndGet(before => if (until - before > 0) until else before): Unit
   }
 
@@ -325,15 +326,36 @@ final class ShardReaderPool(
     byShard.read(shard, one)
   }
 
+  /** The clients of the readers that an order opens. Made before, as making one takes its time, in which nobody should wait for the lock. */
+  private def reachAll(order: ReadOrder): Unit = {
+    val (by, before) = synchronized {
+      order.whole.fold((publisher, Set.empty[StreamArn]))(way =>
+        (way.publisher, readers.keysIterator.map(_.stream).toSet)
+      )
+    }
+    (before ++ order.read.iterator.map(_.shard.stream)).foreach(lease(_, kindOf(by)))
+  }
+
+  private def kindOf(publisher: ResolvedPublisher) = publisher match {
+    case ResolvedPublisher.Polling   => ClientKind.Calls
+    case _: ResolvedPublisher.FanOut => ClientKind.Subscriptions
+  }
+
+  /** Made without the lock. Where two threads make one, the first one counts. One that is made after the readers are closed is closed, too. */
   private def lease(stream: StreamArn, kind: ClientKind): ClientLease =
-    synchronized(clients.getOrElseUpdate((stream, kind), newLease(stream, kind)))
+    synchronized(clients.get((stream, kind))).getOrElse {
+      val made = newLease(stream, kind)
+      val kept = synchronized(Option.unless(closed)(clients.getOrElseUpdate((stream, kind), made)))
+      if (!kept.contains(made)) made.close()
+      kept.getOrElse(made)
+    }
 
   private def reach(stream: StreamArn, kind: ClientKind) =
     ReadingClient.of(lease(stream, kind), () => hasRead)
 
   private def newLease(stream: StreamArn, kind: ClientKind): ClientLease = {
     val access = config.streams(stream)
-    KinesisClients.lease(access.client, access.region, kind)
+    shared.clients.lease(access.client, access.region, kind)
   }
 
   private def tellNews(shard: ShardKey): Unit = {
@@ -344,7 +366,6 @@ final class ShardReaderPool(
 }
 
 object ShardReaderPool {
-  private val ids = new AtomicLong(System.nanoTime())
 
   /** How often readers look whether there is room for them. */
   private val WakeUp = 500.millis

@@ -1,40 +1,41 @@
 package io.github.kinesisspark.read.reader
 
-import java.util.concurrent.{ScheduledExecutorService, ScheduledThreadPoolExecutor, TimeUnit}
+import java.util.concurrent.atomic.AtomicLong
 
 import scala.collection.mutable
 import scala.concurrent.Future
 import scala.concurrent.duration._
 
-import org.apache.spark.SparkEnv
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.DaemonThreads
+import io.github.kinesisspark.aws.KinesisClients
+import io.github.kinesisspark.runtime.{Runtime, Worker}
 
-/** All pools of this JVM, by source. Tasks find their readers here; who is not heard of any more is closed from here.
+/** All pools of one executor, by source. Tasks find their readers here; who is not heard of any more is closed from here.
   *
   * Two threads serve all readers of all queries: none of their work blocks.
+  *
+  * @param executorId may change: tests and notebooks stop a SparkContext and start another
   */
-object ShardReaderPools {
+final class ShardReaderPools(executorId: () => String, clients: KinesisClients) {
+  import ShardReaderPools._
+  import clients.runtime
+
   private val pools    = mutable.HashMap.empty[String, ShardReaderPool]
   private val released = mutable.LinkedHashSet.empty[String]
 
-  /** Of all readers of this JVM. */
-  private val memory = new MemoryBudget
-
   @volatile private var reporter: ReaderReport => Future[Boolean] = (_: ReaderReport) => Future.successful(false)
 
-  private lazy val worker: ScheduledExecutorService = {
-    val threads = new ScheduledThreadPoolExecutor(2, new DaemonThreads("kinesis-shard-readers"))
-    // Timers of subscriptions are mostly cancelled, long before they are due.
-    threads.setRemoveOnCancelPolicy(true)
-    threads.scheduleWithFixedDelay(new Expiry(() => expired()), 30, 30, TimeUnit.SECONDS)
-    threads
+  private lazy val shared = {
+    val made   = new ReadersShared(clients, runtime.workers.fixed("kinesis-shard-readers", 2))
+    val expiry = new Expiry(() => expired())
+    made.worker.every(30.seconds)(expiry.run())
+    made
   }
 
   /** What a task reads its ranges by: of a source that is stopped, and of a batch read, without live readers. To be closed by the task. */
   def task(config: ReaderConfig): TaskReaders =
-    new TaskReaders(config, if (config.batch.isEmpty) used(config) else None, worker, memory)
+    new TaskReaders(config, if (config.batch.isEmpty) used(config) else None, shared)
 
   /** The readers that a task of a real-time batch was placed with; nothing where Spark has run it elsewhere. */
   def placedOn(executor: String, config: ReaderConfig): Option[ShardReaderPool] =
@@ -42,7 +43,7 @@ object ShardReaderPools {
 
   /** Readers for one task alone, which closes them. They poll: a subscription would end that of the reader it was placed with. */
   def ofTask(config: ReaderConfig): ShardReaderPool =
-    new ShardReaderPool(config, worker, memory, _ => Future.successful(false))
+    new ShardReaderPool(config, shared, _ => Future.successful(false))
 
   def close(source: String): Unit = synchronized {
     // An order that was on its way when its query stopped must not bring the readers back.
@@ -84,17 +85,12 @@ object ShardReaderPools {
     Option.unless(released(config.source))(
       pools.getOrElseUpdate(
         config.source,
-        new ShardReaderPool(config, worker, memory, report => reporter(report))
+        new ShardReaderPool(config, shared, report => reporter(report))
       )
     )
   }
 
-  private val RememberedSources = 1000
-
-  /** After a sign of life of the query: a heartbeat of its driver, which comes every second, or a task. */
-  private val KeptAlive = 1.minute
-
-  private def isHere(executorId: String) = SparkEnv.get.executorId == executorId
+  private def isHere(executor: String) = executorId() == executor
 
   /** Whoever gets them closes them. */
   private def expired() = synchronized {
@@ -104,18 +100,36 @@ object ShardReaderPools {
   }
 }
 
+private object ShardReaderPools {
+  private val RememberedSources = 1000
+
+  /** After a sign of life of the query: a heartbeat of its driver, which comes every second, or a task. */
+  private val KeptAlive = 1.minute
+}
+
+/** What all readers of one executor share, whatever their source. */
+final class ReadersShared(val clients: KinesisClients, val worker: Worker) {
+  implicit val runtime: Runtime = clients.runtime
+
+  val memory = new MemoryBudget(worker)
+
+  private val pools = new AtomicLong(runtime.clock.nanos())
+
+  /** Identifies a pool: another executor of the same id, which came later, has other numbers. */
+  def newPool(): Long = pools.incrementAndGet()
+}
+
 /** Closes what has expired, on a thread of its own: closing waits for what the caller's thread brings about. Whatever is thrown keeps nothing else
   * from being closed, now or the next time: what a periodic task throws ends it for good.
   *
   * @param expired what is to be closed
   */
-private[reader] final class Expiry(expired: () => Vector[AutoCloseable]) extends Runnable {
-  private val log     = LoggerFactory.getLogger(classOf[Expiry])
-  private val threads = new DaemonThreads("kinesis-closing")
+private[reader] final class Expiry(expired: () => Vector[AutoCloseable])(implicit runtime: Runtime) {
+  private val log = LoggerFactory.getLogger(classOf[Expiry])
 
-  override def run(): Unit = logged {
+  def run(): Unit = logged {
     val all = expired()
-    if (all.nonEmpty) threads.newThread(() => all.foreach(one => logged(one.close()))).start()
+    if (all.nonEmpty) runtime.workers.start("kinesis-closing")(all.foreach(one => logged(one.close())))
   }
 
   private def logged(work: => Unit): Unit =

@@ -7,12 +7,13 @@ import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
 import io.github.kinesisspark.position.ShardKey
+import io.github.kinesisspark.runtime.Runtime
 
 /** Counts by shard of one source in one executor, since its readers were opened. Any thread calls it.
   *
   * @param onChange called after a shard's counts have changed; must not block
   */
-final class ShardTelemetry(onChange: ShardKey => Unit) {
+final class ShardTelemetry(onChange: ShardKey => Unit)(implicit runtime: Runtime) {
   import ShardTelemetry._
 
   private val counts   = new ConcurrentHashMap[ShardKey, Counted]
@@ -38,8 +39,10 @@ final class ShardTelemetry(onChange: ShardKey => Unit) {
   def shards: Iterable[ShardKey] = counts.keySet.asScala
 
   /** Forgets shards that are not read here any more, an hour after they were counted last. */
-  def forget(isRead: ShardKey => Boolean, nowNanos: Long = System.nanoTime()): Unit =
-    counts.entrySet.removeIf(e => !isRead(e.getKey) && nowNanos - e.getValue.atNanos > Remembered.toNanos): Unit
+  def forget(isRead: ShardKey => Boolean): Unit = {
+    val now = runtime.clock.nanos()
+    counts.entrySet.removeIf(e => !isRead(e.getKey) && now - e.getValue.atNanos > Remembered.toNanos): Unit
+  }
 
   private def add(shard: ShardKey, more: ShardCounts): Unit = {
     merge(shard, more)
@@ -47,7 +50,7 @@ final class ShardTelemetry(onChange: ShardKey => Unit) {
   }
 
   private def merge(shard: ShardKey, more: ShardCounts): Unit =
-    counts.merge(shard, Counted(more, System.nanoTime()), (a, b) => Counted(a.counts and b.counts, b.atNanos)): Unit
+    counts.merge(shard, Counted(more, runtime.clock.nanos()), (a, b) => Counted(a.counts and b.counts, b.atNanos)): Unit
 }
 
 object ShardTelemetry {
@@ -58,7 +61,7 @@ object ShardTelemetry {
   private final case class Counted(counts: ShardCounts, atNanos: Long)
 
   /** Of readers that nobody reports on. */
-  def ignored: ShardTelemetry = new ShardTelemetry(_ => ())
+  def ignored(implicit runtime: Runtime): ShardTelemetry = new ShardTelemetry(_ => ())
 }
 
 /** What one executor, or all, have counted of a shard.

@@ -34,7 +34,7 @@ import io.github.kinesisspark.position.ShardPosition
   * the current one are ignored: the SDK completes a subscription that was cancelled, and may fail it twice.
   *
   * @param resume     where the next call begins; moves with every event, also with those that bring no record
-  * @param notBefore  earliest System.nanoTime() of the next call
+  * @param notBefore  earliest time of the next call, by the clock
   * @param calls      made so far; the last one is the current one
   * @param history    failures since the last event
   * @param contention with another subscriber of the same consumer

@@ -1,12 +1,10 @@
 package io.github.kinesisspark.read.reader
 
-import java.util.concurrent.ScheduledExecutorService
-
 import scala.collection.mutable
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{ClientKind, ClientLease, KinesisClients}
+import io.github.kinesisspark.aws.{ClientKind, ClientLease}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange, StreamArn}
 import io.github.kinesisspark.read.reader.ShardConsumer.{Source, Sources}
 import io.github.kinesisspark.read.reader.TaskReaders._
@@ -21,21 +19,22 @@ import io.github.kinesisspark.read.reader.TaskReaders._
 final class TaskReaders(
     config: ReaderConfig,
     live: Option[ShardReaderPool],
-    worker: ScheduledExecutorService,
-    budget: MemoryBudget
+    shared: ReadersShared
 ) extends AutoCloseable {
+  import shared.{runtime, worker}
+
   private val log      = LoggerFactory.getLogger(classOf[TaskReaders])
   private val clients  = mutable.HashMap.empty[(StreamArn, ClientKind), ClientLease]
   private lazy val own = {
     hasOwn = true
-    budget.join(config.bufferBytes)
+    shared.memory.join(config.bufferBytes)
   }
   private var hasOwn = false
 
   private lazy val pollers = new PollingPublisherFactory(
     reach(_, ClientKind.Calls),
     worker,
-    live.fold(new PollingTelemetry)(_.polled),
+    live.fold(new PollingTelemetry(ShardTelemetry.ignored))(_.polled),
     starts = None,
     config.callsPerSecond
   )
@@ -46,7 +45,7 @@ final class TaskReaders(
       fanOut,
       reach(_, ClientKind.Subscriptions),
       worker,
-      new FanOutTelemetry,
+      new FanOutTelemetry(ShardTelemetry.ignored),
       StartSchedule.ofReaders,
       pollers
     )
@@ -103,7 +102,7 @@ final class TaskReaders(
 
   private def reach(stream: StreamArn, kind: ClientKind) = {
     val access = config.streams(stream)
-    val lease  = clients.getOrElseUpdate((stream, kind), KinesisClients.lease(access.client, access.region, kind))
+    val lease  = clients.getOrElseUpdate((stream, kind), shared.clients.lease(access.client, access.region, kind))
     ReadingClient.of(lease, () => live.exists(_.hasEverRead))
   }
 }

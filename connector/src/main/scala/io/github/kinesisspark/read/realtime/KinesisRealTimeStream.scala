@@ -10,6 +10,7 @@ import org.slf4j.LoggerFactory
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.coordinator.DriverRuntime
 import io.github.kinesisspark.read.plan.{ExecutorId, PlanningState}
 import io.github.kinesisspark.read.row.SourceSchema
 import io.github.kinesisspark.read.stream.{KinesisMicroBatchStream, KinesisSourceOffset, RunningQuery}
@@ -26,10 +27,11 @@ import io.github.kinesisspark.read.stream.{KinesisMicroBatchStream, KinesisSourc
   *
   * @see [[https://spark.apache.org/docs/latest/api/java/org/apache/spark/sql/connector/read/streaming/SupportsRealTimeMode.html SupportsRealTimeMode]]
   */
-final class KinesisRealTimeStream(options: SourceOptions, sc: SparkContext)
-    extends KinesisMicroBatchStream(options, sc)
+final class KinesisRealTimeStream(options: SourceOptions, sc: SparkContext, driver: DriverRuntime)
+    extends KinesisMicroBatchStream(options, sc, driver)
     with SupportsRealTimeMode {
   import KinesisRealTimeStream._
+  import driver.runtime
 
   private var isRealTime = false
   private var batch      = Option.empty[Batch]
@@ -75,14 +77,14 @@ final class KinesisRealTimeStream(options: SourceOptions, sc: SparkContext)
   @tailrec private def opened(from: KinesisOffset): Batch = {
     val planning = planningAt(from)
     val lost     = loseOrFail(planning)
-    if (planning.hasNewStreams) Batch(planning, lost, Vector.empty, System.nanoTime())
+    if (planning.hasNewStreams) Batch(planning, lost, Vector.empty, runtime.clock.nanos())
     else {
       val tips = readers.open(planning, lost.contains)
       failIfAny(tips, from)
       catalog.learn(tips.values)
       // What they failed for is known now, and their shards are lost, or have another consumer.
       if (tips.values.exists(_.failure.isDefined)) opened(from)
-      else Batch(planning, lost, partitions(planning, lost), System.nanoTime())
+      else Batch(planning, lost, partitions(planning, lost), runtime.clock.nanos())
     }
   }
 
@@ -108,7 +110,7 @@ final class KinesisRealTimeStream(options: SourceOptions, sc: SparkContext)
       reads: Vector[ShardRead],
       begun: Vector[Begun]
   ): KinesisOffset = {
-    val lasted = (System.nanoTime() - now.plannedNanos) / 1000000
+    val lasted = (runtime.clock.nanos() - now.plannedNanos) / 1000000
     val times  =
       reads.flatMap(r => r.tip.completeTo(r.taken, catalog.now(r.shard.stream) - lasted).map(r.shard -> _)).toMap
     val all = now.planning.reading ++ begun.map(_.shard -> ShardPosition.TrimHorizon)
@@ -129,7 +131,7 @@ final class KinesisRealTimeStream(options: SourceOptions, sc: SparkContext)
     report(open, tips, cuts)
     readers.learn(cuts.view.mapValues(_.bytes).toMap, begun.flatMap(b => b.executor.map(b.shard -> _)).toMap)
     val waiting = progress.count(!_.isAsked)
-    starvation = starvation.and(waiting > 0, System.nanoTime() - now.plannedNanos)
+    starvation = starvation.and(waiting > 0, runtime.clock.nanos() - now.plannedNanos)
     if (waiting > 0) log.warn("{} of the batch's {} tasks found no free core until it was over", waiting, progress.size)
   }
 

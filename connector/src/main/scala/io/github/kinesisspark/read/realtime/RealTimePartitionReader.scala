@@ -13,14 +13,15 @@ import org.apache.spark.sql.types.StructType
 
 import io.github.kinesisspark.aws.Closing
 import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosition, ShardRange}
-import io.github.kinesisspark.read.reader.{ReaderConfig, ResolvedPublisher, ShardReaderPool, ShardReaderPools}
+import io.github.kinesisspark.read.coordinator.ExecutorRuntime
+import io.github.kinesisspark.read.reader.{ReaderConfig, ResolvedPublisher, ShardReaderPool}
 import io.github.kinesisspark.read.row.RecordRows
 
 /** @param columns of the rows, in their order */
 private[realtime] final class RealTimeReaderFactory(config: ReaderConfig, columns: StructType)
     extends PartitionReaderFactory {
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
-    case ours: RealTimePartition => new RealTimePartitionReader(config, ours, columns)
+    case ours: RealTimePartition => new RealTimePartitionReader(config, ours, columns, ExecutorRuntime.ofJvm)
     case NothingToRead           => new NothingReader
     case other                   => throw new IllegalArgumentException(s"not a partition of a real-time batch: $other")
   }
@@ -33,10 +34,13 @@ private[realtime] final class RealTimeReaderFactory(config: ReaderConfig, column
 private[realtime] final class RealTimePartitionReader(
     config: ReaderConfig,
     partition: RealTimePartition,
-    columns: StructType
+    columns: StructType,
+    executor: ExecutorRuntime
 ) extends SupportsRealTimeRead[InternalRow] {
-  private val placed  = partition.executor.flatMap(e => ShardReaderPools.placedOn(e.id, config))
-  private val pool    = placed.getOrElse(ShardReaderPools.ofTask(config))
+  import executor.runtime
+
+  private val placed  = partition.executor.flatMap(e => executor.pools.placedOn(e.id, config))
+  private val pool    = placed.getOrElse(executor.pools.ofTask(config))
   private val feed    = Closing.unlessMade(leavePool())(new TaskFeed(partition.shards, partition.ended, follow))
   private var isAsked = false
   private var row: InternalRow = _

@@ -1,11 +1,10 @@
 package io.github.kinesisspark.read.realtime
 
-import java.util.concurrent.{LinkedBlockingQueue, TimeUnit}
 import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.annotation.tailrec
 import scala.collection.mutable
-import scala.concurrent.duration.FiniteDuration
+import scala.concurrent.duration._
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.slf4j.LoggerFactory
@@ -14,6 +13,7 @@ import io.github.kinesisspark.aws.{Closing, FailureReason}
 import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.ChildHandover
 import io.github.kinesisspark.read.reader.UserRecordCount
+import io.github.kinesisspark.runtime.{Runtime, WaitingQueue}
 
 /** The rows of all shards of one task of a real-time batch, from whichever has some; the task waits for any of them at once.
   *
@@ -33,10 +33,11 @@ private[realtime] final class TaskFeed(
     shards: Vector[(ShardKey, ShardPosition)],
     ended: Set[ShardKey],
     follow: TaskFeed.Follow
-) extends AutoCloseable {
+)(implicit runtime: Runtime)
+    extends AutoCloseable {
   import TaskFeed._
 
-  private val line         = new LinkedBlockingQueue[InLine]
+  private val line         = new WaitingQueue[InLine]
   private val all          = mutable.LinkedHashMap.empty[ShardKey, InLine]
   private var succession   = ChildHandover(ended)
   private var current      = Option.empty[InLine]
@@ -52,7 +53,7 @@ private[realtime] final class TaskFeed(
     * @param wait for that, at most; if nothing came, what comes next is left to the next batch
     * @throws KinesisException where a reader has failed for good
     */
-  def next(wait: FiniteDuration): Option[InternalRow] = next(System.nanoTime() + wait.toNanos)
+  def next(wait: FiniteDuration): Option[InternalRow] = next(runtime.clock.nanos() + wait.toNanos)
 
   @tailrec private def next(deadline: Long): Option[InternalRow] = current match {
     case Some(one) if turn < RecordsInTurn =>
@@ -68,14 +69,14 @@ private[realtime] final class TaskFeed(
       one.queue()
       next(deadline)
     case None =>
-      val first = line.poll(deadline - System.nanoTime(), TimeUnit.NANOSECONDS)
-      if (first == null) None
-      else {
-        first.leave()
-        turn = 0
-        current = Some(first)
-        last = first
-        next(deadline)
+      line.poll((deadline - runtime.clock.nanos()).max(0L).nanos) match {
+        case None        => None
+        case Some(first) =>
+          first.leave()
+          turn = 0
+          current = Some(first)
+          last = first
+          next(deadline)
       }
   }
 
@@ -122,7 +123,7 @@ private[realtime] final class TaskFeed(
     val followed: Followed   = follow(key, from, child, () => queue())
     def shard: FollowedShard = followed.shard
 
-    def queue(): Unit = if (isInLine.compareAndSet(false, true)) line.add(this): Unit
+    def queue(): Unit = if (isInLine.compareAndSet(false, true)) line.put(this)
 
     /** Before it is looked at: later news brings it into line again. */
     def leave(): Unit = isInLine.set(false)

@@ -14,6 +14,7 @@ import io.github.kinesisspark.read.reader.ShardTip
   */
 final class RetentionWatch(catalog: ShardCatalog) {
   import RetentionWatch._
+  import catalog.clients.runtime
 
   private var known     = Completeness()
   private var isChecked = false
@@ -35,7 +36,7 @@ final class RetentionWatch(catalog: ShardCatalog) {
   def evidence(arn: StreamArn, gap: Completeness.Gap, from: KinesisOffset): Option[String] = {
     val unread = from.streams(arn).shards.collect { case (id, at) if at.position != ShardPosition.ShardEnd => id }
     val shards = unread.filter(catalog.lineage(arn).has).toVector.sorted
-    val oldest = PeekingClients.using(Map(arn -> catalog.access(arn))) { ends =>
+    val oldest = PeekingClients.using(catalog.clients, Map(arn -> catalog.access(arn))) { ends =>
       Parallel.map(shards)(id => ends.first(ShardKey(arn, id), ShardPosition.TrimHorizon))
     }
     val likely = for {

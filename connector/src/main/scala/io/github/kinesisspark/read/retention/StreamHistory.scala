@@ -18,6 +18,7 @@ import io.github.kinesisspark.read.plan.HistoryPart
   */
 final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: ShardEnds) {
   import StreamHistory._
+  import stream.clients.runtime
 
   private val log     = LoggerFactory.getLogger(classOf[StreamHistory])
   private val listing = stream.listing()

@@ -29,6 +29,7 @@ object AvailableNow {
 
   /** Blocks while it looks for the newest record of each open shard. */
   def fix(catalog: ShardCatalog, planning: PlanningState): AvailableNow = {
+    import catalog.clients.runtime
     val shards =
       for {
         stream <- catalog.streams
@@ -36,7 +37,7 @@ object AvailableNow {
       } yield ShardKey(stream.arn, id) -> stream.lineage.isClosed(id)
     val (closed, open) = shards.partition(_._2)
     val now            = catalog.serviceTime()
-    val tips           = PeekingClients.using(catalog.streams.map(s => s.arn -> s.access).toMap) { ends =>
+    val tips = PeekingClients.using(catalog.clients, catalog.streams.map(s => s.arn -> s.access).toMap) { ends =>
       Parallel.map(open) { case (shard, _) =>
         shard -> ends.tip(shard, planning.reading.getOrElse(shard, TrimHorizon), now).end
       }

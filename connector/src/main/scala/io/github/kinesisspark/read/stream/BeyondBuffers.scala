@@ -6,6 +6,7 @@ import scala.util.{Failure, Success, Try}
 
 import org.slf4j.LoggerFactory
 
+import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtTimestamp}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.catalog.{Parallel, Peek, PeekingClients, ShardEnds}
@@ -24,9 +25,11 @@ import io.github.kinesisspark.read.reader.{RecordBuffer, ShardTip, StreamAccess}
 final class BeyondBuffers(
     streams: Map[StreamArn, StreamAccess],
     alignment: WatermarkAlignment,
-    serviceNow: StreamArn => Long
+    serviceNow: StreamArn => Long,
+    clients: KinesisClients
 ) {
   import BeyondBuffers._
+  import clients.runtime
 
   private val log = LoggerFactory.getLogger(classOf[BeyondBuffers])
 
@@ -54,7 +57,7 @@ final class BeyondBuffers(
     if (times.isEmpty) Map.empty
     else {
       val apart = behind.map(_.writeSecond).min
-      PeekingClients.using(streams, Some(Patience)) { looks =>
+      PeekingClients.using(clients, streams, Some(Patience)) { looks =>
         found(Parallel.map(times.toVector) { case (shard, time) => Try(end(tips(shard), time, begin, apart, looks)) })
       }
     }

@@ -1,14 +1,14 @@
 package io.github.kinesisspark.read.stream
 
-import java.util.concurrent.{ScheduledThreadPoolExecutor, TimeUnit}
 import java.util.concurrent.atomic.AtomicLong
 
 import scala.concurrent.duration.FiniteDuration
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{AwsCall, CallObserver, CloudWatch, DaemonThreads, KinesisFault, Regions}
+import io.github.kinesisspark.aws.{AwsCall, CallObserver, CloudWatch, KinesisFault, Regions}
 import io.github.kinesisspark.config.SourceOptions
+import io.github.kinesisspark.runtime.Runtime
 
 /** Publishes a source's gauges at an interval, while the source lives. A publication that fails is counted and logged, once until one succeeds again,
   * and is no concern of the query: the next one brings newer values. Its thread is its own; counts are read by any.
@@ -20,7 +20,8 @@ private[stream] final class CloudWatchPublisher(
     gauges: Map[String, () => Long],
     publish: (CallObserver, () => Seq[(String, Long)]) => Unit,
     held: AutoCloseable
-) extends AutoCloseable {
+)(implicit runtime: Runtime)
+    extends AutoCloseable {
   private val log     = LoggerFactory.getLogger(classOf[CloudWatchPublisher])
   private val made    = new AtomicLong
   private val refused = new AtomicLong
@@ -34,8 +35,10 @@ private[stream] final class CloudWatchPublisher(
   /** Of the thread alone. */
   private var failing = false
 
-  private val thread = new ScheduledThreadPoolExecutor(1, new DaemonThreads("kinesis-cloudwatch"))
-  thread.scheduleWithFixedDelay(() => publishNow(), interval.toMillis, interval.toMillis, TimeUnit.MILLISECONDS)
+  @volatile private var closed = false
+
+  private val thread = runtime.workers.fixed("kinesis-cloudwatch", 1)
+  thread.every(interval)(publishNow())
 
   def calls: PublishedCalls = PublishedCalls(made.get, refused.get)
 
@@ -45,8 +48,8 @@ private[stream] final class CloudWatchPublisher(
       publish(observer, () => names.map(name => name -> gauges(name)()))
       failing = false
     } catch {
-      case _: Throwable if thread.isShutdown => ()
-      case e: Throwable                      =>
+      case _: Throwable if closed => ()
+      case e: Throwable           =>
         refused.incrementAndGet()
         if (!failing)
           log.warn(
@@ -57,7 +60,8 @@ private[stream] final class CloudWatchPublisher(
     }
 
   override def close(): Unit = {
-    thread.shutdownNow()
+    closed = true
+    thread.close()
     held.close()
   }
 }
@@ -68,7 +72,9 @@ private[stream] object CloudWatchPublisher {
     *
     * @param streams names of the streams
     */
-  def of(options: SourceOptions, streams: Seq[String], gauges: Map[String, () => Long]): Option[CloudWatchPublisher] =
+  def of(options: SourceOptions, streams: Seq[String], gauges: Map[String, () => Long])(implicit
+      runtime: Runtime
+  ): Option[CloudWatchPublisher] =
     options.cloudWatch.map { asked =>
       val first      = options.streams.head
       val service    = new CloudWatch(first.client, Regions.resolve(first.stream, first.client), asked.endpoint)

@@ -2,7 +2,7 @@ package io.github.kinesisspark.read.stream
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{ConsumerCalls, FanOutConsumers}
+import io.github.kinesisspark.aws.{ConsumerCalls, FanOutConsumers, KinesisClients}
 import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position.StreamArn
 import io.github.kinesisspark.read.reader.ResolvedPublisher
@@ -32,22 +32,24 @@ object ConsumerLifecycle {
   private val log = LoggerFactory.getLogger(getClass)
 
   /** @param query its id, as its checkpoint keeps it */
-  def of(options: SourceOptions, query: => Option[String]): ConsumerLifecycle = options.recordPublisher match {
-    case RecordPublisherConfig.Polling        => Polling
-    case RecordPublisherConfig.FanOut(fanOut) => new FanOut(FanOutConsumers.open(options.streams, fanOut, query))
-  }
+  def of(options: SourceOptions, query: => Option[String], clients: KinesisClients): ConsumerLifecycle =
+    options.recordPublisher match {
+      case RecordPublisherConfig.Polling        => Polling
+      case RecordPublisherConfig.FanOut(fanOut) =>
+        new FanOut(FanOutConsumers.open(options.streams, fanOut, query, clients))
+    }
 
   /** At `load()`, before there is a query. */
-  def begin(options: SourceOptions): Unit = options.recordPublisher match {
+  def begin(options: SourceOptions, clients: KinesisClients): Unit = options.recordPublisher match {
     case RecordPublisherConfig.Polling        => ()
-    case RecordPublisherConfig.FanOut(fanOut) => FanOutConsumers.begin(options.streams, fanOut)
+    case RecordPublisherConfig.FanOut(fanOut) => FanOutConsumers.begin(options.streams, fanOut, clients)
   }
 
   /** How the tasks of a batch read get their records. Nobody reports the end of a batch read, so the consumer stays. */
-  def ofBatch(options: SourceOptions): ResolvedPublisher = options.recordPublisher match {
+  def ofBatch(options: SourceOptions, clients: KinesisClients): ResolvedPublisher = options.recordPublisher match {
     case RecordPublisherConfig.Polling        => ResolvedPublisher.Polling
     case RecordPublisherConfig.FanOut(fanOut) =>
-      val consumers = FanOutConsumers.open(options.streams, fanOut, query = None)
+      val consumers = FanOutConsumers.open(options.streams, fanOut, query = None, clients)
       try {
         val resolved = consumers.resolve()
         consumers.leftBehind.foreach(arn =>

@@ -1,7 +1,7 @@
 package io.github.kinesisspark.read.stream
 
 import java.util
-import java.util.{Optional, UUID}
+import java.util.Optional
 
 import scala.collection.mutable
 import scala.concurrent.duration._
@@ -16,7 +16,7 @@ import io.github.kinesisspark.aws.{Closing, FailureReason, KinesisException}
 import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.ShardCatalog
-import io.github.kinesisspark.read.coordinator.{ExecutorChannel, Filling, ShardCoordinator}
+import io.github.kinesisspark.read.coordinator.{DriverRuntime, ExecutorChannel, Filling, ShardCoordinator}
 import io.github.kinesisspark.read.plan.{HistoryPart, PlanningState, WatermarkAlignment}
 import io.github.kinesisspark.read.reader.{Grain, ReaderConfig, RecordBuffer, ShardTip, StreamAccess}
 import io.github.kinesisspark.read.retention.{DataLoss, RetentionWatch}
@@ -34,20 +34,21 @@ final case class KinesisSourceOffset(offset: KinesisOffset) extends Offset {
   *
   * @see [[https://spark.apache.org/docs/latest/api/java/org/apache/spark/sql/connector/read/streaming/SupportsAdmissionControl.html SupportsAdmissionControl]]
   */
-class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
+class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext, driver: DriverRuntime)
     extends MicroBatchStream
     with SupportsTriggerAvailableNow
     with ReportsSourceMetrics {
   import KinesisMicroBatchStream._
+  import driver.{clients, runtime}
 
   private val log                     = LoggerFactory.getLogger(classOf[KinesisMicroBatchStream])
-  private[read] val catalog           = new ShardCatalog(options)
-  private val former                  = new RemovedStreams(options.client, catalog.reads)
+  private[read] val catalog           = new ShardCatalog(options, clients)
+  private val former                  = new RemovedStreams(options.client, catalog.reads, clients)
   private[read] val consumerLifecycle =
-    Closing.unlessMade(catalog.close())(ConsumerLifecycle.of(options, RunningQuery.id(sc)))
-  private val source        = UUID.randomUUID().toString
+    Closing.unlessMade(catalog.close())(ConsumerLifecycle.of(options, RunningQuery.id(sc), clients))
+  private val source        = runtime.ids.uuid()
   private[read] val readers = new ShardCoordinator(
-    ExecutorChannel.of(sc, source),
+    ExecutorChannel.of(sc, source, driver),
     ReaderConfig(
       source,
       streams = catalog.streams.map(s => s.arn -> s.access).toMap,
@@ -69,12 +70,13 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   private lazy val beyond     = new BeyondBuffers(
     catalog.streams.map(s => s.arn -> s.access).toMap,
     WatermarkAlignment(options.admission.maxShardSkew.map(_.toMillis)),
-    catalog.now
+    catalog.now,
+    clients
   )
   private lazy val interval = RunningQuery.interval(sc)
-  private val minimum       = new BatchMinimum(System.nanoTime())
+  private val minimum       = new BatchMinimum(runtime.clock.nanos())
   // Read by the threads of Spark's metrics sinks, too.
-  @volatile private[read] var metrics = SourceMetrics.begun(System.nanoTime())
+  @volatile private[read] var metrics = SourceMetrics.begun(runtime.clock.nanos())
   private var endsNow                 = false
   private var bounds                  = Option.empty[AvailableNow]
   private[read] var seen              = KinesisOffset.initial
@@ -87,7 +89,10 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
 
   private val names  = catalog.streams.map(_.arn.name)
   private val gauges =
-    SourceMetrics.gauges(options.recordPublisher != RecordPublisherConfig.Polling, () => metrics.at(System.nanoTime()))
+    SourceMetrics.gauges(
+      options.recordPublisher != RecordPublisherConfig.Polling,
+      () => metrics.at(runtime.clock.nanos())
+    )
   private val shown      = SparkMetrics.show(names.mkString("+"), gauges)
   private val cloudWatch = Closing.unlessMade(shown.close())(CloudWatchPublisher.of(options, names, gauges))
 
@@ -176,7 +181,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
       cuts: Map[ShardKey, RecordBuffer.Cut]
   ): Unit =
     metrics = metrics
-      .next(open, tips, cuts, readers.now, consumerLifecycle.calls, System.nanoTime())
+      .next(open, tips, cuts, readers.now, consumerLifecycle.calls, runtime.clock.nanos())
       .copy(published = cloudWatch.fold(PublishedCalls.none)(_.calls), trigger = trigger)
 
   private[read] def trigger: FiniteDuration = interval.getOrElse(Duration.Zero)
@@ -217,7 +222,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
     lazy val end                                    = retention.complete(planning.end(moved), planning.reading, read)
     val hasMoved = moved.exists { case (shard, to) => !planning.reading.get(shard).contains(to) }
     if (planning.hasNewStreams || hasMoved || retention.isDue(from, end)) {
-      minimum.batchPlanned(System.nanoTime())
+      minimum.batchPlanned(runtime.clock.nanos())
       remember(KinesisSourceOffset(end))
     } else start
   }
@@ -366,7 +371,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext)
   /** AvailableNow waits for nothing: what is there is all there will be. */
   private def isTooLittle(tips: Map[ShardKey, ShardTip], limits: AdmissionLimits) =
     bounds.isEmpty &&
-      minimum.holdsBack(limits, tips.valuesIterator.map(_.records).sum, readers.nearlyFull, System.nanoTime())
+      minimum.holdsBack(limits, tips.valuesIterator.map(_.records).sum, readers.nearlyFull, runtime.clock.nanos())
 
   /** A reader's failure is the query's, unless its shard has gone past retention, which is for the next planning, or its
     * consumer has gone and there is another.

@@ -7,22 +7,23 @@ import scala.util.Try
 import org.apache.spark.SparkContext
 
 import io.github.kinesisspark.config.SourceOptions
+import io.github.kinesisspark.read.coordinator.DriverRuntime
 
 /** The stream of a streaming query, as capable as the Spark it runs on: real-time mode came with Spark 4.1, so the class that has it
   * is loaded by name.
   */
 object MicroBatchStreams {
 
-  def of(options: SourceOptions, sc: SparkContext): KinesisMicroBatchStream =
+  def of(options: SourceOptions, sc: SparkContext, driver: DriverRuntime): KinesisMicroBatchStream =
     if (hasRealTimeMode)
       try
         Class
           .forName("io.github.kinesisspark.read.realtime.KinesisRealTimeStream")
-          .getConstructor(classOf[SourceOptions], classOf[SparkContext])
-          .newInstance(options, sc)
+          .getConstructor(classOf[SourceOptions], classOf[SparkContext], classOf[DriverRuntime])
+          .newInstance(options, sc, driver)
           .asInstanceOf[KinesisMicroBatchStream]
       catch { case e: InvocationTargetException => throw e.getCause }
-    else new KinesisMicroBatchStream(options, sc)
+    else new KinesisMicroBatchStream(options, sc, driver)
 
   private lazy val hasRealTimeMode =
     Try(Class.forName("org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode")).isSuccess

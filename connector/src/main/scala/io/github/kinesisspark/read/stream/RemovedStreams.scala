@@ -19,7 +19,9 @@ import io.github.kinesisspark.read.stream.RemovedStreams.Former
   * @param client of the source as a whole
   * @param isRead whether a stream is in the list
   */
-final class RemovedStreams(client: ClientOptions, isRead: StreamArn => Boolean) {
+final class RemovedStreams(client: ClientOptions, isRead: StreamArn => Boolean, clients: KinesisClients) {
+  import clients.runtime
+
   private val log    = LoggerFactory.getLogger(classOf[RemovedStreams])
   private var opened = Map.empty[StreamArn, Option[Former]]
 
@@ -63,7 +65,7 @@ final class RemovedStreams(client: ClientOptions, isRead: StreamArn => Boolean) 
 
   private def find(arn: StreamArn, created: Long): Option[Former] = {
     val access = StreamAccess(client.copy(region = None), arn.region)
-    val lease  = KinesisClients.lease(access.client, access.region)
+    val lease  = clients.lease(access.client, access.region)
     try {
       val directory = new StreamDirectory(lease.client, DirectoryRetry.of(lease))
       val exists    = directory.describe(StreamRef.ByArn(arn)).createdMillis == created

@@ -13,7 +13,7 @@ import io.github.kinesisspark.read.stream.SourceMetrics.Lag
 
 /** The values of `StreamingQueryProgress.sources[].metrics`, as of the last planning.
   *
-  * @param atNanos      when they are looked at, by `System.nanoTime`
+  * @param atNanos      when they are looked at, by the driver's clock
   * @param lags         of the shards that are read, as their readers last reported
   * @param shards       those that are to be read
   * @param cuts         the planned batch, by shard
@@ -21,7 +21,7 @@ import io.github.kinesisspark.read.stream.SourceMetrics.Lag
   * @param before       `readers` as of the previous planning
   * @param consumers    calls about consumers, where they are registered
   * @param published    calls of CloudWatch
-  * @param unknownSince since when the lag of some shard is unknown, by `System.nanoTime`: of all shards until the first planning
+  * @param unknownSince since when the lag of some shard is unknown, by the driver's clock: of all shards until the first planning
   * @param trigger      the time from one planning to the next that the query's trigger asks for; 0 for the next as soon as possible
   */
 final case class SourceMetrics(

@@ -6,6 +6,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.read.reader.{OrderAnswer, ReaderReport, ReaderTotals, ShardCounts, ShardTip}
 
@@ -123,10 +124,11 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
     }
 
     it("ends with news of the source, with a failure and with an order that may be lost") {
-      val source = ReaderReports.of("source")
+      val all    = new ReportsBySource
+      val source = all.of("source")
       val error  = new IllegalStateException("as planned")
       Seq[() => Unit](
-        () => ReaderReports.accept(report(1, isWhole = true)()): Unit,
+        () => all.accept(report(1, isWhole = true)()): Unit,
         () => source.failed("2", order = 1, error),
         () => source.answered("1", order = 3, answer = None)
       ).foreach { news =>
@@ -138,7 +140,8 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
       source.takeFailures() shouldBe empty
       source.takeUndone() shouldBe Map("1" -> 3, "2" -> 1)
       source.takeUndone() shouldBe empty
-      ReaderReports.remove("source")
+      all.remove("source")
+      all.accept(report(2, isWhole = true)()) shouldBe false
     }
 
     it("ends after its time when nothing comes, or nothing that anybody waits for") {

@@ -23,7 +23,7 @@ class EventGateSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
 
   /** A stream whose bytes come in pieces when they are asked for, and who takes them behind the gate. */
   private final class Scene(bytes: Array[Byte], pieces: Seq[Int], capacity: Long = 64L * KB) {
-    val budget  = new MemoryBudget
+    val budget  = new MemoryBudget(_.run())
     val member  = budget.join(capacity)
     val account = member.account()
     val other   = member.account()

@@ -6,6 +6,8 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
+import io.github.kinesisspark.JvmRuntime.runtime
+
 class ExpirySpec extends AnyFunSpec with Matchers with Eventually {
 
   describe("closing readers whose query is gone") {

@@ -4,12 +4,13 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.position.ShardKey
 
 class FanOutTelemetrySpec extends AnyFunSpec with Matchers {
   describe("telemetry of subscriptions") {
     it("shows a shard's newest subscription while the one before it is still closing") {
-      val telemetry = new FanOutTelemetry
+      val telemetry = new FanOutTelemetry(ShardTelemetry.ignored)
       val before    = telemetry.open(shard(0))
       before.live = true
       val after = telemetry.open(shard(0))

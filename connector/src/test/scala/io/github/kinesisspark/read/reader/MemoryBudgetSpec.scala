@@ -11,7 +11,7 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
   private val Largest = MemoryBudget.LargestRequest
 
   private final class Setting(sizes: Long*) {
-    val budget  = new MemoryBudget
+    val budget  = new MemoryBudget(_.run())
     val members = sizes.map(budget.join)
     val readers = members.map(_.account())
     val served  = mutable.Buffer.empty[Int]

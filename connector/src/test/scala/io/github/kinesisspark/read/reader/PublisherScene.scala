@@ -1,16 +1,16 @@
 package io.github.kinesisspark.read.reader
 
-import java.util.concurrent.{Executors, ScheduledExecutorService}
-
 import scala.concurrent.duration._
 
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
 import io.github.kinesisspark.Generators._
-import io.github.kinesisspark.aws.{DaemonThreads, KinesisException}
+import io.github.kinesisspark.JvmRuntime.runtime
+import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.{ConsumerArn, ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
+import io.github.kinesisspark.runtime.Worker
 
 /** A publisher between a stub of the service and a sink that remembers what it is given.
   *
@@ -21,16 +21,21 @@ final class PublisherScene(
     onDelivery: () => Unit = () => (),
     retries: CallRetries = CallRetries.default
 ) extends AutoCloseable {
-  val memory                                        = new MemoryBudget
-  private val account                               = memory.join(64L << 20).account()
-  @volatile var deliveries: Vector[Delivery]        = Vector.empty
-  @volatile var failures: Vector[KinesisException]  = Vector.empty
-  private lazy val worker: ScheduledExecutorService =
-    Executors.newScheduledThreadPool(2, new DaemonThreads("publisher-scene"))
-  private def access                   = ReadingClient(client, retries, () => deliveries.nonEmpty, () => ())
-  private val starts                   = new StartSchedule(1.nano)
-  val pollers: PollingPublisherFactory =
-    new PollingPublisherFactory(_ => access, worker, new PollingTelemetry, starts = None, callsPerSecond = 5)
+  val memory                                       = new MemoryBudget(_.run())
+  private val account                              = memory.join(64L << 20).account()
+  @volatile var deliveries: Vector[Delivery]       = Vector.empty
+  @volatile var failures: Vector[KinesisException] = Vector.empty
+  private lazy val worker: Worker                  = runtime.workers.fixed("publisher-scene", 2)
+  private def access                               = ReadingClient(client, retries, () => deliveries.nonEmpty, () => ())
+  private val starts                               = new StartSchedule(1.nano)
+  val pollers: PollingPublisherFactory             =
+    new PollingPublisherFactory(
+      _ => access,
+      worker,
+      new PollingTelemetry(ShardTelemetry.ignored),
+      starts = None,
+      callsPerSecond = 5
+    )
 
   object sink extends Sink {
     override def memory: MemoryBudget.Account      = account
@@ -61,11 +66,11 @@ final class PublisherScene(
       ResolvedPublisher.FanOut(Map(stream -> consumer)),
       _ => access,
       worker,
-      new FanOutTelemetry,
+      new FanOutTelemetry(ShardTelemetry.ignored),
       starts,
       pollers
     ).open(shard(0), ShardPosition.TrimHorizon, sink)
   }
 
-  override def close(): Unit = worker.shutdownNow(): Unit
+  override def close(): Unit = worker.close()
 }

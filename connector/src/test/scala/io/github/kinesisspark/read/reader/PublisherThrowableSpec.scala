@@ -12,6 +12,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import software.amazon.awssdk.services.kinesis.model._
 
 import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.position.{ShardPosition, ShardRange}
 
 /** Whatever a step of a reader throws: the reader reports a failure or reads on, and its memory is free again. */

@@ -10,6 +10,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position._
@@ -23,7 +24,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
   describe("a shard reader") {
     final class Setting(share: Long = 10000, stop: Option[ShardPosition] = None) {
-      val memory       = new MemoryBudget
+      val memory       = new MemoryBudget(_.run())
       private val mine = memory.join(1 << 20)
       val publishers   = new ScriptedPublishers
       var news         = 0
@@ -310,7 +311,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         live: Option[ShardReader] = None,
         doubtAfter: FiniteDuration = ShardReader.DoubtAfter
     ) {
-      val budget       = new MemoryBudget
+      val budget       = new MemoryBudget(_.run())
       private val mine = budget.join(1 << 20)
       val publishers   = new ScriptedPublishers
       var again        = 0
@@ -453,7 +454,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
       it("takes what it holds and reads on through it beyond the buffer, up to the end") {
         val by     = new ScriptedPublishers
-        val reader = live(new MemoryBudget, by)
+        val reader = live(new MemoryBudget(_.run()), by)
         reader.demand()
         by.last.bring(after(1), 50, record(1))
         val s = new Setting(after(3), live = Some(reader))
@@ -469,7 +470,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
       it("stops before an exclusive end, where the reader continues with the next batch") {
         val by     = new ScriptedPublishers
-        val reader = live(new MemoryBudget, by)
+        val reader = live(new MemoryBudget(_.run()), by)
         val end    = AtSequenceNumber(number(3))
         val s      = new Setting(end, live = Some(reader))
         by.last.bring(after(4), 0, record(1), record(2), record(3), record(4))
@@ -480,7 +481,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
       it("reads the rest by polling if another task has taken it further") {
         val by     = new ScriptedPublishers
-        val reader = live(new MemoryBudget, by)
+        val reader = live(new MemoryBudget(_.run()), by)
         val s      = new Setting(after(3), live = Some(reader))
         by.last.bring(after(1), 0, record(1))
         s.consumer.next().sequenceNumber shouldBe number(1)
@@ -496,7 +497,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
       it("reads the rest by polling if the reader is closed while it waits") {
         val by     = new ScriptedPublishers
-        val reader = live(new MemoryBudget, by)
+        val reader = live(new MemoryBudget(_.run()), by)
         val s      = new Setting(after(1), live = Some(reader))
         val rest   = scala.concurrent.Future(s.numbers)(scala.concurrent.ExecutionContext.global)
         reader.close()
@@ -507,7 +508,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
       it("gets memory beyond the budget while it waits for a reader, and no other reader does") {
         val by     = new ScriptedPublishers
-        val memory = new MemoryBudget
+        val memory = new MemoryBudget(_.run())
         val reader = live(memory, by)
         val other  = memory.join(0).account()
         other.take(_ => memory.capacity)(_ => ())

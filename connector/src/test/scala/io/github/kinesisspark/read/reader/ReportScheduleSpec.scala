@@ -1,6 +1,6 @@
 package io.github.kinesisspark.read.reader
 
-import java.util.concurrent.{LinkedBlockingQueue, ScheduledThreadPoolExecutor, TimeUnit}
+import java.util.concurrent.{LinkedBlockingQueue, TimeUnit}
 
 import scala.concurrent.{Future, Promise}
 import scala.concurrent.duration._
@@ -10,13 +10,14 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.Generators.stream
+import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.read.reader.ReportSchedule.What
 
 class ReportScheduleSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll {
-  private val worker = new ScheduledThreadPoolExecutor(1)
+  private val worker = runtime.workers.fixed("report-schedule", 1)
 
-  override protected def afterAll(): Unit = worker.shutdownNow(): Unit
+  override protected def afterAll(): Unit = worker.close()
 
   private val Seq(one, two, three) = Seq("1", "2", "3").map(ShardKey(stream, _)): @unchecked
 

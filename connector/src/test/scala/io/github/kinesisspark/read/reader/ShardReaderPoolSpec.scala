@@ -1,6 +1,6 @@
 package io.github.kinesisspark.read.reader
 
-import java.util.concurrent.{CountDownLatch, Executors, LinkedBlockingQueue, TimeUnit}
+import java.util.concurrent.{CountDownLatch, LinkedBlockingQueue, TimeUnit}
 
 import scala.concurrent.{Future, Promise}
 import scala.concurrent.duration._
@@ -10,15 +10,17 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.Generators.shard
+import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+import io.github.kinesisspark.runtime.Runtime
 
 class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll {
-  private val worker = Executors.newScheduledThreadPool(1)
+  private val shared = new ReadersShared(KinesisClients.ofJvm, Runtime.ofJvm.workers.fixed("pool", 1))
   private val config =
     ReaderConfig("source", Map.empty, bufferBytes = 16L << 20, callsPerSecond = 5, failOnDataLoss = true)
 
   private def pool(tell: ReaderReport => Future[Boolean] = _ => Future.successful(true)) =
-    new ShardReaderPool(config, worker, new MemoryBudget, tell)
+    new ShardReaderPool(config, shared, tell)
 
   private def order(
       number: Long,
@@ -61,12 +63,12 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
     def answer(isAccepted: Boolean): Unit = answers.take().success(isAccepted): Unit
   }
 
-  override def afterAll(): Unit = worker.shutdownNow(): Unit
+  override def afterAll(): Unit = shared.worker.close()
 
   /** Its only thread ends the work before, and begins none until then. */
   private def whileNothingIsReported(body: => Unit): Unit = {
     val (idle, over) = (new CountDownLatch(1), new CountDownLatch(1))
-    worker.execute { () =>
+    shared.worker.execute { () =>
       idle.countDown()
       over.await()
     }

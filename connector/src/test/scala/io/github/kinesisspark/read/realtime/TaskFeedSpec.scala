@@ -10,6 +10,7 @@ import org.scalatest.matchers.should.Matchers
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.aggregation.{UserRecord, UserRecords}
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.position.ShardPosition._
@@ -31,7 +32,7 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
   private final class Setting(failOnDataLoss: Boolean, shards: (Int, ShardPosition)*) {
     def this(shards: (Int, ShardPosition)*) = this(true, shards: _*)
 
-    val memory       = new MemoryBudget
+    val memory       = new MemoryBudget(_.run())
     private val mine = memory.join(1 << 20)
     val publishers   = mutable.Map.empty[ShardKey, ScriptedPublishers]
     val readers      = mutable.Map.empty[ShardKey, ShardReader]

@@ -3,9 +3,10 @@ package io.github.kinesisspark.it.fanout
 import java.time.Duration
 import java.util.UUID
 
-import io.github.kinesisspark.aws.{BlockingTime, ConsumerClaims, FanOutConsumers}
+import io.github.kinesisspark.aws.{FakeTime, FanOutConsumers, KinesisClients}
 import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
+import io.github.kinesisspark.runtime.Runtime
 import io.github.kinesisspark.testkit.{AccessKey, Account, KinesisServer, KinesisServerConfig, ManualClock, Principal}
 import io.github.kinesisspark.testkit.model.ConsumerDelays
 
@@ -37,24 +38,28 @@ final class ConsumerWorld(
     Account(id, Seq(Principal.root(id, AccessKey("other", "other")), app))
   }
 
-  val claims: ConsumerClaims            = new ConsumerClaims
   val waits: ListBuffer[FiniteDuration] = ListBuffer.empty
 
   /** What happens during the next wait. */
   var meanwhile: () => Unit = () => ()
 
-  val waiting: BlockingTime = BlockingTime(
-    now = () => clock.millis,
-    nanos = () => clock.millis * 1000000,
-    chance = () => 0.5,
-    sleep = d => {
-      waits += d
-      clock.advance(Duration.ofMillis(d.toMillis))
+  private implicit val runtime: Runtime = FakeTime.runtime(
+    () => clock.millis,
+    time => {
+      waits += time
+      clock.advance(Duration.ofMillis(time.toMillis))
       val happens = meanwhile
       meanwhile = () => ()
       happens()
     }
   )
+
+  /** Those of the driver under test. */
+  val clients: KinesisClients = newClients()
+
+  /** Those of another driver. */
+  def newClients(): KinesisClients =
+    new KinesisClients(KinesisClients.make(runtime.workers.growing("credentials"), 30.seconds))
 
   def pass(time: FiniteDuration): Unit = clock.advance(Duration.ofMillis(time.toMillis))
 
@@ -79,21 +84,21 @@ final class ConsumerWorld(
   def open(streams: StreamArn*)(more: (String, String)*): FanOutConsumers = open(options(streams*)(more*))
 
   /** @param query  its id
-    * @param claims of the JVM in which it runs
+    * @param clients of the driver that it runs in
     */
   def open(
       options: Map[String, String],
       query: String = ConsumerWorld.Query,
-      claims: ConsumerClaims = claims
+      clients: KinesisClients = clients
   ): FanOutConsumers = {
     val parsed = SourceOptions.parse(options)
-    FanOutConsumers.open(parsed.streams, fanOutOf(parsed), Some(query), waiting, claims)
+    FanOutConsumers.open(parsed.streams, fanOutOf(parsed), Some(query), clients)
   }
 
   /** As `load()` does. */
-  def begin(options: Map[String, String], claims: ConsumerClaims = claims): Unit = {
+  def begin(options: Map[String, String], clients: KinesisClients = clients): Unit = {
     val parsed = SourceOptions.parse(options)
-    FanOutConsumers.begin(parsed.streams, fanOutOf(parsed), claims)
+    FanOutConsumers.begin(parsed.streams, fanOutOf(parsed), clients)
   }
 
   private def fanOutOf(options: SourceOptions) = options.recordPublisher match {

@@ -45,7 +45,7 @@ final class Others(world: ConsumerWorld, stream: StreamArn) {
 
   private def call[A](body: KinesisAsyncClient => A): A = {
     val keys  = CredentialsOptions.StaticKeys(new Secret("other"), new Secret("other"), None)
-    val lease = KinesisClients.lease(ClientOptions(None, Some(world.server.endpoint), keys), world.server.region)
+    val lease = KinesisClients.ofJvm.lease(ClientOptions(None, Some(world.server.endpoint), keys), world.server.region)
     try body(lease.client)
     finally lease.close()
   }

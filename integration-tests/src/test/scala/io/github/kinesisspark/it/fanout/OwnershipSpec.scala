@@ -3,7 +3,7 @@ package io.github.kinesisspark.it.fanout
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
-import io.github.kinesisspark.aws.{ConsumerClaims, FanOutConsumers}
+import io.github.kinesisspark.aws.FanOutConsumers
 import io.github.kinesisspark.config.FanOutOptions.OwnerTag
 import io.github.kinesisspark.it.source.CapturedLogs
 import io.github.kinesisspark.position.StreamArn
@@ -30,7 +30,7 @@ final class OwnershipSpec extends AnyFunSpec with Matchers with CapturedLogs {
   )(
       body: FanOutConsumers => Unit
   ): Unit = {
-    val consumers = world.open(world.options(stream)((app +: more)*), query, new ConsumerClaims)
+    val consumers = world.open(world.options(stream)((app +: more)*), query, world.newClients())
     try body(consumers)
     finally consumers.close()
   }
@@ -78,7 +78,7 @@ final class OwnershipSpec extends AnyFunSpec with Matchers with CapturedLogs {
     it("belongs to the query that first reads through it, which the next query respects") {
       in(new ConsumerWorld) { world =>
         val stream = world.newStream()
-        world.begin(world.options(stream)(app, eager), new ConsumerClaims)
+        world.begin(world.options(stream)(app, eager), world.newClients())
         world.others(stream).owner("app") shouldBe Some("unstarted")
         run(world, stream, other, Seq(eager))(killed)
         world.others(stream).owner("app") shouldBe Some(other)
@@ -92,7 +92,7 @@ final class OwnershipSpec extends AnyFunSpec with Matchers with CapturedLogs {
     it("is deregistered at the end of a query that never planned, and kept by a lazy one") {
       in(new ConsumerWorld) { world =>
         val stream = world.newStream()
-        world.begin(world.options(stream)(app, eager), new ConsumerClaims)
+        world.begin(world.options(stream)(app, eager), world.newClients())
         run(world, stream)(stoppedAtOnce)
         statuses(world, stream) shouldBe Seq("CREATING")
         run(world, stream, more = Seq(eager))(stoppedAtOnce)

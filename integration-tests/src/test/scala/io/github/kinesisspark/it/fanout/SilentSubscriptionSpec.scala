@@ -49,7 +49,8 @@ final class SilentSubscriptionSpec extends AnyFunSpec with Matchers {
         .shardId("shardId-000000000000")
         .startingPosition(p => p.`type`(ShardIteratorType.TRIM_HORIZON): Unit)
         .build
-      val call = new SubscriptionCall(request, lease.client, new MemoryBudget().join(64L << 20).account(), news.put)
+      val call =
+        new SubscriptionCall(request, lease.client, new MemoryBudget(_.run()).join(64L << 20).account(), news.put)
       try {
         news.poll(30, TimeUnit.SECONDS) shouldBe News.Opened
         call.requestOne()

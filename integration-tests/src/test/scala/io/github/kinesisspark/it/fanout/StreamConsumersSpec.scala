@@ -66,7 +66,7 @@ final class StreamConsumersSpec extends AnyFunSpec with Matchers {
     "StreamConsumers.deregisterOld deregisters only consumers of the prefix and age that no query of the application uses"
   ) {
     in() { (world, a, b) =>
-      val some = new StreamConsumers(world.options(a, b)(), world.waiting, world.claims)
+      val some = new StreamConsumers(world.options(a, b)(), world.clients)
       for (name <- Seq("app-used", "app-left", "other")) world.others(a).register(name)
       world.others(b).register("app-left")
       world.pass(3.days)

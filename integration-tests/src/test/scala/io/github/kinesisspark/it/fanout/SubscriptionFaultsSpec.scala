@@ -36,7 +36,8 @@ final class SubscriptionFaultsSpec extends AnyFunSpec with Matchers with BeforeA
       .shardId("shardId-000000000000")
       .startingPosition(p => p.`type`(ShardIteratorType.TRIM_HORIZON): Unit)
       .build
-    val call = new SubscriptionCall(request, client.client, new MemoryBudget().join(64L << 20).account(), news.put)
+    val call =
+      new SubscriptionCall(request, client.client, new MemoryBudget(_.run()).join(64L << 20).account(), news.put)
     @tailrec def end(): (String, String) = news.poll(60, TimeUnit.SECONDS) match {
       case News.Opened | _: News.Arrived =>
         call.requestOne()

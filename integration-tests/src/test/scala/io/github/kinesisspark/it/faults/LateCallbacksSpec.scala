@@ -1,6 +1,9 @@
 package io.github.kinesisspark.it.faults
 
-import java.util.concurrent.{LinkedBlockingQueue, ScheduledThreadPoolExecutor, TimeUnit}
+import java.util.concurrent.{LinkedBlockingQueue, TimeUnit}
+import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
+
+import scala.concurrent.duration.FiniteDuration
 
 import org.scalatest.concurrent.Eventually
 import org.scalatest.funspec.AnyFunSpec
@@ -8,11 +11,19 @@ import org.scalatest.matchers.should.Matchers
 import org.scalatest.time.{Millis, Seconds, Span}
 import software.amazon.awssdk.services.kinesis.model.InternalFailureException
 
-import io.github.kinesisspark.aws.{DaemonThreads, KinesisException}
+import io.github.kinesisspark.JvmRuntime.runtime
+import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.{ConsumerArn, SequenceNumber, ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
-import io.github.kinesisspark.read.reader.{FanOutPublisherFactory, FanOutRecordPublisher, FanOutTelemetry, MemoryBudget}
+import io.github.kinesisspark.read.reader.{
+  FanOutPublisherFactory,
+  FanOutRecordPublisher,
+  FanOutTelemetry,
+  MemoryBudget,
+  ShardTelemetry
+}
+import io.github.kinesisspark.runtime.{Timer, Worker}
 
 /** The SDK's callbacks of a subscription that is over, in every order: driven by hand through the connector's publisher, with
   * the default options.
@@ -25,14 +36,13 @@ final class LateCallbacksSpec extends AnyFunSpec with Matchers with Eventually {
   /** A reader that asks for the next delivery whenever one has come. */
   private final class Reader extends Sink {
     val client                                = new ScriptedSubscriptions
-    val worker                                = new ScheduledThreadPoolExecutor(2, new DaemonThreads("late-callbacks"))
-    val budget                                = new MemoryBudget
-    val telemetry                             = new FanOutTelemetry
+    val worker                                = new CountingWorker
+    val budget                                = new MemoryBudget(worker)
+    val telemetry                             = new FanOutTelemetry(ShardTelemetry.ignored)
     override val memory: MemoryBudget.Account = budget.join(16L << 20).account()
-    worker.setRemoveOnCancelPolicy(true)
-    val delivered                        = new LinkedBlockingQueue[Delivery]
-    @volatile var failure                = Option.empty[KinesisException]
-    val publisher: FanOutRecordPublisher = new FanOutRecordPublisher(
+    val delivered                             = new LinkedBlockingQueue[Delivery]
+    @volatile var failure                     = Option.empty[KinesisException]
+    val publisher: FanOutRecordPublisher      = new FanOutRecordPublisher(
       Shard,
       ShardPosition.TrimHorizon,
       System.nanoTime(),
@@ -62,7 +72,7 @@ final class LateCallbacksSpec extends AnyFunSpec with Matchers with Eventually {
     def stop(): Unit = {
       publisher.close()
       eventually(budget.used shouldBe 0L)
-      worker.shutdownNow(): Unit
+      worker.close()
     }
   }
 
@@ -132,13 +142,12 @@ final class LateCallbacksSpec extends AnyFunSpec with Matchers with Eventually {
       signals.foreach(_._2(call))
       eventually {
         reader.budget.used shouldBe 0L
-        reader.worker.getQueue.size shouldBe 0
-        reader.worker.getActiveCount shouldBe 0
+        reader.worker.toDo shouldBe 0
       }
       reader.delivered.size shouldBe 0
       reader.failure shouldBe empty
       reader.client.pending shouldBe 0
-      reader.worker.shutdownNow(): Unit
+      reader.worker.close()
     }
   }
 
@@ -163,6 +172,40 @@ final class LateCallbacksSpec extends AnyFunSpec with Matchers with Eventually {
 }
 
 object LateCallbacksSpec {
+
+  /** Knows how much work and how many timers it has. */
+  private final class CountingWorker extends Worker {
+    private val threads = runtime.workers.fixed("late-callbacks", 2)
+    private val left    = new AtomicInteger
+
+    def toDo: Int = left.get
+
+    override def execute(work: Runnable): Unit = {
+      left.incrementAndGet()
+      threads.execute { () =>
+        try work.run()
+        finally left.decrementAndGet(): Unit
+      }
+    }
+
+    override def schedule(nanos: Long)(work: => Unit): Timer = {
+      left.incrementAndGet()
+      val open  = new AtomicBoolean(true)
+      val timer = threads.schedule(nanos)(
+        if (open.getAndSet(false))
+          try work
+          finally left.decrementAndGet(): Unit
+      )
+      () => {
+        timer.cancel()
+        if (open.getAndSet(false)) left.decrementAndGet(): Unit
+      }
+    }
+
+    override def every(pause: FiniteDuration)(work: => Unit): Timer = threads.every(pause)(work)
+    override def close(): Unit                                      = threads.close()
+  }
+
   private val Stream   = StreamArn("arn:aws:kinesis:us-east-1:000000000000:stream/late")
   private val Shard    = ShardKey(Stream, "shardId-000000000000")
   private val Consumer = ConsumerArn.parse(s"${Stream.text}/consumer/late:1").get

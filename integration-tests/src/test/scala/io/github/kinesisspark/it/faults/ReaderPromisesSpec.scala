@@ -15,6 +15,7 @@ import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, Secret}
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.source.{BatchLog, TestkitSuite}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
+import io.github.kinesisspark.read.coordinator.ExecutorRuntime
 import io.github.kinesisspark.read.reader.{
   Grain,
   ReadOrder,
@@ -114,11 +115,11 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
         isAsked = false
       )
       // No answer: then one that says how to read follows.
-      ShardReaderPools.answer(order.copy(whole = None)) shouldBe empty
+      pools.answer(order.copy(whole = None)) shouldBe empty
       def calls = kinesis.calls.count("GetRecords", stream.name)
       failNextLook()
       try {
-        ShardReaderPools.answer(order) should not be empty
+        pools.answer(order) should not be empty
         eventually(timeout(Span(240, Seconds)))(calls should be >= 3L)
         // It is looked for every 30 s; an idle reader asks once a second.
         eventually(timeout(Span(75, Seconds)), interval(Span(5, Seconds))) {
@@ -126,9 +127,11 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
           TimeUnit.SECONDS.sleep(4)
           calls shouldBe before
         }
-      } finally ShardReaderPools.close(config.source)
+      } finally pools.close(config.source)
     }
   }
+
+  private def pools: ShardReaderPools = ExecutorRuntime.ofJvm.pools
 
   private def arnOf(stream: TestStream) = StreamArn(stream.arn())
 
@@ -139,17 +142,17 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
 
   /** Puts in among the pools one that throws when it is looked at, and waits until that has happened. */
   private def failNextLook(): Unit = {
-    val field = ShardReaderPools.getClass.getDeclaredField("pools")
+    val field = classOf[ShardReaderPools].getDeclaredField("pools")
     field.setAccessible(true)
-    val pools = field.get(ShardReaderPools).asInstanceOf[mutable.HashMap[String, ShardReaderPool]]
+    val all = field.get(pools).asInstanceOf[mutable.HashMap[String, ShardReaderPool]]
     // Only what is made first starts the looking.
-    ShardReaderPools.task(ReaderConfig("first", Map.empty, 16L << 20, 5, failOnDataLoss = true)).close()
+    pools.task(ReaderConfig("first", Map.empty, 16L << 20, 5, failOnDataLoss = true)).close()
     val since = System.nanoTime()
-    ShardReaderPools.synchronized(pools.put("broken", null))
+    pools.synchronized(all.put("broken", null))
     // The look itself can't be seen from outside; it comes every 30 s.
     eventually(timeout(Span(60, Seconds)))((System.nanoTime() - since).nanos should be >= 32.seconds)
-    ShardReaderPools.synchronized(pools.remove("broken"))
-    ShardReaderPools.close("first")
+    pools.synchronized(all.remove("broken"))
+    pools.close("first")
   }
 }
 

@@ -7,6 +7,8 @@ import scala.util.Using
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
+import io.github.kinesisspark.JvmRuntime.runtime
+import io.github.kinesisspark.aws.DirectoryRetry
 import io.github.kinesisspark.it.ConnectorClients
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, TrimHorizon}
 import io.github.kinesisspark.position.{SequenceNumber, ShardKey, StreamArn}
@@ -27,7 +29,8 @@ final class NewestRecordSpec extends AnyFunSpec with Matchers {
       Using.resource(ConnectorClients.lease(server.endpoint)) { lease =>
         val arn = lease.client.describeStreamSummary(r => r.streamName("s"): Unit).join().streamDescriptionSummary
         val key = ShardKey(StreamArn(arn.streamARN), server.streams.shards("s").head.id)
-        val end = new ShardEnds(_ => new ShardPeeks(lease.client)).tip(key, TrimHorizon, clock.millis).end
+        val end =
+          new ShardEnds(_ => new ShardPeeks(lease.client, DirectoryRetry())).tip(key, TrimHorizon, clock.millis).end
         end shouldBe AfterSequenceNumber(SequenceNumber(newest))
       }
       val (iterators, reads) = (server.calls.count("GetShardIterator"), server.calls.count("GetRecords"))

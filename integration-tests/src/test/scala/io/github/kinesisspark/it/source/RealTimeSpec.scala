@@ -14,6 +14,7 @@ import software.amazon.awssdk.core.SdkBytes
 import io.github.kinesisspark.aggregation.{AggregatedRecord, UserRecord}
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.it.TestStream
+import io.github.kinesisspark.read.coordinator.DriverRuntime
 import io.github.kinesisspark.read.realtime.KinesisRealTimeStream
 import io.github.kinesisspark.read.row.SourceSchema
 import io.github.kinesisspark.testkit.{KinesisServerConfig, MovableClock, ServiceClock}
@@ -339,7 +340,11 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
 
   it("a real-time query reports the arrival time of each row to Spark") {
     val stream = newStream(shards = 1)
-    val source = new KinesisRealTimeStream(SourceOptions.parse(options(stream) ++ mode.options), spark.sparkContext)
+    val source = new KinesisRealTimeStream(
+      SourceOptions.parse(options(stream) ++ mode.options),
+      spark.sparkContext,
+      DriverRuntime.ofJvm
+    )
     try {
       source.prepareForRealTimeMode()
       // The first batch has one task without a shard: a stage behind a shuffle needs one.

@@ -1,0 +1,96 @@
+package io.github.kinesisspark.runtime
+
+import java.util.concurrent.{Executor, ScheduledThreadPoolExecutor, SynchronousQueue, ThreadFactory, ThreadPoolExecutor}
+import java.util.concurrent.TimeUnit.{NANOSECONDS, SECONDS}
+import java.util.concurrent.atomic.AtomicInteger
+
+import scala.concurrent.duration.FiniteDuration
+
+/** Makes threads, all of them daemons, with names that begin as given. */
+trait Workers {
+
+  /** So many threads, which also keep timers. The work must not block where several share them. */
+  def fixed(name: String, threads: Int): Worker
+
+  /** As many threads as work at once, with the class loader of the calling thread. Their work may block. */
+  def growing(name: String): Executor
+
+  /** A thread for this work alone. */
+  def start(name: String)(work: => Unit): Unit
+}
+
+/** Threads that carry out work now and later. What a work throws ends that work alone; of a repeated one also its repetition. */
+trait Worker extends Executor with AutoCloseable {
+  def schedule(nanos: Long)(work: => Unit): Timer
+
+  /** First after one pause. */
+  def every(pause: FiniteDuration)(work: => Unit): Timer
+
+  /** Interrupts what is under way, and drops the rest. */
+  override def close(): Unit
+}
+
+trait Timer {
+
+  /** What has begun ends. */
+  def cancel(): Unit
+}
+
+private[runtime] final class JvmWorkers extends Workers {
+  import JvmWorkers._
+
+  override def fixed(name: String, threads: Int): Worker = new JvmWorker(name, threads)
+
+  override def growing(name: String): Executor = {
+    val loader  = Thread.currentThread.getContextClassLoader
+    val daemons = new Daemons(name)
+    new ThreadPoolExecutor(
+      0,
+      Int.MaxValue,
+      IdleSeconds,
+      SECONDS,
+      new SynchronousQueue[Runnable],
+      work => {
+        val thread = daemons.newThread(work)
+        thread.setContextClassLoader(loader)
+        thread
+      }
+    )
+  }
+
+  override def start(name: String)(work: => Unit): Unit = new Daemons(name).newThread(() => work).start()
+}
+
+private object JvmWorkers {
+
+  /** Until a thread without work ends. */
+  private val IdleSeconds = 60L
+
+  private final class Daemons(name: String) extends ThreadFactory {
+    private val made = new AtomicInteger
+
+    override def newThread(work: Runnable): Thread = {
+      val thread = new Thread(work, s"$name-${made.incrementAndGet()}")
+      thread.setDaemon(true)
+      thread
+    }
+  }
+
+  private final class JvmWorker(name: String, threads: Int) extends Worker {
+    private val pool = new ScheduledThreadPoolExecutor(threads, new Daemons(name))
+    // Timers are mostly cancelled, long before they are due.
+    pool.setRemoveOnCancelPolicy(true)
+
+    override def execute(work: Runnable): Unit = pool.execute(work)
+
+    override def schedule(nanos: Long)(work: => Unit): Timer =
+      timer(pool.schedule((() => work): Runnable, nanos, NANOSECONDS))
+
+    override def every(pause: FiniteDuration)(work: => Unit): Timer =
+      timer(pool.scheduleWithFixedDelay(() => work, pause.toNanos, pause.toNanos, NANOSECONDS))
+
+    override def close(): Unit = pool.shutdownNow(): Unit
+
+    private def timer(of: java.util.concurrent.Future[_]): Timer = () => of.cancel(false): Unit
+  }
+}

@@ -1,0 +1,85 @@
+package io.github.kinesisspark.write
+
+import java.util.concurrent.atomic.AtomicReference
+
+import scala.concurrent.duration._
+import scala.util.Try
+
+import io.github.kinesisspark.aws.KinesisClients
+import io.github.kinesisspark.runtime.Runtime
+
+/** What the writers of one process share: clients, and timers, of which one that blocks delays no other. */
+private[write] final class WriterRuntime(val clients: KinesisClients) {
+  import WriterRuntime._
+
+  implicit val runtime: Runtime = clients.runtime
+
+  private lazy val clock = runtime.workers.fixed("kinesis-writers-clock", 1)
+
+  // As many threads as work at once; an idle one ends after a minute.
+  private lazy val workers = runtime.workers.growing("kinesis-writers")
+
+  def after(time: FiniteDuration)(action: => Unit): Unit =
+    clock.schedule(time.toNanos)(workers.execute(() => action)): Unit
+
+  /** On behalf of a task, without its thread: Spark may kill a task and not interrupt that. Then the work is interrupted.
+    *
+    * @throws java.lang.InterruptedException where the task is killed, or the calling thread interrupted
+    * @throws java.lang.Throwable            what the work throws
+    */
+  def unlessKilled[A](isKilled: () => Boolean)(work: => A): A = {
+    val result = new AtomicReference(Option.empty[Try[A]])
+    val job    = new InterruptibleRun
+    workers.execute { () =>
+      job.run {
+        val done =
+          try Try(work)
+          catch { case e: Throwable => scala.util.Failure(e) }
+        result.synchronized {
+          result.set(Some(done))
+          runtime.waits.signal(result)
+        }
+      }
+    }
+    try {
+      def isOver = result.synchronized(runtime.waits.until(result, Glance)(result.get.isDefined))
+      while (!isOver && !isKilled()) ()
+      result.get.getOrElse(throw new InterruptedException("The task is being killed")).get
+    } finally job.end()
+  }
+}
+
+private[write] object WriterRuntime {
+
+  /** That of this JVM. */
+  lazy val ofJvm: WriterRuntime = new WriterRuntime(KinesisClients.ofJvm)
+
+  private val Glance = 100.millis
+}
+
+/** Work that a timer's thread does for an object, until the object is closed. Thread-safe. */
+private[write] final class InterruptibleRun {
+  private var runner = Option.empty[Thread]
+  private var isOver = false
+
+  /** Does the work, unless the end has come. */
+  def run(work: => Unit): Unit = if (began())
+    try work
+    finally ended()
+
+  /** Interrupts the work under way; there is none after it. */
+  def end(): Unit = synchronized {
+    isOver = true
+    runner.foreach(_.interrupt())
+  }
+
+  private def began() = synchronized {
+    if (!isOver) runner = Some(Thread.currentThread)
+    !isOver
+  }
+
+  private def ended(): Unit = synchronized {
+    runner = None
+    Thread.interrupted(): Unit
+  }
+}
