@@ -17,7 +17,7 @@ final class Desk extends Worker with Sink {
 
   var delivered: Vector[Delivery]      = Vector.empty
   var failed: Vector[KinesisException] = Vector.empty
-  var putOff: Vector[NotYetDue]        = Vector.empty
+  private var putOff                   = Vector.empty[NotYetDue]
 
   val budget = new MemoryBudget(this)
 

@@ -62,7 +62,7 @@ final class HostileEventsSpec extends AnyFunSpec with Matchers {
       val input = PolledAnswers.answer("Records" -> records, "NextShardIterator" -> "next", "MillisBehindLatest" -> 0L)
       val desk  = PolledAnswers.polled(Answer.of(input))
       desk.delivered shouldBe empty
-      desk.putOff should have size 1
+      desk.pending should have size 1
     }
   }
 
