@@ -49,7 +49,7 @@ private[coordinator] trait Cluster {
     */
   def ask[A](requests: Vector[(ExecutorId, ReaderRequest[A])]): Vector[Try[Option[A]]]
 
-  /** The same, for a while and whatever comes of it. */
+  /** Asks as `ask` does, for [[Cluster.ReleaseTime]] at most. A failure is ignored: an executor that is gone has no readers. */
   def release(requests: Vector[(ExecutorId, ReleaseRequest)]): Unit
 }
 
