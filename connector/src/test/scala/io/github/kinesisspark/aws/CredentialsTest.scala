@@ -8,13 +8,21 @@ import java.util.concurrent.{CompletableFuture, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
 
 import io.github.kinesisspark.JvmRuntime.runtime
-import io.github.kinesisspark.config.{ConnectionOptions, CredentialsOptions, RoleSession, Secret, StsOptions}
+import io.github.kinesisspark.config.{
+  ConnectionOptions,
+  CredentialsOptions,
+  ProxyOptions,
+  RoleSession,
+  Secret,
+  StsOptions
+}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.security.alias.CredentialProviderFactory
 import org.scalatest.funsuite.AnyFunSuite
 import software.amazon.awssdk.auth.credentials.{AwsCredentials, AwsSessionCredentials}
 
 import scala.concurrent.duration._
+import scala.util.Using
 
 import CredentialsOptions._
 
@@ -323,19 +331,27 @@ class CredentialsTest extends AnyFunSuite {
     }
   }
 
-  test("the role of a web identity in the environment is assumed through the STS of the options") {
+  test("the role of a web identity in the environment is assumed through the STS and the proxy of the options") {
     val token = Files.writeString(Files.createTempFile("token", ""), "token-1")
-    withProperties(
-      "aws.webIdentityTokenFile" -> token.toString,
-      "aws.roleArn"              -> "arn:aws:iam::123456789012:role/r",
-      "aws.roleSessionName"      -> "pod-1"
-    ) {
-      withSts(DefaultChain, _ => assumedByToken("role-id", later)) { (credentials, sts) =>
+    Using.Manager { use =>
+      val sts        = use(new StubServer((_, _) => assumedByToken("role-id", later)))
+      val proxy      = use(new TunnelProxy)
+      val connection = ConnectionOptions(
+        proxy = Some(ProxyOptions(proxy.address, None, None, Nil)),
+        sts = StsOptions(None, Some(sts.endpoint))
+      )
+      withProperties(
+        "aws.webIdentityTokenFile" -> token.toString,
+        "aws.roleArn"              -> "arn:aws:iam::123456789012:role/r",
+        "aws.roleSessionName"      -> "pod-1"
+      ) {
+        val credentials = use(Credentials(DefaultChain, "eu-west-1", connection))
         assert(credentials.provider.resolveCredentials().accessKeyId == "role-id")
-        for (part <- Seq("WebIdentityToken=token-1", "RoleSessionName=pod-1"))
-          assert(sts.requests.head.body.contains(part))
       }
-    }
+      assert(proxy.asked == Seq(sts.endpoint.getAuthority))
+      for (part <- Seq("WebIdentityToken=token-1", "RoleSessionName=pod-1"))
+        assert(sts.requests.head.body.contains(part))
+    }.get
     Files.delete(token)
   }
 
