@@ -8,19 +8,17 @@ import scala.util.Try
 import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.runtime.Runtime
 
-/** What the writers of one process share: clients, and timers, of which one that blocks delays no other. */
+/** What the writers of one process share: clients, and threads for work that may block. */
 private[write] final class WriterRuntime(val clients: KinesisClients) {
   import WriterRuntime._
 
   implicit val runtime: Runtime = clients.runtime
 
-  private lazy val clock = runtime.workers.fixed("kinesis-writers-clock", 1)
-
   // As many threads as work at once; an idle one ends after a minute.
   private lazy val workers = runtime.workers.growing("kinesis-writers")
 
   def after(time: FiniteDuration)(action: => Unit): Unit =
-    clock.schedule(time.toNanos)(workers.execute(() => action)): Unit
+    runtime.timers.schedule(time.toNanos)(workers.execute(() => action)): Unit
 
   /** On behalf of a task, without its thread: Spark may kill a task and not interrupt that. Then the work is interrupted.
     *
