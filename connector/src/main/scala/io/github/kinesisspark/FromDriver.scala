@@ -2,8 +2,8 @@ package io.github.kinesisspark
 
 import org.apache.spark.SparkEnv
 
-/** A value that the driver sends to executors, as bytes beside the JAR that wrote them: a JAR of another version refuses to read them, where its own
-  * classes would fail in some way. The serialized form of this class is the same in all versions.
+/** A value that the driver sends to executors, as bytes beside the name of the JAR that wrote them. A JAR of another version refuses to read the
+  * bytes and names both versions. The serialized form of this class is the same in all versions.
   */
 @SerialVersionUID(1L)
 private[kinesisspark] final class FromDriver private (jar: String, place: String, value: Array[Byte])

@@ -17,7 +17,7 @@ import io.github.kinesisspark.runtime.Runtime
 /** What the driver asks of a cluster: its executors, and jobs that reach them. Two that are equal share their ends of the channel. */
 private[coordinator] trait Cluster {
 
-  /** Those that are registered. Where there are none (dynamic allocation), waits for the first. */
+  /** The registered executors. If there are none (dynamic allocation), waits for the first. */
   def executors(): Vector[ExecutorHealth.ExecutorState]
 
   /** How long an executor may be idle before it is removed; nothing where executors stay. */
@@ -36,7 +36,7 @@ private[coordinator] trait Cluster {
 
   /** Has executors open their ends, which introduce themselves to the driver's, and doesn't wait.
     *
-    * @param opened hears of each what [[OpenEnd]] says
+    * @param opened called with each executor's result, as [[OpenEnd]] returns it
     */
   def openEnds(driver: String, session: String, executors: Vector[ExecutorId])(
       opened: Either[String, Option[String]] => Unit
@@ -149,8 +149,9 @@ private[coordinator] object SparkCluster {
     requests.map(request => Reply.of(ExecutorRuntime.ofJvm.pools.answer(request))).toArray
 }
 
-/** What a task does to open its executor's end. Its serialized form is the same in all versions, and an executor with another version answers why it
-  * opens none, on the left. On the right: why it can't, if so.
+/** Opens the executor's end of the channel, in a task. The serialized form is the same in all versions of the connector.
+  *
+  * Left: why an executor with another version opens none. Right: why the end can't be opened, or nothing.
   */
 @SerialVersionUID(1L)
 private[coordinator] final class OpenEnd(jar: String, place: String, driver: String, session: String)
