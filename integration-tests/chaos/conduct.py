@@ -29,7 +29,7 @@ def conduct(trial: Trial, directory: Path, java: Java, limits: Limits, say: Call
     acked, sink = AckedCount(directory / "acked.jsonl"), open_sink(trial.sink, directory)
     with ExitStack() as running:
         service = running.enter_context(Service(trial, directory / "server.log"))
-        producer = _produce(trial, service, directory, acked.path)
+        producer = _produce(trial, service, directory, limits.records, acked.path)
         running.callback(producer.kill_all)
         conductor = _Conductor(Scene(trial, directory, java, limits, service, producer, acked, sink), running, say)
         stuck = conductor.conduct()
@@ -45,9 +45,9 @@ def conduct(trial: Trial, directory: Path, java: Java, limits: Limits, say: Call
     return TrialOutcome(trial, conductor.outcomes, verdict, time.time() - began, stuck)
 
 
-def _produce(trial: Trial, service: Service, directory: Path, log: Path) -> Program:
+def _produce(trial: Trial, service: Service, directory: Path, most: int, log: Path) -> Program:
     streams = ",".join(name for name, _ in trial.streams)
-    arguments = [service.endpoint, streams, str(trial.keys), str(trial.rate), str(log)]
+    arguments = [service.endpoint, streams, str(trial.keys), str(trial.rate), str(log), str(most)]
     return Program("producer", arguments, directory / "producer.log")
 
 
@@ -66,9 +66,11 @@ class _Conductor:
             self._execute(run)
         if self._scene.producer.finish() != 0:
             raise RuntimeError(f"the producer failed; its log is in {self._scene.directory}")
-        self.undisturbed_since = time.time()
+        began = time.time()
         for _ in range(_LAST_TRIES):
             outcome = self._execute(last)
+            # What a process takes to its first query is the machine's.
+            self.undisturbed_since = self.undisturbed_since or began + (outcome.started_s or 0)
             if not outcome.failures:
                 break
         if outcome.failures:

@@ -1,12 +1,12 @@
 """Writes records and logs what the service acknowledged: a program of its own, which no fault of the query reaches.
 
-    python -m chaos.producer <endpoint> <streams, by comma> <keys> <records a second> <log>
+    python -m chaos.producer <endpoint> <streams, by comma> <keys> <records a second> <log> <most>
 
 A key's next record is sent when the one before is acknowledged, so the order of its numbers is the order in the stream.
 Each line of the log is JSON: `{"acked": [stream, shard, sequence number, key, number], "at": ...}`, or
 `{"unconfirmed": [key, number]}` for what was in a call without an answer, which is sent again. A line
-`burst <records>` of its standard input makes it write so many at once; it ends when its standard input closes and all
-is acknowledged.
+`burst <records>` of its standard input makes it write so many at once. After the most that it may write it only waits.
+It ends when its standard input closes and all is acknowledged.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ class Producer:
         self._keys = keys
         self._random = random.Random(keys)
         self._log = log
+        self.written = 0
 
     def put(self, stream: str, count: int) -> None:
         """Put the next record of so many keys, until each is acknowledged."""
@@ -48,6 +49,7 @@ class Producer:
             number = self._numbers.get((stream, key), 0) + 1
             self._numbers[stream, key] = number
             waiting.append(Entry(f"k{key}", number))
+        self.written += len(waiting)
         while waiting:
             waiting = self._send(stream, waiting)
         self._log.flush()
@@ -106,7 +108,7 @@ def read(log: Path) -> tuple[list[Acked], list[Entry]]:
     return acked, unconfirmed
 
 
-def main(endpoint: str, streams: list[str], keys: int, rate: int, path: Path) -> None:
+def main(endpoint: str, streams: list[str], keys: int, rate: int, path: Path, *, most: int) -> None:
     """Write at a steady rate over all streams, and bursts on command, until standard input closes."""
     with path.open("w") as log:
         producer = Producer(endpoint, keys, log)
@@ -114,7 +116,8 @@ def main(endpoint: str, streams: list[str], keys: int, rate: int, path: Path) ->
         while not ended:
             due = time.monotonic() + _TICK_S
             for stream in streams:
-                producer.put(stream, each)
+                if producer.written < most:
+                    producer.put(stream, each)
             if select.select([sys.stdin], [], [], max(0.0, due - time.monotonic()))[0]:
                 commands = os.read(sys.stdin.fileno(), 4096).decode().split()
                 ended = not commands
@@ -124,4 +127,11 @@ def main(endpoint: str, streams: list[str], keys: int, rate: int, path: Path) ->
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2].split(","), int(sys.argv[3]), int(sys.argv[4]), Path(sys.argv[5]))
+    main(
+        sys.argv[1],
+        sys.argv[2].split(","),
+        int(sys.argv[3]),
+        int(sys.argv[4]),
+        Path(sys.argv[5]),
+        most=int(sys.argv[6]),
+    )

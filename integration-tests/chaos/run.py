@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -60,12 +61,14 @@ class Limits:
         batches: the most of a run that isn't the last, in number.
         drain: until the last run must have brought another record.
         late: from the service to the sink, for every record, once the query is undisturbed.
+        records: that are written, besides bursts.
     """
 
     idle: float = 180.0
     batches: int = 150
     drain: float = 180.0
     late: float = 600.0
+    records: int = sys.maxsize
 
 
 @dataclass(frozen=True, slots=True)
