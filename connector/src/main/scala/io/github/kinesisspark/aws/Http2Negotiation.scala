@@ -52,8 +52,8 @@ private[aws] final class Http2Negotiation(alpn: SdkAsyncHttpClient, prior: () =>
 
   override def clientName(): String = alpn.clientName()
 
-  override def close(): Unit = synchronized {
-    withoutAlpn.foreach(_.close())
+  override def close(): Unit = {
+    synchronized(withoutAlpn).foreach(_.close())
     alpn.close()
   }
 

@@ -9,7 +9,8 @@ import org.slf4j.LoggerFactory
 import software.amazon.awssdk.auth.credentials.{AwsCredentials, AwsCredentialsProvider, AwsSessionCredentials}
 
 /** Temporary credentials that a service gives: of a role or a login. They are renewed five minutes before they expire; a renewal that fails is
-  * tried again every ten seconds, and fails the caller only in their last minute. [[CredentialsCache]] calls it on threads that may wait.
+  * tried again every ten seconds, and fails the caller only in their last minute. [[CredentialsCache]] makes one call at a time, on threads that
+  * may wait, so there is no lock: calls at the same time would only renew twice.
   *
   * @param what they are of, for the log
   * @param call that gives them
@@ -28,10 +29,10 @@ private[aws] final class RenewedCredentials(
 
   private val log = LoggerFactory.getLogger(classOf[RenewedCredentials])
 
-  private var latest  = Option.empty[AwsSessionCredentials]
-  private var nextTry = Instant.MIN
+  @volatile private var latest  = Option.empty[AwsSessionCredentials]
+  @volatile private var nextTry = Instant.MIN
 
-  override def resolveCredentials(): AwsCredentials = synchronized {
+  override def resolveCredentials(): AwsCredentials =
     latest match {
       case Some(known) if left(known) > RenewBefore                           => known
       case Some(known) if left(known) > FailBefore && now().isBefore(nextTry) => known
@@ -48,7 +49,6 @@ private[aws] final class RenewedCredentials(
         }
       case _ => renew()
     }
-  }
 
   override def close(): Unit = held.close()
 

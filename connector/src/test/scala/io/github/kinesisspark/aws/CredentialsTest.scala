@@ -7,6 +7,7 @@ import java.util.Optional
 import java.util.concurrent.{CompletableFuture, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
 
+import io.github.kinesisspark.HeldMonitors
 import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.config.{
   ConnectionOptions,
@@ -409,6 +410,7 @@ class CredentialsTest extends AnyFunSuite {
   test("a role's credentials whose renewal fails are used until their last minute, with a try every ten seconds") {
     var now                                   = Instant.parse("2026-01-31T08:00:00Z")
     var asked                                 = 0
+    var held                                  = Seq.empty[String]
     var answer: Option[AwsSessionCredentials] = None
     def keys(id: String)                      = Some(
       AwsSessionCredentials
@@ -422,7 +424,9 @@ class CredentialsTest extends AnyFunSuite {
     val role = new RenewedCredentials(
       "role r",
       AwsCall.AssumeRole,
-      () => { asked += 1; answer.getOrElse(throw new IllegalStateException("STS is down")) },
+      () => {
+        asked += 1; held ++= HeldMonitors.here; answer.getOrElse(throw new IllegalStateException("STS is down"))
+      },
       () => (),
       () => now
     )
@@ -438,6 +442,7 @@ class CredentialsTest extends AnyFunSuite {
     assert(intercept[IllegalStateException](id()).getMessage == "STS is down")
     answer = keys("two")
     assert(Seq(id(), id()) == Seq("two", "two"))
+    assert(held.isEmpty)
   }
 
   test("a refused role fails with KINESIS_ROLE_REFUSED") {
