@@ -67,7 +67,7 @@ PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) 
 .DELETE_ON_ERROR:
 .PHONY: help setup lock package reproducible golden publish-local check test test-all suite-seconds chaos fuzz vectors test-versions test-aws test-aws-clean \
   lint format demo bench bench-latency bench-micro-batches bench-peers docs reference pictures notebook audit release-files release-central release-dry-run clean \
-  jars wheel classes scala ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow concurrency try-step
+  jars wheel classes scala benchmarks ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow concurrency try-step
 
 help: ## list these commands
 	@echo "kinesis-spark $(VERSION), for Spark $(SPARK)"
@@ -178,7 +178,7 @@ STEPS = $(MAKE) --no-print-directory --keep-going --jobs=6
 JUDGED = || [ -s $(FAILED_STEPS) ] || echo make >> $(FAILED_STEPS)
 QUICK_STEPS := ruff mypy pytest-check
 BUILD_STEPS := jars wheel classes
-TEST_STEPS  := $(QUICK_STEPS) $(BUILD_STEPS) scala pytest-chaos pytest-cluster pytest-session
+TEST_STEPS  := $(QUICK_STEPS) $(BUILD_STEPS) scala benchmarks pytest-chaos pytest-cluster pytest-session
 
 check: ## under 2 minutes: formats, types, and all tests without Spark query and third-party server
 	@$(BEGIN)
@@ -220,7 +220,13 @@ SCALA_all  := allLines/test
 
 # Two sbt can't work in one directory at a time.
 scala: $(if $(filter-out check,$(TEST_LOOP)),jars)
-	@$(STEP) ./sbt "all scalafmtCheckAll test" $(SCALA_$(TEST_LOOP))
+	@$(STEP) ./sbt "all scalafmtCheckAll scalafmtSbtCheck test" $(SCALA_$(TEST_LOOP))
+
+# Without the peers' libraries, of 300 MB, but in `make test-all`.
+BENCHMARKS_all := peers/compile
+
+benchmarks: jars
+	@$(STEP) $(BESIDE_SBT) ./sbt -C benchmarks Test/compile $(BENCHMARKS_$(TEST_LOOP))
 
 ruff: $(VENV)/.installed
 	@$(STEP) $(BESIDE_SBT) sh -c '$(RUFF) format --config python/pyproject.toml --check $(PYTHON_CODE) && \
@@ -303,12 +309,12 @@ test-versions: $(WHEEL) $(SERVER_WHEEL) $(CHAOS_JAR) ## the tests marked `every_
 	$(BIN)/python python/tools/spark_versions.py $(WHEEL) $(SERVER_WHEEL) $(VERSIONS)
 
 lint: ruff mypy ## formats and types of Scala and Python, without tests
-	./sbt scalafmtCheckAll
+	./sbt "all scalafmtCheckAll scalafmtSbtCheck"
 
 format: $(VENV)/.installed ## bring Scala and Python into form
 	$(RUFF) format --config python/pyproject.toml $(PYTHON_CODE)
 	$(RUFF) check --config python/pyproject.toml --fix $(PYTHON_CODE)
-	./sbt scalafmtAll
+	./sbt "all scalafmtAll scalafmtSbt"
 
 demo: $(VENV)/.wheel ## a query killed on the way counts real events exactly; SERVER=kinesis-local on that server
 	$(BIN)/python examples/demo/demo.py --server $(SERVER)
@@ -318,21 +324,21 @@ SECONDS_EACH ?= 60
 # The directory of Spark, for executors: as Spark's own scripts find it.
 SPARK_SCRIPTS = SPARK_SCALA_VERSION=2.13 SPARK_HOME=$(shell $(BIN)/python -c "import pyspark; print(pyspark.__path__[0])")
 
-bench-latency: $(VENV)/.installed ## latency by polling and fan-out beside the bare SDK: JSON lines, and docs/evidence/latency.md's figures
-	$(SPARK_SCRIPTS) ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.latency.Latency $(SECONDS_EACH) $(CURDIR)/benchmarks/target/latency.jsonl"
+bench-latency: dist/.jars $(VENV)/.installed ## latency by polling and fan-out beside the bare SDK: JSON lines, and docs/evidence/latency.md's figures
+	$(SPARK_SCRIPTS) ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.latency.Latency $(SECONDS_EACH) $(CURDIR)/benchmarks/target/latency.jsonl"
 	$(BIN)/python python/tools/latency_page.py benchmarks/target/latency.jsonl docs/evidence/latency.md
 
 BENCH_RESULTS = benchmarks/results/$(shell date +%F)-$(shell git rev-parse --short=12 HEAD).jsonl
 
 # A run of some measurements is printed alone; a whole one is kept, in the place of an earlier one of the same commit and day.
-bench: $(VENV)/.installed ## what reading, writing and planning cost beside the bare SDK, against the goals: JSON lines, benchmarks/results and docs/evidence/performance.md; ONLY=read.efo,sink for some, MINUTES=12 for the most important first
+bench: dist/.jars $(VENV)/.installed ## what reading, writing and planning cost beside the bare SDK, against the goals: JSON lines, benchmarks/results and docs/evidence/performance.md; ONLY=read.efo,sink for some, MINUTES=12 for the most important first
 ifeq ($(ONLY),)
 	rm -f $(BENCH_RESULTS)
-	MINUTES=$(MINUTES) $(SPARK_SCRIPTS) ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.Bench $(CURDIR)/$(BENCH_RESULTS)"
+	MINUTES=$(MINUTES) $(SPARK_SCRIPTS) ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.Bench $(CURDIR)/$(BENCH_RESULTS)"
 	$(BIN)/python python/tools/performance_page.py benchmarks/results docs/evidence/performance.md
 else
 	rm -f benchmarks/target/bench.jsonl
-	MINUTES=$(MINUTES) $(SPARK_SCRIPTS) ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.Bench $(CURDIR)/benchmarks/target/bench.jsonl $(ONLY)"
+	MINUTES=$(MINUTES) $(SPARK_SCRIPTS) ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.Bench $(CURDIR)/benchmarks/target/bench.jsonl $(ONLY)"
 endif
 
 bench-micro-batches: $(VENV)/.wheel ## latency and idle cost of micro-batches as PySpark sees them, local and on a cluster: JSON lines, and docs/evidence/latency.md's table
@@ -341,12 +347,11 @@ bench-micro-batches: $(VENV)/.wheel ## latency and idle cost of micro-batches as
 # pyarrow, which PySpark needs for data sources in Python, is beside .venv. The page shows what was measured, even where a reader has failed.
 PEERS         := io.github.kinesisspark.benchmarks.peers.Peers
 PEERS_FILE    = $(if $(ONLY),benchmarks/target/peers.jsonl,$(basename $(BENCH_RESULTS))-peers.jsonl)
-PEERS_SBT     := $(addsuffix /classPathFile,peerConnector peerFlink peerKcl dynamoDbLocal)
 
-bench-peers: $(VENV)/.installed $(CONNECT)/.installed ## catch-up, CPU and latency beside Flink, the KCL and a Python source over boto3: JSON lines, benchmarks/results and docs/evidence/peers.md; ONLY=connector,flink,boto3,kcl for some; begins nothing after MINUTES=30
+bench-peers: dist/.jars $(VENV)/.installed $(CONNECT)/.installed ## catch-up, CPU and latency beside Flink, the KCL and a Python source over boto3: JSON lines, benchmarks/results and docs/evidence/peers.md; ONLY=connector,flink,boto3,kcl for some; begins nothing after MINUTES=30
 	rm -f $(PEERS_FILE)
 	MINUTES=$(or $(MINUTES),30) PYTHONPATH=$(CONNECT):$(CURDIR)/benchmarks/peers/boto3-source \
-	  ./sbt $(PEERS_SBT) "benchmarks/runMain $(PEERS) $(CURDIR)/$(PEERS_FILE) $(CURDIR)/benchmarks/peers $(BIN)/python $(ONLY)"; \
+	  ./sbt -C benchmarks peers/classPathFile "runMain $(PEERS) $(CURDIR)/$(PEERS_FILE) $(CURDIR)/benchmarks/peers $(BIN)/python $(ONLY)"; \
 	  measured=$$?; $(if $(ONLY),,$(BIN)/python python/tools/peers_page.py benchmarks/results docs/evidence/peers.md &&) exit $$measured
 
 docs: $(VENV)/.installed ## build the documentation's site anew in build/site, with every link checked
@@ -399,5 +404,5 @@ release-dry-run: $(VENV)/.installed ## try a release of the last commit as far a
 	@echo "attestation, the real key, uploads to Maven Central and PyPI with their own checks, the release on GitHub, Pages."
 
 clean: ## remove what was built, but not .venv and .cache, which only cost time to fetch again
-	rm -rf dist build target project/target project/project/target */target .sbt spark-warehouse metastore_db derby.log
+	rm -rf dist build target project/target project/project/target */target benchmarks/project/target benchmarks/peers/*/target .sbt spark-warehouse metastore_db derby.log
 	rm -f $(VENV)/.wheel

@@ -10,6 +10,10 @@ addSbtPlugin("com.eed3si9n" % "sbt-projectmatrix" % "0.11.0")
 addSbtPlugin("com.github.sbt" % "sbt-sbom" % "0.5.0")
 // The version, by the tag of a release.
 addSbtPlugin("com.github.sbt" % "sbt-dynver" % "5.1.1")
+// Two are left out. sbt-buildinfo writes a class, which each commit would compile anew, and of two JARs on one class path only
+// one's could be read: a resource has version and commit (ConnectorJar.scala). sbt-ci-release holds the key while it builds, and
+// publishes from sbt: here a job of its own signs what was built and attested before (python/tools/release.py). Its tags and names
+// of secrets are kept.
 
 update := {
   val report = update.value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import io
 import re
@@ -119,17 +120,15 @@ def key_of(home: Path, passphrase: str) -> str:
         passphrase,
     ]
     subprocess.run([*gpg, "--quick-generate-key", "someone", "ed25519", "sign", "1d"], check=True)
-    exported = subprocess.run(
-        [*gpg, "--armor", "--export-secret-keys"], stdout=subprocess.PIPE, text=True, check=True
-    ).stdout
+    exported = subprocess.run([*gpg, "--armor", "--export-secret-keys"], stdout=subprocess.PIPE, check=True).stdout
     subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "gpg-agent"], check=True)
-    return exported
+    return base64.b64encode(exported).decode()
 
 
 @has_gpg
 def test_each_file_for_maven_central_has_a_signature_and_checksums(built: Path) -> None:
     release.lay_out(built, "v1.2.3")
-    release.sign(built / "build" / "release", key="", passphrase="")
+    release.sign(built / "build" / "release", secret="", passphrase="")
     with zipfile.ZipFile(built / "build" / "release" / "central.zip") as bundle:
         names = bundle.namelist()
     pom = "io/github/kinesisspark/kinesis-spark-4_2.13/1.2.3/kinesis-spark-4_2.13-1.2.3.pom"
@@ -143,8 +142,8 @@ def test_a_key_with_a_passphrase_signs(tmp_path: Path) -> None:
     (tmp_path / "maven" / "a.pom").write_text("<project/>")
     # A short path: gpg-agent's socket is in it.
     with TemporaryDirectory() as folder:
-        key = key_of(Path(folder, "home"), "correct horse")
-    release.sign(tmp_path, key, "correct horse")
+        secret = key_of(Path(folder, "home"), "correct horse")
+    release.sign(tmp_path, secret, "correct horse")
     assert "BEGIN PGP SIGNATURE" in (tmp_path / "maven" / "a.pom.asc").read_text()
 
 

@@ -4,9 +4,9 @@
 - `files` checks all that is built, and lays it out in build/release: `maven` as Maven Central takes it, `python` as
   PyPI does, `files` for the release on GitHub (JARs, SBOMs, Python distributions, checksums), and `notes.md`. A dry run
   takes a version whose section in CHANGELOG.md still says that it is unreleased.
-- `sign` signs build/release/maven with GPG_KEY and GPG_PASSPHRASE of the environment, or with a key made for this run
+- `sign` signs build/release/maven with the environment's PGP_SECRET and PGP_PASSPHRASE, or with a key made for this run
   (`--throwaway-key`), adds checksums, and packs build/release/central.zip.
-- `upload` gives that to Maven Central with CENTRAL_USERNAME and CENTRAL_PASSWORD, and waits until it is published.
+- `upload` gives that to Maven Central with SONATYPE_USERNAME and SONATYPE_PASSWORD, and waits until it is published.
 
 It needs the standard library and gpg alone: the job that holds the key installs nothing.
 """
@@ -153,13 +153,16 @@ def digest(algorithm: str, file: Path) -> str:
     return hashlib.new(algorithm, file.read_bytes()).hexdigest()
 
 
-def sign(release: Path, key: str, passphrase: str) -> None:
-    """Sign all that Maven Central gets, add checksums, and pack it; without a key, one is made that nobody keeps."""
+def sign(release: Path, secret: str, passphrase: str) -> None:
+    """Sign all that Maven Central gets, add checksums, and pack it; without a secret, with a key that nobody keeps.
+
+    The secret is the private key as gpg exports it, in base64.
+    """
     files = sorted(file for file in (release / "maven").rglob("*") if file.suffix in (".jar", ".pom"))
     with TemporaryDirectory() as home:
         gpg = ["gpg", "--batch", "--quiet", "--homedir", home, "--pinentry-mode", "loopback", "--passphrase-fd", "0"]
-        if key:
-            subprocess.run([*gpg[:-2], "--import"], input=key, text=True, check=True)
+        if secret:
+            subprocess.run([*gpg[:-2], "--import"], input=base64.b64decode(secret), check=True)
         else:
             made = ["--quick-generate-key", "release dry run", "ed25519", "sign", "1d"]
             subprocess.run([*gpg, *made], input=passphrase, text=True, check=True)
@@ -227,9 +230,9 @@ def main(command: str, *arguments: str) -> None:
         print(*sorted(str(file.relative_to(ROOT)) for file in release.rglob("*") if file.is_file()), sep="\n")
     elif command == "sign":
         throwaway = "--throwaway-key" in arguments
-        sign(release, "" if throwaway else variables["GPG_KEY"], "" if throwaway else variables["GPG_PASSPHRASE"])
+        sign(release, "" if throwaway else variables["PGP_SECRET"], "" if throwaway else variables["PGP_PASSPHRASE"])
     elif command == "upload":
-        login = f"{variables['CENTRAL_USERNAME']}:{variables['CENTRAL_PASSWORD']}"
+        login = f"{variables['SONATYPE_USERNAME']}:{variables['SONATYPE_PASSWORD']}"
         upload(release / "central.zip", base64.b64encode(login.encode()).decode())
     else:
         sys.exit(__doc__)

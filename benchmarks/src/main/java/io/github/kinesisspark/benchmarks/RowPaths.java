@@ -29,8 +29,8 @@ import scala.collection.Iterator;
  * Spark's own format, as before each sink and shuffle; for a filter on one column; and for a count, which reads no column.
  *
  * <pre>
- * ./sbt "benchmarks/runMain org.openjdk.jmh.Main RowPaths.project -prof gc -prof io.github.kinesisspark.benchmarks.CpuPerRow"
- * ./sbt "benchmarks/runMain org.openjdk.jmh.Main RowPaths.(filter|count) -p columns=data -prof gc -prof io.github.kinesisspark.benchmarks.CpuPerRow"
+ * ./sbt -C benchmarks "runMain org.openjdk.jmh.Main RowPaths.project -prof gc -prof io.github.kinesisspark.benchmarks.CpuPerRow"
+ * ./sbt -C benchmarks "runMain org.openjdk.jmh.Main RowPaths.(filter|count) -p columns=data -prof gc -prof io.github.kinesisspark.benchmarks.CpuPerRow"
  * </pre>
  */
 @State(Scope.Thread)

@@ -25,7 +25,7 @@ import org.openjdk.jmh.annotations.Warmup;
  * code, its tasks and its sinks are counted.
  *
  * <pre>
- * ./sbt "benchmarks/runMain org.openjdk.jmh.Main RowQueries -prof gc -prof io.github.kinesisspark.benchmarks.CpuPerRow"
+ * ./sbt -C benchmarks "runMain org.openjdk.jmh.Main RowQueries -prof gc -prof io.github.kinesisspark.benchmarks.CpuPerRow"
  * </pre>
  */
 @State(Scope.Thread)

@@ -8,9 +8,12 @@ import scala.jdk.CollectionConverters._
 import scala.util.Random
 
 import org.apache.spark.sql.SparkSession
-import software.amazon.awssdk.core.SdkBytes
-import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
-import software.amazon.awssdk.services.kinesis.model.{PutRecordsRequest, PutRecordsRequestEntry}
+import io.github.kinesisspark.shaded.software.amazon.awssdk.core.SdkBytes
+import io.github.kinesisspark.shaded.software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+import io.github.kinesisspark.shaded.software.amazon.awssdk.services.kinesis.model.{
+  PutRecordsRequest,
+  PutRecordsRequestEntry
+}
 
 /** What memory a query takes that has far more to read than it may hold: a `readerBufferSize` of 256 MB, eight shards without quotas full
   * of records of 1 MB, and nobody who waits for them. Driver and only executor share this JVM (`local[2]`); the embedded server has
@@ -19,7 +22,7 @@ import software.amazon.awssdk.services.kinesis.model.{PutRecordsRequest, PutReco
   * A JSON line for each publisher: what was read and how fast, the largest heap that a collection left of one every two seconds, the
   * largest direct memory, and the most that the process ever had of the machine's.
   *
-  * {{{ ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.Backlog 10 polling efo" }}} for 10 GB
+  * {{{ ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.Backlog 10 polling efo" }}} for 10 GB
   */
 object Backlog {
   private val Stream      = "backlog"
@@ -91,7 +94,7 @@ object Backlog {
     }
 
     /** Netty may reserve memory past the JVM's count. */
-    private def nettyDirect = io.netty.util.internal.PlatformDependent.usedDirectMemory()
+    private def nettyDirect = io.github.kinesisspark.shaded.io.netty.util.internal.PlatformDependent.usedDirectMemory()
   }
 
   /** In KB. */

@@ -10,8 +10,8 @@ import scala.util.Random
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.SparkSession
-import software.amazon.awssdk.core.SdkBytes
-import software.amazon.awssdk.services.kinesis.model.Record
+import io.github.kinesisspark.shaded.software.amazon.awssdk.core.SdkBytes
+import io.github.kinesisspark.shaded.software.amazon.awssdk.services.kinesis.model.Record
 
 import io.github.kinesisspark.benchmarks.BenchmarkSession.Master
 import io.github.kinesisspark.benchmarks.Goal.{AtLeast, AtMost}
@@ -25,7 +25,7 @@ import io.github.kinesisspark.read.reader.{KinesisRecord, RecordTotals}
   * A measurement that fails is reported, and the others continue; the program fails at the end. Those that would begin after `MINUTES` (of the environment) are left out, and
   * reported.
   *
-  * {{{ ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.Bench results.jsonl read.polling,sink" }}}: the file, and parts of the names of the
+  * {{{ ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.Bench results.jsonl read.polling,sink" }}}: the file, and parts of the names of the
   * measurements that are wanted, if not all
   */
 object Bench {

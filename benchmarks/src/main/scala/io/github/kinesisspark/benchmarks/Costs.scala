@@ -7,8 +7,8 @@ import scala.jdk.CollectionConverters._
 import scala.util.Random
 
 import org.apache.spark.sql.SparkSession
-import software.amazon.awssdk.core.SdkBytes
-import software.amazon.awssdk.services.kinesis.model.PutRecordsRequestEntry
+import io.github.kinesisspark.shaded.software.amazon.awssdk.core.SdkBytes
+import io.github.kinesisspark.shaded.software.amazon.awssdk.services.kinesis.model.PutRecordsRequestEntry
 
 /** What a stream costs that is read all day: cores and calls while each shard takes its 1 MB/s, calls while it is idle, and calls of a catch-up. Server
   * and producer have JVMs of their own; the query, which drops what it reads, has its driver and its only executor in this one.

@@ -40,7 +40,7 @@ import io.github.kinesisspark.runtime.Runtime
   * half of it in, which is the costly case; and all shards assigned anew, as after an executor has come or gone, which most batches don't
   * do. Prints a JSON line for each size, with the median of the rounds.
   *
-  * {{{./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.PlanningScale"}}}
+  * {{{./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.PlanningScale"}}}
   */
 object PlanningScale {
   private val Sizes       = Seq(16, 160, 1000, 1600, 10000)

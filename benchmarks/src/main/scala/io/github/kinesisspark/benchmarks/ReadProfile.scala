@@ -6,7 +6,7 @@ import jdk.jfr.{Configuration, Recording}
 
 /** Flight recording of a catch-up, for flame graphs: the same query as in [[ReadThroughput]], warm, without the bare loop beside it.
   *
-  * {{{ ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.ReadProfile polling polling.jfr" }}}
+  * {{{ ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.ReadProfile polling polling.jfr" }}}
   */
 object ReadProfile {
   private val Shards      = 16

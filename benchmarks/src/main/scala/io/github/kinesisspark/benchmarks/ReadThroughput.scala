@@ -10,9 +10,9 @@ import scala.util.Random
 import com.sun.management.ThreadMXBean
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.streaming.Trigger
-import software.amazon.awssdk.core.SdkBytes
-import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
-import software.amazon.awssdk.services.kinesis.model._
+import io.github.kinesisspark.shaded.software.amazon.awssdk.core.SdkBytes
+import io.github.kinesisspark.shaded.software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+import io.github.kinesisspark.shaded.software.amazon.awssdk.services.kinesis.model._
 
 /** How fast a backlog is read, from its beginning: by a query that drops what it reads (`Trigger.AvailableNow`, noop sink), and by a bare loop
   * of the SDK's calls that counts bytes and keeps nothing. They take turns on one server without quotas, which has a JVM of its own.
@@ -20,7 +20,7 @@ import software.amazon.awssdk.services.kinesis.model._
   * A JSON line for each run that counts, and one with the medians of the rounds' ratios. CPU is that of this JVM, with
   * compilation and garbage collection; the server's is beside it.
   *
-  * {{{ ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.ReadThroughput polling 1000 16 1000" }}}: publisher, bytes of a record,
+  * {{{ ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.ReadThroughput polling 1000 16 1000" }}}: publisher, bytes of a record,
   * shards, MB in all; after these `tls=true`, and any options of the source, as `readerBufferSize=64m`
   */
 object ReadThroughput {

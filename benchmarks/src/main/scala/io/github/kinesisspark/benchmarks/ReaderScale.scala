@@ -12,7 +12,7 @@ import org.apache.spark.sql.streaming.StreamingQuery
   * has settled, over a while the CPU time of the whole JVM in cores, the median of a planning with its waiting for news, threads, and the heap that a
   * collection leaves. The first query warms up and isn't printed.
   *
-  * {{{ ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.ReaderScale polling 16 160 1000 1600 10000" }}}
+  * {{{ ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.ReaderScale polling 16 160 1000 1600 10000" }}}
   */
 object ReaderScale {
   private val Looking = 20.seconds

@@ -23,7 +23,7 @@ final class Report(benchmark: Any, arguments: Seq[String], seed: Option[Long] = 
     "commit" -> commit,
     "date"   -> Instant.now.truncatedTo(ChronoUnit.SECONDS).toString,
     "seed"   -> seed.fold[ujson.Value](ujson.Null)(n => ujson.Num(n.toDouble)),
-    "command" -> s"./sbt \"benchmarks/runMain ${(benchmark.getClass.getName.stripSuffix("$") +: arguments).mkString(" ")}\"",
+    "command" -> s"./sbt -C benchmarks \"runMain ${(benchmark.getClass.getName.stripSuffix("$") +: arguments).mkString(" ")}\"",
     "machine" -> machine
   )
 

@@ -9,11 +9,21 @@ import javax.net.ssl.TrustManagerFactory
 
 import scala.io.Source
 
-import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, StaticCredentialsProvider}
-import software.amazon.awssdk.http.{Protocol, ProtocolNegotiation, TlsTrustManagersProvider}
-import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient
-import software.amazon.awssdk.regions.Region
-import software.amazon.awssdk.services.kinesis.{KinesisAsyncClient, KinesisAsyncClientBuilder}
+import io.github.kinesisspark.shaded.software.amazon.awssdk.auth.credentials.{
+  AwsBasicCredentials,
+  StaticCredentialsProvider
+}
+import io.github.kinesisspark.shaded.software.amazon.awssdk.http.{
+  Protocol,
+  ProtocolNegotiation,
+  TlsTrustManagersProvider
+}
+import io.github.kinesisspark.shaded.software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient
+import io.github.kinesisspark.shaded.software.amazon.awssdk.regions.Region
+import io.github.kinesisspark.shaded.software.amazon.awssdk.services.kinesis.{
+  KinesisAsyncClient,
+  KinesisAsyncClientBuilder
+}
 
 import io.github.kinesisspark.testkit
 

@@ -11,7 +11,7 @@ import io.github.kinesisspark.testkit.{KinesisServer, KinesisServerConfig, Movab
 /** What `maxShardSkew` costs a catch-up: an hour's backlog of four shards, one of which has as much as the others together,
   * counted by `Trigger.AvailableNow`, without a limit and with one. One JSON line for each run; the first run of all warms up and isn't printed.
   *
-  * {{{ ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.ShardSkew off 1s 10s 1m" }}}
+  * {{{ ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.ShardSkew off 1s 10s 1m" }}}
   */
 object ShardSkew {
   private val Shards      = 4

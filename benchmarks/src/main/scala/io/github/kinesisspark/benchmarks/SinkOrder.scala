@@ -10,7 +10,7 @@ import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, KinesisServer}
 /** What `ordered` costs and `aggregate` saves: rows of few and of many partition keys, written with and without them, to a service that answers each call
   * after 10 ms, as one in the same region does. One JSON line for each run; the first run of all warms up and isn't printed.
   *
-  * {{{ ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.SinkOrder 10 1000 100000" }}}
+  * {{{ ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.SinkOrder 10 1000 100000" }}}
   */
 object SinkOrder {
   private val Rows   = 100_000L

@@ -7,9 +7,9 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.functions._
-import software.amazon.awssdk.core.SdkBytes
-import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
-import software.amazon.awssdk.services.kinesis.model.PutRecordsRequestEntry
+import io.github.kinesisspark.shaded.software.amazon.awssdk.core.SdkBytes
+import io.github.kinesisspark.shaded.software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+import io.github.kinesisspark.shaded.software.amazon.awssdk.services.kinesis.model.PutRecordsRequestEntry
 
 /** How fast rows of 100 bytes are written: by the sink, by the sink with aggregation, and by a bare loop of the SDK's PutRecords calls that is given
   * as many threads and calls under way, and puts again at once what was refused. They take turns on one server, which has a JVM of its
@@ -18,8 +18,8 @@ import software.amazon.awssdk.services.kinesis.model.PutRecordsRequestEntry
   *
   * CPU is that of this JVM, without the server's.
   *
-  * {{{ ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.SinkThroughput 1000000" }}}
-  * {{{ ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.SinkThroughput 60000 limits" }}}
+  * {{{ ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.SinkThroughput 1000000" }}}
+  * {{{ ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.SinkThroughput 60000 limits" }}}
   */
 object SinkThroughput {
   private val Rounds   = 5

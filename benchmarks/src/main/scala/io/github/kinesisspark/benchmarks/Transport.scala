@@ -1,7 +1,7 @@
 package io.github.kinesisspark.benchmarks
 
-import software.amazon.awssdk.http.Protocol
-import software.amazon.awssdk.http.nio.netty.{NettyNioAsyncHttpClient, SdkEventLoopGroup}
+import io.github.kinesisspark.shaded.software.amazon.awssdk.http.Protocol
+import io.github.kinesisspark.shaded.software.amazon.awssdk.http.nio.netty.{NettyNioAsyncHttpClient, SdkEventLoopGroup}
 
 import io.github.kinesisspark.aws.ClientKind.Subscriptions
 

@@ -6,11 +6,11 @@ import java.nio.file.{Files, Path}
 import java.security.{KeyStore, Security}
 import javax.net.ssl.KeyManagerFactory
 
-import io.netty.buffer.{ByteBuf, ByteBufAllocator, Unpooled}
-import io.netty.channel.embedded.EmbeddedChannel
-import io.netty.handler.ssl.util.InsecureTrustManagerFactory
-import io.netty.handler.ssl.{OpenSsl, SslContextBuilder, SslHandler, SslProvider}
-import io.netty.util.ReferenceCountUtil
+import io.github.kinesisspark.shaded.io.netty.buffer.{ByteBuf, ByteBufAllocator, Unpooled}
+import io.github.kinesisspark.shaded.io.netty.channel.embedded.EmbeddedChannel
+import io.github.kinesisspark.shaded.io.netty.handler.ssl.util.InsecureTrustManagerFactory
+import io.github.kinesisspark.shaded.io.netty.handler.ssl.{OpenSsl, SslContextBuilder, SslHandler, SslProvider}
+import io.github.kinesisspark.shaded.io.netty.util.ReferenceCountUtil
 
 /** CPU time of decrypting what arrives over TLS, by the JDK and by Netty's native provider, whichever are there: a client's end of a connection takes
   * records that the other end has encrypted, without a network. The JDK takes its ciphers from its first security provider, which
@@ -18,7 +18,7 @@ import io.netty.util.ReferenceCountUtil
   *
   * Not with the other benchmarks, whose Netty has another package name, by which it doesn't find its natives. Here it is Spark's.
   *
-  * {{{ ./sbt "benchmarks/Test/runMain io.github.kinesisspark.benchmarks.TlsDecryption 500" }}}: MB for each, after as many to warm up
+  * {{{ ./sbt -C benchmarks "Test/runMain io.github.kinesisspark.benchmarks.TlsDecryption 500" }}}: MB for each, after as many to warm up
   */
 object TlsDecryption {
   private val Each     = 256 << 10

@@ -8,7 +8,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
-import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+import io.github.kinesisspark.shaded.software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
 import io.github.kinesisspark.benchmarks.BenchmarkSession.Master
 import io.github.kinesisspark.benchmarks.{BenchmarkSession, Report, ServerProcess}
@@ -22,7 +22,7 @@ import io.github.kinesisspark.benchmarks.{BenchmarkSession, Report, ServerProces
   *
   * Beside them: how long a batch of Spark's rate source takes, which has nothing to read and nothing to wait for.
   *
-  * {{{ ./sbt "benchmarks/runMain io.github.kinesisspark.benchmarks.latency.Latency 30 latency.jsonl" }}}, and after that, for some only, `raw`, `micro-batch` or `real-time`
+  * {{{ ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.latency.Latency 30 latency.jsonl" }}}, and after that, for some only, `raw`, `micro-batch` or `real-time`
   */
 object Latency {
   private val Shards = 4

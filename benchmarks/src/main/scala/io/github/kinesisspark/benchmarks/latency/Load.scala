@@ -7,9 +7,9 @@ import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 import scala.util.Random
 
-import software.amazon.awssdk.core.SdkBytes
-import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
-import software.amazon.awssdk.services.kinesis.model.PutRecordsRequestEntry
+import io.github.kinesisspark.shaded.software.amazon.awssdk.core.SdkBytes
+import io.github.kinesisspark.shaded.software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+import io.github.kinesisspark.shaded.software.amazon.awssdk.services.kinesis.model.PutRecordsRequestEntry
 
 /** How 200 records a second come: so many in each period, at a random moment of it. At even intervals, bursts would keep their distance to the
   * calls of a poller, which come every 200 ms: a poller could have the least latency or the most in every burst of a measurement.

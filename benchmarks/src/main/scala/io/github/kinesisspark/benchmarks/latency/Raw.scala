@@ -4,8 +4,8 @@ import java.util.concurrent.{Executors, ScheduledExecutorService, TimeUnit}
 
 import scala.jdk.CollectionConverters._
 
-import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
-import software.amazon.awssdk.services.kinesis.model._
+import io.github.kinesisspark.shaded.software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+import io.github.kinesisspark.shaded.software.amazon.awssdk.services.kinesis.model._
 
 /** What the SDK alone can do, as plainly as it is written. */
 object Raw {

@@ -9,7 +9,7 @@ import scala.concurrent.duration._
 import scala.util.Using
 import scala.util.control.NonFatal
 
-import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+import io.github.kinesisspark.shaded.software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
 import io.github.kinesisspark.benchmarks.latency.{Latency, Load, Producer, Quantiles}
 import io.github.kinesisspark.benchmarks.{Figure, ReadThroughput, Report, ServerProcess}

@@ -4,8 +4,8 @@ import scala.collection.concurrent.TrieMap
 import scala.jdk.CollectionConverters._
 import scala.util.Random
 
-import software.amazon.awssdk.core.SdkBytes
-import software.amazon.awssdk.services.kinesis.model.Record
+import io.github.kinesisspark.shaded.software.amazon.awssdk.core.SdkBytes
+import io.github.kinesisspark.shaded.software.amazon.awssdk.services.kinesis.model.Record
 
 import io.github.kinesisspark.benchmarks.RowPaths
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
