@@ -60,6 +60,13 @@ def plain(kind: Kind, *, default: Any) -> Any:  # noqa: ANN401
     return dataclasses.field(default=default, metadata={_KIND: kind})
 
 
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The sentence that ends an error about an unknown name: the known one that is closest, if one is close."""
+    by_lower_case = {each.lower(): each for each in known}
+    near = difflib.get_close_matches(name.lower(), by_lower_case, 1)
+    return f" Did you mean {by_lower_case[near[0]]!r}?" if near else ""
+
+
 def refuse_unknown(options: type, given: Iterable[str]) -> None:
     """Refuse a keyword that is not a field, with the field that was probably meant.
 
@@ -70,8 +77,7 @@ def refuse_unknown(options: type, given: Iterable[str]) -> None:
     for name in given:
         if name not in fields:
             in_snake_case = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-            near = difflib.get_close_matches(in_snake_case, fields, 1)
-            raise InvalidOptionError(f"Unknown option '{name}'.{f' Did you mean {near[0]!r}?' if near else ''}")
+            raise InvalidOptionError(f"Unknown option '{name}'.{did_you_mean(in_snake_case, fields)}")
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(option, group, plain))
@@ -220,12 +226,9 @@ class Given:
         Raises:
             InvalidOptionError: for the first that is left.
         """
-        options = {spec.name.lower(): spec.name for cls in known for spec in specs(cls).values()}
-        for key, (name, _) in self._left.items():
-            near = difflib.get_close_matches(key, options, 1)
-            raise InvalidOptionError(
-                f"Unknown option '{name}'.{f' Did you mean {options[near[0]]!r}?' if near else ''}"
-            )
+        options = [spec.name for cls in known for spec in specs(cls).values()]
+        for name, _ in self._left.values():
+            raise InvalidOptionError(f"Unknown option '{name}'.{did_you_mean(name, options)}")
 
     def _matching(self, name: str) -> list[tuple[str, str]]:
         """The keys of an option, and what differs in each if it may be several."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Literal, cast, get_args
 
-from kinesis_spark._declare import Given, encoded, keyword_values, option, read_fields
+from kinesis_spark._declare import Given, did_you_mean, encoded, keyword_values, option, read_fields
 from kinesis_spark._kinds import ByName, Kind, count, duration, number, require
 
 CredentialsCall = Literal[
@@ -67,9 +66,8 @@ def retries_of(calls: object) -> Kind:
         given: Any = value
         require(isinstance(value, Mapping), field, value, expected)
         for call, retries in given.items():
-            near = difflib.get_close_matches(str(call), known, 1)
-            meant = f" Did you mean {near[0]!r}?" if near else ""
-            require(call in known, field, call, f"a call, which is one of {', '.join(known)}.{meant}")
+            expected_call = f"a call, which is one of {', '.join(known)}.{did_you_mean(str(call), known)}"
+            require(call in known, field, call, expected_call)
             require(isinstance(retries, Retries), field, retries, expected)
         return ByName(given)
 
