@@ -142,14 +142,14 @@ def test_source_and_sink_work_in_a_connect_session_that_brings_its_own_sdk_as_ar
     )
 
 
-def another_version(folder: Path) -> Path:
+def another_version(folder: Path, key: str = "version", value: str = "99.0.0") -> Path:
     """The connector's JAR as a made-up later version: classes that travel to the executors have other members."""
-    other = folder / "kinesis-spark-4_2.13-99.0.0.jar"
+    other = folder / f"kinesis-spark-4_2.13-{value}.jar"
     with zipfile.ZipFile(jars.connector_jar()) as own, zipfile.ZipFile(other, "w") as made:
         for name in own.namelist():
             content = own.read(name)
             if name == "META-INF/kinesis-spark.properties":
-                content = re.sub(rb"version=.*", b"version=99.0.0", content)
+                content = re.sub(rf"{key}=.*".encode(), f"{key}={value}".encode(), content)
             elif name.startswith("io/github/kinesisspark/") and "/shaded/" not in name:
                 # As long as before, so that the class files stay whole.
                 content = content.replace(b"hashKeys", b"hashKeyz").replace(b"machineRegion", b"machineRegiom")
@@ -180,12 +180,34 @@ def test_executors_with_another_version_of_the_jar_are_refused_by_source_and_sin
     streams: LocalKinesis, tmp_path: Path
 ) -> None:
     own, other = jars.connector_jar(), another_version(tmp_path)
-    errors = attempts(
-        streams, tmp_path, {"spark.driver.extraClassPath": str(own), "spark.executor.extraClassPath": str(other)}
-    )
-    has = rf"{own.stem} \({own}\), and executor \d has {other.stem} \({other}\)\."
-    why = rf"\[KINESIS_WRONG_JAR\] The driver has {has}"
+    errors = errors_of(streams, tmp_path, own, other)
+    why = rf"{named(own)}, and executor \d has {other.stem} \({other}\)\."
     assert [attempt for attempt in ("stream", "batch", "write") if not re.search(why, errors[attempt])] == [], errors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "settings",
+    [pytest.param({}, id="by RPC"), pytest.param({"spark.kinesis.internal.jobsAlone": "true"}, id="by jobs alone")],
+)
+def test_executors_with_another_snapshot_of_the_jar_are_refused_by_source_and_sink(
+    streams: LocalKinesis, tmp_path: Path, settings: dict[str, str]
+) -> None:
+    own, other = jars.connector_jar(), another_version(tmp_path, "commit", "c0ffee")
+    if "-SNAPSHOT" not in own.name:
+        pytest.skip("a release has one commit")
+    errors = errors_of(streams, tmp_path, own, other, **settings)
+    why = rf"{named(own)}, and executor \d has {own.stem} of commit c0ffee \({other}\)\."
+    assert [attempt for attempt in ("stream", "batch", "write") if not re.search(why, errors[attempt])] == [], errors
+
+
+def named(own: Path) -> str:
+    return rf"\[KINESIS_WRONG_JAR\] The driver has {own.stem}( of commit \S+)? \({own}\)"
+
+
+def errors_of(streams: LocalKinesis, folder: Path, driver: Path, executor: Path, **settings: str) -> dict[str, str]:
+    paths = {"spark.driver.extraClassPath": str(driver), "spark.executor.extraClassPath": str(executor)}
+    return attempts(streams, folder, {**paths, **settings})
 
 
 @pytest.mark.slow

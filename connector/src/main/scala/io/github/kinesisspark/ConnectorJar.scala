@@ -10,7 +10,7 @@ private[kinesisspark] object ConnectorJar {
   /** What the build has written into the JAR. */
   val file: URL = getClass.getResource("/" + File)
 
-  /** Like `kinesis-spark-4_2.13-0.1.0`. */
+  /** Like `kinesis-spark-4_2.13-0.1.0`. A snapshot's has the commit, too, since many commits make snapshots of one version. */
   val name: String = nameOf(read(file))
 
   /** The path of the JAR, or the folder of a build. */
@@ -27,10 +27,11 @@ private[kinesisspark] object ConnectorJar {
     built
   }
 
-  def nameOf(built: Properties): String =
-    "kinesis-spark-" + built.getProperty("spark") + "_" + built.getProperty("scala") + "-" + built.getProperty(
-      "version"
-    )
+  def nameOf(built: Properties): String = {
+    val version = built.getProperty("version")
+    val jar     = "kinesis-spark-" + built.getProperty("spark") + "_" + built.getProperty("scala") + "-" + version
+    if (version.endsWith("-SNAPSHOT")) jar + " of commit " + built.getProperty("commit") else jar
+  }
 
   def placeOf(file: URL): String =
     file.toString.replaceFirst("^jar:", "").replaceFirst("^file:", "").replaceFirst("!?/" + File + "$", "")

@@ -28,10 +28,24 @@ class BuiltForSpec extends AnyFunSpec {
     }
 
     it("refuses a class path that has it in two versions, and names both and where they are") {
+      refusesBesideOwn("version=0.0.1\ncommit=c0ffee\nspark=4\nscala=2.13\n", "kinesis-spark-4_2.13-0.0.1")
+    }
+
+    it("refuses a class path that has it as snapshots of two commits, and names the commits") {
+      val own   = ConnectorJar.read(ConnectorJar.file)
+      val lines = Seq("version", "spark", "scala").map(key => s"$key=${own.getProperty(key)}") :+ "commit=c0ffee"
+      assume(own.getProperty("version").endsWith("-SNAPSHOT"))
+      refusesBesideOwn(
+        lines.mkString("\n"),
+        ConnectorJar.name.replaceAll(" of commit .*", " of commit c0ffee")
+      )
+    }
+
+    def refusesBesideOwn(properties: String, other: String) = {
       val folder = Files.createTempDirectory("connector")
       val file   = folder.resolve(ConnectorJar.File)
       Files.createDirectories(file.getParent)
-      Files.write(file, "version=0.0.1\nspark=4\nscala=2.13\n".getBytes)
+      Files.write(file, properties.getBytes)
       val thread = Thread.currentThread
       val before = thread.getContextClassLoader
       val loader = new URLClassLoader(Array(folder.toUri.toURL), before)
@@ -39,7 +53,7 @@ class BuiltForSpec extends AnyFunSpec {
       try
         assert(
           intercept[IllegalArgumentException](BuiltFor.check()).getMessage ==
-            s"[KINESIS_WRONG_JAR] The class path has ${ConnectorJar.name} (${ConnectorJar.place}) and kinesis-spark-4_2.13-0.0.1 ($folder). " +
+            s"[KINESIS_WRONG_JAR] The class path has ${ConnectorJar.name} (${ConnectorJar.place}) and $other ($folder). " +
             "Leave one of them, the same on the driver and on all executors. (See docs/reference/errors.md#kinesis_wrong_jar)"
         )
       finally {

@@ -105,8 +105,10 @@ private[coordinator] final case class SparkCluster(sc: SparkContext)(implicit ru
     if (requests.isEmpty) Vector.empty
     else
       described("Kinesis: request to the shard readers") {
-        val placed  = sc.makeRDD(requests.map { case (executor, request) => request -> Seq(executor.location) })
-        val answers = sc.runJob(placed, answerAll[A] _)
+        val placed = sc.makeRDD(requests.map { case (executor, request) =>
+          (FromDriver(request): AnyRef) -> Seq(executor.location)
+        })
+        val answers = sc.runJob(placed, answerAll _)
         answers.iterator.map(answer => Try(Reply.read[A](answer.head))).toVector
       }
 
@@ -144,9 +146,9 @@ private[coordinator] object SparkCluster {
 
   private val JobDescription = "spark.job.description"
 
-  /** Runs in a task. */
-  private def answerAll[A](requests: Iterator[ReaderRequest[A]]): Array[Array[Byte]] =
-    requests.map(request => Reply.of(ExecutorRuntime.ofJvm.pools.answer(request))).toArray
+  /** Runs in a task, where each [[FromDriver]] has become its request. */
+  private def answerAll(requests: Iterator[AnyRef]): Array[Array[Byte]] =
+    requests.collect { case request: ReaderRequest[_] => Reply.of(ExecutorRuntime.ofJvm.pools.answer(request)) }.toArray
 }
 
 /** Opens the executor's end of the channel, in a task. The serialized form is the same in all versions of the connector.
