@@ -55,7 +55,7 @@ final class KinesisPartitionReaderFactory private (source: String, written: Arra
     case other => throw new IllegalArgumentException(s"not a Kinesis partition: $other")
   }
 
-  private[read] def readerIn(
+  private[kinesisspark] def readerIn(
       executor: ExecutorRuntime,
       partition: KinesisInputPartition
   ): PartitionReader[InternalRow] = {

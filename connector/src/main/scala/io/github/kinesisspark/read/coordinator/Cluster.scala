@@ -15,7 +15,7 @@ import io.github.kinesisspark.read.reader.{ReaderRequest, ReleaseRequest}
 import io.github.kinesisspark.runtime.Runtime
 
 /** What the driver asks of a cluster: its executors, and jobs that reach them. Two that are equal share their ends of the channel. */
-private[coordinator] trait Cluster {
+private[kinesisspark] trait Cluster {
 
   /** The registered executors. If there are none (dynamic allocation), waits for the first. */
   def executors(): Vector[ExecutorHealth.ExecutorState]
@@ -53,7 +53,7 @@ private[coordinator] trait Cluster {
   def release(requests: Vector[(ExecutorId, ReleaseRequest)]): Unit
 }
 
-private[coordinator] object Cluster {
+private[kinesisspark] object Cluster {
   val ReleaseTime: FiniteDuration = 10.seconds
 }
 

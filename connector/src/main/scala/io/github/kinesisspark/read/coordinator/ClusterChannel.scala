@@ -7,7 +7,7 @@ import io.github.kinesisspark.read.plan.ExecutorId
 import io.github.kinesisspark.read.reader.{OrderAnswer, ReadOrder, ReleaseRequest}
 
 /** On a cluster executors are reached through Spark's RPC, which takes no task slot and no job; where that can't be had, by jobs. */
-private[coordinator] final class ClusterChannel(cluster: Cluster, source: String, driver: DriverRuntime)
+private[kinesisspark] final class ClusterChannel(cluster: Cluster, source: String, driver: DriverRuntime)
     extends ExecutorChannel {
   import ClusterChannel._
   import driver.runtime

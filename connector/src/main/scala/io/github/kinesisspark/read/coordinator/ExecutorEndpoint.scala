@@ -13,7 +13,7 @@ import io.github.kinesisspark.read.reader.{Mailbox, ReaderReport, ReaderRequest,
 import io.github.kinesisspark.runtime.{Runtime, TryLock}
 
 /** An executor's end of the channel: carries out what the driver wants, and sends it reports. */
-private[coordinator] final class ExecutorEndpoint(
+private[kinesisspark] final class ExecutorEndpoint(
     executorId: () => String,
     pools: ShardReaderPools,
     network: RpcChannel.Network

@@ -27,7 +27,7 @@ private[coordinator] final case class ExecutorHealth(slots: Map[ExecutorId, Slot
   }
 }
 
-private[coordinator] object ExecutorHealth {
+private[kinesisspark] object ExecutorHealth {
   val unknown: ExecutorHealth = ExecutorHealth(Map.empty)
 
   /** As long as tasks wait for an executor, at the default `spark.locality.wait`. */

@@ -18,7 +18,7 @@ final class ExecutorRuntime(executorId: () => String, clients: KinesisClients, n
 
   val pools: ShardReaderPools = new ShardReaderPools(executorId, clients)
 
-  private[coordinator] val endpoint = new ExecutorEndpoint(executorId, pools, network)
+  private[kinesisspark] val endpoint = new ExecutorEndpoint(executorId, pools, network)
 
   /** Of the sources whose tasks came last, by source: the bytes that came along, and what was in them. */
   private val known = mutable.LinkedHashMap.empty[String, (Array[Byte], Any)]

@@ -2,7 +2,6 @@ package io.github.kinesisspark.read.realtime
 
 import scala.annotation.tailrec
 
-import org.apache.spark.SparkContext
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
 import org.apache.spark.sql.connector.read.streaming._
 import org.slf4j.LoggerFactory
@@ -13,7 +12,7 @@ import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.coordinator.DriverRuntime
 import io.github.kinesisspark.read.plan.{ExecutorId, PlanningState}
 import io.github.kinesisspark.read.row.SourceSchema
-import io.github.kinesisspark.read.stream.{KinesisMicroBatchStream, KinesisSourceOffset, RunningQuery}
+import io.github.kinesisspark.read.stream.{KinesisMicroBatchStream, KinesisSourceOffset, QueryHost}
 
 /** Micro-batches, and with Spark's real-time trigger batches without an end of their own: their tasks return each record when it
   * comes, until Spark's time is over, and report where they are then. From that the same offsets are made, so a query may change its
@@ -27,8 +26,8 @@ import io.github.kinesisspark.read.stream.{KinesisMicroBatchStream, KinesisSourc
   *
   * @see [[https://spark.apache.org/docs/latest/api/java/org/apache/spark/sql/connector/read/streaming/SupportsRealTimeMode.html SupportsRealTimeMode]]
   */
-final class KinesisRealTimeStream(options: SourceOptions, sc: SparkContext, driver: DriverRuntime)
-    extends KinesisMicroBatchStream(options, sc, driver)
+final class KinesisRealTimeStream(options: SourceOptions, host: QueryHost, driver: DriverRuntime)
+    extends KinesisMicroBatchStream(options, host, driver)
     with SupportsRealTimeMode {
   import KinesisRealTimeStream._
   import driver.runtime
@@ -46,7 +45,7 @@ final class KinesisRealTimeStream(options: SourceOptions, sc: SparkContext, driv
   override def createReaderFactory(): PartitionReaderFactory =
     if (isRealTime) new RealTimeReaderFactory(readers.config, SourceSchema.schema) else super.createReaderFactory()
 
-  private lazy val reserved = options.reservedCores.getOrElse(RunningQuery.shuffleTasks(sc))
+  private lazy val reserved = options.reservedCores.getOrElse(host.shuffleTasks)
 
   override def planInputPartitions(start: Offset): Array[InputPartition] = {
     failIfStarved()

@@ -6,8 +6,6 @@ import java.util.Optional
 import scala.collection.mutable
 import scala.concurrent.duration._
 
-import org.apache.spark.SparkContext
-import org.apache.spark.kinesisspark.SparkMetrics
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
 import org.apache.spark.sql.connector.read.streaming._
 import org.slf4j.LoggerFactory
@@ -16,7 +14,7 @@ import io.github.kinesisspark.aws.{Closing, FailureReason, KinesisException}
 import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.ShardCatalog
-import io.github.kinesisspark.read.coordinator.{DriverRuntime, ExecutorChannel, Filling, ShardCoordinator}
+import io.github.kinesisspark.read.coordinator.{DriverRuntime, Filling, ShardCoordinator}
 import io.github.kinesisspark.read.plan.{HistoryPart, PlanningState, WatermarkAlignment}
 import io.github.kinesisspark.read.reader.{Grain, ReaderConfig, RecordBuffer, ShardTip, StreamAccess}
 import io.github.kinesisspark.read.retention.{DataLoss, RetentionWatch}
@@ -34,7 +32,7 @@ final case class KinesisSourceOffset(offset: KinesisOffset) extends Offset {
   *
   * @see [[https://spark.apache.org/docs/latest/api/java/org/apache/spark/sql/connector/read/streaming/SupportsAdmissionControl.html SupportsAdmissionControl]]
   */
-class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext, driver: DriverRuntime)
+class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: DriverRuntime)
     extends MicroBatchStream
     with SupportsTriggerAvailableNow
     with ReportsSourceMetrics {
@@ -45,14 +43,14 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext, driver: 
   private[read] val catalog           = new ShardCatalog(options, clients)
   private val former                  = new RemovedStreams(options.client, catalog.reads, clients)
   private[read] val consumerLifecycle =
-    Closing.unlessMade(catalog.close())(ConsumerLifecycle.of(options, RunningQuery.id(sc), clients))
+    Closing.unlessMade(catalog.close())(ConsumerLifecycle.of(options, host.queryId, clients))
   private val source        = runtime.ids.uuid()
   private[read] val readers = new ShardCoordinator(
-    ExecutorChannel.of(sc, source, driver),
+    host.channel(source, driver),
     ReaderConfig(
       source,
       streams = catalog.streams.map(s => s.arn -> s.access).toMap,
-      bufferBytes = ReaderMemory.of(options, sc),
+      bufferBytes = host.readerMemory(options),
       callsPerSecond = options.callsPerSecond,
       failOnDataLoss = options.failOnDataLoss
     ),
@@ -73,7 +71,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext, driver: 
     catalog.now,
     clients
   )
-  private lazy val interval = RunningQuery.interval(sc)
+  private lazy val interval = host.interval
   private val minimum       = new BatchMinimum(runtime.clock.nanos())
   // Read by the threads of Spark's metrics sinks, too.
   @volatile private[read] var metrics = SourceMetrics.begun(runtime.clock.nanos())
@@ -93,7 +91,7 @@ class KinesisMicroBatchStream(options: SourceOptions, sc: SparkContext, driver: 
       options.recordPublisher != RecordPublisherConfig.Polling,
       () => metrics.at(runtime.clock.nanos())
     )
-  private val shown      = SparkMetrics.show(names.mkString("+"), gauges)
+  private val shown      = host.show(names.mkString("+"), gauges)
   private val cloudWatch = Closing.unlessMade(shown.close())(CloudWatchPublisher.of(options, names, gauges))
 
   override def initialOffset(): Offset = KinesisSourceOffset(KinesisOffset.initial)

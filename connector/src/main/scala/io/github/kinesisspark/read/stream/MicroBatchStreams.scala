@@ -19,11 +19,11 @@ object MicroBatchStreams {
       try
         Class
           .forName("io.github.kinesisspark.read.realtime.KinesisRealTimeStream")
-          .getConstructor(classOf[SourceOptions], classOf[SparkContext], classOf[DriverRuntime])
-          .newInstance(options, sc, driver)
+          .getConstructor(classOf[SourceOptions], classOf[QueryHost], classOf[DriverRuntime])
+          .newInstance(options, new SparkHost(sc), driver)
           .asInstanceOf[KinesisMicroBatchStream]
       catch { case e: InvocationTargetException => throw e.getCause }
-    else new KinesisMicroBatchStream(options, sc, driver)
+    else new KinesisMicroBatchStream(options, new SparkHost(sc), driver)
 
   private lazy val hasRealTimeMode =
     Try(Class.forName("org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode")).isSuccess

@@ -16,6 +16,7 @@ import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.read.coordinator.DriverRuntime
 import io.github.kinesisspark.read.realtime.KinesisRealTimeStream
+import io.github.kinesisspark.read.stream.SparkHost
 import io.github.kinesisspark.read.row.SourceSchema
 import io.github.kinesisspark.testkit.{KinesisServerConfig, MovableClock, ServiceClock}
 
@@ -342,7 +343,7 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
     val stream = newStream(shards = 1)
     val source = new KinesisRealTimeStream(
       SourceOptions.parse(options(stream) ++ mode.options),
-      spark.sparkContext,
+      new SparkHost(spark.sparkContext),
       DriverRuntime.ofJvm
     )
     try {

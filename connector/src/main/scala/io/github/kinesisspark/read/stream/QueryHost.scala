@@ -1,0 +1,40 @@
+package io.github.kinesisspark.read.stream
+
+import scala.concurrent.duration.FiniteDuration
+
+import org.apache.spark.SparkContext
+import org.apache.spark.kinesisspark.SparkMetrics
+
+import io.github.kinesisspark.config.SourceOptions
+import io.github.kinesisspark.read.coordinator.{DriverRuntime, ExecutorChannel}
+
+/** What the source of a streaming query has from the Spark that runs it. A simulation has its own. Called on the query's own thread. */
+trait QueryHost {
+
+  /** As [[RunningQuery.id]]. */
+  def queryId: Option[String]
+
+  /** As [[RunningQuery.interval]]. */
+  def interval: Option[FiniteDuration]
+
+  /** As [[RunningQuery.shuffleTasks]]. */
+  def shuffleTasks: Int
+
+  /** As [[ReaderMemory.of]]. */
+  def readerMemory(options: SourceOptions): Long
+
+  /** @param source as in the requests to executors */
+  def channel(source: String, driver: DriverRuntime): ExecutorChannel
+
+  /** As [[org.apache.spark.kinesisspark.SparkMetrics.show]]. */
+  def show(group: String, gauges: Map[String, () => Long]): AutoCloseable
+}
+
+private[kinesisspark] final class SparkHost(sc: SparkContext) extends QueryHost {
+  override def queryId: Option[String]                                         = RunningQuery.id(sc)
+  override def interval: Option[FiniteDuration]                                = RunningQuery.interval(sc)
+  override def shuffleTasks: Int                                               = RunningQuery.shuffleTasks(sc)
+  override def readerMemory(options: SourceOptions): Long                      = ReaderMemory.of(options, sc)
+  override def channel(source: String, driver: DriverRuntime): ExecutorChannel = ExecutorChannel.of(sc, source, driver)
+  override def show(group: String, gauges: Map[String, () => Long]): AutoCloseable = SparkMetrics.show(group, gauges)
+}
