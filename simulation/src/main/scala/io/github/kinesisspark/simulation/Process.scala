@@ -1,0 +1,158 @@
+package io.github.kinesisspark.simulation
+
+import java.util.UUID
+import java.util.concurrent.{Executor, RejectedExecutionException}
+
+import scala.collection.mutable
+import scala.concurrent.duration.FiniteDuration
+
+import io.github.kinesisspark.runtime.{Clock, Ids, Runtime, Timer, Waits, Worker, Workers}
+
+/** A JVM of the simulation, with clocks of its own. Its threads run only while it does.
+  *
+  * @param epochMillis what its wall clock shows when the simulation begins
+  */
+final class Process(val name: String, baton: Baton, trace: Trace, epochMillis: Long) {
+  import Baton.Never
+
+  private var alive        = true
+  private var stillUntil   = 0L
+  private var wallMillis   = epochMillis
+  private var suspendedFor = 0L
+
+  // The monotonic clocks of two machines have nothing in common.
+  private val beginning = baton.between(1L << 30, 1L << 50)
+
+  def isAlive: Boolean   = alive
+  def isRunning: Boolean = alive && baton.now >= stillUntil
+
+  /** All threads stand still, and the clocks go on: a long collection, or a stopped process. */
+  def pause(nanos: Long): Unit = stillUntil = stillUntil.max(baton.now + nanos)
+
+  /** The machine sleeps: afterwards the monotonic clock goes on where it was, and the wall clock shows the time. */
+  def suspend(nanos: Long): Unit = if (isRunning) {
+    pause(nanos)
+    suspendedFor += nanos
+  }
+
+  def setBack(millis: Long): Unit = wallMillis -= millis
+
+  /** As by SIGKILL: no thread does anything more. */
+  def kill(): Unit = if (alive) {
+    alive = false
+    baton.bury(this)
+  }
+
+  /** By the monotonic clock, when the world's clock shows a time. */
+  private[simulation] def localTime(world: Long): Long = world - suspendedFor + beginning
+  private[simulation] def worldTime(local: Long): Long = if (local >= Never) Never else local + suspendedFor - beginning
+  private[simulation] def runsAgainAt(world: Long)     = world.max(stillUntil)
+
+  def log(what: String): Unit = trace.event(baton.now, name, what)
+
+  /** What a thread ended with. */
+  private[simulation] def uncaught(strand: Baton#Strand, failure: Throwable): Unit =
+    log(s"thread ${strand.name} ended with $failure")
+
+  val runtime: Runtime = {
+    val clock: Clock = new Clock {
+      override def nanos(): Long  = localTime(baton.now)
+      override def millis(): Long = wallMillis + baton.now / 1000000
+    }
+    val waits = new Waits(clock) {
+      override def await(monitor: AnyRef, nanos: Long): Unit = {
+        val until = if (nanos >= Never) Never else clock.nanos() + nanos
+        baton.current.await(monitor, until)
+      }
+      override def signal(monitor: AnyRef): Unit = baton.signal(monitor)
+    }
+    val ids = new Ids {
+      override def uuid(): String   = new UUID(baton.random.nextLong(), baton.random.nextLong()).toString
+      override def chance(): Double = baton.random.nextDouble()
+    }
+    new Runtime(clock, waits, ids, SimulatedWorkers)
+  }
+
+  private object SimulatedWorkers extends Workers {
+    override def fixed(name: String, threads: Int): Worker = new SimulatedWorker(name, threads)
+
+    override def growing(name: String): Executor = work => begin(name)(work.run())
+
+    override def start(name: String)(work: => Unit): Unit = begin(name)(work)
+  }
+
+  private[simulation] def begin(name: String)(work: => Unit): Baton#Strand = baton.start(this, name)(work)
+
+  /** A pool of threads with timers, as `ScheduledThreadPoolExecutor` is. */
+  private final class SimulatedWorker(name: String, most: Int) extends Worker {
+    private val ready    = mutable.Queue.empty[() => Unit]
+    private val timers   = mutable.TreeMap.empty[(Long, Long), () => Unit]
+    private val threads  = mutable.ArrayBuffer.empty[Baton#Strand]
+    private var numbers  = 0L
+    private var isClosed = false
+
+    override def execute(work: Runnable): Unit = {
+      if (isClosed) throw new RejectedExecutionException(s"$name is closed")
+      ready += (() => work.run())
+      staff()
+    }
+
+    override def schedule(nanos: Long)(work: => Unit): Timer = {
+      if (isClosed) throw new RejectedExecutionException(s"$name is closed")
+      plan(nanos, new Due(() => work, None))
+    }
+
+    override def every(pause: FiniteDuration)(work: => Unit): Timer =
+      plan(pause.toNanos, new Due(() => work, Some(pause.toNanos)))
+
+    private def plan(nanos: Long, due: Due): Timer = {
+      numbers += 1
+      due.key = (runtime.clock.nanos() + nanos.max(0), numbers)
+      timers(due.key) = due
+      staff()
+      due
+    }
+
+    private final class Due(work: () => Unit, pause: Option[Long]) extends Timer with (() => Unit) {
+      var key               = (0L, 0L)
+      private var cancelled = false
+
+      override def apply(): Unit = if (!cancelled) {
+        work()
+        pause.filter(_ => !cancelled && !isClosed).foreach(plan(_, this))
+      }
+
+      override def cancel(): Unit = {
+        cancelled = true
+        timers -= key
+      }
+    }
+
+    private def staff(): Unit =
+      if (threads.size < most) threads += begin(s"$name-${threads.size + 1}")(serve())
+      else baton.signal(this)
+
+    private def serve(): Unit = while (!isClosed) next().foreach { work =>
+      try work()
+      catch { case failure: Throwable => log(s"$name: work ended with $failure") }
+    }
+
+    private def next(): Option[() => Unit] = {
+      val now = runtime.clock.nanos()
+      if (ready.nonEmpty) Some(ready.dequeue())
+      else if (timers.nonEmpty && timers.firstKey._1 <= now) timers.remove(timers.firstKey)
+      else {
+        try synchronized(baton.current.await(this, timers.headOption.fold(Never)(_._1._1)))
+        catch { case _: InterruptedException => () }
+        None
+      }
+    }
+
+    override def close(): Unit = {
+      isClosed = true
+      ready.clear()
+      timers.clear()
+      threads.foreach(_.interrupted())
+    }
+  }
+}
