@@ -8,8 +8,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from kinesis_spark import LocalKinesis
 from kinesis_spark.local import Record
@@ -27,39 +28,25 @@ SHARDS = 4
 CLASSES = Path(__file__).resolve().parents[3] / "build" / "chaos.jar"
 
 
-class ClusterQuery:
-    """The program `query.py`, running."""
+class ClusterProgram:
+    """A program of this package with queries on a cluster, running. It says first what its application is called."""
 
-    def __init__(self, directory: Path, kinesis: LocalKinesis, master: str, **more: str) -> None:
-        self._out = directory / "out"
-        self._checkpoint = directory / "checkpoint"
-        arguments = {
-            "master": master,
-            "endpoint": kinesis.endpoint,
-            "out": str(self._out),
-            "checkpoint": str(self._checkpoint),
-            "max_records": "100000",
-            "text": "plain",
-            "publisher": "polling",
-            "trigger": "micro-batch",
-            "state": "",
-            "settings": "{}",
-            "occupied": "",
-            "provider": "",
-            **more,
-        }
-        self.log = directory / "query.log"
-        with self.log.open("a") as log:
+    def __init__(self, module: str, log: Path, arguments: dict[str, str]) -> None:
+        self.log = log
+        with self.log.open("a") as out:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "cluster.query", *(f"{key}={value}" for key, value in arguments.items())],
+                [sys.executable, "-m", f"cluster.{module}", *(f"{key}={value}" for key, value in arguments.items())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=log,
+                stderr=out,
                 text=True,
                 cwd=Path(__file__).parent.parent,
                 env={**os.environ, "SPARK_HOME": str(SPARK_HOME), "PYSPARK_PYTHON": sys.executable},
             )
-        self.application = str(self._said()["application"])
+
+    @cached_property
+    def application(self) -> str:
+        return str(self._said()["application"])
 
     def do(self, command: str, **arguments: object) -> dict[str, Any]:
         """Has the program do something else beside the query, and gives its answer."""
@@ -82,32 +69,13 @@ class ClusterQuery:
         self._process.kill()
         self._process.wait(60)
 
-    def written(self) -> list[str]:
-        """The texts in the files that the sink has committed."""
-        log = self._out / "_spark_metadata"
-        files = set()
-        for entry in sorted(log.glob("[0-9]*")) if log.exists() else []:
-            lines = entry.read_text().splitlines()[1:]
-            files |= {json.loads(line)["path"].removeprefix("file://") for line in lines}
-        return [json.loads(line)["text"] for file in sorted(files) for line in Path(file).read_text().splitlines()]
-
-    def batches(self) -> int:
-        """How many the sink has committed."""
-        return max((int(entry.stem) for entry in (self._out / "_spark_metadata").glob("[0-9]*")), default=-1) + 1
-
-    def commits(self) -> int:
-        """How many batches Spark has committed."""
-        return len(list((self._checkpoint / "commits").glob("[0-9]*")))
-
-    def noted(self) -> set[str]:
-        """The texts that were handed on in real-time mode."""
-        return {file.name for file in self._out.iterdir()}
+    def driver(self) -> int:
+        """The process id of the driver's JVM."""
+        return next(pid for pid, parent, _ in _javas() if parent == self._process.pid)
 
     def executors(self) -> list[int]:
         """The process ids of the application's executors."""
-        listing = subprocess.run(["ps", "-wweo", "pid=,args="], capture_output=True, text=True, check=True).stdout
-        mine = (line.split() for line in listing.splitlines() if f"--app-id {self.application}" in line)
-        return [int(words[0]) for words in mine if words[1].endswith("java")]
+        return [pid for pid, _, arguments in _javas() if f"--app-id {self.application}" in arguments]
 
     def two_executors(self) -> list[int]:
         """Their process ids, once there are two."""
@@ -124,8 +92,79 @@ class ClusterQuery:
         return said
 
 
+def _javas() -> list[tuple[int, int, str]]:
+    """Of each JVM here: its process id, its parent's, and its arguments."""
+    listing = subprocess.run(["ps", "-wweo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+    all_words = (line.split(None, 2) for line in listing.splitlines())
+    return [(int(w[0]), int(w[1]), w[2]) for w in all_words if w[2].split()[0].endswith("java")]
+
+
+class FileSink:
+    """What Spark's file sink has committed in a directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self._log = directory / "_spark_metadata"
+
+    def written(self) -> list[str]:
+        """The texts."""
+        files = set()
+        for entry in sorted(self._log.glob("[0-9]*")) if self._log.exists() else []:
+            lines = entry.read_text().splitlines()[1:]
+            files |= {json.loads(line)["path"].removeprefix("file://") for line in lines}
+        return [json.loads(line)["text"] for file in sorted(files) for line in Path(file).read_text().splitlines()]
+
+    def batches(self) -> int:
+        """How many."""
+        return max((int(entry.stem) for entry in self._log.glob("[0-9]*")), default=-1) + 1
+
+
+class ClusterQuery(ClusterProgram):
+    """The program `query.py`, running."""
+
+    def __init__(self, directory: Path, kinesis: LocalKinesis, master: str, **more: str) -> None:
+        self._out = directory / "out"
+        self._sink = FileSink(self._out)
+        self._checkpoint = directory / "checkpoint"
+        arguments = {
+            "master": master,
+            "endpoint": kinesis.endpoint,
+            "out": str(self._out),
+            "checkpoint": str(self._checkpoint),
+            "max_records": "100000",
+            "text": "plain",
+            "publisher": "polling",
+            "trigger": "micro-batch",
+            "state": "",
+            "settings": "{}",
+            "occupied": "",
+            "provider": "",
+            **more,
+        }
+        super().__init__("query", directory / "query.log", arguments)
+        assert self.application
+
+    def written(self) -> list[str]:
+        """The texts in the files that the sink has committed."""
+        return self._sink.written()
+
+    def batches(self) -> int:
+        """How many the sink has committed."""
+        return self._sink.batches()
+
+    def commits(self) -> int:
+        """How many batches Spark has committed."""
+        return len(list((self._checkpoint / "commits").glob("[0-9]*")))
+
+    def noted(self) -> set[str]:
+        """The texts that were handed on in real-time mode."""
+        return {file.name for file in self._out.iterdir()}
+
+
+P = TypeVar("P", bound=ClusterProgram)
+
+
 @contextmanager
-def running(query: ClusterQuery) -> Iterator[ClusterQuery]:
+def running(query: P) -> Iterator[P]:
     try:
         yield query
     except BaseException:
