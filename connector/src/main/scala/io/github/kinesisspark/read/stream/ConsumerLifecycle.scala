@@ -18,7 +18,7 @@ sealed trait ConsumerLifecycle extends AutoCloseable {
     */
   def renew(stream: StreamArn): Boolean
 
-  /** After another query has shown to be the owner of the stream's consumer. */
+  /** After another query, or another driver of this one, has shown to be the owner of the stream's consumer. */
   def leave(stream: StreamArn): Unit
 
   /** What it took, if it takes any calls. */

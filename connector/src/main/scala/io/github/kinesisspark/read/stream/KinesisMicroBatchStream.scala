@@ -264,12 +264,18 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
   override def stop(): Unit =
     try readers.close()
     finally
-      try consumerLifecycle.close()
+      try endConsumers()
       finally
         try catalog.close()
         finally
           try cloudWatch.foreach(_.close())
           finally shown.close()
+
+  /** Where another driver runs the query from its checkpoint, the consumers are that one's. */
+  private def endConsumers(): Unit = {
+    if (host.hasLostCheckpoint) catalog.streams.foreach(stream => consumerLifecycle.leave(stream.arn))
+    consumerLifecycle.close()
+  }
 
   override def toString: String = s"KinesisSource[${catalog.streams.map(_.arn.name).mkString(", ")}]"
 

@@ -20,6 +20,9 @@ trait QueryHost {
   /** As [[RunningQuery.shuffleTasks]]. */
   def shuffleTasks: Int
 
+  /** As [[RunningQuery.hasLostCheckpoint]]. */
+  def hasLostCheckpoint: Boolean
+
   /** As [[ReaderMemory.of]]. */
   def readerMemory(options: SourceOptions): Long
 
@@ -34,6 +37,7 @@ private[kinesisspark] final class SparkHost(sc: SparkContext) extends QueryHost 
   override def queryId: Option[String]                                         = RunningQuery.id(sc)
   override def interval: Option[FiniteDuration]                                = RunningQuery.interval(sc)
   override def shuffleTasks: Int                                               = RunningQuery.shuffleTasks(sc)
+  override def hasLostCheckpoint: Boolean                                      = RunningQuery.hasLostCheckpoint(sc)
   override def readerMemory(options: SourceOptions): Long                      = ReaderMemory.of(options, sc)
   override def channel(source: String, driver: DriverRuntime): ExecutorChannel = ExecutorChannel.of(sc, source, driver)
   override def show(group: String, gauges: Map[String, () => Long]): AutoCloseable = SparkMetrics.show(group, gauges)

@@ -10,9 +10,9 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.slf4j.LoggerFactory
 
-/** What a source has to know of its streaming query, and Spark shows to no source: its id, the trigger, and how many tasks run behind shuffles. By
-  * reflection: Spark's classes move from version to version, and the names of these methods have not changed since Spark 3.0. Called on the query's
-  * own thread.
+/** What a source has to know of its streaming query, and Spark shows to no source: its id, the trigger, how many tasks run behind shuffles, and
+  * why it ends. By reflection: Spark's classes move from version to version, and the names of these methods have not changed since Spark 3.0. Called on
+  * the query's own thread.
   */
 object RunningQuery {
   private val log = LoggerFactory.getLogger(getClass)
@@ -41,6 +41,13 @@ object RunningQuery {
           session.conf.get("spark.sql.shuffle.partitions").toInt
     }.getOrElse(0)
 
+  /** Whether the query ends because another driver runs it: that one has planned or committed a batch in the same checkpoint. */
+  def hasLostCheckpoint(sc: SparkContext): Boolean =
+    look(sc, "failure. Stream consumers are deregistered though another driver may read through them.") { (_, query) =>
+      val failure = call(query, "exception").asInstanceOf[Option[Throwable]].orNull
+      Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).exists(_.toString.contains(Concurrent))
+    }.contains(true)
+
   private def look[A](sc: SparkContext, missed: String)(at: (SparkSession, AnyRef) => A): Option[A] =
     try
       for {
@@ -59,6 +66,9 @@ object RunningQuery {
 
   /** Triggers that have an interval, with the method that returns it in ms. */
   private val Lengths = Map("ProcessingTimeTrigger" -> "intervalMs", "RealTimeTrigger" -> "batchDurationMs")
+
+  /** In the text of both errors, CONCURRENT_STREAM_LOG_UPDATE and ConcurrentModificationException, since Spark 3.0. */
+  private val Concurrent = "Multiple streaming"
 
   /** As Spark's StreamExecution sets it on the query's thread. */
   private val QueryId = "sql.streaming.queryId"

@@ -1,5 +1,7 @@
 package io.github.kinesisspark.it.faults
 
+import java.nio.file.Files
+
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
@@ -10,7 +12,7 @@ import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
 import io.github.kinesisspark.testkit._
 import io.github.kinesisspark.testkit.model.ConsumerDelays
 
-/** Tests that a query which ends cleanly leaves no stream consumer that one of its runs registered. A consumer is CREATING for a minute of
+/** Tests that a query which ends leaves no stream consumer that one of its runs registered, unless another driver runs it. A consumer is CREATING for a minute of
   * the server's clock, which a test advances.
   */
 final class OwnConsumerSpec extends TestkitSuite(OwnConsumerSpec.config) {
@@ -83,6 +85,24 @@ final class OwnConsumerSpec extends TestkitSuite(OwnConsumerSpec.config) {
       consumers(stream) shouldBe empty
       calls(stream, "RegisterStreamConsumer") should have size 1
     }
+  }
+
+  describe("a query that another driver runs from its checkpoint as well fails, and leaves its consumer to that one") {
+    for ((folder, what) <- Seq("offsets" -> "planned", "commits" -> "committed"))
+      it(s"when the other has $what the next batch") {
+        val stream    = newStream(shards = 1)
+        val (at, log) = (checkpoint(), new BatchLog)
+        val first     = put(stream, "first", 20)
+        val query     = start(stream, at, log)
+        activate(stream)
+        eventually(log.texts should have size first.size)
+        awaitCommit(at, log)
+        val batch = Files.list(at.resolve(folder)).iterator.asScala.flatMap(_.getFileName.toString.toLongOption).max
+        Files.copy(at.resolve(s"$folder/$batch"), at.resolve(s"$folder/${batch + 1}"))
+        put(stream, "second", 20): Unit
+        failureOf(query).getMessage should include("Multiple streaming")
+        consumers(stream) should have size 1
+      }
   }
 }
 

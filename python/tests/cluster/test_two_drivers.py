@@ -1,0 +1,108 @@
+"""Two drivers on one checkpoint: one that was taken for lost and comes back, or a program that was submitted twice.
+
+Spark lets one of them write each batch into the offset log. The other fails, and must leave everything to the first.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kinesis_spark import LocalKinesis
+
+from .cluster_query import ClusterQuery, put, running
+from .waiting import wait_until
+
+# The connector's part is tested without a second driver in OwnConsumerSpec.
+pytestmark = [pytest.mark.jvm, pytest.mark.slow]
+
+# In both of Spark's errors: of a batch that another driver has planned, and of one that another has committed.
+FAILURE = "Multiple streaming"
+
+# The next batch shows it, within seconds; the rest is for a machine that does much else.
+FAILS_WITHIN_S = 60
+
+publishers = pytest.mark.parametrize("publisher", ["polling", "efo"])
+
+
+def driver(directory: Path, kinesis: LocalKinesis, publisher: str) -> ClusterQuery:
+    return ClusterQuery(directory, kinesis, "local[2]", publisher=publisher)
+
+
+def consumers(kinesis: LocalKinesis) -> list[dict[str, Any]]:
+    arn = kinesis.client.call("DescribeStreamSummary", StreamName="events")["StreamDescriptionSummary"]["StreamARN"]
+    found: list[dict[str, Any]] = kinesis.client.call("ListStreamConsumers", StreamARN=arn)["Consumers"]
+    return found
+
+
+def failure(query: ClusterQuery) -> str | None:
+    """What it ended with, if it has."""
+    message: str | None = query.do("progress")["failure"]
+    return message
+
+
+@contextmanager
+def stopped(query: ClusterQuery) -> Iterator[None]:
+    os.kill(query.driver(), signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(query.driver(), signal.SIGCONT)
+
+
+@publishers
+def test_a_driver_that_comes_back_fails_and_the_one_in_its_place_keeps_checkpoint_and_consumer(
+    stream: LocalKinesis, tmp_path: Path, publisher: str
+) -> None:
+    with ExitStack() as both:
+        first = both.enter_context(running(driver(tmp_path, stream, publisher)))
+        texts = put(stream, "before", 200)
+        wait_until(
+            lambda: len(first.written()) == len(texts) and first.commits() == first.batches(), "the first records"
+        )
+        with stopped(first):
+            second = both.enter_context(running(driver(tmp_path, stream, publisher)))
+            texts += put(stream, "meanwhile", 200)
+            wait_until(lambda: len(second.written()) == len(texts), "the records of the driver in its place")
+            registered = consumers(stream)
+        ended = wait_until(lambda: failure(first), "the end of the driver that comes back", FAILS_WITHIN_S)
+        assert FAILURE in ended
+        first.stop()
+        assert consumers(stream) == registered
+        texts += put(stream, "after", 200)
+        wait_until(lambda: len(second.written()) == len(texts), "the last records")
+        assert second.stop()["failure"] is None
+    assert Counter(second.written()) == Counter(texts)
+    assert consumers(stream) == []
+
+
+@publishers
+def test_of_two_drivers_on_one_checkpoint_one_fails_and_the_other_reads_each_record_once(
+    stream: LocalKinesis, tmp_path: Path, publisher: str
+) -> None:
+    with running(driver(tmp_path, stream, publisher)) as first:
+        texts = put(stream, "before", 200)
+        wait_until(lambda: len(first.written()) == len(texts), "the first records")
+        registered = consumers(stream)
+        with running(driver(tmp_path, stream, publisher)) as second:
+            deadline = time.monotonic() + FAILS_WITHIN_S
+            while not (ended := [query for query in (first, second) if failure(query)]):
+                assert time.monotonic() < deadline, "both drivers still run"
+                texts += put(stream, f"{len(texts)}", 20)
+                time.sleep(1)
+            loser, winner = (first, second) if ended == [first] else (second, first)
+            assert FAILURE in str(loser.stop()["failure"])
+            texts += put(stream, "after", 200)
+            wait_until(lambda: len(winner.written()) == len(texts), "the last records")
+            assert consumers(stream) == registered
+            assert winner.stop()["failure"] is None
+    assert Counter(winner.written()) == Counter(texts)
+    assert consumers(stream) == []
