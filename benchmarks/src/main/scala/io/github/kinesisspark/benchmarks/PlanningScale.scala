@@ -24,13 +24,15 @@ import io.github.kinesisspark.read.reader.{
   Boundaries,
   Grain,
   KinesisRecord,
+  Liveness,
   ReadOrder,
   ReaderConfig,
   ReaderReport,
   ReaderTotals,
+  ResolvedPublisher,
   ShardTip
 }
-import io.github.kinesisspark.read.stream.{ConsumerLifecycle, SourceMetrics}
+import io.github.kinesisspark.read.stream.SourceMetrics
 import io.github.kinesisspark.runtime.Runtime
 
 /** The driver's own work for one batch, against the number of shards: everything that it does itself, and no calls. Executors
@@ -208,7 +210,7 @@ object PlanningScale {
     val readers = new ShardCoordinator(
       this,
       ReaderConfig("planning", Map.empty, bufferBytes = 256L << 20, callsPerSecond = 5, failOnDataLoss = true),
-      ConsumerLifecycle.Polling,
+      () => ResolvedPublisher.Polling,
       WatermarkAlignment(Some(Skew.toMillis)),
       grain
     )
@@ -218,10 +220,9 @@ object PlanningScale {
     override def cores: Int                          = 4 * Executors.size
     override def coresOfAnExecutor: Int              = 4
     override def tasksOfAnExecutor: Int              = 4
-    override def lease: FiniteDuration               = 1.minute
 
     override val reports: ReaderReports      = new ReaderReports
-    override def isPushed: Boolean           = true
+    override def liveness: Liveness          = Liveness.Heartbeats
     override def reportPause: FiniteDuration = 5.millis
 
     override def release(executors: Iterable[ExecutorId]): Unit = ()

@@ -14,10 +14,8 @@ import org.apache.spark.util.RpcUtils
 final class RpcChannel private (override val rpcEnv: RpcEnv, handler: RpcChannel.Handler)
     extends ThreadSafeRpcEndpoint {
   override def receiveAndReply(call: RpcCallContext): PartialFunction[Any, Unit] = {
-    case (source: String, request: Array[Byte]) => handler.asked(source, request, call.reply(_))
-    case (sources: Array[String], nanos: Long)  =>
-      handler.keptAlive(sources.toVector, nanos)
-      call.reply(true)
+    case (source: String, request: Array[Byte])                    => handler.asked(source, request, call.reply(_))
+    case heartbeat: Array[Byte]                                    => call.reply(handler.beaten(heartbeat))
     case (executor: String, session: String, peer: RpcEndpointRef) =>
       handler.introduced(executor, session, new RpcChannel.SparkPeer(peer))
       call.reply(true)
@@ -34,7 +32,9 @@ object RpcChannel {
     /** Of one source, in the order in which they were sent. */
     def asked(source: String, request: Array[Byte], reply: Array[Byte] => Unit): Unit = ()
 
-    def keptAlive(sources: Vector[String], driverNanos: Long): Unit     = ()
+    /** A heartbeat, which nobody sends to a driver. Returns the answer. */
+    def beaten(heartbeat: Array[Byte]): Array[Byte] = heartbeat
+
     def introduced(executor: String, session: String, peer: Peer): Unit = ()
     def stopped(): Unit                                                 = ()
   }
@@ -42,7 +42,7 @@ object RpcChannel {
   /** The other end. */
   trait Peer {
     def ask(source: String, request: Array[Byte], within: FiniteDuration): Future[Array[Byte]]
-    def keepAlive(sources: Vector[String], driverNanos: Long, within: FiniteDuration): Future[Boolean]
+    def beat(heartbeat: Array[Byte], within: FiniteDuration): Future[Array[Byte]]
 
     /** Lets the driver call back, although an executor listens on no port. Waits for the driver. */
     def introduce(executor: String, session: String, self: Peer): Unit
@@ -74,8 +74,8 @@ object RpcChannel {
     override def ask(source: String, request: Array[Byte], within: FiniteDuration): Future[Array[Byte]] =
       ref.ask[Array[Byte]](source -> request, timeout(within))
 
-    override def keepAlive(sources: Vector[String], driverNanos: Long, within: FiniteDuration): Future[Boolean] =
-      ref.ask[Boolean](sources.toArray -> driverNanos, timeout(within))
+    override def beat(heartbeat: Array[Byte], within: FiniteDuration): Future[Array[Byte]] =
+      ref.ask[Array[Byte]](heartbeat, timeout(within))
 
     override def introduce(executor: String, session: String, self: Peer): Unit = self match {
       case own: SparkPeer => ref.askSync[Boolean]((executor, session, own.of)): Unit

@@ -59,6 +59,7 @@ object PushedEvents extends Target {
       desk,
       new FanOutTelemetry(shards),
       (_, _) => throw new Broken("nobody said that the shard is closed"),
+      isNamedSince = _ => true,
       desk
     )
     take(pushed, desk)

@@ -73,11 +73,8 @@ final class Network(baton: Baton) {
     override def ask(source: String, request: Array[Byte], within: FiniteDuration): Future[Array[Byte]] =
       asked[Array[Byte]](within)(reply => end.handler.asked(source, request, reply))
 
-    override def keepAlive(sources: Vector[String], driverNanos: Long, within: FiniteDuration): Future[Boolean] =
-      asked[Boolean](within) { reply =>
-        end.handler.keptAlive(sources, driverNanos)
-        reply(true)
-      }
+    override def beat(heartbeat: Array[Byte], within: FiniteDuration): Future[Array[Byte]] =
+      asked[Array[Byte]](within)(reply => reply(end.handler.beaten(heartbeat)))
 
     override def introduce(executor: String, session: String, self: Peer): Unit = {
       val own = self match {

@@ -109,7 +109,7 @@ private[coordinator] final case class SparkCluster(sc: SparkContext)(implicit ru
           (FromDriver(request): AnyRef) -> Seq(executor.location)
         })
         val answers = sc.runJob(placed, answerAll _)
-        answers.iterator.map(answer => Try(Reply.read[A](answer.head))).toVector
+        answers.iterator.map(answer => Reply.read[A](answer.head)).toVector
       }
 
   override def release(requests: Vector[(ExecutorId, ReleaseRequest)]): Unit = {

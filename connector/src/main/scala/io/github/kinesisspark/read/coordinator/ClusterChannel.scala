@@ -4,7 +4,7 @@ import scala.concurrent.duration._
 import scala.util.{Failure, Success, Try}
 
 import io.github.kinesisspark.read.plan.ExecutorId
-import io.github.kinesisspark.read.reader.{OrderAnswer, ReadOrder, ReleaseRequest}
+import io.github.kinesisspark.read.reader.{Liveness, OrderAnswer, ReadOrder, ReleaseRequest}
 
 /** On a cluster executors are reached through Spark's RPC, which takes no task slot and no job; where that can't be had, by jobs. */
 private[kinesisspark] final class ClusterChannel(cluster: Cluster, source: String, driver: DriverRuntime)
@@ -30,7 +30,7 @@ private[kinesisspark] final class ClusterChannel(cluster: Cluster, source: Strin
   }
 
   private def look(): Unit = {
-    if (!isOpen) endpoint.foreach(_.keep(source))
+    if (!isOpen) endpoint.foreach(_.keep(source, session))
     isOpen = true
     val now     = cluster.executors()
     val all     = now.iterator.map(_.id).toSet
@@ -53,11 +53,9 @@ private[kinesisspark] final class ClusterChannel(cluster: Cluster, source: Strin
   // Where executors come and go, Spark adds one only if tasks wait for a core.
   override def tasksOfAnExecutor: Int = if (idleTimeout.isDefined) coresOfAnExecutor * 2 else coresOfAnExecutor
 
-  override def lease: FiniteDuration = if (connected.isDefined) KeptAlive else ByJobs
+  override def liveness: Liveness = if (connected.isDefined) Liveness.Heartbeats else Liveness.Orders
 
   override lazy val reports: ReaderReports = driver.reports.of(source)
-
-  override def isPushed: Boolean = connected.isDefined
 
   // A driver of a hundred executors gets as many reports as one of ten.
   override def reportPause: FiniteDuration = (known.present.size * 500).micros.max(ShortestPause)
@@ -70,8 +68,9 @@ private[kinesisspark] final class ClusterChannel(cluster: Cluster, source: Strin
   }
 
   private def answered(executor: ExecutorId, order: ReadOrder)(answer: Try[Option[OrderAnswer]]): Unit = answer match {
-    case Success(answer) => reports.answered(executor.id, order.number, answer)
-    case Failure(cause)  => reports.failed(executor.id, order.number, cause)
+    case Success(answer)        => reports.answered(executor.id, order.number, answer)
+    case Failure(_: Unanswered) => reports.failed(executor.id, order.number, OrderFailure.Unanswered)
+    case Failure(cause)         => reports.failed(executor.id, order.number, OrderFailure.Thrown(cause))
   }
 
   override def release(executors: Iterable[ExecutorId]): Unit = if (isOpen) {
@@ -79,7 +78,7 @@ private[kinesisspark] final class ClusterChannel(cluster: Cluster, source: Strin
     endpoint.foreach(_.forget(source))
     val requests = executors.toVector.map(e => e -> ReleaseRequest(e.id, source))
     if (!cluster.isStopped && requests.nonEmpty)
-      connected.fold(cluster.release(requests))(_.ask(requests, session, Cluster.ReleaseTime): Unit)
+      connected.fold(cluster.release(requests))(_.release(requests, session, Cluster.ReleaseTime))
   }
 
   private def connected = endpoint.filterNot(_.isRefused(session))
@@ -92,10 +91,4 @@ private object ClusterChannel {
 
   /** Each look asks Spark's own threads, which takes half a millisecond of a planning. Executors come and go less often. */
   private val Look = 200.millis
-
-  /** A heartbeat renews it every second. */
-  private val KeptAlive = 1.minute
-
-  /** Only a planning renews it: where triggers lie further apart, readers begin anew. */
-  private val ByJobs = 5.minutes
 }

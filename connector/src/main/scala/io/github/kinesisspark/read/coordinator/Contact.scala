@@ -5,31 +5,36 @@ import scala.concurrent.duration._
 import org.apache.spark.kinesisspark.RpcChannel
 
 import io.github.kinesisspark.read.plan.ExecutorId
+import io.github.kinesisspark.read.reader.Liveness
 
-/** An executor's end of the channel. */
-private[coordinator] final case class Contact(peer: RpcChannel.Peer, pulse: Pulse)
+/** An executor's end of the channel.
+  *
+  * @param heardNanos when it gave its last answer to a heartbeat, by its own clock
+  */
+private[coordinator] final case class Contact(peer: RpcChannel.Peer, pulse: Pulse, heardNanos: Option[Long])
 
 /** Whether an executor answers heartbeats. Missed ones are counted instead of time, so that a driver that stood still doesn't blame the
   * executors. Pure.
   *
   * @param isAsked a heartbeat is on its way: there is one at a time
   * @param missed  in a row
+  * @param answered since its end was opened
   */
-private[coordinator] final case class Pulse(isAsked: Boolean, missed: Int) {
-  import Pulse._
+private[coordinator] final case class Pulse(isAsked: Boolean, missed: Int, answered: Long) {
+  def answers: Boolean = missed < Liveness.SilentBeats
 
-  def answers: Boolean = missed < SilentBeats
+  /** Whether it has been there all the time since then. A driver that stood still has heard no heartbeats either. */
+  def hasAnsweredSince(before: Pulse): Boolean = answers && answered - before.answered >= Liveness.SilentBeats
 
   /** Once a second: one more is sent, or the one on its way is late. */
   def beat: Pulse = if (isAsked) copy(missed = missed + 1) else copy(isAsked = true)
 
-  def ended(isAnswered: Boolean): Pulse = Pulse(isAsked = false, if (isAnswered) 0 else missed + 1)
+  def ended(isAnswered: Boolean): Pulse =
+    if (isAnswered) Pulse(isAsked = false, missed = 0, answered + 1) else copy(isAsked = false, missed = missed + 1)
 }
 
 private[coordinator] object Pulse {
-  val first: Pulse = Pulse(isAsked = false, missed = 0)
-
-  private val SilentBeats = 4
+  val first: Pulse = Pulse(isAsked = false, missed = 0, answered = 0)
 }
 
 /** When the next job is due that opens executors' ends, for the executors that have none. Pure.

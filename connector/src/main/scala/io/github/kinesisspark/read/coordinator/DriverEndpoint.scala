@@ -1,5 +1,7 @@
 package io.github.kinesisspark.read.coordinator
 
+import java.util.concurrent.TimeoutException
+
 import scala.collection.mutable
 import scala.concurrent.{ExecutionContext, Future}
 import scala.concurrent.duration._
@@ -11,7 +13,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.{BuiltFor, WireFormat}
 import io.github.kinesisspark.read.plan.ExecutorId
-import io.github.kinesisspark.read.reader.{ReaderReport, ReaderRequest}
+import io.github.kinesisspark.read.reader.{Heartbeat, LivePools, Liveness, ReaderReport, ReaderRequest, ReleaseRequest}
 import io.github.kinesisspark.runtime.Runtime
 
 /** The driver's end of the channel to the executors of one cluster, shared by all its queries. It closes with the SparkContext.
@@ -36,9 +38,9 @@ private[coordinator] final class DriverEndpoint(
   // Reading a large report takes time that Spark's own threads don't have.
   private val reports = runtime.workers.fixed("kinesis-reader-reports", 1)
 
-  // All below is guarded by `this`.
+  // All below is guarded by `this`. Sources with the session of each.
   private val peers      = mutable.HashMap.empty[PeerKey, Contact]
-  private val sources    = mutable.LinkedHashSet.empty[String]
+  private val sources    = mutable.LinkedHashMap.empty[String, String]
   private val placements = mutable.HashMap.empty[String, Placement]
   private var refused    = false
   private var wrongJar   = Option.empty[String]
@@ -46,11 +48,11 @@ private[coordinator] final class DriverEndpoint(
 
   def open(network: RpcChannel.Network): Unit = {
     network.open(name, this)
-    pulse.every(Beat)(beat()): Unit
+    pulse.every(Liveness.Beat)(beat()): Unit
   }
 
   /** The readers of the source live as long as this driver. */
-  def keep(source: String): Unit = synchronized(sources += source): Unit
+  def keep(source: String, session: String): Unit = synchronized(sources(source) = session)
 
   def forget(source: String): Unit = synchronized(sources -= source): Unit
 
@@ -81,43 +83,45 @@ private[coordinator] final class DriverEndpoint(
     }
   }
 
-  /** Sends a request without waiting. The callback gets the answer on another thread, or nothing if the executor can't answer. */
-  def tell[A](executor: ExecutorId, request: ReaderRequest[A], session: String)(done: Try[Option[A]] => Unit): Unit =
-    synchronized(peers.get(PeerKey(executor.id, session))) match {
+  /** Sends a request without waiting. The callback gets the answer on another thread, or nothing if the executor can't answer. It fails with what the
+    * executor failed with, or with [[Unanswered]] if that has answered heartbeats meanwhile.
+    */
+  def tell[A](executor: ExecutorId, request: ReaderRequest[A], session: String)(done: Try[Option[A]] => Unit): Unit = {
+    val key = PeerKey(executor.id, session)
+    synchronized(peers.get(key)) match {
       case Some(contact) =>
-        Try(contact.peer.ask(request.source, WireFormat.write(request), TellTimeout))
+        Try(contact.peer.ask(request.source, WireFormat.write(request), Liveness.OrderTimeout))
           .fold(Future.failed, identity)
           .onComplete {
-            case Success(bytes) => readAside(bytes.length)(done(Try(Reply.read[A](bytes))))
+            case Success(bytes) => readAside(bytes.length)(done(Reply.read[A](bytes)))
             case Failure(e)     =>
               log.debug(s"Executor $executor gave no answer: $e")
-              done(Success(None))
+              val isThere = e.isInstanceOf[TimeoutException] &&
+                synchronized(peers.get(key)).exists(_.pulse.hasAnsweredSince(contact.pulse))
+              done(if (isThere) Failure(new Unanswered) else Success(None))
           }(ExecutionContext.parasitic)
       case None => done(Success(None))
     }
+  }
 
   /** Reads what is short at once, on a thread of Spark's. */
   private def readAside(length: Int)(read: => Unit): Unit =
     if (length <= Short) read else reports.execute(() => read)
 
-  /** Asks all at once. Who doesn't answer within seconds has no answer; what an executor fails with is thrown. */
-  def ask[A](
-      requests: Vector[(ExecutorId, ReaderRequest[A])],
-      session: String,
-      within: FiniteDuration
-  ): Vector[(ExecutorId, A)] = {
+  /** Has executors close the readers of a source, all at once, and waits until they have. Where one fails or doesn't answer in time, its readers close at the
+    * end of their lease.
+    */
+  def release(requests: Vector[(ExecutorId, ReleaseRequest)], session: String, within: FiniteDuration): Unit = {
     val deadline = runtime.clock.nanos() + within.toNanos
     val asked    = for {
       (executor, request) <- requests
       contact             <- synchronized(peers.get(PeerKey(executor.id, session)))
     } yield executor -> contact.peer.ask(request.source, WireFormat.write(request), within)
-    asked.flatMap { case (executor, reply) =>
+    asked.foreach { case (executor, reply) =>
       runtime.waits.isDone(reply, (deadline - runtime.clock.nanos()).max(0L).nanos)
-      reply.value match {
-        case Some(Success(bytes)) => Reply.read[A](bytes).map(executor -> _)
-        case other                =>
-          log.debug(s"Executor ${executor.id} gave no answer: ${other.fold("in time")(_.toString)}")
-          None
+      val answer = reply.value.getOrElse(Failure(new TimeoutException("no answer in time")))
+      answer.flatMap(Reply.read[Boolean]).failed.foreach { e =>
+        log.debug(s"Executor ${executor.id} has not closed its readers: $e")
       }
     }
   }
@@ -135,7 +139,7 @@ private[coordinator] final class DriverEndpoint(
     }
 
   override def introduced(executor: String, session: String, peer: RpcChannel.Peer): Unit = synchronized {
-    peers(PeerKey(executor, session)) = Contact(peer, Pulse.first)
+    peers(PeerKey(executor, session)) = Contact(peer, Pulse.first, heardNanos = None)
     refused = false
     runtime.waits.signal(this)
   }
@@ -157,17 +161,32 @@ private[coordinator] final class DriverEndpoint(
         if (sources.nonEmpty) peers.mapValuesInPlace((_, contact) => contact.copy(pulse = contact.pulse.beat))
         (due, sources.toVector)
       }
-      if (mine.nonEmpty) due.foreach { case (key, contact) => beat(key, contact.peer, mine) }
+      if (mine.nonEmpty) due.foreach { case (key, contact) =>
+        val here = mine.collect { case (source, session) if session == key.session => source }
+        beat(key, contact, here.flatMap(source => bySource.expected(source, key.executor).map(source -> _)).toMap)
+      }
     } catch { case NonFatal(e) => log.warn("A heartbeat to the executors failed.", e) }
 
-  private def beat(key: PeerKey, peer: RpcChannel.Peer, mine: Vector[String]): Unit =
-    Try(peer.keepAlive(mine, runtime.clock.nanos(), BeatTimeout))
+  private def beat(key: PeerKey, contact: Contact, expected: Map[String, ReaderReports.Expected]): Unit = {
+    val heartbeat =
+      Heartbeat(expected.transform((_, e) => e.epoch), runtime.clock.nanos(), contact.heardNanos)
+    Try(contact.peer.beat(WireFormat.write(heartbeat), Liveness.BeatTimeout))
       .fold(Future.failed, identity)
-      .onComplete(result => beaten(key, peer, result.isSuccess))(ExecutionContext.parasitic)
+      .map(WireFormat.read[LivePools])(ExecutionContext.parasitic)
+      .onComplete { answer =>
+        answer.foreach { live =>
+          expected.foreach { case (source, e) => bySource.found(source, key.executor, e, live.pools.get(source)) }
+        }
+        beaten(key, contact.peer, answer.toOption)
+      }(ExecutionContext.parasitic)
+  }
 
-  private def beaten(key: PeerKey, peer: RpcChannel.Peer, isAnswered: Boolean): Unit = synchronized {
+  private def beaten(key: PeerKey, peer: RpcChannel.Peer, answer: Option[LivePools]): Unit = synchronized {
     for (contact <- peers.get(key) if contact.peer eq peer)
-      peers(key) = contact.copy(pulse = contact.pulse.ended(isAnswered))
+      peers(key) = contact.copy(
+        pulse = contact.pulse.ended(answer.isDefined),
+        heardNanos = answer.map(_.atNanos).orElse(contact.heardNanos)
+      )
   }
 
   private def placeIfDue(executors: Vector[ExecutorHealth.ExecutorState], session: String): Unit = synchronized {
@@ -209,12 +228,11 @@ private object DriverEndpoint {
   /** @param session as [[org.apache.spark.kinesisspark.ClusterExecutors.session]]: each has readers of its own in an executor */
   private final case class PeerKey(executor: String, session: String)
 
-  private val Beat        = 1.second
-  private val BeatTimeout = 10.seconds
-  private val TellTimeout = 10.seconds
-
   private val Look = 100.millis
 
   /** In bytes. Some ten shards' report. */
   private val Short = 16 << 10
 }
+
+/** An executor answers heartbeats, and not an order. */
+private[coordinator] final class Unanswered extends TimeoutException

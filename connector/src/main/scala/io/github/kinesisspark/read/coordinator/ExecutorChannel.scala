@@ -7,7 +7,7 @@ import org.apache.spark.SparkContext
 import org.apache.spark.kinesisspark.ClusterExecutors
 
 import io.github.kinesisspark.read.plan.ExecutorId
-import io.github.kinesisspark.read.reader.ReadOrder
+import io.github.kinesisspark.read.reader.{Liveness, ReadOrder}
 
 /** The driver's way to the shard readers of one source. Used by the query's own thread only. */
 trait ExecutorChannel {
@@ -26,8 +26,8 @@ trait ExecutorChannel {
   /** How many tasks of one batch are worth having there. */
   def tasksOfAnExecutor: Int
 
-  /** How long readers that don't hear of the query continue. */
-  def lease: FiniteDuration
+  /** How readers hear of the driver. */
+  def liveness: Liveness
 
   /** Sends orders. Their results arrive as reports. */
   def order(orders: Vector[(ExecutorId, ReadOrder)]): Unit
@@ -36,7 +36,7 @@ trait ExecutorChannel {
   def reports: ReaderReports
 
   /** Whether readers report by themselves. Otherwise all reports come with the answers to orders, before `order` returns. */
-  def isPushed: Boolean
+  final def isPushed: Boolean = liveness != Liveness.Orders
 
   /** Between two reports of one executor, at least. */
   def reportPause: FiniteDuration
@@ -70,7 +70,7 @@ private final class LocalChannel(sc: SparkContext, source: String, driver: Drive
     driver.reports.of(source)
   }
 
-  override val isPushed: Boolean           = true
+  override val liveness: Liveness          = Liveness.SameProcess
   override val reportPause: FiniteDuration = 2.millis
 
   override def executors(): ExecutorsNow =
@@ -81,9 +81,6 @@ private final class LocalChannel(sc: SparkContext, source: String, driver: Drive
   override def cores: Int             = ClusterExecutors.slots(sc).max(1)
   override def coresOfAnExecutor: Int = cores
   override def tasksOfAnExecutor: Int = cores
-
-  /** Nobody but the query's end closes them: no network and no other process lies between them and it. */
-  override val lease: FiniteDuration = 365.days
 
   override def order(orders: Vector[(ExecutorId, ReadOrder)]): Unit = orders.foreach { case (executor, order) =>
     reports.answered(executor.id, order.number, driver.here.pools.answer(order))

@@ -4,12 +4,20 @@ import scala.collection.concurrent.TrieMap
 import scala.concurrent.{ExecutionContext, Future}
 import scala.concurrent.duration._
 import scala.util.control.NonFatal
+import scala.util.{Failure, Success, Try}
 
 import org.apache.spark.kinesisspark.RpcChannel
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.WireFormat
-import io.github.kinesisspark.read.reader.{Mailbox, ReaderReport, ReaderRequest, ReleaseRequest, ShardReaderPools}
+import io.github.kinesisspark.read.reader.{
+  Heartbeat,
+  Mailbox,
+  ReaderReport,
+  ReaderRequest,
+  ReleaseRequest,
+  ShardReaderPools
+}
 import io.github.kinesisspark.runtime.{Runtime, TryLock}
 
 /** An executor's end of the channel: carries out what the driver wants, and sends it reports. */
@@ -71,8 +79,8 @@ private[kinesisspark] final class ExecutorEndpoint(
 
     private def failed(cause: Throwable): Unit = log.warn("A request of the driver failed.", cause)
 
-    override def keptAlive(sources: Vector[String], driverNanos: Long): Unit =
-      pools.keepAlive(sources, driverNanos)
+    override def beaten(heartbeat: Array[Byte]): Array[Byte] =
+      WireFormat.write(pools.named(WireFormat.read[Heartbeat](heartbeat)))
   }
 }
 
@@ -84,7 +92,7 @@ private object ExecutorEndpoint {
   private final case class Opened(driverName: String, driver: RpcChannel.Peer, self: RpcChannel.Peer)
 }
 
-/** What comes back: an answer, none, or what went wrong, which is then thrown in the driver. */
+/** What comes back: an answer, none, or what was thrown. */
 private[coordinator] object Reply {
   def of(answer: => Option[Any]): Array[Byte] =
     try WireFormat.write(Right(answer))
@@ -94,8 +102,9 @@ private[coordinator] object Reply {
 
   def isUsed(bytes: Array[Byte]): Boolean = bytes.sameElements(ofReport(isUsed = true))
 
-  def read[A](bytes: Array[Byte]): Option[A] =
-    WireFormat.read[Either[Throwable, Option[A]]](bytes).fold(throw _, identity)
+  /** Fails with what was thrown: also with an Error of the executor's JVM, which must not be thrown in the driver's. */
+  def read[A](bytes: Array[Byte]): Try[Option[A]] =
+    Try(WireFormat.read[Either[Throwable, Option[A]]](bytes)).flatMap(_.fold(Failure(_), Success(_)))
 
   private def failed(e: Throwable) =
     try WireFormat.write(Left(e))

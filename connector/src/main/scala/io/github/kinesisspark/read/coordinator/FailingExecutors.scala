@@ -4,37 +4,56 @@ import scala.concurrent.duration._
 
 import io.github.kinesisspark.read.coordinator.FailingExecutors._
 import io.github.kinesisspark.read.plan.ExecutorId
+import io.github.kinesisspark.read.reader.Liveness
 
-/** Executors that could not carry out an order, or whose readers failed, by what was thrown there: one may lack memory or a class that the others have.
+/** Executors that did not carry out an order, or whose readers failed, by what was thrown there: one may lack memory or a class that the others have.
   * The others read its shards for a while, longer after each failure. Pure.
   */
 private[coordinator] final case class FailingExecutors(failures: Map[ExecutorId, Failing]) {
 
-  def failed(executor: ExecutorId, cause: Throwable, nowNanos: Long): FailingExecutors = {
+  def failed(executor: ExecutorId, failure: OrderFailure, nowNanos: Long): FailingExecutors = {
     val before = failures.get(executor)
     // One that rests may fail to release its shards.
     val times = before.fold(1)(b => if (b.rests(nowNanos)) b.times else b.times + 1)
     val since = before.filter(_.rests(nowNanos)).fold(nowNanos)(_.sinceNanos)
-    FailingExecutors(failures + (executor -> Failing(cause, times, since, nowNanos)))
+    FailingExecutors(failures + (executor -> Failing(failure, times, since, nowNanos)))
+  }
+
+  /** Those that have carried out all orders in the end are forgotten, if they were only slow. */
+  def answered(isDone: ExecutorId => Boolean): FailingExecutors = {
+    val left = failures.filterNot { case (id, failing) => failing.failure == OrderFailure.Unanswered && isDone(id) }
+    if (left.size == failures.size) this else FailingExecutors(left)
   }
 
   def keepOnly(present: Set[ExecutorId]): FailingExecutors =
     if (failures.keysIterator.forall(present)) this else FailingExecutors(failures.filter(f => present(f._1)))
 
-  /** Without those that rest; the latest failure where nobody else is left to read. */
+  /** Without those that rest. Where nobody else is left to read, those that are only slow, or that don't answer and may again; otherwise the latest failure. */
   def spared(executors: ExecutorsNow, nowNanos: Long): Either[Throwable, ExecutorsNow] = {
     val resting = failures.filter(_._2.rests(nowNanos))
-    val left    = Seq(executors.usable, executors.answering).map(_ -- resting.keys)
+    val broken  = resting.filter(_._2.failure != OrderFailure.Unanswered)
+    val left    = Seq(
+      executors.usable -- resting.keys,
+      executors.answering -- resting.keys,
+      executors.answering -- broken.keys,
+      executors.present -- broken.keys
+    )
     left.find(_.nonEmpty) match {
       case _ if resting.isEmpty => Right(executors)
       case Some(usable)         => Right(executors.copy(usable = usable))
-      case None                 => Left(resting.values.maxBy(_.lastNanos - nowNanos).cause)
+      case None                 =>
+        val latest = broken.values.toVector.sortBy(_.lastNanos - nowNanos).flatMap(_.failure.thrown).lastOption
+        latest.toLeft(executors)
     }
   }
 
-  /** An order that failed a moment ago is likely to fail again. */
-  def mayBeOrdered(executor: ExecutorId, nowNanos: Long): Boolean =
-    failures.get(executor).forall(nowNanos - _.lastNanos > BetweenOrders.toNanos)
+  /** An order that failed a moment ago is likely to fail again, and one that was not answered may still be carried out. */
+  def mayBeOrdered(executor: ExecutorId, nowNanos: Long): Boolean = failures.get(executor).forall { failing =>
+    failing.failure match {
+      case OrderFailure.Thrown(_)  => nowNanos - failing.lastNanos > BetweenOrders.toNanos
+      case OrderFailure.Unanswered => !failing.rests(nowNanos)
+    }
+  }
 }
 
 private[coordinator] object FailingExecutors {
@@ -48,9 +67,28 @@ private[coordinator] object FailingExecutors {
     * @param sinceNanos the first failure since its last rest, by the driver's clock
     * @param lastNanos  the last failure
     */
-  final case class Failing(cause: Throwable, times: Int, sinceNanos: Long, lastNanos: Long) {
+  final case class Failing(failure: OrderFailure, times: Int, sinceNanos: Long, lastNanos: Long) {
     def rests(nowNanos: Long): Boolean = nowNanos - sinceNanos < rest.toNanos
 
     def rest: FiniteDuration = (ShortestRest * (1L << (times - 1).min(6))).min(LongestRest)
+  }
+}
+
+/** Why an executor has not carried out an order. */
+private[coordinator] sealed trait OrderFailure {
+  def what: String
+  def thrown: Option[Throwable] = None
+}
+
+private[coordinator] object OrderFailure {
+  final case class Thrown(cause: Throwable) extends OrderFailure {
+    override def what: String              = "An executor's readers failed, or could not carry out an order"
+    override def thrown: Option[Throwable] = Some(cause)
+  }
+
+  /** It answers heartbeats, and not the order. */
+  case object Unanswered extends OrderFailure {
+    override def what: String =
+      s"An executor has not answered an order within ${Liveness.OrderTimeout.toSeconds} s, and answers heartbeats"
   }
 }

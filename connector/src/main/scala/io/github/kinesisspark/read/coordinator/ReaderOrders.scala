@@ -10,6 +10,7 @@ import io.github.kinesisspark.read.reader.{ReadOrder, ResolvedPublisher}
   * @param awaited     the last order before a batch is planned: what was reported before it is about other shards, or as old as the batch before
   * @param whole       the last order that named all shards
   * @param committed   the last order that had records dropped
+  * @param epoch       the last order that changed which shards it reads: until that is carried out, it may read for others
   * @param shards      all that it reads
   * @param publisher by which it reads; readers of a consumer that is another now have to begin anew
   * @param isPushed  it was ordered to report by itself; one that answers a Spark job with a report sends none until it hears otherwise
@@ -21,6 +22,7 @@ private[coordinator] final case class ReaderOrders(
     awaited: Long,
     whole: Long,
     committed: Long,
+    epoch: Long,
     shards: Map[ShardKey, ReadOrder.Task],
     publisher: Option[ResolvedPublisher],
     isPushed: Boolean,
@@ -43,6 +45,7 @@ private[coordinator] final case class ReaderOrders(
         awaited = if (isSame) awaited else number + 1,
         whole = number + 1,
         committed = number + 1,
+        epoch = number + 1,
         all,
         Some(by),
         isPushed = pushes,
@@ -68,7 +71,9 @@ private[coordinator] final case class ReaderOrders(
       else {
         val done = if (hasPlanned) number + 1 else committed
         val all  = if (read.size == wanted.size) byShard(wanted) else shards -- release ++ byShard(read)
-        val now  = copy(number + 1, awaited = number + 1, committed = done, shards = all, hasPlanned = false)
+        val last = if (release.nonEmpty || all.size != shards.size) number + 1 else epoch
+        val now  =
+          copy(number + 1, awaited = number + 1, committed = done, epoch = last, shards = all, hasPlanned = false)
         Some(now -> Changes(isWhole = false, commit = hasPlanned, read, release, Vector.empty))
       }
     }
@@ -100,7 +105,7 @@ private[coordinator] final case class ReaderOrders(
 
 private[coordinator] object ReaderOrders {
   val none: ReaderOrders =
-    ReaderOrders(0, 0, 0, 0, Map.empty, None, isPushed = false, hasPlanned = false, isLost = false)
+    ReaderOrders(0, 0, 0, 0, 0, Map.empty, None, isPushed = false, hasPlanned = false, isLost = false)
 
   private def byShard(tasks: Vector[ReadOrder.Task]) = tasks.iterator.map(task => task.shard -> task).toMap
 

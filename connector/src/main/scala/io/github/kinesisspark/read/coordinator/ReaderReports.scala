@@ -16,7 +16,9 @@ final class ReaderReports(implicit runtime: Runtime) {
   private var byExecutor = Map.empty[String, Reported]
   private var changes    = 0L
   private var undone     = Map.empty[String, Long]
-  private var failures   = Map.empty[String, Throwable]
+  private var failures   = Map.empty[String, OrderFailure]
+  private var epochs     = Map.empty[String, Long]
+  private var done       = Map.empty[String, Long]
 
   /** Whether it could be made use of. A report of changes must follow the last one; otherwise one of all readers has to come. */
   def accept(report: ReaderReport): Boolean = synchronized {
@@ -25,19 +27,50 @@ final class ReaderReports(implicit runtime: Runtime) {
     val isUsed = after.isDefined
     after.foreach { now =>
       byExecutor += report.executorId -> now
+      carriedOut(report.executorId, report.applied)
       if (report.hasNews) ring()
     }
     isUsed
   }
 
   /** What an executor said to an order, if anything. The order, or another one, may not have been carried out: then one with all shards follows. */
-  def answered(executor: String, order: Long, answer: Option[OrderAnswer]): Unit =
-    if (!answer.exists(a => a.isNext && a.report.forall(accept))) notDone(executor, order)
+  def answered(executor: String, order: Long, answer: Option[OrderAnswer]): Unit = synchronized {
+    if (answer.exists(a => a.isNext && a.report.forall(accept))) carriedOut(executor, order)
+    else notDone(executor, order)
+  }
 
-  /** An order could not be carried out, by what was thrown there. */
-  def failed(executor: String, order: Long, cause: Throwable): Unit = synchronized {
-    failures += executor -> cause
+  /** An order was not carried out, or not answered. */
+  def failed(executor: String, order: Long, failure: OrderFailure): Unit = synchronized {
+    failures += executor -> failure
     notDone(executor, order)
+  }
+
+  private def carriedOut(executor: String, order: Long): Unit =
+    done += executor -> order.max(done.getOrElse(executor, order))
+
+  /** Whether all orders up to that one are known to have been carried out. */
+  def isDone(executor: String, order: Long): Boolean = synchronized(done.get(executor).exists(_ >= order))
+
+  /** Who has shards to read from now on, each with the epoch of its shards. */
+  def assign(now: Map[String, Long]): Unit = synchronized { epochs = now }
+
+  /** What the driver believes of an executor that has shards of the source. */
+  def expected(executor: String): Option[Expected] = synchronized {
+    epochs.get(executor).map(Expected(_, done.get(executor)))
+  }
+
+  /** The answer to a heartbeat.
+    *
+    * @param expected when it was sent
+    * @param applied  the last order that the executor's readers have carried out, if there are any
+    */
+  def found(executor: String, expected: Expected, applied: Option[Long]): Unit = synchronized {
+    if (expected.isThere(applied)) applied.foreach(carriedOut(executor, _))
+    else if (done.get(executor) == expected.done) {
+      byExecutor -= executor
+      done -= executor
+      expected.done.foreach(notDone(executor, _))
+    }
   }
 
   private def notDone(executor: String, order: Long): Unit = synchronized {
@@ -50,8 +83,8 @@ final class ReaderReports(implicit runtime: Runtime) {
 
   def now: Map[String, Reported] = synchronized(byExecutor)
 
-  /** Of executors that could not carry out an order since the last call. */
-  def takeFailures(): Map[String, Throwable] = synchronized {
+  /** Of executors that did not carry out an order since the last call. */
+  def takeFailures(): Map[String, OrderFailure] = synchronized {
     val all = failures
     failures = Map.empty
     all
@@ -67,6 +100,7 @@ final class ReaderReports(implicit runtime: Runtime) {
   /** Executors that are gone don't come back. */
   def keepOnly(executors: Set[String]): Unit = synchronized {
     if (!byExecutor.keysIterator.forall(executors)) byExecutor = byExecutor.filter { case (id, _) => executors(id) }
+    if (!done.keysIterator.forall(executors)) done = done.filter { case (id, _) => executors(id) }
   }
 
   /** Until there are news after those that were seen, but not for longer than that. */
@@ -88,10 +122,27 @@ final class ReportsBySource(implicit runtime: Runtime) {
   /** False, too, where the query has ended. */
   def accept(report: ReaderReport): Boolean = sources.get(report.source).exists(_.accept(report))
 
+  def expected(source: String, executor: String): Option[Expected] =
+    sources.get(source).flatMap(_.expected(executor))
+
+  def found(source: String, executor: String, expected: Expected, applied: Option[Long]): Unit =
+    sources.get(source).foreach(_.found(executor, expected, applied))
+
   def remove(source: String): Unit = sources.remove(source): Unit
 }
 
 object ReaderReports {
+
+  /** What the driver believes of the readers of one executor.
+    *
+    * @param epoch the last order that changed which shards they read
+    * @param done  the last order that they are known to have carried out
+    */
+  final case class Expected(epoch: Long, done: Option[Long]) {
+
+    /** @param applied as the executor says; nothing where it has no such readers */
+    def isThere(applied: Option[Long]): Boolean = done.forall(known => applied.exists(_ >= known))
+  }
 
   /** A tip and when it was so.
     *
@@ -120,7 +171,8 @@ object ReaderReports {
       totals: ReaderTotals
   ) {
     def and(report: ReaderReport): Option[Reported] =
-      if (report.pool == pool && report.number <= number) Some(this) // It was late.
+      if (report.pool == pool && report.number <= number) Some(this)       // It was late.
+      else if (report.pool != pool && report.applied < applied) Some(this) // Of readers that were there before.
       else if (report.isWhole) Reported.of(report)
       else if (report.pool != pool || report.number != number + 1) None
       else

@@ -31,6 +31,8 @@ final class ShardAssignments(idleTimeout: Option[FiniteDuration], bufferBytes: L
 
   def shards: Iterable[ShardKey] = homes.keys
 
+  def isReading(executor: ExecutorId): Boolean = reading(executor)
+
   /** Those that read, and those that may not know yet that they read no more. */
   def holding: Set[ExecutorId] = reading ++ unreleased
 

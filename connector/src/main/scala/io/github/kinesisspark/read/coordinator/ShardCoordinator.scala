@@ -26,21 +26,22 @@ import io.github.kinesisspark.read.reader.{
   ReaderConfig,
   ReadersNow,
   RecordBuffer,
+  ResolvedPublisher,
   ShardTip
 }
-import io.github.kinesisspark.read.stream.ConsumerLifecycle
 import io.github.kinesisspark.runtime.Runtime
 
 /** All shard readers of one source, seen from the driver: who reads what, how far they are, and where a batch may end.
   *
   * Used by the query's own thread only.
   *
-  * @param grain how far boundaries lie apart, by the number of shards
+  * @param publisher how the readers get their records now
+  * @param grain     how far boundaries lie apart, by the number of shards
   */
 final class ShardCoordinator(
     channel: ExecutorChannel,
     val config: ReaderConfig,
-    consumerLifecycle: ConsumerLifecycle,
+    publisher: () => ResolvedPublisher,
     alignment: WatermarkAlignment,
     grain: Int => Grain
 )(implicit runtime: Runtime)
@@ -254,22 +255,23 @@ final class ShardCoordinator(
   /** The executors now, without those that fail while others are left to read. */
   private def present(): ExecutorsNow = {
     val now = channel.executors()
-    channel.reports.takeFailures().foreach { case (id, cause) =>
-      now.present.find(_.id == id).foreach(spare(_, cause, "carry out an order"))
+    channel.reports.takeFailures().foreach { case (id, failure) =>
+      now.present.find(_.id == id).foreach(spare(_, failure))
     }
+    failing = failing.answered(executor => orders.get(executor).exists(known => isDone(executor, known)))
     failing = failing.keepOnly(now.present)
     fewer(failing.spared(now, runtime.clock.nanos()).fold(throw _, identity))
   }
 
-  private def spare(executor: ExecutorId, cause: Throwable, what: String): Unit = {
+  private def spare(executor: ExecutorId, failure: OrderFailure): Unit = {
     val before = failing
-    failing = failing.failed(executor, cause, runtime.clock.nanos())
+    failing = failing.failed(executor, failure, runtime.clock.nanos())
     val now = failing.failures(executor)
     if (!before.failures.get(executor).exists(_.times == now.times))
       log.warn(
-        s"An executor could not $what; others read its shards, if there are any. executor=${executor.id} host=${executor.host} " +
+        s"${failure.what}; others read its shards, if there are any. executor=${executor.id} host=${executor.host} " +
           s"source=${config.source} rest=${now.rest.toSeconds}s",
-        cause
+        failure.thrown.orNull
       )
   }
 
@@ -282,7 +284,7 @@ final class ShardCoordinator(
     } yield shard -> (executor -> failure.exception)
     if (broken.isEmpty) tips
     else {
-      broken.values.toMap.foreach { case (executor, cause) => spare(executor, cause, "read a shard") }
+      broken.values.toMap.foreach { case (executor, cause) => spare(executor, OrderFailure.Thrown(cause)) }
       present(): Unit
       tips -- broken.keys
     }
@@ -299,20 +301,21 @@ final class ShardCoordinator(
     assignments.settle(planning, reading.keys, executors, channel.coresOfAnExecutor, runtime.clock.nanos())
     val undone = channel.reports.takeUndone()
     channel.reports.keepOnly(executors.present.map(_.id))
-    orders = orders.filter { case (executor, _) => executors.present(executor) }.transform { (executor, known) =>
+    val holding = assignments.holding
+    orders = orders.filter { case (executor, _) => holding(executor) }.transform { (executor, known) =>
       undone.get(executor.id).fold(known)(known.lost)
     }
     val wanted = reading.iterator.map { case (shard, position) =>
       ReadOrder.Task(shard, position, stops.get(shard), ending(shard))
     }
     val byHome = wanted.toVector.groupBy(task => assignments.of(task.shard))
-    send(assignments.holding.toVector.sortBy(_.id).flatMap { executor =>
+    send(holding.toVector.sortBy(_.id).flatMap { executor =>
       val known = orders.getOrElse(executor, ReaderOrders.none.copy(number = lastNumber))
       // An executor that doesn't answer is sent the release of its shards, and carries it out once it answers again.
       val isDue = failing.mayBeOrdered(executor, runtime.clock.nanos()) &&
         (executors.answering(executor) || (!known.isLost && known.whole > 0))
       def mine = byHome.getOrElse(Some(executor), Vector.empty)
-      val next = if (isDue) known.next(mine, consumerLifecycle.publisher, channel.isPushed) else None
+      val next = if (isDue) known.next(mine, publisher(), channel.isPushed) else None
       next
         .orElse(if (channel.isPushed || !executors.answering(executor)) None else Some(known.repeat))
         .map(executor -> _)
@@ -336,25 +339,28 @@ final class ShardCoordinator(
     } yield executor -> (now -> changes))
   }
 
-  private def send(changes: Vector[(ExecutorId, (ReaderOrders, ReaderOrders.Changes))]): Unit = if (changes.nonEmpty) {
+  private def send(changes: Vector[(ExecutorId, (ReaderOrders, ReaderOrders.Changes))]): Unit = {
     orders ++= changes.map { case (executor, (now, _)) => executor -> now }
+    // Before the orders: whoever has lost shards must not be named any more when others begin to read them.
+    channel.reports.assign(orders.collect {
+      case (executor, known) if assignments.isReading(executor) => executor.id -> known.epoch
+    })
     lastNumber = changes.iterator.map { case (_, (now, _)) => now.number }.foldLeft(lastNumber)(_ max _)
-    channel.order(changes.map { case (executor, (now, change)) =>
+    if (changes.nonEmpty) channel.order(changes.map { case (executor, (now, change)) =>
       executor -> ReadOrder(
         executor.id,
         config.source,
         now.number,
-        Option.when(change.isWhole)(ReadOrder.Way(config, consumerLifecycle.publisher)),
+        Option.when(change.isWhole)(ReadOrder.Way(config, publisher())),
         change.commit,
         change.read,
         change.release,
         change.planned,
         runtime.clock.nanos(),
-        leaseMillis = channel.lease.toMillis,
+        channel.liveness,
         grain(assignments.shards.size),
         channel.reportPause.toMillis,
-        hasRead,
-        isAsked = !channel.isPushed
+        hasRead
       )
     })
   }
@@ -379,9 +385,11 @@ final class ShardCoordinator(
   private def isHeard(executor: ExecutorId, known: ReaderOrders) =
     channel.reports.now.get(executor.id).exists(_.applied >= known.awaited)
 
-  /** Sends all orders again to executors that have not confirmed theirs in time. */
+  private def isDone(executor: ExecutorId, known: ReaderOrders) = channel.reports.isDone(executor.id, known.number)
+
+  /** Sends all orders again to executors that have carried out theirs and have not reported in time. */
   private def repeatUnheard(): Unit = orders = orders.transform { (executor, known) =>
-    if (isHeard(executor, known)) known else known.lost(known.number)
+    if (isHeard(executor, known) || !isDone(executor, known)) known else known.lost(known.number)
   }
 
   private def reported = assignments.holding.toVector.flatMap(executor => channel.reports.now.get(executor.id))

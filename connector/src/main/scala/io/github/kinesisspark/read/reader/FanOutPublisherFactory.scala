@@ -10,7 +10,8 @@ import io.github.kinesisspark.runtime.{Runtime, Worker}
 /** Opens fan-out publishers. As each subscription lasts five minutes, those that are opened apart stay
   * apart.
   *
-  * @param pollers finish closed shards whose subscriptions don't
+  * @param pollers      finish closed shards whose subscriptions don't
+  * @param isNamedSince whether the driver has named the readers since then, by the clock of this process
   */
 final class FanOutPublisherFactory(
     publisher: ResolvedPublisher.FanOut,
@@ -18,7 +19,8 @@ final class FanOutPublisherFactory(
     worker: Worker,
     telemetry: FanOutTelemetry,
     starts: StartSchedule,
-    pollers: RecordPublisher.Factory
+    pollers: RecordPublisher.Factory,
+    isNamedSince: Long => Boolean
 )(implicit runtime: Runtime)
     extends RecordPublisher.Factory {
   import FanOutPublisherFactory._
@@ -36,6 +38,7 @@ final class FanOutPublisherFactory(
       worker,
       telemetry,
       pollers.open(shard, _, _),
+      isNamedSince,
       sink
     )
   }

@@ -29,6 +29,7 @@ import io.github.kinesisspark.runtime.{Runtime, Timer, Worker}
   *
   * @param start     of the first call, by the clock
   * @param telemetry of all publishers of the source in this executor
+  * @param isNamedSince whether the driver has named this reader since then, by the clock
   */
 final class FanOutRecordPublisher(
     shard: ShardKey,
@@ -41,6 +42,7 @@ final class FanOutRecordPublisher(
     worker: Worker,
     telemetry: FanOutTelemetry,
     finisher: (ShardPosition, Sink) => RecordPublisher,
+    isNamedSince: Long => Boolean,
     sink: Sink
 )(implicit runtime: Runtime)
     extends RecordPublisher {
@@ -137,7 +139,7 @@ final class FanOutRecordPublisher(
   private def step(event: Event, arrived: Option[ParsedEvent] = None): Unit = {
     val before = subscription
     val moment =
-      Subscription.Moment(runtime.clock.nanos(), runtime.ids.chance(), worked.hasWorked())
+      Subscription.Moment(runtime.clock.nanos(), runtime.ids.chance(), worked.hasWorked(), isNamedSince)
     val (next, commands) = Subscription.step(before, event, policy, moment)
     subscription = next
     if (next.history.failures > before.history.failures) report(before, event)
@@ -190,7 +192,9 @@ final class FanOutRecordPublisher(
     fault match {
       case _: Fault.ResourceInUse if wasLive =>
         telemetry.refused(shard)
-        log.warn(s"$shard: another subscriber of $consumer took the shard over; subscribing again")
+        log.warn(
+          s"$shard: another subscriber of $consumer took the shard over; subscribing again, if the driver still has this executor read it"
+        )
       case _: Fault.ResourceInUse | _: Fault.Throttled =>
         telemetry.refused(shard)
         log.info("{} Subscribing again.", described)
@@ -222,7 +226,7 @@ final class FanOutRecordPublisher(
 
   private def finishByPolling(): Unit = {
     log.info("{} is closed and its subscription is silent: reading to its end by GetRecords", shard)
-    val now = Subscription.Moment(runtime.clock.nanos(), 0, hasWorked = true)
+    val now = Subscription.Moment(runtime.clock.nanos(), 0, hasWorked = true, isNamedSince)
     subscription = Subscription.step(subscription, Event.Closed, policy, now)._1
     val asked = reserved.isDefined
     release()

@@ -24,11 +24,10 @@ sealed trait ReaderRequest[A] extends Product with Serializable {
   * @param release     shards whose readers end
   * @param planned     where a batch ends that begins to run now: what comes after it is reported from here on, at leisure until the next order
   * @param driverNanos the driver's clock when it was sent
-  * @param leaseMillis how long the readers live without a message from the driver
+  * @param liveness    how the readers hear of the driver from now on. By orders alone, they can't send reports either: the answer is to bring one
   * @param grain       how far the boundaries of tips lie apart
   * @param pauseMillis between two reports, at least
   * @param hasRead     whether a reader of this query has ever read anything
-  * @param isAsked     the answer is to bring a report, because readers can't send any
   */
 final case class ReadOrder(
     executorId: String,
@@ -40,11 +39,10 @@ final case class ReadOrder(
     release: Vector[ShardKey],
     planned: Vector[(ShardKey, ShardPosition)],
     driverNanos: Long,
-    leaseMillis: Long,
+    liveness: Liveness,
     grain: Grain,
     pauseMillis: Long,
-    hasRead: Boolean,
-    isAsked: Boolean
+    hasRead: Boolean
 ) extends ReaderRequest[OrderAnswer]
 
 object ReadOrder {

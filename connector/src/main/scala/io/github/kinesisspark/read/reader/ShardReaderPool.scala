@@ -15,8 +15,8 @@ import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange, Str
 
 /** The shard readers of one source in one executor, kept across micro-batches.
   *
-  * Holds what they share: memory, clients, and the moment somebody has news. The driver says which shards are read here;
-  * when it has not said anything for the length of its lease, the pool may be closed.
+  * Holds what they share: memory, clients, and the moment somebody has news. The driver says which shards are read here, and that
+  * it still has them read, as [[Liveness]] describes.
   *
   * @param tell sends a report to the driver; whether it could make use of it. Must not block
   */
@@ -54,8 +54,11 @@ final class ShardReaderPool(
   private val clock   = new DriverClock
   private val reports = new ReportSchedule(worker, what => tell(report(what)))
 
-  /** Whether reports are sent, and not only asked for. */
-  @volatile private var isPushed = false
+  /** As of the last order. */
+  @volatile private var liveness: Liveness = Liveness.Orders
+
+  /** When this executor gave the answer after which the driver last named these readers, by its own clock. */
+  private val namedAfter = new AtomicReference(Option.empty[Long])
 
   private val leasedUntil = new AtomicLong(runtime.clock.nanos())
 
@@ -68,11 +71,11 @@ final class ShardReaderPool(
   private var publisher: ResolvedPublisher        = ResolvedPublisher.Polling
   private var publishers: RecordPublisher.Factory = pollers
   private var closed                              = false
-  private var applied                             = 0L
   private var reported                            = 0L
   private var executorId                          = ""
 
-  @volatile private var grain = Grain.none
+  @volatile private var applied = 0L
+  @volatile private var grain   = Grain.none
 
   private val wakeUp =
     worker.every(WakeUp)(wake())
@@ -82,10 +85,10 @@ final class ShardReaderPool(
     reachAll(order)
     hear(order.driverNanos)
     hasRead ||= order.hasRead
-    renewLease(order.leaseMillis.millis)
+    liveness = order.liveness
+    renewLease(liveness.lease)
     // While a batch runs nobody waits for news; the order before the next batch asks for them.
     reports.setPause(if (order.planned.isEmpty) order.pauseMillis.millis else ReportSchedule.QuietPause)
-    isPushed = !order.isAsked
     val isNext = synchronized {
       if (closed || order.number <= applied) None
       else if (order.whole.isEmpty && order.number != applied + 1) Some(false)
@@ -96,8 +99,9 @@ final class ShardReaderPool(
     }
     isNext.map { done =>
       if (done) demand()
+      if (done && !isPushed) namedAfter.set(Some(runtime.clock.nanos()))
       val now =
-        if (order.isAsked) Some(report(ReportSchedule.What(Vector.empty, isWhole = true, hasNews = true)))
+        if (!isPushed) Some(report(ReportSchedule.What(Vector.empty, isWhole = true, hasNews = true)))
         else if (done && order.whole.isDefined) {
           reports.changeAll()
           None
@@ -108,7 +112,6 @@ final class ShardReaderPool(
   }
 
   private def carryOut(order: ReadOrder): Unit = {
-    applied = order.number
     executorId = order.executorId
     grain = order.grain
     order.whole.foreach(way => readBy(way.publisher))
@@ -121,6 +124,8 @@ final class ShardReaderPool(
     if (released.nonEmpty) byShard.forget(readers.contains)
     order.planned.foreach { case (shard, end) => readers.get(shard).foreach(_.plan(end)) }
     val changed = order.read.map(_.shard) ++ order.planned.map(_._1) ++ released
+    // Only now: an order by which something is thrown has not been carried out.
+    applied = order.number
     change(changed, isNews = changed.nonEmpty)
   }
 
@@ -142,8 +147,26 @@ final class ShardReaderPool(
     if (task.isClosed) readers(task.shard).shardIsClosed()
   }
 
-  /** The time of the driver, which lives. */
-  def hear(driverNanos: Long): Unit = clock.hear(driverNanos, runtime.clock.nanos())
+  /** The driver lives, and has shards read here. Returns the last order that was carried out.
+    *
+    * @param epoch the last order that changed which shards they are: before it is carried out, some of the readers may be meant for others
+    */
+  def named(epoch: Long, by: Heartbeat): Long = {
+    val now = applied
+    hear(by.driverNanos)
+    renewLease(liveness.lease)
+    if (now >= epoch) namedAfter.set(by.heardNanos)
+    now
+  }
+
+  /** Whether the driver has named these readers since then, having heard from this executor: it may have had them read elsewhere meanwhile. */
+  private[reader] def isNamedSince(nanos: Long) =
+    liveness == Liveness.SameProcess || namedAfter.get.exists(_ - nanos > 0)
+
+  private def hear(driverNanos: Long): Unit = clock.hear(driverNanos, runtime.clock.nanos())
+
+  /** Whether reports are sent, and not only asked for. */
+  private def isPushed = liveness != Liveness.Orders
 
   /** Memory comes free in other sources, too. A look that fails must not be the last one. */
   private def wake(): Unit =
@@ -235,7 +258,7 @@ final class ShardReaderPool(
   /** The reader reads ahead for the next batch. */
   def unfollow(shard: ShardKey, onNews: () => Unit): Unit = {
     followers.remove(shard, onNews): Unit
-    renewLease(BetweenBatches)
+    renewLease(Liveness.AfterTask)
   }
 
   /** Whether some executor has read for this query before. */
@@ -293,7 +316,8 @@ final class ShardReaderPool(
           worker,
           telemetry,
           starts,
-          pollers
+          pollers,
+          isNamedSince
         )
     }
   }
@@ -371,7 +395,4 @@ object ShardReaderPool {
   private val WakeUp = 500.millis
 
   private val LeavingTime = 5.seconds
-
-  /** How long readers continue after a real-time batch if the next doesn't come. */
-  private val BetweenBatches = 1.minute
 }

@@ -63,11 +63,17 @@ final class ShardReaderPools(executorId: () => String, clients: KinesisClients) 
         Some(true)
     }
 
-  /** The driver lives, and so do these of its sources. Must not block. */
-  def keepAlive(sources: Vector[String], driverNanos: Long): Unit = sources.foreach(existing(_).foreach { pool =>
-    pool.hear(driverNanos)
-    pool.renewLease(KeptAlive)
-  })
+  /** The driver lives, and says what it has read here. Must not block. */
+  def named(by: Heartbeat): LivePools = LivePools(
+    for {
+      (source, epoch) <- by.epochs
+      pool            <- existing(source)
+    } yield source -> pool.named(epoch, by),
+    runtime.clock.nanos()
+  )
+
+  /** Whether a source has readers here. */
+  private[kinesisspark] def holds(source: String): Boolean = existing(source).isDefined
 
   /** Who sends reports to the driver; must not block. */
   def reportBy(send: ReaderReport => Future[Boolean]): Unit = reporter = send
@@ -75,7 +81,7 @@ final class ShardReaderPools(executorId: () => String, clients: KinesisClients) 
   /** By a task, so that the query lives. */
   private def used(config: ReaderConfig) = {
     val pool = running(config)
-    pool.foreach(_.renewLease(KeptAlive))
+    pool.foreach(_.renewLease(Liveness.AfterTask))
     pool
   }
 
@@ -102,9 +108,6 @@ final class ShardReaderPools(executorId: () => String, clients: KinesisClients) 
 
 private object ShardReaderPools {
   private val RememberedSources = 1000
-
-  /** After a sign of life of the query: a heartbeat of its driver, which comes every second, or a task. */
-  private val KeptAlive = 1.minute
 }
 
 /** What all readers of one executor share, whatever their source. */

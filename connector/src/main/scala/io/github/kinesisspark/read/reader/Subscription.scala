@@ -14,7 +14,8 @@ import io.github.kinesisspark.position.ShardPosition
   * state        event                       next                    commands
   * Resting      asked                       Calling                 subscribe (Waiting, if the last call was less than 1 s ago;
   *                                                                  the service allows one call per second and shard)
-  * Waiting      due                         Calling                 subscribe
+  * Waiting      due                         Calling                 subscribe (Waiting, if another subscription had the shard and the driver has
+  *                                                                  not named the reader since)
   * Calling      opened                      Live, asked             request one event
   *              failed, completed           Waiting                 cancel, or give up
   *              due: not opened in time     Waiting                 cancel, or give up
@@ -38,6 +39,7 @@ import io.github.kinesisspark.position.ShardPosition
   * @param calls      made so far; the last one is the current one
   * @param history    failures since the last event
   * @param contention with another subscriber of the same consumer
+  * @param displaced  when another subscription was found to have the shard, since the last call: see [[Liveness]]
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_SubscribeToShard.html SubscribeToShard]]
   */
 final case class Subscription private (
@@ -46,7 +48,8 @@ final case class Subscription private (
     notBefore: Long,
     calls: Long,
     history: RetryHistory,
-    contention: Subscription.ConsumerContention
+    contention: Subscription.ConsumerContention,
+    displaced: Option[Long]
 ) {
   import Subscription._
   import Subscription.Command._
@@ -60,13 +63,15 @@ final case class Subscription private (
     case _                          => None
   }
 
-  private def callNow(policy: Policy, now: Long): Step =
-    if (notBefore - now > 0) (copy(state = Waiting(notBefore)), Vector.empty)
+  private def callNow(policy: Policy, at: Moment): Step =
+    if (notBefore - at.now > 0) (copy(state = Waiting(notBefore)), Vector.empty)
+    else if (!displaced.forall(at.isNamedSince)) (copy(state = Waiting(at.now + NamingLook.toNanos)), Vector.empty)
     else {
       val next = copy(
-        state = Calling(calls + 1, now + policy.openWithin.toNanos),
+        state = Calling(calls + 1, at.now + policy.openWithin.toNanos),
         calls = calls + 1,
-        notBefore = now + policy.spacing.toNanos
+        notBefore = at.now + policy.spacing.toNanos,
+        displaced = None
       )
       (next, Vector(Subscribe(next.calls, resume)))
     }
@@ -93,11 +98,16 @@ final case class Subscription private (
   /** The call ended as it should, or was cancelled: the next one may follow at once. */
   private def renewed(call: Long, asked: Boolean, policy: Policy, at: Moment): Step = {
     val (next, calls) =
-      if (asked) copy(state = Resting).callNow(policy, at.now) else (copy(state = Resting), Vector.empty)
+      if (asked) copy(state = Resting).callNow(policy, at) else (copy(state = Resting), Vector.empty)
     (next, Cancel(call) +: calls)
   }
 
-  private def failed(call: Long, asked: Boolean, fault: Fault, policy: Policy, at: Moment): Step =
+  private def failed(call: Long, asked: Boolean, fault: Fault, policy: Policy, at: Moment): Step = fault match {
+    case _: Fault.ResourceInUse => copy(displaced = Some(at.now)).retried(call, asked, fault, policy, at)
+    case _                      => retried(call, asked, fault, policy, at)
+  }
+
+  private def retried(call: Long, asked: Boolean, fault: Fault, policy: Policy, at: Moment): Step =
     policy.retry.decide(fault, history, at.hasWorked, at.now, at.chance) match {
       case RetryDecision.Again(wait, failures) =>
         copy(history = failures, notBefore = math.max(notBefore, at.now + wait.toNanos))
@@ -114,12 +124,16 @@ final case class Subscription private (
     val asked = live.silentAfter.isDefined
     if (asked && more.isHopeless(policy))
       (copy(state = Over, contention = more), Vector(Cancel(live.call), GiveUp(Failure.Contended)))
-    else copy(contention = more).failed(live.call, asked, fault, policy, at)
+    // It was open, though on an idle shard no event may have come since: the next calls fail for another reason than those before it.
+    else copy(contention = more, history = RetryHistory.none).failed(live.call, asked, fault, policy, at)
   }
 }
 
 object Subscription {
   type Step = (Subscription, Vector[Command])
+
+  /** How often a displaced reader looks whether the driver has named it. */
+  private val NamingLook = 250.millis
 
   sealed trait State
   object State {
@@ -232,12 +246,13 @@ object Subscription {
     * @param now       by a clock that never goes back, in ns
     * @param chance    uniform in [0, 1)
     * @param hasWorked whether a call of the client has ever succeeded
+    * @param isNamedSince whether the driver has named the reader since then, by the same clock
     */
-  final case class Moment(now: Long, chance: Double, hasWorked: Boolean)
+  final case class Moment(now: Long, chance: Double, hasWorked: Boolean, isNamedSince: Long => Boolean)
 
   /** @param notBefore of the first call, by the clock that [[step]] is given */
   def at(position: ShardPosition, notBefore: Long): Subscription =
-    new Subscription(Resting, position, notBefore, 0, RetryHistory.none, ConsumerContention.none)
+    new Subscription(Resting, position, notBefore, 0, RetryHistory.none, ConsumerContention.none, displaced = None)
 
   def step(s: Subscription, event: Event, policy: Policy, at: Moment): Step = event match {
     case stale: OfCall if !currentCall(s.state).contains(stale.call) => (s, Vector.empty)
@@ -252,8 +267,8 @@ object Subscription {
       case (state, Closed) => (s.copy(state = Over), currentCall(state).map(Command.Cancel(_)).toVector)
 
       // What failed while nobody asked says nothing of how long it has been failing since.
-      case (Resting, Asked)       => s.copy(history = s.history.rested).callNow(policy, at.now)
-      case (Waiting(_), _) if due => s.callNow(policy, at.now)
+      case (Resting, Asked)       => s.copy(history = s.history.rested).callNow(policy, at)
+      case (Waiting(_), _) if due => s.callNow(policy, at)
 
       case (Calling(call, _), Opened(_)) =>
         s.copy(contention = s.contention.won(at.now)).requestOne(Live(call, None, heard = false), policy, at.now)

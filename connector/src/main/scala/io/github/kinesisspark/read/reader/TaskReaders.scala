@@ -47,7 +47,8 @@ final class TaskReaders(
       worker,
       new FanOutTelemetry(ShardTelemetry.ignored),
       StartSchedule.ofReaders,
-      pollers
+      pollers,
+      isNamedSince = _ => true
     )
   }
 

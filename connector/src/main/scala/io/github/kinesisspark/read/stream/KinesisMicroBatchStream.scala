@@ -54,7 +54,7 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
       callsPerSecond = options.callsPerSecond,
       failOnDataLoss = options.failOnDataLoss
     ),
-    consumerLifecycle,
+    () => consumerLifecycle.publisher,
     WatermarkAlignment(options.admission.maxShardSkew.map(_.toMillis)),
     Grain.of(
       options.admission.maxRecordsPerTrigger.isDefined || options.admission.maxBytesPerTrigger.isDefined,

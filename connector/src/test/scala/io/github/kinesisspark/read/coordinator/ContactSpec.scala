@@ -30,6 +30,14 @@ class ContactSpec extends AnyFunSpec with Matchers {
       beats(9)(Pulse.first).ended(isAnswered = true).answers shouldBe true
     }
 
+    it("has been there all the time if it has answered four heartbeats since, and the last ones") {
+      def answered(n: Int) = (1 to n).foldLeft(Pulse.first)((before, _) => before.beat.ended(isAnswered = true))
+      answered(3).hasAnsweredSince(Pulse.first) shouldBe false
+      answered(4).hasAnsweredSince(Pulse.first) shouldBe true
+      answered(6).hasAnsweredSince(answered(3)) shouldBe false
+      beats(5)(answered(4)).hasAnsweredSince(Pulse.first) shouldBe false
+    }
+
     it("doesn't answer after four heartbeats that failed at once") {
       val failed = (1 to 4).foldLeft(Pulse.first)((before, _) => before.beat.ended(isAnswered = false))
       failed.answers shouldBe false

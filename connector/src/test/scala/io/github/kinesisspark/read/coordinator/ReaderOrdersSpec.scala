@@ -42,6 +42,17 @@ class ReaderOrdersSpec extends AnyFunSpec with Matchers {
       next(committed, task(0, 7), task(1, 0)) shouldBe None
     }
 
+    it("have an epoch that grows with each change of shards, and not while a batch moves on in the same ones") {
+      first.epoch shouldBe 1
+      val (planned, _)   = first.plan(Vector(shard(0) -> after(7))).get
+      val (committed, _) = next(planned, task(0, 7), task(1, 3)).get
+      (planned.epoch, committed.number, committed.epoch) shouldBe ((1, 3, 1))
+      next(committed, task(0, 7)).get._1.epoch shouldBe 4
+      next(committed, task(0, 7), task(1, 3), task(2, 0)).get._1.epoch shouldBe 4
+      next(committed, task(0, 7), task(2, 0)).get._1.epoch shouldBe 4
+      next(committed.lost(order = 3), task(0, 7), task(1, 3)).get._1.epoch shouldBe 4
+    }
+
     it("name all shards again if they are read through another consumer") {
       val fanOut = ResolvedPublisher.FanOut(Map.empty)
       first.next(Vector(task(0, 0)), fanOut, pushes = true).map(_._2) shouldBe Some(

@@ -19,6 +19,7 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
       isWhole: Boolean,
       pool: Long = 1,
       hasNews: Boolean = true,
+      applied: Long = 1,
       gone: Seq[Int] = Nil,
       counts: Seq[(ShardKey, ShardCounts)] = Nil
   )(
@@ -29,7 +30,7 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
     pool,
     number,
     isWhole,
-    applied = 1,
+    applied,
     atNanos = 0,
     tips.toVector,
     gone.map(shard).toVector,
@@ -84,6 +85,13 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
       records(reports) shouldBe Map(shard(0) -> 4)
     }
 
+    it("of readers that were there before change nothing, whatever comes late") {
+      val reports = new ReaderReports
+      reports.accept(report(1, isWhole = true, pool = 2, applied = 5)(tip(0, 4)))
+      reports.accept(report(9, isWhole = true, pool = 1, applied = 4)(tip(0, 3))) shouldBe true
+      records(reports) shouldBe Map(shard(0) -> 4)
+    }
+
     it("grow older") {
       val reports = new ReaderReports
       reports.accept(report(1, isWhole = true)(tip(0, 4)))
@@ -115,6 +123,50 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
     }
   }
 
+  describe("the answer to a heartbeat") {
+    def reading = {
+      val reports = new ReaderReports
+      reports.accept(report(1, isWhole = true, applied = 3)(tip(0, 1)))
+      reports.assign(Map("1" -> 2))
+      reports
+    }
+
+    it("without the readers, or with others, has them ordered anew, and nothing counts that they have reported") {
+      for (applied <- Seq(None, Some(0L))) {
+        val reports  = reading
+        val expected = reports.expected("1").get
+        val seen     = reports.news
+        reports.found("1", expected, applied)
+        reports.takeUndone() shouldBe Map("1" -> 3)
+        reports.now shouldBe empty
+        reports.news should not be seen
+        // The next one finds what was ordered since.
+        reports.expected("1").get.done shouldBe empty
+        reports.found("1", reports.expected("1").get, None)
+        reports.takeUndone() shouldBe empty
+      }
+    }
+
+    it("changes nothing if the readers are there, or have been ordered anew since the heartbeat was sent") {
+      val reports  = reading
+      val expected = reports.expected("1").get
+      reports.found("1", expected, Some(3))
+      reports.found("1", expected, Some(4))
+      reports.isDone("1", order = 4) shouldBe true
+      reports.isDone("1", order = 5) shouldBe false
+      reports.found("1", expected, None)
+      reports.takeUndone() shouldBe empty
+      records(reports) shouldBe Map(shard(0) -> 1)
+    }
+
+    it("says nothing of executors without shards") {
+      val reports = reading
+      reports.expected("2") shouldBe empty
+      reports.assign(Map.empty)
+      reports.expected("1") shouldBe empty
+    }
+  }
+
   describe("a wait for news") {
     it("ends at once when there were some after the last look") {
       val reports = new ReaderReports
@@ -126,17 +178,16 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
     it("ends with news of the source, with a failure and with an order that may be lost") {
       val all    = new ReportsBySource
       val source = all.of("source")
-      val error  = new IllegalStateException("as planned")
       Seq[() => Unit](
         () => all.accept(report(1, isWhole = true)()): Unit,
-        () => source.failed("2", order = 1, error),
+        () => source.failed("2", order = 1, OrderFailure.Unanswered),
         () => source.answered("1", order = 3, answer = None)
       ).foreach { news =>
         val seen = source.news
         new Thread(() => news()).start()
         waited(source, seen, 1.minute) should be < 30.seconds
       }
-      source.takeFailures() shouldBe Map("2" -> error)
+      source.takeFailures() shouldBe Map("2" -> OrderFailure.Unanswered)
       source.takeFailures() shouldBe empty
       source.takeUndone() shouldBe Map("1" -> 3, "2" -> 1)
       source.takeUndone() shouldBe empty

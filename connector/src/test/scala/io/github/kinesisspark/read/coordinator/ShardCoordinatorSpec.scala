@@ -13,7 +13,6 @@ import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.coordinator.ShardCoordinatorSpec._
 import io.github.kinesisspark.read.plan.{Admission, ExecutorId, Lineage, PlanningState, WatermarkAlignment}
 import io.github.kinesisspark.read.reader._
-import io.github.kinesisspark.read.stream.ConsumerLifecycle
 
 class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
   private val planning = {
@@ -27,7 +26,7 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
   private def coordinator(channel: ExecutorChannel) = new ShardCoordinator(
     channel,
     ReaderConfig("source", Map.empty, bufferBytes = 1 << 20, callsPerSecond = 5, failOnDataLoss = true),
-    ConsumerLifecycle.Polling,
+    () => ResolvedPublisher.Polling,
     WatermarkAlignment.off,
     _ => Grain.none
   )
@@ -144,7 +143,7 @@ private object ShardCoordinatorSpec {
     /** Those that were sent. */
     var orders = Vector.empty[(ExecutorId, ReadOrder)]
 
-    override val isPushed = true
+    override val liveness: Liveness = Liveness.Heartbeats
 
     override def executors(): ExecutorsNow =
       ExecutorsNow.all((1 to count).map(n => ExecutorId("host", n.toString)).toSet)
@@ -152,7 +151,7 @@ private object ShardCoordinatorSpec {
     override def order(some: Vector[(ExecutorId, ReadOrder)]): Unit = some.foreach { case (executor, order) =>
       orders :+= executor -> order
       throwing(executor) match {
-        case Some(cause) => reports.failed(executor.id, order.number, cause)
+        case Some(cause) => reports.failed(executor.id, order.number, OrderFailure.Thrown(cause))
         case None        =>
           report(order, order.number, order.read.map(task => tip(task.shard, records = 3, failing(executor))))
       }
@@ -171,7 +170,7 @@ private object ShardCoordinatorSpec {
     var applied = 0L
     var refused = 0
 
-    override def isPushed: Boolean = pushes
+    override def liveness: Liveness = if (pushes) Liveness.Heartbeats else Liveness.Orders
 
     /** Those it got and took. */
     var taken = Vector.empty[ReadOrder]
@@ -183,7 +182,7 @@ private object ShardCoordinatorSpec {
     /** Its reader has read so many more records. */
     def read(records: Long): Unit = {
       known += records
-      last.filter(!_.isAsked).foreach(report)
+      last.filter(_.liveness == Liveness.Heartbeats).foreach(report)
     }
 
     override def order(orders: Vector[(ExecutorId, ReadOrder)]): Unit = orders.foreach { case (executor, order) =>
@@ -214,7 +213,6 @@ private object ShardCoordinatorSpec {
     override val cores: Int                          = 1
     override val coresOfAnExecutor: Int              = 1
     override val tasksOfAnExecutor: Int              = 1
-    override val lease: FiniteDuration               = 1.minute
     override val reportPause: FiniteDuration         = 5.millis
 
     override def release(executors: Iterable[ExecutorId]): Unit = ()

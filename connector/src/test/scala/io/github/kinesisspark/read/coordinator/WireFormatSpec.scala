@@ -2,6 +2,8 @@ package io.github.kinesisspark.read.coordinator
 
 import java.util.concurrent.atomic.AtomicReference
 
+import scala.util.Success
+
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
@@ -25,21 +27,23 @@ class WireFormatSpec extends AnyFunSpec with Matchers {
 
   describe("a reply") {
     it("brings the answer, or that there is none") {
-      Reply.read[String](Reply.of(Some("answer"))) shouldBe Some("answer")
-      Reply.read[String](Reply.of(None)) shouldBe None
+      Reply.read[String](Reply.of(Some("answer"))) shouldBe Success(Some("answer"))
+      Reply.read[String](Reply.of(None)) shouldBe Success(None)
     }
 
-    it("throws what the executor failed with") {
-      val thrown =
-        intercept[KinesisException](Reply.read[String](Reply.of(throw new KinesisException("CLASS", "text"))))
-      thrown.errorClass shouldBe "CLASS"
+    def failure(cause: => Throwable) = Reply.read[String](Reply.of(throw cause)).failed.get
+
+    it("fails with what was thrown in the executor, an Error too, and throws nothing itself") {
+      failure(new KinesisException("CLASS", "text")) should matchPattern {
+        case e: KinesisException if e.errorClass == "CLASS" =>
+      }
+      failure(new OutOfMemoryError("text")) shouldBe an[OutOfMemoryError]
     }
 
-    it("throws an exception with the text of a failure that can't be serialized") {
+    it("fails with an exception with the text of a failure that can't be serialized") {
       final class Foreign extends RuntimeException("text") { val thread: Thread = Thread.currentThread }
-      intercept[IllegalStateException](Reply.read[String](Reply.of(throw new Foreign))).getMessage should include(
-        "text"
-      )
+      failure(new Foreign) shouldBe an[IllegalStateException]
+      failure(new Foreign).getMessage should include("text")
     }
   }
 }

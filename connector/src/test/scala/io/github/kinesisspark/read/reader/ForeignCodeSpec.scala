@@ -62,11 +62,10 @@ class ForeignCodeSpec extends AnyFunSpec with Matchers with Eventually {
           release = if (read.isEmpty) Vector(shard(0)) else Vector.empty,
           planned = Vector.empty,
           driverNanos = runtime.clock.nanos(),
-          leaseMillis = 60000,
+          Liveness.Heartbeats,
           Grain.none,
           pauseMillis = 0,
-          hasRead = false,
-          isAsked = false
+          hasRead = false
         )
       ) should not be empty
     }

@@ -68,7 +68,8 @@ final class PublisherScene(
       worker,
       new FanOutTelemetry(ShardTelemetry.ignored),
       starts,
-      pollers
+      pollers,
+      isNamedSince = _ => true
     ).open(shard(0), ShardPosition.TrimHorizon, sink)
   }
 

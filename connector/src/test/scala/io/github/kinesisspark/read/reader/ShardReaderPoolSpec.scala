@@ -25,8 +25,7 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
   private def order(
       number: Long,
       isWhole: Boolean = false,
-      lease: FiniteDuration = 1.minute,
-      isAsked: Boolean = false,
+      liveness: Liveness = Liveness.Heartbeats,
       driverNanos: Long = System.nanoTime(),
       commit: Boolean = false,
       planned: Vector[(ShardKey, ShardPosition)] = Vector.empty
@@ -40,11 +39,10 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
     release = Vector.empty,
     planned,
     driverNanos,
-    lease.toMillis,
+    liveness,
     Grain.none,
     pauseMillis = 0,
-    hasRead = false,
-    isAsked
+    hasRead = false
   )
 
   /** Gets reports, and answers each when the test has it do so. */
@@ -103,7 +101,7 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
     it("brings a report in its answer where it is asked for") {
       val readers = pool()
       readers.obey(order(number = 1, isWhole = true)).get.report shouldBe empty
-      val report = readers.obey(order(number = 2, isAsked = true)).get.report.get
+      val report = readers.obey(order(number = 2, liveness = Liveness.Orders)).get.report.get
       (report.isWhole, report.applied, report.executorId) shouldBe ((true, 2, "1"))
     }
   }
@@ -170,7 +168,7 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
       val ahead                 = 1.hour.toNanos
       def at(driverNanos: Long) =
         readers
-          .obey(order(driverNanos, isWhole = true, isAsked = true, driverNanos = driverNanos))
+          .obey(order(driverNanos, isWhole = true, liveness = Liveness.Orders, driverNanos = driverNanos))
           .get
           .report
           .get
@@ -180,17 +178,48 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
   }
 
   describe("the lease of readers") {
-    it("ends after its length without an order, and is renewed by a heartbeat") {
+    it("begins with an order, a heartbeat or a task, and a shorter one ends none that is longer") {
+      val begin = Seq[ShardReaderPool => Any](
+        _.obey(order(number = 1, isWhole = true)),
+        _.named(epoch = 1, Heartbeat(Map.empty, driverNanos = 0, heardNanos = None)),
+        _.renewLease(Liveness.AfterTask)
+      )
+      begin.foreach { begin =>
+        val readers = pool()
+        readers.isExpired shouldBe true
+        begin(readers)
+        readers.isExpired shouldBe false
+        readers.renewLease(Duration.Zero)
+        readers.isExpired shouldBe false
+      }
+    }
+  }
+
+  describe("readers") {
+    def heartbeat(heardNanos: Long) = Heartbeat(Map.empty, driverNanos = 0, Some(heardNanos))
+
+    it(
+      "are named by a heartbeat once they have carried out the last change of shards, as of the answer that the driver had heard"
+    ) {
       val readers = pool()
       readers.obey(order(number = 1, isWhole = true))
-      readers.isExpired shouldBe false
-      val forgotten = pool()
-      forgotten.obey(order(number = 1, isWhole = true, lease = Duration.Zero))
-      forgotten.isExpired shouldBe true
-      forgotten.renewLease(1.minute)
-      forgotten.isExpired shouldBe false
-      forgotten.renewLease(Duration.Zero)
-      forgotten.isExpired shouldBe false
+      readers.named(epoch = 2, heartbeat(heardNanos = 100)) shouldBe 1
+      readers.isNamedSince(50) shouldBe false
+      readers.obey(order(number = 2))
+      readers.named(epoch = 2, heartbeat(heardNanos = 100)) shouldBe 2
+      readers.isNamedSince(50) shouldBe true
+      readers.isNamedSince(100) shouldBe false
+    }
+
+    it("are named by each order where there are no heartbeats, and always in the driver's own process") {
+      val began   = Runtime.ofJvm.clock.nanos()
+      val readers = pool()
+      readers.isNamedSince(began) shouldBe false
+      readers.obey(order(number = 1, isWhole = true, liveness = Liveness.Orders))
+      readers.isNamedSince(began) shouldBe true
+      readers.isNamedSince(Runtime.ofJvm.clock.nanos()) shouldBe false
+      readers.obey(order(number = 2, isWhole = true, liveness = Liveness.SameProcess))
+      readers.isNamedSince(Runtime.ofJvm.clock.nanos()) shouldBe true
     }
   }
 }

@@ -43,9 +43,10 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
   private val counted = FaultClassifier.classify(InternalFailureException.builder.build)
   private val denied  = FaultClassifier.classify(AccessDeniedException.builder.build)
 
-  private def moment(seconds: Long, hasWorked: Boolean = true) = Moment(seconds * second, 1.0, hasWorked)
-  private def after(n: Long)                                   = AfterSequenceNumber(number(n))
-  private val second                                           = 1.second.toNanos
+  private def moment(seconds: Long, hasWorked: Boolean = true, isNamed: Boolean = true) =
+    Moment(seconds * second, 1.0, hasWorked, _ => isNamed)
+  private def after(n: Long) = AfterSequenceNumber(number(n))
+  private val second         = 1.second.toNanos
 
   /** Runs events from a fresh subscription, each at its second; gives the last step. */
   private def run(events: (Long, Event)*): Step = {
@@ -209,9 +210,36 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       run(renewed: _*)._1.contention shouldBe ConsumerContention(None, 1, newcomer = false)
     }
 
+    it("retakes an idle shard as soon as a busy one, though no event comes before it is lost again") {
+      val idle  = losses(first = 6, times = 2).filterNot(_._2.isInstanceOf[Event.Arrived])
+      val waits = run(idle: _*)._1.state
+      waits shouldBe run(losses(first = 6, times = 2): _*)._1.state
+      waits shouldBe State.Waiting(107 * second)
+    }
+
     it("retakes the shard without limit if it held it first") {
       run(losses(first = 20, times = 30): _*)._1.state shouldBe a[State.Waiting]
     }
+
+    for (
+      (what, displaced) <- Seq(
+        "its place was taken"          -> (moved ++ Seq(2L -> Event.Asked, 20L -> Event.Failed(1, busy))),
+        "its call was refused a place" -> Seq(0L -> Event.Asked, 20L -> Event.Failed(1, busy))
+      )
+    )
+      it(s"is opened again after $what once the driver has named its reader since") {
+        def due(s: Subscription, at: Long, isNamed: Boolean) =
+          step(s, Event.Due, policy, moment(at, isNamed = isNamed))
+        val (waits, commands) = due(run(displaced: _*)._1, at = 100, isNamed = false)
+        commands shouldBe empty
+        waits.state shouldBe State.Waiting(100 * second + 250.millis.toNanos)
+        due(waits, at = 1000, isNamed = false)._2 shouldBe empty
+        val (called, calls) = due(waits, at = 101, isNamed = true)
+        calls shouldBe Vector(Command.Subscribe(2, called.resume))
+        // Other failures have nothing to do with who reads the shard.
+        val failed = step(called, Event.Failed(2, counted), policy, moment(102, isNamed = false))._1
+        due(failed, at = 200, isNamed = false)._2 should contain(Command.Subscribe(3, called.resume))
+      }
 
     it("waits at least one second between two calls") {
       val (s, commands) = run(Seq(0L -> Event.Asked, 0L -> Event.Failed(1, counted)): _*)
@@ -250,7 +278,8 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
   describe("a subscription with the default options") {
     val defaults = FanOutPublisherFactory.policyOf(CallRetries.default)
 
-    def next(s: Subscription, event: Event, now: Long) = step(s, event, defaults, Moment(now, 0.5, hasWorked = true))._1
+    def next(s: Subscription, event: Event, now: Long) =
+      step(s, event, defaults, Moment(now, 0.5, hasWorked = true, _ => true))._1
 
     /** Fails each call 100 ms after it is made, from `now` to `end`. */
     @tailrec def failing(s: Subscription, fault: Fault, now: Long, end: Long): Subscription =
@@ -312,7 +341,8 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
         history.foreach { case (seconds, event) =>
           now += seconds * second
           val before           = s
-          val (next, commands) = step(s, event, policy, Moment(now, 0.5, hasWorked = true))
+          val (next, commands) =
+            step(s, event, policy, Moment(now, 0.5, hasWorked = true, displacedAt => (now - displacedAt) % 3 == 0))
           event match {
             case Event.Asked if s.state != State.Over => asked = true
             case Event.Completed(call)                => open -= call

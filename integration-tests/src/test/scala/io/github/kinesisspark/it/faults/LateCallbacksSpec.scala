@@ -53,6 +53,7 @@ final class LateCallbacksSpec extends AnyFunSpec with Matchers with Eventually {
       worker,
       telemetry,
       (_, _) => throw new AssertionError("the shard is not closed"),
+      isNamedSince = _ => true,
       this
     )
 

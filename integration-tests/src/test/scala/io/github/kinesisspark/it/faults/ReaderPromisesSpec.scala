@@ -1,30 +1,14 @@
 package io.github.kinesisspark.it.faults
 
 import java.time.Instant
-import java.util.concurrent.TimeUnit
 import java.util.concurrent.atomic.AtomicInteger
 
-import scala.collection.mutable
 import scala.concurrent.duration._
 
-import org.apache.spark.SparkEnv
 import org.apache.spark.sql.DataFrame
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, Secret}
-import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.source.{BatchLog, TestkitSuite}
-import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
-import io.github.kinesisspark.read.coordinator.ExecutorRuntime
-import io.github.kinesisspark.read.reader.{
-  Grain,
-  ReadOrder,
-  ReaderConfig,
-  ResolvedPublisher,
-  ShardReaderPool,
-  ShardReaderPools,
-  StreamAccess
-}
 import io.github.kinesisspark.testkit.FaultEffect._
 import io.github.kinesisspark.testkit.{FaultRule, FutureTimestamps, KinesisServerConfig}
 
@@ -91,68 +75,6 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
       for (refused <- Seq(batch, failure))
         refused.getMessage should (include("startingPosition") and include(toCome.toString) and include(stream.name))
     }
-  }
-
-  describe("readers whose query is not heard of any more") {
-    it("are closed at the end of their lease though another look for such readers has failed before") {
-      val stream = newStream(shards = 1)
-      val config = ReaderConfig("forgotten", Map(arnOf(stream) -> accessTo), 16L << 20, 5, failOnDataLoss = true)
-      val shard  = ShardKey(arnOf(stream), stream.onlyShard().shardId)
-      val order  = ReadOrder(
-        SparkEnv.get.executorId,
-        config.source,
-        number = 1,
-        Some(ReadOrder.Way(config, ResolvedPublisher.Polling)),
-        commit = false,
-        Vector(ReadOrder.Task(shard, ShardPosition.TrimHorizon, stop = None, isClosed = false)),
-        release = Vector.empty,
-        planned = Vector.empty,
-        driverNanos = System.nanoTime(),
-        leaseMillis = 1,
-        Grain.none,
-        pauseMillis = 10,
-        hasRead = false,
-        isAsked = false
-      )
-      // No answer: then one that says how to read follows.
-      pools.answer(order.copy(whole = None)) shouldBe empty
-      def calls = kinesis.calls.count("GetRecords", stream.name)
-      failNextLook()
-      try {
-        pools.answer(order) should not be empty
-        eventually(timeout(Span(240, Seconds)))(calls should be >= 3L)
-        // It is looked for every 30 s; an idle reader asks once a second.
-        eventually(timeout(Span(75, Seconds)), interval(Span(5, Seconds))) {
-          val before = calls
-          TimeUnit.SECONDS.sleep(4)
-          calls shouldBe before
-        }
-      } finally pools.close(config.source)
-    }
-  }
-
-  private def pools: ShardReaderPools = ExecutorRuntime.ofJvm.pools
-
-  private def arnOf(stream: TestStream) = StreamArn(stream.arn())
-
-  private def accessTo = StreamAccess(
-    ClientOptions(None, service.endpoint, CredentialsOptions.StaticKeys(new Secret("test"), new Secret("test"), None)),
-    service.region.id
-  )
-
-  /** Puts in among the pools one that throws when it is looked at, and waits until that has happened. */
-  private def failNextLook(): Unit = {
-    val field = classOf[ShardReaderPools].getDeclaredField("pools")
-    field.setAccessible(true)
-    val all = field.get(pools).asInstanceOf[mutable.HashMap[String, ShardReaderPool]]
-    // Only what is made first starts the looking.
-    pools.task(ReaderConfig("first", Map.empty, 16L << 20, 5, failOnDataLoss = true)).close()
-    val since = System.nanoTime()
-    pools.synchronized(all.put("broken", null))
-    // The look itself can't be seen from outside; it comes every 30 s.
-    eventually(timeout(Span(60, Seconds)))((System.nanoTime() - since).nanos should be >= 32.seconds)
-    pools.synchronized(all.remove("broken"))
-    pools.close("first")
   }
 }
 

@@ -1,0 +1,143 @@
+package io.github.kinesisspark.read.coordinator
+
+import scala.concurrent.duration._
+
+import org.scalatest.concurrent.Eventually
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatest.time.{Millis, Seconds, Span}
+
+import io.github.kinesisspark.Generators.shardId
+import io.github.kinesisspark.read.reader.{MemoryStream, ResolvedPublisher}
+import io.github.kinesisspark.runtime.FastRuntime
+
+/** Drivers and executors that stand still or don't reach each other, in one JVM and in time that passes 20 times faster: a minute takes three seconds. */
+class LivenessSpec extends AnyFunSpec with Matchers with Eventually {
+  import LivenessSpec._
+
+  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(20, Millis))
+
+  for ((name, publisher) <- Seq("polling" -> ResolvedPublisher.Polling, "fan-out" -> MemoryCluster.Consumer)) {
+    describe(s"an idle query by $name") {
+      for (who <- Seq("driver", "only executor"))
+        it(s"reads on after its $who has stood still for longer than the readers' lease") {
+          scene { world =>
+            val cluster = world.cluster(publisher, executors = 1)
+            cluster.catchUp()
+            val still = if (who == "driver") cluster.process else cluster.own.head.process
+            still.pause()
+            if (who == "driver") eventually(cluster.own.head.holds shouldBe false)
+            else Thread.sleep((100.seconds / Speed).toMillis)
+            still.resume()
+            world.put(0)
+            cluster.readUntil(Begin.size + 1, 20.seconds) shouldBe world.service.texts.sorted
+          }
+        }
+    }
+
+    describe(s"an executor that its driver doesn't reach, by $name") {
+      it("loses its shards to another, which reads on") {
+        scene { world =>
+          val cluster = world.cluster(publisher, executors = 2)
+          cluster.catchUp()
+          val lost = cluster.home(0).get
+          cluster.part(lost)
+          val end = (100.seconds / Speed).fromNow
+          while (end.hasTimeLeft()) {
+            world.put(0)
+            cluster.readUntil(world.service.texts.size) shouldBe world.service.texts.sorted
+          }
+          cluster.home(0).get should not be lost
+          lost.holds shouldBe false
+        }
+      }
+    }
+  }
+
+  for (
+    (what, answer) <- Seq[(String, MemoryNetwork.Reply => Unit)](
+      "where an Error is thrown by each order" -> (reply => reply(Reply.of(throw new OutOfMemoryError("as planned")))),
+      "that answers heartbeats and no order"   -> (_ => ())
+    )
+  )
+    describe(s"an executor $what") {
+      it("loses its shards to another, and its readers, though it releases none") {
+        scene { world =>
+          val cluster = world.cluster(MemoryCluster.Consumer, executors = 2)
+          cluster.catchUp()
+          val lost = cluster.home(0).get
+          world.network.break(lost.place)(answer)
+          val end = 60.seconds.fromNow
+          while (cluster.home(0).contains(lost) && end.hasTimeLeft()) {
+            world.put(0)
+            cluster.batch()
+          }
+          cluster.home(0).get should not be lost
+          cluster.readUntil(world.service.texts.size) shouldBe world.service.texts.sorted
+          eventually(lost.holds shouldBe false)
+          world.put(0)
+          cluster.readUntil(world.service.texts.size) shouldBe world.service.texts.sorted
+        }
+      }
+    }
+
+  describe("a subscription of an executor that its driver doesn't reach") {
+    it("is not opened again once another executor's has taken its place, and that one's is opened once") {
+      scene { world =>
+        val cluster = world.cluster(MemoryCluster.Consumer, executors = 2)
+        cluster.catchUp()
+        val lost = cluster.home(0).get
+        val kept = cluster.own.find(_ != lost).get
+        cluster.part(lost)
+        while (cluster.home(0).contains(lost)) cluster.batch()
+        def taken = world.service.subscribed.filter(_._2 == shardId(0)).map(_._1)
+        eventually(taken.last shouldBe kept.place)
+        val before = taken
+        // As long as it has readers.
+        eventually(lost.holds shouldBe false)
+        taken shouldBe before
+        taken.count(_ == kept.place) shouldBe 1
+      }
+    }
+  }
+}
+
+object LivenessSpec {
+  private val Speed  = 20
+  private val Shards = 2
+  private val Begun  = (0 until Shards).map(n => shardId(n) -> Vector.tabulate(3)(i => s"$n-$i")).toMap
+  private val Begin  = Begun.values.flatten.toVector.sorted
+
+  private final class World {
+    private val time = new FastRuntime(Speed)
+    import time.runtime
+    val network          = new MemoryNetwork
+    val service          = new MemoryStream(Begun)
+    private var clusters = Vector.empty[MemoryCluster]
+    private var puts     = 0
+
+    def cluster(by: ResolvedPublisher, executors: Int): MemoryCluster = {
+      val made = new MemoryCluster(s"driver-${clusters.size}", network, service, Shards, executors, Speed, by)
+      clusters :+= made
+      made
+    }
+
+    def put(shard: Int): Unit = {
+      puts += 1
+      service.put(shardId(shard), s"later-$puts")
+    }
+
+    def close(): Unit = {
+      network.heal()
+      clusters.foreach(_.close())
+      network.close()
+      service.close()
+    }
+  }
+
+  private def scene(body: World => Unit): Unit = {
+    val world = new World
+    try body(world)
+    finally world.close()
+  }
+}

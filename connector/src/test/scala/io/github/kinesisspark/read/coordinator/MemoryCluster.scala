@@ -1,0 +1,150 @@
+package io.github.kinesisspark.read.coordinator
+
+import java.util.concurrent.atomic.AtomicInteger
+
+import scala.concurrent.Future
+import scala.concurrent.duration._
+import scala.util.Try
+
+import io.github.kinesisspark.Generators.{shardId, stream}
+import io.github.kinesisspark.aws.KinesisClients
+import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions}
+import io.github.kinesisspark.position.ShardPosition.TrimHorizon
+import io.github.kinesisspark.position.{ConsumerArn, HashKeyRange, KinesisOffset, Shard, ShardKey}
+import io.github.kinesisspark.read.plan.{Admission, ExecutorId, Lineage, PlanningState, WatermarkAlignment}
+import io.github.kinesisspark.read.reader._
+import io.github.kinesisspark.read.{KinesisInputPartition, KinesisPartitionReaderFactory}
+import io.github.kinesisspark.runtime.FastRuntime
+
+/** A driver with one query that reads a stream in memory, and its executors: the engine's own classes, each process with its own time and threads.
+  *
+  * @param name of the driver, in the network
+  */
+final class MemoryCluster(
+    name: String,
+    network: MemoryNetwork,
+    service: MemoryStream,
+    shards: Int,
+    size: Int,
+    speed: Int,
+    by: ResolvedPublisher
+) extends Cluster {
+  val process = new FastRuntime(speed)
+  import process.runtime
+
+  val source: String = runtime.ids.uuid()
+
+  /** An executor with its own clients. */
+  final class Executor(val id: String) {
+    val process         = new FastRuntime(speed)
+    val place           = s"$name-$id"
+    val made            = new AtomicInteger
+    private val clients = new KinesisClients((_, success) => {
+      made.incrementAndGet()
+      new KinesisClients.Held(service.client(place), success, () => ())
+    })(process.runtime)
+    val engine = new ExecutorRuntime(() => id, clients, network.of(place))
+
+    def holds: Boolean = engine.pools.holds(source)
+  }
+
+  val own: Vector[Executor] = Vector.tabulate(size)(i => new Executor((i + 1).toString))
+
+  private val access = StreamAccess(ClientOptions(None, None, CredentialsOptions.DefaultChain), "us-east-1")
+  private val ids    = own.map(e => ExecutorId("host", e.id))
+  private val byId   = own.map(e => e.id -> e).toMap
+  private val config = ReaderConfig(source, Map(stream -> access), 16L << 20, callsPerSecond = 5, failOnDataLoss = true)
+  private val clients = new KinesisClients((_, _) => throw new IllegalStateException("the driver calls nothing here"))
+  private val driver  =
+    new DriverRuntime(clients, network.of(name), throw new IllegalStateException("not in local mode"))
+  private val readers = new ShardCoordinator(
+    new ClusterChannel(this, source, driver),
+    config,
+    () => by,
+    WatermarkAlignment.off,
+    _ => Grain.none
+  )
+  private val tasks   = KinesisPartitionReaderFactory(config)
+  private var isOpen  = true
+  private val lineage =
+    Lineage((0 until shards).map(n => Shard(shardId(n), Nil, HashKeyRange.all, closed = false)).toVector)
+
+  private var at   = KinesisOffset.initial
+  private var turn = 0L
+
+  /** The data of all records that were read, batch by batch, as a query reads them. */
+  var read = Vector.empty[String]
+
+  /** @throws io.github.kinesisspark.aws.KinesisException as a reader has failed */
+  def batch(): Unit = {
+    turn += 1
+    val planning = PlanningState(
+      at,
+      Map(stream -> PlanningState.Stream(1L, lineage, Vector.tabulate(shards)(shardId(_) -> TrimHorizon)))
+    )
+    val tips = readers.awaitTips(planning, _ => false, Map.empty, patience = 10.seconds)
+    tips.values.flatMap(_.failure).foreach(failure => throw failure.exception)
+    val cuts = readers.admit(tips, Admission.Limits.none, turn, (_, _, _) => Map.empty)
+    val end  = planning.end(cuts.transform((_, cut) => cut.position))
+    readers.group(at.rangesTo(end), leastTasks = 1).foreach { group =>
+      val on   = group.executor.fold(own.head)(e => byId(e.id))
+      val rows = tasks.readerIn(on.engine, KinesisInputPartition(group, Map.empty))
+      while (rows.next()) read :+= new String(rows.get().getBinary(0))
+      rows.close()
+    }
+    at = end
+  }
+
+  /** Batches until there are so many records, or the time is over. */
+  def readUntil(records: Int, within: FiniteDuration = 1.minute): Vector[String] = {
+    val deadline = within.fromNow
+    while (read.size < records && deadline.hasTimeLeft()) batch()
+    read.sorted
+  }
+
+  /** Reads all there is, and then looks for more for 20 s. */
+  def catchUp(): Unit = {
+    readUntil(service.texts.size)
+    batch()
+    batch()
+  }
+
+  def reporting: Set[String] = driver.reports.of(source).now.keySet
+
+  /** Where a shard is read, as the driver has it. */
+  def home(shard: Int): Option[Executor] =
+    readers.now.homes.get(ShardKey(stream, shardId(shard))).map(e => byId(e.id))
+
+  /** Neither this driver nor that executor hears the other. */
+  def part(executor: Executor): Unit = {
+    network.cut(name, executor.place)
+    network.cut(executor.place, name)
+  }
+
+  def close(): Unit = if (isOpen) {
+    isOpen = false
+    readers.close()
+  }
+
+  override def executors(): Vector[ExecutorHealth.ExecutorState] =
+    ids.map(ExecutorHealth.ExecutorState(_, isExcluded = false, isLeaving = false, freeSlots = 1))
+  override def idleTimeout: Option[FiniteDuration] = None
+  override def slots: Int                          = ids.size
+  override def session: String                     = ""
+  override def isStopped: Boolean                  = false
+  override def hasChannel: Boolean                 = true
+
+  override def openEnds(name: String, session: String, on: Vector[ExecutorId])(
+      opened: Either[String, Option[String]] => Unit
+  ): Future[Unit] = network.run(on.foreach(e => opened(Right(byId(e.id).engine.endpoint.open(name, session)))))
+
+  override def ask[A](requests: Vector[(ExecutorId, ReaderRequest[A])]): Vector[Try[Option[A]]] =
+    throw new UnsupportedOperationException("the channel is open")
+  override def release(requests: Vector[(ExecutorId, ReleaseRequest)]): Unit =
+    throw new UnsupportedOperationException("the channel is open")
+}
+
+object MemoryCluster {
+  val Consumer: ResolvedPublisher =
+    ResolvedPublisher.FanOut(Map(stream -> ConsumerArn(s"${stream.text}/consumer/it:1600000000")))
+}
