@@ -12,8 +12,8 @@ import io.github.kinesisspark.read.reader.PollingRecordPublisher.LargestAnswer
   *
   * Sources join it, and it is as large as the largest of them asks for. Memory is taken before a request is sent, for the
   * largest answer there can be, and given back as far as the answer was smaller. The requests of one source are served in the order they
-  * came. A query with a long trigger holds what it has for as long: where there is room, the memory of one largest request is kept free for
-  * each source with readers that holds less than that.
+  * came. A query with a long trigger holds what it has for as long: where there is room for two such requests as well, the memory of a poller's
+  * largest request is kept free for each source with readers that holds less than that.
   *
   * A task that has nothing to do gets one request of its readers served at once, beyond the capacity: the others may hold all of it, and
   * give it back only when that task continues. So the bound is the capacity and one answer for each running task.
@@ -127,10 +127,11 @@ final class MemoryBudget(worker: Executor) {
 
   private def fits(request: Request): Boolean = {
     val others = members.filter(m => (m ne request.account.member) && m.readers > 0)
+    val wanted = request.of(capacity)
     val kept   =
-      if (capacity < (others.size + 2) * LargestRequest) 0L
+      if (capacity < others.size * LargestRequest + 2 * wanted.max(LargestRequest)) 0L
       else others.iterator.map(m => (LargestRequest - m.taken).max(0L)).sum
-    taken + request.of(capacity) <= capacity - kept
+    taken + wanted <= capacity - kept
   }
 }
 

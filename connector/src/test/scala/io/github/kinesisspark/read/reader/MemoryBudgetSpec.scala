@@ -83,6 +83,15 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       s.served shouldBe Seq(1, 2, 3, 5, 4)
     }
 
+    it("grants the memory of the largest event, however many members hold nothing") {
+      val event = EventGate.Forms * EventGate.LargestEvent
+      for (others <- 0 to 100) {
+        val s = new Setting(Vector.fill(others + 1)((others + 2) * Largest): _*)
+        s.take(others, event)
+        s.served shouldBe Seq(others)
+      }
+    }
+
     it("grants beyond its capacity what a task waits for, once, and nobody else's request") {
       val s    = new Setting(100)
       var told = 0
