@@ -161,14 +161,19 @@ private object ArchitectureSpec {
   /** Of every object. */
   private val Monitors = Set("notify", "notifyAll", "wait")
 
-  /** The executor's id is Spark's, and asked for where the one ExecutorRuntime is made. */
+  /** The executor's id is Spark's, and asked for where the one ExecutorRuntime is made. The lock of a running query is Spark's: it is looked at only. */
   val isOfJvm: DescribedPredicate[JavaAccess[_]] = predicate("is time, waiting, threads or chance of the JVM") {
     access =>
       val owner  = access.getTargetOwner.getName
       val method = access.getName
       (Classes(owner) || Methods(s"$owner.$method") || Monitors(method)) &&
-      !(access.getOriginOwner.getName == s"$root.read.coordinator.ExecutorRuntime$$" && owner == "org.apache.spark.SparkEnv$")
+      !Exceptions(access.getOriginOwner.getName -> owner)
   }
+
+  private val Exceptions = Set(
+    s"$root.read.coordinator.ExecutorRuntime$$" -> "org.apache.spark.SparkEnv$",
+    s"$root.read.stream.RunningQuery$$Callers"  -> "java.util.concurrent.locks.ReentrantLock"
+  )
 
   private def outermost(c: JavaClass) = c.getName.split('.').last.takeWhile(_ != '$')
 

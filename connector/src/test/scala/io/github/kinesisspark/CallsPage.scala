@@ -64,6 +64,9 @@ private object CallsPage {
     row(GetShardIterator, GetRecords)(Driver, "BeyondBuffers")(
       "triggers that outlast the readers' buffers: one or more looks into each full shard for where the micro-batch ends"
     ),
+    row(GetShardIterator, GetRecords)(Driver, "ReadToTip")(
+      "`processAllAvailable()`: while a program waits in it, two looks into each shard for each planning that finds no records"
+    ),
     row(DescribeStreamSummary, ListShards)(Driver, "RemovedStreams")(
       "once for a stream that was taken out of the options while a micro-batch of it was not committed"
     ),

@@ -225,6 +225,8 @@ final class Application(world: World, val number: Int, options: SourceOptions) {
     override def queryId: Option[String]                    = Some("7f0e2c7e-6a0a-4d3c-9f5e-000000000001")
     override def interval: Option[FiniteDuration]           = world.settings.trigger.filter(_ >= 1.second)
     override def shuffleTasks: Int                          = 0
+    override def isAlone: Boolean                           = true
+    override def callers: Option[RunningQuery.Callers]      = None
     override def hasLostCheckpoint: Boolean                 = false
     override def readerMemory(options: SourceOptions): Long = 64L << 20
     override def channel(source: String, driver: DriverRuntime): ExecutorChannel =

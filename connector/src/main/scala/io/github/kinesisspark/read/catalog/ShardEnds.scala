@@ -64,6 +64,12 @@ final class ShardEnds(peeks: StreamArn => ShardPeeks) {
       }
     }
 
+  /** Whether nothing is there from a position on, by one answer of the service: neither a record nor the shard's end. */
+  def isTip(shard: ShardKey, from: ShardPosition): Boolean = {
+    val peek = peeks(shard.stream).at(shard, from, 1, confirms = false)
+    peek.records.isEmpty && !peek.isEnd
+  }
+
   /** The first record from a position on. */
   def first(shard: ShardKey, from: ShardPosition): Option[Peek.Seen] =
     peeks(shard.stream).at(shard, from, 1).records.headOption

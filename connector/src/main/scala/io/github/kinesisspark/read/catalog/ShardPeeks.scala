@@ -131,7 +131,7 @@ final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry) {
 object ShardPeeks {
 
   /** A shard may be read 5 times a second, by all pollers together. */
-  private val BetweenEmptyAnswers = 200.millis
+  private[read] val BetweenEmptyAnswers = 200.millis
 
   /** Iterators for one look, after the first. */
   private val Renewals = 5

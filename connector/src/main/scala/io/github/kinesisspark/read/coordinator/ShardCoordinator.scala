@@ -74,15 +74,17 @@ final class ShardCoordinator(
     * for others, and everybody has begun, or nobody has anything more.
     *
     * @param stops    where to stop reading, in shards that are not to be read without end
-    * @param patience how long shards that say nothing may hold up the answer that nothing is there
+    * @param patience how long nothing may hold up the answer that nothing is there
     * @param filling  how long readers are to read on before what they hold is worth a batch
+    * @param isUrgent whether somebody waits for that answer
     */
   def awaitTips(
       planning: PlanningState,
       without: ShardKey => Boolean,
       stops: Map[ShardKey, ShardPosition],
       patience: Duration,
-      filling: Filling = Filling.none
+      filling: Filling = Filling.none,
+      isUrgent: => Boolean = false
   ): Map[ShardKey, ShardTip] = {
     val began   = runtime.clock.nanos()
     val reading = planning.reading.filterNot { case (shard, _) => without(shard) }
@@ -101,26 +103,34 @@ final class ShardCoordinator(
       val tips    = sound(heard(reading))
       val elapsed = (runtime.clock.nanos() - began).nanos
       clocks = clocks.hear(tips.valuesIterator.map(t => t.shard -> t.reached), runtime.clock.nanos())
-      val hasMoved   = tips.valuesIterator.exists(_.hasMoved)
-      lazy val waits = tips.valuesIterator.forall(t => !t.hasMoved || t.records > 0) && isBlocked(reading, tips)
-      val news       = tips.valuesIterator.exists(_.failure.isDefined) || (hasMoved && !waits)
-      val heardAll   = tips.size == reading.size
-      def isSettled  = tips.valuesIterator.forall(t => t.isSettled(elapsed.toMillis, stops.contains(t.shard)))
-      // Where a stream begins is worth storing without records.
-      val enough =
+      val hasMoved    = tips.valuesIterator.exists(_.hasMoved)
+      lazy val waits  = tips.valuesIterator.forall(t => !t.hasMoved || t.records > 0) && isBlocked(reading, tips)
+      val news        = tips.valuesIterator.exists(_.failure.isDefined) || (hasMoved && !waits)
+      val heardAll    = tips.size == reading.size
+      def isSettled   = tips.valuesIterator.forall(t => t.isSettled(elapsed.toMillis, stops.contains(t.shard)))
+      lazy val isOver = elapsed >= patience || isUrgent
+      val enough      =
         if (news)
           ((heardAll && tips.valuesIterator.forall(_.isOpened)) || elapsed > HearingPatience) &&
           (elapsed > filling.patience || filling.isEnough(tips.values))
-        else if (waits) planning.hasNewStreams && elapsed > patience
-        else (heardAll && isSettled) || elapsed > patience
+        else if (waits) isOver
+        else (heardAll && (isSettled || isOver)) || elapsed >= patience.max(ReportingPatience)
       if (news) lastNews = runtime.clock.nanos()
       if (enough && reading.nonEmpty) tips
       else {
-        channel.reports.await(known, idlePause)
+        val left = Seq(patience, patience.max(ReportingPatience)).map(_ - elapsed).filter(_ > Duration.Zero)
+        channel.reports.await(known, left.collect { case d: FiniteDuration => d }.foldLeft(idlePause)(_ min _))
         if (enough) tips else await()
       }
     }
     await()
+  }
+
+  /** Whether an answer to each reader, asked for since a time, says that nothing is there. */
+  def haveNothing(reading: Map[ShardKey, ShardPosition], sinceNanos: Long): Boolean = {
+    val tips   = heard(reading)
+    val millis = (runtime.clock.nanos() - sinceNanos).nanos.toMillis
+    tips.size == reading.size && tips.valuesIterator.forall(t => !t.hasNews && t.isSettled(millis, hasStop = false))
   }
 
   /** Has all shards read from the batch's start, and waits until their readers are open, but not for answers of the service. Returns the reports so
@@ -455,6 +465,9 @@ object ShardCoordinator {
 
   private val ShortestPause = 10.millis
   private val LongestPause  = 500.millis
+
+  /** How long executors that don't report may hold up the answer that nothing is there: more than the answer to an order takes. */
+  private val ReportingPatience = 100.millis
 
   /** How long executors that don't report may hold up what is known already. */
   private val HearingPatience = 2.seconds

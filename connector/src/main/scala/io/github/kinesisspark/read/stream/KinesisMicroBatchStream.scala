@@ -3,6 +3,7 @@ package io.github.kinesisspark.read.stream
 import java.util
 import java.util.Optional
 
+import scala.annotation.tailrec
 import scala.collection.mutable
 import scala.concurrent.duration._
 
@@ -29,6 +30,10 @@ final case class KinesisSourceOffset(offset: KinesisOffset) extends Offset {
   *
   * `latestOffset` fixes the batch's end by what the shard readers have reported; `planInputPartitions` turns
   * start and end into ranges; Spark's offset log is all that is kept. Everything here runs on the query's own thread.
+  *
+  * A query has no new data when a planning finds none in any of its sources, and then `processAllAvailable()` returns. So a planning that finds nothing
+  * here is answered at once, by what is known: what a reader has not read yet is for the next. Only where somebody waits in `processAllAvailable()` it
+  * has to be proved first, by answers of Kinesis that were asked for since the planning began.
   *
   * @see [[https://spark.apache.org/docs/latest/api/java/org/apache/spark/sql/connector/read/streaming/SupportsAdmissionControl.html SupportsAdmissionControl]]
   */
@@ -72,10 +77,13 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
     clients
   )
   private lazy val interval = host.interval
+  private lazy val isAlone  = host.isAlone
+  private lazy val callers  = host.callers
   private val minimum       = new BatchMinimum(runtime.clock.nanos())
   // Read by the threads of Spark's metrics sinks, too.
   @volatile private[read] var metrics = SourceMetrics.begun(runtime.clock.nanos())
   private var endsNow                 = false
+  private var hadBatch                = false
   private var bounds                  = Option.empty[AvailableNow]
   private[read] var seen              = KinesisOffset.initial
   private var turn                    = 0L
@@ -108,16 +116,36 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
   override def latestOffset(): Offset =
     throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) is called instead")
 
-  override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
+  override def latestOffset(start: Offset, limit: ReadLimit): Offset =
+    try plan(start, limit, runtime.clock.nanos(), isAgain = false)
+    finally hadBatch = false
+
+  /** @param began   when this planning began
+    * @param isAgain somebody waits for what has not been read yet
+    */
+  @tailrec private def plan(start: Offset, limit: ReadLimit, began: Long, isAgain: Boolean): Offset = {
     val from = catalog.accept(offsetOf(start))
     catalog.refreshIfDue()
     val planning = planningAt(from)
     val lost     = loseOrFail(planning)
     checkRetention(from)
     if (endsNow && bounds.isEmpty) bounds = Some(AvailableNow.fix(catalog, planning))
-    if (AdmissionLimits.isOnce(limit)) allAtOnce(start, from, planning, lost)
-    else admitted(start, from, planning, lost, AdmissionLimits.fromSpark(limit))
+    val end =
+      if (AdmissionLimits.isOnce(limit)) allAtOnce(start, from, planning, lost)
+      else admitted(start, from, planning, lost, AdmissionLimits.fromSpark(limit), isAgain)
+    if ((end ne start) || !isWaitedFor) end
+    else if (isAllRead(planning, began)) {
+      callers.foreach(_.answered())
+      end
+    } else plan(start, limit, began, isAgain = true)
   }
+
+  /** Whether somebody waits until all is processed that is there now. */
+  private def isWaitedFor = bounds.isEmpty && callers.exists(_.areWaiting)
+
+  /** Whether nothing is left of what was put before a planning began: by Kinesis, or, where it can't be asked, by the readers' later answers. */
+  private def isAllRead(planning: PlanningState, began: Long) = planning.awaitingChildren.isEmpty &&
+    ReadToTip.isSo(catalog, planning.reading).getOrElse(readers.haveNothing(planning.reading, began))
 
   /** Ends where the shards end now. The tasks read all of it from Kinesis, however much readers can hold. As always, children of a shard that
     * ends with this batch are left to the next.
@@ -136,7 +164,8 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
       from: KinesisOffset,
       planning: PlanningState,
       lost: Vector[ShardKey],
-      limits: AdmissionLimits
+      limits: AdmissionLimits,
+      isAgain: Boolean
   ): Offset = {
     def isDone(shard: ShardKey)    = bounds.exists(b => planning.reading.get(shard).forall(b.isDone(shard, _)))
     def isLeftOut(shard: ShardKey) = lost.contains(shard) || isDone(shard)
@@ -144,8 +173,9 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
       planning,
       without = isLeftOut,
       stops = bounds.fold(Map.empty[ShardKey, ShardPosition])(_.ends),
-      patience(planning),
-      filling(limits)
+      if (isAgain) IdlePatience else patience(planning),
+      filling(limits),
+      isUrgent = !isAgain && !planning.hasNewStreams && isWaitedFor
     )
     failIfAny(tips, from)
     catalog.learn(tips.values)
@@ -258,8 +288,8 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
 
   override def metrics(latestConsumedOffset: Optional[Offset]): util.Map[String, String] = metrics.toJava
 
-  /** The next planning orders the readers to drop its records; nothing is to be written anywhere. */
-  override def commit(end: Offset): Unit = ()
+  /** Spark calls it when it has planned the batch after. The next planning orders the readers to drop its records; nothing is to be written anywhere. */
+  override def commit(end: Offset): Unit = hadBatch = true
 
   override def stop(): Unit =
     try readers.close()
@@ -365,7 +395,9 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
   private def patience(planning: PlanningState): Duration =
     if (bounds.nonEmpty) Duration.Inf
     else if (planning.hasNewStreams) BeginningPatience
-    else SettlingPatience
+    else if (isAlone) IdlePatience
+    else if (hadBatch) Duration.Zero
+    else SharedPatience
 
   private def filling(limits: AdmissionLimits): Filling =
     if (!limits.isUnlimited) Filling.none
@@ -374,7 +406,7 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
 
   /** AvailableNow waits for nothing: what is there is all there will be. */
   private def isTooLittle(tips: Map[ShardKey, ShardTip], limits: AdmissionLimits) =
-    bounds.isEmpty &&
+    bounds.isEmpty && !isWaitedFor &&
       minimum.holdsBack(limits, tips.valuesIterator.map(_.records).sum, readers.nearlyFull, runtime.clock.nanos())
 
   /** A reader's failure is the query's, unless its shard has gone past retention, which is for the next planning, or its
@@ -405,8 +437,13 @@ object KinesisMicroBatchStream {
   /** A batch's start and end, and those before. */
   private val RememberedOffsets = 4
 
-  /** How long shards that say nothing may hold up the answer that nothing new is there. */
-  private val SettlingPatience = 5.seconds
+  /** How long a planning waits for news where it holds up nobody else: so that a query that stands idle plans rarely. */
+  private val IdlePatience = 1.second
+
+  /** The same beside other sources, which Spark asks one after the other, if the planning before has found nothing anywhere. Spark itself waits as long
+    * between two of these.
+    */
+  private val SharedPatience = 10.millis
 
   /** The same for the first batch, which is worth planning without records: it stores where the query began. */
   private val BeginningPatience = 500.millis

@@ -20,6 +20,12 @@ trait QueryHost {
   /** As [[RunningQuery.shuffleTasks]]. */
   def shuffleTasks: Int
 
+  /** As [[RunningQuery.isAlone]]. */
+  def isAlone: Boolean
+
+  /** As [[RunningQuery.callers]]. */
+  def callers: Option[RunningQuery.Callers]
+
   /** As [[RunningQuery.hasLostCheckpoint]]. */
   def hasLostCheckpoint: Boolean
 
@@ -37,6 +43,8 @@ private[kinesisspark] final class SparkHost(sc: SparkContext) extends QueryHost 
   override def queryId: Option[String]                                         = RunningQuery.id(sc)
   override def interval: Option[FiniteDuration]                                = RunningQuery.interval(sc)
   override def shuffleTasks: Int                                               = RunningQuery.shuffleTasks(sc)
+  override def isAlone: Boolean                                                = RunningQuery.isAlone(sc)
+  override def callers: Option[RunningQuery.Callers]                           = RunningQuery.callers(sc)
   override def hasLostCheckpoint: Boolean                                      = RunningQuery.hasLostCheckpoint(sc)
   override def readerMemory(options: SourceOptions): Long                      = ReaderMemory.of(options, sc)
   override def channel(source: String, driver: DriverRuntime): ExecutorChannel = ExecutorChannel.of(sc, source, driver)

@@ -1,6 +1,7 @@
 package io.github.kinesisspark.read.stream
 
 import java.util.{Map => JavaMap, UUID}
+import java.util.concurrent.locks.{Condition, ReentrantLock}
 
 import scala.concurrent.duration._
 import scala.util.control.NonFatal
@@ -10,9 +11,9 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.slf4j.LoggerFactory
 
-/** What a source has to know of its streaming query, and Spark shows to no source: its id, the trigger, how many tasks run behind shuffles, and
-  * why it ends. By reflection: Spark's classes move from version to version, and the names of these methods have not changed since Spark 3.0. Called on
-  * the query's own thread.
+/** What a source has to know of its streaming query, and Spark shows to no source: its id, the trigger, its other sources, who waits for it, how many
+  * tasks run behind shuffles, and why it ends. By reflection: Spark's classes move from version to version, and the names of these methods have not
+  * changed since Spark 3.0. Called on the query's own thread.
   */
 object RunningQuery {
   private val log = LoggerFactory.getLogger(getClass)
@@ -47,6 +48,42 @@ object RunningQuery {
       val failure = call(query, "exception").asInstanceOf[Option[Throwable]].orNull
       Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).exists(_.toString.contains(Concurrent))
     }.contains(true)
+
+  /** Whether it is the query's only source. */
+  def isAlone(sc: SparkContext): Boolean =
+    look(sc, "sources. A stream without records delays the batches of other sources by up to a second.") { (_, query) =>
+      call(query, "uniqueSources").asInstanceOf[collection.Map[_, _]].size == 1
+    }.getOrElse(true)
+
+  /** Who waits in `StreamingQuery.processAllAvailable()`; nothing outside of a query. */
+  def callers(sc: SparkContext): Option[Callers] =
+    look(
+      sc,
+      "callers of processAllAvailable(), which may return before all is processed that was put before the call."
+    ) { (_, query) =>
+      new Callers(
+        call(query, "awaitProgressLock").asInstanceOf[ReentrantLock],
+        call(query, "awaitProgressLockCondition").asInstanceOf[Condition]
+      )
+    }
+
+  /** Callers of `StreamingQuery.processAllAvailable()`. Spark plans a batch under a lock, on whose condition they wait; one that has just come, or that
+    * looks again after ten seconds, waits for the lock itself. For the thread that plans.
+    *
+    * @see [[https://spark.apache.org/docs/latest/api/java/org/apache/spark/sql/streaming/StreamingQuery.html StreamingQuery.processAllAvailable]]
+    */
+  final class Callers private[RunningQuery] (lock: ReentrantLock, progress: Condition) {
+    private var were = false
+
+    /** Whether somebody waits, or did since the last answer: who is about to look again is in neither queue for a moment. */
+    def areWaiting: Boolean = {
+      were ||= lock.isHeldByCurrentThread && (lock.hasWaiters(progress) || lock.hasQueuedThreads)
+      were
+    }
+
+    /** They hear by this planning that all is processed, unless another source has something. */
+    def answered(): Unit = were = false
+  }
 
   private def look[A](sc: SparkContext, missed: String)(at: (SparkSession, AnyRef) => A): Option[A] =
     try

@@ -1,0 +1,42 @@
+package io.github.kinesisspark.read.stream
+
+import scala.concurrent.duration._
+
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+import io.github.kinesisspark.read.catalog.{Parallel, PeekingClients, ShardCatalog, ShardPeeks}
+
+/** Whether all is read that the streams hold now, by one GetShardIterator and one GetRecords of each shard, made twice: a record may become readable a
+  * moment after the service has acknowledged it.
+  */
+object ReadToTip {
+  private val log = LoggerFactory.getLogger(getClass)
+
+  /** For each call with its retries. */
+  private val Patience = 5.seconds
+
+  /** Blocks.
+    *
+    * @param positions up to which the shards are read
+    * @return nothing where a call has failed
+    */
+  def isSo(catalog: ShardCatalog, positions: Map[ShardKey, ShardPosition]): Option[Boolean] = {
+    import catalog.clients.runtime
+    try
+      PeekingClients.using(catalog.clients, catalog.streams.map(s => s.arn -> s.access).toMap, Some(Patience)) {
+        looks =>
+          def isNow = Parallel.map(positions.toVector) { case (shard, at) => looks.isTip(shard, at) }.forall(identity)
+          Some(isNow && {
+            runtime.waits.sleep(ShardPeeks.BetweenEmptyAnswers)
+            isNow
+          })
+      }
+    catch {
+      case e: KinesisException =>
+        log.debug("Whether all is read was not found out.", e)
+        None
+    }
+  }
+}

@@ -1,0 +1,143 @@
+package io.github.kinesisspark.it.source
+
+import java.util.concurrent.atomic.AtomicBoolean
+
+import scala.concurrent.duration._
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
+import org.scalatest.Suites
+import org.scalatest.concurrent.{Signaler, ThreadSignaler}
+import org.scalatest.time.{Seconds, Span}
+
+import io.github.kinesisspark.it.{Slow, TestStream}
+
+/** A stream without records, alone in a query and beside other sources. */
+final class IdleStream(override protected val mode: Mode) extends TestkitSuite {
+  import IdleStream._
+
+  override def suiteName: String = s"An idle stream by $mode"
+  override def suiteId: String   = s"${getClass.getName}-$mode"
+
+  /** A call that never returns fails its test. */
+  private implicit val interrupt: Signaler = ThreadSignaler
+
+  override protected def settings: Map[String, String] =
+    super.settings + ("spark.sql.streaming.numRecentProgressUpdates" -> "1000")
+
+  /** Has new rows in each batch. */
+  private def busy(): DataFrame =
+    spark.readStream
+      .format("rate-micro-batch")
+      .option("rowsPerBatch", 10)
+      .load()
+      .selectExpr("cast(value as string) text")
+
+  /** Has a row each second. */
+  private def everySecond(): DataFrame =
+    spark.readStream.format("rate").load().selectExpr("concat('rate-', value) text")
+
+  private def texts(stream: TestStream): DataFrame = load(stream).selectExpr("cast(data as string) text")
+
+  private def noop(frame: DataFrame): StreamingQuery = frame.writeStream
+    .format("noop")
+    .option("checkpointLocation", checkpoint().toString)
+    .trigger(Trigger.ProcessingTime(0))
+    .start()
+
+  private def durations(query: StreamingQuery): Vector[Long] =
+    query.recentProgress.iterator.filter(_.numInputRows > 0).map(_.durationMs.get("triggerExecution").toLong).toVector
+
+  /** How much longer one query's batches take than the other's, by their medians. They run side by side, so that the machine is as busy for the one as
+    * for the other.
+    */
+  private def compared(alone: DataFrame, beside: DataFrame): Double = {
+    val (one, other)                   = (noop(alone), noop(beside))
+    def settled(query: StreamingQuery) = durations(query).drop(FirstBatches)
+    try
+      eventually(timeout(Span(180, Seconds))) {
+        val (a, b) = (settled(one), settled(other))
+        a.size.min(b.size) should be >= Batches
+        info(s"$mode: batches take ${median(a)} ms alone and ${median(b)} ms beside an idle stream")
+        median(b).toDouble / median(a)
+      }
+    finally Seq(one, other).foreach(_.stop())
+  }
+
+  describe("an idle stream") {
+    it("hardly delays the batches of another source of its query") {
+      compared(busy(), busy().union(texts(newStream(shards = 2)))) should be <= MostDelay
+    }
+
+    it("hardly delays the batches of another source of its query that comes after it", Slow) {
+      compared(busy(), texts(newStream(shards = 2)).union(busy())) should be <= MostDelay
+    }
+
+    it("hardly delays the batches of another stream's source") {
+      // Two, as a stream consumer is one query's alone.
+      val (one, other) = (newStream(shards = 1), newStream(shards = 1))
+      val isOver       = new AtomicBoolean
+      val writing      = new Thread(() =>
+        while (!isOver.get) {
+          Seq(one, other).foreach(stream => kinesis.streams.put(stream.name, "key", "text"))
+          Thread.sleep(5)
+        }
+      )
+      writing.start()
+      try compared(texts(one), texts(other).union(texts(newStream(shards = 2)))) should be <= MostDelay
+      finally {
+        isOver.set(true)
+        writing.join()
+      }
+    }
+  }
+
+  /** Puts a record and has the query process all that is available, so many times. */
+  private def trying(stream: TestStream, tries: Int)(frame: DataFrame): Unit = {
+    @volatile var seen = Set.empty[String]
+    val query          = frame.writeStream
+      .option("checkpointLocation", checkpoint().toString)
+      .foreachBatch((batch: DataFrame, _: Long) => seen ++= texts(batch.selectExpr("text as data")))
+      .start()
+    try {
+      query.processAllAvailable()
+      val took = (1 to tries).map { i =>
+        val key  = i.toString
+        val text = s"try-$i"
+        kinesis.streams.put(stream.name, key, text)
+        val began = System.nanoTime()
+        failAfter(Span(60, Seconds))(query.processAllAvailable())
+        withClue(s"after ${(System.nanoTime() - began).nanos.toMillis} ms: ")(seen should contain(text))
+        (System.nanoTime() - began).nanos.toMillis
+      }
+      info(s"$mode: ${took.size} tries took ${median(took)} ms at the median, ${took.max} ms at most")
+    } finally query.stop()
+  }
+
+  for {
+    (place, frame, tries) <- Seq[(String, DataFrame => DataFrame, Seq[Int])](
+      ("alone", identity, Seq(5, 500)),
+      ("before a rate source", _.union(everySecond()), Seq(5, 500)),
+      ("behind a rate source", everySecond().union(_), Seq(500))
+    )
+    count <- tries
+  } describe(s"processAllAvailable, $count times, of a stream $place") {
+    it("returns when what was put before is in committed batches", (if (count > 5) Seq(Slow) else Nil): _*) {
+      val stream = newStream(shards = 2)
+      trying(stream, count)(frame(texts(stream)))
+    }
+  }
+}
+
+object IdleStream {
+
+  /** By which time everything is compiled. */
+  private val FirstBatches = 20
+  private val Batches      = 40
+
+  private val MostDelay = 1.5
+
+  private def median(all: Seq[Long]): Long = all.sorted.apply(all.size / 2)
+}
+
+class IdleStreamSpec extends Suites(Mode.both.map(new IdleStream(_)): _*)
