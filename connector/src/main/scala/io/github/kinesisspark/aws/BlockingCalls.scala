@@ -61,7 +61,7 @@ private[aws] final class BlockingCalls(
       case Left(fault)   =>
         decide(policy, fault, history) match {
           case RetryDecision.Again(wait, failed) if wait < left() =>
-            pause(KinesisFault.describe(action, resource, fault), wait)
+            pause(s"$action ${fault.kind.errorClass}", resource, KinesisFault.describe(action, resource, fault), wait)
             attempt(failed)
           case decision => throw giveUp(action, resource, fault, decision.history.failures)
         }
@@ -79,7 +79,7 @@ private[aws] final class BlockingCalls(
         case Right(a)                                  => a
         case Left(failure) if failures >= MostRestarts => throw failure
         case Left(failure)                             =>
-          pause(failure.getMessage, backoff.delay(failures + 1, runtime.ids.chance()))
+          pause(failure.errorClass, "", failure.getMessage, backoff.delay(failures + 1, runtime.ids.chance()))
           attempt(failures + 1)
       }
     }
@@ -89,8 +89,8 @@ private[aws] final class BlockingCalls(
   def decide(policy: RetryPolicy, fault: Fault, history: RetryHistory): RetryDecision =
     policy.decide(fault, history, hasWorked(), runtime.clock.nanos(), runtime.ids.chance())
 
-  def pause(why: => String, wait: FiniteDuration): Unit = {
-    observer.waits(why, wait)
+  def pause(kind: String, resource: String, why: => String, wait: FiniteDuration): Unit = {
+    observer.waits(kind, resource, why, wait)
     runtime.waits.sleep(wait)
   }
 
@@ -115,22 +115,30 @@ private[kinesisspark] trait CallObserver {
 
   def called(action: AwsCall): Unit
 
-  /** @param why one sentence: what came back, or what is waited for */
-  def waits(why: => String, wait: FiniteDuration): Unit
+  /** @param kind     of what is waited for
+    * @param resource what the call is for
+    * @param why      one sentence: what came back, or what is waited for
+    */
+  def waits(kind: String, resource: String, why: => String, wait: FiniteDuration): Unit
 }
 
 private[kinesisspark] object CallObserver {
   private val log = LoggerFactory.getLogger(classOf[CallObserver])
 
-  /** Warns of each wait, because the query stands still meanwhile. */
-  val warning: CallObserver = new CallObserver {
-    override def called(action: AwsCall): Unit                     = ()
-    override def waits(why: => String, wait: FiniteDuration): Unit =
-      log.warn(s"$why Next attempt in ${wait.toMillis} ms.")
+  /** At the end of a shard's name. */
+  private val ShardId = "/shardId-\\d+$".r
+
+  /** Warns of waits, because the query stands still meanwhile. */
+  def warning(implicit runtime: Runtime): CallObserver = new CallObserver {
+    override def called(action: AwsCall): Unit                                                     = ()
+    override def waits(kind: String, resource: String, why: => String, wait: FiniteDuration): Unit =
+      runtime.lines.warn(log, s"$kind ${ShardId.replaceFirstIn(resource, "")}", resource)(
+        s"$why Next attempt in ${wait.toMillis} ms."
+      )
   }
 
   val silent: CallObserver = new CallObserver {
-    override def called(action: AwsCall): Unit                     = ()
-    override def waits(why: => String, wait: FiniteDuration): Unit = ()
+    override def called(action: AwsCall): Unit                                                     = ()
+    override def waits(kind: String, resource: String, why: => String, wait: FiniteDuration): Unit = ()
   }
 }

@@ -188,7 +188,7 @@ private[kinesisspark] final class ConsumerDirectory(
         case Command.Register(isTagged)  => next(after, registerOnce(stream, name, owner, isTagged))
         case Command.ListConsumers(f, s) => next(after, Event.Listed(f, s, consumersIfAllowed(stream)))
         case Command.Look(wait, why)     =>
-          calls.pause(ConsumerFailure.describe(what, why), wait)
+          calls.pause("consumer", what, ConsumerFailure.describe(what, why), wait)
           next(after, Event.Seen(look))
       }
     }

@@ -137,7 +137,9 @@ private[aws] final class CredentialsCache(
     result match {
       case Right(credentials) => resolution.answer.complete(credentials): Unit
       case Left(failure)      =>
-        log.info("Credentials could not be resolved: {}", KinesisFault.inOneLine(failure))
+        runtime.lines.info(log, s"$what ${failure.getClass.getName}", what)(
+          s"Credentials could not be resolved: ${KinesisFault.inOneLine(failure)}"
+        )
         resolution.answer.completeExceptionally(failure): Unit
     }
     if (isLeftBehind) resolution.source.close()

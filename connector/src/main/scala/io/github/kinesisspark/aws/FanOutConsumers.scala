@@ -271,7 +271,7 @@ private[aws] final class ConsumerMeter extends CallObserver {
     count.updateAndGet(_.called(action)): Unit
   }
 
-  override def waits(why: => String, wait: FiniteDuration): Unit = {
+  override def waits(kind: String, resource: String, why: => String, wait: FiniteDuration): Unit = {
     if (log.isInfoEnabled) log.info(s"$why Next try in ${wait.toMillis} ms.")
     count.updateAndGet(_.waited(wait)): Unit
   }

@@ -11,6 +11,9 @@ final class Runtime(val clock: Clock, val waits: Waits, val ids: Ids, val worker
 
   /** For time limits of calls: what is scheduled here must not block. */
   lazy val timers: Worker = workers.fixed("kinesis-timers", 1)
+
+  /** For log lines of each shard or attempt. */
+  val lines: RepeatedLines = new RepeatedLines(timers)
 }
 
 object Runtime {

@@ -17,7 +17,7 @@ import io.github.kinesisspark.read.coordinator._
 import io.github.kinesisspark.read.coordinator.ExecutorHealth.ExecutorState
 import io.github.kinesisspark.read.plan.ExecutorId
 import io.github.kinesisspark.read.reader.{ReaderRequest, ReleaseRequest}
-import io.github.kinesisspark.read.stream.{KinesisMicroBatchStream, QueryHost}
+import io.github.kinesisspark.read.stream.{KinesisMicroBatchStream, QueryHost, RunningQuery}
 
 /** What stays when a driver dies: Spark's two logs, as they are on disk. */
 final class Checkpoint {

@@ -110,7 +110,12 @@ final class ListedStream private (
     val mine = shardIds.filterNot(asked._2).toVector
     asked = (asked._1, asked._2 ++ mine)
     try goneOf(mine, briefly, discovery): Unit
-    catch { case NonFatal(e) => log.warn(s"$arn: whether ${mine.mkString(", ")} still exist was not found out.", e) }
+    catch {
+      case NonFatal(e) =>
+        runtime.lines.warn(log, s"existence $arn", arn)(
+          s"$arn: whether ${mine.mkString(", ")} still exist was not found out. ${KinesisFault.inOneLine(e)}"
+        )
+    }
   }
 
   /** Those of the shards that the service doesn't have any more. */
@@ -182,7 +187,9 @@ final class ListedStream private (
           case other => KinesisFault.exception(AwsCall.ListShards, s"stream $arn", FaultClassifier.classify(other))
         }
         broken = Some(Unlisted(broken.fold(runtime.clock.nanos())(_.since), failure))
-        log.warn(s"Listing the shards of $arn failed; the query reads on by the last listing. ${failure.getMessage}")
+        runtime.lines.warn(log, s"listing ${failure.errorClass} $arn", arn)(
+          s"Listing the shards of $arn failed; the query reads on by the last listing. ${failure.getMessage}"
+        )
     }
 
   private def list(by: StreamDirectory = directory): ShardListing = {

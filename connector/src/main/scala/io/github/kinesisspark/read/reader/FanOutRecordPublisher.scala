@@ -189,18 +189,19 @@ final class FanOutRecordPublisher(
       case _                        => Subscription.Silence
     }
     def described = KinesisFault.describe(Call, where, fault)
+    val kind      = s"${fault.kind.errorClass} ${shard.stream}"
     fault match {
       case _: Fault.ResourceInUse if wasLive =>
         telemetry.refused(shard)
-        log.warn(
+        runtime.lines.warn(log, s"taken over ${shard.stream}", shard)(
           s"$shard: another subscriber of $consumer took the shard over; subscribing again, if the driver still has this executor read it"
         )
       case _: Fault.ResourceInUse | _: Fault.Throttled =>
         telemetry.refused(shard)
-        log.info("{} Subscribing again.", described)
+        runtime.lines.info(log, kind, shard)(s"$described Subscribing again.")
       case _ =>
         telemetry.failed()
-        log.warn("{} The next subscription begins where this one ended.", described)
+        runtime.lines.warn(log, kind, shard)(s"$described The next subscription begins where this one ended.")
     }
     // Silence, or one failure after the other, may mean that the shard has no more to say.
     quiet = fault.kind == Subscription.Silence.kind || fault.kind == HalfAnEnd.kind || subscription.history.failures > 1
@@ -225,7 +226,9 @@ final class FanOutRecordPublisher(
   }
 
   private def finishByPolling(): Unit = {
-    log.info("{} is closed and its subscription is silent: reading to its end by GetRecords", shard)
+    runtime.lines.info(log, s"silent end ${shard.stream}", shard)(
+      s"$shard is closed and its subscription is silent: reading to its end by GetRecords"
+    )
     val now = Subscription.Moment(runtime.clock.nanos(), 0, hasWorked = true, isNamedSince)
     subscription = Subscription.step(subscription, Event.Closed, policy, now)._1
     val asked = reserved.isDefined

@@ -224,7 +224,9 @@ final class PollingRecordPublisher(
       telemetry.failed()
       // The iterator may be what the failure is about, and it ages while we wait.
       iterator = None
-      log.warn(s"${KinesisFault.describe(action, where, fault)} Next attempt in ${pace.interval.toMillis} ms.")
+      runtime.lines.warn(log, s"$action ${fault.kind.errorClass} ${shard.stream}", shard)(
+        s"${KinesisFault.describe(action, where, fault)} Next attempt in ${pace.interval.toMillis} ms."
+      )
   }
 
   private def getRecords(iterator: String, body: AnswerBody) = client.getRecords(

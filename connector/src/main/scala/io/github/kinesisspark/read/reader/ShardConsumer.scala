@@ -32,7 +32,8 @@ final class ShardConsumer(
     failOnDataLoss: Boolean,
     bell: Bell,
     doubtAfter: FiniteDuration = ShardReader.DoubtAfter
-) extends Iterator[KinesisRecord]
+)(implicit runtime: Runtime)
+    extends Iterator[KinesisRecord]
     with AutoCloseable {
   private val log      = LoggerFactory.getLogger(classOf[ShardConsumer])
   private var position = range.start
@@ -161,7 +162,9 @@ final class ShardConsumer(
   private def isGone(why: ShardReader.Standstill) = why.nothingMore && range.end != ShardEnd
 
   private def poll(why: String): Boolean = {
-    log.warn(s"${range.shard} is read on by polling: $why")
+    runtime.lines.warn(log, s"polling ${range.shard.stream}", range.shard)(
+      s"${range.shard} is read on by polling: $why"
+    )
     end()
     begin(sources.polling(range.copy(start = position)))
     true

@@ -84,7 +84,7 @@ final class TaskReaders(
   }
 
   private def open(range: ShardRange, publishers: RecordPublisher.Factory): ShardReader = {
-    log.info(
+    runtime.lines.info(log, s"own reader ${range.shard.stream}", range.shard)(
       s"reading ${range.shard} from ${ShardPosition.encode(range.start)} to ${ShardPosition.encode(range.end)}"
     )
     val reader = new ShardReader(

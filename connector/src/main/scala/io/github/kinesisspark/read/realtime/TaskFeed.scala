@@ -107,7 +107,9 @@ private[realtime] final class TaskFeed(
     val tip = one.shard.tip
     tip.failure.foreach { failure =>
       if (!LeftToPlanning(failure.reason)) throw failure.exception
-      log.warn("{} is left to the next batch: {}", tip.shard, failure.message)
+      runtime.lines.warn(log, s"${failure.errorClass} ${tip.shard.stream}", tip.shard)(
+        s"${tip.shard} is left to the next batch: ${failure.message}"
+      )
     }
     if (one.shard.position == ShardPosition.ShardEnd && !succession.ended(tip.shard)) {
       val (next, children) = succession.end(tip.shard, tip.children)

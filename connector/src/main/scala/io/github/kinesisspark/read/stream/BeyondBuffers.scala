@@ -67,7 +67,7 @@ final class BeyondBuffers(
   private def found(ends: Vector[Try[Option[(ShardKey, RecordBuffer.Cut)]]]): Map[ShardKey, RecordBuffer.Cut] = {
     val failures = ends.collect { case Failure(e) => e }
     failures.headOption.foreach { e =>
-      log.warn(
+      runtime.lines.warn(log, "ends beyond buffers", streams.keySet)(
         s"The ends of a batch beyond the readers' buffers were not found in ${failures.size} of ${ends.size} shards: ${e.getMessage} These " +
           "shards' parts of the batch end where their readers stand."
       )

@@ -28,8 +28,9 @@ private[stream] final class CloudWatchPublisher(
   private val names   = gauges.keys.toSeq.sorted
 
   private val observer = new CallObserver {
-    override def called(action: AwsCall): Unit                     = made.incrementAndGet(): Unit
-    override def waits(why: => String, wait: FiniteDuration): Unit = refused.incrementAndGet(): Unit
+    override def called(action: AwsCall): Unit = made.incrementAndGet(): Unit
+    override def waits(kind: String, resource: String, why: => String, wait: FiniteDuration): Unit =
+      refused.incrementAndGet(): Unit
   }
 
   /** Of the thread alone. */
