@@ -43,10 +43,10 @@ class Readings:
 
 
 class ServerLog:
-    """The calls that read the stream `events`, and its subscriptions."""
+    """The calls that read a stream, and its subscriptions."""
 
-    def __init__(self, kinesis: LocalKinesis, shards: int, publisher: str) -> None:
-        self._kinesis = kinesis
+    def __init__(self, kinesis: LocalKinesis, shards: int, publisher: str, stream: str = "events") -> None:
+        self._kinesis, self._stream = kinesis, stream
         self._shards = {f"shardId-{n:012d}" for n in range(shards)}
         self._is_fan_out = publisher == "efo"
         self._action = "SubscribeToShard" if self._is_fan_out else "GetRecords"
@@ -59,7 +59,7 @@ class ServerLog:
 
         def look() -> None:
             while not over.wait(_LOOK_EVERY_S):
-                for subscription in self._subscriptions()["live"]:
+                for subscription in self.subscriptions():
                     readings.add(subscription["shardId"], time.time())
 
         watch = threading.Thread(target=look, daemon=True)
@@ -76,6 +76,16 @@ class ServerLog:
                 for at in self._times(shard):
                     readings.add(shard, at)
         readings.end()
+
+    def subscriptions(self) -> list[dict[str, Any]]:
+        """Those of the stream that live."""
+        return [s for s in self._ask("subscriptions")["live"] if s["stream"] == self._stream]
+
+    def is_read_since(self, moment: float) -> bool:
+        """Whether each shard was polled since then, or has a subscription now, and one alone."""
+        if self._is_fan_out:
+            return self._is_subscribed_once()
+        return all(any(at > moment for at in self._times(shard)) for shard in self._shards)
 
     def await_one_reader_for_each_shard(self) -> None:
         """Waits until each shard has had one reader for a while.
@@ -96,7 +106,7 @@ class ServerLog:
         )
 
     def _is_subscribed_once(self) -> bool:
-        return Counter(s["shardId"] for s in self._subscriptions()["live"]) == Counter(self._shards)
+        return Counter(s["shardId"] for s in self.subscriptions()) == Counter(self._shards)
 
     def _calls_of_the_last(self, seconds: float) -> int:
         """Of the shard that was asked most often."""
@@ -105,10 +115,11 @@ class ServerLog:
 
     def _times(self, shard: str) -> list[float]:
         calls = self._ask("calls")["recent"]
-        return [c["atMillis"] / 1000 for c in calls if c["action"] == self._action and shard in c["shards"]]
-
-    def _subscriptions(self) -> dict[str, Any]:
-        return self._ask("subscriptions")
+        return [
+            c["atMillis"] / 1000
+            for c in calls
+            if c["action"] == self._action and c["stream"] == self._stream and shard in c["shards"]
+        ]
 
     def _ask(self, what: str) -> dict[str, Any]:
         with urllib.request.urlopen(f"{self._kinesis.endpoint}/_testkit/{what}") as answer:  # noqa: S310  (our own server)

@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import pyspark
 
@@ -19,23 +20,37 @@ from .waiting import wait_until
 SPARK_HOME = Path(pyspark.__file__).parent
 
 
+class Worker(NamedTuple):
+    """A worker to start: at an address of this machine, or of the network namespace that it runs in."""
+
+    host: str
+    cores: int = 1
+    memory: str = "1g"
+    port: int = 0
+    network: str | None = None
+
+
 @contextmanager
-def standalone_cluster(workers: list[str], directory: Path) -> Iterator[str]:
-    """Starts a master and one worker of one core on each host; gives the master's URL.
+def standalone_cluster(workers: list[Worker], directory: Path, master_host: str = "127.0.0.1") -> Iterator[str]:
+    """Starts a master and its workers; gives the master's URL.
 
     The processes end with the block.
     """
     with ExitStack() as running:
         log = directory / "master.log"
         running.enter_context(
-            _daemon("org.apache.spark.deploy.master.Master --host 127.0.0.1 --port 0 --webui-port 0", log)
+            _daemon(f"org.apache.spark.deploy.master.Master --host {master_host} --port 0 --webui-port 0", log)
         )
         url = wait_until(lambda: re.search(r"spark://[\d.]+:\d+", log.read_text()), "the master's address").group()
-        for host in workers:
-            worker = f"org.apache.spark.deploy.worker.Worker --host {host} --webui-port 0 --cores 1 --memory 1g"
-            work_dir = directory / f"work-{host}"
-            running.enter_context(_daemon(f"{worker} --work-dir {work_dir} {url}", directory / f"worker-{host}.log"))
-        wait_until(lambda: registered(log.read_text()) >= set(workers), "the workers at the master")
+        for worker in workers:
+            place = (
+                f"--host {worker.host} --port {worker.port} --webui-port 0 --work-dir {directory}/work-{worker.host}"
+            )
+            size = f"--cores {worker.cores} --memory {worker.memory}"
+            command = f"org.apache.spark.deploy.worker.Worker {place} {size} {url}"
+            running.enter_context(_daemon(command, directory / f"worker-{worker.host}.log", worker.network))
+        hosts = {worker.host for worker in workers}
+        wait_until(lambda: registered(log.read_text()) >= hosts, "the workers at the master")
         yield url
 
 
@@ -45,10 +60,11 @@ def registered(master_log: str) -> set[str]:
 
 
 @contextmanager
-def _daemon(command: str, log: Path) -> Iterator[None]:
+def _daemon(command: str, log: Path, network: str | None = None) -> Iterator[None]:
+    within = ["ip", "netns", "exec", network] if network else []
     with log.open("w") as out:
         process = subprocess.Popen(
-            [str(SPARK_HOME / "bin" / "spark-class"), *command.split()],
+            [*within, str(SPARK_HOME / "bin" / "spark-class"), *command.split()],
             stdout=out,
             stderr=out,
             env={**os.environ, "SPARK_HOME": str(SPARK_HOME), "SPARK_NO_DAEMONIZE": "1"},

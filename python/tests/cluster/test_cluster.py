@@ -15,7 +15,7 @@ from kinesis_spark import LocalKinesis
 
 from .cluster_query import CLUSTER, SHARDS, ClusterQuery, put, running
 from .server_log import ServerLog
-from .standalone import standalone_cluster
+from .standalone import Worker, standalone_cluster
 from .waiting import wait_until
 
 pytestmark = pytest.mark.jvm
@@ -149,7 +149,7 @@ def test_a_speculative_copy_of_a_task_reads_the_same_records(stream: LocalKinesi
     }
     texts = [*put(stream, "plain", 400), *put(stream, "slow", 1)]
     with (
-        standalone_cluster(["127.0.0.2", "127.0.0.3"], tmp_path) as master,
+        standalone_cluster([Worker("127.0.0.2"), Worker("127.0.0.3")], tmp_path) as master,
         running(ClusterQuery(tmp_path, stream, master, text="attempt", settings=json.dumps(settings))) as query,
     ):
         wait_until(lambda: len(query.written()) >= len(texts), "all records")
