@@ -45,7 +45,7 @@ class Network:
         """Rules of nftables for what leaves the namespace, and for what comes in, as long as the block runs."""
         chains = [
             [f"chain {hook} {{", f"type filter hook {hook} priority 0;", f"{interface} lo accept", *rules, "}"]
-            for hook, interface, rules in (("output", "oif", out), ("input", "iif", into))
+            for hook, interface, rules in (("output", "oifname", out), ("input", "iifname", into))
         ]
         table = ["table inet cut {", *(line for chain in chains for line in chain), "}"]
         _run(f"ip netns exec {self.name} nft -f -", "\n".join(table) + "\n")
