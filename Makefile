@@ -180,14 +180,14 @@ STEPS = $(MAKE) --no-print-directory --keep-going --jobs=6
 JUDGED = || [ -s $(FAILED_STEPS) ] || echo make >> $(FAILED_STEPS)
 QUICK_STEPS := ruff mypy pytest-check
 BUILD_STEPS := jars wheel classes
-TEST_STEPS  := $(QUICK_STEPS) $(BUILD_STEPS) scala benchmarks pytest-chaos pytest-cluster pytest-session
+TEST_STEPS  := $(QUICK_STEPS) $(BUILD_STEPS) scala pytest-chaos pytest-cluster pytest-session
 
 check: ## under 2 minutes: formats, types, and all tests without Spark query and third-party server
 	@$(BEGIN)
 	@TEST_LOOP=check $(STEPS) scala $(QUICK_STEPS) $(JUDGED)
 	@$(SUMMARY) "tests with a Spark query, a JVM beside the tests or a third-party server: make test"
 
-test: ## 15 minutes at most: what CI runs; all of `check`, Spark queries, kinesis-local, one seed of chaos
+test: ## 25 minutes at most: what CI runs; all of `check`, Spark queries, kinesis-local, one seed of chaos
 	@$(BEGIN)
 	@TEST_LOOP=test $(STEPS) $(TEST_STEPS) $(JUDGED)
 	@$(SUMMARY) "LocalStack, and conformance of kinesis-local: make test-all" "long chaos, many shards: make test-all" \
@@ -195,7 +195,7 @@ test: ## 15 minutes at most: what CI runs; all of `check`, Spark queries, kinesi
 
 test-all: ## hours: all of `test`, every local server, slow tests, long chaos, other Sparks, optimized code
 	@$(BEGIN)
-	@TEST_LOOP=all KINESIS_TARGETS=all $(STEPS) $(TEST_STEPS) $(JUDGED)
+	@TEST_LOOP=all KINESIS_TARGETS=all $(STEPS) $(TEST_STEPS) benchmarks $(JUDGED)
 	@$(MAKE) --no-print-directory --keep-going $(LONG_STEPS) $(JUDGED)
 	@$(SUMMARY) "AWS itself: not run yet"
 
@@ -224,11 +224,8 @@ SCALA_all  := allLines/test
 scala: $(if $(filter-out check,$(TEST_LOOP)),jars)
 	@$(STEP) ./sbt "all scalafmtCheckAll scalafmtSbtCheck test" $(SCALA_$(TEST_LOOP))
 
-# Without the peers' libraries, of 300 MB, but in `make test-all`.
-BENCHMARKS_all := peers/compile
-
 benchmarks: jars
-	@$(STEP) $(BESIDE_SBT) ./sbt -C benchmarks Test/compile $(BENCHMARKS_$(TEST_LOOP))
+	@$(STEP) $(BESIDE_SBT) ./sbt -C benchmarks Test/compile peers/compile
 
 ruff: $(VENV)/.installed
 	@$(STEP) $(BESIDE_SBT) sh -c '$(RUFF) format --config python/pyproject.toml --check $(PYTHON_CODE) && \

@@ -113,7 +113,8 @@ final class ShardCoordinator(
         if (news)
           ((heardAll && tips.valuesIterator.forall(_.isOpened)) || elapsed > HearingPatience) &&
           (elapsed > filling.patience || filling.isEnough(tips.values))
-        else if (waits) isOver
+        // What others hold up isn't nothing, and their patience passes only here.
+        else if (waits) planning.hasNewStreams && elapsed > patience
         else (heardAll && (isSettled || isOver)) || elapsed >= patience.max(ReportingPatience)
       if (news) lastNews = runtime.clock.nanos()
       if (enough && reading.nonEmpty) tips

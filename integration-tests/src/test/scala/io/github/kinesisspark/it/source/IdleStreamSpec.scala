@@ -73,7 +73,7 @@ final class IdleStream(override protected val mode: Mode) extends TestkitSuite {
       compared(busy(), texts(newStream(shards = 2)).union(busy())) should be <= MostDelay
     }
 
-    it("hardly delays the batches of another stream's source") {
+    it("hardly delays the batches of another stream's source", Slow) {
       // Two, as a stream consumer is one query's alone.
       val (one, other) = (newStream(shards = 1), newStream(shards = 1))
       val isOver       = new AtomicBoolean
