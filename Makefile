@@ -182,7 +182,7 @@ QUICK_STEPS := ruff mypy pytest-check
 BUILD_STEPS := jars wheel classes
 TEST_STEPS  := $(QUICK_STEPS) $(BUILD_STEPS) scala pytest-chaos pytest-cluster pytest-session
 
-check: ## under 2 minutes: formats, types, and all tests without Spark query and third-party server
+check: ## 2 to 4 minutes: formats, types, and all tests without Spark query and third-party server
 	@$(BEGIN)
 	@TEST_LOOP=check $(STEPS) scala $(QUICK_STEPS) $(JUDGED)
 	@$(SUMMARY) "tests with a Spark query, a JVM beside the tests or a third-party server: make test"
