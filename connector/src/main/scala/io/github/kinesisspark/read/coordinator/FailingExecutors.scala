@@ -19,7 +19,7 @@ private[coordinator] final case class FailingExecutors(failures: Map[ExecutorId,
     FailingExecutors(failures + (executor -> Failing(failure, times, since, nowNanos)))
   }
 
-  /** Those that have carried out all orders in the end are forgotten, if they were only slow. */
+  /** Forgets the executors that were only slow and have carried out all their orders since. */
   def answered(isDone: ExecutorId => Boolean): FailingExecutors = {
     val left = failures.filterNot { case (id, failing) => failing.failure == OrderFailure.Unanswered && isDone(id) }
     if (left.size == failures.size) this else FailingExecutors(left)

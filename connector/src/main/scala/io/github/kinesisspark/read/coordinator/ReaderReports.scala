@@ -140,7 +140,7 @@ object ReaderReports {
     */
   final case class Expected(epoch: Long, done: Option[Long]) {
 
-    /** @param applied as the executor says; nothing where it has no such readers */
+    /** @param applied the last order that the executor has carried out, as it says; None where it has no such readers */
     def isThere(applied: Option[Long]): Boolean = done.forall(known => applied.exists(_ >= known))
   }
 

@@ -352,7 +352,7 @@ final class ShardCoordinator(
 
   private def send(changes: Vector[(ExecutorId, (ReaderOrders, ReaderOrders.Changes))]): Unit = {
     orders ++= changes.map { case (executor, (now, _)) => executor -> now }
-    // Before the orders: whoever has lost shards must not be named any more when others begin to read them.
+    // Before the orders are sent: an executor that lost its shards must no longer be named when another begins to read them.
     channel.reports.assign(orders.collect {
       case (executor, known) if assignments.isReading(executor) => executor.id -> known.epoch
     })

@@ -2,7 +2,7 @@ package io.github.kinesisspark.read.reader
 
 import scala.concurrent.duration._
 
-/** How readers learn that their driver lives and still has them read; and all times of that.
+/** How readers learn that their driver lives and still needs them. All times of this contract stand here.
   *
   * A driver names each executor's pools every [[Liveness.Beat]], each with the epoch of its shards: the last order that changed which they are. The answer has
   * the last order that each live pool has carried out. From this follows what both may do:
@@ -13,7 +13,7 @@ import scala.concurrent.duration._
   *     subscription win, so a reader that lost its shard in the driver's eyes never takes it back.
   *   - A pool that isn't named closes after its lease. This frees memory and calls, and fences nothing: the lease may be longer than a shard takes to move.
   *
-  * @param lease after which readers close that don't hear of their driver
+  * @param lease for how long readers stay open without hearing from their driver
   */
 sealed abstract class Liveness(val lease: FiniteDuration) extends Product with Serializable
 
