@@ -13,7 +13,10 @@ SCALA = """<testsuite errors="0" failures="1" name="ReadSpec" tests="3" time="2.
   <properties></properties>
   <testcase name="a query ends" classname="a.b.ReadSpec" time="1.5"></testcase>
   <testcase name="a query stops" classname="a.b.ReadSpec" time="0.5">
-    <failure message="2 was not 3" type="E">at a.b.ReadSpec</failure></testcase>
+    <failure message="2 was not 3" type="E">E: 2 was not 3
+    at org.scalatest.Assertions.fail(Assertions.scala:1)
+    at a.b.ReadSpec.run(ReadSpec.scala:7)
+    at java.base/java.lang.Thread.run(Thread.java:840)</failure></testcase>
   <testcase name="a node runs" classname="a.b.ReadSpec" time="0"><skipped/></testcase>
 </testsuite>"""
 ABORTED = '<testsuite errors="1" failures="0" name="WriteSpec" tests="0" time="0"><properties></properties></testsuite>'
@@ -53,8 +56,16 @@ def test_failed_and_skipped_tests_of_both_languages_are_counted(
     put(tmp_path, "failed-steps.txt", "scala\npytest-check\n")
     status, printed = summarize(tmp_path, capsys)
     assert (status, printed.splitlines()[-1]) == (1, "1 passed, 2 failed, 2 skipped")
-    for shown in ("FAILED testkit ReadSpec: a query stops", "2 was not 3", "failed on setup", "needs Go (1)"):
+    for shown in (
+        "FAILED testkit ReadSpec: a query stops",
+        "2 was not 3",
+        "ReadSpec.scala:7",
+        "failed on setup",
+        "needs Go (1)",
+    ):
         assert shown in printed
+    assert "Assertions.scala" not in printed
+    assert "Thread.java" not in printed
 
 
 def test_an_aborted_suite_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

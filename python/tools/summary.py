@@ -7,6 +7,7 @@ Reads the JUnit reports of ScalaTest and pytest (build/test-reports/MODULE/*.xml
 
 from __future__ import annotations
 
+import re
 import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
@@ -16,6 +17,8 @@ from pathlib import Path
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
 SLOWEST, LINES = 10, 40
+# Frames of a stack trace that say nothing of the test.
+FRAMEWORK = re.compile(r"\s+at (?:java\.base/)?(?:java|jdk|scala|sbt|org\.scalatest|org\.scalactic)\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,7 @@ def text(ran: Sequence[Case], trouble: Sequence[str], left_out: Sequence[str]) -
     yield from _section("Skipped", (f"{why} ({count})" for why, count in skipped.items()))
     yield from _section("Left out", left_out)
     for case in (case for case in ran if case.outcome == "failed"):
-        lines = case.text.splitlines()
+        lines = [line for line in case.text.splitlines() if not FRAMEWORK.match(line)]
         yield from _section(f"FAILED {case}", [*lines[: LINES // 2], *lines[LINES // 2 :][-LINES // 2 :]])
     yield from _section("FAILED", trouble)
     yield _counts(ran, len(trouble))
