@@ -59,7 +59,7 @@ def build(to: Path = BUILD) -> list[str]:
     shutil.copy(ROOT / "mkdocs.yml", to / "mkdocs.yml")
     command = [str(Path(sys.executable).parent / "zensical"), "build", "--strict", "--clean"]
     done = subprocess.run(
-        command, cwd=to, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, check=False
+        command, cwd=to, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600, check=False
     )
     if done.returncode != 0:
         raise SiteError(re.sub(r"\x1b\[[0-9;]*m", "", done.stdout).partition("Traceback")[0])
