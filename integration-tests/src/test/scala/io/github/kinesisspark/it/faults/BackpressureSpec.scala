@@ -76,8 +76,10 @@ final class Backpressure(override protected val mode: Mode) extends TestkitSuite
       }
     }
     read.asScala.toSeq shouldBe keys
+    // A stream of a test before may have its repeated lines counted and logged meanwhile.
     logs.linesIterator
       .filter(l => l.startsWith("WARN io.github.kinesisspark") || l.contains("TIMED_OUT"))
+      .filter(l => !l.contains(":stream/") || l.contains(stream.name))
       .toSeq shouldBe empty
   }
 
