@@ -216,8 +216,8 @@ wheel: jars $(VENV)/.installed
 classes: $(VENV)/.installed
 	@$(STEP) $(BESIDE_SBT) env $(STEP_MAKE) $(CLASSES)
 
-# The connector for older Sparks is compiled in `make test`, with the tests that don't need Spark 4, and these run in `make test-all`.
-SCALA_test := allLines/Test/compile
+# The connector for older Sparks is compiled in `make test`; those of its tests that don't need Spark 4 run in `make test-all`.
+SCALA_test := allLines/compile
 SCALA_all  := allLines/test
 
 # Two sbt can't work in one directory at a time.

@@ -43,7 +43,7 @@ lazy val connector = (projectMatrix in file("connector"))
     ConnectorJar.thinJarAside,
     module        := thisProject.value.id,
     baseDirectory := (ThisBuild / baseDirectory).value / "connector",
-    testJvms      := 3,
+    testJvms      := 2,
     // Part of the build's own build, which has no tests.
     Test / unmanagedSources += (ThisBuild / baseDirectory).value / "project" / "project" / "PinnedPlugins.scala",
     libraryDependencies ++= Dependencies.connector.value ++ Dependencies.connectorTests,
