@@ -4,7 +4,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 version=$(sed -n 's/^sbt.version=//p' "$here/project/build.properties")
-options=(-Xms1g -Xmx3g -Xss4m -Dsbt.override.build.repos=true -Dsbt.repository.config="$here/project/repositories"
+options=(-Xmx3g -Xss4m -Dsbt.override.build.repos=true -Dsbt.repository.config="$here/project/repositories"
   -Dsbt.ci=true -Dsbt.supershell=false -Dsbt.color=false
   # Half of the CPU of a first build would be the optimizing compiler's. Without it the JVM reserves too little room for code.
   -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m

@@ -60,6 +60,7 @@ def test_the_recipe_for_a_table_has_each_record_of_both_checkpoints_once(
 
 
 @pytest.mark.jvm
+@pytest.mark.slow  # downloads Delta Lake
 def test_a_delta_table_has_each_record_of_both_checkpoints_once(tmp_path: Path) -> None:
     settings = {
         "spark.ui.enabled": "false",

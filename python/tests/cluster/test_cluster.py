@@ -138,6 +138,7 @@ def test_most_records_are_read_from_buffers_on_their_own_executors(stream: Local
     assert int(outcome["metrics"][-1]["rereadRecords"]) < len(texts) / 2
 
 
+@pytest.mark.slow  # ranges are read again in many suites
 def test_a_speculative_copy_of_a_task_reads_the_same_records(stream: LocalKinesis, tmp_path: Path) -> None:
     settings = {
         "spark.speculation": "true",

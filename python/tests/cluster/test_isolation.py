@@ -98,7 +98,7 @@ def copied(streams: LocalKinesis, command: list[str], folder: Path, **more: str)
 @pytest.mark.parametrize(
     ("versions", "settings"),
     [
-        pytest.param(OLDER, FIRST, id="older libraries, first"),
+        pytest.param(OLDER, FIRST, id="older libraries, first", marks=pytest.mark.slow),
         pytest.param(OLDER, {}, id="older libraries, last", marks=pytest.mark.slow),
         pytest.param(NEWER, FIRST, id="newer libraries, first", marks=pytest.mark.slow),
         pytest.param(NEWER, {}, id="newer libraries, last", marks=pytest.mark.slow),
