@@ -109,7 +109,7 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
 
     it("are few however many records there are") {
       val many = Array.tabulate(100000)(n => record(n + 1, 10, n * 100L))
-      Boundaries.none(Grain(32, None)).add(many, 0, many.length).all.size should be < 300
+      Boundaries.none(Grain(32, None)).add(many, 0, many.length).all.size should be < 400
       Boundaries.none(Grain.none).add(many, 0, many.length).all.size shouldBe 2
     }
   }

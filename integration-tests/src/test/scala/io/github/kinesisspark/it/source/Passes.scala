@@ -12,14 +12,14 @@ import io.github.kinesisspark.it.KinesisTarget.{RealisticAlpn, RealisticTls}
   */
 object Passes {
 
-  /** Set to `once`, as `make test` does, it limits each suite to one pass over each target. */
+  /** Set to `once`, as `make test` does, it limits each suite to one pass over each server. */
   val Setting = "SCENARIO_PASSES"
 
   /** A suite for each pass. */
   def suites(suite: (KinesisTarget, Mode) => Suite): Seq[Suite] =
     of(once(Mode.FanOut), suite)
 
-  /** The same for what hardly depends on how HTTP/2 is agreed on: if each target has one pass, one of them is by polling over TLS. */
+  /** The same, but if each server has one pass, the realistic one is polled. */
   def crossed(suite: (KinesisTarget, Mode) => Suite): Seq[Suite] =
     of(once(Mode.Polling), suite)
 
@@ -36,12 +36,14 @@ object Passes {
     if mode == Mode.FanOut || servers(targets).contains(target)
   } yield target -> mode
 
-  /** Each target one way: with ALPN by fan-out, without it as given, and those in cleartext the other way. */
-  def once(withoutAlpn: Mode)(targets: Seq[KinesisTarget]): Seq[(KinesisTarget, Mode)] = targets.map {
-    case RealisticAlpn => RealisticAlpn -> Mode.FanOut
-    case RealisticTls  => RealisticTls  -> withoutAlpn
-    case other         => other         -> Mode.both.filterNot(_ == withoutAlpn).head
+  /** Each server one way: the realistic ones as given, with ALPN by fan-out and without it by polling; the others the other way. */
+  def once(realistic: Mode)(targets: Seq[KinesisTarget]): Seq[(KinesisTarget, Mode)] = targets.collect {
+    case RealisticAlpn if realistic == Mode.FanOut => RealisticAlpn -> realistic
+    case RealisticTls if realistic == Mode.Polling => RealisticTls  -> realistic
+    case other if !Realistic(other)                => other         -> Mode.both.filterNot(_ == realistic).head
   }
+
+  private val Realistic = Set[KinesisTarget](RealisticAlpn, RealisticTls)
 
   /** Each server once. */
   def servers(targets: Seq[KinesisTarget]): Seq[KinesisTarget] =
