@@ -21,7 +21,7 @@ VENV    := .venv
 BIN     := $(CURDIR)/$(VENV)/bin
 PIP     := $(BIN)/pip --disable-pip-version-check --quiet
 RUFF    := $(BIN)/ruff
-STRICT  := $(BIN)/mypy --config-file $(CURDIR)/python/pyproject.toml
+STRICT  := $(BIN)/mypy --config-file $(CURDIR)/python/pyproject.toml --cache-dir $(CURDIR)/.cache/mypy
 
 # Beside .venv, for tests of Spark Connect alone.
 CONNECT := $(CURDIR)/.cache/spark-connect
@@ -51,7 +51,7 @@ CHAOS_SOURCES  := build.sbt $(wildcard $(addprefix integration-tests/src/test/sc
 PYTHON_CODE    := python examples integration-tests/servers benchmarks/peers/boto3-source $(CHAOS)
 PYTHON_TESTS   := python/tests examples $(CHAOS)
 
-# Each is taken up by mypy as a program of its own.
+# Each is taken up by mypy as a program of its own; what they import is analysed once.
 MYPY_ROOTS := python examples integration-tests/servers benchmarks/peers/boto3-source
 
 # Runs a step of a loop, prints how long it took, and records a failure for the summary.
