@@ -182,10 +182,10 @@ QUICK_STEPS := ruff mypy pytest-check
 BUILD_STEPS := jars wheel classes
 TEST_STEPS  := $(QUICK_STEPS) $(BUILD_STEPS) scala pytest-chaos pytest-cluster pytest-session
 
-check: ## 2 to 4 minutes: formats, types, and all tests without Spark query and third-party server
+check: ## 2 to 4 minutes: formats, types, and all tests of one module, without a Spark session
 	@$(BEGIN)
 	@TEST_LOOP=check $(STEPS) scala $(QUICK_STEPS) $(JUDGED)
-	@$(SUMMARY) "tests with a Spark query, a JVM beside the tests or a third-party server: make test"
+	@$(SUMMARY) "integration tests, and Python tests with a JVM: make test"
 
 test: ## 25 minutes at most: what CI runs; all of `check`, Spark queries, kinesis-local, one seed of chaos
 	@$(BEGIN)

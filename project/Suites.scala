@@ -17,7 +17,7 @@ final class TestLoop(val name: String) {
   val isOptimized: Boolean = name == "concurrency"
 
   def has(module: String, suite: String): Boolean = name match {
-    case "check"       => module != "integration-tests" || TestLoop.isPure(suite)
+    case "check"       => module != "integration-tests"
     case "concurrency" => TestLoop.Threads.exists(suite.contains(_))
     case _             => true
   }
@@ -38,18 +38,9 @@ object TestLoop {
   /** Suites that count threads or heap of their JVM, or fill it, and the one whose servers are chosen apart. */
   private val Alone = Set("ManyShardsSpec", Conformance)
 
-  // With another server's process, or a minute of silence.
-  private val NotPure = Set("KinesisTargetSpec", "TestAwsSpec", "SilentSubscriptionSpec")
-
   // Parts of the names of suites about threads, readers, subscriptions and buffers.
   private val Threads = Seq("kinesisspark.aws.", "kinesisspark.read.", "kinesisspark.write.") ++
     Seq("Subscri", "subscription.", "Consumers", "Transport", "Fault", "Reshard").map("kinesisspark.testkit." + _)
-
-  /** No Spark query and no third-party server: pure logic, or the embedded server alone. */
-  private def isPure(suite: String): Boolean = {
-    val name = suite.stripPrefix("io.github.kinesisspark.it.")
-    (!name.contains('.') || name.startsWith("fanout.") || name.startsWith("aws.")) && !NotPure(simple(suite))
-  }
 
   /** The suites of each test JVM, by a name for its log file: longest suites first, each to the JVM that has least to do.
     *
