@@ -56,18 +56,3 @@ def jobs_of_an_idle_query(query: ClusterQuery) -> int:
     before = query.do("progress")["jobs"]
     time.sleep(IDLE_S)
     return int(query.do("progress")["jobs"] - before)
-
-
-@pytest.mark.every_spark("without RPC")
-@pytest.mark.slow
-def test_spark_jobs_ask_the_readers_where_rpc_can_not_be_had(stream: LocalKinesis, tmp_path: Path) -> None:
-    settings = {"spark.kinesis.internal.jobsAlone": "true"}
-    with running(ClusterQuery(tmp_path, stream, CLUSTER, settings=json.dumps(settings))) as query:
-        texts = put(stream, "first", 100)
-        wait_until(lambda: len(query.written()) == len(texts), "the first records")
-        assert query.do("progress")["jobs"] > query.batches()
-        texts += put(stream, "second", 100)
-        wait_until(lambda: len(query.written()) == len(texts), "the second records")
-        outcome = query.stop()
-    assert outcome["failure"] is None
-    assert Counter(query.written()) == Counter(texts)

@@ -186,17 +186,13 @@ def test_executors_with_another_version_of_the_jar_are_refused_by_source_and_sin
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "settings",
-    [pytest.param({}, id="by RPC"), pytest.param({"spark.kinesis.internal.jobsAlone": "true"}, id="by jobs alone")],
-)
 def test_executors_with_another_snapshot_of_the_jar_are_refused_by_source_and_sink(
-    streams: LocalKinesis, tmp_path: Path, settings: dict[str, str]
+    streams: LocalKinesis, tmp_path: Path
 ) -> None:
     own, other = jars.connector_jar(), another_version(tmp_path, "commit", "c0ffee")
     if "-SNAPSHOT" not in own.name:
         pytest.skip("a release has one commit")
-    errors = errors_of(streams, tmp_path, own, other, **settings)
+    errors = errors_of(streams, tmp_path, own, other)
     why = rf"{named(own)}, and executor \d has {own.stem} of commit c0ffee \({other}\)\."
     assert [attempt for attempt in ("stream", "batch", "write") if not re.search(why, errors[attempt])] == [], errors
 
@@ -205,9 +201,9 @@ def named(own: Path) -> str:
     return rf"\[KINESIS_WRONG_JAR\] The driver has {own.stem}( of commit \S+)? \({own}\)"
 
 
-def errors_of(streams: LocalKinesis, folder: Path, driver: Path, executor: Path, **settings: str) -> dict[str, str]:
+def errors_of(streams: LocalKinesis, folder: Path, driver: Path, executor: Path) -> dict[str, str]:
     paths = {"spark.driver.extraClassPath": str(driver), "spark.executor.extraClassPath": str(executor)}
-    return attempts(streams, folder, {**paths, **settings})
+    return attempts(streams, folder, paths)
 
 
 @pytest.mark.slow

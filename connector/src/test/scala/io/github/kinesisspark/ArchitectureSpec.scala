@@ -105,7 +105,6 @@ private object ArchitectureSpec {
     "KinesisWriterFactory",
     "OpenEnd",
     "RealTimeReaderFactory",
-    "SparkCluster",
     "WriterRuntime"
   )
 

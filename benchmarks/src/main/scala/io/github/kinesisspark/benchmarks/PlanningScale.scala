@@ -223,6 +223,7 @@ object PlanningScale {
 
     override val reports: ReaderReports      = new ReaderReports
     override def liveness: Liveness          = Liveness.Heartbeats
+    override def refusal(): Option[String]   = None
     override def reportPause: FiniteDuration = 5.millis
 
     override def release(executors: Iterable[ExecutorId]): Unit = ()

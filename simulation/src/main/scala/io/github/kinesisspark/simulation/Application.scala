@@ -16,7 +16,6 @@ import io.github.kinesisspark.read.{KinesisInputPartition, KinesisPartitionReade
 import io.github.kinesisspark.read.coordinator._
 import io.github.kinesisspark.read.coordinator.ExecutorHealth.ExecutorState
 import io.github.kinesisspark.read.plan.ExecutorId
-import io.github.kinesisspark.read.reader.{ReaderRequest, ReleaseRequest}
 import io.github.kinesisspark.read.stream.{KinesisMicroBatchStream, QueryHost, RunningQuery}
 
 /** What stays when a driver dies: Spark's two logs, as they are on disk. */
@@ -146,12 +145,6 @@ final class Application(world: World, val number: Int, options: SourceOptions) {
       rows
     }
 
-    /** A request of the driver, by a job. */
-    def ask[A](request: ReaderRequest[A]): Future[Option[A]] = {
-      val theirs = WireFormat.read[ReaderRequest[A]](WireFormat.write(request))
-      run("request")(engine.pools.answer(theirs))
-    }
-
     private def readAll(partition: KinesisInputPartition, by: KinesisPartitionReaderFactory) = {
       if (baton.chance(world.faults.failedTasks)) throw OwnFailure
       val reader = by.readerIn(engine, partition)
@@ -182,7 +175,6 @@ final class Application(world: World, val number: Int, options: SourceOptions) {
     override def slots: Int                          = Application.this.executors.size * Slots
     override def session: String                     = ""
     override def isStopped: Boolean                  = hasStopped
-    override def hasChannel: Boolean                 = true
 
     override def openEnds(name: String, session: String, on: Vector[ExecutorId])(
         opened: Either[String, Option[String]] => Unit
@@ -202,22 +194,6 @@ final class Application(world: World, val number: Int, options: SourceOptions) {
       // Executors that are gone never answer.
       scheduler.schedule(30.seconds.toNanos)(done.tryFailure(new IllegalStateException("the job failed")): Unit)
       done.future
-    }
-
-    // A task whose executor is lost runs elsewhere, and answers nothing there.
-    override def ask[A](requests: Vector[(ExecutorId, ReaderRequest[A])]): Vector[Try[Option[A]]] = requests
-      .map { case (id, request) => Application.this.executors.get(id.id).map(_.ask(request)) }
-      .map {
-        case None         => Success(None)
-        case Some(answer) =>
-          while (!driver.runtime.waits.isDone(answer, 1.minute)) ()
-          answer.value.get.recover { case ExecutorLost => None }
-      }
-
-    override def release(requests: Vector[(ExecutorId, ReleaseRequest)]): Unit = {
-      val answers = requests.flatMap { case (id, request) => Application.this.executors.get(id.id).map(_.ask(request)) }
-      val deadline = driver.runtime.clock.nanos() + Cluster.ReleaseTime.toNanos
-      answers.foreach(driver.runtime.waits.isDone(_, (deadline - driver.runtime.clock.nanos()).max(0).nanos))
     }
   }
 

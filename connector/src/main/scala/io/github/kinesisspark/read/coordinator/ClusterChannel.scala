@@ -6,14 +6,14 @@ import scala.util.{Failure, Success, Try}
 import io.github.kinesisspark.read.plan.ExecutorId
 import io.github.kinesisspark.read.reader.{Liveness, OrderAnswer, ReadOrder, ReleaseRequest}
 
-/** On a cluster executors are reached through Spark's RPC, which takes no task slot and no job; where that can't be had, by jobs. */
+/** On a cluster executors are reached through Spark's RPC, which takes no task slot and no job. */
 private[kinesisspark] final class ClusterChannel(cluster: Cluster, source: String, driver: DriverRuntime)
     extends ExecutorChannel {
   import ClusterChannel._
   import driver.runtime
 
   // On the query's own thread, once it plans: a source that was only made leaves nothing behind.
-  private lazy val endpoint = Option.when(cluster.hasChannel)(cluster).flatMap(driver.endpoint)
+  private lazy val endpoint = driver.endpoint(cluster)
   private lazy val session  = cluster.session
   private var health        = ExecutorHealth.unknown
   private var known         = ExecutorsNow.all(Set.empty)
@@ -33,15 +33,14 @@ private[kinesisspark] final class ClusterChannel(cluster: Cluster, source: Strin
     if (!isOpen) endpoint.foreach(_.keep(source, session))
     isOpen = true
     val now     = cluster.executors()
-    val all     = now.iterator.map(_.id).toSet
-    val reached = endpoint.fold(all)(_.answering(now, session))
+    val reached = endpoint.fold(_ => Set.empty[ExecutorId], _.answering(now, session))
     health = health.look(now, runtime.clock.nanos())
-    if (connected.isDefined) known = ExecutorsNow(health.usable(now, reached), reached, all)
-    else {
-      // A job's task would wait for an executor that isn't usable, and then run elsewhere.
-      val usable = health.usable(now, all)
-      known = ExecutorsNow(usable, usable, all)
-    }
+    known = ExecutorsNow(health.usable(now, reached), reached, now.iterator.map(_.id).toSet)
+  }
+
+  override def refusal(): Option[String] = {
+    executors(): Unit
+    endpoint.fold(Some(_), _.refusal(session))
   }
 
   override val idleTimeout: Option[FiniteDuration] = cluster.idleTimeout
@@ -53,19 +52,17 @@ private[kinesisspark] final class ClusterChannel(cluster: Cluster, source: Strin
   // Where executors come and go, Spark adds one only if tasks wait for a core.
   override def tasksOfAnExecutor: Int = if (idleTimeout.isDefined) coresOfAnExecutor * 2 else coresOfAnExecutor
 
-  override def liveness: Liveness = if (connected.isDefined) Liveness.Heartbeats else Liveness.Orders
+  override val liveness: Liveness = Liveness.Heartbeats
 
   override lazy val reports: ReaderReports = driver.reports.of(source)
 
   // A driver of a hundred executors gets as many reports as one of ten.
   override def reportPause: FiniteDuration = (known.present.size * 500).micros.max(ShortestPause)
 
-  override def order(orders: Vector[(ExecutorId, ReadOrder)]): Unit = connected match {
-    case Some(channel) =>
-      orders.foreach { case (executor, order) => channel.tell(executor, order, session)(answered(executor, order)) }
-    case None =>
-      cluster.ask(orders).zip(orders).foreach { case (answer, (executor, order)) => answered(executor, order)(answer) }
-  }
+  override def order(orders: Vector[(ExecutorId, ReadOrder)]): Unit = for {
+    channel           <- endpoint
+    (executor, order) <- orders
+  } channel.tell(executor, order, session)(answered(executor, order))
 
   private def answered(executor: ExecutorId, order: ReadOrder)(answer: Try[Option[OrderAnswer]]): Unit = answer match {
     case Success(answer)        => reports.answered(executor.id, order.number, answer)
@@ -76,12 +73,8 @@ private[kinesisspark] final class ClusterChannel(cluster: Cluster, source: Strin
   override def release(executors: Iterable[ExecutorId]): Unit = if (isOpen) {
     driver.reports.remove(source)
     endpoint.foreach(_.forget(source))
-    val requests = executors.toVector.map(e => e -> ReleaseRequest(e.id, source))
-    if (!cluster.isStopped && requests.nonEmpty)
-      connected.fold(cluster.release(requests))(_.release(requests, session, Cluster.ReleaseTime))
+    if (!cluster.isStopped) endpoint.foreach(_.release(executors, ReleaseRequest(source), session, ReleaseTime))
   }
-
-  private def connected = endpoint.filterNot(_.isRefused(session))
 }
 
 private object ClusterChannel {
@@ -91,4 +84,7 @@ private object ClusterChannel {
 
   /** Each look asks Spark's own threads, which takes half a millisecond of a planning. Executors come and go less often. */
   private val Look = 200.millis
+
+  /** How long the end of a query waits for its readers to close. */
+  private val ReleaseTime = 10.seconds
 }

@@ -42,7 +42,7 @@ private[coordinator] final class DriverEndpoint(
   private val peers      = mutable.HashMap.empty[PeerKey, Contact]
   private val sources    = mutable.LinkedHashMap.empty[String, String]
   private val placements = mutable.HashMap.empty[String, Placement]
-  private var refused    = false
+  private var refused    = Option.empty[String]
   private var wrongJar   = Option.empty[String]
   private var failure    = Option.empty[Throwable]
 
@@ -56,8 +56,9 @@ private[coordinator] final class DriverEndpoint(
 
   def forget(source: String): Unit = synchronized(sources -= source): Unit
 
-  /** Whether executors have failed to open their ends, and none has one. */
-  def isRefused(session: String): Boolean = synchronized(refused && !peers.keys.exists(_.session == session))
+  /** Why an executor could not open its end, if none has one. */
+  def refusal(session: String): Option[String] =
+    synchronized(refused.filterNot(_ => peers.keys.exists(_.session == session)))
 
   /** Those that answer, once there are any. Executors that haven't been tried yet get their ends opened, and others again from time
     * to time.
@@ -70,7 +71,7 @@ private[coordinator] final class DriverEndpoint(
     synchronized {
       def have =
         executors.iterator.map(_.id).filter(e => peers.get(PeerKey(e.id, session)).exists(_.pulse.answers)).toSet
-      def isPending = !isRefused(session) &&
+      def isPending = refusal(session).isEmpty &&
         placements(session).isAwaited(have.size, executors.size, runtime.clock.nanos())
       while (isPending) runtime.waits.await(this, Look.toNanos)
       wrongJar.foreach { why =>
@@ -78,7 +79,7 @@ private[coordinator] final class DriverEndpoint(
         wrongJar = None
         throw BuiltFor.error(why)
       }
-      if (have.isEmpty && !refused && placements(session).isHopeless) failure.foreach(throw _)
+      if (have.isEmpty && refused.isEmpty && placements(session).isHopeless) failure.foreach(throw _)
       have
     }
   }
@@ -111,11 +112,16 @@ private[coordinator] final class DriverEndpoint(
   /** Has executors close the readers of a source, all at once, and waits until they have. Where one fails or doesn't answer in time, its readers close at the
     * end of their lease.
     */
-  def release(requests: Vector[(ExecutorId, ReleaseRequest)], session: String, within: FiniteDuration): Unit = {
+  def release(
+      executors: Iterable[ExecutorId],
+      request: ReleaseRequest,
+      session: String,
+      within: FiniteDuration
+  ): Unit = {
     val deadline = runtime.clock.nanos() + within.toNanos
     val asked    = for {
-      (executor, request) <- requests
-      contact             <- synchronized(peers.get(PeerKey(executor.id, session)))
+      executor <- executors.toVector
+      contact  <- synchronized(peers.get(PeerKey(executor.id, session)))
     } yield executor -> contact.peer.ask(request.source, WireFormat.write(request), within)
     asked.foreach { case (executor, reply) =>
       runtime.waits.isDone(reply, (deadline - runtime.clock.nanos()).max(0L).nanos)
@@ -140,7 +146,7 @@ private[coordinator] final class DriverEndpoint(
 
   override def introduced(executor: String, session: String, peer: RpcChannel.Peer): Unit = synchronized {
     peers(PeerKey(executor, session)) = Contact(peer, Pulse.first, heardNanos = None)
-    refused = false
+    refused = None
     runtime.waits.signal(this)
   }
 
@@ -215,9 +221,7 @@ private[coordinator] final class DriverEndpoint(
   }
 
   private def refuse(why: String): Unit = synchronized {
-    if (!refused)
-      log.warn("An executor can't open a channel to the driver. Where none can, Spark jobs take its place: {}", why)
-    refused = true
+    refused = Some(why)
     runtime.waits.signal(this)
   }
 }

@@ -22,19 +22,22 @@ final class DriverRuntime(val clients: KinesisClients, network: RpcChannel.Netwo
 
   private var current = Option.empty[(Cluster, DriverEndpoint)]
 
-  /** That of the cluster; nothing where it can't be opened. */
-  private[coordinator] def endpoint(cluster: Cluster): Option[DriverEndpoint] = synchronized {
-    current.collect { case (`cluster`, endpoint) => endpoint }.orElse {
-      try {
-        val endpoint = new DriverEndpoint(cluster, reports, ended)
-        endpoint.open(network)
-        current = Some(cluster -> endpoint)
-        Some(endpoint)
-      } catch {
-        case NonFatal(e) =>
-          log.warn("The driver's end of the channel to the executors can't be opened; Spark jobs take its place.", e)
-          None
-      }
+  /** That of the cluster, or why it can't be opened. */
+  private[coordinator] def endpoint(cluster: Cluster): Either[String, DriverEndpoint] = synchronized {
+    current match {
+      case Some((`cluster`, endpoint)) => Right(endpoint)
+      case _                           =>
+        try {
+          val endpoint = new DriverEndpoint(cluster, reports, ended)
+          endpoint.open(network)
+          current = Some(cluster -> endpoint)
+          Right(endpoint)
+        } catch {
+          // Spark's RPC is private: another Spark may have it in another shape.
+          case e @ (NonFatal(_) | _: LinkageError) =>
+            log.warn("The driver's end of the channel to the executors can't be opened.", e)
+            Left(e.toString)
+        }
     }
   }
 

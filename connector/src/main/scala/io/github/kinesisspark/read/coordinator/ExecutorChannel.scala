@@ -35,8 +35,8 @@ trait ExecutorChannel {
   /** What the readers have reported. */
   def reports: ReaderReports
 
-  /** Whether readers report by themselves. Otherwise all reports come with the answers to orders, before `order` returns. */
-  final def isPushed: Boolean = liveness != Liveness.Orders
+  /** Why no executor can be reached, so that there are no readers: none can open its end of the channel. None where one can. */
+  def refusal(): Option[String]
 
   /** Between two reports of one executor, at least. */
   def reportPause: FiniteDuration
@@ -50,7 +50,7 @@ object ExecutorChannel {
   /** @param source as in the requests */
   def of(sc: SparkContext, source: String, driver: DriverRuntime): ExecutorChannel =
     if (sc.isLocal) new LocalChannel(sc, source, driver)
-    else new ClusterChannel(SparkCluster(sc)(driver.runtime), source, driver)
+    else new ClusterChannel(SparkCluster(sc), source, driver)
 }
 
 /** @param usable    are given shards to read
@@ -75,6 +75,8 @@ private final class LocalChannel(sc: SparkContext, source: String, driver: Drive
 
   override def executors(): ExecutorsNow =
     ExecutorsNow.all(ClusterExecutors.alive(sc).iterator.map(e => ExecutorId(e.host, e.id)).toSet)
+
+  override def refusal(): Option[String] = None
 
   override val idleTimeout: Option[FiniteDuration] = None
 

@@ -45,7 +45,8 @@ private[kinesisspark] final class ExecutorEndpoint(
       ends.driver.introduce(executorId(), session, ends.self)
       None
     } catch {
-      case NonFatal(e) =>
+      // Spark's RPC is private: another Spark may have it in another shape.
+      case e @ (NonFatal(_) | _: LinkageError) =>
         log.warn("The executor's end of the channel to the driver can't be opened.", e)
         Some(e.toString)
     } finally lock.free()

@@ -13,7 +13,6 @@ import io.github.kinesisspark.read.reader.{ReadOrder, ResolvedPublisher}
   * @param epoch       the last order that changed which shards it reads: until that is carried out, it may read for others
   * @param shards      all that it reads
   * @param publisher by which it reads; readers of a consumer that is another now have to begin anew
-  * @param isPushed  it was ordered to report by itself; one that answers a Spark job with a report sends none until it hears otherwise
   * @param hasPlanned  some of them are ordered to where a batch ends that is not committed yet
   * @param isLost      an order may not have been carried out, so that the next one names all shards
   */
@@ -25,7 +24,6 @@ private[coordinator] final case class ReaderOrders(
     epoch: Long,
     shards: Map[ShardKey, ReadOrder.Task],
     publisher: Option[ResolvedPublisher],
-    isPushed: Boolean,
     hasPlanned: Boolean,
     isLost: Boolean
 ) {
@@ -33,13 +31,12 @@ private[coordinator] final case class ReaderOrders(
   /** Before a batch is planned. Nothing where nothing has changed.
     *
     * @param wanted all that it shall read, from where the batch starts
-    * @param pushes whether readers can report by themselves now
     */
-  def next(wanted: Vector[ReadOrder.Task], by: ResolvedPublisher, pushes: Boolean): Option[(ReaderOrders, Changes)] =
-    if (isLost || isPushed != pushes || !publisher.contains(by)) {
+  def next(wanted: Vector[ReadOrder.Task], by: ResolvedPublisher): Option[(ReaderOrders, Changes)] =
+    if (isLost || !publisher.contains(by)) {
       val all = byShard(wanted)
       // A report that comes late is worth as much as one of the same order again. A slow executor would never be heard otherwise.
-      val isSame = isPushed == pushes && publisher.contains(by) && all == shards
+      val isSame = publisher.contains(by) && all == shards
       val now    = ReaderOrders(
         number + 1,
         awaited = if (isSame) awaited else number + 1,
@@ -48,7 +45,6 @@ private[coordinator] final case class ReaderOrders(
         epoch = number + 1,
         all,
         Some(by),
-        isPushed = pushes,
         hasPlanned = false,
         isLost = false
       )
@@ -95,17 +91,13 @@ private[coordinator] final case class ReaderOrders(
     }
   }
 
-  /** Nothing has changed, but an answer is wanted. */
-  def repeat: (ReaderOrders, Changes) =
-    copy(number + 1) -> Changes(isWhole = false, commit = false, Vector.empty, Vector.empty, Vector.empty)
-
   /** An order may not have been carried out. */
   def lost(order: Long): ReaderOrders = if (order >= whole) copy(isLost = true) else this
 }
 
 private[coordinator] object ReaderOrders {
   val none: ReaderOrders =
-    ReaderOrders(0, 0, 0, 0, 0, Map.empty, None, isPushed = false, hasPlanned = false, isLost = false)
+    ReaderOrders(0, 0, 0, 0, 0, Map.empty, None, hasPlanned = false, isLost = false)
 
   private def byShard(tasks: Vector[ReadOrder.Task]) = tasks.iterator.map(task => task.shard -> task).toMap
 

@@ -70,6 +70,9 @@ final class ShardCoordinator(
   /** In which shards have their turns. */
   private var order = Vector.empty[ShardKey]
 
+  /** Why there are no readers; None where there are. Nothing else must be asked of readers that aren't there. */
+  def refusal(): Option[String] = channel.refusal()
+
   /** How far the readers are beyond the positions, once that is worth planning: somebody has something that need not wait
     * for others, and everybody has begun, or nobody has anything more.
     *
@@ -326,10 +329,7 @@ final class ShardCoordinator(
       val isDue = failing.mayBeOrdered(executor, runtime.clock.nanos()) &&
         (executors.answering(executor) || (!known.isLost && known.whole > 0))
       def mine = byHome.getOrElse(Some(executor), Vector.empty)
-      val next = if (isDue) known.next(mine, publisher(), channel.isPushed) else None
-      next
-        .orElse(if (channel.isPushed || !executors.answering(executor)) None else Some(known.repeat))
-        .map(executor -> _)
+      (if (isDue) known.next(mine, publisher()) else None).map(executor -> _)
     })
     assignments.heard(orders.iterator.collect {
       case (executor, known) if isHeard(executor, known) => executor
@@ -337,10 +337,8 @@ final class ShardCoordinator(
     hasRead ||= reported.exists(_.totals.reads.reads > 0)
   }
 
-  /** Announces to readers where the batch ends: what they report from now on comes after it, and has time until the next order. Those that can't report
-    * hear of it with the next batch.
-    */
-  private def plan(ends: Vector[(ShardKey, ShardPosition)]): Unit = if (channel.isPushed) {
+  /** Announces to readers where the batch ends: what they report from now on comes after it, and has time until the next order. */
+  private def plan(ends: Vector[(ShardKey, ShardPosition)]): Unit = {
     val byHome = ends.groupBy { case (shard, _) => assignments.of(shard) }
     send(for {
       (home, mine)   <- byHome.toVector
@@ -359,7 +357,6 @@ final class ShardCoordinator(
     lastNumber = changes.iterator.map { case (_, (now, _)) => now.number }.foldLeft(lastNumber)(_ max _)
     if (changes.nonEmpty) channel.order(changes.map { case (executor, (now, change)) =>
       executor -> ReadOrder(
-        executor.id,
         config.source,
         now.number,
         Option.when(change.isWhole)(ReadOrder.Way(config, publisher())),

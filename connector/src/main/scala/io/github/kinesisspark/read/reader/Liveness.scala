@@ -25,9 +25,6 @@ object Liveness {
   /** Heartbeats. Longer than a driver usually stands still for. */
   case object Heartbeats extends Liveness(1.minute)
 
-  /** Orders alone, which come with each planning: where triggers lie further apart, readers begin anew. */
-  case object Orders extends Liveness(5.minutes)
-
   val Beat: FiniteDuration = 1.second
 
   /** A heartbeat without an answer until then has failed. */

@@ -3,19 +3,16 @@ package io.github.kinesisspark.read.reader
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.ExecutorId
 
-/** What the driver wants of one executor's readers. An executor that isn't the one it is for answers nothing, nor does one whose
-  * source has stopped.
+/** What the driver wants of one executor's readers. They answer nothing once their source has stopped.
   *
   * @tparam A the answer
   */
 sealed trait ReaderRequest[A] extends Product with Serializable {
-  def executorId: String
   def source: String
 }
 
 /** Which shards this executor is to read, and what may be dropped: what has changed since the order before, or all.
   *
-  * @param executorId  whom it is for
   * @param number      grows by one from order to order of a source and executor
   * @param whole       there if `read` names all shards: readers of others end. No other order says how to read, as one comes before and one after each
   *                    batch, and credentials need to be sent but once
@@ -24,13 +21,12 @@ sealed trait ReaderRequest[A] extends Product with Serializable {
   * @param release     shards whose readers end
   * @param planned     where a batch ends that begins to run now: what comes after it is reported from here on, at leisure until the next order
   * @param driverNanos the driver's clock when it was sent
-  * @param liveness    how the readers hear of the driver from now on. By orders alone, they can't send reports either: the answer is to bring one
+  * @param liveness    how the readers hear of the driver from now on
   * @param grain       how far the boundaries of tips lie apart
   * @param pauseMillis between two reports, at least
   * @param hasRead     whether a reader of this query has ever read anything
   */
 final case class ReadOrder(
-    executorId: String,
     source: String,
     number: Long,
     whole: Option[ReadOrder.Way],
@@ -58,7 +54,7 @@ object ReadOrder {
 }
 
 /** @param isNext whether the order follows the one before, and was carried out; otherwise one with all shards has to come
-  * @param report if it was asked for, and after an order to drop a batch's records unless another report is on its way, which it follows then
+  * @param report after an order to drop a batch's records unless another report is on its way, which it follows then
   */
 final case class OrderAnswer(isNext: Boolean, report: Option[ReaderReport])
 
@@ -198,4 +194,4 @@ object UserRecordCount {
 }
 
 /** Closes the readers of a source now instead of at the end of their lease. Answered when they are closed. */
-final case class ReleaseRequest(executorId: String, source: String) extends ReaderRequest[Boolean]
+final case class ReleaseRequest(source: String) extends ReaderRequest[Boolean]

@@ -22,6 +22,7 @@ import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange, Str
   */
 final class ShardReaderPool(
     config: ReaderConfig,
+    executorId: () => String,
     shared: ReadersShared,
     tell: ReaderReport => Future[Boolean]
 ) extends AutoCloseable {
@@ -54,8 +55,8 @@ final class ShardReaderPool(
   private val clock   = new DriverClock
   private val reports = new ReportSchedule(worker, what => tell(report(what)))
 
-  /** As of the last order. */
-  @volatile private var liveness: Liveness = Liveness.Orders
+  /** As of the last order. Before the first, the driver knows of no readers here, and gets no reports. */
+  @volatile private var liveness = Option.empty[Liveness]
 
   /** When this executor gave the answer after which the driver last named these readers, by its own clock. */
   private val namedAfter = new AtomicReference(Option.empty[Long])
@@ -72,7 +73,6 @@ final class ShardReaderPool(
   private var publishers: RecordPublisher.Factory = pollers
   private var closed                              = false
   private var reported                            = 0L
-  private var executorId                          = ""
 
   @volatile private var applied = 0L
   @volatile private var grain   = Grain.none
@@ -85,8 +85,8 @@ final class ShardReaderPool(
     reachAll(order)
     hear(order.driverNanos)
     hasRead ||= order.hasRead
-    liveness = order.liveness
-    renewLease(liveness.lease)
+    liveness = Some(order.liveness)
+    renewLease(order.liveness.lease)
     // While a batch runs nobody waits for news; the order before the next batch asks for them.
     reports.setPause(if (order.planned.isEmpty) order.pauseMillis.millis else ReportSchedule.QuietPause)
     val isNext = synchronized {
@@ -99,10 +99,8 @@ final class ShardReaderPool(
     }
     isNext.map { done =>
       if (done) demand()
-      if (done && !isPushed) namedAfter.set(Some(runtime.clock.nanos()))
       val now =
-        if (!isPushed) Some(report(ReportSchedule.What(Vector.empty, isWhole = true, hasNews = true)))
-        else if (done && order.whole.isDefined) {
+        if (done && order.whole.isDefined) {
           reports.changeAll()
           None
         } else if (done && order.commit) reports.take(report)
@@ -112,7 +110,6 @@ final class ShardReaderPool(
   }
 
   private def carryOut(order: ReadOrder): Unit = {
-    executorId = order.executorId
     grain = order.grain
     order.whole.foreach(way => readBy(way.publisher))
     if (order.commit) commit()
@@ -154,19 +151,16 @@ final class ShardReaderPool(
   def named(epoch: Long, by: Heartbeat): Long = {
     val now = applied
     hear(by.driverNanos)
-    renewLease(liveness.lease)
+    renewLease(Liveness.Heartbeats.lease)
     if (now >= epoch) namedAfter.set(by.heardNanos)
     now
   }
 
   /** Whether the driver has named these readers since then, having heard from this executor: it may have had them read elsewhere meanwhile. */
   private[reader] def isNamedSince(nanos: Long) =
-    liveness == Liveness.SameProcess || namedAfter.get.exists(_ - nanos > 0)
+    liveness.contains(Liveness.SameProcess) || namedAfter.get.exists(_ - nanos > 0)
 
   private def hear(driverNanos: Long): Unit = clock.hear(driverNanos, runtime.clock.nanos())
-
-  /** Whether reports are sent, and not only asked for. */
-  private def isPushed = liveness != Liveness.Orders
 
   /** Memory comes free in other sources, too. A look that fails must not be the last one. */
   private def wake(): Unit =
@@ -178,7 +172,8 @@ final class ShardReaderPool(
 
   private def demand(): Unit = synchronized(readers.values.toVector).foreach(_.demand())
 
-  private def change(shards: Iterable[ShardKey], isNews: Boolean): Unit = if (isPushed) reports.change(shards, isNews)
+  private def change(shards: Iterable[ShardKey], isNews: Boolean): Unit =
+    if (liveness.isDefined) reports.change(shards, isNews)
 
   private def report(what: ReportSchedule.What): ReaderReport = {
     val (mine, some, gone, number, at) = synchronized {
@@ -189,7 +184,7 @@ final class ShardReaderPool(
     // Before the readers are looked at: what they report may be newer, not older.
     val now = clock.at(runtime.clock.nanos())
     ReaderReport(
-      executorId,
+      executorId(),
       config.source,
       id,
       number,

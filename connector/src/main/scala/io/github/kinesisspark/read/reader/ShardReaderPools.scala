@@ -39,11 +39,11 @@ final class ShardReaderPools(executorId: () => String, clients: KinesisClients) 
 
   /** The readers that a task of a real-time batch was placed with; nothing where Spark has run it elsewhere. */
   def placedOn(executor: String, config: ReaderConfig): Option[ShardReaderPool] =
-    if (isHere(executor)) used(config) else None
+    if (executorId() == executor) used(config) else None
 
   /** Readers for one task alone, which closes them. They poll: a subscription would end that of the reader it was placed with. */
   def ofTask(config: ReaderConfig): ShardReaderPool =
-    new ShardReaderPool(config, shared, _ => Future.successful(false))
+    new ShardReaderPool(config, executorId, shared, _ => Future.successful(false))
 
   def close(source: String): Unit = synchronized {
     // An order that was on its way when its query stopped must not bring the readers back.
@@ -52,16 +52,14 @@ final class ShardReaderPools(executorId: () => String, clients: KinesisClients) 
     pools.remove(source)
   }.foreach(_.close())
 
-  /** Answers a request, if it has come to the executor it is for and its source still runs. */
-  def answer[A](request: ReaderRequest[A]): Option[A] = if (!isHere(request.executorId)) None
-  else
-    request match {
-      case order: ReadOrder =>
-        order.whole.fold(existing(order.source))(way => running(way.config)).flatMap(_.obey(order))
-      case release: ReleaseRequest =>
-        close(release.source)
-        Some(true)
-    }
+  /** Answers a request, if its source still runs. */
+  def answer[A](request: ReaderRequest[A]): Option[A] = request match {
+    case order: ReadOrder =>
+      order.whole.fold(existing(order.source))(way => running(way.config)).flatMap(_.obey(order))
+    case release: ReleaseRequest =>
+      close(release.source)
+      Some(true)
+  }
 
   /** The driver lives, and says what it has read here. Must not block. */
   def named(by: Heartbeat): LivePools = LivePools(
@@ -91,12 +89,10 @@ final class ShardReaderPools(executorId: () => String, clients: KinesisClients) 
     Option.unless(released(config.source))(
       pools.getOrElseUpdate(
         config.source,
-        new ShardReaderPool(config, shared, report => reporter(report))
+        new ShardReaderPool(config, executorId, shared, report => reporter(report))
       )
     )
   }
-
-  private def isHere(executor: String) = executorId() == executor
 
   /** Whoever gets them closes them. */
   private def expired() = synchronized {

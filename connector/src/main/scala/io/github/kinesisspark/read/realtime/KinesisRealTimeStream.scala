@@ -11,6 +11,7 @@ import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.coordinator.DriverRuntime
 import io.github.kinesisspark.read.plan.{ExecutorId, PlanningState}
+import io.github.kinesisspark.read.reader.{ResolvedPublisher, ShardTip}
 import io.github.kinesisspark.read.row.SourceSchema
 import io.github.kinesisspark.read.stream.{KinesisMicroBatchStream, KinesisSourceOffset, QueryHost}
 
@@ -78,7 +79,7 @@ final class KinesisRealTimeStream(options: SourceOptions, host: QueryHost, drive
     val lost     = loseOrFail(planning)
     if (planning.hasNewStreams) Batch(planning, lost, Vector.empty, runtime.clock.nanos())
     else {
-      val tips = readers.open(planning, lost.contains)
+      val tips = if (hasReaders) readers.open(planning, lost.contains) else Map.empty[ShardKey, ShardTip]
       failIfAny(tips, from)
       catalog.learn(tips.values)
       // What they failed for is known now, and their shards are lost, or have another consumer.
@@ -97,7 +98,7 @@ final class KinesisRealTimeStream(options: SourceOptions, host: QueryHost, drive
         ended.filter(shard => task.shards.exists(_.stream == shard.stream)),
         hashKeys.map(_.view.filterKeys(task.shards.toSet).toMap),
         task.executor,
-        consumerLifecycle.publisher
+        if (task.executor.isDefined) consumerLifecycle.publisher else ResolvedPublisher.Polling
       )
     }
   }

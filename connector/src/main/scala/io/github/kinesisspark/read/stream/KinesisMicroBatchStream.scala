@@ -83,6 +83,7 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
   // Read by the threads of Spark's metrics sinks, too.
   @volatile private[read] var metrics = SourceMetrics.begun(runtime.clock.nanos())
   private var endsNow                 = false
+  private var isWarned                = false
   private var hadBatch                = false
   private var bounds                  = Option.empty[AvailableNow]
   private[read] var seen              = KinesisOffset.initial
@@ -132,6 +133,7 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
     if (endsNow && bounds.isEmpty) bounds = Some(AvailableNow.fix(catalog, planning))
     val end =
       if (AdmissionLimits.isOnce(limit)) allAtOnce(start, from, planning, lost)
+      else if (!hasReaders) withoutReaders(start, from, planning, lost)
       else admitted(start, from, planning, lost, AdmissionLimits.fromSpark(limit), isAgain)
     if ((end ne start) || !isWaitedFor) end
     else if (isAllRead(planning, began)) {
@@ -147,16 +149,44 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
   private def isAllRead(planning: PlanningState, began: Long) = planning.awaitingChildren.isEmpty &&
     ReadToTip.isSo(catalog, planning.reading).getOrElse(readers.haveNothing(planning.reading, began))
 
-  /** Ends where the shards end now. The tasks read all of it from Kinesis, however much readers can hold. As always, children of a shard that
-    * ends with this batch are left to the next.
+  /** Ends where the shards end now, or ended when an AvailableNow query began. The tasks read all of it from Kinesis, however much readers can hold.
+    * As always, children of a shard that ends with this batch are left to the next.
     */
   private def allAtOnce(start: Offset, from: KinesisOffset, planning: PlanningState, lost: Vector[ShardKey]): Offset = {
-    val bounds = AvailableNow.fix(catalog, planning)
-    val moved  = planning.reading.collect {
-      case (shard, begin) if !bounds.isDone(shard, begin) => shard -> bounds.ends(shard)
+    val ends  = bounds.getOrElse(AvailableNow.fix(catalog, planning))
+    val moved = planning.reading.collect {
+      case (shard, begin) if !ends.isDone(shard, begin) => shard -> ends.ends(shard)
     }
     seen = planning.end(moved)
-    endOf(start, from, planning, moved ++ lost.map(_ -> ShardPosition.ShardEnd))(bounds.completeTo)
+    endOf(start, from, planning, moved ++ lost.map(_ -> ShardPosition.ShardEnd))(ends.completeTo)
+  }
+
+  /** Whether executors read ahead. If none can be reached, batches are planned as `Trigger.Once` plans them. */
+  private[read] def hasReaders: Boolean = {
+    val refusal = readers.refusal()
+    if (!isWarned) refusal.foreach { why =>
+      isWarned = true
+      log.warn(
+        s"$toString: no executor can open its end of the channel to the driver ($why), so none reads ahead. Each batch takes all that is in " +
+          "the streams when it is planned, whatever the limits of the options are, and its tasks read it by polling, which is slower. Remove " +
+          "the cause and restart the query. The channel is Spark's RPC."
+      )
+    }
+    refusal.isEmpty
+  }
+
+  private def withoutReaders(
+      start: Offset,
+      from: KinesisOffset,
+      planning: PlanningState,
+      lost: Vector[ShardKey]
+  ): Offset = {
+    val end = allAtOnce(start, from, planning, lost)
+    metrics = metrics.withoutReaders(planning.reading.keys, consumerLifecycle.calls, runtime.clock.nanos())
+    // Each look takes calls of all shards.
+    if ((end eq start) && bounds.isEmpty && !isWaitedFor)
+      runtime.waits.sleep(if (isAlone) IdlePatience else SharedPatience)
+    end
   }
 
   private def admitted(

@@ -140,6 +140,11 @@ final case class SourceMetrics(
       unknownSince = if (all.forall(known.contains)) None else unknownSince.orElse(Some(nowNanos))
     )
   }
+
+  /** The next planning's, of a batch that takes all there is. Nobody counts what its tasks read. */
+  def withoutReaders(open: Iterable[ShardKey], consumers: Option[ConsumerCalls], nowNanos: Long): SourceMetrics =
+    next(open, Map.empty, Map.empty, ReadersNow.none, consumers, nowNanos)
+      .copy(lags = open.iterator.map(_ -> Lag(0, nowNanos)).toMap, unknownSince = None)
 }
 
 object SourceMetrics {

@@ -4,7 +4,6 @@ import java.util.concurrent.atomic.AtomicInteger
 
 import scala.concurrent.Future
 import scala.concurrent.duration._
-import scala.util.Try
 
 import io.github.kinesisspark.Generators.{shardId, stream}
 import io.github.kinesisspark.aws.KinesisClients
@@ -132,16 +131,10 @@ final class MemoryCluster(
   override def slots: Int                          = ids.size
   override def session: String                     = ""
   override def isStopped: Boolean                  = false
-  override def hasChannel: Boolean                 = true
 
   override def openEnds(name: String, session: String, on: Vector[ExecutorId])(
       opened: Either[String, Option[String]] => Unit
   ): Future[Unit] = network.run(on.foreach(e => opened(Right(byId(e.id).engine.endpoint.open(name, session)))))
-
-  override def ask[A](requests: Vector[(ExecutorId, ReaderRequest[A])]): Vector[Try[Option[A]]] =
-    throw new UnsupportedOperationException("the channel is open")
-  override def release(requests: Vector[(ExecutorId, ReleaseRequest)]): Unit =
-    throw new UnsupportedOperationException("the channel is open")
 }
 
 object MemoryCluster {

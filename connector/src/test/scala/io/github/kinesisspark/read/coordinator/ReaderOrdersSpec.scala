@@ -13,7 +13,7 @@ class ReaderOrdersSpec extends AnyFunSpec with Matchers {
   private def after(n: Long)               = AfterSequenceNumber(number(n))
   private def task(n: Int, position: Long) = ReadOrder.Task(shard(n), after(position), None, isClosed = false)
   private def next(from: ReaderOrders, tasks: ReadOrder.Task*) =
-    from.next(tasks.toVector, ResolvedPublisher.Polling, pushes = true)
+    from.next(tasks.toVector, ResolvedPublisher.Polling)
   private def changes(
       isWhole: Boolean = false,
       commit: Boolean = false,
@@ -55,19 +55,9 @@ class ReaderOrdersSpec extends AnyFunSpec with Matchers {
 
     it("name all shards again if they are read through another consumer") {
       val fanOut = ResolvedPublisher.FanOut(Map.empty)
-      first.next(Vector(task(0, 0)), fanOut, pushes = true).map(_._2) shouldBe Some(
+      first.next(Vector(task(0, 0)), fanOut).map(_._2) shouldBe Some(
         changes(isWhole = true, read = Seq(task(0, 0)))
       )
-    }
-
-    it("name all shards again once readers can report by themselves, and once they can't any more") {
-      def polled(from: ReaderOrders, pushes: Boolean) =
-        from.next(Vector(task(0, 0), task(1, 0)), ResolvedPublisher.Polling, pushes)
-      val whole           = Some(changes(isWhole = true, read = Seq(task(0, 0), task(1, 0))))
-      val (asked, change) = polled(first, pushes = false).get
-      Some(change) shouldBe whole
-      polled(asked, pushes = false) shouldBe None
-      polled(asked, pushes = true).map(_._2) shouldBe whole
     }
 
     it("name a shard that continues elsewhere than was planned") {

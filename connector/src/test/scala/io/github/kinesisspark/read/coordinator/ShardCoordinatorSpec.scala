@@ -34,28 +34,6 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
   private def records(of: ShardCoordinator) =
     of.awaitTips(planning, without = _ => false, stops = Map.empty, patience = 1.second).values.map(_.records).sum
 
-  describe("the readers of an executor") {
-    it("report by themselves once they can, though nothing else has changed since they were asked") {
-      val channel = new OneExecutor
-      val readers = coordinator(channel)
-      records(readers) shouldBe 0
-      channel.pushes = true
-      records(readers) shouldBe 0
-      channel.read(3)
-      records(readers) shouldBe 3
-    }
-
-    it("are asked once they can't report any more") {
-      val channel = new OneExecutor
-      val readers = coordinator(channel)
-      channel.pushes = true
-      records(readers) shouldBe 0
-      channel.pushes = false
-      channel.read(3)
-      records(readers) shouldBe 3
-    }
-  }
-
   describe("an executor by which something is thrown") {
     val error = new OutOfMemoryError("as planned")
 
@@ -100,7 +78,6 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
   describe("the first order alone") {
     it("says how to read: later ones are read in less time, and bring no credentials") {
       val channel = new OneExecutor
-      channel.pushes = true
       val readers = coordinator(channel)
       records(readers) shouldBe 0
       channel.read(3)
@@ -143,8 +120,6 @@ private object ShardCoordinatorSpec {
     /** Those that were sent. */
     var orders = Vector.empty[(ExecutorId, ReadOrder)]
 
-    override val liveness: Liveness = Liveness.Heartbeats
-
     override def executors(): ExecutorsNow =
       ExecutorsNow.all((1 to count).map(n => ExecutorId("host", n.toString)).toSet)
 
@@ -153,24 +128,19 @@ private object ShardCoordinatorSpec {
       throwing(executor) match {
         case Some(cause) => reports.failed(executor.id, order.number, OrderFailure.Thrown(cause))
         case None        =>
-          report(order, order.number, order.read.map(task => tip(task.shard, records = 3, failing(executor))))
+          report(executor, order, order.number, order.read.map(task => tip(task.shard, records = 3, failing(executor))))
       }
     }
   }
 
-  /** A channel to an executor that reads one shard and does what orders say of reports. */
+  /** A channel to an executor that reads one shard. */
   private final class OneExecutor extends Channel {
-
-    /** Whether its reader can report by itself. */
-    var pushes = false
 
     /** Otherwise another executor is there, which does nothing. */
     var isPresent = true
 
     var applied = 0L
     var refused = 0
-
-    override def liveness: Liveness = if (pushes) Liveness.Heartbeats else Liveness.Orders
 
     /** Those it got and took. */
     var taken = Vector.empty[ReadOrder]
@@ -182,7 +152,7 @@ private object ShardCoordinatorSpec {
     /** Its reader has read so many more records. */
     def read(records: Long): Unit = {
       known += records
-      last.filter(_.liveness == Liveness.Heartbeats).foreach(report)
+      last.foreach(report)
     }
 
     override def order(orders: Vector[(ExecutorId, ReadOrder)]): Unit = orders.foreach { case (executor, order) =>
@@ -200,7 +170,7 @@ private object ShardCoordinatorSpec {
 
     private def report(order: ReadOrder): Unit = {
       sent += 1
-      report(order, sent, Vector(tip(shard(0), known)))
+      report(Reading, order, sent, Vector(tip(shard(0), known)))
     }
 
     override def executors(): ExecutorsNow = ExecutorsNow.all(Set(if (isPresent) Reading else Idle))
@@ -208,6 +178,7 @@ private object ShardCoordinatorSpec {
 
   /** What channels of these tests share. */
   private abstract class Channel extends ExecutorChannel {
+    override val liveness: Liveness                  = Liveness.Heartbeats
     override val reports: ReaderReports              = new ReaderReports
     override val idleTimeout: Option[FiniteDuration] = None
     override val cores: Int                          = 1
@@ -215,6 +186,7 @@ private object ShardCoordinatorSpec {
     override val tasksOfAnExecutor: Int              = 1
     override val reportPause: FiniteDuration         = 5.millis
 
+    override def refusal(): Option[String]                      = None
     override def release(executors: Iterable[ExecutorId]): Unit = ()
 
     protected def tip(shard: ShardKey, records: Long, failure: Option[ReaderFailure] = None): ShardTip =
@@ -227,21 +199,22 @@ private object ShardCoordinatorSpec {
       )
 
     /** As the readers of an executor report all of themselves. */
-    protected def report(order: ReadOrder, number: Long, tips: Vector[ShardTip]): Unit = reports.accept(
-      ReaderReport(
-        order.executorId,
-        order.source,
-        pool = 1,
-        number,
-        isWhole = true,
-        applied = order.number,
-        atNanos = System.nanoTime(),
-        tips,
-        gone = Vector.empty,
-        counts = Vector.empty,
-        hasNews = true,
-        ReaderTotals.none
-      )
-    ): Unit
+    protected def report(executor: ExecutorId, order: ReadOrder, number: Long, tips: Vector[ShardTip]): Unit =
+      reports.accept(
+        ReaderReport(
+          executor.id,
+          order.source,
+          pool = 1,
+          number,
+          isWhole = true,
+          applied = order.number,
+          atNanos = System.nanoTime(),
+          tips,
+          gone = Vector.empty,
+          counts = Vector.empty,
+          hasNews = true,
+          ReaderTotals.none
+        )
+      ): Unit
   }
 }

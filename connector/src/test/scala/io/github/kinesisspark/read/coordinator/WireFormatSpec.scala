@@ -14,7 +14,7 @@ import io.github.kinesisspark.read.reader.ReleaseRequest
 class WireFormatSpec extends AnyFunSpec with Matchers {
   describe("a request") {
     it("is read by a thread whose class loader doesn't know its class") {
-      val request = ReleaseRequest("1", "source")
+      val request = ReleaseRequest("source")
       val bytes   = WireFormat.write(request)
       val found   = new AtomicReference[ReleaseRequest]
       val thread  = new Thread(() => found.set(WireFormat.read[ReleaseRequest](bytes)))

@@ -47,13 +47,12 @@ class ForeignCodeSpec extends AnyFunSpec with Matchers with Eventually {
     private var number = 0L
 
     val shared = new ReadersShared(clients, runtime.workers.fixed("pool", 2))
-    val pool   = new ShardReaderPool(config, shared, _ => scala.concurrent.Future.successful(true))
+    val pool   = new ShardReaderPool(config, () => "1", shared, _ => scala.concurrent.Future.successful(true))
 
     def order(read: Vector[ReadOrder.Task] = Vector.empty, isWhole: Boolean = false): Unit = {
       number += 1
       pool.obey(
         ReadOrder(
-          executorId = "1",
           config.source,
           number,
           Option.when(isWhole)(ReadOrder.Way(config, ResolvedPublisher.Polling)),

@@ -20,7 +20,7 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
     ReaderConfig("source", Map.empty, bufferBytes = 16L << 20, callsPerSecond = 5, failOnDataLoss = true)
 
   private def pool(tell: ReaderReport => Future[Boolean] = _ => Future.successful(true)) =
-    new ShardReaderPool(config, shared, tell)
+    new ShardReaderPool(config, () => "1", shared, tell)
 
   private def order(
       number: Long,
@@ -30,7 +30,6 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
       commit: Boolean = false,
       planned: Vector[(ShardKey, ShardPosition)] = Vector.empty
   ) = ReadOrder(
-    executorId = "1",
     config.source,
     number,
     Option.when(isWhole)(ReadOrder.Way(config, ResolvedPublisher.Polling)),
@@ -97,13 +96,6 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
       readers.close()
       readers.obey(order(number = 1, isWhole = true)) shouldBe empty
     }
-
-    it("brings a report in its answer where it is asked for") {
-      val readers = pool()
-      readers.obey(order(number = 1, isWhole = true)).get.report shouldBe empty
-      val report = readers.obey(order(number = 2, liveness = Liveness.Orders)).get.report.get
-      (report.isWhole, report.applied, report.executorId) shouldBe ((true, 2, "1"))
-    }
   }
 
   describe("reports") {
@@ -164,16 +156,11 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
     }
 
     it("have the driver's time no later than it is, whatever clock the executor has") {
-      val readers               = pool()
-      val ahead                 = 1.hour.toNanos
-      def at(driverNanos: Long) =
-        readers
-          .obey(order(driverNanos, isWhole = true, liveness = Liveness.Orders, driverNanos = driverNanos))
-          .get
-          .report
-          .get
-          .atNanos
-      at(driverNanos = ahead) should (be >= ahead and be < ahead + 1.minute.toNanos)
+      val driver  = new Driver
+      val readers = pool(driver.hear)
+      val ahead   = 1.hour.toNanos
+      readers.obey(order(number = 1, isWhole = true, driverNanos = ahead))
+      driver.next().atNanos should (be >= ahead and be < ahead + 1.minute.toNanos)
     }
   }
 
@@ -211,14 +198,10 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
       readers.isNamedSince(100) shouldBe false
     }
 
-    it("are named by each order where there are no heartbeats, and always in the driver's own process") {
-      val began   = Runtime.ofJvm.clock.nanos()
+    it("are always named in the driver's own process") {
       val readers = pool()
-      readers.isNamedSince(began) shouldBe false
-      readers.obey(order(number = 1, isWhole = true, liveness = Liveness.Orders))
-      readers.isNamedSince(began) shouldBe true
       readers.isNamedSince(Runtime.ofJvm.clock.nanos()) shouldBe false
-      readers.obey(order(number = 2, isWhole = true, liveness = Liveness.SameProcess))
+      readers.obey(order(number = 1, isWhole = true, liveness = Liveness.SameProcess))
       readers.isNamedSince(Runtime.ofJvm.clock.nanos()) shouldBe true
     }
   }

@@ -1,0 +1,168 @@
+package io.github.kinesisspark.it.source
+
+import java.nio.file.Path
+
+import scala.concurrent.Future
+import scala.concurrent.duration.FiniteDuration
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.SparkContext
+import org.apache.spark.kinesisspark.{ClusterExecutors, SparkMetrics}
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability}
+import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.connector.read.{Scan, ScanBuilder}
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
+import org.apache.spark.sql.streaming.Trigger
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.scalatest.Suites
+
+import io.github.kinesisspark.KinesisTableProvider
+import io.github.kinesisspark.config.SourceOptions
+import io.github.kinesisspark.it.TestStream
+import io.github.kinesisspark.read.coordinator._
+import io.github.kinesisspark.read.plan.ExecutorId
+import io.github.kinesisspark.read.realtime.KinesisRealTimeStream
+import io.github.kinesisspark.read.row.SourceSchema
+import io.github.kinesisspark.read.stream.{QueryHost, RunningQuery, SparkHost}
+
+/** Tests queries whose executors can't open their ends of the channel to the driver. */
+final class UnreachableExecutors(override protected val mode: Mode) extends TestkitSuite with CapturedLogs {
+  override def suiteName: String = s"Unreachable executors by $mode"
+  override def suiteId: String   = s"${getClass.getName}-$mode"
+
+  override protected def settings: Map[String, String] =
+    super.settings + ("spark.sql.streaming.realTimeMode.minBatchDuration" -> "500")
+
+  private def unreachable(stream: TestStream): DataFrame = spark.readStream
+    .format(classOf[UnreachableExecutors.Provider].getName)
+    .options(options(stream) + ("startingPosition" -> "TRIM_HORIZON") ++ mode.options)
+    .load()
+
+  private def start(stream: TestStream, at: Path, log: BatchLog, trigger: Trigger) = unreachable(stream).writeStream
+    .option("checkpointLocation", at.toString)
+    .trigger(trigger)
+    .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
+    .start()
+
+  @annotation.nowarn("cat=deprecation")
+  private def once = Trigger.Once()
+
+  describe("a query whose executors can't be reached") {
+    it("reads each record once by every trigger, through a reshard and with a batch that comes again, and warns once") {
+      val stream                           = newStream(shards = 2)
+      val at                               = checkpoint()
+      val log                              = new BatchLog
+      var written                          = put(stream, "before", 100)
+      def more(prefix: String, count: Int) = written ++= put(stream, prefix, count)
+      def all()                            = log.texts.sorted shouldBe written.sorted
+
+      val (_, logged) = withLogs {
+        val query = start(stream, at, log, Trigger.ProcessingTime(0))
+        try {
+          eventually(all())
+          stream.split(stream.openShards().head)
+          awaitOpen(stream, 3)
+          more("split", 100)
+          query.processAllAvailable()
+          all()
+          query.lastProgress.sources.head.metrics.get("shardsOpen") shouldBe "3"
+        } finally query.stop()
+      }
+      logged.split("can open its end of the channel to the driver \\(refused by the test\\)", -1) should have size 2
+
+      val last = log.all.last._1
+      eraseCommit(at, last)
+      for (trigger <- Seq(Trigger.AvailableNow(), once)) {
+        more(trigger.toString, 50)
+        start(stream, at, log, trigger).awaitTermination()
+        all()
+      }
+      log.replays should contain(last)
+
+      more("timed", 50)
+      val timed = start(stream, at, log, Trigger.ProcessingTime("200 milliseconds"))
+      try eventually(all())
+      finally timed.stop()
+      parentsComeFirst(stream, log.rows.map(_.shardId))
+    }
+
+    it("in real-time mode delivers each record once") {
+      val stream = newStream(shards = 2)
+      val log    = new RealTimeLog
+      val query  = unreachable(stream)
+        .selectExpr("shardId", "sequenceNumber", "cast(data as string)")
+        .writeStream
+        .outputMode("update")
+        .trigger(Trigger.RealTime("1 second"))
+        .option("checkpointLocation", checkpoint().toString)
+        .foreach(log.writer)
+        .start()
+      try {
+        val first = put(stream, "first", 50)
+        eventually(log.texts.sorted shouldBe first.sorted)
+        val batch  = log.rows.map(_.batch).max
+        val second = put(stream, "second", 50)
+        eventually(log.texts.sorted shouldBe (first ++ second).sorted)
+        eventually(query.recentProgress.map(_.batchId).max should be > batch)
+        log.texts.sorted shouldBe (first ++ second).sorted
+      } finally query.stop()
+    }
+  }
+}
+
+object UnreachableExecutors {
+
+  /** The source, of which all is the user's but the host: its executors refuse to open their ends. */
+  final class Provider extends KinesisTableProvider {
+    override def getTable(schema: StructType, by: Array[Transform], asked: java.util.Map[String, String]): Table =
+      new Table with SupportsRead {
+        override def name(): String                                 = "unreachable"
+        override def schema(): StructType                           = SourceSchema.schema
+        override def capabilities(): java.util.Set[TableCapability] = Set(TableCapability.MICRO_BATCH_READ).asJava
+        override def newScanBuilder(more: CaseInsensitiveStringMap): ScanBuilder = () =>
+          new Scan {
+            override def readSchema(): StructType                                 = SourceSchema.schema
+            override def toMicroBatchStream(checkpoint: String): MicroBatchStream = {
+              val sc = SparkSession.active.sparkContext
+              new KinesisRealTimeStream(
+                SourceOptions.parse(asked.asScala.toMap),
+                new Unreachable(sc, new SparkHost(sc)),
+                DriverRuntime.ofJvm
+              )
+            }
+          }
+      }
+  }
+
+  private final class Unreachable(sc: SparkContext, spark: SparkHost) extends QueryHost {
+    override def queryId: Option[String]                                         = spark.queryId
+    override def interval: Option[FiniteDuration]                                = spark.interval
+    override def shuffleTasks: Int                                               = spark.shuffleTasks
+    override def isAlone: Boolean                                                = spark.isAlone
+    override def callers: Option[RunningQuery.Callers]                           = spark.callers
+    override def hasLostCheckpoint: Boolean                                      = spark.hasLostCheckpoint
+    override def readerMemory(options: SourceOptions): Long                      = spark.readerMemory(options)
+    override def channel(source: String, driver: DriverRuntime): ExecutorChannel =
+      new ClusterChannel(Refusing(sc), source, driver)
+    override def show(group: String, gauges: Map[String, () => Long]): AutoCloseable = SparkMetrics.show(group, gauges)
+  }
+
+  /** The one executor of local mode. */
+  private final case class Refusing(sc: SparkContext) extends Cluster {
+    override def executors(): Vector[ExecutorHealth.ExecutorState] = ClusterExecutors
+      .alive(sc)
+      .map(e => ExecutorHealth.ExecutorState(ExecutorId(e.host, e.id), e.isExcluded, e.isLeaving, e.freeSlots))
+    override def idleTimeout: Option[FiniteDuration] = None
+    override def slots: Int                          = ClusterExecutors.slots(sc)
+    override def session: String                     = ClusterExecutors.session
+    override def isStopped: Boolean                  = sc.isStopped
+
+    override def openEnds(driver: String, session: String, executors: Vector[ExecutorId])(
+        opened: Either[String, Option[String]] => Unit
+    ): Future[Unit] = Future.successful(executors.foreach(_ => opened(Right(Some("refused by the test")))))
+  }
+}
+
+class UnreachableExecutorsSpec extends Suites(Mode.both.map(new UnreachableExecutors(_)): _*)
