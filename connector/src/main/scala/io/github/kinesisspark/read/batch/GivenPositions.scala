@@ -10,7 +10,7 @@ import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.{ListedStream, Parallel, PeekingClients, ShardEnds}
 import io.github.kinesisspark.read.plan.HistoryPart
-import io.github.kinesisspark.read.retention.DataLoss
+import io.github.kinesisspark.read.reader.DataLoss
 
 /** Positions of one stream that people gave, by shard: whether they are this stream's, and still there.
   *
@@ -136,13 +136,13 @@ final class GivenPositions(option: String, stream: ListedStream, failOnDataLoss:
       all
     }
 
-  private def loseOrWarn(what: String): Unit =
-    if (failOnDataLoss)
-      throw new KinesisException(
-        DataLoss.ErrorClass,
-        s"'$option' $what. Give a later position; or set failOnDataLoss to false, to begin with what is left."
-      )
-    else log.warn(s"'$option' $what; continuing with what is left, as failOnDataLoss is false")
+  private def loseOrWarn(what: String): Unit = DataLoss.report(
+    s"'$option' $what",
+    "Give a later position; or set failOnDataLoss to false, to begin with what is left.",
+    "what is left",
+    failOnDataLoss,
+    log
+  )
 
   private def refuse(what: String) = throw new OffsetException(s"'$option' $what.")
 }

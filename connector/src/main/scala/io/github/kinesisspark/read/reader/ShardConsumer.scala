@@ -5,10 +5,9 @@ import scala.concurrent.duration._
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
-import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtSequenceNumber, ShardEnd, Within}
-import io.github.kinesisspark.position.{SequenceNumber, ShardKey, ShardPosition, ShardRange}
+import io.github.kinesisspark.position.ShardPosition.ShardEnd
+import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.reader.ShardConsumer._
-import io.github.kinesisspark.read.retention.DataLoss
 import io.github.kinesisspark.runtime.Runtime
 
 /** The records of one range for one task, exactly those, whatever has been added to the stream since.
@@ -103,28 +102,18 @@ final class ShardConsumer(
 
   private def accept(from: Source, head: RecordBuffer.Head): Unit = {
     val all    = head.records.toArray
-    val within = range.end match {
-      case AfterSequenceNumber(last) => before(all)(_ <= last)
-      case Within(last, _)           => before(all)(_ <= last)
-      case AtSequenceNumber(next)    => before(all)(_ < next)
-      case _                         => all
-    }
+    val within = RangeEnds.before(range.end, all)
     if (from.isOwn) sources.readAgain(range.shard, within)
     position = head.until
     current = within.iterator
-    val now = standing(from, all)
-    if (within.nonEmpty || now == AtEnd) checkBeginning(within)
+    val now = reached(from, all)
+    if (within.nonEmpty || now == RangeEnds.AtEnd) checkBeginning(within)
     now match {
-      case Before => ()
-      case AtEnd  => close()
-      case Passed => lose(None): Unit
+      case RangeEnds.Before => ()
+      case RangeEnds.AtEnd  => close()
+      case RangeEnds.Passed => lose(None): Unit
     }
   }
-
-  /** Mostly all of them, which the last one shows. */
-  private def before(records: Array[KinesisRecord])(isWithin: SequenceNumber => Boolean): Array[KinesisRecord] =
-    if (records.lastOption.forall(last => isWithin(last.sequenceNumber))) records
-    else records.takeWhile(record => isWithin(record.sequenceNumber))
 
   /** @param records the first of the range, if it has any */
   private def checkBeginning(records: Array[KinesisRecord]): Unit = if (!begun) {
@@ -132,18 +121,11 @@ final class ShardConsumer(
     if (!RangeEnds.hasFirst(range.start, records.headOption.map(_.sequenceNumber))) report(None)
   }
 
-  private def standing(from: Source, all: Array[KinesisRecord]): Standing = range.end match {
-    case _ if position == range.end => if (from.reader.missesStop) Passed else AtEnd
-    case AfterSequenceNumber(last)  => standing(all, last)
-    case Within(last, _)            => standing(all, last)
-    case AtSequenceNumber(next)     => standing(all, next)
-    case _                          => Before
-  }
-
-  private def standing(all: Array[KinesisRecord], end: SequenceNumber): Standing =
-    if (all.lastOption.exists(_.sequenceNumber >= end)) { if (all.exists(_.sequenceNumber == end)) AtEnd else Passed }
-    else if (position == ShardEnd) Passed
-    else Before
+  /** A reader that stops at the range's end has looked behind it. */
+  private def reached(from: Source, all: Array[KinesisRecord]): RangeEnds.Reach =
+    if (position != range.end) RangeEnds.reach(range.end, all, position)
+    else if (from.reader.missesStop) RangeEnds.Passed
+    else RangeEnds.AtEnd
 
   /** Whether nothing more is to be waited for, from this source. */
   private def isOver(from: Source, why: ShardReader.Standstill): Boolean = why.failure match {
@@ -210,14 +192,6 @@ object ShardConsumer {
 
   /** What may be about the consumer, and not the shard: it is gone, or somebody else reads through it. */
   private val MayBeGone = Set[FailureReason](FailureReason.NotFound, FailureReason.ConsumerTaken)
-
-  /** Where what was taken ends, seen from the range's end. */
-  private sealed trait Standing
-  private case object Before extends Standing
-  private case object AtEnd  extends Standing
-
-  /** Beyond it, without the record that the range ends with. */
-  private case object Passed extends Standing
 }
 
 /** Where a task waits for any of its readers. */

@@ -5,8 +5,8 @@ import java.util.concurrent.CopyOnWriteArrayList
 import scala.concurrent.duration._
 
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
-import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtSequenceNumber, ShardEnd, Within}
-import io.github.kinesisspark.position.{SequenceNumber, Shard, ShardKey, ShardPosition}
+import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
+import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.Admission.Allotment
 import io.github.kinesisspark.read.plan.ArrivalDensity
 import io.github.kinesisspark.read.reader.PollingRecordPublisher.LargestAnswer
@@ -87,19 +87,12 @@ final class ShardReader(
     tellTasks()
   }
 
-  private def untilStop(delivery: Delivery): (Array[KinesisRecord], ShardPosition) = {
-    def cut(number: SequenceNumber)(isWithin: SequenceNumber => Boolean) =
-      if (delivery.position == ShardEnd || delivery.records.lastOption.exists(_.sequenceNumber >= number)) {
-        synchronized { isPast = !delivery.records.exists(_.sequenceNumber == number) }
-        (delivery.records.takeWhile(r => isWithin(r.sequenceNumber)), stop.get)
-      } else (delivery.records, delivery.position)
-    stop match {
-      case Some(AfterSequenceNumber(last)) => cut(last)(_ <= last)
-      case Some(Within(last, _))           => cut(last)(_ <= last)
-      case Some(AtSequenceNumber(next))    => cut(next)(_ < next)
-      case _                               => (delivery.records, delivery.position)
+  private def untilStop(delivery: Delivery): (Array[KinesisRecord], ShardPosition) =
+    stop.fold((delivery.records, delivery.position)) { end =>
+      val reach = RangeEnds.reach(end, delivery.records, delivery.position)
+      synchronized { isPast = reach == RangeEnds.Passed }
+      (RangeEnds.before(end, delivery.records), if (reach == RangeEnds.Before) delivery.position else end)
     }
-  }
 
   /** Nothing more is to be read. */
   private def isComplete = buffer.ended || stop.contains(buffer.tip)

@@ -6,6 +6,7 @@ import org.slf4j.LoggerFactory
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, Within}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.read.reader.{
+  DataLoss,
   KinesisRecord,
   RangeEnds,
   RecordBuffer,
@@ -13,7 +14,6 @@ import io.github.kinesisspark.read.reader.{
   ShardTip,
   UserRecordCount
 }
-import io.github.kinesisspark.read.retention.DataLoss
 import io.github.kinesisspark.read.row.RecordRows
 
 /** One shard as a task of a real-time batch reads it: what its reader holds is taken out piece by piece, which makes room for more.

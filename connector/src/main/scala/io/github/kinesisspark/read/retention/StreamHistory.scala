@@ -4,13 +4,13 @@ import java.time.Instant
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.{OptionException, StartingPosition}
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.batch.{BatchSnapshot, GivenPositions}
 import io.github.kinesisspark.read.catalog.{ListedStream, Parallel, ShardEnds}
 import io.github.kinesisspark.read.plan.HistoryPart
+import io.github.kinesisspark.read.reader.DataLoss
 
 /** One stream as it is at one moment, for reads that begin and end: cuts through its history, and what is between two of them.
   *
@@ -40,7 +40,7 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
     *
     * @throws OptionException  where there is nothing to begin with at the first one
     * @throws OffsetException  where the positions aren't this stream's, or in the wrong order
-    * @throws KinesisException `KINESIS_DATA_LOSS` where they are past its retention, and `failOnDataLoss` is true
+    * @throws io.github.kinesisspark.aws.KinesisException `KINESIS_DATA_LOSS` where they are past its retention, and `failOnDataLoss` is true
     */
   def between(from: StartingPosition, to: StartingPosition): Vector[BatchSnapshot.Part] = {
     val cut   = ending(to)
@@ -160,13 +160,13 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
       "or give a later end."
   )
 
-  private def loseOrWarn(what: String): Unit =
-    if (failOnDataLoss)
-      throw new KinesisException(
-        DataLoss.ErrorClass,
-        s"$what. Give a later position (TRIM_HORIZON is the oldest record there is); or set failOnDataLoss to false, to read what is left."
-      )
-    else log.warn("{}; continuing with what is left, as failOnDataLoss is false", what)
+  private def loseOrWarn(what: String): Unit = DataLoss.report(
+    what,
+    "Give a later position (TRIM_HORIZON is the oldest record there is); or set failOnDataLoss to false, to read what is left.",
+    "what is left",
+    failOnDataLoss,
+    log
+  )
 }
 
 object StreamHistory {

@@ -11,14 +11,14 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFacto
 import org.apache.spark.sql.connector.read.streaming._
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{Closing, FailureReason, KinesisException}
+import io.github.kinesisspark.aws.{Closing, FailureReason}
 import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.ShardCatalog
 import io.github.kinesisspark.read.coordinator.{DriverRuntime, Filling, ShardCoordinator}
 import io.github.kinesisspark.read.plan.{HistoryPart, PlanningState, WatermarkAlignment}
-import io.github.kinesisspark.read.reader.{Grain, ReaderConfig, RecordBuffer, ShardTip, StreamAccess}
-import io.github.kinesisspark.read.retention.{DataLoss, RetentionWatch}
+import io.github.kinesisspark.read.reader.{DataLoss, Grain, ReaderConfig, RecordBuffer, ShardTip, StreamAccess}
+import io.github.kinesisspark.read.retention.RetentionWatch
 import io.github.kinesisspark.read.{KinesisInputPartition, KinesisPartitionReaderFactory}
 
 /** Spark's face of a [[KinesisOffset]]. */
@@ -413,14 +413,13 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
   }
 
   /** @param rest what the query continues with */
-  private def lose(what: String, rest: String): Unit = {
-    if (options.failOnDataLoss)
-      throw new KinesisException(
-        DataLoss.ErrorClass,
-        s"$what. Set failOnDataLoss to false to continue with $rest, and raise the stream's retention."
-      )
-    log.warn("{}; continuing, as failOnDataLoss is false", what)
-  }
+  private def lose(what: String, rest: String): Unit = DataLoss.report(
+    what,
+    s"Set failOnDataLoss to false to continue with $rest, and raise the stream's retention.",
+    rest,
+    options.failOnDataLoss,
+    log
+  )
 
   private def patience(planning: PlanningState): Duration =
     if (bounds.nonEmpty) Duration.Inf
