@@ -13,6 +13,7 @@ import software.amazon.awssdk.utils.UserHomeDirectoryUtils
   * at the same time: it is replaced as a whole, and one client of this JVM renews it at a time.
   */
 private[aws] final class LoginFile(val path: Path) {
+  import LoginFile._
 
   /** @return None if nobody has logged in, or the file has no JSON object
     * @throws software.amazon.awssdk.core.exception.SdkClientException where the file can't be read
@@ -44,12 +45,16 @@ private[aws] final class LoginFile(val path: Path) {
     }
   }
 
-  def exclusively[A](work: => A): A =
-    LoginFile.locks.computeIfAbsent(path, _ => new Object).synchronized(work)
+  /** One client of this JVM at a time, which may call the service meanwhile, for a minute at most ([[ServiceClient]]): a login is good for one renewal.
+    * Others of the same login wait, on threads of [[CredentialsCache]], which are there for that.
+    */
+  def exclusively[A](work: => A): A = LoginFile.turns.computeIfAbsent(path, _ => new Turn).synchronized(work)
 }
 
 private[aws] object LoginFile {
-  private val locks = new ConcurrentHashMap[Path, Object]
+  private val turns = new ConcurrentHashMap[Path, Turn]
+
+  private final class Turn
 
   /** @param name of the SSO session, or the start URL of a profile without one */
   def ofSso(name: String): LoginFile = new LoginFile(home("sso").resolve(s"${hash("SHA-1", name)}.json"))

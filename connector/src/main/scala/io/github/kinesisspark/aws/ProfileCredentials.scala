@@ -7,7 +7,8 @@ import io.github.kinesisspark.aws.ProfileSource._
 import io.github.kinesisspark.aws.RoleCredentials.{OfRole, OfWebIdentity}
 import io.github.kinesisspark.config.{ConnectionOptions, RoleSession}
 
-/** Credentials of a profile of the shared AWS files, which are read at the first call.
+/** Credentials of a profile of the shared AWS files, which are read at the first call. One thread asks at a time, as [[CredentialsCache]] does; another one
+  * may close them meanwhile.
   *
   * @param named  left out, the one that the environment names, or `default`
   * @param region of the stream
@@ -17,18 +18,29 @@ private[aws] final class ProfileCredentials(named: Option[String], region: Strin
     with AutoCloseable {
   import ProfileCredentials._
 
-  /** What is asked, then what that asks itself. */
-  private var made: Seq[Owned] = Nil
+  /** What is asked, then what that asks itself. Both are guarded by `this`. */
+  private var made   = Seq.empty[Owned]
+  private var closed = false
 
-  override def resolveCredentials(): AwsCredentials = {
-    val provider = synchronized {
-      if (made.isEmpty) made = make()
-      made.head
+  override def resolveCredentials(): AwsCredentials =
+    synchronized(made).headOption.getOrElse(kept(make())).resolveCredentials()
+
+  override def close(): Unit = {
+    val open = synchronized {
+      closed = true
+      made
     }
-    provider.resolveCredentials()
+    open.foreach(_.close())
   }
 
-  override def close(): Unit = synchronized(made).foreach(_.close())
+  private def kept(all: Seq[Owned]): Owned = {
+    val isLate = synchronized {
+      made = all
+      closed
+    }
+    if (isLate) all.foreach(_.close())
+    all.head
+  }
 
   private def make(): Seq[Owned] = {
     val name = named.getOrElse(ProfileFileSystemSetting.AWS_PROFILE.getStringValueOrThrow)

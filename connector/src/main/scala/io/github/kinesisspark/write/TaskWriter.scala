@@ -56,7 +56,9 @@ private[write] final class TaskWriter(
   /** As of the last step, for readers without the lock. */
   @volatile private var counted = Counted(Totals(), CallTimes.none, 0)
 
-  /** Guards all other state. The timer never waits for it. */
+  /** Guards all other state, also while shards are listed and calls are made. Only the task's own thread waits for it, and looks meanwhile whether the task
+    * is killed: the timer comes again later, and the SDK's threads don't use it.
+    */
   private val lock    = new TryLock
   private var isTimed = false
   private var failed  = Option.empty[Throwable]

@@ -22,6 +22,7 @@ import org.apache.hadoop.security.alias.CredentialProviderFactory
 import org.scalatest.funsuite.AnyFunSuite
 import software.amazon.awssdk.auth.credentials.{AwsCredentials, AwsSessionCredentials}
 
+import scala.concurrent.{Await, ExecutionContext, Future}
 import scala.concurrent.duration._
 import scala.util.Using
 
@@ -354,6 +355,22 @@ class CredentialsTest extends AnyFunSuite {
         assert(sts.requests.head.body.contains(part))
     }.get
     Files.delete(token)
+  }
+
+  test("a profile's credentials can be closed while their clients are being made") {
+    val pipe = Files.createTempDirectory("pipe-").resolve("bundle")
+    assert(new ProcessBuilder("mkfifo", pipe.toString).start().waitFor() == 0)
+    withRolesOfProfiles {
+      val connection  = ConnectionOptions(caBundle = Some(pipe.toString))
+      val credentials = Credentials(Profile("of-token"), "eu-west-1", connection)
+      val resolved    = Future(credentials.provider.resolveCredentials())(ExecutionContext.global)
+      // Opens when somebody reads it.
+      val bundle = Files.newOutputStream(pipe)
+      try Await.result(Future(credentials.close())(ExecutionContext.global), 1.minute)
+      finally bundle.close()
+      assert(intercept[KinesisException](Await.result(resolved, 1.minute)).errorClass == "KINESIS_CA_BUNDLE")
+    }
+    Files.delete(pipe)
   }
 
   test("a profile's role whose source profile is missing fails with its name, and calls nobody") {

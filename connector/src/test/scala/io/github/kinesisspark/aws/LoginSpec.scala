@@ -8,6 +8,8 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import software.amazon.awssdk.awscore.exception.{AwsErrorDetails, AwsServiceException}
 
+import io.github.kinesisspark.HeldMonitors
+
 /** A login's file and its renewal, with a driven clock and a service of the test's. */
 final class LoginSpec extends AnyFunSpec with Matchers {
   private val start = Instant.parse("2026-01-31T08:00:00Z")
@@ -63,6 +65,18 @@ final class LoginSpec extends AnyFunSpec with Matchers {
       trial.file.read().get("token").str shouldBe "two"
       PosixFilePermissions.toString(Files.getPosixFilePermissions(trial.file.path)) shouldBe "rw-------"
       Files.list(trial.directory).count() shouldBe 1
+    }
+
+    it("is renewed under the lock of its file alone, for which other clients of the same login wait") {
+      val trial = new Trial
+      var held  = Seq.empty[String]
+      trial.has(kept("one", minutes = 4))
+      trial.answer = () => {
+        held = HeldMonitors.here
+        kept("two", minutes = 120)
+      }
+      trial.token shouldBe "two"
+      held shouldBe Seq("io.github.kinesisspark.aws.LoginFile$Turn")
     }
 
     it("that somebody else has renewed is read again, without a call") {

@@ -11,6 +11,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatest.time.{Millis, Seconds, Span}
 
+import io.github.kinesisspark.HeldMonitors
 import io.github.kinesisspark.aggregation.Aggregator
 import io.github.kinesisspark.config.{CallRetries, StreamRef}
 import io.github.kinesisspark.position.{HashKeyRange, Shard}
@@ -154,6 +155,19 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     val s     = new Setting(linger = None, broken = Some(error))
     s.writer.write(entry(0))
     within(10.seconds)(the[IllegalStateException] thrownBy s.writer.flush() shouldBe error)
+  }
+
+  it("a task writer makes calls and lists shards without a monitor: only its own task waits for it") {
+    val held   = new ConcurrentLinkedQueue[Seq[String]]
+    def note() = held.add(HeldMonitors.here): Unit
+    val timed  = new Setting(Some(5.millis), packing = aggregated(note()), before = note())
+    timed.writer.write(entry(0))
+    eventually(timed.writer.rows shouldBe 1)
+    val full = new Setting(linger = None, packing = aggregated(note()), before = note())
+    full.writer.write(entry(0))
+    full.writer.flush()
+    held.asScala.toSet shouldBe Set(Nil)
+    Seq(timed, full).foreach(_.writer.close())
   }
 
   it("the counts of a task writer can be read while its timer lists shards") {
