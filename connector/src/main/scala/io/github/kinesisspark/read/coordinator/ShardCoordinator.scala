@@ -64,6 +64,7 @@ final class ShardCoordinator(
 
   /** When the readers were first looked at for the next batch. */
   private var planningSince = runtime.clock.nanos()
+  private var waitedSoFar   = Duration.Zero
   private var clocks        = ShardClocks()
   private var hasRead       = false
 
@@ -94,13 +95,14 @@ final class ShardCoordinator(
     val ending  = planning.ending
     clocks = clocks.begin(reading, planning.parents, planning.start.progress(_).isDefined, began)
     planningSince = began
-    var lastOrders = began
+    var repeatAfter: FiniteDuration = HearingPatience
     @annotation.tailrec
     def await(): Map[ShardKey, ShardTip] = {
       val known = channel.reports.news
-      if ((runtime.clock.nanos() - lastOrders).nanos > HearingPatience) {
+      val since = (runtime.clock.nanos() - began).nanos
+      if (since > repeatAfter) {
         repeatUnheard()
-        lastOrders = runtime.clock.nanos()
+        repeatAfter = since * 2
       }
       assign(planning, reading, ending, stops)
       val tips    = sound(heard(reading))
@@ -122,8 +124,9 @@ final class ShardCoordinator(
       if (news) lastNews = runtime.clock.nanos()
       if (enough && reading.nonEmpty) tips
       else {
-        val left = Seq(patience, patience.max(ReportingPatience)).map(_ - elapsed).filter(_ > Duration.Zero)
-        channel.reports.await(known, left.collect { case d: FiniteDuration => d }.foldLeft(idlePause)(_ min _))
+        val left    = Seq(patience, patience.max(ReportingPatience)).map(_ - elapsed).filter(_ > Duration.Zero)
+        val longest = left.collect { case d: FiniteDuration => d }.foldLeft(idlePause)(_ min _)
+        waiting(channel.reports.await(known, longest))
         if (enough) tips else await()
       }
     }
@@ -257,7 +260,18 @@ final class ShardCoordinator(
     reported.exists(told => MemoryBudget.isNearlyFull(config.bufferBytes, told.totals.bufferedBytes))
 
   /** A moment, because asking again at once would find the same. */
-  def pause(): Unit = runtime.waits.sleep(idlePause)
+  def pause(): Unit = pause(idlePause)
+
+  def pause(time: FiniteDuration): Unit = waiting(runtime.waits.sleep(time))
+
+  /** How long all plannings have waited here for news. */
+  def waited: FiniteDuration = waitedSoFar
+
+  private def waiting(wait: => Unit): Unit = {
+    val began = runtime.clock.nanos()
+    wait
+    waitedSoFar += (runtime.clock.nanos() - began).nanos
+  }
 
   override def close(): Unit = channel.release(assignments.holding)
 
@@ -467,6 +481,6 @@ object ShardCoordinator {
   /** How long executors that don't report may hold up the answer that nothing is there: more than the answer to an order takes. */
   private val ReportingPatience = 100.millis
 
-  /** How long executors that don't report may hold up what is known already. */
+  /** How long executors that don't report may hold up what is known already. They are then sent all orders again, each time after twice as long. */
   private val HearingPatience = 2.seconds
 }

@@ -16,7 +16,7 @@ import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.ShardCatalog
 import io.github.kinesisspark.read.coordinator.{DriverRuntime, Filling, ShardCoordinator}
-import io.github.kinesisspark.read.plan.{HistoryPart, PlanningState, WatermarkAlignment}
+import io.github.kinesisspark.read.plan.{HistoryPart, IdlePace, PlanningState, WatermarkAlignment}
 import io.github.kinesisspark.read.reader.{DataLoss, Grain, ReaderConfig, RecordBuffer, ShardTip, StreamAccess}
 import io.github.kinesisspark.read.retention.RetentionWatch
 import io.github.kinesisspark.read.{KinesisInputPartition, KinesisPartitionReaderFactory}
@@ -85,6 +85,8 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
   private var endsNow                 = false
   private var isWarned                = false
   private var hadBatch                = false
+  private var pace                    = IdlePace.begin
+  private var waitedBefore            = Duration.Zero
   private var bounds                  = Option.empty[AvailableNow]
   private[read] var seen              = KinesisOffset.initial
   private var turn                    = 0L
@@ -117,9 +119,11 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
   override def latestOffset(): Offset =
     throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) is called instead")
 
-  override def latestOffset(start: Offset, limit: ReadLimit): Offset =
+  override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
+    waitedBefore = readers.waited
     try plan(start, limit, runtime.clock.nanos(), isAgain = false)
     finally hadBatch = false
+  }
 
   /** @param began   when this planning began
     * @param isAgain somebody waits for what has not been read yet
@@ -135,6 +139,8 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
       if (AdmissionLimits.isOnce(limit)) allAtOnce(start, from, planning, lost)
       else if (!hasReaders) withoutReaders(start, from, planning, lost)
       else admitted(start, from, planning, lost, AdmissionLimits.fromSpark(limit), isAgain)
+    if ((end eq start) && !isAgain)
+      pace = pace.planned(runtime.clock.nanos() - began - (readers.waited - waitedBefore).toNanos)
     if ((end ne start) || !isWaitedFor) end
     else if (isAllRead(planning, began)) {
       callers.foreach(_.answered())
@@ -185,7 +191,7 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
     metrics = metrics.withoutReaders(planning.reading.keys, consumerLifecycle.calls, runtime.clock.nanos())
     // Each look takes calls of all shards.
     if ((end eq start) && bounds.isEmpty && !isWaitedFor)
-      runtime.waits.sleep(if (isAlone) IdlePatience else SharedPatience)
+      readers.pause(if (isAlone) IdlePatience else pace.pause)
     end
   }
 
@@ -426,7 +432,7 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
     else if (planning.hasNewStreams) BeginningPatience
     else if (isAlone) IdlePatience
     else if (hadBatch) Duration.Zero
-    else SharedPatience
+    else pace.pause
 
   private def filling(limits: AdmissionLimits): Filling =
     if (!limits.isUnlimited) Filling.none
@@ -467,12 +473,7 @@ object KinesisMicroBatchStream {
   private val RememberedOffsets = 4
 
   /** How long a planning waits for news where it holds up nobody else: so that a query that stands idle plans rarely. */
-  private val IdlePatience = 1.second
-
-  /** The same beside other sources, which Spark asks one after the other, if the planning before has found nothing anywhere. Spark itself waits as long
-    * between two of these.
-    */
-  private val SharedPatience = 10.millis
+  private val IdlePatience = IdlePace.Longest
 
   /** The same for the first batch, which is worth planning without records: it stores where the query began. */
   private val BeginningPatience = 500.millis

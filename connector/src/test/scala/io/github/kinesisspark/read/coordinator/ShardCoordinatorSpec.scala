@@ -13,6 +13,7 @@ import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.coordinator.ShardCoordinatorSpec._
 import io.github.kinesisspark.read.plan.{Admission, ExecutorId, Lineage, PlanningState, WatermarkAlignment}
 import io.github.kinesisspark.read.reader._
+import io.github.kinesisspark.runtime.{Runtime, VirtualTime}
 
 class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
   private val planning = {
@@ -23,7 +24,7 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
     )
   }
 
-  private def coordinator(channel: ExecutorChannel) = new ShardCoordinator(
+  private def coordinator(channel: ExecutorChannel)(implicit runtime: Runtime) = new ShardCoordinator(
     channel,
     ReaderConfig("source", Map.empty, bufferBytes = 1 << 20, callsPerSecond = 5, failOnDataLoss = true),
     () => ResolvedPublisher.Polling,
@@ -85,6 +86,17 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
       readers.admit(tips, Admission.Limits.none, turn = 1, (_, _, _) => Map.empty)
       channel.taken.map(_.whole.isDefined) shouldBe Vector(true, false)
       channel.taken.last.planned should not be empty
+    }
+  }
+
+  describe("an executor that carries out its orders and never reports") {
+    it("is sent all of them again after 2 s, and each time after twice as long") {
+      val time = new VirtualTime
+      import time.runtime
+      val channel = new Unreporting
+      coordinator(channel).awaitTips(planning, without = _ => false, stops = Map.empty, patience = 1.minute)
+      channel.orders.flatMap(_.whole) should have size 6
+      channel.orders should have size 6
     }
   }
 
@@ -176,8 +188,22 @@ private object ShardCoordinatorSpec {
     override def executors(): ExecutorsNow = ExecutorsNow.all(Set(if (isPresent) Reading else Idle))
   }
 
+  /** A channel to an executor that says of each order that it has been carried out, and nothing else. */
+  private final class Unreporting(implicit runtime: Runtime) extends Channel {
+
+    /** Those that were sent. */
+    var orders = Vector.empty[ReadOrder]
+
+    override def executors(): ExecutorsNow = ExecutorsNow.all(Set(Reading))
+
+    override def order(some: Vector[(ExecutorId, ReadOrder)]): Unit = some.foreach { case (executor, order) =>
+      orders :+= order
+      reports.answered(executor.id, order.number, Some(OrderAnswer(isNext = true, report = None)))
+    }
+  }
+
   /** What channels of these tests share. */
-  private abstract class Channel extends ExecutorChannel {
+  private abstract class Channel(implicit runtime: Runtime) extends ExecutorChannel {
     override val liveness: Liveness                  = Liveness.Heartbeats
     override val reports: ReaderReports              = new ReaderReports
     override val idleTimeout: Option[FiniteDuration] = None
