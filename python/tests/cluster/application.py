@@ -40,7 +40,7 @@ class Queries(ClusterProgram):
         for name in names:
             # An AvailableNow query has all its records when it starts.
             self.put(
-                name, *([f"{HELD}-0"] if name.startswith(AVAILABLE_NOW) else []), *(f"first-{i}" for i in range(200))
+                name, *([f"{HELD}-0"] if name.startswith(AVAILABLE_NOW) else []), *(f"first-{i}" for i in range(100))
             )
         arguments = {
             "master": master,
@@ -59,14 +59,16 @@ class Queries(ClusterProgram):
         self._kinesis.put_records(name, [Record(text, text.encode()) for text in texts])
         self._texts[name] += texts
 
-    def await_begin(self) -> None:
-        """Waits until each query is where the pause is to find it."""
+    def await_begin(self) -> float:
+        """Waits until each query is where the pause is to find it. When the last record was put by then."""
         assert self.application
         wait_until(lambda: all(map(self._is_written, self.endless)), "the first records")
         held = [name for name in self.names if (self._directory / name / HELD).exists()]
         for name in set(held) & set(self.endless):
             self.put(name, f"{HELD}-0")
+        put = time.time()
         wait_until(lambda: all((self._directory / name / BEGAN).exists() for name in held), "a batch that takes long")
+        return put
 
     def await_records(self, began: float) -> None:
         """Waits until all records are written that were put, for so long from then on."""

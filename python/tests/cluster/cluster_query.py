@@ -151,9 +151,16 @@ class ClusterQuery(ClusterProgram):
         """How many the sink has committed."""
         return self._sink.batches()
 
+    def planned(self) -> int:
+        """How many batches Spark has planned."""
+        return self._entries("offsets")
+
     def commits(self) -> int:
         """How many batches Spark has committed."""
-        return len(list((self._checkpoint / "commits").glob("[0-9]*")))
+        return self._entries("commits")
+
+    def _entries(self, log: str) -> int:
+        return len(list((self._checkpoint / log).glob("[0-9]*")))
 
     def noted(self) -> set[str]:
         """The texts that were handed on in real-time mode."""

@@ -1,8 +1,8 @@
 """A query on a cluster, as a program of its own: a JVM has one Spark context, and the tests have theirs.
 
 Reads the stream `events` until its standard input closes: into JSON files, in real-time mode into files without
-content, called like the records, or into the stream `results`. Says what its application is called, first. Each line of
-its input is a command, which it answers with a line of JSON.
+content, called like the records, or into the stream `results` where a state is named. Says what its application is
+called, first. Each line of its input is a command, which it answers with a line of JSON.
 """
 
 from __future__ import annotations
@@ -102,10 +102,13 @@ def numbered(rows: DataFrame) -> DataFrame:
 STATES = {"copied": copied, "counted": counted, "distinct": distinct, "numbered": numbered}
 
 
-def into_results(rows: DataFrame, sink: KinesisSinkOptions) -> DataStreamWriter:
-    """From Kinesis to Kinesis in real-time mode."""
-    writer: DataStreamWriter = write_stream(rows, sink).outputMode("update").trigger(realTime="5 seconds")  # type: ignore[call-overload]  # not in PySpark's overloads
-    return writer
+def into_results(rows: DataFrame, sink: KinesisSinkOptions, trigger: str) -> DataStreamWriter:
+    """From Kinesis to Kinesis."""
+    writer = write_stream(rows, sink)
+    if trigger != "real-time":
+        return writer
+    in_real_time: DataStreamWriter = writer.outputMode("update").trigger(realTime="5 seconds")  # type: ignore[call-overload]  # not in PySpark's overloads
+    return in_real_time
 
 
 def say(message: dict[str, object]) -> None:
@@ -165,6 +168,7 @@ def latest_progress(spark: SparkSession, query: StreamingQuery) -> dict[str, obj
         "active": query.isActive,
         "failure": str(failure) if failure else None,
         "metrics": [dict(p["sources"][0]["metrics"]) for p in progress],
+        "sink": [dict(p["sink"].get("metrics") or {}) for p in progress],
     }
 
 
@@ -204,7 +208,7 @@ def main(arguments: dict[str, str]) -> None:
     rows = read_stream(spark, options).select(text.alias("text"), "shardId", "sequenceNumber")
     if arguments["state"]:
         sink = KinesisSinkOptions(stream_name="results", **where)
-        writer = into_results(STATES[arguments["state"]](rows), sink)
+        writer = into_results(STATES[arguments["state"]](rows), sink, arguments["trigger"])
     else:
         write = {"micro-batch": into_json, "real-time": in_real_time, "available-now": once}[arguments["trigger"]]
         writer = write(rows, arguments["out"])

@@ -42,7 +42,8 @@ def streams(stream: LocalKinesis) -> LocalKinesis:
 
 def query(streams: LocalKinesis, directory: Path, state: str) -> ClusterQuery:
     # Two tasks for the source's four shards, two behind the shuffle.
-    return ClusterQuery(directory, streams, "local[4]", state=state, settings=json.dumps(SETTINGS))
+    settings = json.dumps(SETTINGS)
+    return ClusterQuery(directory, streams, "local[4]", state=state, trigger="real-time", settings=settings)
 
 
 def put(streams: LocalKinesis, prefix: str) -> list[str]:

@@ -30,6 +30,9 @@ FAILURE = "Multiple streaming"
 # The next batch shows it, within seconds; the rest is for a machine that does much else.
 FAILS_WITHIN_S = 60
 
+# For so long two readers take a shard's subscription from each other before one of them gives up.
+TAKEOVERS_S = 180
+
 publishers = pytest.mark.parametrize("publisher", ["polling", "efo"])
 
 
@@ -103,6 +106,63 @@ def test_of_two_drivers_on_one_checkpoint_one_fails_and_the_other_reads_each_rec
             texts += put(stream, "after", 200)
             wait_until(lambda: len(winner.written()) == len(texts), "the last records")
             assert consumers(stream) == registered
+            assert winner.stop()["failure"] is None
+    assert Counter(winner.written()) == Counter(texts)
+    assert consumers(stream) == []
+
+
+def test_the_sink_has_a_batch_twice_that_a_driver_ends_after_another_has_taken_its_place(
+    stream: LocalKinesis, tmp_path: Path
+) -> None:
+    stream.create_stream("results", shards=2)
+
+    def started() -> ClusterQuery:
+        return ClusterQuery(tmp_path, stream, "local[2]", state="copied", text="labour")
+
+    def results() -> Counter[str]:
+        return Counter(record.data.decode() for record in stream.read_records("results"))
+
+    with ExitStack() as both:
+        first = both.enter_context(running(started()))
+        texts = put(stream, "before", 200)
+        wait_until(lambda: set(results()) == set(texts) and first.commits() == first.planned(), "the first records")
+        # Seconds of work.
+        within = put(stream, "within", 4000)
+        wait_until(lambda: first.planned() > first.commits(), "a batch that takes long")
+        with stopped(first):
+            second = both.enter_context(running(started()))
+            texts += within
+            wait_until(lambda: set(results()) == set(texts), "the records of the driver in its place")
+        ended = wait_until(lambda: failure(first), "the end of the driver that comes back", FAILS_WITHIN_S)
+        assert FAILURE in ended
+        counted = sum(int(sink.get("possibleDuplicates", 0)) for sink in first.do("progress")["sink"])
+        first.stop()
+        texts += put(stream, "after", 200)
+        wait_until(lambda: set(results()) == set(texts), "the last records")
+        assert second.stop()["failure"] is None
+    found = results()
+    repeated = {text for text, count in found.items() if count > 1}
+    assert repeated
+    assert repeated <= set(within)
+    assert set(found.values()) == {1, 2}
+    # The calls of both succeed.
+    assert counted < len(repeated)
+
+
+def test_of_two_drivers_by_fan_out_one_fails_though_nothing_is_put(stream: LocalKinesis, tmp_path: Path) -> None:
+    with running(driver(tmp_path, stream, "efo")) as first:
+        texts = put(stream, "before", 200)
+        wait_until(lambda: len(first.written()) == len(texts), "the first records")
+        registered = consumers(stream)
+        with running(driver(tmp_path, stream, "efo")) as second:
+            ended = wait_until(
+                lambda: [query for query in (first, second) if failure(query)], "the end of one driver", TAKEOVERS_S
+            )
+            loser, winner = (first, second) if ended == [first] else (second, first)
+            assert "[KINESIS_CONSUMER_IN_USE]" in str(loser.stop()["failure"])
+            assert consumers(stream) == registered
+            texts += put(stream, "after", 200)
+            wait_until(lambda: len(winner.written()) == len(texts), "the last records")
             assert winner.stop()["failure"] is None
     assert Counter(winner.written()) == Counter(texts)
     assert consumers(stream) == []
