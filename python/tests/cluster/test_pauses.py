@@ -30,7 +30,7 @@ QUIET_AFTER_S = 25
 KINDS = ("idle", IN_A_BATCH, AVAILABLE_NOW, "real-time")
 ALL = tuple(f"{kind}-{publisher}" for kind in KINDS for publisher in ("polling", "efo"))
 # Each kind once, and each way of reading twice.
-FOUR = ("idle-polling", "in-a-batch-efo", "available-now-polling", "real-time-efo")
+FOUR = ("idle-efo", "in-a-batch-polling", "available-now-efo", "real-time-polling")
 
 
 @contextmanager
