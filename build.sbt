@@ -44,8 +44,9 @@ lazy val connector = (projectMatrix in file("connector"))
     module        := thisProject.value.id,
     baseDirectory := (ThisBuild / baseDirectory).value / "connector",
     testJvms      := 2,
-    // Part of the build's own build, which has no tests.
-    Test / unmanagedSources += (ThisBuild / baseDirectory).value / "project" / "project" / "PinnedPlugins.scala",
+    // Parts of the build, which has no tests.
+    Test / unmanagedSources ++= Seq("project/PinnedPlugins.scala", "SourceCommit.scala")
+      .map((ThisBuild / baseDirectory).value / "project" / _),
     libraryDependencies ++= Dependencies.connector.value ++ Dependencies.connectorTests,
     Compile / PB.targets := Seq(PB.gens.java(Versions.protobuf) -> (Compile / sourceManaged).value / "protobuf"),
     PB.protocVersion     := Versions.protobuf
@@ -88,11 +89,12 @@ lazy val testkit = (project in file("testkit"))
     assembly / assemblyMergeStrategy := {
       // Jetty finds its ALPN processors and HTTP encoders through service files.
       case PathList("META-INF", "services", _*) => MergeStrategy.filterDistinctLines
-      case PathList("META-INF", xs @ _*) if xs.lastOption.contains("module-info.class") => MergeStrategy.discard
-      case "module-info.class"                                                          => MergeStrategy.discard
-      case PathList("META-INF", "MANIFEST.MF")                                          => MergeStrategy.discard
-      case PathList("META-INF", _*)                                                     => MergeStrategy.first
-      case other => (assembly / assemblyMergeStrategy).value(other)
+      case "module-info.class"                  => MergeStrategy.discard
+      case PathList("META-INF", "MANIFEST.MF" | "maven" | "native-image" | "versions", _*) => MergeStrategy.discard
+      case PathList("META-INF", _*)                                                        => MergeStrategy.first
+      // Of the Scala library's own documentation and compiler.
+      case "rootdoc.txt" | "library.properties" => MergeStrategy.discard
+      case other                                => (assembly / assemblyMergeStrategy).value(other)
     }
   )
 

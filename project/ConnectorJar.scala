@@ -1,5 +1,3 @@
-import scala.sys.process.{Process, ProcessLogger}
-import scala.util.Try
 import scala.xml.{Elem, Node}
 import scala.xml.transform.{RewriteRule, RuleTransformer}
 
@@ -8,6 +6,8 @@ import sbt.Keys._
 import sbtassembly.AssemblyPlugin.autoImport.{MergeStrategy => _, _}
 import sbtassembly.MergeStrategy
 import com.github.sbt.sbom.BomSbtPlugin.autoImport._
+
+import _root_.io.github.kinesisspark.build.SourceCommit
 
 /** The connector's JAR for a line of Spark: everything but Spark and Scala in it, relocated, as an artifact of Maven. Its POM has no
   * dependencies, as all of them are in it.
@@ -74,15 +74,7 @@ object ConnectorJar {
     Compile / doc / scalacOptions := Seq("-Xsource:3", "-Xsource-features:case-apply-copy-access", "-nowarn")
   ) ++ addArtifact(Compile / assembly / artifact, assembly).settings
 
-  /** The last commit of what the JARs are made from, so that other commits change no byte of them; `unknown` without a repository. */
-  private val commit = Def.setting {
-    val root                = (ThisBuild / baseDirectory).value
-    val sources             = Seq("--", "build.sbt", "project", "connector/src/main")
-    def git(asked: String*) =
-      Try(Process("git" +: (asked ++ sources), root).!!(ProcessLogger(_ => ())).trim).getOrElse("")
-    val last = git("log", "-1", "--format=%H")
-    if (last.isEmpty) "unknown" else if (git("status", "--porcelain").isEmpty) last else s"$last-dirty"
-  }
+  private val commit = Def.task(SourceCommit.of((ThisBuild / baseDirectory).value))
 
   /** What the connector knows of its JAR. */
   private def properties(line: SparkLine) = Def.task {
