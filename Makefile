@@ -1,4 +1,4 @@
-# The commands of this project; `make` alone lists them. Needs GNU make, Java 17, Python 3.10 or later, sbt or Maven; for
+# The commands of this project; `make` alone lists them. Needs GNU make, Java 17, Python 3.10 or later and Maven; for
 # the third-party servers and pyright also Node.js. Everything else comes from PyPI, Maven Central and npm by its ordinary client.
 
 PYTHON  ?= python3
@@ -371,7 +371,7 @@ reference: $(VENV)/.installed ## write the generated parts of docs/reference ane
 	PYTHONPATH=$(CURDIR)/python $(BIN)/python python/tools/reference_pages.py
 
 # Needs api.osv.dev. Python packages alone: make audit JARS=
-JARS = $(addprefix dist/,$(CONNECTOR_JAR) $(SPARK35_JARS))
+JARS = $(addprefix dist/,$(CONNECTOR_JAR) $(SPARK35_JARS) $(TESTKIT_JAR))
 
 audit: $(if $(JARS),dist/.jars dist/.spark35-jars) ## known vulnerabilities, at OSV, of the libraries in the JARs and of the Python packages
 	$(PYTHON) python/tools/audit.py $(JARS) python/requirements-*.txt examples/demo/requirements.txt
