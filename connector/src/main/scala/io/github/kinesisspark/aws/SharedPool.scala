@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 import scala.collection.mutable
 import scala.concurrent.duration.FiniteDuration
 
-import io.github.kinesisspark.runtime.Worker
+import io.github.kinesisspark.runtime.{Timer, Worker}
 
 /** Values that are made once per key, counted by their leases, and closed a while after the last lease. Thread-safe. A key's first lease makes
   * its value; leases of the same key wait for it, those of other keys don't.
@@ -18,9 +18,12 @@ private[aws] final class SharedPool[K, V <: AutoCloseable](
 
   private final class Entry(key: K) {
 
-    /** Those out; at 0 for a generation that a later lease ends. Both are guarded by the pool. */
+    /** Those out; at 0 for a generation that a later lease ends. All three are guarded by the pool. */
     var leases: Int      = 0
     var generation: Long = 0
+
+    /** Closes it, while there are none. Short leases come and go without end, and leave no timers behind. */
+    var closing = Option.empty[Timer]
 
     private var made = Option.empty[V]
 
@@ -45,6 +48,8 @@ private[aws] final class SharedPool[K, V <: AutoCloseable](
       val known = entries.getOrElseUpdate(key, new Entry(key))
       known.leases += 1
       known.generation += 1
+      known.closing.foreach(_.cancel())
+      known.closing = None
       known
     }
     val made = Closing.unlessMade(giveBack(key, entry))(entry.value)
@@ -64,7 +69,7 @@ private[aws] final class SharedPool[K, V <: AutoCloseable](
     entry.leases -= 1
     if (entry.leases == 0) {
       val generation = entry.generation
-      closer.schedule(idleTime.toNanos)(closeIfIdle(key, entry, generation)): Unit
+      entry.closing = Some(closer.schedule(idleTime.toNanos)(closeIfIdle(key, entry, generation)))
     }
   }
 

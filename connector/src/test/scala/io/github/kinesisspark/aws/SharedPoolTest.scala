@@ -10,6 +10,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import scala.concurrent.duration._
 
 import io.github.kinesisspark.JvmRuntime.runtime
+import io.github.kinesisspark.runtime.{Timer, Worker}
 
 class SharedPoolTest extends AnyFunSuite with Eventually {
 
@@ -43,6 +44,22 @@ class SharedPoolTest extends AnyFunSuite with Eventually {
     eventually(assert(thing.closes.get == 1))
     assert(thing.closedOn.get == "kinesis-client-closer-1" && things.size == 0)
     assert(!(things.lease("a").value eq thing))
+  }
+
+  test("leases that come and go leave one timer behind") {
+    val timers         = new AtomicInteger
+    val worker: Worker = new Worker {
+      override def execute(work: Runnable): Unit                      = work.run()
+      override def every(pause: FiniteDuration)(work: => Unit): Timer = throw new UnsupportedOperationException
+      override def close(): Unit                                      = ()
+      override def schedule(nanos: Long)(work: => Unit): Timer        = {
+        timers.incrementAndGet()
+        () => timers.decrementAndGet(): Unit
+      }
+    }
+    val things = new SharedPool[String, Thing](new Thing(_), 1.minute, worker)
+    (1 to 100).foreach(_ => things.lease("a").close())
+    assert(timers.get == 1)
   }
 
   test("a lease taken before the delayed close keeps the value open") {
