@@ -19,6 +19,7 @@ final class Baton(seed: Long, trace: Trace, limits: Baton.Limits = Baton.Limits(
   val random = new SplittableRandom(seed)
 
   private val strands = mutable.ArrayBuffer.empty[Strand]
+  private val ready   = mutable.ArrayBuffer.empty[Strand]
   private val buried  = mutable.ArrayBuffer.empty[Strand]
   private val events  = mutable.PriorityQueue.empty[Event](Ordering.by((e: Event) => (e.at, e.number)).reverse)
   private var made    = 0L
@@ -104,25 +105,35 @@ final class Baton(seed: Long, trace: Trace, limits: Baton.Limits = Baton.Limits(
     }
   }
 
+  /** By loops: a world's threads are looked through at each turn. */
   @annotation.tailrec
   private def choose(): Option[Strand] = {
-    val ready = strands.filter(_.canRun)
+    ready.clear()
+    var i = 0
+    while (i < strands.size) {
+      if (strands(i).canRun) ready += strands(i)
+      i += 1
+    }
     if (ready.nonEmpty) {
       still += 1
       if (still > limits.turnsAtOnce)
         fail(new SimulationFailure(s"time stands still: ${limits.turnsAtOnce} turns at ${time / 1000000} ms", None))
       if (isOver) None else Some(ready(random.nextInt(ready.size)))
     } else {
-      val due = (events.headOption.map(_.at) ++ strands.iterator.map(_.wakesAt).filter(_ < Never)).minOption
-      due match {
-        case Some(next) =>
-          if (next > time) {
-            time = next
-            still = 0
-          }
-          while (events.headOption.exists(_.at <= time)) events.dequeue().work()
-          if (isOver) None else choose()
-        case None => None
+      var next = if (events.isEmpty) Never else events.head.at
+      i = 0
+      while (i < strands.size) {
+        next = next.min(strands(i).wakesAt)
+        i += 1
+      }
+      if (next >= Never) None
+      else {
+        if (next > time) {
+          time = next
+          still = 0
+        }
+        while (events.nonEmpty && events.head.at <= time) events.dequeue().work()
+        if (isOver) None else choose()
       }
     }
   }
@@ -132,6 +143,9 @@ final class Baton(seed: Long, trace: Trace, limits: Baton.Limits = Baton.Limits(
     pass(None)
   }
 
+  private[simulation] def strandsOf(process: Process): Vector[Strand] =
+    strands.iterator.filter(_.process eq process).toVector
+
   /** The process never runs again; its threads end with the simulation. */
   private[simulation] def bury(process: Process): Unit = {
     buried ++= strands.filter(_.process eq process)
@@ -140,13 +154,13 @@ final class Baton(seed: Long, trace: Trace, limits: Baton.Limits = Baton.Limits(
 
   /** A thread under the baton. Its fields are of whoever has that. */
   private[simulation] final class Strand(val number: Long, val process: Process, val name: String, work: () => Unit) {
+    private val begin              = new Object
     private[Baton] var hasBaton    = false
-    private var waitsOn            = Option.empty[AnyRef]
+    private var waitsOn: AnyRef    = begin
     private var deadline           = Never
     private var isSignalled        = true
     private var isInterrupted      = false
     private var isBegun            = false
-    private val begin              = new Object
     @volatile private var hasEnded = false
     private var endings            = 0
 
@@ -179,14 +193,14 @@ final class Baton(seed: Long, trace: Trace, limits: Baton.Limits = Baton.Limits(
       hasBaton = true
       thread.start()
     } else {
-      val monitor = waitsOn.getOrElse(begin)
+      val monitor = waitsOn
       monitor.synchronized {
         hasBaton = true
         monitor.notifyAll()
       }
     }
 
-    private[simulation] def signalled(monitor: AnyRef): Unit = if (waitsOn.exists(_ eq monitor)) isSignalled = true
+    private[simulation] def signalled(monitor: AnyRef): Unit = if (waitsOn eq monitor) isSignalled = true
 
     private[simulation] def interrupted(): Unit = {
       isInterrupted = true
@@ -203,14 +217,14 @@ final class Baton(seed: Long, trace: Trace, limits: Baton.Limits = Baton.Limits(
         isInterrupted = false
         throw new InterruptedException
       }
-      waitsOn = Some(monitor)
+      waitsOn = monitor
       deadline = until
       isSignalled = false
       hasBaton = false
       pass(Some(this))
       while (!hasBaton && !isOver) waitFor(monitor)
       if (isOver) stopHere()
-      waitsOn = None
+      waitsOn = begin
       deadline = Never
       isSignalled = true
       if (isInterrupted) {
@@ -254,7 +268,13 @@ final class Baton(seed: Long, trace: Trace, limits: Baton.Limits = Baton.Limits(
     throw new IllegalStateException(s"${Thread.currentThread} waits, and is none of the simulation's threads")
   }
 
-  private[simulation] def signal(monitor: AnyRef): Unit = if (!isOver) strands.foreach(_.signalled(monitor))
+  private[simulation] def signal(monitor: AnyRef): Unit = if (!isOver) {
+    var i = 0
+    while (i < strands.size) {
+      strands(i).signalled(monitor)
+      i += 1
+    }
+  }
 
   /** Ends the simulation where the thread with the baton blocks, or runs without end. In real time. */
   private final class Watchdog extends Thread("simulation-watchdog") {

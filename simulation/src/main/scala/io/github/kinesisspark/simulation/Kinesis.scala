@@ -5,11 +5,18 @@ import scala.collection.mutable
 import io.github.kinesisspark.position.{HashKey, HashKeyRange}
 import io.github.kinesisspark.simulation.Kinesis._
 
-/** The service, as far as its clients can see it: one stream. Time is in ms since 1970, by its own clock, which never errs.
+/** One stream of the service, as far as its clients can see it. Time is in ms since 1970, by the service's clock, which never errs.
   *
-  * It leaves out: bytes (answers have a number of records at most), encryption, modes, several streams, quotas of the account.
+  * It leaves out: limits by bytes a second, encryption, modes, quotas of the account.
   */
-final class Kinesis(baton: Baton, val epochMillis: Long, shardCount: Int, settings: Settings) {
+final class Kinesis(
+    baton: Baton,
+    val epochMillis: Long,
+    val name: String,
+    shardCount: Int,
+    settings: Settings,
+    private[simulation] val faults: Faults
+) {
   private val shards                 = mutable.ArrayBuffer.empty[Shard]
   private val named                  = mutable.HashMap.empty[String, Shard]
   private val consumers              = mutable.LinkedHashMap.empty[String, Consumer]
@@ -17,23 +24,54 @@ final class Kinesis(baton: Baton, val epochMillis: Long, shardCount: Int, settin
   private val listings               = mutable.ArrayBuffer.empty[(Long, Vector[Listed])]
   private var registrations          = 0
   private var laggingMillis          = 0L
-  private[simulation] val faults     = new Faults
   private[simulation] var putRecords = 0L
 
-  val createdMillis: Long = epochMillis - 60000
+  val arn: String = s"arn:aws:kinesis:us-east-1:123456789012:stream/$name"
+
+  val createdMillis: Long = epochMillis - (if (settings.oldRecords > 0) RetentionMillis + 3600000 else 60000)
 
   def now: Long = epochMillis + baton.now / 1000000
 
   /** All shards there have been. */
   def all: Vector[Shard]       = shards.toVector
   def shard(id: String): Shard = named.getOrElse(id, throw Refusal.NotFound(s"Shard $id does not exist"))
-  def open: Vector[Shard]      = shards.iterator.filter(_.isOpen).toVector
+
+  private def listed(id: String): Shard = {
+    val found = shard(id)
+    if (isListed(found)) found else throw Refusal.NotFound(s"Shard $id does not exist")
+  }
+
+  def open: Vector[Shard] = shards.iterator.filter(_.isOpen).toVector
 
   (0 until shardCount).foreach { i =>
     val width = (HashKey.Last + 1) / shardCount
     add(Nil, HashKeyRange(width * i, if (i == shardCount - 1) HashKey.Last else width * (i + 1) - 1), createdMillis)
   }
+  addOld()
   list()
+
+  /** Records that go past retention one after the other within two minutes, some of them in shards that are closed. */
+  private def addOld(): Unit = if (settings.oldRecords > 0) {
+    val first                                              = epochMillis - RetentionMillis
+    def fill(some: Seq[Shard], from: Long, to: Long): Unit = some.foreach { shard =>
+      Seq.fill(settings.oldRecords)(baton.between(from, to)).sorted.foreach { at =>
+        shard.append(s"r$putRecords", at, 20)
+        putRecords += 1
+      }
+    }
+    fill(open, first + 5000, first + 60000)
+    split(open.head, first + 60000)
+    fill(open, first + 60000, first + 120000)
+    trim()
+  }
+
+  /** What is past retention goes. */
+  private def trim(): Unit = {
+    shards.foreach(_.trim(now - RetentionMillis))
+    baton.after(1000000000L)(trim())
+  }
+
+  private def isListed(shard: Shard) = !shard.isGone(now - RetentionMillis)
 
   private def add(parents: List[String], keys: HashKeyRange, at: Long): Shard = {
     val made = new Shard(shards.size, parents, keys, at)
@@ -42,25 +80,29 @@ final class Kinesis(baton: Baton, val epochMillis: Long, shardCount: Int, settin
     made
   }
 
-  private def list(): Unit =
+  private def list(): Unit = {
     listings += now -> shards.iterator.map(s => Listed(s, s.isOpen)).toVector
+    if (listings.size > 20) listings.remove(1)
+  }
 
   /** Listings show the stream as it was so long ago. */
   def lag(millis: Long): Unit = laggingMillis = millis
 
   def put(key: BigInt, data: String): Shard = {
     val shard = open.find(s => s.keys.start <= key && key <= s.keys.end).get
-    shard.append(data, now - (if (settings.arrivalsGoBack) baton.between(0, 50) else 0))
+    shard.append(data, now - (if (settings.arrivalsGoBack) baton.between(0, 50) else 0), settings.recordBytes)
     putRecords += 1
     wake(shard)
     shard
   }
 
-  def split(shard: Shard): Unit = if (shard.isOpen && shard.keys.start < shard.keys.end) {
+  def split(shard: Shard): Unit = split(shard, now)
+
+  private def split(shard: Shard, at: Long): Unit = if (shard.isOpen && shard.keys.start < shard.keys.end) {
     val middle = (shard.keys.start + shard.keys.end) / 2
-    close(shard)
-    add(List(shard.id), HashKeyRange(shard.keys.start, middle), now)
-    add(List(shard.id), HashKeyRange(middle + 1, shard.keys.end), now)
+    shard.closedAt = Some(at)
+    add(List(shard.id), HashKeyRange(shard.keys.start, middle), at)
+    add(List(shard.id), HashKeyRange(middle + 1, shard.keys.end), at)
     list()
     wake(shard)
   }
@@ -78,36 +120,53 @@ final class Kinesis(baton: Baton, val epochMillis: Long, shardCount: Int, settin
   private def children(shard: Shard) = shards.iterator.filter(_.parents.contains(shard.id)).toVector
 
   def listShards(openAt: Option[Long]): Vector[Listed] = {
-    val shown = listings.reverseIterator.find(_._1 <= now - laggingMillis).getOrElse(listings.head)._2
-    openAt.fold(shown)(t =>
-      shown.filter(l => l.shard.openedAt <= t.max(createdMillis) && l.shard.closedAt.forall(_ > t.max(createdMillis)))
-    )
+    // Of two listings, the later may be the older.
+    val asOf  = now - baton.between(0, laggingMillis + 1)
+    val shown = listings.reverseIterator
+      .find(_._1 <= asOf)
+      .getOrElse(listings.head)
+      ._2
+      .filter(l => isListed(l.shard))
+    openAt.fold(shown) { t =>
+      val at = t.max(createdMillis).max(now - RetentionMillis)
+      shown.filter(l => l.shard.openedAt <= at && l.shard.closedAt.forall(_ > at))
+    }
   }
 
   def iterator(id: String, from: Start): Iterator = {
-    val at = shard(id)
+    val at = listed(id)
     if (!at.iterators.take(now)) throw Refusal.Throttled(s"Rate exceeded for shard $id")
-    Iterator(id, at.place(from, now), now)
+    Iterator(name, id, at.place(from, now), now)
   }
 
   /** @return the records, where to read on (none at the shard's end), and how far behind that is in ms */
   def getRecords(iterator: Iterator, limit: Int): Answer = {
     if (now - iterator.issued > settings.iteratorMillis) throw Refusal.ExpiredIterator
-    val at = shard(iterator.shard)
+    val at = listed(iterator.shard)
     if (!at.reads.take(now)) throw Refusal.Throttled(s"Rate exceeded for shard ${at.id}")
     // The service may give fewer than there are, or none for a while.
     val most = if (baton.chance(settings.shortAnswers)) baton.between(0, limit).toInt else limit
-    answer(at, iterator.index, most.min(settings.mostRecords))
+    if (baton.chance(settings.staleAnswers)) stale(at, iterator.index, most)
+    else answer(at, iterator.index, most.min(settings.mostRecords))
+  }
+
+  /** By a replica that doesn't have the latest second yet, and takes the record before it for the last. */
+  private def stale(at: Shard, from: Int, most: Int) = {
+    val known = at.records.lastIndexWhere(_.arrived < now - 1000) + 1
+    val some  = at.records.slice(from.max(at.trimmed), known.min(from + most)).toVector
+    Answer(some, Some(Iterator(name, at.id, from.max(at.trimmed) + some.size, now)), 0L, Vector.empty)
   }
 
   private def answer(at: Shard, from: Int, most: Int) = {
-    val some   = at.records.slice(from, from + most).toVector
-    val index  = from + some.size
+    val begin  = from.max(at.trimmed)
+    val fit    = if (settings.recordBytes < 1000) most else most.min(LargestAnswer / settings.recordBytes)
+    val some   = at.records.slice(begin, begin + fit).toVector
+    val index  = begin + some.size
     val isEnd  = !at.isOpen && index >= at.records.size
     val behind = if (index >= at.records.size) 0L else (now - at.records(index).arrived).max(1L)
     Answer(
       some,
-      if (isEnd) None else Some(Iterator(at.id, index, now)),
+      if (isEnd) None else Some(Iterator(name, at.id, index, now)),
       behind,
       if (isEnd) children(at) else Vector.empty
     )
@@ -116,7 +175,7 @@ final class Kinesis(baton: Baton, val epochMillis: Long, shardCount: Int, settin
   def register(name: String, tags: Map[String, String]): Consumer = {
     if (consumers.get(name).exists(_.isKnown(now))) throw Refusal.InUse(s"Consumer $name exists")
     registrations += 1
-    val arn  = s"$StreamArnText/consumer/$name:${epochMillis / 1000 + registrations}"
+    val arn  = s"${this.arn}/consumer/$name:${epochMillis / 1000 + registrations}"
     val made = new Consumer(name, arn, now, now + baton.between(0, settings.consumerMillis))
     made.tags ++= tags
     consumers(name) = made
@@ -131,6 +190,10 @@ final class Kinesis(baton: Baton, val epochMillis: Long, shardCount: Int, settin
     }
   }
 
+  /** By somebody else, all but those. */
+  def deregisterAllBut(kept: Set[String]): Unit =
+    allConsumers.filter(c => c.deletedAt.isEmpty && !kept(c.name)).foreach(c => deregister(c.arn))
+
   def consumer(arn: String): Consumer = consumers.values
     .find(c => c.arn == arn && c.isKnown(now))
     .getOrElse(throw Refusal.NotFound(s"Consumer $arn not found"))
@@ -140,13 +203,17 @@ final class Kinesis(baton: Baton, val epochMillis: Long, shardCount: Int, settin
 
   def allConsumers: Vector[Consumer] = consumers.values.filter(_.isKnown(now)).toVector
 
-  def subscribe(arn: String, id: String, from: Start, to: Subscriber): Subscription = {
+  /** The processes that hold subscriptions, by consumer and shard. */
+  private[simulation] def holders: Vector[(String, String, String)] =
+    seats.iterator.flatMap { case ((arn, id), seat) => seat.holder.map(held => (arn, id, held.by)) }.toVector
+
+  def subscribe(by: String, arn: String, id: String, from: Start, to: Subscriber): Subscription = {
     if (consumer(arn).status(now) != "ACTIVE") throw Refusal.InUse(s"Consumer $arn is not ACTIVE")
-    val at   = shard(id)
+    val at   = listed(id)
     val seat = seats.getOrElseUpdate((arn, id), new Seat)
     if (!seat.calls.take(now)) throw Refusal.LimitExceeded(s"Rate exceeded for consumer $arn and shard $id")
     if (seat.takenAt.exists(now < _ + 5000)) throw Refusal.InUse(s"Another active subscription exists for $arn and $id")
-    val made = new Subscription(at, at.place(from, now), to, seat)
+    val made = new Subscription(by, at, at.place(from, now), to, seat)
     seat.takenAt = Some(now)
     seat.holder.foreach(_.end(Some(Refusal.InUse(s"Another subscription of $arn to $id has taken over"))))
     seat.holder = Some(made)
@@ -169,7 +236,7 @@ final class Kinesis(baton: Baton, val epochMillis: Long, shardCount: Int, settin
     seats.values.foreach(_.holder.filter(_.shard eq shard).foreach(_.look(baton.between(5, 70) * 1000000)))
 
   /** One subscription, on the service's side. */
-  final class Subscription(val shard: Shard, private var index: Int, to: Subscriber, seat: Seat) {
+  final class Subscription(val by: String, val shard: Shard, private var index: Int, to: Subscriber, seat: Seat) {
     private var wanted = 0L
     private var isOver = false
     private var looks  = 0L
@@ -208,7 +275,7 @@ final class Kinesis(baton: Baton, val epochMillis: Long, shardCount: Int, settin
       if (isDue) {
         wanted -= 1
         said = now
-        index += next.records.size
+        index = index.max(shard.trimmed) + next.records.size
         val continuation = next.next.map(_ => next.records.lastOption.fold(shard.beyond(index))(_.number))
         to.event(next, continuation)
         if (next.next.isEmpty) end(None) else look(baton.between(1, 20) * 1000000)
@@ -218,26 +285,40 @@ final class Kinesis(baton: Baton, val epochMillis: Long, shardCount: Int, settin
 }
 
 object Kinesis {
-  val StreamArnText   = "arn:aws:kinesis:us-east-1:123456789012:stream/events"
-  val StreamName      = "events"
   val HeartbeatMillis = 5000L
+  val RetentionHours  = 24
+
+  private val RetentionMillis = RetentionHours * 3600000L
+  private val LargestAnswer   = 10 << 20
+
+  /** The name in an ARN of a stream or of its consumer. */
+  def nameIn(arn: String): String = arn.split('/')(1)
 
   /** How the service behaves in one world.
     *
     * @param mostRecords    of one answer
     * @param shortAnswers   the share of answers to GetRecords that have fewer records than they could
+    * @param staleAnswers   the share of those that lack the latest records, and say that there are none
     * @param arrivalsGoBack whether a record may have arrived before the one ahead of it
+    * @param recordBytes    of a record's data
+    * @param oldRecords     of each shard, which go past retention while the world lasts
     */
   final case class Settings(
       mostRecords: Int = 1000,
       shortAnswers: Double = 0.1,
+      staleAnswers: Double = 0,
       arrivalsGoBack: Boolean = true,
       iteratorMillis: Long = 300000,
       subscriptionMillis: Long = 300000,
-      consumerMillis: Long = 3000
+      consumerMillis: Long = 3000,
+      recordBytes: Int = 20,
+      oldRecords: Int = 0
   )
 
-  final case class Record(number: BigInt, data: String, arrived: Long)
+  /** @param text begins its data */
+  final case class Record(number: BigInt, text: String, arrived: Long, bytes: Int) {
+    def data: Array[Byte] = java.util.Arrays.copyOf(text.getBytes, bytes)
+  }
 
   /** As a listing shows it. */
   final case class Listed(shard: Shard, isOpen: Boolean)
@@ -251,13 +332,13 @@ object Kinesis {
   }
 
   /** @param index of the next record in its shard */
-  final case class Iterator(shard: String, index: Int, issued: Long) {
-    def text: String = s"$shard/$index/$issued"
+  final case class Iterator(stream: String, shard: String, index: Int, issued: Long) {
+    def text: String = s"$stream/$shard/$index/$issued"
   }
   object Iterator {
     def of(text: String): Iterator = text.split('/') match {
-      case Array(shard, index, issued) => Iterator(shard, index.toInt, issued.toLong)
-      case _                           => throw Refusal.InvalidArgument(s"Invalid ShardIterator $text")
+      case Array(stream, shard, index, issued) => Iterator(stream, shard, index.toInt, issued.toLong)
+      case _                                   => throw Refusal.InvalidArgument(s"Invalid ShardIterator $text")
     }
   }
 
@@ -270,13 +351,22 @@ object Kinesis {
     private[Kinesis] val reads       = new Rate(5)
     private[Kinesis] val iterators   = new Rate(5)
     private[simulation] var closedAt = Option.empty[Long]
+    private var gone                 = 0
     private val first                = BigInt("49" + "0" * 54) + (BigInt(index + 1) << 120)
     private var continuations        = 0L
 
     def isOpen: Boolean = closedAt.isEmpty
 
-    private[Kinesis] def append(data: String, arrived: Long): Unit = {
-      records += Record(first + (BigInt(records.size + 1) << 40), data, arrived.max(openedAt))
+    /** Records that are past retention. */
+    def trimmed: Int = gone
+
+    private[Kinesis] def trim(until: Long): Unit =
+      while (gone < records.size && records(gone).arrived < until) gone += 1
+
+    private[Kinesis] def isGone(until: Long) = closedAt.exists(_ < until) && gone == records.size
+
+    private[Kinesis] def append(text: String, arrived: Long, bytes: Int): Unit = {
+      records += Record(first + (BigInt(records.size + 1) << 40), text, arrived.max(openedAt), bytes)
       continuations = 0
     }
 
@@ -287,14 +377,14 @@ object Kinesis {
     }
 
     /** The first record from a place on. */
-    private[Kinesis] def place(from: Start, now: Long): Int = from match {
+    private[Kinesis] def place(from: Start, now: Long): Int = gone.max(from match {
       case Start.TrimHorizon              => 0
       case Start.Latest                   => records.size
       case Start.AtTime(t) if t > now     => throw Refusal.InvalidArgument(s"$t is in the future")
       case Start.AtTime(t)                => firstOr(records.indexWhere(_.arrived >= t))
       case Start.Number(n, _) if !owns(n) => throw Refusal.InvalidArgument(s"$n is not a number of $id")
       case Start.Number(n, isAfter)       => indexAbove(if (isAfter) n else n - 1)
-    }
+    })
 
     /** Of the first record with a higher number. */
     private[simulation] def indexAbove(number: BigInt): Int = {
@@ -346,7 +436,9 @@ object Kinesis {
   }
 
   /** What the service answers instead. */
-  sealed abstract class Refusal(message: String) extends RuntimeException(message, null, false, false)
+  sealed abstract class Refusal(message: String) extends RuntimeException(message, null, false, false) with Product {
+    def kind: String = productPrefix
+  }
   object Refusal {
     final case class Throttled(message: String)       extends Refusal(message)
     final case class LimitExceeded(message: String)   extends Refusal(message)
@@ -358,11 +450,22 @@ object Kinesis {
     case object Broken                                extends Refusal("Connection reset")
   }
 
-  /** Shares of calls, for a time, that go wrong. */
+  /** Shares of calls, for a time, that go wrong. They strike all streams. */
   final class Faults {
-    var throttled = 0.0
-    var failed    = 0.0
-    var lost      = 0.0
-    var slow      = 0.0
+    var throttled         = 0.0
+    var failed            = 0.0
+    var lost              = 0.0
+    var slow              = 0.0
+    var failedCredentials = 0.0
+    var slowCredentials   = 0.0
+
+    def mend(): Unit = {
+      throttled = 0
+      failed = 0
+      lost = 0
+      slow = 0
+      failedCredentials = 0
+      slowCredentials = 0
+    }
   }
 }

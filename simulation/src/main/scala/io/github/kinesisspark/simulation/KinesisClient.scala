@@ -10,6 +10,7 @@ import scala.jdk.CollectionConverters._
 import scala.jdk.OptionConverters._
 
 import org.reactivestreams.{Subscriber => FlowSubscriber, Subscription => Flow}
+import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, AwsCredentials}
 import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
 import software.amazon.awssdk.awscore.exception.{AwsErrorDetails, AwsServiceException}
 import software.amazon.awssdk.core.SdkBytes
@@ -20,6 +21,7 @@ import software.amazon.awssdk.regions.Region
 import software.amazon.awssdk.services.kinesis.{KinesisAsyncClient, KinesisServiceClientConfiguration}
 import software.amazon.awssdk.services.kinesis.model.{Consumer => SdkConsumer, Record => SdkRecord, _}
 
+import io.github.kinesisspark.aws.CredentialsInside
 import io.github.kinesisspark.simulation.Kinesis.{Answer, Iterator, Record, Refusal, Shard, Start}
 
 /** The SDK's client in one process. A call takes its time to the service and back, may be refused, fail or be lost, and ends by the time limit of its
@@ -27,14 +29,41 @@ import io.github.kinesisspark.simulation.Kinesis.{Answer, Iterator, Record, Refu
   *
   * It leaves out the bytes of answers: records come as the SDK makes them, and memory for an event of a subscription is not taken before it comes.
   */
-final class KinesisClient(process: Process, service: Kinesis, network: Network, baton: Baton)
-    extends KinesisAsyncClient {
+final class KinesisClient(process: Process, world: World) extends KinesisAsyncClient {
   import KinesisClient._
+  import world.{baton, network}
 
   private val threads = process.runtime.workers.fixed("sdk", 2)
+  private val faults  = world.serviceFaults
+
+  private def stream(name: String, arn: String): Kinesis =
+    world.stream(Option(name).getOrElse(Kinesis.nameIn(arn)))
+
+  private val credentials = Option.when(world.settings.credentials)(
+    new CredentialsInside(() => resolve(), process.runtime.workers.growing("credentials"))(process.runtime)
+  )
 
   override def serviceName: String = "kinesis"
-  override def close(): Unit       = ()
+
+  private var isClosed = false
+
+  override def close(): Unit = {
+    isClosed = true
+    credentials.foreach(_.close())
+    threads.close()
+  }
+
+  private def resolve(): AwsCredentials = {
+    process.runtime.waits.sleep(baton.between(1, 50).millis)
+    val slow = baton.now + (if (baton.chance(faults.slowCredentials)) baton.between(1, 400).seconds.toNanos else 0)
+    while (baton.now < slow && faults.slowCredentials > 0) process.runtime.waits.sleep(1.second)
+    if (baton.chance(faults.failedCredentials)) throw SdkClientException.create("Unable to load credentials")
+    AwsBasicCredentials.create("AKIAEXAMPLE", "secret")
+  }
+
+  /** Once there are credentials for it. */
+  private def signed[A](call: => CompletableFuture[A]): CompletableFuture[A] =
+    credentials.fold(call)(_.before(() => call))
 
   override def serviceClientConfiguration: KinesisServiceClientConfiguration =
     KinesisServiceClientConfiguration.builder
@@ -45,25 +74,27 @@ final class KinesisClient(process: Process, service: Kinesis, network: Network, 
   override def describeStreamSummary(
       request: DescribeStreamSummaryRequest
   ): CompletableFuture[DescribeStreamSummaryResponse] = call(request) {
+    val service = stream(request.streamName, request.streamARN)
     DescribeStreamSummaryResponse.builder
       .streamDescriptionSummary(
         StreamDescriptionSummary.builder
-          .streamARN(Kinesis.StreamArnText)
-          .streamName(Kinesis.StreamName)
+          .streamARN(service.arn)
+          .streamName(service.name)
           .streamStatus(StreamStatus.ACTIVE)
           .streamCreationTimestamp(Instant.ofEpochMilli(service.createdMillis))
-          .retentionPeriodHours(24)
+          .retentionPeriodHours(Kinesis.RetentionHours)
           .openShardCount(service.open.size)
           .build
       )
-      .sdkHttpResponse(dated)
+      .sdkHttpResponse(dated(service))
       .build
       .asInstanceOf[DescribeStreamSummaryResponse]
   }
 
   override def listShards(request: ListShardsRequest): CompletableFuture[ListShardsResponse] =
     call(request) {
-      val openAt = request.shardFilter.`type` match {
+      val service = stream(request.streamName, request.streamARN)
+      val openAt  = request.shardFilter.`type` match {
         case ShardFilterType.AT_TIMESTAMP      => Some(request.shardFilter.timestamp.toEpochMilli)
         case ShardFilterType.AT_TRIM_HORIZON   => Some(service.createdMillis)
         case ShardFilterType.FROM_TRIM_HORIZON => None
@@ -80,21 +111,24 @@ final class KinesisClient(process: Process, service: Kinesis, network: Network, 
           .sequenceNumberRange(numbers.build)
           .build
       }
-      ListShardsResponse.builder.shards(shards.asJava).sdkHttpResponse(dated).build.asInstanceOf[ListShardsResponse]
+      ListShardsResponse.builder
+        .shards(shards.asJava)
+        .sdkHttpResponse(dated(service))
+        .build
+        .asInstanceOf[ListShardsResponse]
     }
 
   override def getShardIterator(request: GetShardIteratorRequest): CompletableFuture[GetShardIteratorResponse] =
-    call(request) {
-      val start = startOf(request.shardIteratorType, request.startingSequenceNumber, request.timestamp)
+    call(request, request.shardId) {
+      val service = stream(request.streamName, request.streamARN)
+      val start   = startOf(request.shardIteratorType, request.startingSequenceNumber, request.timestamp)
       GetShardIteratorResponse.builder.shardIterator(service.iterator(request.shardId, start).text).build
     }
 
   override def getRecords(request: GetRecordsRequest): CompletableFuture[GetRecordsResponse] =
-    call(request) {
-      val answer = service.getRecords(
-        Iterator.of(request.shardIterator),
-        Option(request.limit).fold(10000)(_.intValue)
-      )
+    call(request, Iterator.of(request.shardIterator).shard) {
+      val from     = Iterator.of(request.shardIterator)
+      val answer   = world.stream(from.stream).getRecords(from, Option(request.limit).fold(10000)(_.intValue))
       val response = GetRecordsResponse.builder
         .records(answer.records.map(recordOf).asJava)
         .nextShardIterator(answer.next.map(_.text).orNull)
@@ -106,14 +140,16 @@ final class KinesisClient(process: Process, service: Kinesis, network: Network, 
   override def registerStreamConsumer(
       request: RegisterStreamConsumerRequest
   ): CompletableFuture[RegisterStreamConsumerResponse] = call(request) {
-    val made = service.register(request.consumerName, request.tags.asScala.toMap)
+    val service = stream(null, request.streamARN)
+    val made    = service.register(request.consumerName, request.tags.asScala.toMap)
     RegisterStreamConsumerResponse.builder.consumer(consumerOf(made, service.now)).build
   }
 
   override def describeStreamConsumer(
       request: DescribeStreamConsumerRequest
   ): CompletableFuture[DescribeStreamConsumerResponse] = call(request) {
-    val found =
+    val service = stream(null, Option(request.consumerARN).getOrElse(request.streamARN))
+    val found   =
       Option(request.consumerARN).fold(service.consumerNamed(request.consumerName))(service.consumer)
     DescribeStreamConsumerResponse.builder
       .consumerDescription(
@@ -122,7 +158,7 @@ final class KinesisClient(process: Process, service: Kinesis, network: Network, 
           .consumerARN(found.arn)
           .consumerStatus(found.status(service.now))
           .consumerCreationTimestamp(Instant.ofEpochMilli(found.createdAt))
-          .streamARN(Kinesis.StreamArnText)
+          .streamARN(service.arn)
           .build
       )
       .build
@@ -131,20 +167,21 @@ final class KinesisClient(process: Process, service: Kinesis, network: Network, 
   override def listStreamConsumers(
       request: ListStreamConsumersRequest
   ): CompletableFuture[ListStreamConsumersResponse] = call(request) {
+    val service = stream(null, request.streamARN)
     ListStreamConsumersResponse.builder.consumers(service.allConsumers.map(consumerOf(_, service.now)).asJava).build
   }
 
   override def deregisterStreamConsumer(
       request: DeregisterStreamConsumerRequest
   ): CompletableFuture[DeregisterStreamConsumerResponse] = call(request) {
-    service.deregister(request.consumerARN)
+    stream(null, request.consumerARN).deregister(request.consumerARN)
     DeregisterStreamConsumerResponse.builder.build
   }
 
   override def listTagsForResource(
       request: ListTagsForResourceRequest
   ): CompletableFuture[ListTagsForResourceResponse] = call(request) {
-    val tags = service.consumer(request.resourceARN).tags
+    val tags = stream(null, request.resourceARN).consumer(request.resourceARN).tags
     ListTagsForResourceResponse.builder
       .tags(tags.map { case (key, value) => Tag.builder.key(key).value(value).build }.toSeq.asJava)
       .build
@@ -152,16 +189,36 @@ final class KinesisClient(process: Process, service: Kinesis, network: Network, 
 
   override def tagResource(request: TagResourceRequest): CompletableFuture[TagResourceResponse] =
     call(request) {
-      service.consumer(request.resourceARN).tags ++= request.tags.asScala
+      stream(null, request.resourceARN).consumer(request.resourceARN).tags ++= request.tags.asScala
       TagResourceResponse.builder.build
     }
+
+  override def putRecords(request: PutRecordsRequest): CompletableFuture[PutRecordsResponse] = call(request) {
+    val results = request.records.asScala.map { entry =>
+      val result = PutRecordsResultEntry.builder
+      val stored =
+        if (baton.chance(faults.throttled)) None
+        else world.target.put(entry.partitionKey, entry.data.asUtf8String)
+      stored match {
+        case Some((shard, number)) => result.shardId(shard).sequenceNumber(number.toString)
+        case None                  =>
+          result.errorCode("ProvisionedThroughputExceededException").errorMessage("Rate exceeded for shard")
+      }
+      result.build
+    }
+    PutRecordsResponse.builder
+      .records(results.asJava)
+      .failedRecordCount(results.count(_.errorCode != null))
+      .build
+  }
 
   override def subscribeToShard(
       request: SubscribeToShardRequest,
       handler: SubscribeToShardResponseHandler
-  ): CompletableFuture[Void] = {
-    val over = new CompletableFuture[Void]
-    val flow = new Events(handler, over)
+  ): CompletableFuture[Void] = signed {
+    val over    = new CompletableFuture[Void]
+    val flow    = new Events(request.shardId, handler, over)
+    val service = stream(null, request.consumerARN)
     toService(isLost = () => flow.ended(Some(Refusal.Broken))) {
       try {
         failIfDue()
@@ -171,21 +228,26 @@ final class KinesisClient(process: Process, service: Kinesis, network: Network, 
           at.sequenceNumber,
           at.timestamp
         )
-        flow.opened(service.subscribe(request.consumerARN, request.shardId, start, flow))
+        flow.opened(service.subscribe(process.name, request.consumerARN, request.shardId, start, flow))
       } catch {
-        case refused: Refusal => fromService(over.completeExceptionally(exceptionOf(refused)): Unit)
+        case refused: Refusal =>
+          fromService {
+            happened(request.shardId, s"SubscribeToShard ${refused.kind}")
+            over.completeExceptionally(exceptionOf(refused)): Unit
+          }
       }
     }
     over
   }
 
   /** The events of one subscription. */
-  private final class Events(handler: SubscribeToShardResponseHandler, over: CompletableFuture[Void])
+  private final class Events(shard: String, handler: SubscribeToShardResponseHandler, over: CompletableFuture[Void])
       extends Kinesis.Subscriber {
     private var to     = Option.empty[FlowSubscriber[_ >: SubscribeToShardEventStream]]
     private var isOver = false
 
     def opened(subscription: Kinesis#Subscription): Unit = fromService {
+      happened(shard, "subscription opens")
       handler.responseReceived(SubscribeToShardResponse.builder.build)
       handler.onEventStream(new Published(subscription))
     }
@@ -207,6 +269,7 @@ final class KinesisClient(process: Process, service: Kinesis, network: Network, 
     }
 
     override def event(answer: Answer, continuation: Option[BigInt]): Unit = fromService {
+      happened(shard, s"event ${kindOf(answer)}")
       val event = SubscribeToShardEvent.builder
         .records(answer.records.map(recordOf).asJava)
         .continuationSequenceNumber(continuation.map(_.toString).orNull)
@@ -216,6 +279,7 @@ final class KinesisClient(process: Process, service: Kinesis, network: Network, 
     }
 
     override def ended(failure: Option[Refusal]): Unit = fromService {
+      happened(shard, s"subscription ends ${failure.fold("whole")(_.kind)}")
       if (!isOver) finish {
         failure match {
           case None          => to.foreach(_.onComplete())
@@ -234,15 +298,27 @@ final class KinesisClient(process: Process, service: Kinesis, network: Network, 
     }
   }
 
-  /** @param serve at the service */
-  private def call[A](request: KinesisRequest)(serve: => A): CompletableFuture[A] = {
+  private def happened(shard: String, what: String): Unit = world.happened(process, shard, what)
+
+  private def kindOf(answer: Answer) =
+    if (answer.next.isEmpty) "end" else if (answer.records.isEmpty) "empty" else "records"
+
+  /** @param shard that is read, if any
+    * @param serve at the service
+    */
+  private def call[A](request: KinesisRequest, shard: String = "")(serve: => A): CompletableFuture[A] =
+    signed(send(request, shard)(serve))
+
+  private def send[A](request: KinesisRequest, shard: String)(serve: => A): CompletableFuture[A] = {
     val answer = new CompletableFuture[A]
     val limit  = request.overrideConfiguration.toScala.flatMap(limitOf).getOrElse(LongestCall)
-    val late   = threads.schedule(limit.toNanos)(
+    val late   = threads.schedule(limit.toNanos) {
+      happened(shard, s"${nameOf(request)} late")
       answer.completeExceptionally(ApiCallTimeoutException.create(limit.toMillis)): Unit
-    )
+    }
     def complete(result: Either[Throwable, A]): Unit = onThread {
       late.cancel()
+      if (!answer.isDone) happened(shard, s"${nameOf(request)} ${outcomeOf(result)}")
       result.fold(answer.completeExceptionally(_), answer.complete(_)): Unit
     }
     toService(isLost = () => complete(Left(broken))) {
@@ -251,30 +327,30 @@ final class KinesisClient(process: Process, service: Kinesis, network: Network, 
           failIfDue()
           Right(serve)
         } catch { case refused: Refusal => Left(exceptionOf(refused)) }
-      if (baton.chance(service.faults.lost)) fromService(complete(Left(broken)))
+      if (baton.chance(faults.lost)) fromService(complete(Left(broken)))
       else fromService(complete(result))
     }
     answer
   }
 
   private def failIfDue(): Unit = {
-    if (baton.chance(service.faults.throttled)) throw Refusal.Throttled("Rate exceeded")
-    if (baton.chance(service.faults.failed)) throw Refusal.Failure
+    if (baton.chance(faults.throttled)) throw Refusal.Throttled("Rate exceeded")
+    if (baton.chance(faults.failed)) throw Refusal.Failure
   }
 
   private def toService(isLost: () => Unit = () => ())(work: => Unit): Unit =
-    if (baton.chance(service.faults.lost)) network.send(process.name, Service)(onThread(isLost()))
+    if (baton.chance(faults.lost)) network.send(process.name, Service)(onThread(isLost()))
     else network.send(process.name, Service, isLost)(baton.after(delay)(work))
 
   private def fromService(work: => Unit): Unit = network.send(Service, process.name)(onThread(work))
 
   private def delay =
-    if (baton.chance(service.faults.slow)) baton.between(1.second.toNanos, 40.seconds.toNanos)
+    if (baton.chance(faults.slow)) baton.between(1.second.toNanos, 40.seconds.toNanos)
     else baton.between(2.millis.toNanos, 30.millis.toNanos)
 
-  private def onThread(work: => Unit): Unit = if (process.isAlive) threads.execute(() => work)
+  private def onThread(work: => Unit): Unit = if (process.isAlive && !isClosed) threads.execute(() => work)
 
-  private def dated = SdkHttpResponse.builder
+  private def dated(service: Kinesis) = SdkHttpResponse.builder
     .statusCode(200)
     .putHeader("Date", HttpDate.format(Instant.ofEpochMilli(service.now)))
     .build
@@ -289,6 +365,17 @@ object KinesisClient {
   private val LongestCall = Duration.ofSeconds(60)
 
   private val HttpDate = DateTimeFormatter.RFC_1123_DATE_TIME.withZone(ZoneOffset.UTC)
+
+  private def nameOf(request: KinesisRequest) = request.getClass.getSimpleName.stripSuffix("Request")
+
+  private def outcomeOf(result: Either[Throwable, Any]) = result match {
+    case Left(failure)                      => failure.getClass.getSimpleName
+    case Right(records: GetRecordsResponse) =>
+      if (records.nextShardIterator == null) "end"
+      else if (records.hasRecords && !records.records.isEmpty) "records"
+      else "empty"
+    case Right(_) => "done"
+  }
 
   private def limitOf(o: AwsRequestOverrideConfiguration): Option[Duration] =
     (o.apiCallTimeout.toScala ++ o.apiCallAttemptTimeout.toScala).minOption
@@ -310,7 +397,7 @@ object KinesisClient {
   private def recordOf(record: Record): SdkRecord = SdkRecord.builder
     .sequenceNumber(record.number.toString)
     .partitionKey("key")
-    .data(SdkBytes.fromUtf8String(record.data))
+    .data(SdkBytes.fromByteArrayUnsafe(record.data))
     .approximateArrivalTimestamp(Instant.ofEpochMilli(record.arrived))
     .build
 

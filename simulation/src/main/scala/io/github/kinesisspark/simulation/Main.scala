@@ -4,62 +4,139 @@ import java.lang.management.ManagementFactory
 
 import scala.util.Random
 
-/** `make simulate`: one world after the other, from new seeds for a while, or the one of a given seed. Ends with exit code 1 where one has failed.
+/** `make simulate`: one world after the other, from new seeds for a while, or the one of a given seed. Ends with exit code 1 where one has failed, which is
+  * shrunk first.
   *
   * {{{
   * seed=<n>      that world alone; with seconds, the seeds from there on
   * seconds=<n>   30 without a seed
+  * shrink=no     a world that fails is not shrunk
   * show=events   prints each event of a world
-  * hash=only     prints the hash of its trace
+  * print=hash    prints the hash of its trace alone
+  * print=first   prints the first seed that fails, and the seconds of CPU until then; seconds are of CPU
   * }}}
   */
 object Main {
   def main(arguments: Array[String]): Unit = {
-    val asked    = arguments.iterator.map(_.split("=", 2)).collect { case Array(name, value) => name -> value }.toMap
-    val seed     = asked.get("seed").map(_.toLong)
-    val seconds  = asked.get("seconds").map(_.toLong).orElse(Option.when(seed.isEmpty)(30L))
-    val show     = asked.contains("show")
-    val deadline = System.nanoTime() + seconds.getOrElse(0L) * 1000000000L
-    val first    = seed.getOrElse(Random.nextInt(Int.MaxValue).toLong)
-    val runs     = Iterator
+    val asked = arguments.iterator.map(_.split("=", 2)).collect { case Array(name, value) => name -> value }.toMap
+    val seed  = asked.get("seed").map(_.toLong)
+    val main  = new Main(
+      first = seed.getOrElse(Random.nextInt(Int.MaxValue).toLong),
+      seconds = asked.get("seconds").map(_.toLong).orElse(Option.when(seed.isEmpty)(30L)),
+      show = asked.contains("show"),
+      shrinks = !asked.get("shrink").contains("no")
+    )
+    val isGood = asked.get("print") match {
+      case Some("hash")  => main.printHash()
+      case Some("first") => main.printFirst()
+      case _             => main.runAll()
+    }
+    System.exit(if (isGood) 0 else 1)
+  }
+
+  /** Of this process, in seconds. */
+  private def cpu: Double =
+    ManagementFactory.getPlatformMXBean(classOf[com.sun.management.OperatingSystemMXBean]).getProcessCpuTime / 1e9
+
+  /** For shrinking. */
+  private val ShrinkSeconds = 90
+}
+
+private final class Main(first: Long, seconds: Option[Long], show: Boolean, shrinks: Boolean) {
+  import Main._
+
+  private val deadline = System.nanoTime() + seconds.getOrElse(0L) * 1000000000L
+  private val seeds    = Iterator
+    .iterate(first)(_ + 1)
+    .zipWithIndex
+    .takeWhile { case (_, i) => i == 0 || System.nanoTime() < deadline }
+    .map(_._1)
+
+  private def run(plan: Plan, trace: Trace = new Trace): Either[Throwable, World.Outcome] =
+    try Right(new World(plan, trace).run())
+    catch { case failure: Throwable => Left(failure) }
+
+  def printHash(): Boolean = {
+    val outcome = run(Plan.of(first))
+    println(outcome.fold(_.toString, _.hash))
+    outcome.isRight
+  }
+
+  def printFirst(): Boolean = {
+    val failed = Iterator
       .iterate(first)(_ + 1)
-      .zipWithIndex
-      .takeWhile { case (_, i) => i == 0 || System.nanoTime() < deadline }
-      .map { case (one, _) => run(one, show) }
-    if (asked.get("hash").contains("only")) println(runs.next().fold(_.toString, _.hash))
-    else {
-      val all = runs.toVector
-      report(first, all)
-      if (all.exists(_.isLeft)) System.exit(1)
-    }
-    System.exit(0)
+      .takeWhile(_ => cpu < seconds.getOrElse(30L))
+      .map(seed => seed -> run(Plan.of(seed)))
+      .collectFirst { case (seed, Left(failure)) => seed -> failure }
+    println(failed.fold(f"none in $cpu%.0f s") { case (seed, failure) =>
+      f"seed $seed after $cpu%.0f s: ${failure.getMessage.linesIterator.next()}"
+    })
+    failed.isEmpty
   }
 
-  private def run(seed: Long, show: Boolean): Either[Throwable, World.Outcome] = {
-    val plan  = Plan.of(seed)
-    val trace =
-      new Trace(if (show) (ms, process, what) => println(Trace.line(ms, process, what)) else (_, _, _) => ())
-    try Right(new World(seed, plan, trace).run())
-    catch {
-      case failure: Throwable =>
-        println(s"seed $seed: ${plan.settings}\n${trace.table}\nseed $seed failed: ${failure.getMessage}")
-        println(s"Again: make simulate SEED=$seed")
-        Option(failure.getCause).foreach(_.printStackTrace(System.out))
-        Left(failure)
+  def runAll(): Boolean = {
+    val began                            = cpu
+    val coverage                         = new Coverage
+    val struck                           = scala.collection.mutable.TreeMap.empty[String, Int]
+    var worlds, failed, records, batches = 0
+    var virtual                          = 0L
+    var reported                         = 0L
+    var fresh                            = 0
+    seeds.foreach { seed =>
+      val trace =
+        new Trace(if (show) (ms, process, what) => println(Trace.line(ms, process, what)) else (_, _, _) => ())
+      worlds += 1
+      run(Plan.of(seed), trace) match {
+        case Left(failure) =>
+          failed += 1
+          report(seed, failure)
+        case Right(outcome) =>
+          records += outcome.records
+          batches += outcome.batches
+          virtual += outcome.lasted.toSeconds
+          fresh += coverage.add(outcome.coverage)
+          outcome.struck.foreach { case (kind, times) => struck(kind) = struck.getOrElse(kind, 0) + times }
+      }
+      // Each ten minutes of CPU, so that one sees when nothing new comes any more.
+      if ((cpu - began).toLong / ReportSeconds > reported) {
+        reported = (cpu - began).toLong / ReportSeconds
+        println(
+          f"${(cpu - began) / 3600}%.2f hours of CPU: $worlds worlds, $failed failed, ${coverage.pairs.size} pairs of state and event, $fresh of them new"
+        )
+        fresh = 0
+      }
     }
+    val hours = (cpu - began) / 3600
+    println(
+      f"Seeds $first to ${first + worlds - 1}: $worlds worlds, $failed failed, in $hours%.3f hours of CPU: ${worlds / hours}%.0f an hour"
+    )
+    println(
+      f"Virtual time: $virtual s; batches: $batches; records: $records, ${records / hours}%.0f an hour of CPU; pairs of state and event: ${coverage.pairs.size}, ${coverage.pairs.size / hours}%.0f an hour"
+    )
+    println(
+      s"Faults struck, by hour of CPU: ${struck.map { case (kind, times) => f"$kind $times (${times / hours}%.0f)" }.mkString(", ")}"
+    )
+    if (worlds > 1) println(coverage.matrix)
+    failed == 0
   }
 
-  private def report(first: Long, all: Vector[Either[Throwable, World.Outcome]]): Unit = {
-    val whole = all.collect { case Right(outcome) => outcome }
-    val hours =
-      ManagementFactory.getPlatformMXBean(classOf[com.sun.management.OperatingSystemMXBean]).getProcessCpuTime / 3.6e12
-    val struck = whole.flatMap(_.struck).groupMapReduce(_._1)(_._2)(_ + _).toVector.sorted
-    println(
-      f"Seeds $first to ${first + all.size - 1}: ${all.size} worlds, ${all.count(_.isLeft)} failed, in $hours%.3f hours of CPU"
-    )
-    println(
-      s"Virtual time: ${whole.map(_.lasted.toSeconds).sum} s; batches: ${whole.map(_.batches).sum}; records: ${whole.map(_.records).sum}"
-    )
-    println(s"Faults struck: ${struck.map { case (kind, times) => s"$kind $times" }.mkString(", ")}")
+  private val ReportSeconds = 600L
+
+  private def report(seed: Long, failure: Throwable): Unit = {
+    println(s"seed $seed failed: ${failure.getMessage}\nAgain: make simulate SEED=$seed")
+    Option(failure.getCause).foreach(_.printStackTrace(System.out))
+    if (shrinks) shrink(seed, failure)
+  }
+
+  private def shrink(seed: Long, failure: Throwable): Unit = {
+    val until              = System.nanoTime() + ShrinkSeconds * 1000000000L
+    def kind(t: Throwable) = t.getMessage.linesIterator.next().replaceAll("[0-9]+", "")
+    val small              = new Shrinking(
+      plan => run(plan).left.exists(kind(_).take(40) == kind(failure).take(40)),
+      () => System.nanoTime() < until
+    ).shrink(Plan.of(seed))
+    val trace = new Trace
+    val why   = run(small, trace).left.map(_.getMessage).left.getOrElse("")
+    println(s"Shrunk to ${small.settings}\n   seconds  process         event\n${trace.table}\n$why")
   }
 }

@@ -19,6 +19,7 @@ final class Process(val name: String, baton: Baton, trace: Trace, epochMillis: L
   private var stillUntil   = 0L
   private var wallMillis   = epochMillis
   private var suspendedFor = 0L
+  private val workers      = mutable.ArrayBuffer.empty[SimulatedWorker]
 
   // The monotonic clocks of two machines have nothing in common.
   private val beginning = baton.between(1L << 30, 1L << 50)
@@ -48,6 +49,13 @@ final class Process(val name: String, baton: Baton, trace: Trace, epochMillis: L
   private[simulation] def worldTime(local: Long): Long = if (local >= Never) Never else local + suspendedFor - beginning
   private[simulation] def runsAgainAt(world: Long)     = world.max(stillUntil)
 
+  /** How many there are that have not ended. */
+  def threads: Int        = baton.strandsOf(this).size
+  def threadNames: String = baton.strandsOf(this).map(_.name).sorted.mkString(", ")
+
+  /** Those of the engine, by the name of their worker. */
+  def timers: Map[String, Int] = workers.iterator.filter(_.isOfEngine).map(w => w.name -> w.pending).toMap
+
   def log(what: String): Unit = trace.event(baton.now, name, what)
 
   /** What a thread ended with. */
@@ -74,7 +82,11 @@ final class Process(val name: String, baton: Baton, trace: Trace, epochMillis: L
   }
 
   private object SimulatedWorkers extends Workers {
-    override def fixed(name: String, threads: Int): Worker = new SimulatedWorker(name, threads)
+    override def fixed(name: String, threads: Int): Worker = {
+      val made = new SimulatedWorker(name, threads)
+      workers += made
+      made
+    }
 
     override def growing(name: String): Executor = work => begin(name)(work.run())
 
@@ -84,12 +96,15 @@ final class Process(val name: String, baton: Baton, trace: Trace, epochMillis: L
   private[simulation] def begin(name: String)(work: => Unit): Baton#Strand = baton.start(this, name)(work)
 
   /** A pool of threads with timers, as `ScheduledThreadPoolExecutor` is. */
-  private final class SimulatedWorker(name: String, most: Int) extends Worker {
+  private final class SimulatedWorker(val name: String, most: Int) extends Worker {
     private val ready    = mutable.Queue.empty[() => Unit]
     private val timers   = mutable.TreeMap.empty[(Long, Long), () => Unit]
     private val threads  = mutable.ArrayBuffer.empty[Baton#Strand]
     private var numbers  = 0L
     private var isClosed = false
+
+    def pending: Int        = timers.size
+    def isOfEngine: Boolean = name.startsWith("kinesis-")
 
     override def execute(work: Runnable): Unit = {
       if (isClosed) throw new RejectedExecutionException(s"$name is closed")
@@ -150,6 +165,7 @@ final class Process(val name: String, baton: Baton, trace: Trace, epochMillis: L
 
     override def close(): Unit = {
       isClosed = true
+      workers -= this
       ready.clear()
       timers.clear()
       threads.foreach(_.interrupted())

@@ -1,54 +1,74 @@
 package io.github.kinesisspark.simulation
 
-import java.util.SplittableRandom
-
 import scala.collection.mutable
 import scala.concurrent.duration._
+import scala.util.control.NonFatal
 
 import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.config.SourceOptions
-import io.github.kinesisspark.position.{KinesisOffset, OffsetJson, ShardPosition, ShardRange}
+import io.github.kinesisspark.position.StreamArn
+import io.github.kinesisspark.read.reader.ReadersInside
 
-/** One simulated world: the service, a stream's producer, a query, and the faults that strike them. It checks what must hold after each batch, and that
-  * all is read in the end.
+/** One simulated world: the service, producers, applications with their queries, and the faults that strike them. It checks what must hold after each
+  * event, and that all is read in the end and nothing is left over.
   */
-final class World(seed: Long, val plan: Plan, trace: Trace) {
+final class World(val plan: Plan, trace: Trace) {
   import World._
 
   val settings: WorldSettings = plan.settings
-  val baton                   = new Baton(seed, trace)
+  val baton                   = new Baton(plan.seed, trace)
   val network                 = new Network(baton)
-  val service                 = new Kinesis(baton, Epoch, settings.shards, settings.kinesis)
-  val checkpoint              = new Checkpoint
+  val serviceFaults           = new Kinesis.Faults
   val faults                  = new TaskFaults
+  val coverage                = new Coverage
 
+  private val streams = settings.streams.map { case (name, shards) =>
+    name -> new Kinesis(baton, Epoch, name, shards, settings.kinesis, serviceFaults)
+  }.toMap
+
+  val target = new Target(2, () => streams.head._2.now)
+
+  private val ledgers      = settings.queries.map(new Ledger(this, _))
   private val clientsOf    = mutable.HashMap.empty[Process, KinesisClients]
-  private val delivered    = mutable.HashMap.empty[(String, BigInt), Int]
-  private val firstBatch   = mutable.HashMap.empty[String, Int]
-  private val byShard      = mutable.HashMap.empty[String, Int]
+  private val insides      = mutable.HashMap.empty[Process, ReadersInside]
   private val struck       = mutable.TreeMap.empty[String, Int]
-  private var plannedFirst = Map.empty[Int, String]
-  private var applications = 0
-  private var current      = Option.empty[Application]
+  private val doubly       = mutable.HashMap.empty[(String, String), Int]
+  private var applications = Vector.empty[Application]
+  private var begun        = 0
+  private var attempts     = 0L
   private var isProducing  = true
+  private var isEnding     = false
+
+  def stream(name: String): Kinesis =
+    streams.getOrElse(name, throw Kinesis.Refusal.NotFound(s"Stream $name does not exist"))
+
+  private val arns                   = streams.map { case (name, its) => name -> StreamArn(its.arn) }
+  def arnOf(name: String): StreamArn = arns(name)
+
+  def numberOf(ledger: Ledger): Int = ledgers.indexOf(ledger)
 
   def process(name: String): Process = new Process(name, baton, trace, Epoch + baton.between(-2000, 2000))
 
   def clients(process: Process): KinesisClients = clientsOf.getOrElseUpdate(
     process,
-    new KinesisClients((_, success) =>
-      new KinesisClients.Held(new KinesisClient(process, service, network, baton), success, () => ())
-    )(process.runtime)
+    new KinesisClients((_, success) => {
+      val client = new KinesisClient(process, this)
+      new KinesisClients.Held(client, success, () => ())
+    })(process.runtime)
   )
+
+  private[simulation] def hasReaders(process: Process, inside: ReadersInside): Unit = insides(process) = inside
 
   /** Runs it to its end.
     *
     * @throws SimulationFailure what did not hold
     */
   def run(): Outcome = {
-    produce()
+    streams.values.foreach(produce)
+    registerOthers()
     plan.strikes.foreach(strike => baton.at(strike.at.toNanos)(this.strike(strike)))
     begin()
+    look()
     val lastFault = plan.strikes.iterator.map(s => (s.at + s.length).toNanos).maxOption.getOrElse(0L)
     baton.at(lastFault.max(settings.producing.toNanos)) {
       isProducing = false
@@ -57,176 +77,270 @@ final class World(seed: Long, val plan: Plan, trace: Trace) {
     }
     baton.run()
     Outcome(
-      delivered.size,
-      checkpoint.committed,
+      ledgers.map(_.delivered).sum,
+      ledgers.map(_.checkpoint.committed).sum,
       struck.toMap,
       baton.now.nanos.toMillis.millis,
       baton.passes,
-      trace.hash
+      trace.hash,
+      coverage
     )
   }
 
+  private def alive = applications.filter(_.isAlive)
+
   private def begin(): Unit = {
-    applications += 1
-    val made = new Application(this, applications, options)
-    current = Some(made)
+    begun += 1
+    val made = new Application(this, begun, ledgers.filterNot(_.hasEnded))
+    applications = alive :+ made
     made.driver.log("starts")
     made.start(settings.executors)
   }
 
-  private def options: SourceOptions = SourceOptions.parse(
+  /** Where a driver has been killed, or has ended without need, another begins. */
+  private def beginIfNone(): Unit = {
+    val wanted = ledgers.filterNot(_.hasEnded)
+    val runs   = alive.flatMap(_.queries.filterNot(_.hasEnded).map(_.of))
+    if (!wanted.forall(runs.contains)) begin()
+  }
+
+  private[simulation] def hasRivals: Boolean =
+    struck.contains(Strike.Kind.SecondDriver.toString) || struck.contains(Strike.Kind.TakeOver.toString) || begun > 1
+
+  private[simulation] def options(source: SourceSettings): SourceOptions = SourceOptions.parse(
     Map(
-      "streamName"             -> Kinesis.StreamName,
+      "streamName"             -> source.streams.mkString(","),
       "region"                 -> "us-east-1",
-      "startingPosition"       -> "TRIM_HORIZON",
       "shardDiscoveryInterval" -> "5s"
-    ) ++
-      settings.options
+    ) ++ source.options ++ source.consumer.toSeq.flatMap(name =>
+      source.streams.map(stream => s"efo.consumerArn.$stream" -> this.stream(stream).consumerNamed(name).arn)
+    )
   )
 
-  private def produce(): Unit = baton.after(baton.between(0, settings.pauseOfProducer.toNanos * 2)) {
+  /** Consumers that queries are given, and must leave. */
+  private def registerOthers(): Unit =
+    for (query <- settings.queries; source <- query.sources; name <- source.consumer; stream <- source.streams)
+      this.stream(stream).register(name, Map.empty)
+
+  private def produce(stream: Kinesis): Unit = baton.after(baton.between(0, settings.pauseOfProducer.toNanos * 2)) {
     if (isProducing) {
       (0L to baton.between(0, settings.burst.toLong)).foreach { _ =>
-        service.put(BigInt(127, new java.util.Random(baton.random.nextLong())) * 2, s"r${service.putRecords}")
+        stream.put(BigInt(127, new java.util.Random(baton.random.nextLong())) * 2, s"r${stream.putRecords}")
       }
-      produce()
+      produce(stream)
     }
   }
 
   /** Every second, whether all is read. */
   private def awaitEnd(until: Long): Unit = baton.after(1.second.toNanos) {
-    if (delivered.size == service.putRecords) baton.stop()
+    beginIfNone()
+    if (ledgers.forall(_.isComplete) && alive.forall(_.queries.forall(_.phase != Phase.Starting))) end()
     else if (baton.now > until)
       fail(
-        s"${service.putRecords - delivered.size} of ${service.putRecords} records are not read ${settings.bound} after the last fault: $missing"
+        s"not all is read ${settings.bound} after the last fault: ${ledgers.filterNot(_.isComplete).map(_.missing).mkString("; ")}"
       )
     else awaitEnd(until)
   }
 
-  private def missing = service.all.map(s => s"${s.id} ${byShard.getOrElse(s.id, 0)}/${s.records.size}").mkString(", ")
+  /** All is read. Nothing may have grown; and after the queries are stopped nothing may be left. */
+  private def end(): Unit = {
+    trace.event(baton.now, "world", "all is read; the queries stop")
+    isEnding = true
+    alive.foreach(application => checkSize(application.processes))
+    alive.foreach(_.queries.foreach(_.stop()))
+    awaitStopped(baton.now + 90.seconds.toNanos)
+  }
 
-  private def fail(what: String): Unit = baton.fail(new SimulationFailure(what, None))
+  private def awaitStopped(until: Long): Unit = baton.after(500.millis.toNanos) {
+    val running = alive.flatMap(_.queries.filterNot(_.hasEnded))
+    if (running.nonEmpty && baton.now > until)
+      fail(s"${running.map(_.name).mkString(", ")} does not stop, and is ${running.head.phase}")
+    else if (running.nonEmpty) awaitStopped(until)
+    else baton.after(15.seconds.toNanos)(checkStopped())
+  }
+
+  /** The readers of executors that could not be reached are closed by the end of their lease. */
+  private def checkStopped(): Unit = {
+    checkConsumers()
+    val executors = alive.flatMap(_.living)
+    baton.after(100.seconds.toNanos) {
+      for {
+        stream           <- streams.values
+        (arn, shard, by) <- stream.holders if executors.exists(_.process.name == by)
+      } fail(s"$by is still subscribed to $shard by $arn")
+      for (executor <- executors) {
+        if (!executor.inside.isEmpty) fail(s"${executor.process.name} still has a pool of readers")
+        if (executor.inside.memory != 0)
+          fail(s"${executor.process.name} has taken ${executor.inside.memory} bytes for nobody")
+      }
+      baton.stop()
+    }
+  }
+
+  private def checkSize(processes: Vector[Process]): Unit = processes.foreach { process =>
+    if (process.threads > MostThreads) fail(s"${process.name} has ${process.threads} threads: ${process.threadNames}")
+    process.timers.filter(_._2 > MostTimers).foreach { case (worker, count) =>
+      fail(s"$worker of ${process.name} has $count timers")
+    }
+  }
+
+  /** Those that a query has registered are gone, and others stay. */
+  private def checkConsumers(): Unit = streams.values.foreach { stream =>
+    val there  = stream.allConsumers.filter(_.deletedAt.isEmpty).map(_.name).toSet
+    val others = givenTo(stream)
+    if (!others.subsetOf(there)) fail(s"consumers ${others -- there} of others are deregistered")
+    if (!there.subsetOf(others) && !ledgers.exists(_.hasEnded)) fail(s"consumers ${there -- others} stay registered")
+  }
+
+  /** A check that can't be made is a failure. */
+  private[simulation] def check(work: => Unit): Unit =
+    try work
+    catch { case NonFatal(e) => baton.fail(e) }
+
+  private def givenTo(stream: Kinesis): Set[String] =
+    settings.queries.flatMap(_.sources).filter(_.streams.contains(stream.name)).flatMap(_.consumer).toSet
+
+  private[simulation] def fail(what: String): Unit = baton.fail(new SimulationFailure(what, None))
+
+  /** Every second. */
+  private def look(): Unit = baton.after(1.second.toNanos) {
+    if (!isEnding) {
+      checkMemory()
+      checkSingleReaders()
+      if (baton.chance(0.15)) beginIfNone()
+      look()
+    }
+  }
+
+  /** No executor's readers hold more than its memory, and an answer for each task that has run: what it leaves in a buffer is for the next. */
+  private def checkMemory(): Unit = for (application <- alive; executor <- application.living) {
+    val inside = executor.inside
+    val most   = inside.capacity + executor.mostTasks * ReadersInside.LargestRequest.min(inside.capacity)
+    if (inside.capacity > 0 && inside.memory > most)
+      fail(
+        s"${executor.process.name} holds ${inside.memory} bytes of ${inside.capacity}, with ${executor.mostTasks} tasks"
+      )
+    if (inside.capacity > 0 && inside.memory < 0) fail(s"${executor.process.name} holds ${inside.memory} bytes")
+  }
+
+  /** A shard that moves has two readers for a moment, but not two that their driver goes on to name. */
+  private def checkSingleReaders(): Unit = {
+    val named = for {
+      application <- alive
+      executor    <- application.living
+      nanos = executor.process.runtime.clock.nanos() - 3.seconds.toNanos
+      seen <- executor.inside.all if executor.process.isRunning && seen.isNamedSince(nanos)
+    } yield (seen.source, seen.shard.toString) -> executor.process.name
+    val twice = named.groupMap(_._1)(_._2).filter(_._2.size > 1)
+    doubly.keys.filterNot(twice.contains).toVector.foreach(doubly.remove)
+    twice.foreach { case (key, names) =>
+      doubly(key) = doubly.getOrElse(key, 0) + 1
+      if (doubly(key) > MostSecondsTwice)
+        fail(s"${key._2} has had two readers that their driver names for $MostSecondsTwice s: ${names.mkString(", ")}")
+    }
+  }
+
+  /** Something has come to a process. */
+  private[simulation] def happened(process: Process, shard: String, what: String): Unit = if (!isEnding) {
+    val batch = phasesOf(process)
+    val state =
+      if (shard.isEmpty) batch
+      else
+        insides
+          .get(process)
+          .flatMap(_.of(shard))
+          .fold(s"no reader, $batch")(seen => s"${wayOf(seen)} ${seen.state}, $batch")
+    coverage.happened(state, what)
+  }
+
+  private def phasesOf(process: Process) =
+    applications.find(_.processes.contains(process)).fold("none")(_.queries.map(_.phase).distinct.mkString("+"))
+
+  private def wayOf(seen: ReadersInside.Seen) = if (seen.isFanOut) "fan-out" else "polling"
 
   /** All is well again, whatever strikes have done. */
   private def mend(): Unit = {
     trace.event(baton.now, "world", "no more faults; all must be read soon")
-    service.faults.throttled = 0
-    service.faults.failed = 0
-    service.faults.lost = 0
-    service.faults.slow = 0
-    service.lag(0)
+    serviceFaults.mend()
+    streams.values.foreach(_.lag(0))
     network.lost = 0
     network.slow = 0
     faults.failedTasks = 0
     faults.slowRows = 0
   }
 
-  private def strike(strike: Strike): Unit = current.filter(_.isAlive).foreach { application =>
+  private def strike(strike: Strike): Unit = alive.lift(strike.which % alive.size.max(1)).foreach { application =>
     import Strike.Kind._
     def some     = application.processes(strike.which % application.processes.size)
     def executor = Option.when(application.living.nonEmpty)(application.living(strike.which % application.living.size))
+    def query    = application.queries(strike.which % application.queries.size)
+    val service  = streams(settings.streams(strike.which % settings.streams.size)._1)
     def shard    = service.open(strike.which % service.open.size)
     val length   = strike.length.toNanos
     def during(begin: => Unit)(end: => Unit): Unit = {
       begin
       baton.after(length)(end)
     }
-    struck(strike.kind.toString) = struck.getOrElse(strike.kind.toString, 0) + 1
+    val kind = strike.kind.toString
+    struck(kind) = struck.getOrElse(kind, 0) + 1
     trace.event(baton.now, "world", strike.toString)
+    val states = alive.flatMap(_.living).flatMap(_.inside.all).map(seen => s"${wayOf(seen)} ${seen.state}")
+    coverage.struck(kind, states, alive.flatMap(_.queries.map(_.phase.toString)))
     strike.kind match {
-      case Pause        => some.pause(length)
-      case Suspend      => some.suspend(length)
-      case WallClock    => some.setBack(strike.length.toMillis)
-      case KillExecutor => executor.foreach(application.kill(_))
-      case KillDriver   =>
-        application.kill()
-        baton.after(baton.between(1.second.toNanos, 20.seconds.toNanos))(begin())
-      case RestartQuery     => application.restartQuery()
-      case CutFromDriver    => executor.foreach(e => network.cut(application.driver.name, e.process.name, length))
-      case CutToDriver      => executor.foreach(e => network.cut(e.process.name, application.driver.name, length))
-      case CutToService     => network.cut(some.name, KinesisClient.Service, length)
-      case CutFromService   => network.cut(KinesisClient.Service, some.name, length)
-      case LostMessages     => during(network.lost = 0.2)(network.lost = 0)
-      case SlowMessages     => during(network.slow = 0.2)(network.slow = 0)
-      case Throttle         => during(service.faults.throttled = 0.7)(service.faults.throttled = 0)
-      case ServiceErrors    => during(service.faults.failed = 0.5)(service.faults.failed = 0)
-      case LostCalls        => during(service.faults.lost = 0.3)(service.faults.lost = 0)
-      case SlowCalls        => during(service.faults.slow = 0.3)(service.faults.slow = 0)
+      case Pause              => some.pause(length)
+      case Suspend            => some.suspend(length)
+      case WallClock          => some.setBack(strike.length.toMillis)
+      case KillExecutor       => executor.foreach(application.kill(_))
+      case KillDriver         => application.kill()
+      case SecondDriver       => begin()
+      case RestartQuery       => query.restartSoon()
+      case CutFromDriver      => executor.foreach(e => network.cut(application.driver.name, e.process.name, length))
+      case CutToDriver        => executor.foreach(e => network.cut(e.process.name, application.driver.name, length))
+      case CutToService       => network.cut(some.name, KinesisClient.Service, length)
+      case CutFromService     => network.cut(KinesisClient.Service, some.name, length)
+      case LostMessages       => during(network.lost = 0.2)(network.lost = 0)
+      case SlowMessages       => during(network.slow = 0.2)(network.slow = 0)
+      case Throttle           => during(serviceFaults.throttled = 0.7)(serviceFaults.throttled = 0)
+      case ServiceErrors      => during(serviceFaults.failed = 0.5)(serviceFaults.failed = 0)
+      case LostCalls          => during(serviceFaults.lost = 0.3)(serviceFaults.lost = 0)
+      case SlowCalls          => during(serviceFaults.slow = 0.3)(serviceFaults.slow = 0)
+      case FailingCredentials =>
+        during(serviceFaults.failedCredentials = 0.5)(serviceFaults.failedCredentials = 0)
+      case SlowCredentials  => during(serviceFaults.slowCredentials = 0.5)(serviceFaults.slowCredentials = 0)
       case StaleListing     => during(service.lag(10000))(service.lag(0))
       case Split            => service.split(shard)
       case Merge            => service.merge(shard)
-      case EndSubscriptions => service.endSubscriptions(abruptly = strike.which % 2 == 0)
-      case TakeOver         => service.takeOver()
+      case EndSubscriptions => streams.values.foreach(_.endSubscriptions(abruptly = strike.which % 2 == 0))
+      case TakeOver         => streams.values.foreach(_.takeOver())
+      case LoseConsumers    => streams.values.foreach(s => s.deregisterAllBut(givenTo(s)))
       case FailTasks        => during(faults.failedTasks = 0.2)(faults.failedTasks = 0)
       case SlowTasks        => during(faults.slowRows = 0.02)(faults.slowRows = 0)
     }
   }
 
-  /** A batch is in the offset log. */
-  private[simulation] def planned(batch: Int): Unit =
-    plannedFirst += batch -> checkpoint.planned(batch)
-
-  /** What an attempt of a task has read: exactly its ranges. */
-  private[simulation] def readBy(ranges: Vector[ShardRange], rows: Vector[Row]): Unit = {
-    val read = rows.groupBy(_.shard)
-    ranges.groupBy(_.shard.shardId).foreach { case (id, its) =>
-      val expected = its.flatMap(within)
-      val found    = read.getOrElse(id, Vector.empty).map(_.number)
-      if (expected.map(_.number) != found)
-        fail(
-          s"a task has read ${found.size} records of $id where $its has ${expected.size}; ${difference(expected.map(_.number), found)}"
-        )
-    }
+  private[simulation] def nextAttempt(): Long = {
+    attempts += 1
+    attempts
   }
 
-  private def difference(expected: Vector[BigInt], found: Vector[BigInt]) =
-    s"missing ${expected.diff(found).size}, too many ${found.diff(expected).size}"
-
-  private def within(range: ShardRange): Vector[Kinesis.Record] = {
-    val shard = service.shard(range.shard.shardId)
-    val from  = range.start match {
-      case ShardPosition.TrimHorizon            => 0
-      case ShardPosition.AfterSequenceNumber(n) => shard.indexAbove(BigInt(n.text))
-      case other                                => throw new IllegalStateException(s"a batch begins at $other")
-    }
-    val to = range.end match {
-      case ShardPosition.ShardEnd               => shard.records.size
-      case ShardPosition.AfterSequenceNumber(n) => shard.indexAbove(BigInt(n.text))
-      case other                                => throw new IllegalStateException(s"a batch ends at $other")
-    }
-    shard.records.slice(from, to).toVector
-  }
-
-  /** The ranges of a batch are those that its offsets say, each once. */
-  private[simulation] def read(batch: Int, ranges: Vector[ShardRange], rows: Vector[Row]): Unit = {
-    def offset(number: Int) =
-      if (number < 0) KinesisOffset.initial
-      else OffsetJson.read(checkpoint.planned(number))
-    val expected = offset(batch - 1).rangesTo(offset(batch)).flatMap(within).map(_.number)
-    if (rows.map(_.number).sorted != expected.sorted)
-      fail(
-        s"batch $batch: ${rows.size} records where its offsets say ${expected.size}; ${difference(expected, rows.map(_.number))}"
-      )
-    val _ = ranges
-  }
-
-  /** No record comes twice, and children come in a batch after their parents' last. */
-  private[simulation] def committed(batch: Int, rows: Vector[Row]): Unit = {
-    if (plannedFirst.get(batch).exists(_ != checkpoint.planned(batch)))
-      fail(s"batch $batch has changed since it was logged")
-    val shards = rows.map(_.shard).distinct
-    shards.foreach { id =>
-      if (!firstBatch.contains(id)) firstBatch(id) = batch
-      service.shard(id).parents.map(service.shard).foreach { parent =>
-        if (byShard.getOrElse(parent.id, 0) < parent.records.size)
-          fail(s"batch $batch has records of $id, whose parent ${parent.id} is not read: $missing")
+  /** What an attempt of a task that succeeded has written: nothing is dropped, the order of each key is kept, and no more is doubled than was counted. */
+  private[simulation] def written(
+      attempt: Long,
+      rows: Vector[Row],
+      possibleDuplicates: Long,
+      options: Map[String, String]
+  ): Unit = {
+    val stored  = rows.map(row => target.stored(Target.copyOf(row, attempt)))
+    val dropped = stored.count(_.isEmpty)
+    if (dropped > 0) fail(s"$dropped of ${rows.size} rows of attempt $attempt are not in the sink's stream")
+    val doubled = stored.flatten.map(_.times - 1).sum
+    if (doubled > possibleDuplicates)
+      fail(s"attempt $attempt has written $doubled rows twice, and counted $possibleDuplicates")
+    if (options.get("ordered").contains("true"))
+      rows.zip(stored.flatten).groupBy { case (row, _) => Target.keyOf(row) }.foreach { case (key, its) =>
+        val order = its.map { case (_, copy) => copy.first }
+        if (order != order.sorted) fail(s"attempt $attempt: rows of $key are not in their order")
       }
-    }
-    rows.foreach { row =>
-      if (delivered.put((row.shard, row.number), batch).isDefined)
-        fail(s"batch $batch: ${row.data} of ${row.shard} comes again")
-    }
-    shards.foreach(id => byShard(id) = byShard.getOrElse(id, 0) + rows.count(_.shard == id))
   }
 }
 
@@ -234,6 +348,10 @@ object World {
 
   /** When each simulation begins, in ms since 1970. */
   private val Epoch = 1800000000000L
+
+  private val MostThreads      = 80
+  private val MostTimers       = 200
+  private val MostSecondsTwice = 30
 
   /** @param records  in committed batches
     * @param struck   by the kind of fault
@@ -245,7 +363,8 @@ object World {
       struck: Map[String, Int],
       lasted: FiniteDuration,
       turns: Long,
-      hash: String
+      hash: String,
+      coverage: Coverage
   )
 }
 
@@ -253,132 +372,4 @@ object World {
 final class TaskFaults {
   var failedTasks = 0.0
   var slowRows    = 0.0
-}
-
-/** @param bound   how long after the last fault all must be read
-  * @param burst   records that come at once, at most
-  * @param options of the source
-  */
-final case class WorldSettings(
-    shards: Int,
-    executors: Int,
-    trigger: Option[FiniteDuration],
-    speculation: Double,
-    wrongExecutor: Double,
-    pauseOfProducer: FiniteDuration,
-    burst: Int,
-    producing: FiniteDuration,
-    bound: FiniteDuration,
-    kinesis: Kinesis.Settings,
-    options: Map[String, String]
-)
-
-/** One fault.
-  *
-  * @param which decides whom it strikes
-  */
-final case class Strike(at: FiniteDuration, kind: Strike.Kind, which: Int, length: FiniteDuration) {
-  override def toString: String = s"$kind, number $which, for ${length.toMillis} ms"
-}
-
-object Strike {
-  sealed trait Kind extends Product with Serializable
-  object Kind {
-    case object Pause            extends Kind
-    case object Suspend          extends Kind
-    case object WallClock        extends Kind
-    case object KillExecutor     extends Kind
-    case object KillDriver       extends Kind
-    case object RestartQuery     extends Kind
-    case object CutFromDriver    extends Kind
-    case object CutToDriver      extends Kind
-    case object CutToService     extends Kind
-    case object CutFromService   extends Kind
-    case object LostMessages     extends Kind
-    case object SlowMessages     extends Kind
-    case object Throttle         extends Kind
-    case object ServiceErrors    extends Kind
-    case object LostCalls        extends Kind
-    case object SlowCalls        extends Kind
-    case object StaleListing     extends Kind
-    case object Split            extends Kind
-    case object Merge            extends Kind
-    case object EndSubscriptions extends Kind
-    case object TakeOver         extends Kind
-    case object FailTasks        extends Kind
-    case object SlowTasks        extends Kind
-
-    val all: Vector[Kind] = Vector(
-      Pause,
-      Suspend,
-      WallClock,
-      KillExecutor,
-      KillDriver,
-      RestartQuery,
-      CutFromDriver,
-      CutToDriver,
-      CutToService,
-      CutFromService,
-      LostMessages,
-      SlowMessages,
-      Throttle,
-      ServiceErrors,
-      LostCalls,
-      SlowCalls,
-      StaleListing,
-      Split,
-      Merge,
-      EndSubscriptions,
-      TakeOver,
-      FailTasks,
-      SlowTasks
-    )
-  }
-}
-
-/** A world and what strikes it, drawn from a seed. */
-final case class Plan(settings: WorldSettings, strikes: Vector[Strike])
-
-object Plan {
-  def of(seed: Long): Plan = {
-    val random                  = new SplittableRandom(seed ^ 0x5eed)
-    def between(a: Int, b: Int) = random.nextInt(a, b + 1)
-    def pick[A](all: A*)        = all(random.nextInt(all.size))
-    val isFanOut                = random.nextBoolean()
-    val settings                = WorldSettings(
-      shards = between(1, 4),
-      executors = between(1, 3),
-      trigger = pick(None, Some(500.millis), Some(1.second), Some(5.seconds)),
-      speculation = pick(0.0, 0.1),
-      wrongExecutor = pick(0.0, 0.1),
-      pauseOfProducer = pick(300.millis, 1.second, 4.seconds),
-      burst = pick(3, 20, 60),
-      producing = 45.seconds,
-      bound = if (isFanOut) 8.minutes else 5.minutes,
-      kinesis = Kinesis.Settings(
-        mostRecords = pick(10, 100, 1000),
-        shortAnswers = pick(0.0, 0.3),
-        arrivalsGoBack = random.nextBoolean(),
-        iteratorMillis = pick(2000L, 300000L),
-        subscriptionMillis = pick(20000L, 300000L)
-      ),
-      options = (if (isFanOut) Map("recordPublisher" -> "efo", "efo.consumerName" -> "reader")
-                 else Map.empty[String, String]) ++
-        pick(
-          Map.empty[String, String],
-          Map("maxRecordsPerTrigger" -> "500"),
-          Map("minPartitions"        -> "6"),
-          Map("maxShardSkew"         -> "2s")
-        )
-    )
-    val strikes = Vector.fill(pick(0, 3, 8, 20)) {
-      Strike(
-        between(0, 45000).millis,
-        Strike.Kind.all(random.nextInt(Strike.Kind.all.size)),
-        between(0, 100),
-        pick(between(50, 1000), between(1000, 15000), between(10000, 70000)).millis
-      )
-    }
-    Plan(settings, strikes.sortBy(_.at))
-  }
 }

@@ -9,11 +9,13 @@ import org.scalatest.matchers.should.Matchers
 class SimulationSpec extends AnyFunSpec with Matchers {
   import SimulationSpec._
 
+  private lazy val other = inOtherJvm(s"seed=$Compared", "print=hash")
+
   describe("the engine, in a simulated world") {
     Seeds.foreach { seed =>
       it(s"delivers each record once, whatever strikes it (seed $seed)") {
         val trace = new Trace
-        try new World(seed, Plan.of(seed), trace).run().records should be > 0
+        try new World(Plan.of(seed), trace).run().records should be > 0
         catch { case failure: SimulationFailure => fail(s"${trace.table}\n${failure.getMessage}", failure) }
       }
     }
@@ -21,16 +23,16 @@ class SimulationSpec extends AnyFunSpec with Matchers {
 
   describe("the same seed") {
     it("gives the same trace in two JVMs") {
-      val here = new World(Compared, Plan.of(Compared), new Trace).run().hash
-      inOtherJvm(s"seed=$Compared", "hash=only") shouldBe here
+      val here = new World(Plan.of(Compared), new Trace).run().hash
+      other shouldBe here
     }
   }
 }
 
 private object SimulationSpec {
 
-  /** Of both ways of reading, and with each kind of fault. */
-  private val Seeds = 1L to 12L
+  /** Cheap ones, of both ways of reading. */
+  private val Seeds = 1L to 6L
 
   private val Compared = 2L
 

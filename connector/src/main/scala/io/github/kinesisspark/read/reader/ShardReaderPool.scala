@@ -21,7 +21,7 @@ import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange, Str
   * @param tell sends a report to the driver; whether it could make use of it. Must not block
   */
 final class ShardReaderPool(
-    config: ReaderConfig,
+    private[reader] val config: ReaderConfig,
     executorId: () => String,
     shared: ReadersShared,
     tell: ReaderReport => Future[Boolean]
@@ -170,7 +170,10 @@ final class ShardReaderPool(
       change(Nil, isNews = false)
     } catch { case NonFatal(e) => log.warn(s"${config.source}: readers could not be woken.", e) }
 
-  private def demand(): Unit = synchronized(readers.values.toVector).foreach(_.demand())
+  private def demand(): Unit = all.foreach(_.demand())
+
+  private[reader] def all: Vector[ShardReader] = synchronized(readers.values.toVector)
+  private[reader] def isFanOut: Boolean        = synchronized(publisher != ResolvedPublisher.Polling)
 
   private def change(shards: Iterable[ShardKey], isNews: Boolean): Unit =
     if (liveness.isDefined) reports.change(shards, isNews)

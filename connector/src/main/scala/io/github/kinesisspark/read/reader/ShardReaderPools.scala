@@ -26,6 +26,10 @@ final class ShardReaderPools(executorId: () => String, clients: KinesisClients) 
 
   @volatile private var reporter: ReaderReport => Future[Boolean] = (_: ReaderReport) => Future.successful(false)
 
+  /** For simulations, which look at what they must not touch. */
+  private[kinesisspark] def all: Vector[ShardReaderPool] = synchronized(pools.values.toVector)
+  private[kinesisspark] def memory: MemoryBudget         = shared.memory
+
   private lazy val shared = {
     val made   = new ReadersShared(clients, runtime.workers.fixed("kinesis-shard-readers", 2))
     val expiry = new Expiry(() => expired())

@@ -1,0 +1,48 @@
+package io.github.kinesisspark.read.reader
+
+import io.github.kinesisspark.position.ShardKey
+
+/** An executor's readers, as a simulation sees them. */
+final class ReadersInside(pools: ShardReaderPools) {
+  import ReadersInside._
+
+  def all: Vector[Seen] = pools.all.flatMap(pool => pool.all.map(seen(pool, _)))
+
+  def of(shard: String): Option[Seen] = pools.all.iterator
+    .flatMap(pool => pool.all.iterator.filter(_.shard.shardId == shard).map(seen(pool, _)))
+    .nextOption()
+
+  def isEmpty: Boolean = pools.all.isEmpty
+
+  def memory: Long   = pools.memory.used
+  def capacity: Long = pools.memory.capacity
+
+  private def seen(pool: ShardReaderPool, reader: ShardReader) = Seen(pool, reader.shard, stateOf(reader.tip))
+}
+
+object ReadersInside {
+
+  /** What a task may take beyond the capacity. */
+  val LargestRequest: Long = MemoryBudget.LargestRequest.max(EventGate.Forms * EventGate.LargestEvent)
+
+  final case class Seen private[reader] (pool: ShardReaderPool, shard: ShardKey, state: String) {
+    def source: String    = pool.config.source
+    def isFanOut: Boolean = pool.isFanOut
+
+    /** Whether the driver has named these readers since then, by the executor's clock. */
+    def isNamedSince(nanos: Long): Boolean = pool.isNamedSince(nanos)
+  }
+
+  /** The states of a reader. */
+  val States: Vector[String] = Vector("opening", "behind", "holding", "idle", "full", "starved", "ended", "failed")
+
+  private def stateOf(tip: ShardTip): String =
+    if (tip.failure.isDefined) "failed"
+    else if (tip.isComplete) "ended"
+    else if (tip.openingMillis.isDefined) "opening"
+    else if (tip.starved) "starved"
+    else if (tip.isFull) "full"
+    else if (tip.records > 0) "holding"
+    else if (tip.millisBehind.contains(0L)) "idle"
+    else "behind"
+}

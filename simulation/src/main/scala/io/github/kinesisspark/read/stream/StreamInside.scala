@@ -1,0 +1,8 @@
+package io.github.kinesisspark.read.stream
+
+import io.github.kinesisspark.read.reader.ReaderConfig
+
+/** What a simulation needs of a stream that Spark doesn't. */
+object StreamInside {
+  def config(stream: KinesisMicroBatchStream): ReaderConfig = stream.readers.config
+}

@@ -1,0 +1,282 @@
+package io.github.kinesisspark.simulation
+
+import scala.collection.mutable
+
+import io.github.kinesisspark.position.{KinesisOffset, OffsetJson, ShardKey, ShardPosition, ShardRange}
+
+/** One record as a task returns it. */
+final case class Row(stream: String, shard: String, number: BigInt, data: String)
+
+/** What stays when a driver dies: Spark's two logs, as they are on disk. Each file is written once. */
+final class Checkpoint {
+  private val offsets = mutable.ArrayBuffer.empty[Vector[String]]
+  private var done    = 0
+
+  /** The ends of all batches that were planned, of each source, as JSON. */
+  def planned: Vector[Vector[String]] = offsets.toVector
+  def committed: Int                  = done
+
+  /** @throws Checkpoint.Lost where another driver has written the file */
+  def plan(batch: Int, ends: Vector[String]): Unit = {
+    if (batch != offsets.size) throw Checkpoint.Lost
+    offsets += ends
+  }
+
+  /** @throws Checkpoint.Lost where another driver has written the file */
+  def commit(batch: Int): Unit = {
+    if (batch != done) throw Checkpoint.Lost
+    done += 1
+  }
+}
+
+object Checkpoint {
+  case object Lost
+      extends Exception("Multiple streaming queries are concurrently using the checkpoint", null, false, false)
+}
+
+/** One query over all its runs and drivers: its checkpoint, and of each source what was delivered. */
+final class Ledger(world: World, val query: QuerySettings) {
+  val checkpoint                    = new Checkpoint
+  val sources: Vector[SourceLedger] = query.sources.map(new SourceLedger(world, query, _))
+
+  /** It has failed because records were lost, as it should. */
+  private[simulation] var hasEnded = false
+
+  def delivered: Int      = sources.map(_.delivered).sum
+  def isComplete: Boolean = hasEnded || sources.forall(_.missing.isEmpty)
+  def missing: String     = sources.flatMap(s => s.missing.map(m => s"${query.name}: $m")).mkString("; ")
+}
+
+/** What one source has delivered, and what must hold of it. */
+final class SourceLedger(world: World, query: QuerySettings, source: SourceSettings) {
+  private val rows    = mutable.HashMap.empty[(String, BigInt), Int]
+  private val byShard = mutable.HashMap.empty[ShardKey, Int]
+  private val begun   = mutable.HashMap.empty[ShardKey, Int]
+  private val first   = mutable.HashMap.empty[Int, Map[ShardKey, Seq[BigInt]]]
+  private var start   = KinesisOffset.initial
+
+  def delivered: Int = rows.size
+
+  private def fail(what: String): Unit = world.fail(s"${query.name}: $what")
+
+  private def shardOf(key: ShardKey): Kinesis.Shard = world.stream(key.stream.name).shard(key.shardId)
+
+  private def keyOf(row: Row) = ShardKey(world.arnOf(row.stream), row.shard)
+
+  private def ofShards(some: Seq[Row]): Map[ShardKey, Seq[BigInt]] =
+    some.groupBy(keyOf).map { case (key, its) => key -> its.map(_.number) }
+
+  /** A batch is planned: each shard goes on where it was, none is dropped before it is read to its end and its children are there, and none begins before
+    * its parents have ended.
+    */
+  def planned(from: String, to: String): Unit = {
+    val (start, end) = (OffsetJson.read(from), OffsetJson.read(to))
+    if (this.start.streams.isEmpty) this.start = end
+    val before = start.shards.toMap
+    val after  = end.shards.toMap
+    before.foreach { case (key, progress) =>
+      (progress.position, after.get(key).map(_.position)) match {
+        case (ShardPosition.ShardEnd, None) =>
+          if (!childrenOf(key).forall(isKnown(after, _))) fail(s"$key is left out, and its children are not there")
+        case (at, None)     => fail(s"$key is left out at $at")
+        case (at, Some(to)) => if (placeOf(key, to) < placeOf(key, at)) fail(s"$key goes back from $at to $to")
+      }
+    }
+    if (before.nonEmpty && !query.trigger.isInstanceOf[Trigger.RealTime]) after.keys.filterNot(before.contains).foreach {
+      key =>
+        shardOf(key).parents.map(ShardKey(key.stream, _)).filter(before.contains).foreach { parent =>
+          if (before(parent).position != ShardPosition.ShardEnd)
+            fail(s"$key begins before its parent $parent has ended")
+        }
+    }
+  }
+
+  private def placeOf(key: ShardKey, at: ShardPosition): Int = at match {
+    case ShardPosition.TrimHorizon | _: ShardPosition.AtTimestamp => -1
+    case ShardPosition.ShardEnd                                   => Int.MaxValue
+    case other                                                    => endOf(shardOf(key), other)
+  }
+
+  private def childrenOf(key: ShardKey) =
+    world.stream(key.stream.name).all.filter(_.parents.contains(key.shardId)).map(s => ShardKey(key.stream, s.id))
+
+  /** It, or its descendants. */
+  private def isKnown(shards: Map[ShardKey, Any], key: ShardKey): Boolean =
+    shards.contains(key) || { val next = childrenOf(key); next.nonEmpty && next.forall(isKnown(shards, _)) }
+
+  /** What an attempt of a task has read: exactly its ranges. */
+  def readBy(ranges: Vector[ShardRange], some: Vector[Row]): Unit = {
+    val read = ofShards(some)
+    (read.keySet -- ranges.map(_.shard)).foreach(key => fail(s"a task has read $key, which it was not to"))
+    ranges.groupBy(_.shard).foreach { case (key, its) =>
+      val found = read.getOrElse(key, Nil)
+      if (its.size == 1) wrong(its.head, found).foreach(what => fail(s"a task of ${its.head}: $what"))
+      else if (its.map(_.start).exists(_.isInstanceOf[ShardPosition.AtTimestamp])) ()
+      else if (!isLossy && its.flatMap(exactly) != found) fail(s"a task of $its has read ${found.size} records")
+    }
+  }
+
+  private def isLossy = world.settings.kinesis.oldRecords > 0 && source.mayLoseRecords
+
+  private def exactly(range: ShardRange): Seq[BigInt] = {
+    val shard = shardOf(range.shard)
+    shard.records.slice(startOf(shard, range.start), endOf(shard, range.end)).map(_.number).toSeq
+  }
+
+  private def startOf(shard: Kinesis.Shard, at: ShardPosition): Int = at match {
+    case ShardPosition.ShardEnd => throw new IllegalStateException("a batch begins at a shard's end")
+    case other                  => endOf(shard, other)
+  }
+
+  private def endOf(shard: Kinesis.Shard, at: ShardPosition): Int = at match {
+    case ShardPosition.ShardEnd               => shard.records.size
+    case ShardPosition.AfterSequenceNumber(n) => shard.indexAbove(BigInt(n.text))
+    case ShardPosition.AtSequenceNumber(n)    => shard.indexAbove(BigInt(n.text) - 1)
+    case ShardPosition.TrimHorizon            => 0
+    case other                                => throw new IllegalStateException(s"a batch begins or ends at $other")
+  }
+
+  /** What is wrong with the records that were read of a range. */
+  private def wrong(range: ShardRange, found: Seq[BigInt]): Option[String] = {
+    val shard = shardOf(range.shard)
+    val from  = range.start match {
+      case ShardPosition.AtTimestamp(time) => firstAt(range.shard, shard, time, found)
+      case at                              => startOf(shard, at)
+    }
+    val expected = shard.records.slice(from, endOf(shard, range.end))
+    if (expected.map(_.number) == found) None
+    else {
+      val missing = expected.filterNot(r => found.contains(r.number))
+      val more    = found.filterNot(n => expected.exists(_.number == n))
+      // What is past retention may be left out, and nothing else.
+      val mayLack = isLossy || range.start == ShardPosition.TrimHorizon && shard.trimmed > 0
+      val lacks   = missing.filterNot(r => mayLack && shard.records.indexOf(r) < shard.trimmed)
+      // Whether the range's last record was there is looked at, where records must not be lost.
+      val lacksEnd = !isLossy && found.lastOption != expected.lastOption.map(_.number)
+      if (lacks.isEmpty && more.isEmpty && !lacksEnd && found == found.sorted) None
+      else
+        Some(
+          s"${found.size} records where it has ${expected.size}; missing ${lacks.size}, too many ${more.size}" +
+            (if (found == found.sorted) "" else ", out of order")
+        )
+    }
+  }
+
+  /** A record that arrived before the time may come, as the shard's arrivals go back; none that arrived later may be left out. */
+  private def firstAt(key: ShardKey, shard: Kinesis.Shard, time: Long, found: Seq[BigInt]): Int = begun.getOrElse(
+    key, {
+      val latest   = shard.records.indexWhere(_.arrived >= time)
+      val sure     = if (latest < 0) shard.records.size else latest
+      val earliest = shard.records.lastIndexWhere(_.arrived < time - 100) + 1
+      found.headOption.fold(sure)(n => shard.records.indexWhere(_.number == n).max(earliest).min(sure))
+    }
+  )
+
+  /** A batch has run, for the first time or again: it has what its offsets say, always the same, and its tasks' ranges cover it. */
+  def ran(batch: Int, from: String, to: String, tasks: Vector[ShardRange], some: Vector[Row]): Unit = {
+    val ranges = OffsetJson.read(from).rangesTo(OffsetJson.read(to))
+    val found  = ofShards(some)
+    (found.keySet -- ranges.map(_.shard)).foreach(key => fail(s"batch $batch has records of $key, which it has not"))
+    if (tasks.nonEmpty) tile(batch, ranges, tasks)
+    ranges.foreach { range =>
+      // Several tasks may share a range; each is looked at by itself.
+      val its = found.getOrElse(range.shard, Nil)
+      wrong(range, if (tasks.count(_.shard == range.shard) > 1) its.sorted else its)
+        .foreach(what => fail(s"batch $batch, $range: $what"))
+    }
+    first.get(batch).foreach { before =>
+      if (before != found && !isLossy) fail(s"batch $batch has other records than when it ran before")
+    }
+    first.getOrElseUpdate(batch, found)
+    first -= batch - 2
+  }
+
+  private def tile(batch: Int, ranges: Vector[ShardRange], tasks: Vector[ShardRange]): Unit =
+    ranges.foreach { range =>
+      val parts = tasks.filter(_.shard == range.shard)
+      val ends  = parts.map(p => p.start -> p.end).toMap
+      var at    = range.start
+      var steps = 0
+      while (at != range.end && ends.contains(at) && steps < parts.size) {
+        at = ends(at)
+        steps += 1
+      }
+      if (at != range.end || steps != parts.size) fail(s"batch $batch: the tasks' ranges $parts do not cover $range")
+    }
+
+  /** No record comes twice, and children come after their parents' last. */
+  def committed(batch: Int, some: Vector[Row]): Unit = {
+    val found = ofShards(some)
+    some.foreach { row =>
+      if (rows.put((row.stream + row.shard, row.number), batch).isDefined)
+        fail(s"batch $batch: ${row.data} of ${row.shard} comes again")
+    }
+    def add() = found.foreach { case (key, its) =>
+      if (!begun.contains(key) && isTimed(key)) begun(key) = shardOf(key).records.indexWhere(_.number == its.head)
+      byShard(key) = byShard.getOrElse(key, 0) + its.size
+    }
+    // Of a real-time batch, children may come in the same.
+    val isRealTime = query.trigger.isInstanceOf[Trigger.RealTime]
+    if (isRealTime) add()
+    found.keys.foreach { key =>
+      shardOf(key).parents.map(ShardKey(key.stream, _)).foreach { parent =>
+        if (!isLossy && !isRead(parent))
+          fail(s"batch $batch has records of $key, whose parent $parent is not read: ${shown(parent)}")
+      }
+    }
+    if (!isRealTime) add()
+  }
+
+  private def isTimed(key: ShardKey) =
+    start.progress(key).exists(p => p.entered.getOrElse(p.position).isInstanceOf[ShardPosition.AtTimestamp])
+
+  /** It was there when the query began. */
+  private def isFirst(key: ShardKey) = start.progress(key).isDefined
+
+  /** Of a stream that the query knows: the first record that it has to read. */
+  private def firstOf(key: ShardKey): Int = {
+    val shard = shardOf(key)
+    begun.getOrElse(
+      key,
+      start.progress(key).map(p => p.entered.getOrElse(p.position)) match {
+        case Some(ShardPosition.AtTimestamp(time)) => firstAt(key, shard, time, Nil)
+        case Some(ShardPosition.ShardEnd)          => shard.records.size
+        case Some(_)                               => 0
+        // Its parents were read from a time on, or it ended before that.
+        case None if isBefore(key) => shard.records.size
+        case None                  => 0
+      }
+    )
+  }
+
+  /** It ended before the query began. */
+  private def isBefore(key: ShardKey): Boolean =
+    start.streams.get(key.stream).exists(_ => childrenOf(key).exists(child => isFirst(child) || isBefore(child)))
+
+  private def isRead(key: ShardKey) = {
+    val shard = shardOf(key)
+    val want  = shard.records.size - firstOf(key)
+    byShard.getOrElse(key, 0) >= want || lostOf(key, shard) >= want - byShard.getOrElse(key, 0)
+  }
+
+  /** Records past retention that were not read. */
+  private def lostOf(key: ShardKey, shard: Kinesis.Shard) =
+    if (shard.trimmed == 0) 0
+    else shard.records.iterator.take(shard.trimmed).count(r => !rows.contains((key.stream.name + shard.id, r.number)))
+
+  /** Whether records have gone past retention that a query that began in time has not read. */
+  def hasLost: Boolean = all.exists(key => lostOf(key, shardOf(key)) > 0)
+
+  private def all = source.streams.flatMap(name => world.stream(name).all.map(s => ShardKey(world.arnOf(name), s.id)))
+
+  private def shown(key: ShardKey) =
+    s"${key.shardId} ${byShard.getOrElse(key, 0)}/${shardOf(key).records.size - firstOf(key)}"
+
+  /** What is not read. */
+  def missing: Option[String] = {
+    val left = all.filterNot(isRead)
+    Option.when(left.nonEmpty || start.streams.isEmpty)(
+      if (left.isEmpty) "no batch" else left.map(shown).mkString(", ")
+    )
+  }
+}
