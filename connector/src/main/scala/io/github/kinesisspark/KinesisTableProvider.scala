@@ -11,10 +11,11 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import scala.jdk.CollectionConverters._
 
 import io.github.kinesisspark.config.{SinkOptions, SourceOptions}
+import io.github.kinesisspark.jar.BuiltFor
 import io.github.kinesisspark.read.KinesisTable
+import io.github.kinesisspark.read.catalog.ConsumerLifecycle
 import io.github.kinesisspark.read.coordinator.DriverRuntime
 import io.github.kinesisspark.read.row.SourceSchema
-import io.github.kinesisspark.read.stream.ConsumerLifecycle
 import io.github.kinesisspark.write.KinesisSink
 
 /** The front door: `format("kinesis")`. Options are checked here, at `load()`, `start()` or `save()`, before anything runs. */

@@ -6,9 +6,9 @@ import org.apache.spark.sql.SparkSession
 
 import io.github.kinesisspark.config.{SourceOptions, StartingPosition}
 import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.batch.StreamHistory
 import io.github.kinesisspark.read.catalog.{PeekingClients, ShardCatalog}
 import io.github.kinesisspark.read.coordinator.DriverRuntime
-import io.github.kinesisspark.read.retention.StreamHistory
 import io.github.kinesisspark.read.stream.CheckpointOffsets
 
 /** Exact positions, as `startingPosition` and `endingPosition` take them by `OffsetJson.write`. What is before one of them and what

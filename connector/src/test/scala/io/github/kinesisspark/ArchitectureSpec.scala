@@ -1,12 +1,18 @@
 package io.github.kinesisspark
 
+import java.nio.file.Files
+
+import scala.jdk.CollectionConverters._
+
 import com.tngtech.archunit.base.DescribedPredicate
 import com.tngtech.archunit.core.domain.{JavaAccess, JavaClass}
 import com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses
+import com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices
 import org.scalatest.funspec.AnyFunSpec
 
 /** Checks which packages of the connector may depend on which, and who has time, threads and chance from the JVM. */
 class ArchitectureSpec extends AnyFunSpec {
+  import ArchitectureSpec._
   import ConnectorClasses.{all, root}
 
   private def rule(packages: String*)(forbidden: String*): Unit =
@@ -17,36 +23,61 @@ class ArchitectureSpec extends AnyFunSpec {
       .resideInAnyPackage(forbidden: _*)
       .check(all)
 
-  describe("package dependencies") {
-    it("position, aggregation and read.plan use neither the AWS SDK nor Spark") {
-      rule(s"$root.position..", s"$root.aggregation..", s"$root.read.plan..")("software.amazon..", "org.apache.spark..")
+  private def packageOf(c: JavaClass) = c.getBaseComponentType.getPackageName
+
+  private def named(name: String) = name.stripPrefix(s"$root.").stripPrefix("io.github.")
+
+  /** The packages of the connector that each of them uses, by the compiled classes. */
+  private def used: Map[String, Set[String]] = all.iterator.asScala.toVector
+    .filter(packageOf(_).startsWith(root))
+    .groupMap(packageOf)(_.getDirectDependenciesFromSelf.asScala.map(d => packageOf(d.getTargetClass)))
+    .map { case (name, targets) => named(name) -> (targets.flatten.filter(_.startsWith(root)).toSet - name).map(named) }
+
+  /** The same, by the table of packages in docs/contributing/architecture.md. */
+  private def listed: Map[String, Set[String]] = {
+    val page              = Files.readString(PagePart.docs.resolve("contributing/architecture.md"))
+    def names(in: String) = "`([^`]+)`".r.findAllMatchIn(in).map(_.group(1))
+    "(?m)^\\| (`[a-z.]+`) \\|[^|]+\\|([^|]+)\\|$".r
+      .findAllMatchIn(page.split("## Packages").last.split("\n## ").head)
+      .map(row => names(row.group(1)).next() -> names(row.group(2)).toSet)
+      .toMap
+  }
+
+  describe("the packages") {
+    it("form no cycle") {
+      slices.matching("io.github.(**)").should.beFreeOfCycles.check(all)
     }
 
-    it("config uses neither the AWS SDK nor Spark") {
-      rule(s"$root.config..")("software.amazon..", "org.apache.spark..")
+    it("use those that their rows in the table of packages name, and no others") {
+      val (page, code) = (listed, used)
+      assert(page.keySet == code.keySet)
+      val wrong = code.collect {
+        case (name, targets) if targets != page(name) =>
+          s"$name uses ${targets.toVector.sorted.mkString(", ")}"
+      }
+      assert(wrong.isEmpty)
     }
 
-    it("point one way: position knows no other package, aws knows only position, aggregation and config") {
-      rule(s"$root.position..")(s"$root.config..", s"$root.aggregation..", s"$root.aws..", s"$root.read..")
-      rule(s"$root.aggregation..")(s"$root.config..", s"$root.aws..", s"$root.read..")
-      rule(s"$root.config..")(s"$root.aws..", s"$root.read..")
-      rule(s"$root.aws..")(s"$root.read..")
+    it("that decide, and config, use neither the AWS SDK nor Spark") {
+      rule(Seq("position", "aggregation", "config", "read.plan", "write.send").map(name => s"$root.$name.."): _*)(
+        "software.amazon..",
+        "org.apache.spark.."
+      )
     }
 
-    it("write and read don't use each other, and write.send uses neither the AWS SDK nor Spark") {
-      rule(s"$root.write..")(s"$root.read..")
-      rule(s"$root.aws..", s"$root.config..", s"$root.read..")(s"$root.write..")
-      rule(s"$root.write.send..")("software.amazon..", "org.apache.spark..")
-    }
-
-    it("read.plan uses no shard reader, AWS client or option") {
-      rule(s"$root.read.plan..")(s"$root.read.reader..", s"$root.aws..", s"$root.config..")
+    it("use of aws only what a failure is, if they plan") {
+      val failures = Set("FailureReason", "KinesisException")
+      noClasses.that
+        .resideInAPackage(s"$root.read.plan..")
+        .should
+        .dependOnClassesThat(
+          predicate("are of aws, and no failure")(c => packageOf(c) == s"$root.aws" && !failures(outermost(c)))
+        )
+        .check(all)
     }
   }
 
   describe("time, waiting, threads, chance and identity") {
-    import ArchitectureSpec._
-
     it("come from package runtime alone, in read, in write, and where aws waits for calls") {
       noClasses.that(areSimulated).should.accessTargetWhere(isOfJvm).check(all)
     }
@@ -61,9 +92,17 @@ class ArchitectureSpec extends AnyFunSpec {
     }
   }
 
-  it("ClusterExecutors, RpcChannel and SparkMetrics are the only classes in an org.apache.spark package") {
-    val inSpark = all.stream.filter(_.getPackageName.startsWith("org.apache.spark")).toArray.toSeq.map(_.toString)
-    assert(inSpark.forall(name => Seq("ClusterExecutors", "RpcChannel", "SparkMetrics").exists(name.contains)), inSpark)
+  describe("what Spark hides") {
+    it("is used by the five classes of org.apache.spark.kinesisspark") {
+      val room = all.iterator.asScala.filter(_.getPackageName.startsWith("org.apache.spark")).map(outermost).toSet
+      assert(room == Set("ClusterExecutors", "RpcChannel", "RunningQuery", "SparkMetrics", "UpdatesAsAppends"))
+    }
+
+    it("is used by no other class") {
+      val hidden =
+        Seq("metrics", "rpc", "scheduler", "sql.catalyst.plans", "sql.execution", "sql.internal", "storage", "util")
+      rule(s"$root..")(hidden.map(name => s"org.apache.spark.$name.."): _*)
+    }
   }
 }
 
@@ -160,7 +199,7 @@ private object ArchitectureSpec {
   /** Of every object. */
   private val Monitors = Set("notify", "notifyAll", "wait")
 
-  /** The executor's id is Spark's, and asked for where the one ExecutorRuntime is made. The lock of a running query is Spark's: it is looked at only. */
+  /** The executor's id is Spark's, and asked for where the one ExecutorRuntime is made. */
   val isOfJvm: DescribedPredicate[JavaAccess[_]] = predicate("is time, waiting, threads or chance of the JVM") {
     access =>
       val owner  = access.getTargetOwner.getName
@@ -170,13 +209,12 @@ private object ArchitectureSpec {
   }
 
   private val Exceptions = Set(
-    s"$root.read.coordinator.ExecutorRuntime$$" -> "org.apache.spark.SparkEnv$",
-    s"$root.read.stream.RunningQuery$$Callers"  -> "java.util.concurrent.locks.ReentrantLock"
+    s"$root.read.coordinator.ExecutorRuntime$$" -> "org.apache.spark.SparkEnv$"
   )
 
-  private def outermost(c: JavaClass) = c.getName.split('.').last.takeWhile(_ != '$')
+  def outermost(c: JavaClass): String = c.getName.split('.').last.takeWhile(_ != '$')
 
-  private def predicate[A](what: String)(is: A => Boolean): DescribedPredicate[A] = new DescribedPredicate[A](what) {
+  def predicate[A](what: String)(is: A => Boolean): DescribedPredicate[A] = new DescribedPredicate[A](what) {
     override def test(a: A): Boolean = is(a)
   }
 }

@@ -5,6 +5,8 @@ import java.nio.file.Files
 
 import org.scalatest.funspec.AnyFunSpec
 
+import io.github.kinesisspark.jar.{BuiltFor, ConnectorJar}
+
 class BuiltForSpec extends AnyFunSpec {
 
   describe("a connector's JAR") {

@@ -9,6 +9,7 @@ import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.OptionException
+import io.github.kinesisspark.error.ErrorCatalogue
 
 /** `KINESIS_SPARK_WRITE_DOCS=1 ./sbt "connector/testOnly *ErrorCatalogueSpec"` writes the page anew. */
 class ErrorCatalogueSpec extends AnyFunSpec with Matchers {

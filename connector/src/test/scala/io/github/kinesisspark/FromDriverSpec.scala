@@ -5,7 +5,8 @@ import java.nio.charset.StandardCharsets.ISO_8859_1
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
-import io.github.kinesisspark.read.KinesisInputPartition
+import io.github.kinesisspark.jar.{ConnectorJar, WireFormat}
+import io.github.kinesisspark.read.task.KinesisInputPartition
 
 class FromDriverSpec extends AnyFunSpec with Matchers {
   private val partition = KinesisInputPartition(Vector.empty, Map.empty, Vector("executor_host_1"))

@@ -3,9 +3,9 @@ package io.github.kinesisspark
 import org.scalacheck.Gen
 
 import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.plan.{ArrivalDensity, Boundaries, BoundarySpacing, ReaderStatus}
+import io.github.kinesisspark.read.reader.RecordBuffer
 import io.github.kinesisspark.position.ShardPosition._
-import io.github.kinesisspark.read.plan.ArrivalDensity
-import io.github.kinesisspark.read.reader.{Boundaries, Grain, RecordBuffer, ShardTip}
 
 /** Values of the service's forms, for property tests. */
 object Generators {
@@ -16,13 +16,14 @@ object Generators {
   def number(n: Long): SequenceNumber = SequenceNumber(s"49${"0" * 34}${"%020d".format(n)}")
 
   /** Of a reader that has read nothing and has no answer. */
-  def emptyTip(shard: ShardKey): ShardTip = ShardTip(
+  def emptyStatus(shard: ShardKey): ReaderStatus = ReaderStatus(
     shard,
     base = TrimHorizon,
     position = TrimHorizon,
-    boundaries = Boundaries.none(Grain.none),
+    boundaries = Boundaries.none(BoundarySpacing.none),
     records = 0,
     bytes = 0,
+    heap = 0,
     room = 0,
     isFull = false,
     oldestArrival = None,
@@ -40,12 +41,13 @@ object Generators {
   )
 
   /** Of a reader that holds what a buffer has, by the buffer alone. */
-  def tipOf(shard: ShardKey, buffer: RecordBuffer, grain: Grain): ShardTip = emptyTip(shard).copy(
+  def statusOf(shard: ShardKey, buffer: RecordBuffer, spacing: BoundarySpacing): ReaderStatus = emptyStatus(shard).copy(
     base = buffer.base,
     position = buffer.tip,
-    boundaries = buffer.boundaries(grain),
+    boundaries = buffer.boundaries(spacing),
     records = buffer.records,
     bytes = buffer.bytes,
+    heap = buffer.heap,
     oldestArrival = buffer.oldestArrival,
     newestArrival = buffer.newestArrival
   )

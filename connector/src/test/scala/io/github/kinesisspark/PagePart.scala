@@ -29,11 +29,12 @@ private[kinesisspark] final class PagePart(page: String, val name: String, val t
 }
 
 private[kinesisspark] object PagePart {
-  private val folder = Iterator
+  val docs: Path = Iterator
     .iterate(Path.of("").toAbsolutePath)(_.getParent)
-    .map(_.resolve("docs/reference"))
-    .find(Files.exists(_))
+    .map(_.resolve("docs"))
+    .find(folder => Files.exists(folder.resolve("reference")))
     .get
+  private val folder = docs.resolve("reference")
 
   def table(header: Seq[String], rows: Seq[Seq[String]]): String =
     (header +: header.map(_ => "---") +: rows).map(_.mkString("| ", " | ", " |")).mkString("\n")

@@ -8,6 +8,7 @@ import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.aws.StreamConsumer
 import io.github.kinesisspark.config.OptionRegistry
+import io.github.kinesisspark.error.ErrorCatalogue
 import io.github.kinesisspark.position.{KinesisOffset, OffsetJson}
 import io.github.kinesisspark.read.row.SourceSchema
 

@@ -11,26 +11,28 @@ import io.github.kinesisspark.read.coordinator.{ExecutorChannel, ExecutorsNow, R
 import io.github.kinesisspark.read.plan.{
   Admission,
   ArrivalDensity,
+  Boundaries,
+  BoundarySpacing,
   Completeness,
   ExecutorId,
   Lineage,
   PlacedShard,
   PlanningState,
+  PlanningView,
+  ReaderStatus,
   RetentionLag,
   ShardAssignment,
   WatermarkAlignment
 }
 import io.github.kinesisspark.read.reader.{
-  Boundaries,
-  Grain,
   KinesisRecord,
   Liveness,
   ReadOrder,
   ReaderConfig,
   ReaderReport,
   ReaderTotals,
-  ResolvedPublisher,
-  ShardTip
+  RecordBuffer,
+  ResolvedPublisher
 }
 import io.github.kinesisspark.read.stream.SourceMetrics
 import io.github.kinesisspark.runtime.Runtime
@@ -55,7 +57,7 @@ object PlanningScale {
   private val Keys        = BigInt(1) << 128
   private val Skew        = 10.seconds
 
-  private def grain(shards: Int) = Grain.of(isLimited = true, parts = 1, Some(Skew.toMillis), shards)
+  private def spacing(shards: Int) = BoundarySpacing.of(isLimited = true, parts = 1, Some(Skew.toMillis), shards)
 
   def main(args: Array[String]): Unit = {
     val report  = new Report(this, args.toSeq)
@@ -101,13 +103,14 @@ object PlanningScale {
       val key  = ShardKey(Arn, s.id)
       val held =
         Array.tabulate(100)(i => KinesisRecord(at(s, i + 1).number, "", new Array(RecordBytes.toInt), Created))
-      key -> ShardTip(
+      key -> ReaderStatus(
         key,
         at(s, 0),
         at(s, 100),
-        Boundaries.none(grain(n)).add(held, 0, held.length),
+        Boundaries.none(spacing(n)).add(new RecordBuffer.Packed(held), 0, held.length),
         100,
         100 * RecordBytes,
+        heap = 100 * (RecordBytes + KinesisRecord.Overhead),
         room = 1L << 20,
         isFull = false,
         Some(Created),
@@ -149,7 +152,7 @@ object PlanningScale {
       fleet: Fleet,
       lineage: Lineage,
       start: KinesisOffset,
-      tips: Map[ShardKey, ShardTip],
+      tips: Map[ShardKey, ReaderStatus],
       turn: Long
   ): Round = {
     val steps = Seq.newBuilder[(String, Double)]
@@ -171,10 +174,18 @@ object PlanningScale {
       val placed = planning.reading.keysIterator.map(s => PlacedShard(s, planning.hashStart(s), 1, None)).toVector
       require(ShardAssignment.assign(placed, Executors, tolerance = 0.2).size == tips.size)
     }
-    val told = timed("tips_ms")(fleet.readers.awaitTips(planning, _ => false, Map.empty, Duration.Inf))
+    val view = timed("tips_ms")(
+      fleet.readers.await(planning, _ => false, Map.empty, PlanningView.Goal(_ => false, Duration.Inf))
+    )
+    val told = view.statuses
     timed("seen_ms")(planning.end(told.view.mapValues(_.position).toMap))
     val half  = Admission.Limits(Some(50L * tips.size), None)
-    val cuts  = timed("admission_ms")(fleet.readers.admit(told, half, turn, (_, _, _) => Map.empty))
+    val batch = timed("admission_ms") {
+      val admitted = fleet.readers.admit(view, half, turn).batch
+      fleet.readers.begin(admitted)
+      admitted
+    }
+    val cuts  = batch.ends
     val moved = timed("end_ms")(planning.end(cuts.view.mapValues(_.position).toMap))
     timed("metrics_ms")(SourceMetrics.none.next(told.keys, told, cuts, fleet.readers.now, None, 0).toJava)
     timed("retention_ms") {
@@ -191,12 +202,12 @@ object PlanningScale {
     }
     val json   = timed("offset_write_ms")(OffsetJson.write(end))
     val ranges = timed("ranges_ms")(start.rangesTo(end))
-    timed("grouping_ms")(fleet.readers.group(ranges, leastTasks = 1))
+    timed("grouping_ms")(fleet.readers.group(batch, ranges, leastTasks = 1))
     Round(steps.result(), json)
   }
 
   /** Eight executors that have read ahead in all shards, and report at once. */
-  private final class Fleet(tips: Map[ShardKey, ShardTip]) extends ExecutorChannel {
+  private final class Fleet(tips: Map[ShardKey, ReaderStatus]) extends ExecutorChannel {
 
     private implicit val runtime: Runtime = Runtime.ofJvm
 
@@ -212,7 +223,7 @@ object PlanningScale {
       ReaderConfig("planning", Map.empty, bufferBytes = 256L << 20, callsPerSecond = 5, failOnDataLoss = true),
       () => ResolvedPublisher.Polling,
       WatermarkAlignment(Some(Skew.toMillis)),
-      grain
+      spacing
     )
 
     override def executors(): ExecutorsNow           = ExecutorsNow.all(Executors.toSet)

@@ -8,7 +8,7 @@ sealed trait Fault extends Product with Serializable {
   /** The failure itself, without the wrappers of futures around it. */
   def cause: Throwable
 
-  /** Which row of [[FaultClassifier.table]] it is. */
+  /** Which row of [[FaultTable.rows]] it is. */
   def kind: FaultKind
 }
 

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.aws
 
-import io.github.kinesisspark.{ErrorCatalogue, OneLine}
+import io.github.kinesisspark.error.{ErrorCatalogue, OneLine}
 import software.amazon.awssdk.awscore.exception.AwsServiceException
 
 /** A failure that ends the query, the batch or the task.

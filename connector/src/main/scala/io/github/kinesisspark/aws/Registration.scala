@@ -209,7 +209,7 @@ private[aws] object ConsumerFailure {
       )
     case Failure.Missing(_) =>
       new KinesisException(
-        FaultClassifier.NotFound,
+        FaultTable.NotFound,
         s"${describe(what, failure)} Register it and give its new ARN, or have the query register one by name (efo.consumerName).",
         reason = FailureReason.NotFound
       )

@@ -9,7 +9,7 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.OneLine
+import io.github.kinesisspark.error.OneLine
 
 /** Answers that the SDK decodes, because the connector's faster decoders meet something in them that they don't expect. Thread-safe. */
 private[kinesisspark] object SdkDecoding {

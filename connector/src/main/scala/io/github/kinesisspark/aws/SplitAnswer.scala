@@ -8,7 +8,7 @@ import scala.collection.mutable
 import org.reactivestreams.{Publisher, Subscriber, Subscription}
 import software.amazon.awssdk.http.SdkHttpResponse
 
-import io.github.kinesisspark.OneLine
+import io.github.kinesisspark.error.OneLine
 
 /** The body of one answer, of which the largest part is read here, from the bytes that came. The SDK would copy all bytes into one array, make
   * several objects of each record, and leave them to the garbage collector. It gets the answer without that part.

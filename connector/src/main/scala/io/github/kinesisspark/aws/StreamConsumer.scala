@@ -1,6 +1,6 @@
 package io.github.kinesisspark.aws
 
-import io.github.kinesisspark.OneLine
+import io.github.kinesisspark.error.OneLine
 import io.github.kinesisspark.position.ConsumerArn
 import software.amazon.awssdk.services.kinesis.model.{Consumer, ConsumerDescription}
 

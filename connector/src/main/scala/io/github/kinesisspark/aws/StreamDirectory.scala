@@ -87,7 +87,7 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry) {
       .orElse(stream.arn)
       .getOrElse(
         throw new KinesisException(
-          FaultClassifier.RequestRefused,
+          FaultTable.RequestRefused,
           s"DescribeStreamSummary for $stream answered '${summary.streamARN}', which is not the ARN of a stream."
         )
       )

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.config
 
-import io.github.kinesisspark.ErrorCatalogue
+import io.github.kinesisspark.error.ErrorCatalogue
 
 /** The options as given can't be used. It lists all problems, so that one run corrects them all.
   *

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.position
 
-import io.github.kinesisspark.ErrorCatalogue
+import io.github.kinesisspark.error.ErrorCatalogue
 
 import scala.collection.immutable.{SortedMap, TreeMap}
 

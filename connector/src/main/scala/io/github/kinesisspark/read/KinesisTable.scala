@@ -10,7 +10,7 @@ import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.kinesisspark.DatasetName
+import io.github.kinesisspark.aws.DatasetName
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.read.batch.BatchSnapshot
 import io.github.kinesisspark.read.coordinator.DriverRuntime

@@ -11,10 +11,10 @@ import org.apache.spark.sql.connector.write.{DataWriter, DataWriterFactory, Writ
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.FromDriver
 import io.github.kinesisspark.aggregation.Aggregator
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.{BadRecords, SinkOptions}
+import io.github.kinesisspark.jar.FromDriver
 import io.github.kinesisspark.write.pack.Packing
 import io.github.kinesisspark.write.send.{BadRecord, SendSettings, Sending}
 

@@ -4,18 +4,17 @@ import java.util
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.kinesisspark.UpdatesAsAppends
 import org.apache.spark.sql.connector.catalog.{SupportsWrite, Table, TableCapability}
 import org.apache.spark.sql.connector.metric.CustomMetric
 import org.apache.spark.sql.connector.read.streaming.ReportsSinkMetrics
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactory, StreamingWrite}
-import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
 import org.apache.spark.sql.types.StructType
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.DatasetName
-import io.github.kinesisspark.aws.Regions
+import io.github.kinesisspark.aws.{DatasetName, Regions}
 import io.github.kinesisspark.config.SinkOptions
 
 /** What `write` and `writeStream` append rows to. The columns are checked when it is made, before anything runs.
@@ -41,8 +40,7 @@ final class KinesisSink(override val schema: StructType, options: SinkOptions)
     Set(TableCapability.BATCH_WRITE, TableCapability.STREAMING_WRITE, TableCapability.ACCEPT_ANY_SCHEMA).asJava
 
   // Changed rows of an update are appended, as to Kafka.
-  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder
-    with SupportsStreamingUpdateAsAppend {
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder with UpdatesAsAppends {
     override def build(): Write =
       new KinesisWrite(name(), SinkSchema.columnsOf(info.schema, options.stream), options, info.queryId, counts)
   }

@@ -8,10 +8,10 @@ import scala.jdk.CollectionConverters._
 
 import software.amazon.awssdk.services.kinesis.model.{PutRecordsResponse, PutRecordsResultEntry}
 
-import io.github.kinesisspark.OneLine
 import io.github.kinesisspark.aws.{CborReader, DamagedAnswer, SdkDecoding, SplitAnswer, StreamDirectory}
-import io.github.kinesisspark.aws.SdkDecoding.check
+import io.github.kinesisspark.error.OneLine
 import io.github.kinesisspark.write.send.RecordAnswer
+import io.github.kinesisspark.aws.SdkDecoding.check
 
 /** The body of one answer to PutRecords: its results are read without their sequence numbers, which nobody asks for. */
 private[write] final class PutResults extends SplitAnswer[Vector[RecordAnswer]](PutResults.splitter) {

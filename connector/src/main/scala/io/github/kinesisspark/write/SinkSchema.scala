@@ -2,8 +2,8 @@ package io.github.kinesisspark.write
 
 import org.apache.spark.sql.types.{BinaryType, DataType, StringType, StructType}
 
-import io.github.kinesisspark.ErrorCatalogue
 import io.github.kinesisspark.config.StreamRef
+import io.github.kinesisspark.error.ErrorCatalogue
 
 /** The places of a sink's columns in its rows; none for absent columns. */
 private[write] final case class SinkColumns(

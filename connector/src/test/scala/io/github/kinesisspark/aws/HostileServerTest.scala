@@ -7,8 +7,8 @@ import java.util.concurrent.TimeUnit
 import scala.concurrent.duration._
 
 import io.github.kinesisspark.JvmRuntime.runtime
-import io.github.kinesisspark.OneLine
 import io.github.kinesisspark.config.{CallRetries, ClientOptions, CredentialsOptions, RetryOptions, Secret}
+import io.github.kinesisspark.error.OneLine
 import io.github.kinesisspark.position.{Shard, StreamArn}
 import org.scalatest.funsuite.AnyFunSuite
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient

@@ -10,14 +10,14 @@ import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.connector.read.streaming.PartitionOffset
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.github.kinesisspark.WireFormat
 import io.github.kinesisspark.config.SinkOptions
-import io.github.kinesisspark.read.{KinesisInputPartition, KinesisPartitionReaderFactory}
+import io.github.kinesisspark.jar.WireFormat
 import io.github.kinesisspark.read.coordinator._
 import io.github.kinesisspark.read.coordinator.ExecutorHealth.ExecutorState
 import io.github.kinesisspark.read.plan.ExecutorId
 import io.github.kinesisspark.read.reader.{ReaderConfig, ReadersInside}
 import io.github.kinesisspark.read.realtime.RealTimeTask
+import io.github.kinesisspark.read.task.{KinesisInputPartition, KinesisPartitionReaderFactory}
 import io.github.kinesisspark.write.SinkTask
 
 /** One Spark application: a driver with its queries, and executors. The model of Spark's scheduler: tasks are retried, speculated on, and run on other

@@ -5,16 +5,17 @@ import scala.concurrent.duration._
 import scala.util.{Failure, Success}
 import scala.util.control.NonFatal
 
+import org.apache.spark.kinesisspark.RunningQuery
 import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.connector.read.streaming.{Offset, PartitionOffset, ReadLimit}
 
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.config.SourceOptions
-import io.github.kinesisspark.read.{KinesisInputPartition, KinesisPartitionReaderFactory}
 import io.github.kinesisspark.read.coordinator.{ClusterChannel, DriverRuntime, ExecutorChannel}
 import io.github.kinesisspark.read.reader.ReaderConfig
 import io.github.kinesisspark.read.realtime.KinesisRealTimeStream
-import io.github.kinesisspark.read.stream.{KinesisMicroBatchStream, QueryHost, RunningQuery, StreamInside}
+import io.github.kinesisspark.read.stream.{KinesisMicroBatchStream, QueryHost, StreamInside}
+import io.github.kinesisspark.read.task.{KinesisInputPartition, KinesisPartitionReaderFactory}
 
 /** One streaming query in one application, as Spark's MicroBatchExecution has it: what it logs, and the order of its calls.
   *

@@ -5,7 +5,6 @@ import io.github.kinesisspark.config.{SourceOptions, StartingPosition}
 import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardRange, StreamArn}
 import io.github.kinesisspark.read.catalog.{PeekingClients, ShardCatalog, ShardEnds}
 import io.github.kinesisspark.read.reader.StreamAccess
-import io.github.kinesisspark.read.retention.StreamHistory
 
 /** What a batch read reads, fixed to the record when it is planned first: every action on its DataFrame reads the same.
   *

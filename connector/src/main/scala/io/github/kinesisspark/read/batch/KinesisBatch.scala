@@ -6,15 +6,14 @@ import org.apache.spark.sql.types.StructType
 
 import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
-import io.github.kinesisspark.position.ShardPosition.AtTimestamp
 import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardPosition, ShardRange}
-import io.github.kinesisspark.read.batch.BatchSnapshot.Part
-import io.github.kinesisspark.read.catalog.{Parallel, PeekingClients, ShardEnds}
+import io.github.kinesisspark.read.catalog.{ConsumerLifecycle, Parallel, PeekingClients, ShardEnds}
 import io.github.kinesisspark.read.plan.{HistoryPart, RangeGrouping, RangeSplitting}
-import io.github.kinesisspark.read.reader.{ReaderConfig, ResolvedPublisher}
+import io.github.kinesisspark.read.reader.{ReaderConfig, ReaderMemory, ResolvedPublisher}
 import io.github.kinesisspark.read.row.RowFilter
-import io.github.kinesisspark.read.stream.{ConsumerLifecycle, ReaderMemory}
-import io.github.kinesisspark.read.{KinesisInputPartition, KinesisPartitionReaderFactory}
+import io.github.kinesisspark.read.task.{KinesisInputPartition, KinesisPartitionReaderFactory}
+import io.github.kinesisspark.position.ShardPosition.AtTimestamp
+import io.github.kinesisspark.read.batch.BatchSnapshot.Part
 
 /** One scan of a snapshot: what the filter leaves of it, shared among tasks. Every task reads its ranges from Kinesis. */
 final class KinesisBatch(

@@ -11,7 +11,6 @@ import org.slf4j.LoggerFactory
 import io.github.kinesisspark.aws._
 import io.github.kinesisspark.config.{OptionException, StartingPosition, StreamOptions}
 import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosition, StreamArn}
-import io.github.kinesisspark.read.batch.GivenPositions
 import io.github.kinesisspark.read.plan.{Lineage, ShardKnowledge}
 import io.github.kinesisspark.read.reader.StreamAccess
 

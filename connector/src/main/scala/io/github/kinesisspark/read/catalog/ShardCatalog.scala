@@ -9,8 +9,8 @@ import org.slf4j.LoggerFactory
 import io.github.kinesisspark.aws.{Closing, KinesisClients}
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position.{HashKeyRange, KinesisOffset, OffsetException, Shard, ShardKey, StreamArn}
-import io.github.kinesisspark.read.plan.{Lineage, StreamChanges}
-import io.github.kinesisspark.read.reader.{ShardTip, StreamAccess}
+import io.github.kinesisspark.read.plan.{Lineage, ReaderStatus, StreamChanges}
+import io.github.kinesisspark.read.reader.StreamAccess
 
 /** What the driver knows of the streams: who they are, and their shards as of the last listings.
   *
@@ -53,8 +53,8 @@ final class ShardCatalog(options: SourceOptions, val clients: KinesisClients) ex
   def refreshSoon(waiting: Iterable[StreamArn]): Unit = waiting.foreach(byArn(_).refreshSoon())
 
   /** The children of shards that were read to their end, as the readers heard of them. */
-  def learn(tips: Iterable[ShardTip]): Unit =
-    tips.foreach(tip => if (tip.children.nonEmpty) byArn(tip.shard.stream).learn(tip.children))
+  def learn(statuses: Iterable[ReaderStatus]): Unit =
+    statuses.foreach(status => if (status.children.nonEmpty) byArn(status.shard.stream).learn(status.children))
 
   /** The same of a stream, as tasks heard of them. */
   def learn(stream: StreamArn, children: Vector[Shard]): Unit = byArn(stream).learn(children)

@@ -6,7 +6,7 @@ import scala.concurrent.duration._
 import org.apache.spark.SparkContext
 import org.apache.spark.kinesisspark.ClusterExecutors
 
-import io.github.kinesisspark.{ConnectorJar, FromDriver}
+import io.github.kinesisspark.jar.{ConnectorJar, FromDriver}
 import io.github.kinesisspark.read.plan.ExecutorId
 
 /** What the driver asks of a cluster: its executors, and the job that opens their ends of the channel. Two that are equal share the driver's end. */

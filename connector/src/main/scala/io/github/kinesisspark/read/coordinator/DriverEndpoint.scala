@@ -11,7 +11,7 @@ import scala.util.control.NonFatal
 import org.apache.spark.kinesisspark.RpcChannel
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.{BuiltFor, WireFormat}
+import io.github.kinesisspark.jar.{BuiltFor, WireFormat}
 import io.github.kinesisspark.read.plan.ExecutorId
 import io.github.kinesisspark.read.reader.{Heartbeat, LivePools, Liveness, ReaderReport, ReaderRequest, ReleaseRequest}
 import io.github.kinesisspark.runtime.Runtime

@@ -9,7 +9,7 @@ import scala.util.{Failure, Success, Try}
 import org.apache.spark.kinesisspark.RpcChannel
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.WireFormat
+import io.github.kinesisspark.jar.WireFormat
 import io.github.kinesisspark.read.reader.{
   Heartbeat,
   Mailbox,

@@ -7,8 +7,8 @@ import scala.collection.mutable
 import org.apache.spark.SparkEnv
 import org.apache.spark.kinesisspark.RpcChannel
 
-import io.github.kinesisspark.WireFormat
 import io.github.kinesisspark.aws.KinesisClients
+import io.github.kinesisspark.jar.WireFormat
 import io.github.kinesisspark.read.reader.ShardReaderPools
 import io.github.kinesisspark.runtime.Runtime
 

@@ -4,9 +4,10 @@ import scala.collection.concurrent.TrieMap
 import scala.concurrent.duration._
 
 import io.github.kinesisspark.position.ShardKey
-import io.github.kinesisspark.read.coordinator.ReaderReports._
-import io.github.kinesisspark.read.reader.{OrderAnswer, ReaderReport, ReaderTotals, ShardCounts, ShardTip}
+import io.github.kinesisspark.read.plan.ReaderStatus
+import io.github.kinesisspark.read.reader.{OrderAnswer, ReaderReport, ReaderTotals, ShardCounts}
 import io.github.kinesisspark.runtime.Runtime
+import io.github.kinesisspark.read.coordinator.ReaderReports._
 
 /** What the readers of one source have reported: the latest of each executor. The query's thread reads it and waits for news; reports come on any
   * thread.
@@ -144,16 +145,16 @@ object ReaderReports {
     def isThere(applied: Option[Long]): Boolean = done.forall(known => applied.exists(_ >= known))
   }
 
-  /** A tip and when it was so.
+  /** A status and when it was so.
     *
     * @param atNanos by the driver's clock, or earlier than that
     * @param applied the last order that was carried out by then
     */
-  final case class Told(tip: ShardTip, atNanos: Long, applied: Long) {
+  final case class ReportedStatus(status: ReaderStatus, atNanos: Long, applied: Long) {
 
     /** @param committed the last order that had records dropped: that a reader waited for memory before doesn't count */
-    def now(nowNanos: Long, committed: Long): ShardTip = {
-      val later = tip.later((nowNanos - atNanos).max(0L) / 1000000)
+    def now(nowNanos: Long, committed: Long): ReaderStatus = {
+      val later = status.later((nowNanos - atNanos).max(0L) / 1000000)
       if (applied < committed) later.copy(starved = false) else later
     }
   }
@@ -166,7 +167,7 @@ object ReaderReports {
       pool: Long,
       number: Long,
       applied: Long,
-      tips: Map[ShardKey, Told],
+      statuses: Map[ShardKey, ReportedStatus],
       counts: Map[ShardKey, ShardCounts],
       totals: ReaderTotals
   ) {
@@ -181,7 +182,7 @@ object ReaderReports {
             pool,
             report.number,
             report.applied,
-            tips -- report.gone ++ Reported.told(report),
+            statuses -- report.gone ++ Reported.statusesOf(report),
             counts -- report.gone ++ report.counts,
             report.totals
           )
@@ -197,13 +198,13 @@ object ReaderReports {
             report.pool,
             report.number,
             report.applied,
-            told(report).toMap,
+            statusesOf(report).toMap,
             report.counts.toMap,
             report.totals
           )
         )
 
-    private def told(report: ReaderReport) =
-      report.tips.iterator.map(tip => tip.shard -> Told(tip, report.atNanos, report.applied))
+    private def statusesOf(report: ReaderReport) =
+      report.statuses.iterator.map(status => status.shard -> ReportedStatus(status, report.atNanos, report.applied))
   }
 }

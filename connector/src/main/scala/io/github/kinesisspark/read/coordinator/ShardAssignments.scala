@@ -36,8 +36,8 @@ final class ShardAssignments(idleTimeout: Option[FiniteDuration], bufferBytes: L
   /** Those that read, and those that may not know yet that they read no more. */
   def holding: Set[ExecutorId] = reading ++ unreleased
 
-  /** Those have carried out what they were ordered. */
-  def heard(done: Iterable[ExecutorId]): Unit = unreleased = unreleased -- done ++ reading
+  /** Executors that acknowledged their last order. */
+  def acknowledged(done: Iterable[ExecutorId]): Unit = unreleased = unreleased -- done ++ reading
 
   /** Shards that a task began to read in the course of a batch. */
   def adopt(begun: Map[ShardKey, ExecutorId]): Unit = homes ++= begun

@@ -20,7 +20,7 @@ final case class BatchEnds(
 ) {
 
   /** The parts of the shards, in their order; nothing for those that don't move. */
-  def of[P <: Part](held: Vector[Held[P]]): Vector[Option[P]] = {
+  def of[P <: BatchSlice](held: Vector[BufferedRange[P]]): Vector[Option[P]] = {
     val latest = until(horizon(held.iterator.flatMap(_.ahead.toCome)))
     val all    = held.map(takeUntil(latest, _))
     if (!limits.bind(sum(all)(_.records), sum(all)(_.bytes))) all
@@ -36,8 +36,8 @@ final case class BatchEnds(
   }
 
   /** What the limits have left goes to whoever is not ahead of where the others end now. */
-  private def fill[P <: Part](
-      held: Vector[Held[P]],
+  private def fill[P <: BatchSlice](
+      held: Vector[BufferedRange[P]],
       all: Vector[Option[P]],
       level: Vector[Option[P]]
   ): Vector[Option[P]] = {
@@ -57,21 +57,25 @@ final case class BatchEnds(
     }.toVector
   }
 
-  private def horizonAfter[P <: Part](held: Vector[Held[P]], taken: Vector[Option[P]]) = horizon(
+  private def horizonAfter[P <: BatchSlice](held: Vector[BufferedRange[P]], taken: Vector[Option[P]]) = horizon(
     held.iterator.zip(taken.iterator).flatMap { case (h, part) => part.fold(toComeBefore(h))(toComeAfter(h, _)) }
   )
 
   private def horizon(toCome: Iterator[Long]) = alignment.horizon(toCome ++ unheard)
 
-  private def takeUntil[P <: Part](latest: Long, held: Held[P]): Option[P] =
+  private def takeUntil[P <: BatchSlice](latest: Long, held: BufferedRange[P]): Option[P] =
     if (held.ahead.oldest.exists(_ > latest)) None
     else if (held.ahead.newest.forall(_ <= latest)) Some(held.all)
     else Some(held.cut(Allotment(Long.MaxValue, Long.MaxValue, latest)))
 
-  private def takeEarly[P <: Part](latest: Long, held: Held[P], part: P): P =
+  private def takeEarly[P <: BatchSlice](latest: Long, held: BufferedRange[P], part: P): P =
     if (part.newestArrival.exists(_ > latest)) held.cut(Allotment(part.records, Long.MaxValue, latest)) else part
 
-  private def share[P <: Part](held: Vector[Held[P]], some: Vector[Option[P]], latest: Long): Vector[Option[P]] = {
+  private def share[P <: BatchSlice](
+      held: Vector[BufferedRange[P]],
+      some: Vector[Option[P]],
+      latest: Long
+  ): Vector[Option[P]] = {
     val available = some.map(part => Available(records(part), bytes(part)))
     Admission.divide(available, limits, turn) match {
       case None             => some
@@ -89,48 +93,49 @@ final case class BatchEnds(
     }
   }
 
-  private def toComeBefore(held: Held[_ <: Part]) = held.ahead.oldest.orElse(held.ahead.toCome)
+  private def toComeBefore(held: BufferedRange[_ <: BatchSlice]) = held.ahead.oldest.orElse(held.ahead.toCome)
 
-  private def toComeAfter(held: Held[_ <: Part], part: Part) = part.nextArrival.orElse(held.ahead.toCome)
+  private def toComeAfter(held: BufferedRange[_ <: BatchSlice], part: BatchSlice) =
+    part.nextArrival.orElse(held.ahead.toCome)
 }
 
 object BatchEnds {
-
-  /** A prefix of what a reader holds. */
-  trait Part {
-    def records: Long
-
-    /** Of data and keys. */
-    def bytes: Long
-
-    /** The latest arrival in it, in ms by the service's clock. */
-    def newestArrival: Option[Long]
-
-    /** The earliest arrival to come in what is held and not taken. */
-    def nextArrival: Option[Long]
-  }
 
   /** What a reader holds beyond the batch's start.
     *
     * @param all the whole of it, as a part
     * @param cut the longest prefix within an allotment
     */
-  final case class Held[P <: Part](all: P, ahead: WatermarkAlignment.Ahead, cut: Allotment => P)
+  final case class BufferedRange[P <: BatchSlice](all: P, ahead: WatermarkAlignment.Ahead, cut: Allotment => P)
 
   private def until(horizon: Option[Long]) = horizon.getOrElse(Long.MaxValue)
 
-  private def records(part: Option[Part]) = part.fold(0L)(_.records)
+  private def records(part: Option[BatchSlice]) = part.fold(0L)(_.records)
 
-  private def bytes(part: Option[Part]) = part.fold(0L)(_.bytes)
+  private def bytes(part: Option[BatchSlice]) = part.fold(0L)(_.bytes)
 
-  private def sum(parts: Vector[Option[Part]])(of: Part => Long) = {
+  private def sum(parts: Vector[Option[BatchSlice]])(of: BatchSlice => Long) = {
     var sum = 0L
     parts.foreach(_.foreach(part => sum += of(part)))
     sum
   }
 
   /** By the places of shards, because there may be ten thousand: looking each up in maps takes longer than all the rest. */
-  private def beside[P <: Part](held: Vector[Held[P]], parts: Vector[Option[P]])(
-      part: (Held[P], Option[P]) => Option[P]
+  private def beside[P <: BatchSlice](held: Vector[BufferedRange[P]], parts: Vector[Option[P]])(
+      part: (BufferedRange[P], Option[P]) => Option[P]
   ): Vector[Option[P]] = held.indices.iterator.map(i => part(held(i), parts(i))).toVector
+}
+
+/** What a batch takes of one shard: a prefix of what its reader holds. */
+trait BatchSlice {
+  def records: Long
+
+  /** Of data and keys. */
+  def bytes: Long
+
+  /** The latest arrival in it, in ms by the service's clock. */
+  def newestArrival: Option[Long]
+
+  /** The earliest arrival to come in what is held and not taken. */
+  def nextArrival: Option[Long]
 }

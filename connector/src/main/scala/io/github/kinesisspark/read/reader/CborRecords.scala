@@ -6,7 +6,7 @@ import java.util
 import io.github.kinesisspark.aws.CborReader
 import io.github.kinesisspark.aws.SdkDecoding.check
 import io.github.kinesisspark.position.SequenceNumber
-import io.github.kinesisspark.read.reader.AnswerRecords.{Members, Names}
+import io.github.kinesisspark.read.reader.AnswerMembers.{Members, Names}
 import io.github.kinesisspark.read.reader.CborRecords._
 
 /** Reads the records out of the CBOR of one answer to GetRecords. What is unusual (a member that comes twice, say) is refused here.

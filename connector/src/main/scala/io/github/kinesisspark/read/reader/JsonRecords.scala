@@ -8,7 +8,7 @@ import java.util.regex.Pattern
 import io.github.kinesisspark.aws.SdkDecoding
 import io.github.kinesisspark.aws.SdkDecoding.check
 import io.github.kinesisspark.position.SequenceNumber
-import io.github.kinesisspark.read.reader.AnswerRecords.{Members, Names}
+import io.github.kinesisspark.read.reader.AnswerMembers.{Members, Names}
 import io.github.kinesisspark.read.reader.JsonRecords._
 
 /** Reads the records out of the JSON of one event of a subscription, or of an answer to GetRecords, from byte to byte: a parser for all JSON would make characters of the

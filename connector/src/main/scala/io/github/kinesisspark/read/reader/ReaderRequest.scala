@@ -1,7 +1,7 @@
 package io.github.kinesisspark.read.reader
 
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
-import io.github.kinesisspark.read.plan.ExecutorId
+import io.github.kinesisspark.read.plan.{BoundarySpacing, ExecutorId, ReaderStatus}
 
 /** What the driver wants of one executor's readers. They answer nothing once their source has stopped.
   *
@@ -22,21 +22,21 @@ sealed trait ReaderRequest[A] extends Product with Serializable {
   * @param planned     where a batch ends that begins to run now: what comes after it is reported from here on, at leisure until the next order
   * @param driverNanos the driver's clock when it was sent
   * @param liveness    how the readers hear of the driver from now on
-  * @param grain       how far the boundaries of tips lie apart
+  * @param spacing       how far the boundaries lie apart
   * @param pauseMillis between two reports, at least
   * @param hasRead     whether a reader of this query has ever read anything
   */
 final case class ReadOrder(
     source: String,
     number: Long,
-    whole: Option[ReadOrder.Way],
+    whole: Option[ReadOrder.ReadSettings],
     commit: Boolean,
     read: Vector[ReadOrder.Task],
     release: Vector[ShardKey],
     planned: Vector[(ShardKey, ShardPosition)],
     driverNanos: Long,
     liveness: Liveness,
-    grain: Grain,
+    spacing: BoundarySpacing,
     pauseMillis: Long,
     hasRead: Boolean
 ) extends ReaderRequest[OrderAnswer]
@@ -44,7 +44,7 @@ final case class ReadOrder(
 object ReadOrder {
 
   /** How readers read. */
-  final case class Way(config: ReaderConfig, publisher: ResolvedPublisher)
+  final case class ReadSettings(config: ReaderConfig, publisher: ResolvedPublisher)
 
   /** @param position from where the next batch starts
     * @param stop     where to stop reading, in a shard that is not to be read without end
@@ -62,12 +62,12 @@ final case class OrderAnswer(isNext: Boolean, report: Option[ReaderReport])
   *
   * @param pool    identifies this generation of readers in the executor
   * @param number  grows by one from report to report
-  * @param isWhole `tips` are those of all readers; otherwise of those that have changed since the report before
+  * @param isWhole `statuses` are those of all readers; otherwise of those that have changed since the report before
   * @param applied the last order that was carried out
   * @param atNanos when that was so, by the driver's clock, or earlier than that: see [[DriverClock]]
   * @param gone    shards that are no longer read
   * @param hasNews the driver may wait for something of it
-  * @param counts  of those shards of `tips` and `gone` that have any
+  * @param counts  of those shards of `statuses` and `gone` that have any
   * @param totals  of this executor
   */
 final case class ReaderReport(
@@ -78,7 +78,7 @@ final case class ReaderReport(
     isWhole: Boolean,
     applied: Long,
     atNanos: Long,
-    tips: Vector[ShardTip],
+    statuses: Vector[ReaderStatus],
     gone: Vector[ShardKey],
     counts: Vector[(ShardKey, ShardCounts)],
     hasNews: Boolean,

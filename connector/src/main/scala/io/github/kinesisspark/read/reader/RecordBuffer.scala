@@ -2,7 +2,7 @@ package io.github.kinesisspark.read.reader
 
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtSequenceNumber, ShardEnd, Within}
 import io.github.kinesisspark.position.{SequenceNumber, ShardPosition}
-import io.github.kinesisspark.read.plan.BatchEnds
+import io.github.kinesisspark.read.plan.{Boundaries, BoundarySpacing}
 
 /** What a reader has read of a shard and nobody has committed yet: every record after `base`, up to and with `tip`.
   *
@@ -87,8 +87,10 @@ final class RecordBuffer private (
       RangeEnds.hasLast(end, mine.lastOption.map(_.last.sequenceNumber))
 
   /** Where a batch from the base on can end. */
-  def boundaries(grain: Grain): Boundaries =
-    chunks.foldLeft(Boundaries.none(grain))((before, chunk) => before.add(chunk.all, chunk.from, chunk.until))
+  def boundaries(spacing: BoundarySpacing): Boundaries =
+    chunks.foldLeft(Boundaries.none(spacing))((before, chunk) =>
+      before.add(new Packed(chunk.all), chunk.from, chunk.until)
+    )
 
   /** Where what begins at `position` begins; nothing where it is not within this buffer. */
   private def placeFrom(position: ShardPosition): Option[Place] = position match {
@@ -148,16 +150,12 @@ object RecordBuffer {
   /** @param until where it ends: with its last record, or further */
   final case class Head(records: Iterator[KinesisRecord], until: ShardPosition)
 
-  /** @param position    where it ends
-    * @param nextArrival never before `newestArrival`, though the next record's own arrival may be
-    */
-  final case class Cut(
-      position: ShardPosition,
-      records: Long,
-      bytes: Long,
-      newestArrival: Option[Long],
-      nextArrival: Option[Long]
-  ) extends BatchEnds.Part
+  /** The records of an answer. */
+  final class Packed(records: Array[KinesisRecord]) extends Boundaries.Records {
+    override def sequenceNumber(i: Int): SequenceNumber = records(i).sequenceNumber
+    override def arrivalMillis(i: Int): Long            = records(i).arrivalMillis
+    override def size(i: Int): Long                     = records(i).size
+  }
 
   /** A record's place: how many are before it in its chunk. */
   private final case class Place(chunk: Int, record: Int) {

@@ -4,11 +4,9 @@ import java.util.concurrent.CopyOnWriteArrayList
 
 import scala.concurrent.duration._
 
-import io.github.kinesisspark.aws.{FailureReason, KinesisException}
-import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
+import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
-import io.github.kinesisspark.read.plan.Admission.Allotment
-import io.github.kinesisspark.read.plan.ArrivalDensity
+import io.github.kinesisspark.read.plan.{Boundaries, BoundarySpacing, ReaderFailure, ReaderStatus}
 import io.github.kinesisspark.read.reader.PollingRecordPublisher.LargestAnswer
 import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
 import io.github.kinesisspark.runtime.Runtime
@@ -70,7 +68,7 @@ final class ShardReader(
         buffer = buffer.append(records, totals, position)
         if (ahead.exists(before => planned.forall(_ == before.base))) {
           ahead = ahead.map(_.append(records, totals, position))
-          boundaries = boundaries.map(_.add(records, 0, records.length))
+          boundaries = boundaries.map(_.add(new RecordBuffer.Packed(records), 0, records.length))
         } else forget()
         heap += totals.heap
         time = time.after(delivery.totals, delivery.millisBehind)
@@ -211,10 +209,10 @@ final class ShardReader(
     if (missesStop && stop.contains(end)) None else synchronized(buffer).slice(start, end)
 
   /** How far it is, with where a batch can end. */
-  def tip(grain: Grain): ShardTip = synchronized {
-    val mine = boundaries.filter(_.grain == grain).getOrElse(unplanned.boundaries(grain))
+  def status(spacing: BoundarySpacing): ReaderStatus = synchronized {
+    val mine = boundaries.filter(_.spacing == spacing).getOrElse(unplanned.boundaries(spacing))
     boundaries = Some(mine)
-    tip.copy(boundaries = mine)
+    status.copy(boundaries = mine)
   }
 
   private def unplanned = ahead.getOrElse {
@@ -228,15 +226,16 @@ final class ShardReader(
     boundaries = None
   }
 
-  def tip: ShardTip = synchronized {
+  def status: ReaderStatus = synchronized {
     val buffer = unplanned
-    ShardTip(
+    ReaderStatus(
       shard = shard,
       base = buffer.base,
       position = buffer.tip,
-      boundaries = Boundaries.none(Grain.none),
+      boundaries = Boundaries.none(BoundarySpacing.none),
       records = buffer.records,
       bytes = buffer.bytes,
+      heap = KinesisRecord.heapOf(buffer.records, buffer.bytes),
       room = share(),
       isFull = isFull,
       oldestArrival = buffer.oldestArrival,
@@ -312,124 +311,4 @@ object ShardReader {
   )
 
   private final case class Answer(asOfNanos: Long, millisBehind: Long)
-}
-
-/** How far a reader has read beyond the batch's start: its report to the driver.
-  *
-  * @param base          where what it holds begins
-  * @param position      where it ends
-  * @param boundaries    where a batch can end within it; none where nobody cuts it
-  * @param records       after the start, up to `position`
-  * @param bytes         of data and keys
-  * @param room          bytes that its reader may hold
-  * @param isFull        its reader stands still for lack of room, its own or that of all readers
-  * @param oldestArrival of the first record, in ms by the service's clock
-  * @param newestArrival the latest of all records, in ms by the service's clock
-  * @param reached       what arrived before it is read; in ms by the service's clock, nothing before the first record
-  * @param density       of what it has read lately
-  * @param starved       it has nothing, and can't read before others give memory back
-  * @param isComplete    nothing more is to be read: `position` is the shard's end, or where its reader had to stop
-  * @param millisBehind  how far `position` is behind the newest record of the shard; nothing before the first answer
-  * @param millisSinceAnswer how long ago that was so
-  * @param openingMillis how long its first answer is awaited, if it is still to come
-  * @param isOnItsWay    to where it has to stop: one answer that there is nothing more doesn't count
-  * @param children      of a shard that is read to its end, if the service named them
-  */
-final case class ShardTip(
-    shard: ShardKey,
-    base: ShardPosition,
-    position: ShardPosition,
-    boundaries: Boundaries,
-    records: Long,
-    bytes: Long,
-    room: Long,
-    isFull: Boolean,
-    oldestArrival: Option[Long],
-    newestArrival: Option[Long],
-    reached: Option[Long],
-    density: ArrivalDensity,
-    starved: Boolean,
-    isComplete: Boolean,
-    millisBehind: Option[Long],
-    millisSinceAnswer: Option[Long],
-    openingMillis: Option[Long],
-    isOnItsWay: Boolean,
-    failure: Option[ReaderFailure],
-    children: Vector[Shard]
-) {
-
-  /** The same after some time. */
-  def later(millis: Long): ShardTip =
-    copy(millisSinceAnswer = millisSinceAnswer.map(_ + millis), openingMillis = openingMillis.map(_ + millis))
-
-  /** Something to plan, or to fail with. */
-  def hasNews: Boolean = failure.isDefined || hasMoved
-
-  def hasMoved: Boolean = position != base
-
-  /** What it holds takes of its room. */
-  def heap: Long = KinesisRecord.heapOf(records, bytes)
-
-  /** Whether the service has answered it, or has had the time for it. */
-  def isOpened: Boolean = openingMillis.forall(_ > ShardTip.OpeningPatience.toMillis)
-
-  /** Whether an answer that was asked for within that time says that nothing more is there. A reader that has something, or is at its end, has settled
-    * as well, and so has one without a stop that waits for memory that others hold: they give it back only when they are planned.
-    */
-  def isSettled(withinMillis: Long, hasStop: Boolean): Boolean = hasNews || isComplete ||
-    (millisBehind.contains(0L) && millisSinceAnswer.exists(_ < withinMillis) && !isOnItsWay) || (starved && !hasStop)
-
-  /** The record that its reader was to come to is gone, with all before it. */
-  def hasLostStop: Boolean = !hasNews && !isComplete && millisBehind.contains(0L) && !isOnItsWay
-
-  /** There is more than its reader can hold, or more than arrives between two triggers. */
-  def outlasts(interval: FiniteDuration): Boolean =
-    failure.isEmpty && !isComplete && (isFull || starved || millisBehind.exists(_ > interval.toMillis))
-
-  /** All of it as a batch's part. */
-  def all: RecordBuffer.Cut = RecordBuffer.Cut(position, records, bytes, newestArrival, nextArrival = None)
-
-  /** The longest prefix within an allotment that ends at a boundary; all of it where it fits. */
-  def cut(most: Allotment): RecordBuffer.Cut = {
-    val ends   = boundaries.all
-    val within = boundaries.countWhile(b =>
-      b.records <= most.maxRecords && b.bytes <= most.maxBytes && b.newest <= most.maxArrival
-    )
-    if (within == ends.size) all
-    else if (within == 0) RecordBuffer.Cut(base, 0, 0, None, Some(ends.head.oldest))
-    else {
-      val last = ends(within - 1)
-      val next = last.newest.max(ends(within).oldest)
-      RecordBuffer.Cut(AfterSequenceNumber(last.last), last.records, last.bytes, Some(last.newest), Some(next))
-    }
-  }
-
-  /** Up to when all that arrived is read after a batch that takes this part; in ms by the service's clock, as far as it is known.
-    *
-    * @param serviceMillis that clock, now
-    */
-  def completeTo(part: RecordBuffer.Cut, serviceMillis: Long): Option[Long] = {
-    val isAll = part.position == position && position != ShardPosition.ShardEnd
-    val asked = for {
-      behind <- millisBehind if isAll
-      ago    <- millisSinceAnswer
-    } yield serviceMillis - ago - behind
-    (asked ++ part.newestArrival).maxOption
-  }
-}
-
-object ShardTip {
-
-  /** How long the first answer of one may hold up what others have already. */
-  private val OpeningPatience = 2.seconds
-}
-
-/** Why a reader ended, without the exception itself, which may not survive the way from an executor to the driver. */
-final case class ReaderFailure(reason: FailureReason, errorClass: String, message: String) {
-  def exception: KinesisException = new KinesisException(errorClass, message, reason = reason)
-}
-
-object ReaderFailure {
-  def apply(cause: KinesisException): ReaderFailure =
-    ReaderFailure(cause.reason, cause.errorClass, cause.bareMessage)
 }

@@ -12,6 +12,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.{ClientKind, ClientLease}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange, StreamArn}
+import io.github.kinesisspark.read.plan.BoundarySpacing
 
 /** The shard readers of one source in one executor, kept across micro-batches.
   *
@@ -75,7 +76,7 @@ final class ShardReaderPool(
   private var reported                            = 0L
 
   @volatile private var applied = 0L
-  @volatile private var grain   = Grain.none
+  @volatile private var spacing = BoundarySpacing.none
 
   private val wakeUp =
     worker.every(WakeUp)(wake())
@@ -110,8 +111,8 @@ final class ShardReaderPool(
   }
 
   private def carryOut(order: ReadOrder): Unit = {
-    grain = order.grain
-    order.whole.foreach(way => readBy(way.publisher))
+    spacing = order.spacing
+    order.whole.foreach(settings => readBy(settings.publisher))
     if (order.commit) commit()
     val released =
       if (order.whole.isDefined) readers.keys.filterNot(order.read.iterator.map(_.shard).toSet).toVector
@@ -194,7 +195,7 @@ final class ShardReaderPool(
       what.isWhole,
       at,
       now,
-      some.map(_.tip(grain)),
+      some.map(_.status(spacing)),
       gone,
       counts = (if (what.isWhole) (byShard.shards ++ mine.map(_.shard)).toVector.distinct else what.changed)
         .flatMap(shard => countsOf(shard).map(shard -> _)),
@@ -351,8 +352,8 @@ final class ShardReaderPool(
   /** The clients of the readers that an order opens. Made before, as making one takes its time, in which nobody should wait for the lock. */
   private def reachAll(order: ReadOrder): Unit = {
     val (by, before) = synchronized {
-      order.whole.fold((publisher, Set.empty[StreamArn]))(way =>
-        (way.publisher, readers.keysIterator.map(_.stream).toSet)
+      order.whole.fold((publisher, Set.empty[StreamArn]))(settings =>
+        (settings.publisher, readers.keysIterator.map(_.stream).toSet)
       )
     }
     (before ++ order.read.iterator.map(_.shard.stream)).foreach(lease(_, kindOf(by)))

@@ -59,7 +59,7 @@ final class ShardReaderPools(executorId: () => String, clients: KinesisClients) 
   /** Answers a request, if its source still runs. */
   def answer[A](request: ReaderRequest[A]): Option[A] = request match {
     case order: ReadOrder =>
-      order.whole.fold(existing(order.source))(way => running(way.config)).flatMap(_.obey(order))
+      order.whole.fold(existing(order.source))(settings => running(settings.config)).flatMap(_.obey(order))
     case release: ReleaseRequest =>
       close(release.source)
       Some(true)

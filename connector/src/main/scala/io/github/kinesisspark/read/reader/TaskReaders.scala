@@ -72,7 +72,7 @@ final class TaskReaders(
   def read(range: ShardRange): Records =
     live
       .flatMap(_.slice(range))
-      .fold[Records](new Consumed(new ShardConsumer(range, sources, config.failOnDataLoss, bell)))(new Held(_))
+      .fold[Records](new Consumed(new ShardConsumer(range, sources, config.failOnDataLoss, bell)))(new Buffered(_))
 
   /** What was made of records that were read. */
   def count(records: UserRecordCount): Unit = live.foreach(_.count(records))
@@ -123,7 +123,7 @@ object TaskReaders {
     def hurry(): Unit
   }
 
-  private final class Held(records: Iterator[KinesisRecord]) extends Records {
+  private final class Buffered(records: Iterator[KinesisRecord]) extends Records {
     override def hasNext: Boolean      = records.hasNext
     override def next(): KinesisRecord = records.next()
     override def isReady: Boolean      = true

@@ -5,15 +5,8 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, Within}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
-import io.github.kinesisspark.read.reader.{
-  DataLoss,
-  KinesisRecord,
-  RangeEnds,
-  RecordBuffer,
-  ShardReader,
-  ShardTip,
-  UserRecordCount
-}
+import io.github.kinesisspark.read.plan.{CutPoint, ReaderStatus}
+import io.github.kinesisspark.read.reader.{DataLoss, KinesisRecord, RangeEnds, ShardReader, UserRecordCount}
 import io.github.kinesisspark.read.row.RecordRows
 
 /** One shard as a task of a real-time batch reads it: what its reader holds is taken out piece by piece, which makes room for more.
@@ -62,10 +55,10 @@ private[realtime] final class FollowedShard(
     case _                           => until
   }
 
-  def tip: ShardTip = reader.tip
+  def status: ReaderStatus = reader.status
 
   /** What was given of it. */
-  def taken: RecordBuffer.Cut = RecordBuffer.Cut(position, count, bytes, newest, nextArrival = None)
+  def taken: CutPoint = CutPoint(position, count, bytes, newest, nextArrival = None)
 
   def delivered: UserRecordCount = rows.delivered
 

@@ -10,8 +10,8 @@ import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.coordinator.DriverRuntime
-import io.github.kinesisspark.read.plan.{ExecutorId, PlanningState}
-import io.github.kinesisspark.read.reader.{ResolvedPublisher, ShardTip}
+import io.github.kinesisspark.read.plan.{ExecutorId, PlanningState, ReaderStatus}
+import io.github.kinesisspark.read.reader.ResolvedPublisher
 import io.github.kinesisspark.read.row.SourceSchema
 import io.github.kinesisspark.read.stream.{KinesisMicroBatchStream, KinesisSourceOffset, QueryHost}
 
@@ -79,11 +79,11 @@ final class KinesisRealTimeStream(options: SourceOptions, host: QueryHost, drive
     val lost     = loseOrFail(planning)
     if (planning.hasNewStreams) Batch(planning, lost, Vector.empty, runtime.clock.nanos())
     else {
-      val tips = if (hasReaders) readers.open(planning, lost.contains) else Map.empty[ShardKey, ShardTip]
-      failIfAny(tips, from)
-      catalog.learn(tips.values)
+      val statuses = if (hasReaders) readers.open(planning, lost.contains) else Map.empty[ShardKey, ReaderStatus]
+      failIfAny(statuses, from)
+      catalog.learn(statuses.values)
       // What they failed for is known now, and their shards are lost, or have another consumer.
-      if (tips.values.exists(_.failure.isDefined)) opened(from)
+      if (statuses.values.exists(_.failure.isDefined)) opened(from)
       else Batch(planning, lost, partitions(planning, lost), runtime.clock.nanos())
     }
   }
@@ -112,7 +112,7 @@ final class KinesisRealTimeStream(options: SourceOptions, host: QueryHost, drive
   ): KinesisOffset = {
     val lasted = (runtime.clock.nanos() - now.plannedNanos) / 1000000
     val times  =
-      reads.flatMap(r => r.tip.completeTo(r.taken, catalog.now(r.shard.stream) - lasted).map(r.shard -> _)).toMap
+      reads.flatMap(r => r.status.completeTo(r.taken, catalog.now(r.shard.stream) - lasted).map(r.shard -> _)).toMap
     val all = now.planning.reading ++ begun.map(_.shard -> ShardPosition.TrimHorizon)
     retention.complete(end, all, (shard, _) => times.get(shard))
   }
@@ -123,13 +123,13 @@ final class KinesisRealTimeStream(options: SourceOptions, host: QueryHost, drive
       reads: Vector[ShardRead],
       begun: Vector[Begun]
   ): Unit = {
-    val tips = reads.map(r => r.shard -> r.tip).toMap
-    val cuts = reads.map(r => r.shard -> r.taken).toMap
-    warnIfOvertaken(tips)
-    seen = now.planning.end(tips.view.mapValues(_.position).toMap, begun.map(_.shard).toSet)
+    val statuses = reads.map(r => r.shard -> r.status).toMap
+    val cuts     = reads.map(r => r.shard -> r.taken).toMap
+    warnIfOvertaken(statuses)
+    seen = now.planning.end(statuses.view.mapValues(_.position).toMap, begun.map(_.shard).toSet)
     val open = (now.planning.reading -- now.lost).keySet ++ begun.map(_.shard)
-    report(open, tips, cuts)
-    readers.learn(cuts.view.mapValues(_.bytes).toMap, begun.flatMap(b => b.executor.map(b.shard -> _)).toMap)
+    report(open, statuses, cuts)
+    readers.recordUsage(cuts.view.mapValues(_.bytes).toMap, begun.flatMap(b => b.executor.map(b.shard -> _)).toMap)
     val waiting = progress.count(!_.isAsked)
     starvation = starvation.and(waiting > 0, runtime.clock.nanos() - now.plannedNanos)
     if (waiting > 0) log.warn("{} of the batch's {} tasks found no free core until it was over", waiting, progress.size)

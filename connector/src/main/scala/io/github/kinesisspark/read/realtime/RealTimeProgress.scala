@@ -3,10 +3,10 @@ package io.github.kinesisspark.read.realtime
 import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.connector.read.streaming.PartitionOffset
 
-import io.github.kinesisspark.FromDriver
+import io.github.kinesisspark.jar.FromDriver
 import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosition}
-import io.github.kinesisspark.read.plan.ExecutorId
-import io.github.kinesisspark.read.reader.{RecordBuffer, ResolvedPublisher, ShardTip}
+import io.github.kinesisspark.read.plan.{CutPoint, ExecutorId, ReaderStatus}
+import io.github.kinesisspark.read.reader.ResolvedPublisher
 
 /** What one task of a real-time batch reads: its shards from where they continue, and those of their children that it can begin.
   *
@@ -56,9 +56,9 @@ private[realtime] final case class RealTimeProgress(
 ) extends PartitionOffset
 
 /** @param taken what the task has given of the shard
-  * @param tip   how far its reader was by then
+  * @param status   how far its reader was by then
   * @param begun of a child that was begun within the batch
   */
-private[realtime] final case class ShardRead(taken: RecordBuffer.Cut, tip: ShardTip, begun: Option[Shard]) {
-  def shard: ShardKey = tip.shard
+private[realtime] final case class ShardRead(taken: CutPoint, status: ReaderStatus, begun: Option[Shard]) {
+  def shard: ShardKey = status.shard
 }

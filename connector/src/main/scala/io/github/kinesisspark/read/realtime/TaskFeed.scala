@@ -85,7 +85,7 @@ private[realtime] final class TaskFeed(
 
   /** What became of each shard, those that were begun here after their parents. */
   def reads: Vector[ShardRead] =
-    all.valuesIterator.map(one => ShardRead(one.shard.taken, one.shard.tip, one.child)).toVector
+    all.valuesIterator.map(one => ShardRead(one.shard.taken, one.shard.status, one.child)).toVector
 
   /** By all shards. */
   def delivered: UserRecordCount =
@@ -104,15 +104,15 @@ private[realtime] final class TaskFeed(
   }
 
   private def settle(one: InLine): Unit = {
-    val tip = one.shard.tip
-    tip.failure.foreach { failure =>
+    val status = one.shard.status
+    status.failure.foreach { failure =>
       if (!LeftToPlanning(failure.reason)) throw failure.exception
-      runtime.lines.warn(log, s"${failure.errorClass} ${tip.shard.stream}", tip.shard)(
-        s"${tip.shard} is left to the next batch: ${failure.message}"
+      runtime.lines.warn(log, s"${failure.errorClass} ${status.shard.stream}", status.shard)(
+        s"${status.shard} is left to the next batch: ${failure.message}"
       )
     }
-    if (one.shard.position == ShardPosition.ShardEnd && !succession.ended(tip.shard)) {
-      val (next, children) = succession.end(tip.shard, tip.children)
+    if (one.shard.position == ShardPosition.ShardEnd && !succession.ended(status.shard)) {
+      val (next, children) = succession.end(status.shard, status.children)
       succession = next
       children.foreach { case (key, child) => begin(key, ShardPosition.TrimHorizon, Some(child)) }
     }

@@ -4,8 +4,7 @@ import java.time.Instant
 
 import io.github.kinesisspark.position.{KinesisOffset, ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.catalog.{Parallel, PeekingClients, ShardCatalog}
-import io.github.kinesisspark.read.plan.{Completeness, RetentionLag}
-import io.github.kinesisspark.read.reader.ShardTip
+import io.github.kinesisspark.read.plan.{Completeness, ReaderStatus, RetentionLag}
 
 /** Whether a query keeps up with the retention of its streams: writes into its offsets up to when they are complete, and holds
   * that against retention when a run begins.
@@ -48,10 +47,10 @@ final class RetentionWatch(catalog: ShardCatalog) {
   }
 
   /** Asked at every planning: what may have gone since the last one before it was read. Reported once, until the shard has caught up. */
-  def overtaken(tips: Iterable[ShardTip]): Map[ShardKey, Completeness.Gap] = {
-    val told = tips.iterator
+  def overtaken(statuses: Iterable[ReaderStatus]): Map[ShardKey, Completeness.Gap] = {
+    val told = statuses.iterator
       .filterNot(_.isComplete)
-      .map(tip => tip.shard -> tip.completeTo(tip.all, catalog.now(tip.shard.stream)))
+      .map(status => status.shard -> status.completeTo(status.all, catalog.now(status.shard.stream)))
       .toMap
     val (now, gaps) =
       lag.after(told, shard => catalog.now(shard.stream) - catalog.retention(shard.stream).toMillis)

@@ -7,11 +7,19 @@ import scala.util.{Failure, Success, Try}
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.KinesisClients
-import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtTimestamp}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.catalog.{Parallel, Peek, PeekingClients, ShardEnds}
-import io.github.kinesisspark.read.plan.{HistoryPart, LatestPositionSearch, LongTrigger, WatermarkAlignment}
-import io.github.kinesisspark.read.reader.{RecordBuffer, ShardTip, StreamAccess}
+import io.github.kinesisspark.read.plan.PlanningView.Admitted
+import io.github.kinesisspark.read.plan.{
+  CutPoint,
+  HistoryPart,
+  LatestPositionSearch,
+  LongTrigger,
+  ReaderStatus,
+  WatermarkAlignment
+}
+import io.github.kinesisspark.read.reader.StreamAccess
+import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtTimestamp}
 
 /** Ends of a batch beyond what its readers hold. [[LongTrigger]] decides up to which arrival time the batch goes, and Kinesis is asked for the first
   * record that arrived then, whose sequence number is the end. The tasks read up to it through the live readers.
@@ -36,21 +44,18 @@ final class BeyondBuffers(
   /** The parts of a batch that end later than the readers stand.
     *
     * @param interval from trigger to trigger
-    * @param within   the parts of the batch as far as readers hold them
-    * @param toCome   the earliest arrivals of shards that others wait for, before the batch
-    * @param unheard  the same of shards whose readers have not answered
+    * @param admitted the batch as far as readers hold it
     */
   def ends(
       interval: FiniteDuration,
-      tips: Map[ShardKey, ShardTip],
-      within: Map[ShardKey, RecordBuffer.Cut],
-      toCome: Vector[(ShardKey, Long)],
-      unheard: Vector[Long]
-  ): Map[ShardKey, RecordBuffer.Cut] = {
-    val behind  = BeyondBuffers.behind(interval, tips, within)
-    val starved = tips.valuesIterator.filter(t => t.starved && t.outlasts(interval)).map(_.shard).toVector
+      statuses: Map[ShardKey, ReaderStatus],
+      admitted: Admitted
+  ): Map[ShardKey, CutPoint] = {
+    val within  = admitted.batch.ends
+    val behind  = BeyondBuffers.behind(interval, statuses, within)
+    val starved = statuses.valuesIterator.filter(t => t.starved && t.outlasts(interval)).map(_.shard).toVector
     val known   = behind.iterator.map(_.shard).toSet ++ starved
-    val others  = unheard ++ toCome.collect { case (shard, time) if !known(shard) => time } ++
+    val others  = admitted.notReported ++ admitted.toCome.collect { case (shard, time) if !known(shard) => time } ++
       within.collect { case (shard, cut) if !known(shard) => cut.nextArrival }.flatten
     val times = LongTrigger.times(interval, behind, starved, others, alignment)
     val begin = behind.map(_.oldest).minOption
@@ -58,13 +63,15 @@ final class BeyondBuffers(
     else {
       val apart = behind.map(_.writeSecond).min
       PeekingClients.using(clients, streams, Some(Patience)) { looks =>
-        found(Parallel.map(times.toVector) { case (shard, time) => Try(end(tips(shard), time, begin, apart, looks)) })
+        found(Parallel.map(times.toVector) { case (shard, time) =>
+          Try(end(statuses(shard), time, begin, apart, looks))
+        })
       }
     }
   }
 
   /** With an alignment, a shard whose end is not found keeps the others from going beyond their buffers as well. */
-  private def found(ends: Vector[Try[Option[(ShardKey, RecordBuffer.Cut)]]]): Map[ShardKey, RecordBuffer.Cut] = {
+  private def found(ends: Vector[Try[Option[(ShardKey, CutPoint)]]]): Map[ShardKey, CutPoint] = {
     val failures = ends.collect { case Failure(e) => e }
     failures.headOption.foreach { e =>
       runtime.lines.warn(log, "ends beyond buffers", streams.keySet)(
@@ -77,19 +84,19 @@ final class BeyondBuffers(
   }
 
   private def end(
-      tip: ShardTip,
+      status: ReaderStatus,
       time: Long,
       begin: Option[Long],
       apart: Long,
       looks: ShardEnds
-  ): Option[(ShardKey, RecordBuffer.Cut)] = {
-    val low = (tip.newestArrival ++ tip.reached).maxOption.orElse(begin).getOrElse(time)
-    search(time, low, serviceNow(tip.shard.stream), apart)(at => looks.first(tip.shard, AtTimestamp(at)))
+  ): Option[(ShardKey, CutPoint)] = {
+    val low = (status.newestArrival ++ status.reached).maxOption.orElse(begin).getOrElse(time)
+    search(time, low, serviceNow(status.shard.stream), apart)(at => looks.first(status.shard, AtTimestamp(at)))
       .map(record => record -> AfterSequenceNumber(record.number))
       .collect {
-        case (record, position) if isPast(tip.position, position) =>
-          val newest = (tip.newestArrival ++ Some(record.arrivalMillis)).maxOption
-          tip.shard -> tip.all.copy(position = position, newestArrival = newest)
+        case (record, position) if isPast(status.position, position) =>
+          val newest = (status.newestArrival ++ Some(record.arrivalMillis)).maxOption
+          status.shard -> status.all.copy(position = position, newestArrival = newest)
       }
   }
 
@@ -110,15 +117,15 @@ object BeyondBuffers {
     */
   private[stream] def behind(
       interval: FiniteDuration,
-      tips: Map[ShardKey, ShardTip],
-      within: Map[ShardKey, RecordBuffer.Cut]
+      statuses: Map[ShardKey, ReaderStatus],
+      within: Map[ShardKey, CutPoint]
   ): Vector[LongTrigger.Behind] = for {
     (shard, cut) <- within.toVector
-    tip          <- tips.get(shard)
-    if cut.position == tip.position && tip.outlasts(interval) && !tip.starved
-    oldest <- tip.oldestArrival.orElse(tip.reached)
-    newest <- tip.newestArrival.orElse(tip.reached)
-  } yield LongTrigger.Behind(shard, tip.density, tip.bytes, tip.room, oldest, newest)
+    status       <- statuses.get(shard)
+    if cut.position == status.position && status.outlasts(interval) && !status.starved
+    oldest <- status.oldestArrival.orElse(status.reached)
+    newest <- status.newestArrival.orElse(status.reached)
+  } yield LongTrigger.Behind(shard, status.density, status.bytes, status.room, oldest, newest)
 
   /** The first record that arrived at a time or later. Where there is none, one close to the newest; nothing if that is not after `low`.
     *

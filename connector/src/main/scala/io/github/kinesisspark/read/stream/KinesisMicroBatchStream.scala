@@ -14,12 +14,24 @@ import org.slf4j.LoggerFactory
 import io.github.kinesisspark.aws.{Closing, FailureReason}
 import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position._
-import io.github.kinesisspark.read.catalog.ShardCatalog
-import io.github.kinesisspark.read.coordinator.{DriverRuntime, Filling, ShardCoordinator}
-import io.github.kinesisspark.read.plan.{HistoryPart, IdlePace, PlanningState, WatermarkAlignment}
-import io.github.kinesisspark.read.reader.{DataLoss, Grain, ReaderConfig, RecordBuffer, ShardTip, StreamAccess}
+import io.github.kinesisspark.read.catalog.{ConsumerLifecycle, ShardCatalog}
+import io.github.kinesisspark.read.coordinator.{DriverRuntime, ShardCoordinator}
+import io.github.kinesisspark.read.plan.{
+  BoundarySpacing,
+  CutPoint,
+  FillTarget,
+  HistoryPart,
+  IdlePace,
+  PlannedBatch,
+  PlanningState,
+  PlanningView,
+  ReaderStatus,
+  WatermarkAlignment
+}
+import io.github.kinesisspark.read.reader.{DataLoss, ReaderConfig, StreamAccess}
 import io.github.kinesisspark.read.retention.RetentionWatch
-import io.github.kinesisspark.read.{KinesisInputPartition, KinesisPartitionReaderFactory}
+import io.github.kinesisspark.read.task.{KinesisInputPartition, KinesisPartitionReaderFactory}
+import io.github.kinesisspark.read.plan.PlanningView.{Admitted, Goal}
 
 /** Spark's face of a [[KinesisOffset]]. */
 final case class KinesisSourceOffset(offset: KinesisOffset) extends Offset {
@@ -46,7 +58,7 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
 
   private val log                     = LoggerFactory.getLogger(classOf[KinesisMicroBatchStream])
   private[read] val catalog           = new ShardCatalog(options, clients)
-  private val former                  = new RemovedStreams(options.client, catalog.reads, clients)
+  private val removed                 = new RemovedStreams(options.client, catalog.reads, clients)
   private[read] val consumerLifecycle =
     Closing.unlessMade(catalog.close())(ConsumerLifecycle.of(options, host.queryId, clients))
   private val source        = runtime.ids.uuid()
@@ -61,7 +73,7 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
     ),
     () => consumerLifecycle.publisher,
     WatermarkAlignment(options.admission.maxShardSkew.map(_.toMillis)),
-    Grain.of(
+    BoundarySpacing.of(
       options.admission.maxRecordsPerTrigger.isDefined || options.admission.maxBytesPerTrigger.isDefined,
       options.minPartitions,
       options.admission.maxShardSkew.map(_.toMillis),
@@ -91,6 +103,7 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
   private[read] var seen              = KinesisOffset.initial
   private var turn                    = 0L
   private var recent                  = Vector.empty[KinesisSourceOffset]
+  private var plannedBatch            = PlannedBatch.ofLog
   private var planned                 = Option.empty[(Offset, Offset, Array[InputPartition])]
 
   /** By the access to streams that are not read any more: hardly ever more than one. */
@@ -164,6 +177,7 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
       case (shard, begin) if !ends.isDone(shard, begin) => shard -> ends.ends(shard)
     }
     seen = planning.end(moved)
+    plannedBatch = PlannedBatch.ofLog
     endOf(start, from, planning, moved ++ lost.map(_ -> ShardPosition.ShardEnd))(ends.completeTo)
   }
 
@@ -205,34 +219,44 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
   ): Offset = {
     def isDone(shard: ShardKey)    = bounds.exists(b => planning.reading.get(shard).forall(b.isDone(shard, _)))
     def isLeftOut(shard: ShardKey) = lost.contains(shard) || isDone(shard)
-    val tips                       = readers.awaitTips(
+    val stops                      = bounds.fold(Map.empty[ShardKey, ShardPosition])(_.ends)
+    val view                       = readers.await(
       planning,
-      without = isLeftOut,
-      stops = bounds.fold(Map.empty[ShardKey, ShardPosition])(_.ends),
-      if (isAgain) IdlePatience else patience(planning),
-      filling(limits),
+      excluded = isLeftOut,
+      stops,
+      Goal(
+        stops.contains,
+        if (isAgain) IdlePatience else patience(planning),
+        fillTarget(limits),
+        planning.hasNewStreams
+      ),
       isUrgent = !isAgain && !planning.hasNewStreams && isWaitedFor
     )
-    failIfAny(tips, from)
-    catalog.learn(tips.values)
-    warnIfOvertaken(tips)
+    val statuses = view.statuses
+    failIfAny(statuses, from)
+    catalog.learn(statuses.values)
+    warnIfOvertaken(statuses)
     val open = planning.reading.keysIterator.filterNot(isLeftOut).toVector
-    if (isTooLittle(tips, limits) && !planning.hasNewStreams) {
-      seen = planning.end(tips.transform((_, tip) => tip.position))
-      report(open, tips, Map.empty)
+    if (isTooLittle(statuses, limits) && !planning.hasNewStreams) {
+      seen = planning.end(statuses.transform((_, status) => status.position))
+      report(open, statuses, Map.empty)
       readers.pause()
       start
     } else {
       turn += 1
-      val cuts  = readers.admit(tips, limits.most, turn, goBeyond(tips, limits))
-      val moved = cuts.transform((_, cut) => cut.position) ++ lostStops(tips) ++ lost.map(_ -> ShardPosition.ShardEnd)
-      seen = planning.end(furthest(tips, moved))
-      report(open, tips, cuts)
+      val batch = extended(view, readers.admit(view, limits.most, turn), limits)
+      val cuts  = batch.ends
+      readers.begin(batch)
+      plannedBatch = batch
+      val moved =
+        cuts.transform((_, cut) => cut.position) ++ lostStops(statuses) ++ lost.map(_ -> ShardPosition.ShardEnd)
+      seen = planning.end(furthest(statuses, moved))
+      report(open, statuses, cuts)
       endOf(start, from, planning, moved) { (shard, at) =>
         val read = for {
-          tip  <- tips.get(shard)
-          cut  <- cuts.get(shard)
-          time <- tip.completeTo(cut, catalog.now(shard.stream))
+          status <- statuses.get(shard)
+          cut    <- cuts.get(shard)
+          time   <- status.completeTo(cut, catalog.now(shard.stream))
         } yield time
         (read ++ bounds.flatMap(_.completeTo(shard, at))).maxOption
       }
@@ -241,35 +265,35 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
 
   private[read] def report(
       open: Iterable[ShardKey],
-      tips: Map[ShardKey, ShardTip],
-      cuts: Map[ShardKey, RecordBuffer.Cut]
+      statuses: Map[ShardKey, ReaderStatus],
+      cuts: Map[ShardKey, CutPoint]
   ): Unit =
     metrics = metrics
-      .next(open, tips, cuts, readers.now, consumerLifecycle.calls, runtime.clock.nanos())
+      .next(open, statuses, cuts, readers.now, consumerLifecycle.calls, runtime.clock.nanos())
       .copy(published = cloudWatch.fold(PublishedCalls.none)(_.calls), trigger = trigger)
 
   private[read] def trigger: FiniteDuration = interval.getOrElse(Duration.Zero)
 
   /** A range whose last record is gone before its reader has come there is planned all the same: its task finds out what is lost. */
-  private def lostStops(tips: Map[ShardKey, ShardTip]) = for {
-    now          <- bounds.toVector
-    (shard, tip) <- tips if tip.hasLostStop
+  private def lostStops(statuses: Map[ShardKey, ReaderStatus]) = for {
+    now             <- bounds.toVector
+    (shard, status) <- statuses if status.hasLostStop
   } yield shard -> now.ends(shard)
 
   /** A batch may end later than its readers stand. */
-  private def furthest(tips: Map[ShardKey, ShardTip], moved: Map[ShardKey, ShardPosition]) =
-    tips.transform { (shard, tip) =>
-      moved.get(shard).filter(HistoryPart.isBefore(tip.position, _)).getOrElse(tip.position)
+  private def furthest(statuses: Map[ShardKey, ReaderStatus], moved: Map[ShardKey, ShardPosition]) =
+    statuses.transform { (shard, status) =>
+      moved.get(shard).filter(HistoryPart.isBefore(status.position, _)).getOrElse(status.position)
     }
 
   /** Where readers hold less than the shards give until the next trigger, the batch ends later than they stand. Not with a limit: only what
     * readers hold is counted. AvailableNow has ends of its own.
     */
-  private def goBeyond(tips: Map[ShardKey, ShardTip], limits: AdmissionLimits): ShardCoordinator.Beyond =
-    (within, toCome, unheard) =>
-      interval
-        .filter(_ => bounds.isEmpty && limits.isUnlimited)
-        .fold(Map.empty[ShardKey, RecordBuffer.Cut])(beyond.ends(_, tips, within, toCome, unheard))
+  private def extended(view: PlanningView, admitted: Admitted, limits: AdmissionLimits): PlannedBatch =
+    interval
+      .filter(_ => bounds.isEmpty && limits.isUnlimited)
+      .map(beyond.ends(_, view.statuses, admitted))
+      .fold(admitted.batch)(admitted.batch.extended(_, view.reading))
 
   /** The batch's end, or its start if it is not worth planning.
     *
@@ -309,17 +333,17 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
     // After a restart this comes first, before anybody looked at the checkpoint.
     catalog.accept(to)
     checkRetention(offsetOf(start))
-    val ranges   = former.readable(offsetOf(start).rangesTo(to), to)
+    val ranges   = removed.readable(offsetOf(start).rangesTo(to), to)
     val hashKeys = if (options.deaggregate) hashKeysOf(ranges.map(_.shard)) else Map.empty[ShardKey, HashKeyRange]
     readers
-      .group(ranges, options.minPartitions)
+      .group(plannedBatch, ranges, options.minPartitions)
       .map(KinesisInputPartition(_, hashKeys): InputPartition)
       .toArray
   }
 
   override def createReaderFactory(): PartitionReaderFactory = factories.getOrElseUpdate(
-    former.access,
-    KinesisPartitionReaderFactory(readers.config.copy(streams = readers.config.streams ++ former.access))
+    removed.access,
+    KinesisPartitionReaderFactory(readers.config.copy(streams = readers.config.streams ++ removed.access))
   )
 
   override def metrics(latestConsumedOffset: Optional[Offset]): util.Map[String, String] = metrics.toJava
@@ -375,7 +399,7 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
 
   /** Where nobody knows a shard's keys any more, none of its records is left out. */
   private[read] def hashKeysOf(shards: Vector[ShardKey]): Map[ShardKey, HashKeyRange] = {
-    val known = catalog.hashKeys(shards) ++ former.hashKeys
+    val known = catalog.hashKeys(shards) ++ removed.hashKeys
     shards.map(shard => shard -> known.getOrElse(shard, HashKeyRange.all)).toMap
   }
 
@@ -395,8 +419,8 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
     }
 
   /** A suspicion only: no call shows whether there were records. */
-  private[read] def warnIfOvertaken(tips: Map[ShardKey, ShardTip]): Unit =
-    retention.overtaken(tips.values).foreach { case (shard, gap) =>
+  private[read] def warnIfOvertaken(statuses: Map[ShardKey, ReaderStatus]): Unit =
+    retention.overtaken(statuses.values).foreach { case (shard, gap) =>
       log.warn(
         s"$shard: the query is further behind than the stream's retention of ${catalog.retention(shard.stream).toHours} hours. " +
           s"Records that arrived between ${gap.from} and ${gap.until} and were not read, if there were any, are lost. Raise the retention, " +
@@ -434,21 +458,21 @@ class KinesisMicroBatchStream(options: SourceOptions, host: QueryHost, driver: D
     else if (hadBatch) Duration.Zero
     else pace.pause
 
-  private def filling(limits: AdmissionLimits): Filling =
-    if (!limits.isUnlimited) Filling.none
-    else if (bounds.isDefined) Filling.untilTheEnd
-    else Filling.behind
+  private def fillTarget(limits: AdmissionLimits): FillTarget =
+    if (!limits.isUnlimited) FillTarget.none
+    else if (bounds.isDefined) FillTarget.untilTheEnd
+    else FillTarget.behind
 
   /** AvailableNow waits for nothing: what is there is all there will be. */
-  private def isTooLittle(tips: Map[ShardKey, ShardTip], limits: AdmissionLimits) =
+  private def isTooLittle(statuses: Map[ShardKey, ReaderStatus], limits: AdmissionLimits) =
     bounds.isEmpty && !isWaitedFor &&
-      minimum.holdsBack(limits, tips.valuesIterator.map(_.records).sum, readers.nearlyFull, runtime.clock.nanos())
+      minimum.holdsBack(limits, statuses.valuesIterator.map(_.records).sum, readers.nearlyFull, runtime.clock.nanos())
 
   /** A reader's failure is the query's, unless its shard has gone past retention, which is for the next planning, or its
     * consumer has gone and there is another.
     */
-  private[read] def failIfAny(tips: Map[ShardKey, ShardTip], from: KinesisOffset): Unit = {
-    val failed         = tips.values.toVector.flatMap(tip => tip.failure.map(tip.shard -> _))
+  private[read] def failIfAny(statuses: Map[ShardKey, ReaderStatus], from: KinesisOffset): Unit = {
+    val failed         = statuses.values.toVector.flatMap(status => status.failure.map(status.shard -> _))
     val (gone, broken) = failed.partition(_._2.reason == FailureReason.NotFound)
     catalog.askAbout(gone.map(_._1))
     // Looked at only where a reader failed: at ten thousand shards it is not for every planning.

@@ -3,10 +3,11 @@ package io.github.kinesisspark.read.stream
 import scala.concurrent.duration.FiniteDuration
 
 import org.apache.spark.SparkContext
-import org.apache.spark.kinesisspark.SparkMetrics
+import org.apache.spark.kinesisspark.{RunningQuery, SparkMetrics}
 
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.read.coordinator.{DriverRuntime, ExecutorChannel}
+import io.github.kinesisspark.read.reader.ReaderMemory
 
 /** What the source of a streaming query has from the Spark that runs it. A simulation has its own. Called on the query's own thread. */
 trait QueryHost {

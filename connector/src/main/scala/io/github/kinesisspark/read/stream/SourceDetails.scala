@@ -3,8 +3,8 @@ package io.github.kinesisspark.read.stream
 import scala.collection.mutable
 
 import io.github.kinesisspark.position.{ShardKey, StreamArn}
-import io.github.kinesisspark.read.plan.ExecutorId
-import io.github.kinesisspark.read.reader.{ReaderTotals, RecordBuffer, ShardCounts}
+import io.github.kinesisspark.read.plan.{CutPoint, ExecutorId}
+import io.github.kinesisspark.read.reader.{ReaderTotals, ShardCounts}
 
 /** The metric that names streams, executors and shards, as JSON, because progress has texts alone. KinesisMonitor of the Python package shows
   * it as tables.
@@ -74,7 +74,7 @@ private[stream] object SourceDetails {
     var lag                                       = Option.empty[Long]
     var subscribed                                = Option.empty[Long]
 
-    def add(behind: Option[Long], cut: Option[RecordBuffer.Cut], counts: ShardCounts): Unit = {
+    def add(behind: Option[Long], cut: Option[CutPoint], counts: ShardCounts): Unit = {
       shards += 1
       if (behind.exists(ms => lag.forall(_ < ms))) lag = behind
       records += cut.fold(0L)(_.records)

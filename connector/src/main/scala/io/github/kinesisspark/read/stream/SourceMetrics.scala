@@ -7,8 +7,8 @@ import scala.jdk.CollectionConverters._
 
 import io.github.kinesisspark.aws.ConsumerCalls
 import io.github.kinesisspark.position.ShardKey
-import io.github.kinesisspark.read.plan.ShardMaps
-import io.github.kinesisspark.read.reader.{ReadCount, ReadersNow, RecordBuffer, ShardTip}
+import io.github.kinesisspark.read.plan.{CutPoint, ReaderStatus, ShardMaps}
+import io.github.kinesisspark.read.reader.{ReadCount, ReadersNow}
 import io.github.kinesisspark.read.stream.SourceMetrics.Lag
 
 /** The values of `StreamingQueryProgress.sources[].metrics`, as of the last planning.
@@ -28,7 +28,7 @@ final case class SourceMetrics(
     atNanos: Long,
     lags: Map[ShardKey, SourceMetrics.Lag],
     shards: Vector[ShardKey],
-    cuts: Map[ShardKey, RecordBuffer.Cut],
+    cuts: Map[ShardKey, CutPoint],
     readers: ReadersNow,
     before: ReadersNow,
     consumers: Option[ConsumerCalls],
@@ -109,25 +109,25 @@ final case class SourceMetrics(
   /** The next planning's. */
   def next(
       open: Iterable[ShardKey],
-      tips: Map[ShardKey, ShardTip],
-      cuts: Map[ShardKey, RecordBuffer.Cut],
+      statuses: Map[ShardKey, ReaderStatus],
+      cuts: Map[ShardKey, CutPoint],
       readers: ReadersNow,
       consumers: Option[ConsumerCalls],
       nowNanos: Long
   ): SourceMetrics = {
-    val reported = ShardMaps.collect(tips) { (shard, tip) =>
-      for (behind <- tip.millisBehind) yield {
+    val reported = ShardMaps.collect(statuses) { (shard, status) =>
+      for (behind <- status.millisBehind) yield {
         // What is buffered and not admitted comes on top of what the reader itself is behind.
         val held = for {
-          newest   <- tip.newestArrival
+          newest   <- status.newestArrival
           admitted <- cuts.get(shard).flatMap(_.newestArrival)
         } yield math.max(0L, newest - admitted)
-        val ago = tip.millisSinceAnswer.getOrElse(0L)
+        val ago = status.millisSinceAnswer.getOrElse(0L)
         Lag(behind + held.getOrElse(0L), nowNanos - ago * 1000000)
       }
     }
     val all    = open.toVector
-    val silent = all.iterator.filterNot(tips.contains).flatMap(shard => lags.get(shard).map(shard -> _))
+    val silent = all.iterator.filterNot(statuses.contains).flatMap(shard => lags.get(shard).map(shard -> _))
     val known  = reported ++ silent
     SourceMetrics(
       nowNanos,

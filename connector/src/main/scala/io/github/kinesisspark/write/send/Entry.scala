@@ -2,9 +2,9 @@ package io.github.kinesisspark.write.send
 
 import java.nio.charset.StandardCharsets.UTF_8
 
-import io.github.kinesisspark.OneLine
 import io.github.kinesisspark.aggregation.Packable
 import io.github.kinesisspark.config.StreamRef
+import io.github.kinesisspark.error.OneLine
 
 /** Identifies a row of a write. A task that runs again gives a row the same ID, as long as it computes the same rows in the same order.
   *

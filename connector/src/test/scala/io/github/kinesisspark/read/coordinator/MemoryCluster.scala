@@ -8,12 +8,20 @@ import scala.concurrent.duration._
 import io.github.kinesisspark.Generators.{shardId, stream}
 import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions}
-import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 import io.github.kinesisspark.position.{ConsumerArn, HashKeyRange, KinesisOffset, Shard, ShardKey}
-import io.github.kinesisspark.read.plan.{Admission, ExecutorId, Lineage, PlanningState, WatermarkAlignment}
+import io.github.kinesisspark.read.plan.{
+  Admission,
+  BoundarySpacing,
+  ExecutorId,
+  Lineage,
+  PlanningState,
+  WatermarkAlignment
+}
 import io.github.kinesisspark.read.reader._
-import io.github.kinesisspark.read.{KinesisInputPartition, KinesisPartitionReaderFactory}
+import io.github.kinesisspark.read.task.{KinesisInputPartition, KinesisPartitionReaderFactory}
 import io.github.kinesisspark.runtime.FastRuntime
+import io.github.kinesisspark.read.plan.PlanningView.Goal
+import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 
 /** A driver with one query that reads a stream in memory, and its executors: the engine's own classes, each process with its own time and threads.
   *
@@ -61,7 +69,7 @@ final class MemoryCluster(
     config,
     () => by,
     WatermarkAlignment.off,
-    _ => Grain.none
+    _ => BoundarySpacing.none
   )
   private val tasks   = KinesisPartitionReaderFactory(config)
   private var isOpen  = true
@@ -81,11 +89,12 @@ final class MemoryCluster(
       at,
       Map(stream -> PlanningState.Stream(1L, lineage, Vector.tabulate(shards)(shardId(_) -> TrimHorizon)))
     )
-    val tips = readers.awaitTips(planning, _ => false, Map.empty, patience = 10.seconds)
-    tips.values.flatMap(_.failure).foreach(failure => throw failure.exception)
-    val cuts = readers.admit(tips, Admission.Limits.none, turn, (_, _, _) => Map.empty)
-    val end  = planning.end(cuts.transform((_, cut) => cut.position))
-    readers.group(at.rangesTo(end), leastTasks = 1).foreach { group =>
+    val view = readers.await(planning, _ => false, Map.empty, Goal(_ => false, patience = 10.seconds))
+    view.statuses.values.flatMap(_.failure).foreach(failure => throw failure.exception)
+    val plan = readers.admit(view, Admission.Limits.none, turn).batch
+    readers.begin(plan)
+    val end = planning.end(plan.ends.transform((_, cut) => cut.position))
+    readers.group(plan, at.rangesTo(end), leastTasks = 1).foreach { group =>
       val on   = group.executor.fold(own.head)(e => byId(e.id))
       val rows = tasks.readerIn(on.engine, KinesisInputPartition(group, Map.empty))
       while (rows.next()) read :+= new String(rows.get().getBinary(0))

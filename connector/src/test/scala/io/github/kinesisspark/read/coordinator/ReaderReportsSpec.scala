@@ -8,11 +8,12 @@ import org.scalatest.matchers.should.Matchers
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.position.ShardKey
-import io.github.kinesisspark.read.reader.{OrderAnswer, ReaderReport, ReaderTotals, ShardCounts, ShardTip}
+import io.github.kinesisspark.read.plan.ReaderStatus
+import io.github.kinesisspark.read.reader.{OrderAnswer, ReaderReport, ReaderTotals, ShardCounts}
 
 class ReaderReportsSpec extends AnyFunSpec with Matchers {
-  private def tip(n: Int, records: Long) =
-    emptyTip(shard(n)).copy(records = records, millisBehind = Some(0), millisSinceAnswer = Some(10))
+  private def status(n: Int, records: Long) =
+    emptyStatus(shard(n)).copy(records = records, millisBehind = Some(0), millisSinceAnswer = Some(10))
 
   private def report(
       number: Long,
@@ -23,7 +24,7 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
       gone: Seq[Int] = Nil,
       counts: Seq[(ShardKey, ShardCounts)] = Nil
   )(
-      tips: ShardTip*
+      statuses: ReaderStatus*
   ) = ReaderReport(
     "1",
     "source",
@@ -32,7 +33,7 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
     isWhole,
     applied,
     atNanos = 0,
-    tips.toVector,
+    statuses.toVector,
     gone.map(shard).toVector,
     counts.toVector,
     hasNews,
@@ -40,7 +41,7 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
   )
 
   private def records(reports: ReaderReports) =
-    reports.now("1").tips.map { case (shard, told) => shard -> told.tip.records }
+    reports.now("1").statuses.map { case (shard, told) => shard -> told.status.records }
 
   private def waited(reports: ReaderReports, seen: Long, atMost: FiniteDuration): FiniteDuration = {
     val began = System.nanoTime()
@@ -51,8 +52,8 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
   describe("reports of readers") {
     it("add up if each follows the one before") {
       val reports = new ReaderReports
-      reports.accept(report(1, isWhole = true)(tip(0, 1), tip(1, 1))) shouldBe true
-      reports.accept(report(2, isWhole = false, gone = Seq(1))(tip(0, 5), tip(2, 2))) shouldBe true
+      reports.accept(report(1, isWhole = true)(status(0, 1), status(1, 1))) shouldBe true
+      reports.accept(report(2, isWhole = false, gone = Seq(1))(status(0, 5), status(2, 2))) shouldBe true
       records(reports) shouldBe Map(shard(0) -> 5, shard(2) -> 2)
     }
 
@@ -60,7 +61,7 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
       val reports = new ReaderReports
       def counts  = reports.now("1").counts.map { case (shard, counted) => shard -> counted.rereadRecords }
       val first   = Seq(shard(0) -> ShardCounts(1, 10), shard(1) -> ShardCounts(1, 10), shard(2) -> ShardCounts(1, 10))
-      reports.accept(report(1, isWhole = true, counts = first)(tip(0, 1))) shouldBe true
+      reports.accept(report(1, isWhole = true, counts = first)(status(0, 1))) shouldBe true
       val changed = Seq(shard(2) -> ShardCounts(1, 20))
       reports.accept(report(2, isWhole = false, gone = Seq(1, 2), counts = changed)()) shouldBe true
       counts shouldBe Map(shard(0) -> 10, shard(2) -> 20)
@@ -68,38 +69,38 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
 
     it("are refused after a gap or a change of readers until one of all readers has come") {
       val reports = new ReaderReports
-      reports.accept(report(1, isWhole = false)(tip(0, 1))) shouldBe false
-      reports.accept(report(1, isWhole = true)(tip(0, 1))) shouldBe true
-      reports.accept(report(3, isWhole = false)(tip(0, 3))) shouldBe false
-      reports.accept(report(2, isWhole = false, pool = 2)(tip(0, 2))) shouldBe false
+      reports.accept(report(1, isWhole = false)(status(0, 1))) shouldBe false
+      reports.accept(report(1, isWhole = true)(status(0, 1))) shouldBe true
+      reports.accept(report(3, isWhole = false)(status(0, 3))) shouldBe false
+      reports.accept(report(2, isWhole = false, pool = 2)(status(0, 2))) shouldBe false
       records(reports) shouldBe Map(shard(0) -> 1)
-      reports.accept(report(4, isWhole = true)(tip(0, 4))) shouldBe true
-      reports.accept(report(1, isWhole = true, pool = 2)(tip(1, 4))) shouldBe true
+      reports.accept(report(4, isWhole = true)(status(0, 4))) shouldBe true
+      reports.accept(report(1, isWhole = true, pool = 2)(status(1, 4))) shouldBe true
       records(reports) shouldBe Map(shard(1) -> 4)
     }
 
     it("that come late change nothing") {
       val reports = new ReaderReports
-      reports.accept(report(4, isWhole = true)(tip(0, 4)))
-      reports.accept(report(3, isWhole = true)(tip(0, 3))) shouldBe true
+      reports.accept(report(4, isWhole = true)(status(0, 4)))
+      reports.accept(report(3, isWhole = true)(status(0, 3))) shouldBe true
       records(reports) shouldBe Map(shard(0) -> 4)
     }
 
     it("of readers that were there before change nothing, whatever comes late") {
       val reports = new ReaderReports
-      reports.accept(report(1, isWhole = true, pool = 2, applied = 5)(tip(0, 4)))
-      reports.accept(report(9, isWhole = true, pool = 1, applied = 4)(tip(0, 3))) shouldBe true
+      reports.accept(report(1, isWhole = true, pool = 2, applied = 5)(status(0, 4)))
+      reports.accept(report(9, isWhole = true, pool = 1, applied = 4)(status(0, 3))) shouldBe true
       records(reports) shouldBe Map(shard(0) -> 4)
     }
 
     it("grow older") {
       val reports = new ReaderReports
-      reports.accept(report(1, isWhole = true)(tip(0, 4)))
-      reports.now("1").tips(shard(0)).now(5.seconds.toNanos, committed = 0).millisSinceAnswer shouldBe Some(5010)
+      reports.accept(report(1, isWhole = true)(status(0, 4)))
+      reports.now("1").statuses(shard(0)).now(5.seconds.toNanos, committed = 0).millisSinceAnswer shouldBe Some(5010)
     }
 
     it("of a wait for memory don't count if records were dropped since") {
-      val told = ReaderReports.Told(tip(0, 0).copy(starved = true), atNanos = 0, applied = 3)
+      val told = ReaderReports.ReportedStatus(status(0, 0).copy(starved = true), atNanos = 0, applied = 3)
       told.now(nowNanos = 0, committed = 3).starved shouldBe true
       told.now(nowNanos = 0, committed = 4).starved shouldBe false
     }
@@ -113,11 +114,11 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
         reports.answered("1", order = 3, answer)
         reports.takeUndone().get("1")
       }
-      undone(answer(report(1, isWhole = true)(tip(0, 1)))) shouldBe empty
-      undone(answer(report(2, isWhole = false)(tip(0, 2)))) shouldBe empty
+      undone(answer(report(1, isWhole = true)(status(0, 1)))) shouldBe empty
+      undone(answer(report(2, isWhole = false)(status(0, 2)))) shouldBe empty
       records(reports) shouldBe Map(shard(0) -> 2)
       undone(Some(OrderAnswer(isNext = true, report = None))) shouldBe empty
-      undone(answer(report(4, isWhole = false)(tip(0, 4)))) shouldBe Some(3)
+      undone(answer(report(4, isWhole = false)(status(0, 4)))) shouldBe Some(3)
       undone(Some(OrderAnswer(isNext = false, report = None))) shouldBe Some(3)
       undone(None) shouldBe Some(3)
     }
@@ -126,7 +127,7 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
   describe("the answer to a heartbeat") {
     def reading = {
       val reports = new ReaderReports
-      reports.accept(report(1, isWhole = true, applied = 3)(tip(0, 1)))
+      reports.accept(report(1, isWhole = true, applied = 3)(status(0, 1)))
       reports.assign(Map("1" -> 2))
       reports
     }

@@ -37,7 +37,7 @@ class ShardAssignmentsSpec extends AnyFunSpec with Matchers {
     homes.settle(planning, shards, ExecutorsNow.all(alive), Cores, at.toNanos)
     shards.foreach(s => homes.of(s).exists(alive) shouldBe true)
     val asked = homes.holding
-    homes.heard(asked -- deaf)
+    homes.acknowledged(asked -- deaf)
     asked
   }
 
@@ -73,7 +73,7 @@ class ShardAssignmentsSpec extends AnyFunSpec with Matchers {
     def settle(homes: ShardAssignments, usable: Set[ExecutorId], answering: Set[ExecutorId]): Set[ExecutorId] = {
       homes.settle(planning, shards, ExecutorsNow(usable, answering, three), Cores, nowNanos = 0)
       val asked = homes.holding.intersect(answering)
-      homes.heard(asked)
+      homes.acknowledged(asked)
       asked
     }
 

@@ -8,11 +8,21 @@ import org.scalatest.matchers.should.Matchers
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
-import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, TrimHorizon}
 import io.github.kinesisspark.position._
-import io.github.kinesisspark.read.coordinator.ShardCoordinatorSpec._
-import io.github.kinesisspark.read.plan.{Admission, ExecutorId, Lineage, PlanningState, WatermarkAlignment}
+import io.github.kinesisspark.read.plan.PlanningView.Goal
+import io.github.kinesisspark.read.plan.{
+  Admission,
+  BoundarySpacing,
+  ExecutorId,
+  Lineage,
+  PlanningState,
+  ReaderFailure,
+  ReaderStatus,
+  WatermarkAlignment
+}
 import io.github.kinesisspark.read.reader._
+import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, TrimHorizon}
+import io.github.kinesisspark.read.coordinator.ShardCoordinatorSpec._
 import io.github.kinesisspark.runtime.{Runtime, VirtualTime}
 
 class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
@@ -29,11 +39,14 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
     ReaderConfig("source", Map.empty, bufferBytes = 1 << 20, callsPerSecond = 5, failOnDataLoss = true),
     () => ResolvedPublisher.Polling,
     WatermarkAlignment.off,
-    _ => Grain.none
+    _ => BoundarySpacing.none
   )
 
   private def records(of: ShardCoordinator) =
-    of.awaitTips(planning, without = _ => false, stops = Map.empty, patience = 1.second).values.map(_.records).sum
+    await(of).statuses.values.map(_.records).sum
+
+  private def await(of: ShardCoordinator) =
+    of.await(planning, excluded = _ => false, stops = Map.empty, Goal(_ => false, patience = 1.second))
 
   describe("an executor by which something is thrown") {
     val error = new OutOfMemoryError("as planned")
@@ -82,8 +95,7 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
       val readers = coordinator(channel)
       records(readers) shouldBe 0
       channel.read(3)
-      val tips = readers.awaitTips(planning, without = _ => false, stops = Map.empty, patience = 1.second)
-      readers.admit(tips, Admission.Limits.none, turn = 1, (_, _, _) => Map.empty)
+      readers.begin(readers.admit(await(readers), Admission.Limits.none, turn = 1).batch)
       channel.taken.map(_.whole.isDefined) shouldBe Vector(true, false)
       channel.taken.last.planned should not be empty
     }
@@ -94,7 +106,12 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
       val time = new VirtualTime
       import time.runtime
       val channel = new Unreporting
-      coordinator(channel).awaitTips(planning, without = _ => false, stops = Map.empty, patience = 1.minute)
+      coordinator(channel).await(
+        planning,
+        excluded = _ => false,
+        stops = Map.empty,
+        Goal(_ => false, patience = 1.minute)
+      )
       channel.orders.flatMap(_.whole) should have size 6
       channel.orders should have size 6
     }
@@ -140,7 +157,12 @@ private object ShardCoordinatorSpec {
       throwing(executor) match {
         case Some(cause) => reports.failed(executor.id, order.number, OrderFailure.Thrown(cause))
         case None        =>
-          report(executor, order, order.number, order.read.map(task => tip(task.shard, records = 3, failing(executor))))
+          report(
+            executor,
+            order,
+            order.number,
+            order.read.map(task => status(task.shard, records = 3, failing(executor)))
+          )
       }
     }
   }
@@ -182,7 +204,7 @@ private object ShardCoordinatorSpec {
 
     private def report(order: ReadOrder): Unit = {
       sent += 1
-      report(Reading, order, sent, Vector(tip(shard(0), known)))
+      report(Reading, order, sent, Vector(status(shard(0), known)))
     }
 
     override def executors(): ExecutorsNow = ExecutorsNow.all(Set(if (isPresent) Reading else Idle))
@@ -215,8 +237,8 @@ private object ShardCoordinatorSpec {
     override def refusal(): Option[String]                      = None
     override def release(executors: Iterable[ExecutorId]): Unit = ()
 
-    protected def tip(shard: ShardKey, records: Long, failure: Option[ReaderFailure] = None): ShardTip =
-      emptyTip(shard).copy(
+    protected def status(shard: ShardKey, records: Long, failure: Option[ReaderFailure] = None): ReaderStatus =
+      emptyStatus(shard).copy(
         position = if (records == 0) TrimHorizon else AfterSequenceNumber(number(records)),
         records = records,
         millisBehind = Some(0),
@@ -225,7 +247,7 @@ private object ShardCoordinatorSpec {
       )
 
     /** As the readers of an executor report all of themselves. */
-    protected def report(executor: ExecutorId, order: ReadOrder, number: Long, tips: Vector[ShardTip]): Unit =
+    protected def report(executor: ExecutorId, order: ReadOrder, number: Long, statuses: Vector[ReaderStatus]): Unit =
       reports.accept(
         ReaderReport(
           executor.id,
@@ -235,7 +257,7 @@ private object ShardCoordinatorSpec {
           isWhole = true,
           applied = order.number,
           atNanos = System.nanoTime(),
-          tips,
+          statuses,
           gone = Vector.empty,
           counts = Vector.empty,
           hasNews = true,

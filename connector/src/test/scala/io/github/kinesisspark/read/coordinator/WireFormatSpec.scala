@@ -7,8 +7,8 @@ import scala.util.Success
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
-import io.github.kinesisspark.WireFormat
 import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.jar.WireFormat
 import io.github.kinesisspark.read.reader.ReleaseRequest
 
 class WireFormatSpec extends AnyFunSpec with Matchers {

@@ -12,8 +12,8 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.reader.{KinesisRecord, ReadingTime, RecordBuffer, RecordTotals}
 import io.github.kinesisspark.read.plan.CatchUpSpec._
-import io.github.kinesisspark.read.reader.{Grain, KinesisRecord, ReadingTime, RecordBuffer, RecordTotals, ShardTip}
 
 /** Runs planning on real buffers through whole catch-ups of uneven shards, with readers at random speeds, restarts,
   * limits and approximate arrival times.
@@ -73,8 +73,13 @@ object CatchUpSpec {
       Option.when(random.nextBoolean())(1L + random.nextInt(100)),
       Option.when(random.nextInt(3) == 0)(1L + random.nextInt(3000))
     )
-    private val grain =
-      Grain.of(limits != Admission.Limits.none, 1, Option.when(aligned)(skew), shards.size * (1 + random.nextInt(1000)))
+    private val spacing =
+      BoundarySpacing.of(
+        limits != Admission.Limits.none,
+        1,
+        Option.when(aligned)(skew),
+        shards.size * (1 + random.nextInt(1000))
+      )
     private val alignment = if (aligned) WatermarkAlignment(Some(skew)) else WatermarkAlignment.off
     private var clocks    = ShardClocks()
     private var planning  = false
@@ -114,7 +119,7 @@ object CatchUpSpec {
       if (!planning) clocks = clocks.begin(shards.map(s => s.key -> s.buffer.base).toMap, _ => Nil, _ => true, now)
       planning = true
       clocks = clocks.hear(shards.map(s => s.key -> s.time.reached), now)
-      val held = shards.map(s => BatchEnds.Held(s.all, s.ahead, s.tip.cut(_)))
+      val held = shards.map(s => BatchEnds.BufferedRange(s.all, s.ahead, s.tip.cut(_)))
       if (alignment.blocks(held.map(_.ahead), isStarved = false)) {
         waited += SECONDS.toNanos(1) / 10
         longestWait = longestWait.max(waited)
@@ -130,7 +135,7 @@ object CatchUpSpec {
       }
     }
 
-    private def take(cuts: Map[ShardKey, RecordBuffer.Cut]): Unit = {
+    private def take(cuts: Map[ShardKey, CutPoint]): Unit = {
       assert(limits.maxRecords.forall(cuts.values.map(_.records).sum <= _))
       assert(limits.maxBytes.forall(cuts.values.map(_.bytes).sum <= _) || cuts.values.map(_.records).sum == 1)
       val taken = cuts.toVector.flatMap { case (shard, cut) => shards(index(shard)).take(cut) }
@@ -176,9 +181,9 @@ object CatchUpSpec {
         buffer = RecordBuffer.at(buffer.base)
       }
 
-      def all: RecordBuffer.Cut = RecordBuffer.Cut(buffer.tip, buffer.records, buffer.bytes, buffer.newestArrival, None)
+      def all: CutPoint = CutPoint(buffer.tip, buffer.records, buffer.bytes, buffer.newestArrival, None)
 
-      def tip: ShardTip = tipOf(key, buffer, grain)
+      def tip: ReaderStatus = statusOf(key, buffer, spacing)
         .copy(reached = time.reached, density = time.density, millisBehind = behind)
 
       def ahead: WatermarkAlignment.Ahead = WatermarkAlignment.Ahead(
@@ -187,7 +192,7 @@ object CatchUpSpec {
         if (behind.contains(0L)) None else clocks.toCome(key, Option.when(buffer.records == 0)(Patience), now)
       )
 
-      def take(cut: RecordBuffer.Cut): Vector[KinesisRecord] = {
+      def take(cut: CutPoint): Vector[KinesisRecord] = {
         val mine = records.slice(taken, taken + cut.records.toInt)
         buffer.slice(buffer.base, cut.position).map(_.toVector) shouldHold mine
         taken += mine.size

@@ -10,8 +10,8 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.plan.{Boundaries, Boundary, BoundarySpacing, CutPoint, RangeSplitting, ReaderStatus}
 import io.github.kinesisspark.read.plan.Admission.Allotment
-import io.github.kinesisspark.read.plan.RangeSplitting
 
 class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private def after(n: Long) = AfterSequenceNumber(number(n))
@@ -34,10 +34,10 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     })
   }
 
-  private val grains = for {
+  private val spacings = for {
     precision <- Gen.oneOf(0, 4, 32)
     span      <- Gen.option(Gen.choose(0L, 2000L))
-  } yield Grain(precision, span)
+  } yield BoundarySpacing(precision, span)
 
   private def buffered(answers: Seq[Array[KinesisRecord]]) = answers.foldLeft(RecordBuffer.at(after(0))) {
     (buffer, answer) =>
@@ -48,14 +48,14 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       )
   }
 
-  private def tip(answers: Seq[Array[KinesisRecord]], grain: Grain): ShardTip =
-    tipOf(shard(0), buffered(answers), grain)
+  private def tip(answers: Seq[Array[KinesisRecord]], spacing: BoundarySpacing): ReaderStatus =
+    statusOf(shard(0), buffered(answers), spacing)
 
   describe("boundaries") {
     it("have the records, bytes and arrivals up to each of them, and the last one those of all") {
-      forAll(answers, grains) { (answers, grain) =>
+      forAll(answers, spacings) { (answers, spacing) =>
         val all = answers.flatten
-        tip(answers, grain).boundaries.all.foldLeft(0) { (from, boundary) =>
+        tip(answers, spacing).boundaries.all.foldLeft(0) { (from, boundary) =>
           val upTo = all.take(boundary.records.toInt)
           boundary shouldBe Boundary(
             upTo.last.sequenceNumber,
@@ -70,15 +70,16 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     }
 
     it("are the same whether answers come one by one or are looked at together") {
-      forAll(answers, grains) { (answers, grain) =>
-        val together = Boundaries.none(grain).add(answers.flatten.toArray, 0, answers.map(_.length).sum)
-        buffered(answers).boundaries(grain).all shouldBe together.all
+      forAll(answers, spacings) { (answers, spacing) =>
+        val together =
+          Boundaries.none(spacing).add(new RecordBuffer.Packed(answers.flatten.toArray), 0, answers.map(_.length).sum)
+        buffered(answers).boundaries(spacing).all shouldBe together.all
       }
     }
 
     it("lie no further apart than the precision says, and the first record has one of its own") {
       forAll(answers) { answers =>
-        val found = tip(answers, Grain(32, None)).boundaries.all
+        val found = tip(answers, BoundarySpacing(32, None)).boundaries.all
         found.headOption.foreach(_.records shouldBe 1)
         found.zip(found.drop(1)).foreach { case (one, next) =>
           next.records - one.records should be <= (one.records / 32).max(1)
@@ -89,7 +90,7 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     it("lie no further apart in time than the span") {
       forAll(answers) { answers =>
         val all   = answers.flatten
-        val found = tip(answers, Grain(0, Some(100))).boundaries.all
+        val found = tip(answers, BoundarySpacing(0, Some(100))).boundaries.all
         found.zip(found.drop(1)).foreach { case (one, next) =>
           val block = all.slice(one.records.toInt, next.records.toInt).map(_.arrivalMillis)
           block.max - block.head should be <= 100L
@@ -98,8 +99,8 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     }
 
     it("stay the same on their way to the driver") {
-      forAll(answers, grains) { (answers, grain) =>
-        val mine  = buffered(answers).boundaries(grain)
+      forAll(answers, spacings) { (answers, spacing) =>
+        val mine  = buffered(answers).boundaries(spacing)
         val bytes = new ByteArrayOutputStream
         new ObjectOutputStream(bytes).writeObject(mine)
         val theirs = new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject()
@@ -108,18 +109,21 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     }
 
     it("are few however many records there are") {
-      val many = Array.tabulate(100000)(n => record(n + 1, 10, n * 100L))
-      Boundaries.none(Grain(32, None)).add(many, 0, many.length).all.size should be < 400
-      Boundaries.none(Grain.none).add(many, 0, many.length).all.size shouldBe 2
+      val many = new RecordBuffer.Packed(Array.tabulate(100000)(n => record(n + 1, 10, n * 100L)))
+      Boundaries.none(BoundarySpacing(32, None)).add(many, 0, 100000).all.size should be < 400
+      Boundaries.none(BoundarySpacing.none).add(many, 0, 100000).all.size shouldBe 2
     }
   }
 
-  describe("the grain") {
+  describe("the spacing") {
     it("is the finer the fewer shards there are, and none where nothing is cut") {
-      Grain.of(isLimited = false, parts = 1, None, shards = 10) shouldBe Grain.none
-      Grain.of(isLimited = true, parts = 1, Some(10000), shards = 100) shouldBe Grain(32, Some(5000))
-      Grain.of(isLimited = true, parts = 64, None, shards = 1) shouldBe Grain(128, None)
-      Grain.of(isLimited = true, parts = 64, None, shards = 10000) shouldBe Grain(4, None)
+      BoundarySpacing.of(isLimited = false, parts = 1, None, shards = 10) shouldBe BoundarySpacing.none
+      BoundarySpacing.of(isLimited = true, parts = 1, Some(10000), shards = 100) shouldBe BoundarySpacing(
+        32,
+        Some(5000)
+      )
+      BoundarySpacing.of(isLimited = true, parts = 64, None, shards = 1) shouldBe BoundarySpacing(128, None)
+      BoundarySpacing.of(isLimited = true, parts = 64, None, shards = 10000) shouldBe BoundarySpacing(4, None)
     }
   }
 
@@ -129,7 +133,7 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
         val all   = answers.flatten
         val sizes = all.scanLeft(0L)(_ + _.size)
         val fits  = sizes.zipWithIndex.takeWhile { case (size, n) => n <= maxRecords && size <= maxBytes }.last._2
-        val cut   = tip(answers, Grain(32, None)).cut(Allotment(maxRecords, maxBytes))
+        val cut   = tip(answers, BoundarySpacing(32, None)).cut(Allotment(maxRecords, maxBytes))
         cut.records should be <= fits.toLong
         if (fits > 0) cut.records should be > 0L
         cut.bytes shouldBe sizes(cut.records.toInt)
@@ -141,33 +145,33 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
 
     it("ends before the first record that arrived after the limit, and reports its arrival") {
       val late = Array(1000L, 1005L, 1003L, 1004L, 1006L).zipWithIndex.map { case (t, i) => record(i + 1, 1, t) }
-      def until(time: Long) = tip(Seq(late), Grain(32, None)).cut(Allotment(10, 1000, time))
-      until(999) shouldBe RecordBuffer.Cut(after(0), 0, 0, None, Some(1000))
-      until(1004) shouldBe RecordBuffer.Cut(after(1), 1, 1, Some(1000), Some(1005))
-      until(1006) shouldBe RecordBuffer.Cut(after(5), 5, 5, Some(1006), None)
+      def until(time: Long) = tip(Seq(late), BoundarySpacing(32, None)).cut(Allotment(10, 1000, time))
+      until(999) shouldBe CutPoint(after(0), 0, 0, None, Some(1000))
+      until(1004) shouldBe CutPoint(after(1), 1, 1, Some(1000), Some(1005))
+      until(1006) shouldBe CutPoint(after(5), 5, 5, Some(1006), None)
       // What comes after an approximate time is never said to be before it.
-      tip(Seq(late), Grain(32, None)).cut(Allotment(2, 1000, 2000)).nextArrival shouldBe Some(1005)
+      tip(Seq(late), BoundarySpacing(32, None)).cut(Allotment(2, 1000, 2000)).nextArrival shouldBe Some(1005)
     }
 
     it("includes the shard's end if all records fit") {
-      val ended = tip(Seq(Array(record(1, 1, 0), record(2, 1, 0))), Grain(32, None)).copy(position = ShardEnd)
+      val ended = tip(Seq(Array(record(1, 1, 0), record(2, 1, 0))), BoundarySpacing(32, None)).copy(position = ShardEnd)
       ended.cut(Allotment(2, 1000)).position shouldBe ShardEnd
       ended.cut(Allotment(1, 1000)).position shouldBe after(1)
-      val empty = tip(Nil, Grain(32, None)).copy(position = ShardEnd)
-      empty.cut(Allotment(0, 0)) shouldBe RecordBuffer.Cut(ShardEnd, 0, 0, None, None)
+      val empty = tip(Nil, BoundarySpacing(32, None)).copy(position = ShardEnd)
+      empty.cut(Allotment(0, 0)) shouldBe CutPoint(ShardEnd, 0, 0, None, None)
     }
   }
 
   describe("a split at boundaries") {
     it("yields non-empty parts of similar size that make up the range") {
       forAll(Gen.choose(1, 2000), Gen.choose(1, 64)) { (records, parts) =>
-        val all   = Array.tabulate(records)(n => record(n + 1, 100, 0))
-        val grain = Grain.of(isLimited = false, parts, None, shards = 1)
-        val cuts  = Boundaries.none(grain).add(all, 0, records).all
-        val range = ShardRange(shard(0), after(0), after(records.toLong))
-        val ends  = RangeSplitting.ends(cuts.map(b => AfterSequenceNumber(b.last) -> b.bytes), parts)
-        val split = RangeSplitting.cut(range, ends)
-        val sizes = split.map(part => buffered(Seq(all)).slice(part.start, part.end).get.size)
+        val all     = Array.tabulate(records)(n => record(n + 1, 100, 0))
+        val spacing = BoundarySpacing.of(isLimited = false, parts, None, shards = 1)
+        val cuts    = Boundaries.none(spacing).add(new RecordBuffer.Packed(all), 0, records).all
+        val range   = ShardRange(shard(0), after(0), after(records.toLong))
+        val ends    = RangeSplitting.ends(cuts.map(b => AfterSequenceNumber(b.last) -> b.bytes), parts)
+        val split   = RangeSplitting.cut(range, ends)
+        val sizes   = split.map(part => buffered(Seq(all)).slice(part.start, part.end).get.size)
         sizes.sum shouldBe records
         split.head.start shouldBe range.start
         split.last.end shouldBe range.end

@@ -13,10 +13,11 @@ import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetReco
 
 import io.github.kinesisspark.Generators.{shard, stream}
 import io.github.kinesisspark.HeldMonitors
-import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions}
 import io.github.kinesisspark.position.ShardPosition
+import io.github.kinesisspark.read.plan.BoundarySpacing
+import io.github.kinesisspark.JvmRuntime.runtime
 
 /** Which locks a thread holds while an order has it run code that isn't the engine's. */
 class ForeignCodeSpec extends AnyFunSpec with Matchers with Eventually {
@@ -55,14 +56,14 @@ class ForeignCodeSpec extends AnyFunSpec with Matchers with Eventually {
         ReadOrder(
           config.source,
           number,
-          Option.when(isWhole)(ReadOrder.Way(config, ResolvedPublisher.Polling)),
+          Option.when(isWhole)(ReadOrder.ReadSettings(config, ResolvedPublisher.Polling)),
           commit = false,
           read,
           release = if (read.isEmpty) Vector(shard(0)) else Vector.empty,
           planned = Vector.empty,
           driverNanos = runtime.clock.nanos(),
           Liveness.Heartbeats,
-          Grain.none,
+          BoundarySpacing.none,
           pauseMillis = 0,
           hasRead = false
         )

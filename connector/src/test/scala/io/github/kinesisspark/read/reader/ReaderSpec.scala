@@ -12,8 +12,9 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
-import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.plan.{BoundarySpacing, ReaderFailure}
+import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.plan.Admission.Allotment
 
 class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks with Eventually {
@@ -61,11 +62,11 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
     it("is opened with its first answer, a failure or after two seconds") {
       val (answered, failed, silent) = (new Setting, new Setting, new Setting)
-      Seq(answered, failed, silent).map(_.reader.tip.isOpened) shouldBe Seq(false, false, false)
+      Seq(answered, failed, silent).map(_.reader.status.isOpened) shouldBe Seq(false, false, false)
       answered.bring(after(0))
       failed.publisher.failNotFound()
-      Seq(answered, failed, silent).map(_.reader.tip.isOpened) shouldBe Seq(true, true, false)
-      silent.reader.tip.later(millis = 2001).isOpened shouldBe true
+      Seq(answered, failed, silent).map(_.reader.status.isOpened) shouldBe Seq(true, true, false)
+      silent.reader.status.later(millis = 2001).isOpened shouldBe true
     }
 
     it("reports news once: a first answer, records, the shard's end, a failure, a wait for memory") {
@@ -88,20 +89,25 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
     }
 
     it("reports what comes after a planned batch, and keeps its records until it is committed") {
-      val s    = new Setting
-      def tip  = s.reader.tip(Grain(32, None))
-      def ends = tip.boundaries.all.map(_.last)
+      val s      = new Setting
+      def status = s.reader.status(BoundarySpacing(32, None))
+      def ends   = status.boundaries.all.map(_.last)
       s.reader.demand()
       s.bring(after(3), record(1), record(2), record(3))
       s.reader.plan(after(2))
-      (tip.base, tip.position, tip.records, ends) shouldBe ((after(2), after(3), 1, Vector(number(3))))
+      (status.base, status.position, status.records, ends) shouldBe ((after(2), after(3), 1, Vector(number(3))))
       s.bring(after(4), record(4))
-      (tip.base, tip.position, tip.records, ends) shouldBe ((after(2), after(4), 2, Vector(number(3), number(4))))
+      (status.base, status.position, status.records, ends) shouldBe ((
+        after(2),
+        after(4),
+        2,
+        Vector(number(3), number(4))
+      ))
       s.reader.held shouldBe 2 * record(1).heapSize + record(1).heapSize * 2
       s.reader.slice(after(0), after(2)).map(_.size) shouldBe Some(2)
       s.reader.commit() shouldBe None
       s.reader.slice(after(0), after(2)) shouldBe None
-      (tip.base, tip.records) shouldBe ((after(2), 2))
+      (status.base, status.records) shouldBe ((after(2), 2))
     }
 
     it("that is behind the end of a planned batch reports where it is, and from that end on once it is there") {
@@ -109,10 +115,10 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.reader.demand()
       s.bring(after(1), record(1))
       s.reader.plan(after(3))
-      s.reader.tip.base shouldBe after(0)
+      s.reader.status.base shouldBe after(0)
       s.bring(after(4), record(2), record(3), record(4))
-      s.reader.tip.base shouldBe after(3)
-      s.reader.tip.records shouldBe 1
+      s.reader.status.base shouldBe after(3)
+      s.reader.status.records shouldBe 1
     }
 
     it("returns where to open anew if it isn't at the end of the committed batch") {
@@ -126,17 +132,17 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       val s = new Setting
       s.reader.demand()
       s.bring(after(2), record(1), record(2))
-      s.reader.tip(Grain(32, None)).cut(Allotment(1, Long.MaxValue)).position shouldBe after(1)
+      s.reader.status(BoundarySpacing(32, None)).cut(Allotment(1, Long.MaxValue)).position shouldBe after(1)
       s.reader.slice(after(0), after(1)).map(_.size) shouldBe Some(1)
       s.reader.slice(after(0), after(1)).map(_.size) shouldBe Some(1)
       s.reader.dropTo(after(1)) shouldBe true
       s.reader.slice(after(0), after(1)) shouldBe None
-      s.reader.tip.records shouldBe 1
+      s.reader.status.records shouldBe 1
     }
 
     it("reports the boundaries of what it holds, also after it was appended to and dropped from") {
       val s    = new Setting(share = 1 << 20)
-      def ends = s.reader.tip(Grain(32, None)).boundaries.all.map(_.last)
+      def ends = s.reader.status(BoundarySpacing(32, None)).boundaries.all.map(_.last)
       ends shouldBe Vector.empty
       s.reader.demand()
       s.bring(after(2), record(1), record(2))
@@ -145,8 +151,8 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       ends shouldBe Vector(number(1), number(2), number(3))
       s.reader.dropTo(after(1))
       ends shouldBe Vector(number(2), number(3))
-      s.reader.tip(Grain.none).boundaries.all.map(_.last) shouldBe Vector(number(2), number(3))
-      s.reader.tip(Grain.none).boundaries.all.map(_.records) shouldBe Vector(1, 2)
+      s.reader.status(BoundarySpacing.none).boundaries.all.map(_.last) shouldBe Vector(number(2), number(3))
+      s.reader.status(BoundarySpacing.none).boundaries.all.map(_.records) shouldBe Vector(1, 2)
     }
 
     it("requests nothing after the shard's end or a failure, and reports either") {
@@ -154,13 +160,15 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       ended.reader.demand()
       ended.bring(ShardEnd, record(1))
       ended.publisher.requests shouldBe 1
-      ended.reader.tip.position shouldBe ShardEnd
+      ended.reader.status.position shouldBe ShardEnd
       val failed = new Setting
       failed.reader.demand()
       failed.publisher.fail("KINESIS_ACCESS_DENIED")
       failed.reader.demand()
       failed.publisher.requests shouldBe 1
-      failed.reader.tip.failure shouldBe Some(ReaderFailure(FailureReason.Other, "KINESIS_ACCESS_DENIED", "as planned"))
+      failed.reader.status.failure shouldBe Some(
+        ReaderFailure(FailureReason.Other, "KINESIS_ACCESS_DENIED", "as planned")
+      )
     }
 
     it("frees all memory when closed, also of records that arrive later") {
@@ -172,7 +180,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.memory.used shouldBe 0
       s.bring(after(2), record(2))
       s.memory.used shouldBe 0
-      s.reader.tip.records shouldBe 0
+      s.reader.status.records shouldBe 0
     }
 
     it("requests an answer only if the largest one fits into its share, if the share is large") {
@@ -189,9 +197,9 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       val s     = new Setting
       val other = s.memory.join(0).account()
       other.take(_ => s.memory.capacity)(_ => ())
-      s.reader.tip.starved shouldBe false
+      s.reader.status.starved shouldBe false
       s.reader.memory.take(_ => 1)(_ => ())
-      s.reader.tip.starved shouldBe true
+      s.reader.status.starved shouldBe true
     }
 
     it("is not starved while another reader waits for memory and it does not") {
@@ -201,7 +209,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.reader.demand()
       other.take(_ => 1 << 20)(_ => ())
       other.isWaiting shouldBe true
-      s.reader.tip.starved shouldBe false
+      s.reader.status.starved shouldBe false
     }
 
     for (stop <- Seq(after(2), AtSequenceNumber(number(2))))
@@ -211,17 +219,17 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         val within = if (stop == after(2)) Seq(record(1), record(2)) else Seq(record(1))
         val s      = new Setting(stop = Some(stop))
         s.reader.demand()
-        s.reader.tip.isComplete shouldBe false
+        s.reader.status.isComplete shouldBe false
         s.bring(after(4), record(1), record(2), record(3), record(4))
         s.publisher.requests shouldBe 1
-        s.reader.tip.position shouldBe stop
-        s.reader.tip.records shouldBe within.size
-        s.reader.tip.isComplete shouldBe true
+        s.reader.status.position shouldBe stop
+        s.reader.status.records shouldBe within.size
+        s.reader.status.isComplete shouldBe true
         s.memory.used shouldBe within.map(_.heapSize).sum
         s.reader.dropTo(stop) shouldBe true
         s.reader.demand()
         s.publisher.requests shouldBe 1
-        s.reader.tip.isSettled(withinMillis = 0, hasStop = true) shouldBe true
+        s.reader.status.isSettled(withinMillis = 0, hasStop = true) shouldBe true
       }
 
     for (stop <- Seq(after(2), AtSequenceNumber(number(2))))
@@ -229,7 +237,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         val s = new Setting(stop = Some(stop))
         s.reader.demand()
         s.bring(after(9), record(1), record(9))
-        s.reader.tip.isComplete shouldBe true
+        s.reader.status.isComplete shouldBe true
         s.reader.slice(after(0), stop) shouldBe None
         s.reader.slice(after(0), after(1)).map(_.size) shouldBe Some(1)
       }
@@ -241,7 +249,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         val s = new Setting(stop = Some(stop))
         s.reader.demand()
         s.bring(ShardEnd, record(1))
-        s.reader.tip.position shouldBe stop
+        s.reader.status.position shouldBe stop
         s.reader.slice(after(0), stop) shouldBe None
       }
 
@@ -249,19 +257,19 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       val s = new Setting(stop = Some(after(2)))
       s.reader.demand()
       s.bring(after(0))
-      s.reader.tip.hasLostStop shouldBe false
-      s.reader.tip.copy(isOnItsWay = false).hasLostStop shouldBe true
+      s.reader.status.hasLostStop shouldBe false
+      s.reader.status.copy(isOnItsWay = false).hasLostStop shouldBe true
       s.bring(after(2), record(2))
-      s.reader.tip.copy(isOnItsWay = false).hasLostStop shouldBe false
+      s.reader.status.copy(isOnItsWay = false).hasLostStop shouldBe false
     }
 
     it("that stops at a record is not settled by an empty answer before that record") {
       val s = new Setting(stop = Some(after(2)))
       s.reader.demand()
       s.bring(after(0))
-      s.reader.tip.isSettled(withinMillis = 60000, hasStop = true) shouldBe false
+      s.reader.status.isSettled(withinMillis = 60000, hasStop = true) shouldBe false
       s.bring(after(2), record(1), record(2))
-      s.reader.tip.isSettled(withinMillis = 0, hasStop = true) shouldBe true
+      s.reader.status.isSettled(withinMillis = 0, hasStop = true) shouldBe true
     }
 
     it("is settled while it waits for memory that others hold, unless it is to come to a stop") {
@@ -269,7 +277,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         val s = new Setting(stop = stop)
         s.memory.join(0).account().take(_ => s.memory.capacity)(_ => ())
         s.reader.memory.take(_ => 1)(_ => ())
-        s.reader.tip.isSettled(withinMillis = 0, hasStop = stop.nonEmpty) shouldBe stop.isEmpty
+        s.reader.status.isSettled(withinMillis = 0, hasStop = stop.nonEmpty) shouldBe stop.isEmpty
       }
     }
 
@@ -277,7 +285,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       val s = new Setting
       s.reader.demand()
       s.bring(after(0))
-      val later = s.reader.tip.later(millis = 60000)
+      val later = s.reader.status.later(millis = 60000)
       later.isSettled(withinMillis = 60000, hasStop = false) shouldBe false
       later.isSettled(withinMillis = 90000, hasStop = false) shouldBe true
     }
@@ -465,7 +473,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         s.again shouldBe 0
         by.last.closed shouldBe false
         reader.dropTo(after(3)) shouldBe true
-        reader.tip.records shouldBe 1
+        reader.status.records shouldBe 1
       }
 
       it("stops before an exclusive end, where the reader continues with the next batch") {
@@ -476,7 +484,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         by.last.bring(after(4), 0, record(1), record(2), record(3), record(4))
         s.numbers shouldBe Seq(number(1), number(2))
         reader.dropTo(end) shouldBe true
-        reader.tip.records shouldBe 2
+        reader.status.records shouldBe 2
       }
 
       it("reads the rest by polling if another task has taken it further") {

@@ -12,6 +12,7 @@ import org.scalatest.matchers.should.Matchers
 import io.github.kinesisspark.Generators.shard
 import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+import io.github.kinesisspark.read.plan.BoundarySpacing
 import io.github.kinesisspark.runtime.Runtime
 
 class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll {
@@ -32,14 +33,14 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
   ) = ReadOrder(
     config.source,
     number,
-    Option.when(isWhole)(ReadOrder.Way(config, ResolvedPublisher.Polling)),
+    Option.when(isWhole)(ReadOrder.ReadSettings(config, ResolvedPublisher.Polling)),
     commit,
     read = Vector.empty,
     release = Vector.empty,
     planned,
     driverNanos,
     liveness,
-    Grain.none,
+    BoundarySpacing.none,
     pauseMillis = 0,
     hasRead = false
   )

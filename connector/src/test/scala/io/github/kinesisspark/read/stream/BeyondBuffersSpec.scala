@@ -9,9 +9,8 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.read.catalog.Peek
+import io.github.kinesisspark.read.plan.{ArrivalDensity, LongTrigger, ReaderStatus}
 import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
-import io.github.kinesisspark.read.plan.{ArrivalDensity, LongTrigger}
-import io.github.kinesisspark.read.reader.ShardTip
 
 class BeyondBuffersSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
 
@@ -32,7 +31,7 @@ class BeyondBuffersSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
 
   describe("a shard's part of a batch may end beyond its reader's buffer") {
     val density = ArrivalDensity(8L << 20, 8000)
-    val reading = emptyTip(shard(0)).copy(
+    val reading = emptyStatus(shard(0)).copy(
       position = AfterSequenceNumber(number(9)),
       room = 4L << 20,
       density = density,
@@ -42,7 +41,8 @@ class BeyondBuffersSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
     val holding =
       reading.copy(records = 9, bytes = 9000, oldestArrival = Some(65000), newestArrival = Some(69000))
 
-    def behind(tip: ShardTip) = BeyondBuffers.behind(10.seconds, Map(tip.shard -> tip), Map(tip.shard -> tip.all))
+    def behind(status: ReaderStatus) =
+      BeyondBuffers.behind(10.seconds, Map(status.shard -> status), Map(status.shard -> status.all))
 
     def beyond(bytes: Long, oldest: Long, newest: Long) =
       Vector(LongTrigger.Behind(shard(0), density, bytes, 4L << 20, oldest, newest))
@@ -59,7 +59,7 @@ class BeyondBuffersSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
 
     it("not where it waits for memory of others, or has no answer yet") {
       behind(reading.copy(starved = true)) shouldBe empty
-      behind(emptyTip(shard(0))) shouldBe empty
+      behind(emptyStatus(shard(0))) shouldBe empty
     }
   }
 

@@ -3,6 +3,8 @@ package io.github.kinesisspark.read.stream
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
+import io.github.kinesisspark.read.reader.ReaderMemory
+
 class ReaderMemorySpec extends AnyFunSpec with Matchers {
 
   it("the default readerBufferSize is an eighth of an executor's heap, 16 MiB at least") {

@@ -7,28 +7,20 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.Generators._
-import io.github.kinesisspark.position.ShardKey
-import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 import io.github.kinesisspark.aws.ConsumerCalls
-import io.github.kinesisspark.read.plan.ExecutorId
-import io.github.kinesisspark.read.reader.{
-  ReadCount,
-  ReaderTotals,
-  ReadersNow,
-  RecordBuffer,
-  ShardCounts,
-  ShardTip,
-  SubscriptionReport
-}
+import io.github.kinesisspark.position.ShardKey
+import io.github.kinesisspark.read.plan.{CutPoint, ExecutorId, ReaderStatus}
+import io.github.kinesisspark.read.reader.{ReadCount, ReaderTotals, ReadersNow, ShardCounts, SubscriptionReport}
+import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 
 class SourceMetricsSpec extends AnyFunSpec with Matchers {
   private val shards = Seq(shard(0), shard(1))
 
-  private def tip(n: Int, millisBehind: Long, ago: FiniteDuration) = shard(n) ->
-    emptyTip(shard(n)).copy(millisBehind = Some(millisBehind), millisSinceAnswer = Some(ago.toMillis))
+  private def status(n: Int, millisBehind: Long, ago: FiniteDuration) = shard(n) ->
+    emptyStatus(shard(n)).copy(millisBehind = Some(millisBehind), millisSinceAnswer = Some(ago.toMillis))
 
-  private def next(before: SourceMetrics, at: FiniteDuration, tips: (ShardKey, ShardTip)*) =
-    before.next(shards, tips.toMap, Map.empty, ReadersNow.none, None, at.toNanos)
+  private def next(before: SourceMetrics, at: FiniteDuration, statuses: (ShardKey, ReaderStatus)*) =
+    before.next(shards, statuses.toMap, Map.empty, ReadersNow.none, None, at.toNanos)
 
   private def shown(metrics: SourceMetrics) =
     Seq("shardsOpen", "minMillisBehindLatest", "maxMillisBehindLatest").map(metrics.toJava.get(_).toLong)
@@ -39,37 +31,37 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
 
   describe("metrics of the source") {
     it("show what readers report of their shards") {
-      shown(next(SourceMetrics.none, at = 0.seconds, tip(0, 100, 1.second), tip(1, 200, 5.seconds))) shouldBe
+      shown(next(SourceMetrics.none, at = 0.seconds, status(0, 100, 1.second), status(1, 200, 5.seconds))) shouldBe
         Seq(2, 100, 200)
     }
 
     it("count a shard without report, whose lag grows with time") {
-      val before = next(SourceMetrics.none, at = 0.seconds, tip(0, 100, 0.seconds), tip(1, 200, 0.seconds))
-      val silent = next(before, at = 20.seconds, tip(0, 100, 0.seconds))
+      val before = next(SourceMetrics.none, at = 0.seconds, status(0, 100, 0.seconds), status(1, 200, 0.seconds))
+      val silent = next(before, at = 20.seconds, status(0, 100, 0.seconds))
       shown(silent) shouldBe Seq(2, 100, 20200)
-      shown(next(silent, at = 30.seconds, tip(0, 100, 0.seconds))) shouldBe Seq(2, 100, 30200)
+      shown(next(silent, at = 30.seconds, status(0, 100, 0.seconds))) shouldBe Seq(2, 100, 30200)
     }
 
     it("show the lag of a reader that the service doesn't answer as growing with time") {
-      shown(next(SourceMetrics.none, at = 1.minute, tip(0, 0, 1.second), tip(1, 0, 40.seconds))) shouldBe
+      shown(next(SourceMetrics.none, at = 1.minute, status(0, 0, 1.second), status(1, 0, 40.seconds))) shouldBe
         Seq(2, 0, 40000)
     }
 
     it("grow with time between two plannings, once it is longer than shards go without an answer") {
-      val planned = next(SourceMetrics.none, at = 0.seconds, tip(0, 100, 0.seconds), tip(1, 0, 0.seconds))
+      val planned = next(SourceMetrics.none, at = 0.seconds, status(0, 100, 0.seconds), status(1, 0, 0.seconds))
       shown(planned.at(5.seconds.toNanos)) shouldBe Seq(2, 0, 100)
       shown(planned.at(15.seconds.toNanos)) shouldBe Seq(2, 15000, 15100)
     }
 
     it("grow only once the next planning is due, where a trigger says when that is") {
-      val planned = next(SourceMetrics.none, at = 0.seconds, tip(0, 100, 0.seconds), tip(1, 0, 0.seconds))
+      val planned = next(SourceMetrics.none, at = 0.seconds, status(0, 100, 0.seconds), status(1, 0, 0.seconds))
         .copy(trigger = 10.minutes)
       shown(planned.at(605.seconds.toNanos)) shouldBe Seq(2, 0, 100)
       shown(planned.at(660.seconds.toNanos)) shouldBe Seq(2, 60000, 60100)
     }
 
     it("show the lag of a reader that the service doesn't answer at once, however long the trigger is") {
-      val planned = next(SourceMetrics.none, at = 1.minute, tip(0, 0, 40.seconds), tip(1, 0, 1.second))
+      val planned = next(SourceMetrics.none, at = 1.minute, status(0, 0, 40.seconds), status(1, 0, 1.second))
       shown(planned.copy(trigger = 10.minutes).at(61.seconds.toNanos)) shouldBe Seq(2, 0, 40000)
     }
 
@@ -77,9 +69,9 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
       val begun = SourceMetrics.begun(0)
       shown(begun.at(5.seconds.toNanos)) shouldBe Seq(0, 0, 0)
       shown(begun.at(5.minutes.toNanos)) shouldBe Seq(0, 0, 300000)
-      val planned = next(begun, at = 1.second, tip(0, 100, 0.seconds))
+      val planned = next(begun, at = 1.second, status(0, 100, 0.seconds))
       shown(planned.at(5.minutes.toNanos)).last shouldBe 300000
-      shown(next(planned, at = 5.minutes, tip(0, 100, 0.seconds), tip(1, 0, 0.seconds))) shouldBe Seq(2, 0, 100)
+      shown(next(planned, at = 5.minutes, status(0, 100, 0.seconds), status(1, 0, 0.seconds))) shouldBe Seq(2, 0, 100)
     }
 
     it("are gauges of the same names, as they are when they are looked at") {
@@ -87,7 +79,7 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
       val gauges = SourceMetrics.gauges(isFanOut = false, () => now)
       gauges.keySet shouldBe numbers(now)
       gauges("maxMillisBehindLatest")() shouldBe 0
-      now = next(now, at = 0.seconds, tip(0, 100, 0.seconds))
+      now = next(now, at = 0.seconds, status(0, 100, 0.seconds))
       gauges("maxMillisBehindLatest")() shouldBe 100
     }
 
@@ -125,10 +117,10 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
           Map(shard(1) -> ShardCounts(2, 1, isSubscribed = Some(false)))
         )
       )
-      val tips   = Map(tip(0, 100, 1.second), tip(1, 20000, 1.second))
-      val cuts   = Map(shard(0) -> RecordBuffer.Cut(TrimHorizon, 4, 40, None, None))
-      val shown  = details(SourceMetrics.none.next(shards, tips, cuts, readers, None, nowNanos = 0))
-      val stream = shard(0).stream.text
+      val statuses = Map(status(0, 100, 1.second), status(1, 20000, 1.second))
+      val cuts     = Map(shard(0) -> CutPoint(TrimHorizon, 4, 40, None, None))
+      val shown    = details(SourceMetrics.none.next(shards, statuses, cuts, readers, None, nowNanos = 0))
+      val stream   = shard(0).stream.text
       shown("streams") shouldBe ujson.read(
         s"""[{"stream":"$stream","shards":2,"millisBehindLatest":20000,"records":4,"bytes":40,"throttled":5,"reread":8,"subscribed":1}]"""
       )
@@ -149,7 +141,7 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
         case (shard, reads) => shard -> ShardCounts.none.copy(reads = reads)
       }))
       def planned(before: SourceMetrics, now: ReadersNow) =
-        before.next(shards, Map(tip(0, 300, 1.second), tip(1, 0, 1.second)), Map.empty, now, None, nowNanos = 0)
+        before.next(shards, Map(status(0, 300, 1.second), status(1, 0, 1.second)), Map.empty, now, None, nowNanos = 0)
       def perRead(metrics: SourceMetrics) = details(metrics)("shards").arr.toSeq.map(shard =>
         Seq("millisBehindLatest", "bytesPerRead", "numberOfAggregatedRecords").map(shard(_).num.toLong)
       )
@@ -168,15 +160,15 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
     }
 
     it("name the fifty shards that are furthest behind of thousands, but all streams and executors") {
-      val many  = Vector.tabulate(2000)(shard)
-      val tips  = many.indices.map(n => tip(n, n.toLong, 1.second)).toMap
-      val shown = details(SourceMetrics.none.next(many, tips, Map.empty, ReadersNow.none, None, nowNanos = 0))
+      val many     = Vector.tabulate(2000)(shard)
+      val statuses = many.indices.map(n => status(n, n.toLong, 1.second)).toMap
+      val shown    = details(SourceMetrics.none.next(many, statuses, Map.empty, ReadersNow.none, None, nowNanos = 0))
       shown("shards").arr.map(_("millisBehindLatest").num) shouldBe (1950 to 1999).reverse
       shown("streams")(0)("shards").num shouldBe 2000
     }
 
     it("count a shard of which nothing is known yet, and show no lag of it") {
-      shown(next(SourceMetrics.none, at = 0.seconds, tip(0, 100, 0.seconds))) shouldBe Seq(2, 100, 100)
+      shown(next(SourceMetrics.none, at = 0.seconds, status(0, 100, 0.seconds))) shouldBe Seq(2, 100, 100)
     }
   }
 }

@@ -23,14 +23,7 @@ import software.amazon.awssdk.services.kinesis.model.{
   ResourceInUseException
 }
 
-import io.github.kinesisspark.aws.{
-  CredentialsTimeout,
-  DamagedAnswer,
-  Fault,
-  FaultClassifier,
-  KinesisException,
-  RetryPolicy
-}
+import io.github.kinesisspark.aws.{CredentialsTimeout, DamagedAnswer, Fault, FaultTable, KinesisException, RetryPolicy}
 import io.github.kinesisspark.config.{CallRetries, SinkOptions, StreamRef}
 import io.github.kinesisspark.write.send.CallAnswer._
 import io.github.kinesisspark.write.send.RecordAnswer._
@@ -216,7 +209,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       }
 
       it("is in this test") {
-        val retried = FaultClassifier.table.map(row => row.fault(row.kind, error)).collect {
+        val retried = FaultTable.rows.map(row => row.fault(row.kind, error)).collect {
           case fault @ (_: Fault.Throttled | _: Fault.ResourceInUse | _: Fault.Disconnected | _: Fault.Transient |
               _: Fault.Suspect) =>
             fault.kind.errorClass

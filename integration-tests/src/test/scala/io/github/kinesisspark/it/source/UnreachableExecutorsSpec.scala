@@ -7,7 +7,7 @@ import scala.concurrent.duration.FiniteDuration
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.SparkContext
-import org.apache.spark.kinesisspark.{ClusterExecutors, SparkMetrics}
+import org.apache.spark.kinesisspark.{ClusterExecutors, RunningQuery, SparkMetrics}
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability}
 import org.apache.spark.sql.connector.expressions.Transform
@@ -25,7 +25,7 @@ import io.github.kinesisspark.read.coordinator._
 import io.github.kinesisspark.read.plan.ExecutorId
 import io.github.kinesisspark.read.realtime.KinesisRealTimeStream
 import io.github.kinesisspark.read.row.SourceSchema
-import io.github.kinesisspark.read.stream.{QueryHost, RunningQuery, SparkHost}
+import io.github.kinesisspark.read.stream.{QueryHost, SparkHost}
 
 /** Tests queries whose executors can't open their ends of the channel to the driver. */
 final class UnreachableExecutors(override protected val mode: Mode) extends TestkitSuite with CapturedLogs {

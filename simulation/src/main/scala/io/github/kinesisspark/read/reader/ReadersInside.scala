@@ -1,6 +1,7 @@
 package io.github.kinesisspark.read.reader
 
 import io.github.kinesisspark.position.ShardKey
+import io.github.kinesisspark.read.plan.ReaderStatus
 
 /** An executor's readers, as a simulation sees them. */
 final class ReadersInside(pools: ShardReaderPools) {
@@ -17,7 +18,7 @@ final class ReadersInside(pools: ShardReaderPools) {
   def memory: Long   = pools.memory.used
   def capacity: Long = pools.memory.capacity
 
-  private def seen(pool: ShardReaderPool, reader: ShardReader) = Seen(pool, reader.shard, stateOf(reader.tip))
+  private def seen(pool: ShardReaderPool, reader: ShardReader) = Seen(pool, reader.shard, stateOf(reader.status))
 }
 
 object ReadersInside {
@@ -36,13 +37,13 @@ object ReadersInside {
   /** The states of a reader. */
   val States: Vector[String] = Vector("opening", "behind", "holding", "idle", "full", "starved", "ended", "failed")
 
-  private def stateOf(tip: ShardTip): String =
-    if (tip.failure.isDefined) "failed"
-    else if (tip.isComplete) "ended"
-    else if (tip.openingMillis.isDefined) "opening"
-    else if (tip.starved) "starved"
-    else if (tip.isFull) "full"
-    else if (tip.records > 0) "holding"
-    else if (tip.millisBehind.contains(0L)) "idle"
+  private def stateOf(status: ReaderStatus): String =
+    if (status.failure.isDefined) "failed"
+    else if (status.isComplete) "ended"
+    else if (status.openingMillis.isDefined) "opening"
+    else if (status.starved) "starved"
+    else if (status.isFull) "full"
+    else if (status.records > 0) "holding"
+    else if (status.millisBehind.contains(0L)) "idle"
     else "behind"
 }

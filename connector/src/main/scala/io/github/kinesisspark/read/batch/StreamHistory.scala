@@ -1,16 +1,15 @@
-package io.github.kinesisspark.read.retention
+package io.github.kinesisspark.read.batch
 
 import java.time.Instant
 
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.config.{OptionException, StartingPosition}
-import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position._
-import io.github.kinesisspark.read.batch.{BatchSnapshot, GivenPositions}
-import io.github.kinesisspark.read.catalog.{ListedStream, Parallel, ShardEnds}
+import io.github.kinesisspark.read.catalog.{GivenPositions, ListedStream, Parallel, ShardEnds}
 import io.github.kinesisspark.read.plan.HistoryPart
 import io.github.kinesisspark.read.reader.DataLoss
+import io.github.kinesisspark.position.ShardPosition._
 
 /** One stream as it is at one moment, for reads that begin and end: cuts through its history, and what is between two of them.
   *

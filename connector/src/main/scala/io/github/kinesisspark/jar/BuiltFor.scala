@@ -1,4 +1,4 @@
-package io.github.kinesisspark
+package io.github.kinesisspark.jar
 
 /** The Spark and the Scala that this JAR is for. On others some method is missing somewhere, so they are refused at the first call.
   *

@@ -1,4 +1,4 @@
-package io.github.kinesisspark.read.reader
+package io.github.kinesisspark.read.plan
 
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, DataOutputStream}
 
@@ -19,12 +19,12 @@ final case class Boundary(last: SequenceNumber, records: Long, bytes: Long, newe
   * @param precision  a cut by records or bytes takes less than its limit by one part in so many at most; 0 if nothing is cut by them
   * @param spanMillis the times of arrival between two boundaries; nothing if nothing is cut by time
   */
-final case class Grain(precision: Int, spanMillis: Option[Long])
+final case class BoundarySpacing(precision: Int, spanMillis: Option[Long])
 
-object Grain {
+object BoundarySpacing {
 
   /** Nothing is cut. */
-  val none: Grain = Grain(0, None)
+  val none: BoundarySpacing = BoundarySpacing(0, None)
 
   /** What is cut by time ends before the time by less than the span. Then the other shards are ahead of it by so much, which is less than the skew.
     *
@@ -33,11 +33,11 @@ object Grain {
     * @param skewMillis how far shards may run ahead of each other
     * @param shards     whose boundaries the driver keeps
     */
-  def of(isLimited: Boolean, parts: Int, skewMillis: Option[Long], shards: Int): Grain = {
+  def of(isLimited: Boolean, parts: Int, skewMillis: Option[Long], shards: Int): BoundarySpacing = {
     val most  = (MostInAll / shards.max(1)).max(LeastPrecision)
     val limit = if (isLimited) LimitPrecision.min(most) else 0
     val split = if (parts > 1) (2 * parts).min(most) else 0
-    Grain(limit.max(split), skewMillis.map(_ / 2))
+    BoundarySpacing(limit.max(split), skewMillis.map(_ / 2))
   }
 
   private val LimitPrecision = 32
@@ -51,7 +51,7 @@ object Grain {
   * @param closed these stay
   * @param open   the last one, which more records may join
   */
-final case class Boundaries private (grain: Grain, closed: Vector[Boundary], open: Option[Boundary]) {
+final case class Boundaries private (spacing: BoundarySpacing, closed: Vector[Boundary], open: Option[Boundary]) {
 
   lazy val all: Vector[Boundary] = open.fold(closed)(closed :+ _)
 
@@ -72,7 +72,7 @@ final case class Boundaries private (grain: Grain, closed: Vector[Boundary], ope
     * @param from  first of them in `records`
     * @param until behind the last of them
     */
-  def add(records: Array[KinesisRecord], from: Int, until: Int): Boundaries =
+  def add(records: Boundaries.Records, from: Int, until: Int): Boundaries =
     if (from >= until) this
     else {
       val done   = Vector.newBuilder[Boundary]
@@ -84,15 +84,15 @@ final case class Boundaries private (grain: Grain, closed: Vector[Boundary], ope
       var empty  = open.isEmpty
       var most   = mostRecords(before)
       var large  = mostBytes(before)
-      val span   = grain.spanMillis.getOrElse(Long.MaxValue)
+      val span   = spacing.spanMillis.getOrElse(Long.MaxValue)
       var begun  = before.fold(0L)(_.records)
       var size   = before.fold(0L)(_.bytes)
       var i      = from
       // A number is made of a boundary's record alone, and not of each.
-      def last = if (i > from) records(i - 1).sequenceNumber else open.get.last
+      def last = if (i > from) records.sequenceNumber(i - 1) else open.get.last
       while (i < until) {
-        val record = records(i)
-        if (!empty && (count - begun >= most || bytes - size >= large || record.arrivalMillis - first > span)) {
+        val arrival = records.arrivalMillis(i)
+        if (!empty && (count - begun >= most || bytes - size >= large || arrival - first > span)) {
           val boundary = Boundary(last, count, bytes, newest, first)
           done += boundary
           before = Some(boundary)
@@ -103,38 +103,48 @@ final case class Boundaries private (grain: Grain, closed: Vector[Boundary], ope
           empty = true
         }
         if (empty) {
-          first = record.arrivalMillis
+          first = arrival
           empty = false
         }
         count += 1
-        bytes += record.size
-        newest = newest.max(record.arrivalMillis)
+        bytes += records.size(i)
+        newest = newest.max(arrival)
         i += 1
       }
-      Boundaries(grain, closed ++ done.result(), Some(Boundary(last, count, bytes, newest, first)))
+      Boundaries(spacing, closed ++ done.result(), Some(Boundary(last, count, bytes, newest, first)))
     }
 
   /** Of a block that begins after `before`. */
   private def mostRecords(before: Option[Boundary]) = before match {
-    case None                           => 1L
-    case Some(b) if grain.precision > 0 => (b.records / grain.precision).max(1L)
-    case _                              => Long.MaxValue
+    case None                             => 1L
+    case Some(b) if spacing.precision > 0 => (b.records / spacing.precision).max(1L)
+    case _                                => Long.MaxValue
   }
 
   private def mostBytes(before: Option[Boundary]) = before match {
-    case Some(b) if grain.precision > 0 => (b.bytes / grain.precision).max(1L)
-    case _                              => Long.MaxValue
+    case Some(b) if spacing.precision > 0 => (b.bytes / spacing.precision).max(1L)
+    case _                                => Long.MaxValue
   }
 
   // Of many shards there are hundreds of thousands.
-  private def writeReplace(): AnyRef = Boundaries.Written(grain, Boundaries.write(all))
+  private def writeReplace(): AnyRef = Boundaries.Written(spacing, Boundaries.write(all))
 }
 
 object Boundaries {
-  def none(grain: Grain): Boundaries = Boundaries(grain, Vector.empty, None)
 
-  private final case class Written(grain: Grain, bytes: Array[Byte]) {
-    private def readResolve(): AnyRef = Boundaries(grain, read(bytes), None)
+  /** Records in a row, as whoever holds them has them. */
+  trait Records {
+    def sequenceNumber(i: Int): SequenceNumber
+    def arrivalMillis(i: Int): Long
+
+    /** Of data and key, in bytes. */
+    def size(i: Int): Long
+  }
+
+  def none(spacing: BoundarySpacing): Boundaries = Boundaries(spacing, Vector.empty, None)
+
+  private final case class Written(spacing: BoundarySpacing, bytes: Array[Byte]) {
+    private def readResolve(): AnyRef = Boundaries(spacing, read(bytes), None)
   }
 
   private def write(boundaries: Vector[Boundary]): Array[Byte] = {

@@ -1,4 +1,4 @@
-package io.github.kinesisspark.read.coordinator
+package io.github.kinesisspark.read.plan
 
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
@@ -6,20 +6,20 @@ import org.scalatest.matchers.should.Matchers
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.aws.FailureReason
 import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
-import io.github.kinesisspark.read.reader.{KinesisRecord, ReaderFailure, ShardTip}
 
-class FillingSpec extends AnyFunSpec with Matchers {
-  private val silent  = emptyTip(shard(1)).copy(room = 1L << 20)
-  private val reading = emptyTip(shard(0)).copy(
+class FillTargetSpec extends AnyFunSpec with Matchers {
+  private val silent  = emptyStatus(shard(1)).copy(room = 1L << 20)
+  private val reading = emptyStatus(shard(0)).copy(
     position = AfterSequenceNumber(number(9)),
     records = 1000,
     bytes = 100000,
+    heap = 220000,
     room = 1L << 20,
     millisBehind = Some(61000)
   )
 
   describe("a query that ends with what there is has readers fill their buffers") {
-    def isEnough(tips: ShardTip*) = Filling.untilTheEnd.isEnough(tips)
+    def isEnough(statuses: ReaderStatus*) = FillTarget.untilTheEnd.isEnough(statuses)
 
     it("until they hold all that is left") {
       isEnough(reading) shouldBe false
@@ -27,10 +27,9 @@ class FillingSpec extends AnyFunSpec with Matchers {
       isEnough(reading, silent.copy(isComplete = true)) shouldBe false
     }
 
-    it("until one holds half of what it may, counted as memory counts it") {
-      val half = (1L << 19) - 1000 * KinesisRecord.Overhead
-      isEnough(reading.copy(bytes = half - 1)) shouldBe false
-      isEnough(reading.copy(bytes = half)) shouldBe true
+    it("until one holds half of what it may") {
+      isEnough(reading.copy(heap = (1L << 19) - 1)) shouldBe false
+      isEnough(reading.copy(heap = 1L << 19)) shouldBe true
     }
 
     it("until one can't read on") {
@@ -42,7 +41,7 @@ class FillingSpec extends AnyFunSpec with Matchers {
   }
 
   describe("a query that follows its shards has readers fill their buffers") {
-    def isEnough(tips: ShardTip*) = Filling.behind.isEnough(tips)
+    def isEnough(statuses: ReaderStatus*) = FillTarget.behind.isEnough(statuses)
 
     it("while all that have something are more than a minute behind") {
       isEnough(reading) shouldBe false

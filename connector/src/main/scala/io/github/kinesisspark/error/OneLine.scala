@@ -1,4 +1,4 @@
-package io.github.kinesisspark
+package io.github.kinesisspark.error
 
 /** Text from outside (a server's words, a record's key) as logs and messages show it: it begins no line of its own, moves no terminal's
   * cursor, turns no direction of writing, and has an end.

@@ -1,4 +1,4 @@
-package io.github.kinesisspark.read
+package io.github.kinesisspark.read.task
 
 import scala.annotation.tailrec
 import scala.collection.mutable
@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 import org.apache.spark.sql.types.StructType
 
-import io.github.kinesisspark.{FromDriver, WireFormat}
+import io.github.kinesisspark.jar.{FromDriver, WireFormat}
 import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardRange}
 import io.github.kinesisspark.read.coordinator.ExecutorRuntime
 import io.github.kinesisspark.read.plan.RangeGrouping
@@ -59,17 +59,17 @@ final class KinesisPartitionReaderFactory private (source: String, written: Arra
       executor: ExecutorRuntime,
       partition: KinesisInputPartition
   ): PartitionReader[InternalRow] = {
-    val way = executor.received[KinesisPartitionReaderFactory.Way](source, written)
-    new KinesisPartitionReader(way.config, partition, way.columns, executor)
+    val settings = executor.received[KinesisPartitionReaderFactory.ReadSettings](source, written)
+    new KinesisPartitionReader(settings.config, partition, settings.columns, executor)
   }
 }
 
 object KinesisPartitionReaderFactory {
-  private final case class Way(config: ReaderConfig, columns: StructType)
+  private final case class ReadSettings(config: ReaderConfig, columns: StructType)
 
   /** @param columns of the rows, in their order */
   def apply(config: ReaderConfig, columns: StructType = SourceSchema.schema): KinesisPartitionReaderFactory =
-    new KinesisPartitionReaderFactory(config.source, WireFormat.write(Way(config, columns)))
+    new KinesisPartitionReaderFactory(config.source, WireFormat.write(ReadSettings(config, columns)))
 }
 
 /** Reads the ranges of a task, as many at once as there are shards among them, so that a task has the read limits of all its shards

@@ -1,4 +1,4 @@
-package io.github.kinesisspark
+package io.github.kinesisspark.jar
 
 import org.apache.spark.SparkEnv
 

@@ -1,4 +1,4 @@
-package io.github.kinesisspark.read.stream
+package io.github.kinesisspark.read.catalog
 
 import org.slf4j.LoggerFactory
 

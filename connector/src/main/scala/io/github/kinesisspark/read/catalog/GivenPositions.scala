@@ -1,4 +1,4 @@
-package io.github.kinesisspark.read.batch
+package io.github.kinesisspark.read.catalog
 
 import java.time.Instant
 
@@ -6,11 +6,10 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.config.StartingPosition
-import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position._
-import io.github.kinesisspark.read.catalog.{ListedStream, Parallel, PeekingClients, ShardEnds}
 import io.github.kinesisspark.read.plan.HistoryPart
 import io.github.kinesisspark.read.reader.DataLoss
+import io.github.kinesisspark.position.ShardPosition._
 
 /** Positions of one stream that people gave, by shard: whether they are this stream's, and still there.
   *

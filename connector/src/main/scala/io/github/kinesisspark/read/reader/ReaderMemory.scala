@@ -1,4 +1,4 @@
-package io.github.kinesisspark.read.stream
+package io.github.kinesisspark.read.reader
 
 import org.apache.spark.SparkContext
 

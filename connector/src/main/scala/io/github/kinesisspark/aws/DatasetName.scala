@@ -1,11 +1,10 @@
-package io.github.kinesisspark
+package io.github.kinesisspark.aws
 
 import java.util
 
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
-import io.github.kinesisspark.aws.Regions
 import io.github.kinesisspark.config.{ClientOptions, StreamRef}
 
 /** How tools of data lineage name a stream: `kinesis://<host of the service>` and the stream's name, as properties of a table that OpenLineage's

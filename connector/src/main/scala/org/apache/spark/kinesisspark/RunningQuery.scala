@@ -1,4 +1,4 @@
-package io.github.kinesisspark.read.stream
+package org.apache.spark.kinesisspark
 
 import java.util.{Map => JavaMap, UUID}
 import java.util.concurrent.locks.{Condition, ReentrantLock}

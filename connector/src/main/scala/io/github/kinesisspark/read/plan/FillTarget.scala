@@ -1,0 +1,34 @@
+package io.github.kinesisspark.read.plan
+
+import scala.concurrent.duration._
+
+/** How long readers fill their buffers before a batch takes what they hold. A batch costs Spark the same however large it is, so a long catch-up takes few of
+  * them, and writes few files. What readers hold is the most: each action of the batch finds it there, without a call of Kinesis.
+  *
+  * @param patience at most
+  */
+final case class FillTarget(patience: FiniteDuration, isEnough: Iterable[ReaderStatus] => Boolean)
+
+object FillTarget {
+
+  /** A batch takes what there is. */
+  val none: FillTarget = FillTarget(Duration.Zero, _ => true)
+
+  /** For a query that ends with what there is: until that is all that is left, or half of what a reader may hold. It reads on into the other half
+    * while the batch runs.
+    */
+  val untilTheEnd: FillTarget = FillTarget(10.seconds, isHalfFull)
+
+  /** For a query that follows its shards: while it is so far behind in all of them that nobody waits for a batch. */
+  val behind: FillTarget =
+    FillTarget(1.second, statuses => isHalfFull(statuses) || statuses.exists(t => t.hasNews && !isFarBehind(t)))
+
+  private def isHalfFull(statuses: Iterable[ReaderStatus]) = statuses.forall(_.isComplete) ||
+    statuses.exists(status =>
+      status.failure.isDefined || status.isFull || status.starved || status.heap >= status.room / 2
+    )
+
+  private def isFarBehind(status: ReaderStatus) = status.millisBehind.exists(_ > FarBehind.toMillis)
+
+  private val FarBehind = 1.minute
+}

@@ -1,0 +1,142 @@
+package io.github.kinesisspark.read.plan
+
+import scala.concurrent.duration._
+
+import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+import io.github.kinesisspark.read.plan.PlanningView._
+
+/** What a planning knows of its shards and their readers at one moment. Decides whether that is worth a batch, and where the batch ends. Pure.
+  *
+  * @param reading    the batch's shards, with where it starts in each
+  * @param statuses   of the readers that have reported from there on
+  * @param clocks     how long shards have brought nothing
+  * @param beganNanos when the planning began, by the driver's clock
+  * @param nowNanos   by the same clock
+  */
+final case class PlanningView(
+    reading: Map[ShardKey, ShardPosition],
+    statuses: Map[ShardKey, ReaderStatus],
+    clocks: ShardClocks,
+    alignment: WatermarkAlignment,
+    beganNanos: Long,
+    nowNanos: Long
+) {
+
+  /** Whether a batch is worth planning: somebody has something that need not wait for others, and everybody has begun; or nobody has anything more.
+    *
+    * {{{
+    * readers                           plan
+    * nothing is to be read             no
+    * news, and may be taken            once all have reported and begun (2 s at most), and the buffers are filled as wanted
+    * news, held back by a slow shard   no; the first batch after the patience
+    * no news                           once all have nothing more, or the patience is over, or the answer is urgent
+    * some don't report                 no news: after the patience, 0.1 s at least
+    * }}}
+    *
+    * @param isUrgent whether somebody waits for the answer that nothing is there
+    */
+  def decide(goal: Goal, isUrgent: => Boolean): Decision = {
+    val elapsed         = (nowNanos - beganNanos).nanos
+    val hasMoved        = all(_.exists(_.hasMoved))
+    val isHeldBack      = hasMoved && all(_.forall(s => !s.hasMoved || s.records > 0)) && isBlocked
+    val hasNews         = all(_.exists(_.failure.isDefined)) || (hasMoved && !isHeldBack)
+    val haveAllReported = statuses.size == reading.size
+    def areSettled      = all(_.forall(s => s.isSettled(elapsed.toMillis, goal.hasStop(s.shard))))
+    val longest         = goal.patience.max(ReportingPatience)
+    val isDue           =
+      if (hasNews)
+        ((haveAllReported && all(_.forall(_.isOpened))) || elapsed > HearingPatience) &&
+        (elapsed > goal.fill.patience || goal.fill.isEnough(statuses.values))
+      // What others hold up isn't nothing, and their patience passes only here.
+      else if (isHeldBack) goal.hasNewStreams && elapsed > goal.patience
+      else (haveAllReported && (areSettled || elapsed >= goal.patience || isUrgent)) || elapsed >= longest
+    val left = Seq(goal.patience, longest).map(_ - elapsed).collect { case d: FiniteDuration if d > Duration.Zero => d }
+    Decision(isDue && reading.nonEmpty, isDue, hasNews, left.minOption)
+  }
+
+  /** Where each shard's part of a batch ends, as far as readers hold it.
+    *
+    * @param inTurn the statuses, in the order of their shards' turns
+    * @param turn   grows from batch to batch
+    */
+  def admit(limits: Admission.Limits, turn: Long, inTurn: Vector[ReaderStatus]): Admitted = {
+    val held        = inTurn.map(s => BatchEnds.BufferedRange(s.all, ahead(s.shard, Some(s)), s.cut))
+    val notReported =
+      if (reading.size == statuses.size) Vector.empty
+      else reading.keysIterator.filterNot(statuses.contains).flatMap(ahead(_, None).toCome).toVector
+    val taken = BatchEnds(limits, alignment, turn, notReported).of(held)
+    val parts = inTurn.iterator.zip(taken.iterator).collect { case (s, Some(end)) =>
+      s.shard -> PlannedBatch.Part(s.base, end, Some(s.boundaries))
+    }
+    Admitted(
+      PlannedBatch(parts.toMap),
+      inTurn.zip(held).flatMap { case (s, range) => range.ahead.toCome.map(s.shard -> _) },
+      notReported
+    )
+  }
+
+  private def all[A](question: Iterator[ReaderStatus] => A): A = question(statuses.valuesIterator)
+
+  private def isBlocked = alignment.skewMillis.isDefined && alignment.blocks(
+    reading.keysIterator.map(shard => ahead(shard, statuses.get(shard))).toVector,
+    isStarved = mayGetMemory && all(_.exists(_.starved))
+  )
+
+  private def ahead(shard: ShardKey, status: Option[ReaderStatus]): WatermarkAlignment.Ahead = {
+    val isWaitedFor = status.forall(s => !s.isComplete && !s.millisBehind.contains(0L))
+    def patience    = status match {
+      case Some(s) if s.records > 0 => None
+      case Some(s) if s.starved     => if (mayGetMemory) None else Some(StarvedPatience.toNanos)
+      case _                        => Some(SilentPatience.toNanos)
+    }
+    WatermarkAlignment.Ahead(
+      status.flatMap(_.oldestArrival),
+      status.flatMap(_.newestArrival),
+      if (isWaitedFor) clocks.toCome(shard, patience, nowNanos) else None
+    )
+  }
+
+  /** Whether a shard that waits for memory may get it still: what the last batch took has been dropped since. */
+  private def mayGetMemory = nowNanos - beganNanos < StarvedPatience.toNanos
+}
+
+object PlanningView {
+
+  /** What a planning waits for.
+    *
+    * @param hasStop       whether a shard is not to be read without end
+    * @param patience      how long nothing may hold up the answer that nothing is there
+    * @param fill          how long readers are to read on before what they hold is worth a batch
+    * @param hasNewStreams a batch is worth planning without records, as it stores where these begin
+    */
+  final case class Goal(
+      hasStop: ShardKey => Boolean,
+      patience: Duration,
+      fill: FillTarget = FillTarget.none,
+      hasNewStreams: Boolean = false
+  )
+
+  /** @param isDue    plan now
+    * @param isOver   the planning ends, if only after a pause, as where nothing is to be read
+    * @param hasNews  that may be taken
+    * @param mostWait until the answer may be another one without news
+    */
+  final case class Decision(isDue: Boolean, isOver: Boolean, hasNews: Boolean, mostWait: Option[FiniteDuration])
+
+  /** @param toCome      the earliest arrivals of shards that others wait for, before the batch
+    * @param notReported the same of shards whose readers have not reported
+    */
+  final case class Admitted(batch: PlannedBatch, toCome: Vector[(ShardKey, Long)], notReported: Vector[Long])
+
+  /** How long a shard that is behind and brings nothing holds the others back. Longer than a throttled one is silent. */
+  private val SilentPatience = 30.seconds
+
+  /** The same if it has nothing because the others hold all memory, which they give back only when they continue. */
+  private val StarvedPatience = 2.seconds
+
+  /** How long executors that don't report may hold up the answer that nothing is there: more than the answer to an order takes. */
+  private val ReportingPatience = 100.millis
+
+  /** How long executors that don't report may hold up what is known already. They are then sent all orders again, each time after twice as long. */
+  val HearingPatience: FiniteDuration = 2.seconds
+}

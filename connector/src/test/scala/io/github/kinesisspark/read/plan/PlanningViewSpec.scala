@@ -1,0 +1,130 @@
+package io.github.kinesisspark.read.plan
+
+import scala.concurrent.duration._
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, TrimHorizon}
+import io.github.kinesisspark.position.{ShardPosition, ShardRange}
+import io.github.kinesisspark.read.plan.PlanningView.Goal
+import io.github.kinesisspark.read.reader.{KinesisRecord, RecordBuffer}
+
+class PlanningViewSpec extends AnyFunSpec with Matchers {
+  private val Patience  = 1.second
+  private val shards    = Vector(shard(0), shard(1))
+  private val goal      = Goal(_ => false, Patience)
+  private val silent    = emptyStatus(shard(1)).copy(millisBehind = Some(5000), millisSinceAnswer = Some(0))
+  private val upToDate  = silent.copy(millisBehind = Some(0))
+  private val unopened  = emptyStatus(shard(1)).copy(openingMillis = Some(0))
+  private val holding   = held(0, records = 3)
+  private val isUrgent  = true
+  private val notUrgent = false
+  private def after(n: Int): ShardPosition = AfterSequenceNumber(number(n.toLong))
+
+  private def held(n: Int, records: Int): ReaderStatus = emptyStatus(shard(n)).copy(
+    position = after(records),
+    records = records.toLong,
+    bytes = records * 10L,
+    oldestArrival = Some(1000),
+    newestArrival = Some(1000L + records),
+    millisBehind = Some(5000),
+    millisSinceAnswer = Some(0)
+  )
+
+  private def view(elapsed: FiniteDuration, skew: Option[Long], statuses: ReaderStatus*) = {
+    val reading = shards.map(_ -> (TrimHorizon: ShardPosition)).toMap
+    PlanningView(
+      reading,
+      statuses.map(s => s.shard -> s).toMap,
+      ShardClocks().begin(reading, _ => Nil, _ => false, 0),
+      WatermarkAlignment(skew),
+      beganNanos = 0,
+      elapsed.toNanos
+    )
+  }
+
+  private def isDue(elapsed: FiniteDuration, statuses: ReaderStatus*)(urgent: Boolean) =
+    view(elapsed, skew = None, statuses: _*).decide(goal, urgent).isDue
+
+  describe("a planning with records") {
+    it("plans once all readers have reported and begun, or after 2 seconds") {
+      isDue(1.milli, holding, silent)(notUrgent) shouldBe true
+      isDue(1.milli, holding, unopened)(notUrgent) shouldBe false
+      isDue(1.milli, holding)(notUrgent) shouldBe false
+      isDue(2001.millis, holding)(notUrgent) shouldBe true
+    }
+
+    it("waits until buffers are filled as wanted, at most for as long as that") {
+      val full = goal.copy(fill = FillTarget(10.seconds, _.exists(_.isFull)))
+      def isFilled(elapsed: FiniteDuration, status: ReaderStatus) =
+        view(elapsed, None, status, silent).decide(full, notUrgent).isDue
+      isFilled(1.second, holding) shouldBe false
+      isFilled(1.second, holding.copy(isFull = true)) shouldBe true
+      isFilled(10001.millis, holding) shouldBe true
+    }
+
+    it("waits while a slower shard holds them back, and is the first batch all the same after the patience") {
+      def decided(elapsed: FiniteDuration, goal: Goal) =
+        view(elapsed, skew = Some(100), holding, silent).decide(goal, isUrgent)
+      decided(2.seconds, goal).isDue shouldBe false
+      decided(2.seconds, goal).hasNews shouldBe false
+      decided(2.seconds, goal.copy(hasNewStreams = true)).isDue shouldBe true
+    }
+  }
+
+  describe("a planning without records") {
+    it("ends once all readers have nothing more, the patience is over, or somebody waits") {
+      val first = upToDate.copy(shard = shard(0))
+      isDue(1.milli, first, upToDate)(notUrgent) shouldBe true
+      isDue(1.milli, first, silent)(notUrgent) shouldBe false
+      isDue(1.milli, first, silent)(isUrgent) shouldBe true
+      isDue(Patience, first, silent)(notUrgent) shouldBe true
+    }
+
+    it("waits 0.1 s at least for readers that have not reported, however urgent it is") {
+      val impatient                        = goal.copy(patience = Duration.Zero)
+      def decided(elapsed: FiniteDuration) = view(elapsed, None, upToDate).decide(impatient, isUrgent)
+      decided(99.millis).isDue shouldBe false
+      decided(99.millis).mostWait shouldBe Some(1.milli)
+      decided(100.millis).isDue shouldBe true
+    }
+
+    it("ends after a pause if there is no shard to read") {
+      val none = view(Patience, None).copy(reading = Map.empty).decide(goal, notUrgent)
+      (none.isDue, none.isOver) shouldBe ((false, true))
+    }
+  }
+
+  describe("a planned batch") {
+    val records    = (1 to 4).map(n => KinesisRecord(number(n.toLong), "key", new Array[Byte](7), 1000)).toArray
+    val boundaries = Boundaries.none(BoundarySpacing(32, None)).add(new RecordBuffer.Packed(records), 0, 4)
+    val status     = held(0, records = 4).copy(boundaries = boundaries)
+    val range      = ShardRange(shard(0), TrimHorizon, after(4))
+
+    def admitted(limits: Admission.Limits = Admission.Limits.none) =
+      view(1.milli, None, status, silent).admit(limits, turn = 1, Vector(status, silent))
+
+    it("ends where readers stand, or at a boundary within the limits") {
+      admitted().batch.moved shouldBe Vector(shard(0) -> after(4))
+      admitted(Admission.Limits(Some(3), None)).batch.moved shouldBe Vector(shard(0) -> after(3))
+    }
+
+    it("is divided at boundaries into ranges of about the same bytes") {
+      admitted().batch.split(Seq(range), leastTasks = 2) shouldBe Seq(
+        ShardRange(shard(0), TrimHorizon, after(2)) -> 20L,
+        ShardRange(shard(0), after(2), after(4))    -> 20L
+      )
+    }
+
+    it("stays whole where it ends later than its reader stands, or comes from the log after a restart") {
+      val later  = after(9)
+      val longer =
+        admitted().batch.extended(Map(shard(0) -> status.all.copy(position = later)), Map(shard(0) -> TrimHorizon))
+      longer.moved shouldBe Vector(shard(0) -> later)
+      longer.split(Seq(range.copy(end = later)), leastTasks = 2).map(_._1) shouldBe Seq(range.copy(end = later))
+      PlannedBatch.ofLog.split(Seq(range), leastTasks = 2).map(_._1) shouldBe Seq(range)
+    }
+  }
+}
