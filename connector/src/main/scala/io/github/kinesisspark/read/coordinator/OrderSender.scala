@@ -88,6 +88,13 @@ private[coordinator] final class OrderSender(
     } yield executor -> next)
   }
 
+  /** Tasks of a real-time batch have begun to read these. */
+  def adopt(begun: Map[ShardKey, ExecutorId]): Unit = {
+    assignments.adopt(begun)
+    for ((executor, some) <- begun.groupMap(_._2)(_._1); known <- orders.get(executor))
+      orders += executor -> known.begun(some)
+  }
+
   /** Sends all orders again, with the next ones, to executors that have carried out theirs and have not reported in time. */
   def repeatUnacknowledged(): Unit = orders = orders.transform { (executor, known) =>
     if (hasReported(executor, known) || !isDone(executor, known)) known else known.lost(known.number)

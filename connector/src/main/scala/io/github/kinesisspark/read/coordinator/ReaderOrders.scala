@@ -91,6 +91,13 @@ private[coordinator] final case class ReaderOrders(
     }
   }
 
+  /** Tasks of a real-time batch have begun to read these: they are released with the others where they are read elsewhere, or have ended. */
+  def begun(some: Iterable[ShardKey]): ReaderOrders = copy(shards =
+    some.foldLeft(shards)((all, shard) =>
+      all.updated(shard, ReadOrder.Task(shard, ShardPosition.TrimHorizon, stop = None, isClosed = false))
+    )
+  )
+
   /** An order may not have been carried out. */
   def lost(order: Long): ReaderOrders = if (order >= whole) copy(isLost = true) else this
 }

@@ -72,13 +72,14 @@ final class ShardCoordinator(
     var repeatAfter: FiniteDuration = HearingPatience
     @tailrec
     def look(): PlanningView = {
-      val seen  = channel.reports.news
       val since = (runtime.clock.nanos() - began).nanos
       if (since > repeatAfter) {
         sender.repeatUnacknowledged()
         repeatAfter = since * 2
       }
       sender.send(planning, reading, ending, stops)
+      // Only now: an order that fails as it is sent is sent again after a wait.
+      val seen     = channel.reports.news
       val statuses = sender.statuses(reading)
       val now      = runtime.clock.nanos()
       clocks = clocks.hear(statuses.valuesIterator.map(s => s.shard -> s.reached), now)
@@ -111,8 +112,8 @@ final class ShardCoordinator(
     val ending   = planning.ending
     @tailrec
     def look(): Map[ShardKey, ReaderStatus] = {
-      val seen = channel.reports.news
       sender.send(planning, reading, ending, stops = Map.empty)
+      val seen     = channel.reports.news
       val statuses = sender.statuses(reading)
       val left     = (deadline - runtime.clock.nanos()).nanos
       if (statuses.size == reading.size || left <= Duration.Zero) statuses
@@ -136,7 +137,7 @@ final class ShardCoordinator(
 
   /** After a real-time batch: what it took of each shard, in bytes, and which shards were begun in it, where. */
   def recordUsage(taken: Map[ShardKey, Long], begun: Map[ShardKey, ExecutorId]): Unit = {
-    sender.assignments.adopt(begun)
+    sender.adopt(begun)
     sender.assignments.weigh(taken, runtime.clock.nanos())
   }
 

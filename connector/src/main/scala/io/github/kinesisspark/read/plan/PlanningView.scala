@@ -51,7 +51,8 @@ final case class PlanningView(
       else if (isHeldBack) goal.hasNewStreams && elapsed > goal.patience
       else (haveAllReported && (areSettled || elapsed >= goal.patience || isUrgent)) || elapsed >= longest
     val left = Seq(goal.patience, longest).map(_ - elapsed).collect { case d: FiniteDuration if d > Duration.Zero => d }
-    Decision(isDue && reading.nonEmpty, isDue, hasNews, left.minOption)
+    // Where all shards have come to their stops, nothing is waited for.
+    Decision(isDue && (reading.nonEmpty || !goal.patience.isFinite), isDue, hasNews, left.minOption)
   }
 
   /** Where each shard's part of a batch ends, as far as readers hold it.

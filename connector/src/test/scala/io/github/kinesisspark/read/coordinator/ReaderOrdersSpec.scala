@@ -42,6 +42,11 @@ class ReaderOrdersSpec extends AnyFunSpec with Matchers {
       next(committed, task(0, 7), task(1, 0)) shouldBe None
     }
 
+    it("release shards that tasks of a real-time batch have begun, once they have ended or are read elsewhere") {
+      val (_, changed) = next(first.begun(Seq(shard(2), shard(3))), task(0, 0), task(1, 0), task(2, 5)).get
+      changed shouldBe changes(read = Seq(task(2, 5)), release = Seq(shard(3)))
+    }
+
     it("have an epoch that grows with each change of shards, and not while a batch moves on in the same ones") {
       first.epoch shouldBe 1
       val (planned, _)   = first.plan(Vector(shard(0) -> after(7))).get

@@ -117,6 +117,33 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
     }
   }
 
+  describe("an executor that Spark lists and whose end of the channel is gone") {
+    it("is sent its orders again after a pause each time") {
+      val time = new VirtualTime
+      import time.runtime
+      val channel = new Unreachable
+      coordinator(channel).await(
+        planning,
+        excluded = _ => false,
+        stops = Map.empty,
+        Goal(_ => false, patience = 1.second)
+      )
+      channel.orders should be <= 101
+    }
+  }
+
+  describe("a planning whose shards have all been read to their stops") {
+    it("waits for nothing: other sources of the query may have more to read") {
+      val time = new VirtualTime
+      import time.runtime
+      val readers = coordinator(new Unreporting)
+      val began   = runtime.clock.nanos()
+      val stops   = Map(shard(0) -> AfterSequenceNumber(number(3)))
+      readers.await(planning, excluded = _ => true, stops, Goal(stops.contains, Duration.Inf)).statuses shouldBe empty
+      runtime.clock.nanos() shouldBe began
+    }
+  }
+
   describe("an executor that Spark has lost and found again") {
     it("takes the first order it gets, which is newer than those it had before") {
       val channel = new OneExecutor
@@ -221,6 +248,19 @@ private object ShardCoordinatorSpec {
     override def order(some: Vector[(ExecutorId, ReadOrder)]): Unit = some.foreach { case (executor, order) =>
       orders :+= order
       reports.answered(executor.id, order.number, Some(OrderAnswer(isNext = true, report = None)))
+    }
+  }
+
+  /** A channel to an executor whose end is gone: each order fails as it is sent. */
+  private final class Unreachable(implicit runtime: Runtime) extends Channel {
+    var orders = 0
+
+    override def executors(): ExecutorsNow = ExecutorsNow.all(Set(Reading))
+
+    override def order(some: Vector[(ExecutorId, ReadOrder)]): Unit = some.foreach { case (executor, order) =>
+      orders += 1
+      if (orders > 1000) throw new IllegalStateException("orders are sent without a pause")
+      reports.answered(executor.id, order.number, answer = None)
     }
   }
 
