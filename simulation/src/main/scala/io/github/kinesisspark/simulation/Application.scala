@@ -3,7 +3,8 @@ package io.github.kinesisspark.simulation
 import scala.collection.mutable
 import scala.concurrent.{ExecutionContext, Future, Promise}
 import scala.concurrent.duration._
-import scala.util.Try
+import scala.util.control.NonFatal
+import scala.util.{Failure, Success, Try}
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.InputPartition
@@ -49,7 +50,7 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
   /** The queries' own threads begin. */
   def start(executorCount: Int): Unit = {
     (0 until executorCount).foreach(_ => add())
-    queries.foreach(query => driver.begin(s"query-${query.name}")(query.run()))
+    queries.foreach(_.start())
   }
 
   /** A query has ended for good. With the last one the application ends. */
@@ -120,7 +121,7 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
     def lost(): Unit = running.toVector.foreach(_())
 
     /** Runs a task's work here; its result arrives at the driver, unless the executor is lost before. */
-    def run[A](name: String)(work: => A): Future[A] = {
+    def run[A](name: String, attempt: Attempt)(work: => A): Future[A] = {
       val result                = Promise[A]()
       val end                   = () => result.tryFailure(ExecutorLost)
       def arrived(done: Try[A]) = {
@@ -129,40 +130,48 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
       }
       running += end
       network.sendSafely(driver.name, process.name) {
-        if (process.isAlive) process.begin(name) {
-          val done = Try(work)
+        if (process.isAlive) attempt.runs(process.begin(name) {
+          val done =
+            try Success(work)
+            catch {
+              case NonFatal(e)             => Failure(e)
+              case e: InterruptedException => Failure(e)
+            }
           network.sendSafely(process.name, driver.name)(inScheduler(arrived(done)))
-        }
+        })
       }
       if (!process.isAlive) inScheduler(end(): Unit)
       result.future
     }
 
-    private def runTask[A](work: => A): Future[A] = {
+    def attempt(): Attempt = new Attempt(network.sendSafely(driver.name, process.name)(_))
+
+    private def runTask[A](attempt: Attempt)(work: => A): Future[A] = {
       taken += 1
       most = most.max(taken)
-      val done = run("task")(work)
+      val done = run("task", attempt)(work)
       done.onComplete(_ => taken -= 1)(ExecutionContext.parasitic)
       done
     }
 
     /** One attempt of a task: reads, and writes what it has read. */
-    def read(task: TaskSent, writes: Option[Map[String, String]]): Future[Done] = {
+    def read(attempt: Attempt, task: TaskSent, writes: Option[Map[String, String]]): Future[Done] = {
       // As Spark sends it.
       val theirs = WireFormat.read[TaskSent](WireFormat.write(task))
-      runTask {
+      runTask(attempt) {
         val rows = readAll(theirs.partition, theirs.readers)
         Done(rows, writes.fold(0L)(writeAll(_, theirs, rows)))
       }
     }
 
     def follow(
+        attempt: Attempt,
         config: ReaderConfig,
         partition: InputPartition,
         length: FiniteDuration
     ): Future[(Vector[Row], PartitionOffset)] = {
       val theirs = WireFormat.read[InputPartition](WireFormat.write(partition))
-      runTask {
+      runTask(attempt) {
         if (baton.chance(world.faults.failedTasks)) throw OwnFailure
         val reader = RealTimeTask.reader(config, theirs, engine)
         try {
@@ -181,7 +190,7 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
     }
 
     def openEnd(name: String, session: String): Future[Option[String]] =
-      run("open-end")(engine.endpoint.open(name, session))
+      run("open-end", attempt())(engine.endpoint.open(name, session))
 
     private def readAll(partition: KinesisInputPartition, by: KinesisPartitionReaderFactory) = {
       if (baton.chance(world.faults.failedTasks)) throw OwnFailure
@@ -200,7 +209,7 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
       row.getUTF8String(6).toString,
       row.getUTF8String(7).toString,
       BigInt(row.getUTF8String(3).toString),
-      new String(row.getBinary(0)).trim
+      new String(row.getBinary(0).takeWhile(_ != 0))
     )
 
     /** How many records it may have doubled. */
@@ -244,8 +253,8 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
             if (left == 0) done.trySuccess(()): Unit
           }(ExecutionContext.parasitic)
       }
-      // Executors that are gone never answer.
-      later(30.seconds)(done.tryFailure(new IllegalStateException("the job failed")): Unit)
+      // Executors that are gone never answer, and Spark ends their tasks.
+      later(30.seconds)(done.trySuccess(()): Unit)
       done.future
     }
   }
@@ -253,6 +262,27 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
 
 object Application {
   private val Slots = 2
+
+  /** One attempt of a task, which Spark can kill.
+    *
+    * @param send to the executor
+    */
+  private[simulation] final class Attempt(send: (=> Unit) => Unit) {
+    private var strand = Option.empty[Baton#Strand]
+    private var killed = false
+
+    def isKilled: Boolean = killed
+
+    def kill(): Unit = {
+      killed = true
+      send(strand.foreach(_.interrupted()))
+    }
+
+    private[simulation] def runs(on: Baton#Strand): Unit = {
+      strand = Some(on)
+      if (killed) on.interrupted()
+    }
+  }
 
   private[simulation] final case class TaskSent(
       partition: KinesisInputPartition,

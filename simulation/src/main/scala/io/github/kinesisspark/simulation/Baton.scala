@@ -8,7 +8,8 @@ import scala.util.control.ControlThrowable
 /** Hands one baton among real threads: whoever has it runs, all others stand still. Who is next is drawn by the seed, and time moves only when
   * nobody can run. So a run depends on its seed alone.
   *
-  * A thread gives the baton away where it waits, and nowhere else: between two waits it is alone. The monitors of the code under test are real, and
+  * A strand gives the baton away where it waits, and nowhere else: between two waits it is alone. One that has not begun, or rests between two
+  * pieces of work, has no thread: the thread that comes free goes on with it. The monitors of the code under test are real, and
   * nobody waits while holding one but the one that is waited for, so that none is ever contended.
   *
   * All state is of whoever has the baton. Threads pass it under the monitor on which the next one waits, which makes it visible there.
@@ -20,7 +21,8 @@ final class Baton(seed: Long, trace: Trace, limits: Baton.Limits = Baton.Limits(
 
   private val strands = mutable.ArrayBuffer.empty[Strand]
   private val ready   = mutable.ArrayBuffer.empty[Strand]
-  private val buried  = mutable.ArrayBuffer.empty[Strand]
+  private val all     = mutable.ArrayBuffer.empty[Carrier]
+  private val idle    = mutable.ArrayBuffer.empty[Carrier]
   private val events  = mutable.PriorityQueue.empty[Event](Ordering.by((e: Event) => (e.at, e.number)).reverse)
   private var made    = 0L
   private var time    = 0L
@@ -57,7 +59,16 @@ final class Baton(seed: Long, trace: Trace, limits: Baton.Limits = Baton.Limits(
   def pick[A](all: IndexedSeq[A]): A = all(random.nextInt(all.size))
 
   /** A thread of a process; it begins when it gets the baton. */
-  private[simulation] def start(process: Process, name: String)(work: => Unit): Strand = {
+  private[simulation] def start(process: Process, name: String)(work: => Unit): Strand = serve(process, name) {
+    work
+    None
+  }
+
+  /** A thread that does piece after piece.
+    *
+    * @param work does what there is to do; what the thread rests on then, or nothing where it ends
+    */
+  private[simulation] def serve(process: Process, name: String)(work: => Option[Rest]): Strand = {
     made += 1
     val strand = new Strand(made, process, name, () => work)
     if (!isOver) strands += strand
@@ -71,11 +82,11 @@ final class Baton(seed: Long, trace: Trace, limits: Baton.Limits = Baton.Limits(
   def run(): Unit = {
     val watchdog = new Watchdog
     watchdog.start()
-    pass(None)
+    pass(None, None)
     try result.await()
     finally {
       isOver = true
-      (strands.toVector ++ buried).foreach(_.end())
+      all.toVector.foreach(_.end())
     }
   }
 
@@ -90,8 +101,11 @@ final class Baton(seed: Long, trace: Trace, limits: Baton.Limits = Baton.Limits(
     result.put(failure)
   }
 
-  /** Gives the baton to the next strand, which may be the same. */
-  private def pass(from: Option[Strand]): Unit = {
+  /** Gives the baton to the next strand, which may be the same.
+    *
+    * @param free the calling thread, if it has nothing more to do
+    */
+  private def pass(from: Option[Strand], free: Option[Carrier]): Unit = {
     val next = if (isOver) None else choose()
     passed += 1
     running = next
@@ -99,7 +113,7 @@ final class Baton(seed: Long, trace: Trace, limits: Baton.Limits = Baton.Limits(
       case Some(strand) =>
         turns += 1
         trace.turn(time, strand.number)
-        if (!from.contains(strand)) strand.wake()
+        if (!from.contains(strand)) strand.wake(free)
         else strand.hasBaton = true
       case None => result.put(Some(new SimulationFailure("nobody can run, now or later", None)))
     }
@@ -138,40 +152,80 @@ final class Baton(seed: Long, trace: Trace, limits: Baton.Limits = Baton.Limits(
     }
   }
 
-  private def ended(strand: Strand): Unit = if (!isOver) {
-    strands -= strand
-    pass(None)
-  }
-
   private[simulation] def strandsOf(process: Process): Vector[Strand] =
     strands.iterator.filter(_.process eq process).toVector
 
   /** The process never runs again; its threads end with the simulation. */
-  private[simulation] def bury(process: Process): Unit = {
-    buried ++= strands.filter(_.process eq process)
-    strands.filterInPlace(_.process ne process)
-  }
+  private[simulation] def bury(process: Process): Unit = strands.filterInPlace(_.process ne process)
 
-  /** A thread under the baton. Its fields are of whoever has that. */
-  private[simulation] final class Strand(val number: Long, val process: Process, val name: String, work: () => Unit) {
-    private val begin              = new Object
-    private[Baton] var hasBaton    = false
-    private var waitsOn: AnyRef    = begin
-    private var deadline           = Never
-    private var isSignalled        = true
-    private var isInterrupted      = false
-    private var isBegun            = false
-    @volatile private var hasEnded = false
-    private var endings            = 0
+  /** A real thread, which runs one strand after the other. */
+  private final class Carrier extends Thread("simulation") {
+    setDaemon(true)
+    private var next                             = Option.empty[Strand]
+    @volatile private var strand                 = Option.empty[Strand]
+    private[Baton] def isOf(of: Strand): Boolean = strand.contains(of)
 
     // An interrupt of another thread is an event of the simulation as all others.
-    private final class Carrier extends Thread(() => body(), s"${process.name} $name") {
-      setDaemon(true)
-      override def interrupt(): Unit = if (Thread.currentThread eq this) super.interrupt() else interrupted()
-      def interruptNow(): Unit       = super.interrupt()
+    override def interrupt(): Unit =
+      if (Thread.currentThread eq this) super.interrupt() else strand.foreach(_.interrupted())
+
+    /** To be run next: at once where the thread is idle, or when it is done with what it runs. */
+    def give(one: Strand): Unit =
+      if (Thread.currentThread eq this) next = Some(one)
+      else
+        synchronized {
+          next = Some(one)
+          notifyAll()
+        }
+
+    override def run(): Unit =
+      try
+        while (!isOver) {
+          synchronized(while (next.isEmpty && !isOver) wait())
+          strand = next
+          next = None
+          strand.filter(_ => !isOver).foreach { one =>
+            setName(one.toString)
+            one.run(this)
+          }
+          strand = None
+        }
+      catch { case _: InterruptedException | _: Ended => () }
+
+    /** After the simulation: whatever waits is thrown out of its wait. */
+    def end(): Unit = {
+      super.interrupt()
+      join(EndMillis)
     }
-    private val thread            = new Carrier
-    private def interruptThread() = thread.interruptNow()
+  }
+
+  private def carrier(): Carrier =
+    if (idle.nonEmpty) idle.remove(idle.size - 1)
+    else {
+      val made = new Carrier
+      all += made
+      made.start()
+      made
+    }
+
+  /** A thread under the baton, as the code under test sees it. Its fields are of whoever has that. */
+  private[simulation] final class Strand(
+      val number: Long,
+      val process: Process,
+      val name: String,
+      work: () => Option[Rest]
+  ) {
+    private val begin           = new Object
+    private[Baton] var hasBaton = false
+    private var waitsOn: AnyRef = begin
+    private var deadline        = Never
+    private var isSignalled     = true
+    private var isInterrupted   = false
+    private var isResting       = true
+    private var endings         = 0
+    private val title           = s"${process.name} $name"
+
+    @volatile private var carrier = Option.empty[Carrier]
 
     private[simulation] def canRun: Boolean =
       process.isRunning && (isSignalled || process.worldTime(deadline) <= time)
@@ -181,18 +235,22 @@ final class Baton(seed: Long, trace: Trace, limits: Baton.Limits = Baton.Limits(
       if (!process.isAlive) Never
       else process.runsAgainAt(if (isSignalled) time else process.worldTime(deadline))
 
-    private[simulation] def isOf(thread: Thread): Boolean = this.thread eq thread
+    private[simulation] def isOf(thread: Thread): Boolean = carrier.exists(_ eq thread)
 
-    private[simulation] def where: Seq[StackTraceElement] = thread.getStackTrace.toSeq
-    private[simulation] def state: Thread.State           = thread.getState
+    private[simulation] def where: Seq[StackTraceElement] =
+      carrier.fold(Seq.empty[StackTraceElement])(_.getStackTrace.toSeq)
+    private[simulation] def state: Thread.State = carrier.fold(Thread.State.NEW)(_.getState)
 
-    override def toString: String = s"${process.name} $name"
+    override def toString: String = title
 
-    private[simulation] def wake(): Unit = if (!isBegun) {
-      isBegun = true
+    private[Baton] def wake(free: Option[Carrier]): Unit = if (isResting) {
+      isResting = false
       hasBaton = true
-      thread.start()
+      val on = free.getOrElse(Baton.this.carrier())
+      carrier = Some(on)
+      on.give(this)
     } else {
+      idle ++= free
       val monitor = waitsOn
       monitor.synchronized {
         hasBaton = true
@@ -221,16 +279,20 @@ final class Baton(seed: Long, trace: Trace, limits: Baton.Limits = Baton.Limits(
       deadline = until
       isSignalled = false
       hasBaton = false
-      pass(Some(this))
+      pass(Some(this), None)
       while (!hasBaton && !isOver) waitFor(monitor)
       if (isOver) stopHere()
-      waitsOn = begin
-      deadline = Never
-      isSignalled = true
+      resumed()
       if (isInterrupted) {
         isInterrupted = false
         throw new InterruptedException
       }
+    }
+
+    private def resumed(): Unit = {
+      waitsOn = begin
+      deadline = Never
+      isSignalled = true
     }
 
     private def waitFor(monitor: AnyRef): Unit =
@@ -244,21 +306,30 @@ final class Baton(seed: Long, trace: Trace, limits: Baton.Limits = Baton.Limits(
       throw new Ended
     }
 
-    private def body(): Unit =
-      try if (!isOver) work()
-      catch {
-        case _: Ended                      =>
-        case failure: Throwable if !isOver => process.uncaught(this, failure)
-        case _: Throwable                  =>
-      } finally {
-        hasEnded = true
-        ended(this)
+    /** Until it rests or ends; then the baton goes on. */
+    private[Baton] def run(on: Carrier): Unit = {
+      resumed()
+      isInterrupted = false
+      Thread.interrupted()
+      val rest =
+        try work()
+        catch {
+          case ended: Ended       => throw ended
+          case failure: Throwable =>
+            if (!isOver) process.uncaught(this, failure)
+            None
+        }
+      if (isOver) throw new Ended
+      carrier = None
+      rest match {
+        case Some(Rest(monitor, until)) =>
+          waitsOn = monitor
+          deadline = until
+          isSignalled = false
+          isResting = true
+        case None => strands -= this
       }
-
-    /** After the simulation: whatever waits is thrown out of its wait. */
-    private[Baton] def end(): Unit = if (isBegun && !hasEnded) {
-      interruptThread()
-      thread.join(EndMillis)
+      pass(None, Some(on))
     }
   }
 
@@ -321,6 +392,9 @@ object Baton {
   private val LookMillis  = 100L
   private val EndMillis   = 500L
   private val MostEndings = 50
+
+  /** @param until by the clock of the process */
+  private[simulation] final case class Rest(monitor: AnyRef, until: Long)
 
   private final case class Event(at: Long, number: Long, work: () => Unit)
 

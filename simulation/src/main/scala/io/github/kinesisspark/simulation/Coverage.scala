@@ -35,21 +35,20 @@ final class Coverage {
   }
 
   /** Faults by the state of a reader and of a batch. */
-  def matrix: String = {
-    val readers = Coverage.ways.flatMap(way => ReadersInside.States.map(state => s"$way $state"))
-    table("Faults by the state of readers", readers, byReader) + "\n" + table(
+  def matrix: String =
+    table("Faults by the state of readers", Coverage.ofReaders, byReader) + "\n" + table(
       "Faults by the state of a batch",
-      Phase.all.map(_.toString),
+      Coverage.ofBatches,
       byBatch
     )
-  }
 
   private def table(title: String, columns: Seq[String], cells: collection.Map[(String, String), Int]) = {
     val head  = columns.map(c => f"${c.takeRight(9)}%9s").mkString
     val kinds = Strike.Kind.all.map(_.toString)
     val lines = kinds.map(kind => f"$kind%-19s" + columns.map(c => f"${cells.getOrElse((kind, c), 0)}%9d").mkString)
-    val empty = for (kind <- kinds; column <- columns if !cells.contains((kind, column))) yield s"$kind in $column"
-    (Seq(title, " " * 19 + head) ++ lines :+ s"Empty: ${empty.size} of ${kinds.size * columns.size}" :+ empty.mkString(
+    val all   = for (kind <- kinds; column <- columns if Coverage.isPossible(kind, column)) yield (kind, column)
+    val empty = all.filterNot(cells.contains).map { case (kind, column) => s"$kind in $column" }
+    (Seq(title, " " * 19 + head) ++ lines :+ s"Empty: ${empty.size} of ${all.size} that can be" :+ empty.mkString(
       "  ",
       ", ",
       ""
@@ -58,7 +57,15 @@ final class Coverage {
 }
 
 object Coverage {
-  val ways: Vector[String] = Vector("polling", "fan-out")
+  val ways: Vector[String]      = Vector("polling", "fan-out")
+  val ofReaders: Vector[String] = ways.flatMap(way => ReadersInside.States.map(state => s"$way $state"))
+  val ofBatches: Vector[String] = Phase.all.map(_.toString)
+  val states: Vector[String]    = ofReaders ++ ofBatches
+
+  /** A fault of consumers and their subscriptions strikes no reader that polls. */
+  private val OfFanOut = Set("EndSubscriptions", "TakeOver", "LoseConsumers")
+
+  private def isPossible(kind: String, state: String) = !(OfFanOut(kind) && state.startsWith("polling"))
 }
 
 /** Where a query is. */

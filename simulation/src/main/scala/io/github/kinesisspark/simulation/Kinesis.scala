@@ -96,6 +96,9 @@ final class Kinesis(
     shard
   }
 
+  /** One record in each open shard. */
+  def putInEach(): Unit = open.foreach(shard => put(shard.keys.start, s"r$putRecords"))
+
   def split(shard: Shard): Unit = split(shard, now)
 
   private def split(shard: Shard, at: Long): Unit = if (shard.isOpen && shard.keys.start < shard.keys.end) {

@@ -21,7 +21,7 @@ import software.amazon.awssdk.regions.Region
 import software.amazon.awssdk.services.kinesis.{KinesisAsyncClient, KinesisServiceClientConfiguration}
 import software.amazon.awssdk.services.kinesis.model.{Consumer => SdkConsumer, Record => SdkRecord, _}
 
-import io.github.kinesisspark.aws.CredentialsInside
+import io.github.kinesisspark.aws.{ClientKind, CredentialsInside}
 import io.github.kinesisspark.simulation.Kinesis.{Answer, Iterator, Record, Refusal, Shard, Start}
 
 /** The SDK's client in one process. A call takes its time to the service and back, may be refused, fail or be lost, and ends by the time limit of its
@@ -311,10 +311,13 @@ final class KinesisClient(process: Process, world: World) extends KinesisAsyncCl
 
   private def send[A](request: KinesisRequest, shard: String)(serve: => A): CompletableFuture[A] = {
     val answer = new CompletableFuture[A]
-    val limit  = request.overrideConfiguration.toScala.flatMap(limitOf).getOrElse(LongestCall)
-    val late   = threads.schedule(limit.toNanos) {
+    val limit  = request.overrideConfiguration.toScala.flatMap(limitOf).map(_.toNanos.nanos)
+    val silent = silenceOf(request)
+    val late   = threads.schedule(limit.fold(silent)(_.min(silent)).toNanos) {
       happened(shard, s"${nameOf(request)} late")
-      answer.completeExceptionally(ApiCallTimeoutException.create(limit.toMillis)): Unit
+      answer.completeExceptionally(
+        limit.filter(_ <= silent).fold(broken)(time => ApiCallTimeoutException.create(time.toMillis))
+      ): Unit
     }
     def complete(result: Either[Throwable, A]): Unit = onThread {
       late.cancel()
@@ -361,8 +364,11 @@ object KinesisClient {
   /** The other end of the network. */
   val Service = "kinesis"
 
-  /** Where a request has no limit: the HTTP client's own. */
-  private val LongestCall = Duration.ofSeconds(60)
+  /** The HTTP client ends a call of which no byte comes for so long. */
+  private def silenceOf(request: KinesisRequest) = request match {
+    case _: PutRecordsRequest => ClientKind.Writes.Silence
+    case _                    => ClientKind.Calls.Silence
+  }
 
   private val HttpDate = DateTimeFormatter.RFC_1123_DATE_TIME.withZone(ZoneOffset.UTC)
 
@@ -380,7 +386,7 @@ object KinesisClient {
   private def limitOf(o: AwsRequestOverrideConfiguration): Option[Duration] =
     (o.apiCallTimeout.toScala ++ o.apiCallAttemptTimeout.toScala).minOption
 
-  private def broken = SdkClientException.create(
+  private def broken: Throwable = SdkClientException.create(
     "Unable to execute HTTP request: Connection reset",
     new IOException("Connection reset")
   )

@@ -34,10 +34,13 @@ object Checkpoint {
       extends Exception("Multiple streaming queries are concurrently using the checkpoint", null, false, false)
 }
 
-/** One query over all its runs and drivers: its checkpoint, and of each source what was delivered. */
-final class Ledger(world: World, val query: QuerySettings) {
+/** One query over all its runs and drivers: its checkpoint, and of each source what was delivered.
+  *
+  * @param wrong hears what does not hold
+  */
+final class Ledger(world: World, val query: QuerySettings, wrong: String => Unit) {
   val checkpoint                    = new Checkpoint
-  val sources: Vector[SourceLedger] = query.sources.map(new SourceLedger(world, query, _))
+  val sources: Vector[SourceLedger] = query.sources.map(new SourceLedger(world, query, _, wrong))
 
   /** It has failed because records were lost, as it should. */
   private[simulation] var hasEnded = false
@@ -48,7 +51,7 @@ final class Ledger(world: World, val query: QuerySettings) {
 }
 
 /** What one source has delivered, and what must hold of it. */
-final class SourceLedger(world: World, query: QuerySettings, source: SourceSettings) {
+final class SourceLedger(world: World, query: QuerySettings, source: SourceSettings, wrong: String => Unit) {
   private val rows    = mutable.HashMap.empty[(String, BigInt), Int]
   private val byShard = mutable.HashMap.empty[ShardKey, Int]
   private val begun   = mutable.HashMap.empty[ShardKey, Int]
@@ -57,7 +60,7 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
 
   def delivered: Int = rows.size
 
-  private def fail(what: String): Unit = world.fail(s"${query.name}: $what")
+  private def fail(what: String): Unit = wrong(s"${query.name}: $what")
 
   private def shardOf(key: ShardKey): Kinesis.Shard = world.stream(key.stream.name).shard(key.shardId)
 
@@ -110,7 +113,7 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
     (read.keySet -- ranges.map(_.shard)).foreach(key => fail(s"a task has read $key, which it was not to"))
     ranges.groupBy(_.shard).foreach { case (key, its) =>
       val found = read.getOrElse(key, Nil)
-      if (its.size == 1) wrong(its.head, found).foreach(what => fail(s"a task of ${its.head}: $what"))
+      if (its.size == 1) faultOf(its.head, found).foreach(what => fail(s"a task of ${its.head}: $what"))
       else if (its.map(_.start).exists(_.isInstanceOf[ShardPosition.AtTimestamp])) ()
       else if (!isLossy && its.flatMap(exactly) != found) fail(s"a task of $its has read ${found.size} records")
     }
@@ -137,7 +140,7 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
   }
 
   /** What is wrong with the records that were read of a range. */
-  private def wrong(range: ShardRange, found: Seq[BigInt]): Option[String] = {
+  private def faultOf(range: ShardRange, found: Seq[BigInt]): Option[String] = {
     val shard = shardOf(range.shard)
     val from  = range.start match {
       case ShardPosition.AtTimestamp(time) => firstAt(range.shard, shard, time, found)
@@ -147,10 +150,9 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
     if (expected.map(_.number) == found) None
     else {
       val missing = expected.filterNot(r => found.contains(r.number))
-      val more    = found.filterNot(n => expected.exists(_.number == n))
-      // What is past retention may be left out, and nothing else.
-      val mayLack = isLossy || range.start == ShardPosition.TrimHorizon && shard.trimmed > 0
-      val lacks   = missing.filterNot(r => mayLack && shard.records.indexOf(r) < shard.trimmed)
+      val more    = found.diff(expected.map(_.number))
+      // What is past retention may be left out, and nothing else: where a range begins after a record, nobody can tell what came next.
+      val lacks = missing.filterNot(shard.records.indexOf(_) < shard.trimmed)
       // Whether the range's last record was there is looked at, where records must not be lost.
       val lacksEnd = !isLossy && found.lastOption != expected.lastOption.map(_.number)
       if (lacks.isEmpty && more.isEmpty && !lacksEnd && found == found.sorted) None
@@ -181,15 +183,23 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
     ranges.foreach { range =>
       // Several tasks may share a range; each is looked at by itself.
       val its = found.getOrElse(range.shard, Nil)
-      wrong(range, if (tasks.count(_.shard == range.shard) > 1) its.sorted else its)
+      faultOf(range, if (tasks.count(_.shard == range.shard) > 1) its.sorted else its)
         .foreach(what => fail(s"batch $batch, $range: $what"))
     }
     first.get(batch).foreach { before =>
-      if (before != found && !isLossy) fail(s"batch $batch has other records than when it ran before")
+      if (!isLossy && kept(before) != kept(found)) fail(s"batch $batch has other records than when it ran before")
     }
     first.getOrElseUpdate(batch, found)
     first -= batch - 2
   }
+
+  /** Without what is past retention. */
+  private def kept(some: Map[ShardKey, Seq[BigInt]]) = some
+    .map { case (key, its) =>
+      val shard = shardOf(key)
+      key -> (if (shard.trimmed == 0) its else its.filter(n => shard.indexAbove(n - 1) >= shard.trimmed))
+    }
+    .filter(_._2.nonEmpty)
 
   private def tile(batch: Int, ranges: Vector[ShardRange], tasks: Vector[ShardRange]): Unit =
     ranges.foreach { range =>

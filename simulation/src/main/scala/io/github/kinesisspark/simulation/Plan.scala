@@ -11,7 +11,9 @@ import scala.concurrent.duration._
 final case class Plan(seed: Long, settings: WorldSettings, strikes: Vector[Strike])
 
 /** @param streams   by name, with the number of their shards
-  * @param producing how long records come
+  * @param sinkRate  records a second that a shard of the stream takes which queries write to
+  * @param producing how long records come, at least
+  * @param quiet     while no records come, if there is such a time
   * @param burst     records that come at once, at most
   * @param bound     how long after the last fault all must be read
   */
@@ -24,10 +26,16 @@ final case class WorldSettings(
     wrongExecutor: Double,
     pauseOfProducer: FiniteDuration,
     burst: Int,
+    sinkRate: Int,
     producing: FiniteDuration,
+    quiet: Option[Quiet],
     bound: FiniteDuration,
     kinesis: Kinesis.Settings
 )
+
+final case class Quiet(from: FiniteDuration, length: FiniteDuration) {
+  private[simulation] def isOver(nanos: Long): Boolean = nanos < from.toNanos || nanos >= (from + length).toNanos
+}
 
 /** One streaming query.
   *
@@ -67,8 +75,15 @@ object Trigger {
 /** One fault.
   *
   * @param which decides whom it strikes
+  * @param aim   the state of a reader or a phase of a query that it waits for a while
   */
-final case class Strike(at: FiniteDuration, kind: Strike.Kind, which: Int, length: FiniteDuration) {
+final case class Strike(
+    at: FiniteDuration,
+    kind: Strike.Kind,
+    which: Int,
+    length: FiniteDuration,
+    aim: Option[String] = None
+) {
   override def toString: String = s"$kind, number $which, for ${length.toMillis} ms"
 }
 
@@ -82,6 +97,7 @@ object Strike {
     case object KillDriver         extends Kind
     case object SecondDriver       extends Kind
     case object RestartQuery       extends Kind
+    case object CutOff             extends Kind
     case object CutFromDriver      extends Kind
     case object CutToDriver        extends Kind
     case object CutToService       extends Kind
@@ -111,6 +127,7 @@ object Strike {
       KillDriver,
       SecondDriver,
       RestartQuery,
+      CutOff,
       CutFromDriver,
       CutToDriver,
       CutToService,
@@ -138,6 +155,36 @@ object Strike {
 object Plan {
   private val Producing = 45.seconds
 
+  /** What strikes together, in worlds where it matters. */
+  sealed private trait Theme {
+    def kinds: Vector[Strike.Kind]
+  }
+  private object Theme {
+    import Strike.Kind._
+
+    sealed abstract class Of(some: Strike.Kind*) extends Theme {
+      override def kinds: Vector[Strike.Kind] = some.toVector
+    }
+
+    /** Processes stand still for longer than leases last, while nothing comes. */
+    case object Still extends Of(Pause, Suspend)
+
+    /** Driver and executors don't reach each other, and both reach the service. */
+    case object Apart       extends Of(CutOff, CutFromDriver, CutToDriver)
+    case object Listings    extends Of(Split, Merge, StaleListing, KillDriver, RestartQuery)
+    case object Expiry      extends Of(Throttle, SlowCalls, Pause, CutToService, RestartQuery, KillExecutor)
+    case object Memory      extends Of(RestartQuery, KillExecutor, SlowTasks, SlowCalls)
+    case object Consumers   extends Of(EndSubscriptions, TakeOver, LoseConsumers, CutFromDriver, KillExecutor)
+    case object Service     extends Of(Throttle, ServiceErrors, LostCalls, SlowCalls)
+    case object Credentials extends Of(FailingCredentials, SlowCredentials, CutToService, CutFromService)
+    case object Messages    extends Of(KillExecutor, LostMessages, SlowMessages, Pause)
+    case object Tasks       extends Of(FailTasks, SlowTasks, KillExecutor, RestartQuery, SecondDriver, WallClock)
+    case object All         extends Of(Strike.Kind.all: _*)
+
+    val all: Vector[Theme] =
+      Vector(Still, Apart, Listings, Expiry, Memory, Consumers, Service, Credentials, Messages, Tasks, All)
+  }
+
   def of(seed: Long): Plan = {
     val draw = new Draw(new SplittableRandom(seed ^ 0x5eed))
     Plan(seed, draw.settings(), draw.strikes())
@@ -148,28 +195,39 @@ object Plan {
     private def pick[A](all: A*): A     = all(random.nextInt(all.size))
     private def chance(share: Double)   = random.nextDouble() < share
 
+    private val theme = pick(Theme.all: _*)
+
+    // Records that go past retention are lost to whom is late, so these worlds are about that alone.
+    private val isOld   = theme == Theme.Expiry
+    private val isLarge = theme == Theme.Memory
+
+    private val streams =
+      Vector("events", "orders").take(if (chance(0.15)) 2 else 1).map(_ -> between(1, if (chance(0.3)) 4 else 2))
+
     def settings(): WorldSettings = {
-      val streams = Vector("events", "orders").take(if (chance(0.25)) 2 else 1).map(_ -> between(1, 4))
-      // Records that go past retention are lost to whom is late, so these worlds are about that alone.
-      val isOld   = chance(0.1)
-      val isLarge = !isOld && chance(0.1)
-      val queries =
-        Vector("one", "two").take(if (chance(0.25)) 2 else 1).map(query(_, streams.map(_._1), isOld, isLarge))
+      val queries = Vector("one", "two").take(if (chance(if (isLarge) 0.7 else 0.15)) 2 else 1).map(query)
       WorldSettings(
         streams,
         queries,
-        executors = between(1, 3),
-        credentials = chance(0.3),
-        speculation = pick(0.0, 0.1),
-        wrongExecutor = pick(0.0, 0.1),
-        pauseOfProducer = pick(300.millis, 1.second, 4.seconds),
-        burst = if (isLarge) 10 else pick(3, 20, 60),
+        executors = if (theme == Theme.Apart) between(2, 3) else between(1, if (chance(0.3)) 3 else 2),
+        credentials = theme == Theme.Credentials || chance(0.1),
+        speculation = pick(0.0, 0.0, 0.1),
+        wrongExecutor = pick(0.0, 0.1, 0.3),
+        pauseOfProducer =
+          if (isOld) pick(1.second, 60.seconds)
+          else if (isLarge) pick(1.second, 4.seconds)
+          else pick(300.millis, 1.second, 4.seconds, 15.seconds),
+        burst = if (isLarge) 2 else pick(1, 3, 20),
+        sinkRate = pick(60, 200),
         producing = Producing,
+        quiet = Option.when(theme == Theme.Still || chance(0.15))(
+          Quiet(between(3, 15).seconds, between(30, 130).seconds)
+        ),
         bound = 4.minutes,
         kinesis = Kinesis.Settings(
           mostRecords = pick(10, 100, 1000),
           shortAnswers = pick(0.0, 0.3),
-          staleAnswers = pick(0.0, 0.05),
+          staleAnswers = pick(0.0, 0.05, 0.3),
           arrivalsGoBack = random.nextBoolean(),
           iteratorMillis = pick(2000L, 300000L),
           subscriptionMillis = pick(20000L, 300000L),
@@ -179,37 +237,44 @@ object Plan {
       )
     }
 
-    private def query(name: String, streams: Vector[String], isOld: Boolean, isLarge: Boolean): QuerySettings = {
+    private def query(name: String): QuerySettings = {
+      val ending =
+        pick[Trigger](Trigger.AvailableNow(pick(500.millis, 5.seconds)), Trigger.Once(pick(500.millis, 5.seconds)))
       val trigger = pick[Trigger](
         Trigger.Continuous(None),
         Trigger.Continuous(Some(500.millis)),
         Trigger.Continuous(Some(1.second)),
         Trigger.Continuous(Some(5.seconds)),
-        Trigger.AvailableNow(pick(500.millis, 5.seconds)),
-        Trigger.Once(pick(500.millis, 5.seconds)),
+        if (isLarge || isOld) ending else Trigger.Continuous(Some(2.seconds)),
+        ending,
         Trigger.RealTime(pick(5.seconds, 10.seconds))
       )
       val sources =
-        if (chance(0.2))
-          Vector(source(s"$name-a", streams, isOld, isLarge), source(s"$name-b", streams.reverse, isOld, isLarge))
-        else Vector(source(name, streams, isOld, isLarge))
-      val sink = Option.when(chance(0.4))(
+        if (chance(0.15)) Vector(source(s"$name-a", streams.map(_._1)), source(s"$name-b", streams.map(_._1).reverse))
+        else Vector(source(name, streams.map(_._1)))
+      val writes = theme == Theme.Tasks || theme == Theme.Service
+      val sink   = Option.when(chance(if (writes) 0.8 else 0.2))(
         pick(Map.empty[String, String], Map("ordered" -> "true"), Map("ordered" -> "true", "maxInFlightCalls" -> "1"))
       )
       val memory = pick(16L, 16L, 64L, 256L) << 20
       QuerySettings(name, sources, trigger, memory, if (trigger.isInstanceOf[Trigger.RealTime]) None else sink)
     }
 
-    private def source(name: String, streams: Vector[String], isOld: Boolean, isLarge: Boolean): SourceSettings = {
+    private def source(name: String, streams: Vector[String]): SourceSettings = {
       val read     = if (chance(0.5)) streams else streams.take(1)
-      val isFanOut = random.nextBoolean()
-      val isGiven  = isFanOut && chance(0.2)
-      val fanOut   = Map("recordPublisher" -> "efo") ++
+      val isFanOut = chance(theme match {
+        case Theme.Consumers => 0.9
+        case Theme.Apart     => 0.7
+        case _               => 0.5
+      })
+      val isGiven = isFanOut && chance(0.2)
+      val fanOut  = Map("recordPublisher" -> "efo") ++
         (if (isGiven) Map("efo.registration" -> "none") else Map("efo.consumerName" -> name))
       val options = pick(
         Map.empty[String, String],
         Map("maxRecordsPerTrigger" -> "500"),
         Map("maxBytesPerTrigger"   -> (if (isLarge) "600k" else "20k")),
+        if (isLarge) Map("maxBytesPerTrigger" -> "600k") else Map("minPartitions" -> "6"),
         Map("minRecordsPerTrigger" -> "50", "maxTriggerDelay" -> "5s"),
         Map("minPartitions"        -> "6"),
         Map("maxShardSkew"         -> "2s")
@@ -224,16 +289,19 @@ object Plan {
       )
     }
 
-    /** Of a few kinds in each world, so that the same ones meet; many when a query begins, or when something has just been hit. */
+    /** Of a few kinds in each world, so that the same ones meet; many when the queries begin. Half of them are aimed at a state that is rare. */
     def strikes(): Vector[Strike] = {
-      val kinds = Vector.fill(between(2, 7))(pick(Strike.Kind.all: _*))
+      val kinds  = if (theme == Theme.All) Vector.fill(between(2, 7))(pick(theme.kinds: _*)) else theme.kinds
+      val isLong = theme == Theme.Still
       Vector
-        .fill(pick(0, 3, 8, 20)) {
+        .fill(pick(1, 3, 3, 8, if (isLong) 3 else 16)) {
           Strike(
-            (if (chance(0.25)) between(0, 2000) else between(0, Producing.toMillis.toInt)).millis,
+            (if (chance(0.25)) between(0, pick(100, 2000)) else between(0, Producing.toMillis.toInt)).millis,
             pick(kinds: _*),
             between(0, 100),
-            pick(between(50, 1000), between(1000, 15000), between(10000, 60000), between(60000, 100000)).millis
+            (if (isLong) pick(between(1000, 15000), between(60000, 130000), between(60000, 130000))
+             else pick(between(50, 1000), between(1000, 15000), between(10000, 60000), between(60000, 130000))).millis,
+            Option.when(chance(0.5))(pick(Coverage.states: _*))
           )
         }
         .sortBy(_.at)

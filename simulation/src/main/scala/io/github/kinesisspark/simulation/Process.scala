@@ -144,22 +144,23 @@ final class Process(val name: String, baton: Baton, trace: Trace, epochMillis: L
     }
 
     private def staff(): Unit =
-      if (threads.size < most) threads += begin(s"$name-${threads.size + 1}")(serve())
+      if (threads.size < most) threads += baton.serve(Process.this, s"$name-${threads.size + 1}")(serve())
       else baton.signal(this)
 
-    private def serve(): Unit = while (!isClosed) next().foreach { work =>
-      try work()
-      catch { case failure: Throwable => log(s"$name: work ended with $failure") }
-    }
-
-    private def next(): Option[() => Unit] = {
-      val now = runtime.clock.nanos()
-      if (ready.nonEmpty) Some(ready.dequeue())
-      else if (timers.nonEmpty && timers.firstKey._1 <= now) timers.remove(timers.firstKey)
-      else {
-        try synchronized(baton.current.await(this, timers.headOption.fold(Never)(_._1._1)))
-        catch { case _: InterruptedException => () }
-        None
+    /** Does all that is due. */
+    @annotation.tailrec
+    private def serve(): Option[Baton.Rest] = {
+      val now  = runtime.clock.nanos()
+      val work =
+        if (ready.nonEmpty) Some(ready.dequeue())
+        else if (timers.nonEmpty && timers.firstKey._1 <= now) timers.remove(timers.firstKey)
+        else None
+      work match {
+        case Some(work) =>
+          try work()
+          catch { case failure: Exception => log(s"$name: work ended with $failure") }
+          serve()
+        case None => Option.unless(isClosed)(Baton.Rest(this, timers.headOption.fold(Never)(_._1._1)))
       }
     }
 

@@ -1,8 +1,11 @@
 package io.github.kinesisspark.simulation
 
+import java.util.concurrent.ExecutionException
+
+import scala.collection.mutable
 import scala.concurrent.{ExecutionContext, Promise}
 import scala.concurrent.duration._
-import scala.util.{Failure, Success}
+import scala.util.{Failure, Success, Try}
 import scala.util.control.NonFatal
 
 import org.apache.spark.kinesisspark.RunningQuery
@@ -32,38 +35,56 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
   private var isOver   = false
   private var hasLost  = false
   private var now      = Phase.Starting: Phase
+  private var thread   = Option.empty[Baton#Strand]
+  private val running  = mutable.LinkedHashSet.empty[Application.Attempt]
 
   def name: String      = settings.name
   def phase: Phase      = now
   def hasEnded: Boolean = isOver
   def of: Ledger        = ledger
 
-  /** It is stopped between two steps, and started again in the same application. */
-  def restartSoon(): Unit = restart = true
+  /** It is stopped, and started again in the same application. */
+  def restartSoon(): Unit = {
+    restart = true
+    interrupt()
+  }
 
   /** It is stopped, and not started again. */
-  def stop(): Unit = leaves = true
+  def stop(): Unit = {
+    leaves = true
+    interrupt()
+  }
+
+  /** As Spark stops a query: its tasks are killed, and its thread is interrupted. */
+  private def interrupt(): Unit = if (now != Phase.Stopping) {
+    running.foreach(_.kill())
+    running.clear()
+    thread.foreach(_.interrupted())
+  }
+
+  private[simulation] def start(): Unit = thread = Some(driver.begin(s"query-$name")(run()))
 
   private def isAlive = application.isAlive && !leaves && !isOver
 
   /** On its own thread, until the application ends. A failure of the query is one of the simulation, unless it is Spark's own or has to be. */
-  private[simulation] def run(): Unit = {
+  private def run(): Unit = {
     while (isAlive)
       try {
         runOnce()
         pause(2.seconds)
       } catch {
-        case failure: TaskFailed if failure.isOfSpark =>
+        case failure if (restart || leaves) && isInterrupt(failure) => stopped()
+        case failure: TaskFailed if failure.isOfSpark               =>
           log(s"ends with $failure, and is started again")
-          pause(2.seconds)
-        case RestartRequested => log("is stopped and started again")
+          rest(2.seconds)
+        case RestartRequested => stopped()
         case Checkpoint.Lost  =>
           log("has lost its checkpoint to another driver")
           isOver = true
         case Left                                  => ()
         case NonFatal(failure) if isRight(failure) =>
           log(s"ends as it should: $failure")
-          pause(10.seconds)
+          rest(10.seconds)
         case NonFatal(failure) =>
           baton.fail(new SimulationFailure(s"${settings.name} failed: $failure", Some(failure)))
       }
@@ -72,11 +93,26 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
     application.ended()
   }
 
+  private def stopped(): Unit = {
+    restart = false
+    if (!leaves) log("is stopped and started again")
+  }
+
+  /** As Spark has it. */
+  private def isInterrupt(failure: Throwable): Boolean = failure match {
+    case _: InterruptedException     => true
+    case wrapped: ExecutionException => isInterrupt(wrapped.getCause)
+    case _                           => false
+  }
+
   /** Whether it has to fail. */
   private def isRight(failure: Throwable): Boolean = reasonOf(failure) match {
     case Some(cause) if cause.errorClass == "KINESIS_DATA_LOSS" && ledger.sources.exists(_.hasLost) =>
       ledger.hasEnded = true
       true
+    // A shard that goes past retention between the first listing and the first batch.
+    case Some(cause) if cause.reason == FailureReason.NotFound && ledger.checkpoint.planned.isEmpty =>
+      world.settings.kinesis.oldRecords > 0
     // Another driver or query is the consumer's owner.
     case Some(cause) => cause.reason == FailureReason.ConsumerTaken && world.hasRivals
     case None        => false
@@ -94,12 +130,14 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
     driver.runtime.waits.sleep(time)
   }
 
+  /** After a failure. */
+  private def rest(time: FiniteDuration): Unit =
+    try pause(time)
+    catch { case _: InterruptedException => stopped() }
+
   private def failIfStopped(): Unit = {
     if (leaves) throw Left
-    if (restart) {
-      restart = false
-      throw RestartRequested
-    }
+    if (restart) throw RestartRequested
   }
 
   private def runOnce(): Unit = {
@@ -198,8 +236,10 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
     }
 
     private def log(end: Vector[Offset]): Unit = {
+      write()
       checkpoint.plan(batch, end.map(_.json))
       now = Phase.Logged
+      write()
       Query.this.log(s"batch $batch is logged")
       for ((source, (from, to)) <- ledger.sources.zip(start.zip(end))) source.planned(from.json, to.json)
       if (batch > 0) streams.zip(start).foreach { case (stream, from) => stream.commit(from) }
@@ -223,7 +263,11 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
       commit(end, rows)
     }
 
+    /** A file takes its time. */
+    private def write(): Unit = driver.runtime.waits.sleep(baton.between(1, 100).millis)
+
     private def commit(end: Vector[Offset], rows: Vector[Vector[Row]]): Unit = {
+      write()
       checkpoint.commit(batch)
       Query.this.log(s"batch $batch is committed, with ${rows.map(_.size).sum} records")
       ledger.sources.zip(rows).foreach { case (source, some) => source.committed(batch, some) }
@@ -284,28 +328,36 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
     private def attempt(): Unit = application.placed(partition.preferredLocations().toVector) match {
       case None           => application.later(500.millis)(attempt())
       case Some(executor) =>
-        val sent = Application.TaskSent(partition, factory, batch, world.nextAttempt())
+        val sent    = Application.TaskSent(partition, factory, batch, world.nextAttempt())
+        val attempt = executor.attempt()
+        running += attempt
         executor
-          .read(sent, settings.sink)
-          .onComplete {
+          .read(attempt, sent, settings.sink)
+          .onComplete(ended(attempt) {
             case Success(result) =>
               world.check {
                 source.readBy(partition.ranges, result.rows)
                 settings.sink.foreach(world.written(sent.attempt, result.rows, result.doubled, _))
               }
               done.trySuccess(result.rows): Unit
-            case Failure(Application.ExecutorLost) => if (!done.isCompleted) attempt()
+            case Failure(Application.ExecutorLost) => if (!done.isCompleted) this.attempt()
             case Failure(cause)                    =>
               failures += 1
               log(s"a task fails: $cause")
-              if (failures < 4) attempt() else done.tryFailure(new TaskFailed(cause)): Unit
-          }(ExecutionContext.parasitic)
+              if (failures < 4) this.attempt() else done.tryFailure(new TaskFailed(cause)): Unit
+          })(ExecutionContext.parasitic)
     }
 
     def result(): Vector[Row] = {
       while (!done.isCompleted) driver.runtime.waits.isDone(done.future, 1.minute)
       done.future.value.get.get
     }
+  }
+
+  /** What a killed attempt ends with is nobody's business. */
+  private def ended[A](attempt: Application.Attempt)(settle: Try[A] => Unit): Try[A] => Unit = { result =>
+    running -= attempt
+    if (!attempt.isKilled || result.isSuccess) settle(result)
   }
 
   /** One task of a real-time batch, whose attempts begin where the batch does. */
@@ -318,16 +370,18 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
     private def attempt(): Unit = application.placed(partition.preferredLocations().toVector) match {
       case None           => application.later(500.millis)(attempt())
       case Some(executor) =>
+        val attempt = executor.attempt()
+        running += attempt
         executor
-          .follow(config, partition, length)
-          .onComplete {
+          .follow(attempt, config, partition, length)
+          .onComplete(ended(attempt) {
             case Success(result)                   => done.trySuccess(result): Unit
-            case Failure(Application.ExecutorLost) => attempt()
+            case Failure(Application.ExecutorLost) => this.attempt()
             case Failure(cause)                    =>
               failures += 1
               log(s"a task fails: $cause")
-              if (failures < 4) attempt() else done.tryFailure(new TaskFailed(cause)): Unit
-          }(ExecutionContext.parasitic)
+              if (failures < 4) this.attempt() else done.tryFailure(new TaskFailed(cause)): Unit
+          })(ExecutionContext.parasitic)
     }
 
     def result(): (Vector[Row], PartitionOffset) = {

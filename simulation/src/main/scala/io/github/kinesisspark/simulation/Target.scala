@@ -7,11 +7,13 @@ import io.github.kinesisspark.position.HashKey
 /** The stream that queries write to, at the service. It keeps of each record how often it was stored, and when first.
   *
   * It leaves out: reshards, limits by bytes.
+  *
+  * @param recordsPerSecond of a shard
   */
-final class Target(shardCount: Int, now: () => Long) {
+final class Target(shardCount: Int, recordsPerSecond: Int, now: () => Long) {
   import Target._
 
-  private val rates = Vector.fill(shardCount)(new Kinesis.Rate(RecordsPerSecond))
+  private val rates = Vector.fill(shardCount)(new Kinesis.Rate(recordsPerSecond))
   private val all   = mutable.HashMap.empty[String, Copy]
   private var count = 0L
 
@@ -30,9 +32,6 @@ final class Target(shardCount: Int, now: () => Long) {
 
 object Target {
   val StreamName = "copies"
-
-  /** A fifth of the service's, so that small worlds meet it. */
-  private val RecordsPerSecond = 200
 
   /** @param times how often it was stored
     * @param first its place among all records of the stream

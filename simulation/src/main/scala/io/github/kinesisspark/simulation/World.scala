@@ -26,12 +26,13 @@ final class World(val plan: Plan, trace: Trace) {
     name -> new Kinesis(baton, Epoch, name, shards, settings.kinesis, serviceFaults)
   }.toMap
 
-  val target = new Target(2, () => streams.head._2.now)
+  val target = new Target(2, settings.sinkRate, () => streams.head._2.now)
 
-  private val ledgers      = settings.queries.map(new Ledger(this, _))
+  private val ledgers      = settings.queries.map(new Ledger(this, _, fail))
   private val clientsOf    = mutable.HashMap.empty[Process, KinesisClients]
   private val insides      = mutable.HashMap.empty[Process, ReadersInside]
   private val struck       = mutable.TreeMap.empty[String, Int]
+  private val lasting      = mutable.HashMap.empty[Strike.Kind, Long]
   private val doubly       = mutable.HashMap.empty[(String, String), Int]
   private var applications = Vector.empty[Application]
   private var begun        = 0
@@ -66,14 +67,17 @@ final class World(val plan: Plan, trace: Trace) {
   def run(): Outcome = {
     streams.values.foreach(produce)
     registerOthers()
-    plan.strikes.foreach(strike => baton.at(strike.at.toNanos)(this.strike(strike)))
+    plan.strikes.foreach(strike => baton.at(strike.at.toNanos)(awaitState(strike, baton.now + MostNanosOfAim)))
     begin()
     look()
-    val lastFault = plan.strikes.iterator.map(s => (s.at + s.length).toNanos).maxOption.getOrElse(0L)
+    val lastFault = plan.strikes.iterator.map(s => (s.at + s.length).toNanos + MostNanosOfAim).maxOption.getOrElse(0L)
     baton.at(lastFault.max(settings.producing.toNanos)) {
       isProducing = false
       mend()
-      awaitEnd(baton.now + settings.bound.toNanos)
+      baton.after(5.seconds.toNanos) {
+        streams.values.foreach(_.putInEach())
+        awaitEnd(baton.now + settings.bound.toNanos)
+      }
     }
     baton.run()
     Outcome(
@@ -123,12 +127,12 @@ final class World(val plan: Plan, trace: Trace) {
       this.stream(stream).register(name, Map.empty)
 
   private def produce(stream: Kinesis): Unit = baton.after(baton.between(0, settings.pauseOfProducer.toNanos * 2)) {
-    if (isProducing) {
+    if (isProducing && settings.quiet.forall(_.isOver(baton.now))) {
       (0L to baton.between(0, settings.burst.toLong)).foreach { _ =>
         stream.put(BigInt(127, new java.util.Random(baton.random.nextLong())) * 2, s"r${stream.putRecords}")
       }
-      produce(stream)
     }
+    if (isProducing) produce(stream)
   }
 
   /** Every second, whether all is read. */
@@ -215,10 +219,12 @@ final class World(val plan: Plan, trace: Trace) {
   /** No executor's readers hold more than its memory, and an answer for each task that has run: what it leaves in a buffer is for the next. */
   private def checkMemory(): Unit = for (application <- alive; executor <- application.living) {
     val inside = executor.inside
-    val most   = inside.capacity + executor.mostTasks * ReadersInside.LargestRequest.min(inside.capacity)
+    // What readers hold when the query with the most memory leaves is read before they get more.
+    val capacity = settings.queries.map(_.memory).max
+    val most     = capacity + executor.mostTasks * ReadersInside.LargestRequest.min(capacity)
     if (inside.capacity > 0 && inside.memory > most)
       fail(
-        s"${executor.process.name} holds ${inside.memory} bytes of ${inside.capacity}, with ${executor.mostTasks} tasks"
+        s"${executor.process.name} holds ${inside.memory} bytes of $capacity, with ${executor.mostTasks} tasks"
       )
     if (inside.capacity > 0 && inside.memory < 0) fail(s"${executor.process.name} holds ${inside.memory} bytes")
   }
@@ -269,36 +275,53 @@ final class World(val plan: Plan, trace: Trace) {
     faults.slowRows = 0
   }
 
+  /** Strikes when the state that it is aimed at is there, or in the end without. */
+  private def awaitState(strike: Strike, until: Long): Unit =
+    if (baton.now >= until || strike.aim.forall(state => states.contains(state) || phases.contains(state)))
+      this.strike(strike)
+    else baton.after(7.millis.toNanos)(awaitState(strike, until))
+
+  private def states = alive.flatMap(_.living).flatMap(_.inside.all).map(seen => s"${wayOf(seen)} ${seen.state}")
+  private def phases = alive.flatMap(_.queries.map(_.phase.toString))
+
   private def strike(strike: Strike): Unit = alive.lift(strike.which % alive.size.max(1)).foreach { application =>
     import Strike.Kind._
-    def some     = application.processes(strike.which % application.processes.size)
-    def executor = Option.when(application.living.nonEmpty)(application.living(strike.which % application.living.size))
-    def query    = application.queries(strike.which % application.queries.size)
-    val service  = streams(settings.streams(strike.which % settings.streams.size)._1)
-    def shard    = service.open(strike.which % service.open.size)
-    val length   = strike.length.toNanos
+    // The driver as often as all executors together.
+    def some     = if (strike.which % 2 == 0 || application.living.isEmpty) application.driver else executor.get.process
+    def executor =
+      Option.when(application.living.nonEmpty)(application.living(strike.which / 2 % application.living.size))
+    def query                                      = application.queries(strike.which % application.queries.size)
+    val service                                    = streams(settings.streams(strike.which % settings.streams.size)._1)
+    def shard                                      = service.open(strike.which % service.open.size)
+    val length                                     = strike.length.toNanos
     def during(begin: => Unit)(end: => Unit): Unit = {
       begin
-      baton.after(length)(end)
+      val until = baton.now + length
+      lasting(strike.kind) = lasting.getOrElse(strike.kind, 0L).max(until)
+      baton.after(length)(if (baton.now >= lasting(strike.kind)) end)
     }
     val kind = strike.kind.toString
     struck(kind) = struck.getOrElse(kind, 0) + 1
     trace.event(baton.now, "world", strike.toString)
-    val states = alive.flatMap(_.living).flatMap(_.inside.all).map(seen => s"${wayOf(seen)} ${seen.state}")
-    coverage.struck(kind, states, alive.flatMap(_.queries.map(_.phase.toString)))
+    coverage.struck(kind, states, phases)
     strike.kind match {
-      case Pause              => some.pause(length)
-      case Suspend            => some.suspend(length)
-      case WallClock          => some.setBack(strike.length.toMillis)
-      case KillExecutor       => executor.foreach(application.kill(_))
-      case KillDriver         => application.kill()
-      case SecondDriver       => begin()
-      case RestartQuery       => query.restartSoon()
+      case Pause        => some.pause(length)
+      case Suspend      => some.suspend(length)
+      case WallClock    => some.setBack(strike.length.toMillis)
+      case KillExecutor => executor.foreach(application.kill(_))
+      case KillDriver   => application.kill()
+      case SecondDriver => begin()
+      case RestartQuery => query.restartSoon()
+      case CutOff       =>
+        executor.foreach { e =>
+          network.cut(application.driver.name, e.process.name, length)
+          network.cut(e.process.name, application.driver.name, length)
+        }
       case CutFromDriver      => executor.foreach(e => network.cut(application.driver.name, e.process.name, length))
       case CutToDriver        => executor.foreach(e => network.cut(e.process.name, application.driver.name, length))
       case CutToService       => network.cut(some.name, KinesisClient.Service, length)
       case CutFromService     => network.cut(KinesisClient.Service, some.name, length)
-      case LostMessages       => during(network.lost = 0.2)(network.lost = 0)
+      case LostMessages       => during(network.lost = if (strike.which % 2 == 0) 0.2 else 0.6)(network.lost = 0)
       case SlowMessages       => during(network.slow = 0.2)(network.slow = 0)
       case Throttle           => during(serviceFaults.throttled = 0.7)(serviceFaults.throttled = 0)
       case ServiceErrors      => during(serviceFaults.failed = 0.5)(serviceFaults.failed = 0)
@@ -307,7 +330,7 @@ final class World(val plan: Plan, trace: Trace) {
       case FailingCredentials =>
         during(serviceFaults.failedCredentials = 0.5)(serviceFaults.failedCredentials = 0)
       case SlowCredentials  => during(serviceFaults.slowCredentials = 0.5)(serviceFaults.slowCredentials = 0)
-      case StaleListing     => during(service.lag(10000))(service.lag(0))
+      case StaleListing     => during(service.lag(5000L + strike.which * 500))(service.lag(0))
       case Split            => service.split(shard)
       case Merge            => service.merge(shard)
       case EndSubscriptions => streams.values.foreach(_.endSubscriptions(abruptly = strike.which % 2 == 0))
@@ -352,6 +375,9 @@ object World {
   private val MostThreads      = 80
   private val MostTimers       = 200
   private val MostSecondsTwice = 30
+
+  /** How long a strike waits for the state that it is aimed at. */
+  private val MostNanosOfAim = 3000000000L
 
   /** @param records  in committed batches
     * @param struck   by the kind of fault

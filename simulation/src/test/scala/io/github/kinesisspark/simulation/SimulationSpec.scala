@@ -32,9 +32,9 @@ class SimulationSpec extends AnyFunSpec with Matchers {
 private object SimulationSpec {
 
   /** Cheap ones, of both ways of reading. */
-  private val Seeds = 1L to 6L
+  private val Seeds = 1L to 8L
 
-  private val Compared = 2L
+  private val Compared = 5L
 
   private def inOtherJvm(arguments: String*): String =
     OsProcess(

@@ -1,0 +1,122 @@
+package io.github.kinesisspark.simulation
+
+import scala.collection.mutable
+
+import org.scalatest.LoneElement
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, ShardEnd, TrimHorizon}
+import io.github.kinesisspark.position._
+
+class LedgerSpec extends AnyFunSpec with Matchers with LoneElement {
+
+  /** One shard with four records, of which a query reads, and what was wrong with that. */
+  private class Fixture {
+    private val query =
+      QuerySettings(
+        "one",
+        Vector(SourceSettings(Vector("events"), None, Map.empty)),
+        Trigger.Continuous(None),
+        1L << 20,
+        None
+      )
+    private val plan  = Plan.of(1)
+    private val world = new World(
+      plan.copy(settings =
+        plan.settings.copy(
+          streams = Vector("events" -> 1),
+          queries = Vector(query),
+          kinesis = Kinesis.Settings(arrivalsGoBack = false)
+        )
+      ),
+      new Trace
+    )
+    val stream                             = world.stream("events")
+    val wrong: mutable.ArrayBuffer[String] = mutable.ArrayBuffer.empty
+    private val ledger                     = new Ledger(world, query, wrong += _)
+    val source: SourceLedger               = ledger.sources.head
+    def isComplete: Boolean                = ledger.isComplete
+    val shard: Kinesis.Shard               = stream.open.head
+    (0 until 4).foreach(i => stream.put(0, s"r$i"))
+
+    def key(of: Kinesis.Shard): ShardKey                  = ShardKey(world.arnOf("events"), of.id)
+    def rows(of: Kinesis.Shard, which: Int*): Vector[Row] =
+      which.toVector.map(i => Row("events", of.id, of.records(i).number, of.records(i).text))
+    def after(i: Int): ShardPosition = AfterSequenceNumber(SequenceNumber(shard.records(i).number.toString))
+    def range(from: ShardPosition, to: ShardPosition): ShardRange = ShardRange(key(shard), from, to)
+    def offset(shards: (Kinesis.Shard, ShardProgress)*): String   = OffsetJson.write(
+      KinesisOffset(
+        Map(world.arnOf("events") -> StreamOffset(1L, shards.map { case (of, progress) => of.id -> progress }))
+      )
+    )
+    def at(position: ShardPosition): ShardProgress = ShardProgress(position)
+    val begin: String                              = offset(shard -> ShardProgress(TrimHorizon, Some(TrimHorizon)))
+  }
+
+  describe("a query that reads all records once") {
+    it("has nothing wrong, and is complete") {
+      new Fixture {
+        source.planned(OffsetJson.write(KinesisOffset.initial), begin)
+        source.planned(begin, offset(shard -> at(after(3))))
+        val all: Vector[Row] = rows(shard, 0, 1, 2, 3)
+        source.readBy(Vector(range(TrimHorizon, after(3))), all)
+        source.ran(0, begin, offset(shard -> at(after(3))), Vector(range(TrimHorizon, after(3))), all)
+        isComplete shouldBe false
+        source.committed(0, all)
+        wrong shouldBe empty
+        isComplete shouldBe true
+      }
+    }
+  }
+
+  describe("what is reported") {
+    it("is a record that a task leaves out, reads twice, or reads out of order") {
+      for (read <- Seq(Seq(0, 1, 3), Seq(0, 1, 2, 2, 3), Seq(0, 2, 1, 3), Seq(0, 1, 2)))
+        new Fixture {
+          source.readBy(Vector(range(TrimHorizon, after(3))), rows(shard, read: _*))
+          withClue(read)(wrong should not be empty)
+        }
+    }
+
+    it("is a record that is in two batches") {
+      new Fixture {
+        source.committed(0, rows(shard, 0, 1))
+        source.committed(1, rows(shard, 1, 2))
+        wrong.loneElement should include("comes again")
+      }
+    }
+
+    it("is a batch that has other records when it runs again, and one whose tasks do not cover it") {
+      new Fixture {
+        val to: String = offset(shard -> at(after(3)))
+        source.ran(0, begin, to, Vector(range(TrimHorizon, after(3))), rows(shard, 0, 1, 2, 3))
+        source.ran(0, begin, to, Vector(range(TrimHorizon, after(3))), rows(shard, 0, 1, 3))
+        source.ran(0, begin, to, Vector(range(TrimHorizon, after(1))), rows(shard, 0, 1, 2, 3))
+        wrong.mkString("\n") should (include("than when it ran before") and include("do not cover"))
+      }
+    }
+
+    it("is a shard that goes back, is left out before its end, or begins before its parent has ended") {
+      new Fixture {
+        stream.split(shard)
+        val child: Kinesis.Shard = stream.open.head
+        source.planned(offset(shard -> at(after(2))), offset(shard -> at(after(1))))
+        source.planned(offset(shard -> at(after(2))), offset(child -> at(TrimHorizon)))
+        source.planned(offset(shard -> at(after(2))), offset(shard -> at(ShardEnd), child -> at(TrimHorizon)))
+        wrong should have size 4
+        Seq("goes back", "is left out", "begins before").foreach(what => wrong.mkString("\n") should include(what))
+      }
+    }
+
+    it("is a child's record in a batch before its parent's last") {
+      new Fixture {
+        stream.split(shard)
+        val child: Kinesis.Shard = stream.put(0, "r4")
+        source.planned(OffsetJson.write(KinesisOffset.initial), begin)
+        source.committed(0, rows(shard, 0, 1, 2) ++ rows(child, 0))
+        wrong.loneElement should include("is not read")
+      }
+    }
+  }
+}
