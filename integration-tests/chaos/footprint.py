@@ -31,7 +31,7 @@ _CLIENTS = re.compile(
 _EVENT_LOOPS = re.compile(r"\.NioEventLoop(Group)?$")
 # None of these may be left behind at all: readers, publishers, buffers, subscriptions, clients and their connections.
 _WATCHED = re.compile(
-    r"\.(ShardReader|RangeReader|RecordBuffer|Mailbox|ShardCoordinator|KinesisMicroBatchStream|FanOutConsumers)$"
+    r"\.(ShardReader|RangeReader|RecordBuffer|Mailbox|ShardCoordinator|QuerySource|FanOutConsumers)$"
     r"|\.\w*(RecordPublisher|Subscription|SubscriptionCall|Held)$|" + _CLIENTS.pattern
 )
 # Offsets and other values are kept by Spark and by caches of limited size.

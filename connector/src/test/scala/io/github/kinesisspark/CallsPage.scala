@@ -48,7 +48,7 @@ private object CallsPage {
         s"At ${PollingPace.MostCallsPerSecond} calls a second, a shard that gives more than ${PollingPace.BytesPerSecond >> 20} MiB a second, as on a local server, is called " +
         "without a pause until it refuses a call"
     ),
-    row(GetShardIterator, GetRecords)(Driver, "AvailableNow")(
+    row(GetShardIterator, GetRecords)(Driver, "CurrentEnds")(
       "`availableNow` and `once`: a few looks into each open shard for its newest record"
     ),
     row(GetShardIterator, GetRecords)(Driver, "StreamHistory", "KinesisBatch")(

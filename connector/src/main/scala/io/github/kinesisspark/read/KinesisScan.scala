@@ -12,7 +12,7 @@ import io.github.kinesisspark.config.{OptionException, OptionRegistry, SourceOpt
 import io.github.kinesisspark.read.batch.{BatchSnapshot, KinesisBatch}
 import io.github.kinesisspark.read.coordinator.DriverRuntime
 import io.github.kinesisspark.read.row.{RowFilter, SourceSchema}
-import io.github.kinesisspark.read.stream.MicroBatchStreams
+import io.github.kinesisspark.read.stream.KinesisStream
 
 /** Takes over what a query asks of the columns, so that no more than that is read and built. Spark does it for batch reads only.
   *
@@ -75,6 +75,6 @@ private final class KinesisScan(
         )
       )
     isStreaming = true
-    MicroBatchStreams.of(options, SparkSession.active.sparkContext, DriverRuntime.ofJvm)
+    KinesisStream.of(options, SparkSession.active.sparkContext, DriverRuntime.ofJvm)
   }
 }

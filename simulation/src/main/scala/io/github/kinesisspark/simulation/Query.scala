@@ -17,7 +17,7 @@ import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.read.coordinator.{ClusterChannel, DriverRuntime, ExecutorChannel}
 import io.github.kinesisspark.read.reader.ReaderConfig
 import io.github.kinesisspark.read.realtime.KinesisRealTimeStream
-import io.github.kinesisspark.read.stream.{KinesisMicroBatchStream, QueryHost, StreamInside}
+import io.github.kinesisspark.read.stream.{KinesisStream, QueryHost, StreamInside}
 import io.github.kinesisspark.read.task.{KinesisInputPartition, KinesisPartitionReaderFactory}
 
 /** One streaming query in one application, as Spark's MicroBatchExecution has it: what it logs, and the order of its calls.
@@ -224,7 +224,7 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
 
     def once(): Unit = if (!runAgain()) step(_ => ReadLimit.allAvailable()): Unit
 
-    private def step(limit: KinesisMicroBatchStream => ReadLimit): Boolean = {
+    private def step(limit: KinesisStream => ReadLimit): Boolean = {
       now = Phase.Planning
       val end   = streams.zip(start).map { case (stream, from) => stream.latestOffset(from, limit(stream)) }
       val isNew = end.map(_.json) != start.map(_.json)

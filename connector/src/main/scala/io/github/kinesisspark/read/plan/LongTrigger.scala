@@ -3,6 +3,7 @@ package io.github.kinesisspark.read.plan
 import scala.concurrent.duration.FiniteDuration
 
 import io.github.kinesisspark.position.ShardKey
+import io.github.kinesisspark.read.plan.PlanningView.Admitted
 
 /** How far a batch goes beyond what readers hold, where they hold less than their shards give until the next trigger. It takes what a shard gives
   * in one and a half intervals, at the service's 2 MiB/s: a batch that is too long only delays the next trigger, one that is too short leaves the
@@ -36,6 +37,50 @@ object LongTrigger {
     def writeSecond: Long =
       if (bytes <= WriteLimit) Second else (WriteLimit * (newest - oldest) / bytes).max(1L).min(Second)
   }
+
+  /** What Kinesis is asked for: of each shard the first record that arrived at a time, or one close to the newest.
+    *
+    * @param times  in ms by the service's clock
+    * @param oldest the earliest arrival in what readers hold
+    * @param apart  how close, in ms
+    */
+  final case class Questions(times: Map[ShardKey, Long], oldest: Option[Long], apart: Long)
+
+  /** What to ask for a batch to go beyond the readers' buffers; nothing where they hold enough.
+    *
+    * @param interval from trigger to trigger
+    * @param admitted the batch as far as readers hold it
+    */
+  def questions(
+      interval: FiniteDuration,
+      statuses: Map[ShardKey, ReaderStatus],
+      admitted: Admitted,
+      alignment: WatermarkAlignment
+  ): Option[Questions] = {
+    val within  = admitted.batch.ends
+    val beyond  = behind(interval, statuses, within)
+    val starved = statuses.valuesIterator.filter(s => s.starved && s.outlasts(interval)).map(_.shard).toVector
+    val known   = beyond.iterator.map(_.shard).toSet ++ starved
+    val others  = admitted.notReported ++ admitted.toCome.collect { case (shard, time) if !known(shard) => time } ++
+      within.collect { case (shard, cut) if !known(shard) => cut.nextArrival }.flatten
+    val wanted = times(interval, beyond, starved, others, alignment)
+    Option.when(wanted.nonEmpty)(Questions(wanted, beyond.map(_.oldest).minOption, beyond.map(_.writeSecond).min))
+  }
+
+  /** The shards whose parts of a batch may end later than their readers stand. A reader that the batch before has just emptied stands where it has read to:
+    * where a batch follows another at once, it may hold nothing yet.
+    */
+  private[plan] def behind(
+      interval: FiniteDuration,
+      statuses: Map[ShardKey, ReaderStatus],
+      within: Map[ShardKey, CutPoint]
+  ): Vector[Behind] = for {
+    (shard, cut) <- within.toVector
+    status       <- statuses.get(shard)
+    if cut.position == status.position && status.outlasts(interval) && !status.starved
+    oldest <- status.oldestArrival.orElse(status.reached)
+    newest <- status.newestArrival.orElse(status.reached)
+  } yield Behind(shard, status.density, status.bytes, status.room, oldest, newest)
 
   /** The arrival time up to which the batch takes each shard; only of shards that are to bring more than they hold.
     *

@@ -1,167 +1,36 @@
 package io.github.kinesisspark.read.realtime
 
-import scala.annotation.tailrec
-
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
 import org.apache.spark.sql.connector.read.streaming._
-import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.SourceOptions
-import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.coordinator.DriverRuntime
-import io.github.kinesisspark.read.plan.{ExecutorId, PlanningState, ReaderStatus}
-import io.github.kinesisspark.read.reader.ResolvedPublisher
-import io.github.kinesisspark.read.row.SourceSchema
-import io.github.kinesisspark.read.stream.{KinesisMicroBatchStream, KinesisSourceOffset, QueryHost}
+import io.github.kinesisspark.read.stream.{KinesisStream, QueryHost}
 
-/** Micro-batches, and with Spark's real-time trigger batches without an end of their own: their tasks return each record when it
-  * comes, until Spark's time is over, and report where they are then. From that the same offsets are made, so a query may change its
-  * trigger from run to run.
-  *
-  * A real-time batch is stored when it is over. One that fails comes again from its start, as Spark defines the mode. So that
-  * a query that has just begun at LATEST would not begin at another one then, its first batch reads nothing and stores where it begins. It has one
-  * task all the same, as a stage behind a shuffle needs rows, or none, from somebody.
+/** A [[KinesisStream]] that Spark may ask for real-time batches, once it is made: from then on [[RealTimeMode]] plans.
   *
   * Loaded by name: Spark 4.0 doesn't have these interfaces.
   *
   * @see [[https://spark.apache.org/docs/latest/api/java/org/apache/spark/sql/connector/read/streaming/SupportsRealTimeMode.html SupportsRealTimeMode]]
   */
 final class KinesisRealTimeStream(options: SourceOptions, host: QueryHost, driver: DriverRuntime)
-    extends KinesisMicroBatchStream(options, host, driver)
+    extends KinesisStream(options, host, driver)
     with SupportsRealTimeMode {
-  import KinesisRealTimeStream._
-  import driver.runtime
+  private var realTimeMode = Option.empty[RealTimeMode]
 
-  private var isRealTime = false
-  private var batch      = Option.empty[Batch]
-  private var starvation = Starvation.none
-
-  override def prepareForRealTimeMode(): Unit = isRealTime = true
+  override def prepareForRealTimeMode(): Unit = realTimeMode = Some(new RealTimeMode(source, offsets))
 
   /** A real-time batch has no end when it is planned. */
   override def latestOffset(start: Offset, limit: ReadLimit): Offset =
-    if (isRealTime) start else super.latestOffset(start, limit)
+    if (realTimeMode.isDefined) start else super.latestOffset(start, limit)
 
   override def createReaderFactory(): PartitionReaderFactory =
-    if (isRealTime) new RealTimeReaderFactory(readers.config, SourceSchema.schema) else super.createReaderFactory()
+    realTimeMode.fold(super.createReaderFactory())(_.readerFactory())
 
-  private lazy val reserved = options.reservedCores.getOrElse(host.shuffleTasks)
+  override def planInputPartitions(start: Offset): Array[InputPartition] = planned.begin(start).toArray
 
-  override def planInputPartitions(start: Offset): Array[InputPartition] = {
-    failIfStarved()
-    readers.reserve(reserved)
-    metrics = metrics.copy(trigger = trigger)
-    val from = catalog.accept(offsetOf(start))
-    catalog.refreshIfDue()
-    checkRetention(from)
-    val planned = opened(from)
-    batch = Some(planned)
-    if (planned.planning.hasNewStreams) Array(NothingToRead) else planned.partitions.toArray
-  }
+  override def mergeOffsets(offsets: Array[PartitionOffset]): Offset = planned.end(offsets.toSeq)
 
-  override def mergeOffsets(offsets: Array[PartitionOffset]): Offset = {
-    val now      = batch.getOrElse(throw new IllegalStateException("no real-time batch was planned"))
-    val progress = offsets.toVector.collect { case ours: RealTimeProgress => ours }
-    val reads    = progress.flatMap(_.reads)
-    val begun    = progress.flatMap(p => p.reads.flatMap(r => r.begun.map(child => Begun(r.shard, child, p.executor))))
-    // One by one, as each may be the parent of the next.
-    begun.foreach(b => catalog.learn(b.shard.stream, Vector(b.child)))
-    val moved = reads.map(r => r.shard -> r.taken.position).toMap ++ now.lost.map(_ -> ShardPosition.ShardEnd)
-    val end   = now.planning.end(moved, begun.map(_.shard).toSet)
-    tell(now, progress, reads, begun)
-    remember(KinesisSourceOffset(completed(now, end, reads, begun)))
-  }
-
-  /** The readers stand at the batch's start, and no loss of records is known. */
-  @tailrec private def opened(from: KinesisOffset): Batch = {
-    val planning = planningAt(from)
-    val lost     = loseOrFail(planning)
-    if (planning.hasNewStreams) Batch(planning, lost, Vector.empty, runtime.clock.nanos())
-    else {
-      val statuses = if (hasReaders) readers.open(planning, lost.contains) else Map.empty[ShardKey, ReaderStatus]
-      failIfAny(statuses, from)
-      catalog.learn(statuses.values)
-      // What they failed for is known now, and their shards are lost, or have another consumer.
-      if (statuses.values.exists(_.failure.isDefined)) opened(from)
-      else Batch(planning, lost, partitions(planning, lost), runtime.clock.nanos())
-    }
-  }
-
-  private def partitions(planning: PlanningState, lost: Vector[ShardKey]): Vector[RealTimePartition] = {
-    val reading = planning.reading -- lost
-    val ended = planning.start.shards.collect { case (shard, p) if p.position == ShardPosition.ShardEnd => shard }.toSet
-    val hashKeys = Option.when(options.deaggregate)(hashKeysOf(reading.keys.toVector))
-    readers.tasks(planning, reading.keys).map { task =>
-      RealTimePartition(
-        task.shards.map(shard => shard -> reading(shard)),
-        ended.filter(shard => task.shards.exists(_.stream == shard.stream)),
-        hashKeys.map(_.view.filterKeys(task.shards.toSet).toMap),
-        task.executor,
-        if (task.executor.isDefined) consumerLifecycle.publisher else ResolvedPublisher.Polling
-      )
-    }
-  }
-
-  /** With the times up to which it is complete, by what the service's clock was when the batch began: they err to the safe side. */
-  private def completed(
-      now: Batch,
-      end: KinesisOffset,
-      reads: Vector[ShardRead],
-      begun: Vector[Begun]
-  ): KinesisOffset = {
-    val lasted = (runtime.clock.nanos() - now.plannedNanos) / 1000000
-    val times  =
-      reads.flatMap(r => r.status.completeTo(r.taken, catalog.now(r.shard.stream) - lasted).map(r.shard -> _)).toMap
-    val all = now.planning.reading ++ begun.map(_.shard -> ShardPosition.TrimHorizon)
-    retention.complete(end, all, (shard, _) => times.get(shard))
-  }
-
-  private def tell(
-      now: Batch,
-      progress: Vector[RealTimeProgress],
-      reads: Vector[ShardRead],
-      begun: Vector[Begun]
-  ): Unit = {
-    val statuses = reads.map(r => r.shard -> r.status).toMap
-    val cuts     = reads.map(r => r.shard -> r.taken).toMap
-    warnIfOvertaken(statuses)
-    seen = now.planning.end(statuses.view.mapValues(_.position).toMap, begun.map(_.shard).toSet)
-    val open = (now.planning.reading -- now.lost).keySet ++ begun.map(_.shard)
-    report(open, statuses, cuts)
-    readers.recordUsage(cuts.view.mapValues(_.bytes).toMap, begun.flatMap(b => b.executor.map(b.shard -> _)).toMap)
-    val waiting = progress.count(!_.isAsked)
-    starvation = starvation.and(waiting > 0, runtime.clock.nanos() - now.plannedNanos)
-    if (waiting > 0) log.warn("{} of the batch's {} tasks found no free core until it was over", waiting, progress.size)
-  }
-
-  /** Once may be an executor's loss, whose tasks had nowhere to go, or a machine that stood still. */
-  private def failIfStarved(): Unit = if (starvation.isLasting)
-    throw new KinesisException(
-      TooFewCores,
-      s"$toString: tasks of most real-time batches find no free core, so that their shards are not read. All tasks of " +
-        "such a batch run at once; this source asks for no more of them than the executors can run, so others need cores as well: " +
-        "another source of this query, or another query. Give the cluster more cores, or read all streams by one source: " +
-        "streamName takes several."
-    )
-}
-
-object KinesisRealTimeStream {
-  private val log = LoggerFactory.getLogger(classOf[KinesisRealTimeStream])
-
-  val TooFewCores = "KINESIS_TOO_FEW_CORES"
-
-  /** A batch that is under way.
-    *
-    * @param lost shards past retention
-    */
-  private final case class Batch(
-      planning: PlanningState,
-      lost: Vector[ShardKey],
-      partitions: Vector[RealTimePartition],
-      plannedNanos: Long
-  )
-
-  /** A child that a task began. */
-  private final case class Begun(shard: ShardKey, child: Shard, executor: Option[ExecutorId])
+  private def planned =
+    realTimeMode.getOrElse(throw new IllegalStateException("a real-time batch of a query in another mode"))
 }

@@ -9,7 +9,6 @@ import org.slf4j.LoggerFactory
 import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.catalog.{Parallel, Peek, PeekingClients, ShardEnds}
-import io.github.kinesisspark.read.plan.PlanningView.Admitted
 import io.github.kinesisspark.read.plan.{
   CutPoint,
   HistoryPart,
@@ -21,7 +20,7 @@ import io.github.kinesisspark.read.plan.{
 import io.github.kinesisspark.read.reader.StreamAccess
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtTimestamp}
 
-/** Ends of a batch beyond what its readers hold. [[LongTrigger]] decides up to which arrival time the batch goes, and Kinesis is asked for the first
+/** Ends of a batch beyond what its readers hold. [[LongTrigger]] decides up to which arrival time the batch goes; this asks Kinesis for the first
   * record that arrived then, whose sequence number is the end. The tasks read up to it through the live readers.
   *
   * Where nothing has arrived since that time, the end is a record close to the shard's newest: between them arrived what a shard may take in a second,
@@ -41,34 +40,13 @@ final class BeyondBuffers(
 
   private val log = LoggerFactory.getLogger(classOf[BeyondBuffers])
 
-  /** The parts of a batch that end later than the readers stand.
-    *
-    * @param interval from trigger to trigger
-    * @param admitted the batch as far as readers hold it
-    */
-  def ends(
-      interval: FiniteDuration,
-      statuses: Map[ShardKey, ReaderStatus],
-      admitted: Admitted
-  ): Map[ShardKey, CutPoint] = {
-    val within  = admitted.batch.ends
-    val behind  = BeyondBuffers.behind(interval, statuses, within)
-    val starved = statuses.valuesIterator.filter(t => t.starved && t.outlasts(interval)).map(_.shard).toVector
-    val known   = behind.iterator.map(_.shard).toSet ++ starved
-    val others  = admitted.notReported ++ admitted.toCome.collect { case (shard, time) if !known(shard) => time } ++
-      within.collect { case (shard, cut) if !known(shard) => cut.nextArrival }.flatten
-    val times = LongTrigger.times(interval, behind, starved, others, alignment)
-    val begin = behind.map(_.oldest).minOption
-    if (times.isEmpty) Map.empty
-    else {
-      val apart = behind.map(_.writeSecond).min
-      PeekingClients.using(clients, streams, Some(Patience)) { looks =>
-        found(Parallel.map(times.toVector) { case (shard, time) =>
-          Try(end(statuses(shard), time, begin, apart, looks))
-        })
-      }
+  /** The parts of a batch that end later than the readers stand. */
+  def ends(questions: LongTrigger.Questions, statuses: Map[ShardKey, ReaderStatus]): Map[ShardKey, CutPoint] =
+    PeekingClients.using(clients, streams, Some(Patience)) { looks =>
+      found(Parallel.map(questions.times.toVector) { case (shard, time) =>
+        Try(end(statuses(shard), time, questions.oldest, questions.apart, looks))
+      })
     }
-  }
 
   /** With an alignment, a shard whose end is not found keeps the others from going beyond their buffers as well. */
   private def found(ends: Vector[Try[Option[(ShardKey, CutPoint)]]]): Map[ShardKey, CutPoint] = {
@@ -111,21 +89,6 @@ object BeyondBuffers {
 
   /** For one look with all its attempts: after an answer of 10 MiB the service refuses the calls of 5 s. */
   private val Patience = 10.seconds
-
-  /** The shards whose parts of a batch may end later than their readers stand. A reader that the batch before has just emptied stands where it has read to:
-    * where a batch follows another at once, it may hold nothing yet.
-    */
-  private[stream] def behind(
-      interval: FiniteDuration,
-      statuses: Map[ShardKey, ReaderStatus],
-      within: Map[ShardKey, CutPoint]
-  ): Vector[LongTrigger.Behind] = for {
-    (shard, cut) <- within.toVector
-    status       <- statuses.get(shard)
-    if cut.position == status.position && status.outlasts(interval) && !status.starved
-    oldest <- status.oldestArrival.orElse(status.reached)
-    newest <- status.newestArrival.orElse(status.reached)
-  } yield LongTrigger.Behind(shard, status.density, status.bytes, status.room, oldest, newest)
 
   /** The first record that arrived at a time or later. Where there is none, one close to the newest; nothing if that is not after `low`.
     *

@@ -8,6 +8,7 @@ import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
 
 class LongTriggerSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val MB = 1L << 20
@@ -32,6 +33,40 @@ class LongTriggerSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
       val dense  = ArrivalDensity.unknown.and(1000 * MB, 1000000)
       val sparse = (1 to 200).foldLeft(dense)((d, _) => d.and(MB, 4000))
       sparse.millisOf(MB) shouldBe (4000L +- 400)
+    }
+  }
+
+  describe("a shard's part of a batch may end beyond its reader's buffer") {
+    val density = ArrivalDensity(8L << 20, 8000)
+    val reading = emptyStatus(shard(0)).copy(
+      position = AfterSequenceNumber(number(9)),
+      room = 4L << 20,
+      density = density,
+      reached = Some(70000),
+      millisBehind = Some(30000)
+    )
+    val holding =
+      reading.copy(records = 9, bytes = 9000, oldestArrival = Some(65000), newestArrival = Some(69000))
+
+    def behind(status: ReaderStatus) =
+      LongTrigger.behind(10.seconds, Map(status.shard -> status), Map(status.shard -> status.all))
+
+    def beyond(bytes: Long, oldest: Long, newest: Long) =
+      Vector(LongTrigger.Behind(shard(0), density, bytes, 4L << 20, oldest, newest))
+
+    it("where it is further behind than the next trigger, or full") {
+      behind(holding) shouldBe beyond(9000, 65000, 69000)
+      behind(holding.copy(millisBehind = Some(5000))) shouldBe empty
+      behind(holding.copy(millisBehind = Some(5000), isFull = true)) shouldBe beyond(9000, 65000, 69000)
+    }
+
+    it("where it is behind and has been emptied by the batch before") {
+      behind(reading) shouldBe beyond(0, 70000, 70000)
+    }
+
+    it("not where it waits for memory of others, or has no answer yet") {
+      behind(reading.copy(starved = true)) shouldBe empty
+      behind(emptyStatus(shard(0))) shouldBe empty
     }
   }
 

@@ -1,7 +1,5 @@
 package io.github.kinesisspark.read.stream
 
-import scala.concurrent.duration._
-
 import org.scalacheck.Gen
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
@@ -9,8 +7,6 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.read.catalog.Peek
-import io.github.kinesisspark.read.plan.{ArrivalDensity, LongTrigger, ReaderStatus}
-import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
 
 class BeyondBuffersSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
 
@@ -27,40 +23,6 @@ class BeyondBuffersSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
         }
       }
       .map(_.arrivalMillis)
-  }
-
-  describe("a shard's part of a batch may end beyond its reader's buffer") {
-    val density = ArrivalDensity(8L << 20, 8000)
-    val reading = emptyStatus(shard(0)).copy(
-      position = AfterSequenceNumber(number(9)),
-      room = 4L << 20,
-      density = density,
-      reached = Some(70000),
-      millisBehind = Some(30000)
-    )
-    val holding =
-      reading.copy(records = 9, bytes = 9000, oldestArrival = Some(65000), newestArrival = Some(69000))
-
-    def behind(status: ReaderStatus) =
-      BeyondBuffers.behind(10.seconds, Map(status.shard -> status), Map(status.shard -> status.all))
-
-    def beyond(bytes: Long, oldest: Long, newest: Long) =
-      Vector(LongTrigger.Behind(shard(0), density, bytes, 4L << 20, oldest, newest))
-
-    it("where it is further behind than the next trigger, or full") {
-      behind(holding) shouldBe beyond(9000, 65000, 69000)
-      behind(holding.copy(millisBehind = Some(5000))) shouldBe empty
-      behind(holding.copy(millisBehind = Some(5000), isFull = true)) shouldBe beyond(9000, 65000, 69000)
-    }
-
-    it("where it is behind and has been emptied by the batch before") {
-      behind(reading) shouldBe beyond(0, 70000, 70000)
-    }
-
-    it("not where it waits for memory of others, or has no answer yet") {
-      behind(reading.copy(starved = true)) shouldBe empty
-      behind(emptyStatus(shard(0))) shouldBe empty
-    }
   }
 
   describe("the end of a batch beyond a reader's buffer") {

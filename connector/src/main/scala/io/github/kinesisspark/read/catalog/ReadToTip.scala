@@ -1,4 +1,4 @@
-package io.github.kinesisspark.read.stream
+package io.github.kinesisspark.read.catalog
 
 import scala.concurrent.duration._
 
@@ -6,7 +6,6 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
-import io.github.kinesisspark.read.catalog.{Parallel, PeekingClients, ShardCatalog, ShardPeeks}
 
 /** Whether all is read that the streams hold now, by one GetShardIterator and one GetRecords of each shard, made twice: a record may become readable a
   * moment after the service has acknowledged it.

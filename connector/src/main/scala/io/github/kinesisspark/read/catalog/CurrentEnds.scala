@@ -1,0 +1,28 @@
+package io.github.kinesisspark.read.catalog
+
+import io.github.kinesisspark.position.ShardPosition.{ShardEnd, TrimHorizon}
+import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+import io.github.kinesisspark.read.plan.Bounds
+
+/** Where the shards of a source end now. */
+object CurrentEnds {
+
+  /** Blocks while it looks for the newest record of each open shard.
+    *
+    * @param reading where shards are read that have begun
+    */
+  def of(catalog: ShardCatalog, reading: Map[ShardKey, ShardPosition]): Bounds = {
+    import catalog.clients.runtime
+    val shards =
+      for {
+        stream <- catalog.streams
+        id     <- stream.lineage.inOrder
+      } yield ShardKey(stream.arn, id) -> stream.lineage.isClosed(id)
+    val (closed, open) = shards.partition(_._2)
+    val now            = catalog.serviceTime()
+    val tips = PeekingClients.using(catalog.clients, catalog.streams.map(s => s.arn -> s.access).toMap) { ends =>
+      Parallel.map(open) { case (shard, _) => shard -> ends.tip(shard, reading.getOrElse(shard, TrimHorizon), now).end }
+    }
+    Bounds(closed.map(_._1 -> ShardEnd).toMap ++ tips, now)
+  }
+}

@@ -1,0 +1,155 @@
+package io.github.kinesisspark.read.realtime
+
+import scala.annotation.tailrec
+
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
+import org.apache.spark.sql.connector.read.streaming._
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.plan.{ExecutorId, PlanningState, ReaderStatus}
+import io.github.kinesisspark.read.reader.ResolvedPublisher
+import io.github.kinesisspark.read.row.SourceSchema
+import io.github.kinesisspark.read.stream.{QuerySource, SourceOffsets}
+
+/** Plans real-time batches, which have no end of their own: their tasks return each record when it
+  * comes, until Spark's time is over, and report where they are then. From that the same offsets are made, so a query may change its
+  * trigger from run to run.
+  *
+  * A real-time batch is stored when it is over. One that fails comes again from its start, as Spark defines the mode. So that
+  * a query that has just begun at LATEST would not begin at another one then, its first batch reads nothing and stores where it begins. It has one
+  * task all the same, as a stage behind a shuffle needs rows, or none, from somebody.
+  *
+  * Used by the query's own thread only.
+  */
+private final class RealTimeMode(source: QuerySource, offsets: SourceOffsets) {
+  import RealTimeMode._
+  import source.{catalog, losses, observer, readers, retention, runtime}
+
+  private var batch      = Option.empty[Batch]
+  private var starvation = Starvation.none
+
+  def readerFactory(): PartitionReaderFactory = new RealTimeReaderFactory(readers.config, SourceSchema.schema)
+
+  private lazy val reserved = source.options.reservedCores.getOrElse(source.host.shuffleTasks)
+
+  /** The tasks of a batch that begins. */
+  def begin(start: Offset): Vector[InputPartition] = {
+    failIfStarved()
+    readers.reserve(reserved)
+    observer.begins()
+    val from = catalog.accept(SourceOffsets.of(start))
+    catalog.refreshIfDue()
+    losses.pastRetention(from)
+    val planned = opened(from)
+    batch = Some(planned)
+    if (planned.planning.hasNewStreams) Vector(NothingToRead) else planned.partitions
+  }
+
+  /** The offset where a batch has ended, by where its tasks are. */
+  def end(reported: Seq[PartitionOffset]): Offset = {
+    val now      = batch.getOrElse(throw new IllegalStateException("no real-time batch was planned"))
+    val progress = reported.toVector.collect { case ours: RealTimeProgress => ours }
+    val reads    = progress.flatMap(_.reads)
+    val begun    = progress.flatMap(p => p.reads.flatMap(r => r.begun.map(child => Begun(r.shard, child, p.executor))))
+    // One by one, as each may be the parent of the next.
+    begun.foreach(b => catalog.learn(b.shard.stream, Vector(b.child)))
+    val moved = reads.map(r => r.shard -> r.taken.position).toMap ++ now.lost.map(_ -> ShardPosition.ShardEnd)
+    val end   = now.planning.end(moved, begun.map(_.shard).toSet)
+    show(now, progress, reads, begun)
+    offsets.remember(completed(now, end, reads, begun))
+  }
+
+  /** The readers stand at the batch's start, and no loss of records is known. */
+  @tailrec private def opened(from: KinesisOffset): Batch = {
+    val planning = source.planningAt(from)
+    val lost     = losses.ofShards(planning)
+    if (planning.hasNewStreams) Batch(planning, lost, Vector.empty, runtime.clock.nanos())
+    else {
+      val statuses = if (source.hasReaders) readers.open(planning, lost.contains) else Map.empty[ShardKey, ReaderStatus]
+      source.failIfAny(statuses, from)
+      catalog.learn(statuses.values)
+      // What they failed for is known now, and their shards are lost, or have another consumer.
+      if (statuses.values.exists(_.failure.isDefined)) opened(from)
+      else Batch(planning, lost, partitions(planning, lost), runtime.clock.nanos())
+    }
+  }
+
+  private def partitions(planning: PlanningState, lost: Vector[ShardKey]): Vector[RealTimePartition] = {
+    val reading = planning.reading -- lost
+    val ended = planning.start.shards.collect { case (shard, p) if p.position == ShardPosition.ShardEnd => shard }.toSet
+    val hashKeys = Option.when(source.options.deaggregate)(source.hashKeysOf(reading.keys.toVector))
+    readers.tasks(planning, reading.keys).map { task =>
+      RealTimePartition(
+        task.shards.map(shard => shard -> reading(shard)),
+        ended.filter(shard => task.shards.exists(_.stream == shard.stream)),
+        hashKeys.map(_.view.filterKeys(task.shards.toSet).toMap),
+        task.executor,
+        if (task.executor.isDefined) source.consumers.publisher else ResolvedPublisher.Polling
+      )
+    }
+  }
+
+  /** With the times up to which it is complete, by what the service's clock was when the batch began: they err to the safe side. */
+  private def completed(
+      now: Batch,
+      end: KinesisOffset,
+      reads: Vector[ShardRead],
+      begun: Vector[Begun]
+  ): KinesisOffset = {
+    val lasted = (runtime.clock.nanos() - now.plannedNanos) / 1000000
+    val times  =
+      reads.flatMap(r => r.status.completeTo(r.taken, catalog.now(r.shard.stream) - lasted).map(r.shard -> _)).toMap
+    val all = now.planning.reading ++ begun.map(_.shard -> ShardPosition.TrimHorizon)
+    retention.complete(end, all, (shard, _) => times.get(shard))
+  }
+
+  private def show(
+      now: Batch,
+      progress: Vector[RealTimeProgress],
+      reads: Vector[ShardRead],
+      begun: Vector[Begun]
+  ): Unit = {
+    val statuses = reads.map(r => r.shard -> r.status).toMap
+    val cuts     = reads.map(r => r.shard -> r.taken).toMap
+    losses.warnIfOvertaken(statuses.values)
+    source.reached = now.planning.end(statuses.view.mapValues(_.position).toMap, begun.map(_.shard).toSet)
+    val open = (now.planning.reading -- now.lost).keySet ++ begun.map(_.shard)
+    observer.planned(open, statuses, cuts)
+    readers.recordUsage(cuts.view.mapValues(_.bytes).toMap, begun.flatMap(b => b.executor.map(b.shard -> _)).toMap)
+    val waiting = progress.count(!_.isAsked)
+    starvation = starvation.and(waiting > 0, runtime.clock.nanos() - now.plannedNanos)
+    if (waiting > 0) log.warn("{} of the batch's {} tasks found no free core until it was over", waiting, progress.size)
+  }
+
+  /** Once may be an executor's loss, whose tasks had nowhere to go, or a machine that stood still. */
+  private def failIfStarved(): Unit = if (starvation.isLasting)
+    throw new KinesisException(
+      TooFewCores,
+      s"$source: tasks of most real-time batches find no free core, so that their shards are not read. All tasks of " +
+        "such a batch run at once; this source asks for no more of them than the executors can run, so others need cores as well: " +
+        "another source of this query, or another query. Give the cluster more cores, or read all streams by one source: " +
+        "streamName takes several."
+    )
+}
+
+private object RealTimeMode {
+  private val log = LoggerFactory.getLogger(classOf[RealTimeMode])
+
+  private val TooFewCores = "KINESIS_TOO_FEW_CORES"
+
+  /** A batch that is under way.
+    *
+    * @param lost shards past retention
+    */
+  private final case class Batch(
+      planning: PlanningState,
+      lost: Vector[ShardKey],
+      partitions: Vector[RealTimePartition],
+      plannedNanos: Long
+  )
+
+  /** A child that a task began. */
+  private final case class Begun(shard: ShardKey, child: Shard, executor: Option[ExecutorId])
+}

@@ -1,0 +1,150 @@
+package io.github.kinesisspark.read.stream
+
+import scala.collection.mutable
+
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aws.{Closing, FailureReason}
+import io.github.kinesisspark.config.SourceOptions
+import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.catalog.{ConsumerLifecycle, ShardCatalog}
+import io.github.kinesisspark.read.coordinator.{DriverRuntime, ShardCoordinator}
+import io.github.kinesisspark.read.plan.{BoundarySpacing, PlanningState, ReaderStatus, WatermarkAlignment}
+import io.github.kinesisspark.read.reader.{ReaderConfig, StreamAccess}
+import io.github.kinesisspark.read.retention.{LossReports, RetentionWatch}
+import io.github.kinesisspark.runtime.Runtime
+
+/** One source of a streaming query on its driver: its shards, its readers, and what it shows of itself. Micro-batches and real-time batches use it alike.
+  *
+  * Used by the query's own thread only.
+  */
+private[read] final class QuerySource(val options: SourceOptions, val host: QueryHost, driver: DriverRuntime)
+    extends AutoCloseable {
+  import driver.clients
+
+  implicit val runtime: Runtime = driver.runtime
+
+  private val log = LoggerFactory.getLogger(classOf[QuerySource])
+
+  val catalog                      = new ShardCatalog(options, clients)
+  private val removed              = new RemovedStreams(options.client, catalog.reads, clients)
+  val consumers: ConsumerLifecycle =
+    Closing.unlessMade(catalog.close())(ConsumerLifecycle.of(options, host.queryId, clients))
+  val alignment: WatermarkAlignment = WatermarkAlignment(options.admission.maxShardSkew.map(_.toMillis))
+  val readers: ShardCoordinator     = {
+    val id = runtime.ids.uuid()
+    new ShardCoordinator(
+      host.channel(id, driver),
+      ReaderConfig(
+        id,
+        streams = access,
+        bufferBytes = host.readerMemory(options),
+        callsPerSecond = options.callsPerSecond,
+        failOnDataLoss = options.failOnDataLoss
+      ),
+      () => consumers.publisher,
+      alignment,
+      BoundarySpacing.of(
+        options.admission.maxRecordsPerTrigger.isDefined || options.admission.maxBytesPerTrigger.isDefined,
+        options.minPartitions,
+        options.admission.maxShardSkew.map(_.toMillis),
+        _
+      )
+    )
+  }
+  val retention: RetentionWatch = new RetentionWatch(catalog)
+  val losses: LossReports       = new LossReports(catalog, retention, options.failOnDataLoss)
+  val observer: SourceObserver  =
+    new SourceObserver(options, catalog.streams.map(_.arn.name), host, readers.now, consumers.calls)
+
+  /** How far readers have read, whether or not a limit let it into a batch. */
+  var reached: KinesisOffset = KinesisOffset.initial
+
+  private val beginnings = mutable.HashMap.empty[StreamArn, Vector[(String, ShardPosition)]]
+  private var isWarned   = false
+
+  def access: Map[StreamArn, StreamAccess] = catalog.streams.map(s => s.arn -> s.access).toMap
+
+  /** The access to streams that are not read any more. */
+  def removedAccess: Map[StreamArn, StreamAccess] = removed.access
+
+  /** The ranges whose stream is still there. */
+  def readable(ranges: Vector[ShardRange], end: KinesisOffset): Vector[ShardRange] = removed.readable(ranges, end)
+
+  /** Whether executors read ahead. If none can be reached, batches are planned as `Trigger.Once` plans them. */
+  def hasReaders: Boolean = {
+    val refusal = readers.refusal()
+    if (!isWarned) refusal.foreach { why =>
+      isWarned = true
+      log.warn(
+        s"$toString: no executor can open its end of the channel to the driver ($why), so none reads ahead. Each batch takes all that is in " +
+          "the streams when it is planned, whatever the limits of the options are, and its tasks read it by polling, which is slower. Remove " +
+          "the cause and restart the query. The channel is Spark's RPC."
+      )
+    }
+    refusal.isEmpty
+  }
+
+  /** Where a batch starts: the last one's end, and what enters now. */
+  def planningAt(from: KinesisOffset): PlanningState = {
+    val planning = known(from)
+    val waiting  = planning.awaitingChildren ++ planning.doubtful.map(_.stream)
+    if (waiting.isEmpty) planning
+    else {
+      catalog.refreshSoon(waiting)
+      catalog.askAbout(known(from).doubtful)
+      known(from)
+    }
+  }
+
+  private def known(from: KinesisOffset) = PlanningState(
+    from,
+    catalog.streams.map { stream =>
+      def beginning = beginnings.getOrElseUpdate(stream.arn, stream.beginning(options.failOnDataLoss))
+      stream.arn -> PlanningState.Stream(
+        stream.createdMillis,
+        catalog.lineage(stream.arn),
+        if (from.streams.contains(stream.arn)) Vector.empty else beginning
+      )
+    }.toMap
+  )
+
+  /** Where nobody knows a shard's keys any more, none of its records is left out. */
+  def hashKeysOf(shards: Vector[ShardKey]): Map[ShardKey, HashKeyRange] = {
+    val known = catalog.hashKeys(shards) ++ removed.hashKeys
+    shards.map(shard => shard -> known.getOrElse(shard, HashKeyRange.all)).toMap
+  }
+
+  /** A reader's failure is the query's, unless its shard has gone past retention, which is for the next planning, or its
+    * consumer has gone and there is another.
+    */
+  def failIfAny(statuses: Map[ShardKey, ReaderStatus], from: KinesisOffset): Unit = {
+    val failed         = statuses.values.toVector.flatMap(status => status.failure.map(status.shard -> _))
+    val (gone, broken) = failed.partition(_._2.reason == FailureReason.NotFound)
+    catalog.askAbout(gone.map(_._1))
+    // Looked at only where a reader failed: at ten thousand shards it is not for every planning.
+    lazy val lost = known(from).lost.toSet
+    val missing   = gone.filterNot { case (shard, _) => lost(shard) }
+    val renewed   = missing.map(_._1.stream).distinct.filter(consumers.renew).toSet
+    for ((shard, failure) <- broken if failure.reason == FailureReason.ConsumerTaken)
+      consumers.leave(shard.stream)
+    for ((_, failure) <- broken ++ missing.filterNot { case (shard, _) => renewed(shard.stream) })
+      throw failure.exception
+  }
+
+  override def close(): Unit =
+    try readers.close()
+    finally
+      try endConsumers()
+      finally
+        try catalog.close()
+        finally observer.close()
+
+  /** Where another driver runs the query from its checkpoint, the consumers are that one's. */
+  private def endConsumers(): Unit = {
+    if (host.hasLostCheckpoint) catalog.streams.foreach(stream => consumers.leave(stream.arn))
+    consumers.close()
+  }
+
+  override def toString: String = s"KinesisSource[${catalog.streams.map(_.arn.name).mkString(", ")}]"
+}
