@@ -2,10 +2,12 @@ package io.github.kinesisspark
 
 import java.nio.file.Files
 
+import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
+import scala.jdk.OptionConverters._
 
 import com.tngtech.archunit.base.DescribedPredicate
-import com.tngtech.archunit.core.domain.{JavaAccess, JavaClass}
+import com.tngtech.archunit.core.domain.{JavaAccess, JavaClass, JavaCodeUnit}
 import com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses
 import com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices
 import org.scalatest.funspec.AnyFunSpec
@@ -43,6 +45,17 @@ class ArchitectureSpec extends AnyFunSpec {
       .toMap
   }
 
+  /** The steps of the page's days: a method, and the one that it calls. */
+  private def days: Vector[(Calls.Method, Calls.Method)] = {
+    val page  = Files.readString(PagePart.docs.resolve("contributing/architecture.md"))
+    val chain = "`\\w+\\.\\w+`(?: → `\\w+\\.\\w+`)+".r
+    for {
+      steps <- chain.findAllIn(page.split("## Three days in the life").last.split("\n## ").head).toVector
+      named = steps.split(" → ").toVector.map(_.replace("`", "").split('.')).map(n => Calls.Method(n(0), n(1)))
+      step <- named.zip(named.tail)
+    } yield step
+  }
+
   describe("the packages") {
     it("form no cycle") {
       slices.matching("io.github.(**)").should.beFreeOfCycles.check(all)
@@ -74,6 +87,18 @@ class ArchitectureSpec extends AnyFunSpec {
           predicate("are of aws, and no failure")(c => packageOf(c) == s"$root.aws" && !failures(outermost(c)))
         )
         .check(all)
+    }
+  }
+
+  describe("the page's days in the life") {
+    it("name methods that exist, each of which calls the next") {
+      val steps = days
+      assert(steps.size > 30)
+      val wrong = steps.flatMap { case (from, to) =>
+        val missing = Vector(from, to).filter(Calls.units(_).isEmpty).map(m => s"no $m")
+        if (missing.nonEmpty) missing else Vector(s"$from doesn't call $to").filterNot(_ => Calls.exists(from, to))
+      }
+      assert(wrong.isEmpty)
     }
   }
 
@@ -217,4 +242,45 @@ private object ArchitectureSpec {
   def predicate[A](what: String)(is: A => Boolean): DescribedPredicate[A] = new DescribedPredicate[A](what) {
     override def test(a: A): Boolean = is(a)
   }
+}
+
+/** Which method of the connector calls which, by its compiled classes: also in functions and local methods within it, and by an interface. */
+private object Calls {
+  final case class Method(owner: String, name: String) {
+    override def toString: String = s"$owner.$name"
+  }
+
+  def units(method: Method): Vector[JavaCodeUnit] =
+    byClass.getOrElse(method.owner, Vector.empty).flatMap(_.getCodeUnits.asScala).filter(nameOf(_) == method.name)
+
+  def exists(from: Method, to: Method): Boolean = {
+    val owners = units(to).map(_.getOwner)
+    within(units(from)).exists(
+      _.getMethodCallsFromSelf.asScala.exists { call =>
+        val owner = call.getTargetOwner
+        call.getName.split("\\$\\$").last == to.name &&
+        owners.exists(o => o.isAssignableTo(owner.getName) || owner.isAssignableTo(o.getName))
+      }
+    )
+  }
+
+  /** By the last part of their names; an object's is its class's. */
+  private lazy val byClass = ConnectorClasses.all.iterator.asScala.toVector.groupBy(_.getName.split("[.$]").last)
+
+  /** A method's functions are compiled to `$anonfun$method$1`, its local methods to `local$1`. */
+  @tailrec private def within(units: Vector[JavaCodeUnit]): Vector[JavaCodeUnit] = {
+    val local = units
+      .flatMap(_.getMethodCallsFromSelf.asScala)
+      .filter(call => call.getName.matches("\\w+\\$\\d+"))
+      .flatMap(_.getTarget.resolveMember.toScala)
+    val names     = units.map(unit => nameOf(unit).takeWhile(_ != '$')).toSet
+    val functions = units.flatMap(_.getOwner.getCodeUnits.asScala).filter { unit =>
+      unit.getName.startsWith("$anonfun$") && names(unit.getName.stripPrefix("$anonfun$").takeWhile(_ != '$'))
+    }
+    val more = (units ++ local ++ functions).distinct
+    if (more.size == units.size) units else within(more)
+  }
+
+  /** What is private to a class has the class before its name, if an inner class uses it. */
+  private def nameOf(unit: JavaCodeUnit) = unit.getName.split("\\$\\$").last
 }
