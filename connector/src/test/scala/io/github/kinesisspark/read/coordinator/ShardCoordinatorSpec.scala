@@ -42,11 +42,11 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
     _ => BoundarySpacing.none
   )
 
-  private def records(of: ShardCoordinator) =
-    await(of).statuses.values.map(_.records).sum
+  private def records(of: ShardCoordinator, patience: FiniteDuration = 1.second) =
+    await(of, patience).statuses.values.map(_.records).sum
 
-  private def await(of: ShardCoordinator) =
-    of.await(planning, excluded = _ => false, stops = Map.empty, Goal(_ => false, patience = 1.second))
+  private def await(of: ShardCoordinator, patience: FiniteDuration) =
+    of.await(planning, excluded = _ => false, stops = Map.empty, Goal(_ => false, patience))
 
   describe("an executor by which something is thrown") {
     val error = new OutOfMemoryError("as planned")
@@ -55,14 +55,14 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
       val channel = new SomeExecutors(2)
       val readers = coordinator(channel)
       channel.throwing = executor => Option.when(executor == channel.orders.head._1)(error)
-      records(readers) shouldBe 3
+      records(readers, patience = 1.minute) shouldBe 3
       val Seq(first, second) = channel.orders.map(_._1): @unchecked
       second should not be first
-      records(readers) shouldBe 3
+      records(readers, patience = 1.minute) shouldBe 3
       channel.orders.map(_._1) shouldBe Seq(first, second)
       channel.throwing = _ => None
       Thread.sleep(1100)
-      records(readers) shouldBe 3
+      records(readers, patience = 1.minute) shouldBe 3
       val (released, order) = channel.orders.last
       (released, order.whole.isDefined, order.read) shouldBe ((first, true, Vector.empty))
     }
@@ -73,7 +73,7 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
         Option.when(executor == channel.orders.head._1)(
           ReaderFailure(FailureReason.BrokenJvm, "KINESIS_CALL_FAILED", "as planned")
         )
-      records(coordinator(channel)) shouldBe 3
+      records(coordinator(channel), patience = 1.minute) shouldBe 3
       channel.orders.last._1 should not be channel.orders.head._1
     }
 
@@ -81,11 +81,17 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
       for (executors <- Seq(1, 2)) {
         val channel = new SomeExecutors(executors)
         channel.throwing = _ => Some(error)
-        the[OutOfMemoryError] thrownBy records(coordinator(channel)) should have message "as planned"
+        the[OutOfMemoryError] thrownBy records(
+          coordinator(channel),
+          patience = 1.minute
+        ) should have message "as planned"
       }
       val channel = new SomeExecutors(2)
       channel.failing = _ => Some(ReaderFailure(FailureReason.BrokenJvm, "KINESIS_CALL_FAILED", "as planned"))
-      (the[KinesisException] thrownBy records(coordinator(channel))).errorClass shouldBe "KINESIS_CALL_FAILED"
+      (the[KinesisException] thrownBy records(
+        coordinator(channel),
+        patience = 1.minute
+      )).errorClass shouldBe "KINESIS_CALL_FAILED"
     }
   }
 
@@ -95,7 +101,7 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
       val readers = coordinator(channel)
       records(readers) shouldBe 0
       channel.read(3)
-      readers.begin(readers.admit(await(readers), Admission.Limits.none, turn = 1).batch)
+      readers.begin(readers.admit(await(readers, patience = 1.minute), Admission.Limits.none, turn = 1).batch)
       channel.taken.map(_.whole.isDefined) shouldBe Vector(true, false)
       channel.taken.last.planned should not be empty
     }
