@@ -46,7 +46,7 @@ def title_pattern(name: str, title: str) -> bool:
 def titles_in(source: str) -> list[str]:
     """The title of each `it("...")` and `test("...")` of ScalaTest, and of each function of pytest."""
     scala = re.findall(r'\b(?:it|test|byEach)\(\s*s?"((?:[^"\\]|\\.)*)"', source)
-    return [*scala, *re.findall(r"^def (\w+)\(", source, re.MULTILINE)]
+    return [*scala, *re.findall(r"^def (test_\w+)\(", source, re.MULTILINE)]
 
 
 def found(name: str, source: str) -> bool:
