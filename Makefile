@@ -190,7 +190,7 @@ check: ## 2 to 4 minutes: formats, types, and all tests of one module, without a
 test: ## 25 minutes at most: what CI runs; all of `check`, Spark queries, kinesis-local, one seed of chaos
 	@$(BEGIN)
 	@TEST_LOOP=test $(STEPS) $(TEST_STEPS) $(JUDGED)
-	@$(SUMMARY) "LocalStack, and conformance of kinesis-local: make test-all" "long chaos, many shards: make test-all" \
+	@$(SUMMARY) "LocalStack, and conformance of kinesis-local: make test-all" "rare faults, large backlogs, long chaos: make test-all" \
 	  "tests on other versions of Spark: make test-all" "concurrency suites in optimized code: make test-all"
 
 test-all: ## hours: all of `test`, every local server, slow tests, long chaos, other Sparks, optimized code

@@ -109,7 +109,7 @@ lazy val integrationTests = (project in file("integration-tests"))
     // What a program of the tests prints is for other programs.
     Test / run / outputStrategy := Some(StdoutOutput),
     // Suites mostly wait for queries and servers, so a few JVMs share the work.
-    testJvms := 6,
+    testJvms := 5,
     testJvmOptions += "-Dspark.hadoop.fs.AbstractFileSystem.file.impl=io.github.kinesisspark.it.LocalFiles",
     // Programs that runMain starts must find AWS.
     testJvmOptions ++= TestJvms.ownHosts.value,

@@ -18,6 +18,7 @@ final class TestLoop(val name: String) {
 
   def has(module: String, suite: String): Boolean = name match {
     case "check"       => module != "integration-tests"
+    case "test"        => !TestLoop.Long(TestLoop.simple(suite))
     case "concurrency" => TestLoop.Threads.exists(suite.contains(_))
     case _             => true
   }
@@ -37,6 +38,22 @@ object TestLoop {
 
   /** Suites that count threads or heap of their JVM, or fill it, and the one whose servers are chosen apart. */
   private val Alone = Set("ManyShardsSpec", Conformance)
+
+  /** Suites of rare faults and large backlogs, which take a third of the CPU of all integration tests: `make test-all` has them. */
+  private val Long = Set(
+    "AwkwardServiceSpec",
+    "DnsFaultsSpec",
+    "EndpointFaultsSpec",
+    "LargestRecordsSpec",
+    "LongBacklogSpec",
+    "RivalPollersSpec",
+    "ShardSkewSpec",
+    "SilentSubscriptionSpec",
+    "SlowTriggerSpec",
+    "StuckCredentialsSpec",
+    "TestAwsSpec",
+    "UnreadableAnswersSpec"
+  )
 
   // Parts of the names of suites about threads, readers, subscriptions and buffers.
   private val Threads = Seq("kinesisspark.aws.", "kinesisspark.read.", "kinesisspark.write.") ++

@@ -214,6 +214,7 @@ def decoy_jar(tmp_path: Path) -> Path:
     return jar
 
 
+@pytest.mark.slow
 def test_the_package_reads_with_this_connector_beside_another_source_named_kinesis(
     kinesis: LocalKinesis, decoy_jar: Path
 ) -> None:
