@@ -91,8 +91,8 @@ private[coordinator] final class OrderSender(
   /** Tasks of a real-time batch have begun to read these. */
   def adopt(begun: Map[ShardKey, ExecutorId]): Unit = {
     assignments.adopt(begun)
-    for ((executor, some) <- begun.groupMap(_._2)(_._1); known <- orders.get(executor))
-      orders += executor -> known.begun(some)
+    for ((executor, some) <- begun.groupBy(_._2); known <- orders.get(executor))
+      orders += executor -> known.begun(some.keys)
   }
 
   /** Sends all orders again, with the next ones, to executors that have carried out theirs and have not reported in time. */
