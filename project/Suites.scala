@@ -18,7 +18,6 @@ final class TestLoop(val name: String) {
 
   def has(module: String, suite: String): Boolean = name match {
     case "check"       => module != "integration-tests"
-    case "test"        => !TestLoop.Long(TestLoop.simple(suite))
     case "concurrency" => TestLoop.Threads.exists(suite.contains(_))
     case _             => true
   }
@@ -29,7 +28,7 @@ final class TestLoop(val name: String) {
     else if (jvm == TestLoop.Conformance) Map("KINESIS_TARGETS" -> "testkit")
     else Map("SCENARIO_PASSES"                                  -> "once")
 
-  def arguments: Seq[String] = if (isBrief) Seq("-l", "io.github.kinesisspark.Slow") else Nil
+  def arguments: Seq[String] = if (isBrief) Seq("-l", "org.scalatest.tags.Slow") else Nil
 }
 
 object TestLoop {
@@ -38,22 +37,6 @@ object TestLoop {
 
   /** Suites that count threads or heap of their JVM, or fill it, and the one whose servers are chosen apart. */
   private val Alone = Set("ManyShardsSpec", Conformance)
-
-  /** Suites of rare faults and large backlogs, which take a third of the CPU of all integration tests: `make test-all` has them. */
-  private val Long = Set(
-    "AwkwardServiceSpec",
-    "DnsFaultsSpec",
-    "EndpointFaultsSpec",
-    "LargestRecordsSpec",
-    "LongBacklogSpec",
-    "RivalPollersSpec",
-    "ShardSkewSpec",
-    "SilentSubscriptionSpec",
-    "SlowTriggerSpec",
-    "StuckCredentialsSpec",
-    "TestAwsSpec",
-    "UnreadableAnswersSpec"
-  )
 
   // Parts of the names of suites about threads, readers, subscriptions and buffers.
   private val Threads = Seq("kinesisspark.aws.", "kinesisspark.read.", "kinesisspark.write.") ++

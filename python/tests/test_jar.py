@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from pathlib import Path
 
 import pytest
 
@@ -25,13 +24,6 @@ def test_every_class_of_the_jar_is_its_own_or_relocated() -> None:
     classes = [name for name in entries() if name.endswith(".class")]
     assert len(classes) > 1000
     assert [name for name in classes if not name.startswith(OURS)] == []
-
-
-def test_the_jar_has_three_classes_in_packages_of_spark() -> None:
-    in_spark = {
-        Path(name).name.split("$")[0].removesuffix(".class") for name in entries() if name.startswith("org/apache/")
-    }
-    assert in_spark == {"ClusterExecutors", "RpcChannel", "SparkMetrics"}
 
 
 def test_classes_that_the_sdk_loads_by_name_for_a_profile_are_named_and_found_where_they_were_moved() -> None:

@@ -9,10 +9,10 @@ import scala.util.Using
 
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
+import org.scalatest.tagobjects.Slow
 import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, AwsCredentials, AwsCredentialsProvider}
 
 import io.github.kinesisspark.JvmRuntime.runtime
-import io.github.kinesisspark.Slow
 import io.github.kinesisspark.aws.{
   ClientKind,
   DirectoryRetry,

@@ -11,14 +11,16 @@ import scala.util.Try
 import org.scalatest.concurrent.Eventually
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
+import org.scalatest.tags.Slow
 import org.scalatest.time.{Millis, Seconds, Span}
 
-import io.github.kinesisspark.it.{RealisticServer, Slow, TestRun}
+import io.github.kinesisspark.it.{RealisticServer, TestRun}
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule}
 
 /** The programs of `make test-aws` and `make test-aws-clean` against the realistic server: over TLS with HTTP/2 by prior knowledge, at a name of
   * AWS's, and with signatures of keys from the default chain. AWS itself has not been tried yet.
   */
+@Slow
 class TestAwsSpec extends AnyFunSpec with Matchers with Eventually {
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(120, Seconds), Span(100, Millis))
 
@@ -102,7 +104,7 @@ class TestAwsSpec extends AnyFunSpec with Matchers with Eventually {
       }
     }
 
-    it("runs a suite by HTTP/2 over TLS with signed calls, and deletes its streams", Slow) {
+    it("runs a suite by HTTP/2 over TLS with signed calls, and deletes its streams") {
       testAws("SUITES" -> "smoke", "RUN" -> "passes") { program =>
         program.exit() shouldBe TestAws.Exit.Passed
         program.text should (include("accepted") and include("No stream with 'kst-passes-' is left"))
@@ -112,7 +114,7 @@ class TestAwsSpec extends AnyFunSpec with Matchers with Eventually {
         Seq("HTTP/2.0")
     }
 
-    it("ends the run and deletes its streams when it has used its budget", Slow) {
+    it("ends the run and deletes its streams when it has used its budget") {
       whilePutsHang {
         testAws("SUITES" -> "smoke", "RUN" -> "exceeds", "BUDGET" -> "20") { program =>
           eventually(streamsOf("exceeds") should have size 1)
@@ -161,7 +163,7 @@ class TestAwsSpec extends AnyFunSpec with Matchers with Eventually {
 
   describe("make test-aws SUITES=...") {
     RunPlan.known.filter(part => part.name != "smoke").foreach { part =>
-      it(s"passes with the part ${part.name} and creates no more than is planned", Slow) {
+      it(s"passes with the part ${part.name} and creates no more than is planned") {
         val run  = s"part-${part.name}"
         val most = mutable.Map.empty[String, Int]
         testAws("SUITES" -> part.name, "RUN" -> run) { program =>

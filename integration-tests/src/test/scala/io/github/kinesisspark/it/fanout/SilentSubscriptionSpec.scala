@@ -4,10 +4,11 @@ import java.util.concurrent.{LinkedBlockingQueue, TimeUnit}
 
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
+import org.scalatest.tags.Slow
 import software.amazon.awssdk.services.kinesis.model.{ConsumerStatus, ShardIteratorType, SubscribeToShardRequest}
 
 import io.github.kinesisspark.aws.ClientKind
-import io.github.kinesisspark.it.{ConnectorClients, Slow}
+import io.github.kinesisspark.it.ConnectorClients
 import io.github.kinesisspark.read.reader.{MemoryBudget, SubscriptionCall}
 import io.github.kinesisspark.read.reader.SubscriptionCall.News
 import io.github.kinesisspark.testkit.{KinesisServer, KinesisServerConfig, SubscriptionSettings}
@@ -17,6 +18,7 @@ import scala.concurrent.duration._
 /** Subscriptions on which nothing moves. The server's live for ten minutes here and have no heartbeat within that time, so that only the
   * client can end one.
   */
+@Slow
 final class SilentSubscriptionSpec extends AnyFunSpec with Matchers {
   private val config =
     KinesisServerConfig(subscriptions = SubscriptionSettings(life = 10.minutes, heartbeat = 10.minutes))
@@ -72,8 +74,7 @@ final class SilentSubscriptionSpec extends AnyFunSpec with Matchers {
     it("delivers the next record after 35 s without demand")(deliversAfter(LongerThanACall, demand = false))
 
     it(
-      "delivers the next record after 5 minutes without demand, which is longer than the service keeps one open",
-      Slow
+      "delivers the next record after 5 minutes without demand, which is longer than the service keeps one open"
     )(
       deliversAfter(LongerThanItsLife, demand = false)
     )

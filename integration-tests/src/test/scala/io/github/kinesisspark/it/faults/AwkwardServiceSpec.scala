@@ -7,6 +7,7 @@ import scala.concurrent.duration.DurationInt
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.Trigger
+import org.scalatest.tags.Slow
 
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.source.{BatchLog, Mode}
@@ -18,6 +19,7 @@ import io.github.kinesisspark.testkit.Occurrence._
   * connections carry two streams at once and end after a second or ten streams, a reshard
   * is listed three seconds late. Every record comes once and in order, as if nothing had been.
   */
+@Slow
 final class AwkwardServiceSpec extends AwkwardSuite(AwkwardServiceSpec.Harsh) {
 
   /** Puts records with gaps of time between them and after them, which take the server several answers each. */

@@ -8,9 +8,10 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.scalatest.Suites
+import org.scalatest.tagobjects.Slow
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.{Slow, TestStream}
+import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.source.{CapturedLogs, Mode, TestkitSuite}
 
 /** A batch that takes minutes while the stream holds more than the readers' memory: 220 records of 1 MB against 128 MB, the default of

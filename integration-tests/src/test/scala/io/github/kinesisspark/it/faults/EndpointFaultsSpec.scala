@@ -4,14 +4,16 @@ import java.net.InetAddress
 import java.nio.file.{Files, Path}
 
 import org.scalatest.Suites
+import org.scalatest.tags.Slow
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.{Slow, TestStream}
+import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.{FaultRule, KinesisServerConfig, Occurrence, ResetPoint}
 import io.github.kinesisspark.testkit.FaultEffect._
 
 /** The way to the service is wrong, or breaks while a query runs: each error as a user sees it. Options are the defaults. */
+@Slow
 final class EndpointFaults(override protected val mode: Mode)
     extends TestkitSuite(KinesisServerConfig(tlsPort = Some(0))) {
   override def suiteName: String = s"Endpoint faults by $mode"
@@ -119,16 +121,12 @@ class EndpointFaultsSpec extends Suites(Mode.both.map(new EndpointFaults(_)): _*
 /** DNS as a machine has it, for one query: a JVM of its own that resolves names by a hosts file. It asks again for a name that
   * it has found, and remembers for 10 s that a name is unknown, as Java does by default.
   */
+@Slow
 final class DnsFaultsSpec extends TestkitSuite {
 
   for (mode <- Mode.both)
     describe(s"a running query by $mode whose endpoint's name is not found any more") {
-      // By fan-out it takes minutes, and decides by the same rules.
-      val tags = if (mode == Mode.FanOut) Seq(Slow) else Nil
-      it(
-        "reads on when the name is found again after seconds, and fails with what to check when it stays unknown",
-        tags: _*
-      ) {
+      it("reads on when the name is found again after seconds, and fails with what to check when it stays unknown") {
         val stream = newStream(shards = 1)
         val hosts  = Files.createTempFile("hosts-", "")
         known(hosts)

@@ -1,9 +1,9 @@
 package io.github.kinesisspark.it.faults
 
 import org.scalatest.Suites
+import org.scalatest.tags.Slow
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.Slow
 import io.github.kinesisspark.it.source.{Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.model.{StreamMode, StreamSettings}
 
@@ -14,6 +14,7 @@ import io.github.kinesisspark.testkit.model.{StreamMode, StreamSettings}
   *
   * @see [[https://docs.aws.amazon.com/streams/latest/dev/large-records.html Large records]]
   */
+@Slow
 final class LargestRecords(override protected val mode: Mode) extends TestkitSuite {
   import LargestRecords._
 
@@ -85,7 +86,7 @@ final class LargestRecords(override protected val mode: Mode) extends TestkitSui
         testOf(large = 4)
       )
 
-    it(s"are read by $mode, 60 of them among 3,000, with the buffer and $BeingDecoded records of heap at most", Slow)(
+    it(s"are read by $mode, 60 of them among 3,000, with the buffer and $BeingDecoded records of heap at most")(
       testOf(large = 60)
     )
   }

@@ -6,9 +6,10 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.DataFrame
 import org.scalatest.Suites
+import org.scalatest.tagobjects.Slow
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.{Slow, TestStream}
+import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
 
 /** What thousands of shards cost, in figures: heap after a collection, and the time to plan a batch. The query has a JVM of

@@ -6,9 +6,10 @@ import java.util.concurrent.TimeUnit
 import scala.concurrent.duration._
 
 import org.apache.spark.sql.streaming.StreamingQuery
+import org.scalatest.tagobjects.Slow
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.{Slow, TestStream}
+import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.sink.Written
 import io.github.kinesisspark.it.source.{BatchLog, CapturedLogs, Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, KinesisServerConfig}

@@ -5,6 +5,7 @@ import java.util.concurrent.atomic.AtomicLong
 import scala.concurrent.duration._
 
 import org.scalatest.Suites
+import org.scalatest.tags.Slow
 import org.scalatest.time.{Millis, Span}
 import software.amazon.awssdk.services.kinesis.model.{
   ExpiredIteratorException,
@@ -12,13 +13,14 @@ import software.amazon.awssdk.services.kinesis.model.{
   ShardIteratorType
 }
 
-import io.github.kinesisspark.it.{KinesisService, Slow}
+import io.github.kinesisspark.it.KinesisService
 import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.KinesisServerConfig
 
 /** Another application polls the query's only shard twice as often as the service allows everybody together. The server
   * enforces its quotas. The slow form lasts for three minutes, the other one for 20 s.
   */
+@Slow
 final class RivalPollers(override protected val mode: Mode)
     extends TestkitSuite(KinesisServerConfig(enforceLimits = true, recentCalls = 100000)) {
   import RivalPollers._
@@ -85,7 +87,7 @@ final class RivalPollers(override protected val mode: Mode)
   describe("a shard that another application polls above the service's limit") {
     it("for 20 s is read on, by few calls and without a failure")(besideARival(20.seconds))
 
-    it("for 3 minutes is read on, by few calls and without a failure", Slow)(besideARival(3.minutes))
+    it("for 3 minutes is read on, by few calls and without a failure")(besideARival(3.minutes))
   }
 }
 

@@ -5,9 +5,10 @@ import scala.util.Try
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
+import org.scalatest.tagobjects.Slow
 import software.amazon.awssdk.services.kinesis.model.UpdateMaxRecordSizeRequest
 
-import io.github.kinesisspark.it.{Slow, TestStream}
+import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.sink.Written
 import io.github.kinesisspark.it.source.{CapturedLogs, TestkitSuite}
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, Occurrence, ResetPoint}

@@ -9,13 +9,15 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import org.scalatest.Suites
+import org.scalatest.tags.Slow
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.{Slow, TestStream}
+import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.source.{Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.KinesisServerConfig
 
 /** Triggers that are longer than the buffer lasts, against a server that enforces the service's limits. */
+@Slow
 final class SlowTrigger(override protected val mode: Mode)
     extends TestkitSuite(KinesisServerConfig(enforceLimits = true)) {
   import SlowTrigger._
@@ -90,10 +92,10 @@ final class SlowTrigger(override protected val mode: Mode)
     it("with a trigger of 10 seconds and a buffer that fills in 2")(
       worksOff(10.seconds, shards = 4, intervals = 2)
     )
-    it("with a trigger of 1 minute and a buffer that fills in 4 seconds", Slow)(
+    it("with a trigger of 1 minute and a buffer that fills in 4 seconds")(
       worksOff(1.minute, shards = 2, intervals = 2)
     )
-    it("with a trigger of 10 minutes and a buffer that fills in 8 seconds", Slow)(
+    it("with a trigger of 10 minutes and a buffer that fills in 8 seconds")(
       worksOff(10.minutes, shards = 1, intervals = 1)
     )
   }

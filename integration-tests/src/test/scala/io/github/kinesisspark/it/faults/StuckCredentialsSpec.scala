@@ -10,6 +10,7 @@ import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.StreamingQuery
+import org.scalatest.tags.Slow
 import org.scalatest.time.{Seconds, Span}
 import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, AwsCredentials, AwsCredentialsProvider}
 
@@ -17,6 +18,7 @@ import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.source.{BatchLog, TestkitSuite}
 
 /** Classes of a user's that give no credentials, or take long to be made. */
+@Slow
 final class StuckCredentialsSpec extends TestkitSuite {
   implicit private val threads: ExecutionContext = ExecutionContext.global
 

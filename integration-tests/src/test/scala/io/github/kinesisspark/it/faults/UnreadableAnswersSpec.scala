@@ -3,6 +3,7 @@ package io.github.kinesisspark.it.faults
 import java.nio.file.Path
 
 import org.scalatest.Suites
+import org.scalatest.tags.Slow
 
 import io.github.kinesisspark.StreamPositions
 import io.github.kinesisspark.it.TestStream
@@ -14,6 +15,7 @@ import io.github.kinesisspark.testkit.FaultRule
 /** Each answer for a shard is damaged, however often it is asked for. `maxRetryDuration` is 15 s instead of 15 minutes, because a test
   * can't wait for those.
   */
+@Slow
 final class UnreadableAnswers(override protected val mode: Mode) extends TestkitSuite {
   override def suiteName: String = s"Unreadable answers by $mode"
   override def suiteId: String   = s"${getClass.getName}-$mode"

@@ -8,9 +8,10 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import org.scalatest.Suites
 import org.scalatest.concurrent.{Signaler, ThreadSignaler}
+import org.scalatest.tagobjects.Slow
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.{Slow, TestStream}
+import io.github.kinesisspark.it.TestStream
 
 /** A stream without records, alone in a query and beside other sources. */
 final class IdleStream(override protected val mode: Mode) extends TestkitSuite {

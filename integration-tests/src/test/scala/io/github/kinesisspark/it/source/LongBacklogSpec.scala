@@ -7,11 +7,13 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions.expr
 import org.apache.spark.sql.streaming.Trigger
 import org.scalatest.Suites
+import org.scalatest.tags.Slow
 import org.scalatest.time.{Seconds, Span}
 
 import io.github.kinesisspark.it.TestStream
 
 /** A backlog of hours, read by `Trigger.AvailableNow`. */
+@Slow
 final class LongBacklog(override protected val mode: Mode) extends TestkitSuite {
   override def suiteName: String = s"A long backlog by $mode"
   override def suiteId: String   = s"${getClass.getName}-$mode"

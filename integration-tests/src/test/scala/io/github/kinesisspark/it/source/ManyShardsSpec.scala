@@ -3,9 +3,10 @@ package io.github.kinesisspark.it.source
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
+import org.scalatest.tagobjects.Slow
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.kinesisspark.it.{Slow, TestStream}
+import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.testkit.{KinesisServerConfig, SubscriptionSettings}
 
 /** A thousand subscriptions in one executor. They live 20 s here, so that all of them are renewed during the test. */

@@ -8,6 +8,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions.{col, window}
 import org.apache.spark.sql.streaming.Trigger
+import org.scalatest.tags.Slow
 import org.scalatest.time.{Seconds, Span}
 
 import io.github.kinesisspark.it.TestStream
@@ -15,6 +16,7 @@ import io.github.kinesisspark.it.TestStream
 /** Reads a backlog of two shards, one with many and one with few records per minute, by a query with windows and a
   * watermark.
   */
+@Slow
 final class ShardSkewSpec extends TestkitSuite {
   import ShardSkewSpec._
 
