@@ -182,12 +182,12 @@ QUICK_STEPS := ruff mypy pytest-check
 BUILD_STEPS := jars wheel classes
 TEST_STEPS  := $(QUICK_STEPS) $(BUILD_STEPS) scala pytest-chaos pytest-cluster pytest-session
 
-check: ## 2 to 4 minutes: formats, types, and all tests of one module, without a Spark session
+check: ## 2 minutes, more at first: formats, types, and all tests of one module, without a Spark session
 	@$(BEGIN)
 	@TEST_LOOP=check $(STEPS) scala $(QUICK_STEPS) $(JUDGED)
 	@$(SUMMARY) "integration tests, and Python tests with a JVM: make test"
 
-test: ## 25 minutes at most: what CI runs; all of `check`, Spark queries, kinesis-local, one seed of chaos
+test: ## 15 minutes on two quiet cores, 25 at first: what CI runs; all of `check`, Spark queries, kinesis-local, one seed of chaos
 	@$(BEGIN)
 	@TEST_LOOP=test $(STEPS) $(TEST_STEPS) $(JUDGED)
 	@$(SUMMARY) "LocalStack, and conformance of kinesis-local: make test-all" "rare faults, large backlogs, long chaos: make test-all" \

@@ -43,7 +43,7 @@ lazy val connector = (projectMatrix in file("connector"))
     ConnectorJar.thinJarAside,
     module        := thisProject.value.id,
     baseDirectory := (ThisBuild / baseDirectory).value / "connector",
-    testJvms      := 2,
+    testJvms      := 3,
     // Parts of the build, which has no tests.
     Test / unmanagedSources ++= Seq("project/PinnedPlugins.scala", "SourceCommit.scala")
       .map((ThisBuild / baseDirectory).value / "project" / _),

@@ -49,7 +49,7 @@ object TestLoop {
     */
   def jvms(suites: Seq[String], sideBySide: Int, seconds: File): Seq[(String, Seq[String])] = {
     val known             = IO.readLines(seconds).map(_.split(' ')).map(line => line(0) -> line(1).toInt).toMap
-    def of(suite: String) = known.getOrElse(simple(suite), 5)
+    def of(suite: String) = known.getOrElse(simple(suite), 1)
 
     @tailrec def balanced(suites: Seq[String], jvms: Vector[Vector[String]]): Vector[Vector[String]] =
       suites match {
