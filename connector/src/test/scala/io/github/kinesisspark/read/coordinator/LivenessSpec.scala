@@ -48,7 +48,7 @@ class LivenessSpec extends AnyFunSpec with Matchers with Eventually {
             cluster.readUntil(world.service.texts.size) shouldBe world.service.texts.sorted
           }
           cluster.home(0).get should not be lost
-          lost.holds shouldBe false
+          eventually(lost.holds shouldBe false)
         }
       }
     }
