@@ -1,6 +1,6 @@
 package io.github.kinesisspark.read.reader
 
-import java.util.concurrent.{LinkedBlockingQueue, TimeUnit}
+import java.util.concurrent.{CountDownLatch, LinkedBlockingQueue, TimeUnit}
 
 import scala.concurrent.{Future, Promise}
 import scala.concurrent.duration._
@@ -41,6 +41,10 @@ class ReportScheduleSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll
       val (first, accepted) = next()
       first.isWhole shouldBe true
       accepted.success(true)
+      // The worker may still be where it sends that report, which is under way until then.
+      val isOver = new CountDownLatch(1)
+      worker.schedule(0L)(isOver.countDown())
+      isOver.await(10, TimeUnit.SECONDS) shouldBe true
       this
     }
   }
