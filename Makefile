@@ -200,7 +200,7 @@ test-all: ## hours: all of `test`, every local server, slow tests, long chaos, o
 	@$(SUMMARY) "AWS itself: not run yet"
 
 suite-seconds: ## keep the times of the last run's Scala suites, by which `make test` spreads them over test JVMs
-	@sed -nE 's/^errors=.* name="([A-Za-z0-9_.]*\.)?([A-Za-z0-9]+)" .* time="([0-9]+).*/\2 \3/p' build/test-reports/*/TEST-*.xml | awk '$$2 > 9' | sort -u -k1,1 > project/suite-seconds.txt
+	@sed -nE 's/^errors=.* name="([A-Za-z0-9_.]*\.)?([A-Za-z0-9]+)" .* time="([0-9]+).*/\2 \3/p' build/test-reports/*/TEST-*.xml | awk '$$1 ~ /(Spec|Test)$$/ && $$2 > 9' | sort -u -k1,1 > project/suite-seconds.txt
 
 # Steps of the loops, which run side by side as far as what they need allows. MAKEFLAGS is for the make above a step.
 STEP_MAKE = MAKEFLAGS= $(MAKE) --no-print-directory
