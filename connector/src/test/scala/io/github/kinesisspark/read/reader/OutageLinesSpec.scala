@@ -1,18 +1,12 @@
 package io.github.kinesisspark.read.reader
 
-import java.io.StringWriter
 import java.net.ConnectException
 import java.util.concurrent.CompletableFuture
 
 import scala.concurrent.duration._
 import scala.util.Try
 
-import org.apache.logging.log4j.{Level, LogManager}
-import org.apache.logging.log4j.core.{Filter, LogEvent, LoggerContext}
-import org.apache.logging.log4j.core.appender.WriterAppender
-import org.apache.logging.log4j.core.config.Configurator
-import org.apache.logging.log4j.core.filter.AbstractFilter
-import org.apache.logging.log4j.core.layout.PatternLayout
+import org.apache.logging.log4j.Level
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatest.tagobjects.Slow
@@ -20,6 +14,7 @@ import software.amazon.awssdk.core.exception.SdkClientException
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model._
 
+import io.github.kinesisspark.CapturedLogs
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.aws.{CallObserver, DirectoryRetry, KinesisException}
 import io.github.kinesisspark.config.CallRetries
@@ -28,29 +23,12 @@ import io.github.kinesisspark.read.catalog.ShardPeeks
 import io.github.kinesisspark.runtime.VirtualTime
 
 /** What shards log in an outage of ten minutes, on a clock that the test moves. */
-class OutageLinesSpec extends AnyFunSpec with Matchers {
+class OutageLinesSpec extends AnyFunSpec with Matchers with CapturedLogs {
   import OutageLinesSpec._
 
   /** Each line of the connector at INFO and above that this thread writes: virtual time has no other, and those of suites that ran before may log too. */
-  private def linesOf(body: => Unit): Vector[String] = {
-    val written  = new StringWriter
-    val context  = LogManager.getContext(false).asInstanceOf[LoggerContext]
-    val root     = context.getConfiguration.getRootLogger
-    val layout   = PatternLayout.newBuilder().withPattern("%p %m%n%throwable").build()
-    val appender =
-      WriterAppender.createAppender(layout, new OfThread(Thread.currentThread.getId), written, "outage", false, true)
-    val level = LogManager.getLogger(Connector).getLevel
-    Configurator.setLevel(Connector, Level.INFO)
-    appender.start()
-    root.addAppender(appender, Level.INFO, null)
-    context.updateLoggers()
-    try body
-    finally {
-      root.removeAppender("outage")
-      Configurator.setLevel(Connector, level)
-    }
-    written.toString.linesIterator.toVector
-  }
+  private def linesOf(body: => Unit): Vector[String] =
+    withLogs(Map(Connector -> Level.INFO), Some(Thread.currentThread))(body)._2.linesIterator.toVector
 
   /** Readers of shards, whose calls all fail from the beginning. */
   private final class Scene(shards: Int, failure: Throwable) {
@@ -138,11 +116,6 @@ object OutageLinesSpec {
   /** A first line and one a minute, of each kind of failure and call. */
   private val MostLines = 25
   private val Repeated  = "repeated=(\\d+)".r
-
-  private final class OfThread(id: Long) extends AbstractFilter {
-    override def filter(event: LogEvent): Filter.Result =
-      if (event.getThreadId == id) Filter.Result.NEUTRAL else Filter.Result.DENY
-  }
 
   /** A service that fails each call. */
   private final class Failing(failure: Throwable) extends KinesisAsyncClient {

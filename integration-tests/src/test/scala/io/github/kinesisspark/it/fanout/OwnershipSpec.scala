@@ -3,9 +3,9 @@ package io.github.kinesisspark.it.fanout
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
+import io.github.kinesisspark.CapturedLogs
 import io.github.kinesisspark.aws.FanOutConsumers
 import io.github.kinesisspark.config.FanOutOptions.OwnerTag
-import io.github.kinesisspark.it.source.CapturedLogs
 import io.github.kinesisspark.position.StreamArn
 
 /** Tests which consumers the clean end of a query deregisters after earlier runs, of this query and of others, were killed. A run that is

@@ -11,8 +11,9 @@ import org.scalatest.Suites
 import org.scalatest.tagobjects.Slow
 import org.scalatest.time.{Seconds, Span}
 
+import io.github.kinesisspark.CapturedLogs
 import io.github.kinesisspark.it.TestStream
-import io.github.kinesisspark.it.source.{CapturedLogs, Mode, TestkitSuite}
+import io.github.kinesisspark.it.source.{Mode, TestkitSuite}
 
 /** A batch that takes minutes while the stream holds more than the readers' memory: 220 records of 1 MB against 128 MB, the default of
   * an executor with Spark's 1 GB of heap; this JVM has more. The service's clock is moved, so that a subscription's five minutes and an iterator's are

@@ -9,9 +9,10 @@ import org.apache.spark.sql.streaming.StreamingQuery
 import org.scalatest.tagobjects.Slow
 import org.scalatest.time.{Seconds, Span}
 
+import io.github.kinesisspark.CapturedLogs
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.sink.Written
-import io.github.kinesisspark.it.source.{BatchLog, CapturedLogs, Mode, TestkitSuite}
+import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, KinesisServerConfig}
 
 /** Nothing works for a while, at the default options: queries live, say what they wait for, and continue at once when it is over.

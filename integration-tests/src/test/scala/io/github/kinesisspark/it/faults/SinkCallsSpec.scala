@@ -8,9 +8,10 @@ import org.apache.spark.sql.functions._
 import org.scalatest.tagobjects.Slow
 import software.amazon.awssdk.services.kinesis.model.UpdateMaxRecordSizeRequest
 
+import io.github.kinesisspark.CapturedLogs
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.sink.Written
-import io.github.kinesisspark.it.source.{CapturedLogs, TestkitSuite}
+import io.github.kinesisspark.it.source.TestkitSuite
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, Occurrence, ResetPoint}
 
 /** PutRecords calls that fail as a whole. */

@@ -8,7 +8,8 @@ import scala.util.matching.Regex
 import org.apache.spark.sql.streaming.StreamingQuery
 import software.amazon.eventstream.{HeaderValue, Message}
 
-import io.github.kinesisspark.it.source.{BatchLog, CapturedLogs, Mode, TestkitSuite}
+import io.github.kinesisspark.CapturedLogs
+import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.KinesisServerConfig
 
 /** Subscriptions whose server sends what Kinesis may send some day: members and messages that nobody knows, and texts in a form that the

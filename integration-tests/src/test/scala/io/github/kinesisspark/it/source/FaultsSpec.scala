@@ -8,6 +8,7 @@ import scala.util.{Success, Try}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.Trigger
 
+import io.github.kinesisspark.CapturedLogs
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, Occurrence, ResetPoint}
 import io.github.kinesisspark.testkit.FaultEffect._

@@ -11,6 +11,7 @@ import scala.util.Random
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.scalatest.Suites
 
+import io.github.kinesisspark.CapturedLogs
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.position.OffsetJson
 import io.github.kinesisspark.testkit.{FaultRule, KinesisServerConfig, MovableClock, ServiceClock}

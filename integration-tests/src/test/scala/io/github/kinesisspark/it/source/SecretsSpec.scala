@@ -14,6 +14,7 @@ import org.apache.spark.SparkException
 import org.apache.spark.sql.execution.ExplainMode
 import org.apache.spark.sql.streaming.StreamingQuery
 
+import io.github.kinesisspark.CapturedLogs
 import io.github.kinesisspark.aws.{AwsHome, StubServer, TunnelProxy}
 import io.github.kinesisspark.config.{OptionRegistry, SourceOptions}
 import io.github.kinesisspark.it.TestStream

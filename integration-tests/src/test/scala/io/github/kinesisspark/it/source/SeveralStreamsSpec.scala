@@ -9,6 +9,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.scalatest.Suites
 
+import io.github.kinesisspark.CapturedLogs
 import io.github.kinesisspark.testkit._
 import io.github.kinesisspark.testkit.FaultEffect._
 import io.github.kinesisspark.it.source.SeveralStreams.Place

@@ -18,7 +18,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.scalatest.Suites
 
-import io.github.kinesisspark.KinesisTableProvider
+import io.github.kinesisspark.{CapturedLogs, KinesisTableProvider}
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.read.coordinator._
