@@ -15,9 +15,9 @@ from .run import Java, Limits
 
 pytestmark = pytest.mark.jvm
 
-# A machine that is busy with other tests may take its time: what waits for the last run doesn't grow
-# with it, and from its start a query needs far less than three minutes to all of that. Where all cores
-# are taken, the first batch of a cluster has come after five minutes.
+# These tests share the machine with others, which slow them down. `idle` and `drain` allow for that: where all
+# cores were taken, the first batch of a cluster came after five minutes. `late` is what a record may take once
+# nothing disturbs the query any more; it takes far less, also where the machine is busy.
 PATIENT = Limits(idle=600.0, drain=600.0, late=180.0, records=20_000)
 
 

@@ -18,7 +18,7 @@ import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
 import io.github.kinesisspark.testkit.KinesisServerConfig
 
 /** Another application polls the query's only shard twice as often as the service allows everybody together. The server
-  * enforces its quotas. The slow form lasts for three minutes, the other one for 20 s.
+  * enforces its quotas. The other application polls for 20 s in one test, and for three minutes in the next.
   */
 @Slow
 final class RivalPollers(override protected val mode: Mode)
