@@ -38,6 +38,8 @@ def main(into: Path) -> None:
             for command in (["update"], ["download", PACKAGE]):
                 run([apt, "-q", *options, *command], work)
             (package,) = work.glob(f"{PACKAGE}_*.deb")
+            # It makes the directory itself, but not those above it.
+            into.parent.mkdir(parents=True, exist_ok=True)
             run([unpack, "-x", str(package), str(into)], work)
         except subprocess.CalledProcessError as refused:
             print(f"{PACKAGE} is not fetched: {refused.cmd} failed:\n{refused.stdout}")
