@@ -12,7 +12,7 @@ jdk.ExecutionSample {
   stackTrace = [
     io.github.kinesisspark.read.reader.EventRecords.decode(byte[], int) line: 148
     io.github.kinesisspark.read.reader.EventRecords$.split(byte[]) line: 20
-    io.github.kinesisspark.read.reader.EventGate$Passage.run() line: 90
+    io.github.kinesisspark.read.reader.EventMemoryGate$Passage.run() line: 90
     scala.Option.fold(Function0, Function1) line: 263
     software.amazon.awssdk.http.nio.netty.internal.nrs.HandlerPublisher.channelRead(Object) line: 40
     io.netty.channel.AbstractChannelHandlerContext.fireChannelRead(Object) line: 30
@@ -36,7 +36,7 @@ def test_a_stack_has_a_method_of_each_class_and_library_that_it_goes_through() -
         "event loops",
         "NioEventLoop.run",
         "HandlerPublisher.channelRead",
-        "EventGate$Passage.run",
+        "EventMemoryGate$Passage.run",
         "EventRecords$.split",
         "EventRecords.decode",
     ]

@@ -7,7 +7,7 @@ import org.apache.spark.sql.SparkSession
 import io.github.kinesisspark.config.{SourceOptions, StartingPosition}
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.batch.StreamHistory
-import io.github.kinesisspark.read.catalog.{PeekingClients, ShardCatalog}
+import io.github.kinesisspark.read.catalog.{ProbeClients, ShardCatalog}
 import io.github.kinesisspark.read.coordinator.DriverRuntime
 import io.github.kinesisspark.read.stream.CheckpointOffsets
 
@@ -84,7 +84,7 @@ object StreamPositions {
     val parsed  = SourceOptions.parse(options)
     val catalog = new ShardCatalog(parsed, DriverRuntime.ofJvm.clients)
     try
-      PeekingClients.using(catalog.clients, catalog.streams.map(s => s.arn -> s.access).toMap) { ends =>
+      ProbeClients.using(catalog.clients, catalog.streams.map(s => s.arn -> s.access).toMap) { ends =>
         KinesisOffset(catalog.streams.map { stream =>
           val cut = new StreamHistory(stream, parsed.failOnDataLoss, ends).exact(position)
           stream.arn -> StreamOffset(stream.createdMillis, cut.map { case (id, at) => id -> ShardProgress(at) })

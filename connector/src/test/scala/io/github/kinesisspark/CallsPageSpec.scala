@@ -46,7 +46,7 @@ private object CallsPageSpec {
     .toSet
 
   /** Classes that make calls for others, whose methods the page's rows are about. */
-  val conduits: Set[String] = Set("StreamDirectory", "ConsumerDirectory", "KnownStreams", "ShardPeeks", "ShardEnds")
+  val conduits: Set[String] = Set("StreamDirectory", "ConsumerDirectory", "KnownStreams", "ShardProbes", "ShardEnds")
 
   /** A method, or all methods of its name, in a class with its nested ones and its companion. */
   private final case class Place(of: String, method: String)

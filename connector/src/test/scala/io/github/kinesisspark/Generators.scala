@@ -68,9 +68,9 @@ object Generators {
   )
 
   val progress: Gen[ShardProgress] = for {
-    position <- positions
-    entered  <- Gen.option(positions)
-  } yield ShardProgress(position, entered)
+    position      <- positions
+    firstPosition <- Gen.option(positions)
+  } yield ShardProgress(position, firstPosition)
 
   val streamArns: Gen[StreamArn] =
     Gen.identifier.map(name => StreamArn(s"arn:aws:kinesis:eu-west-1:123456789012:stream/${name.take(60)}"))

@@ -95,7 +95,7 @@ object PlanningScale {
       Shard(f"shardId-$i%012d", Nil, HashKeyRange(Keys / n * i, Keys / n * (i + 1) - 1), closed = false)
     }
     val start = KinesisOffset(
-      Map(Arn -> StreamOffset(Created, shards.map(s => s.id -> ShardProgress(at(s, 0), entered = None)).toMap))
+      Map(Arn -> StreamOffset(Created, shards.map(s => s.id -> ShardProgress(at(s, 0), firstPosition = None)).toMap))
     )
     val lineage = Lineage(shards)
     val heap    = LiveHeap.bytes() - before
@@ -128,8 +128,10 @@ object PlanningScale {
       )
     }.toMap
     val fleet  = new Fleet(tips)
-    val rounds = (1 to Warmup + Rounds).map(turn => planOnce(fleet, lineage, start, tips, turn.toLong)).drop(Warmup)
-    val steps  = rounds.head.steps.map(_._1).map { name =>
+    val rounds = (1 to Warmup + Rounds)
+      .map(fairnessOffset => planOnce(fleet, lineage, start, tips, fairnessOffset.toLong))
+      .drop(Warmup)
+    val steps = rounds.head.steps.map(_._1).map { name =>
       val times = rounds.map(_.steps.collectFirst { case (`name`, ms) => ms }.get).sorted
       name -> times(times.size / 2)
     }
@@ -153,7 +155,7 @@ object PlanningScale {
       lineage: Lineage,
       start: KinesisOffset,
       tips: Map[ShardKey, ReaderStatus],
-      turn: Long
+      fairnessOffset: Long
   ): Round = {
     val steps = Seq.newBuilder[(String, Double)]
     fleet.sent = Vector.empty
@@ -167,7 +169,7 @@ object PlanningScale {
     }
     val planning = timed("state_ms") {
       val f = PlanningState(start, Map(Arn -> PlanningState.Stream(Created, lineage, Vector.empty)))
-      require(f.reading.size == tips.size && f.lost.isEmpty && f.ending.isEmpty && f.awaitingChildren.isEmpty)
+      require(f.reading.size == tips.size && f.pastRetention.isEmpty && f.ending.isEmpty && f.awaitingChildren.isEmpty)
       f
     }
     timed("assignment_ms") {
@@ -181,7 +183,7 @@ object PlanningScale {
     timed("seen_ms")(planning.end(told.view.mapValues(_.position).toMap))
     val half  = Admission.Limits(Some(50L * tips.size), None)
     val batch = timed("admission_ms") {
-      val admitted = fleet.readers.admit(view, half, turn).batch
+      val admitted = fleet.readers.admit(view, half, fairnessOffset).batch
       fleet.readers.begin(admitted)
       admitted
     }
@@ -189,16 +191,16 @@ object PlanningScale {
     val moved = timed("end_ms")(planning.end(cuts.view.mapValues(_.position).toMap))
     timed("metrics_ms")(SourceMetrics.none.next(told.keys, told, cuts, fleet.readers.now, None, 0).toJava)
     timed("retention_ms") {
-      val complete = told.map { case (shard, tip) => shard -> tip.completeTo(tip.all, Created + turn) }
+      val complete = told.map { case (shard, tip) => shard -> tip.completeTo(tip.all, Created + fairnessOffset) }
       require(RetentionLag(complete.map { case (shard, _) => shard -> Created }).after(complete, _ => 0L)._2.isEmpty)
     }
     val known = Completeness(tips.map { case (shard, _) => shard -> Created })
     val end   = timed("complete_ms") {
       val complete = for {
         (shard, cut) <- cuts
-        time         <- told(shard).completeTo(cut, Created + turn)
+        time         <- told(shard).completeTo(cut, Created + fairnessOffset)
       } yield shard -> time
-      known.after(complete, moved).tellIn(moved)
+      known.after(complete, moved).recordIn(moved)
     }
     val json   = timed("offset_write_ms")(OffsetJson.write(end))
     val ranges = timed("ranges_ms")(start.rangesTo(end))
@@ -239,29 +241,29 @@ object PlanningScale {
 
     override def release(executors: Iterable[ExecutorId]): Unit = ()
 
-    override def order(orders: Vector[(ExecutorId, ReadOrder)]): Unit = elsewhere {
+    override def sendOrders(orders: Vector[(ExecutorId, ReadOrder)]): Unit = elsewhere {
       sent ++= orders.map(_._2)
       for ((executor, order) <- orders if order.read.nonEmpty) reports.accept(report(executor, order))
     }
 
     private def report(executor: ExecutorId, order: ReadOrder) = {
-      val mine = order.read.map(task => tips(task.shard))
-      val told = ReaderReport(
+      val statuses = order.read.map(task => tips(task.shard))
+      val report   = ReaderReport(
         executor.id,
         "planning",
         pool = 1,
         order.number,
-        isWhole = true,
+        isOfAllReaders = true,
         order.number,
         System.nanoTime(),
-        mine,
+        statuses,
         gone = Vector.empty,
         counts = Vector.empty,
         hasNews = true,
-        ReaderTotals.none.copy(bufferedBytes = mine.map(_.bytes).sum)
+        ReaderTotals.none.copy(bufferedBytes = statuses.map(_.bytes).sum)
       )
-      said :+= told
-      told
+      said :+= report
+      report
     }
 
     private def elsewhere[A](work: => A): A = {

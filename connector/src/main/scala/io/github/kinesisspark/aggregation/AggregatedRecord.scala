@@ -111,20 +111,20 @@ object AggregatedRecord {
     /** The records that belong to a shard, each with its place among all, which begins at 0.
       *
       * Others got into the shard when its stream was resharded between their aggregation and their arrival: their producer
-      * learns that from the answer, and puts them into their own shard again.
+      * sees that in the answer, and puts them into their own shard again.
       */
     def within(shard: HashKeyRange): Vector[Placed] = {
       val isAll = shard == HashKeyRange.all
       val ends  = new HashKeys(Array(shard.start, shard.end))
       val hash  = new RecordHash
-      val mine  = Vector.newBuilder[Placed]
+      val own   = Vector.newBuilder[Placed]
       var place = 0L
       records.foreach { record =>
         if (!isAll) hash.read(record, record.partitionKey.getBytes(UTF_8))
-        if (isAll || (ends.compare(0, hash) <= 0 && ends.compare(1, hash) >= 0)) mine += Placed(record, place)
+        if (isAll || (ends.compare(0, hash) <= 0 && ends.compare(1, hash) >= 0)) own += Placed(record, place)
         place += 1
       }
-      mine.result()
+      own.result()
     }
   }
 

@@ -60,7 +60,7 @@ private[aws] final class BlockingCalls(
       case Right(answer) => answer
       case Left(fault)   =>
         decide(policy, fault, history) match {
-          case RetryDecision.Again(wait, failed) if wait < left() =>
+          case RetryDecision.Retry(wait, failed) if wait < left() =>
             pause(s"$action ${fault.kind.errorClass}", resource, KinesisFault.describe(action, resource, fault), wait)
             attempt(failed)
           case decision => throw giveUp(action, resource, fault, decision.history.failures)

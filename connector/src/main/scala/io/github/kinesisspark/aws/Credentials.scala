@@ -37,7 +37,7 @@ private[aws] object Credentials {
     case Profile(name)                   => owned(new ProfileCredentials(Some(name), region, connection))
     case keys: StaticKeys                => new Credentials(ofKeys(keys), Nil)
     case ProviderClass(name, parameters) =>
-      owned(ForeignCredentials(name, parameters.map { case (key, value) => key -> value.reveal }, endpoint))
+      owned(UserCredentials(name, parameters.map { case (key, value) => key -> value.reveal }, endpoint))
     case WebIdentity(_)                                          => anonymous
     case AssumeRole(base, role, externalId, session, properties) =>
       val caller = Credentials(base, region, connection, endpoint)

@@ -108,10 +108,10 @@ final class FanOutConsumers private (
   private def choiceOf(stream: Stream): ConsumerChoice = choices(stream.ref)
 
   private def claim(stream: Stream): Unit = {
-    val mine = ConsumerClaims.Claim(stream.endpoint, stream.arn, nameOf(choiceOf(stream)))
-    if (!claimed.contains(mine)) {
-      claims.take(mine)
-      claimed :+= mine
+    val own = ConsumerClaims.Claim(stream.endpoint, stream.arn, nameOf(choiceOf(stream)))
+    if (!claimed.contains(own)) {
+      claims.take(own)
+      claimed :+= own
     }
   }
 

@@ -119,7 +119,7 @@ object KinesisClients {
         .toBuilder
         .retryStrategy(AwsRetryStrategy.doNotRetry())
         .addExecutionInterceptor(success)
-        .addExecutionInterceptor(AnswerBytes.Interceptor)
+        .addExecutionInterceptor(ResponseFilter.Interceptor)
         .build()
     )
     new Held(withCredentials(builder.build(), cache), success, cache)

@@ -53,13 +53,13 @@ private[aws] final case class Registration(
   ): (Registration, Command) = {
     def await(failure: Failure): (Registration, Command) =
       RetryPolicy.of(AwsCall.DescribeStreamConsumer, retries).awaitChange(waits, now, chance) match {
-        case RetryDecision.Again(wait, more) => (copy(waits = more), Look(wait, failure))
+        case RetryDecision.Retry(wait, more) => (copy(waits = more), Look(wait, failure))
         case RetryDecision.GiveUp(_)         => (this, Fail(failure))
       }
 
     def retry(fault: Fault): (Registration, Command) =
       RetryPolicy.of(AwsCall.RegisterStreamConsumer, retries).decide(fault, refusals, hasWorked, now, chance) match {
-        case RetryDecision.Again(wait, more) => (copy(refusals = more), Look(wait, Failure.Refused(fault)))
+        case RetryDecision.Retry(wait, more) => (copy(refusals = more), Look(wait, Failure.Refused(fault)))
         case RetryDecision.GiveUp(more)      => (copy(refusals = more), Fail(Failure.Refused(fault)))
       }
 

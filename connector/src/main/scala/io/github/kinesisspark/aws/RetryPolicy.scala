@@ -55,7 +55,7 @@ final case class RetryPolicy(
       case Treatment.Few(retries) => failed.few <= retries
       case Treatment.Never        => false
     }
-    if (mayRepeat) RetryDecision.Again(backoff.delay(failed.failures, chance), failed) else RetryDecision.GiveUp(failed)
+    if (mayRepeat) RetryDecision.Retry(backoff.delay(failed.failures, chance), failed) else RetryDecision.GiveUp(failed)
   }
 
   private def treatmentOf(fault: Fault, hasWorked: Boolean): Treatment = fault match {
@@ -147,7 +147,7 @@ sealed trait RetryDecision {
 }
 
 object RetryDecision {
-  final case class Again(after: FiniteDuration, history: RetryHistory) extends RetryDecision
+  final case class Retry(after: FiniteDuration, history: RetryHistory) extends RetryDecision
   final case class GiveUp(history: RetryHistory)                       extends RetryDecision
 }
 

@@ -46,7 +46,7 @@ object PositionValue {
     try {
       val root = ujson.read(value).obj
       if (root.get("version").exists(_.numOpt.isDefined)) Right(offset(value))
-      else Right(Each(root.map { case (stream, told) => stream -> ofStream(stream, told) }.toMap))
+      else Right(Each(root.map { case (stream, given) => stream -> ofStream(stream, given) }.toMap))
     } catch {
       case e: Refused         => Left(e.getMessage)
       case e: OffsetException => Left(e.getMessage)
@@ -58,7 +58,7 @@ object PositionValue {
     arn.text -> StartingPosition.Shards(Some(arn), Some(stream.createdMillis), shards)
   })
 
-  private def ofStream(stream: String, told: ujson.Value): StartingPosition = told match {
+  private def ofStream(stream: String, value: ujson.Value): StartingPosition = value match {
     case ujson.Str(text) => word(text).fold(must => throw new Refused(s"'$stream' must be $must"), identity)
     case ujson.Obj(each) if each.nonEmpty =>
       val shards = each.map { case (id, position) => id -> ofShard(s"'$id' of '$stream'", position) }.toMap
@@ -66,7 +66,7 @@ object PositionValue {
     case _ => throw new Refused(s"'$stream' must be $Words, or an object of its shards' positions")
   }
 
-  private def ofShard(where: String, told: ujson.Value): ShardPosition = told match {
+  private def ofShard(where: String, value: ujson.Value): ShardPosition = value match {
     case ujson.Str(AtTimestamp(time)) =>
       instant(time).fold(throw new Refused(s"$where must be $Time"))(t => ShardPosition.AtTimestamp(t.toEpochMilli))
     case ujson.Str(text) => ShardPosition.decode(text).fold(why => throw new Refused(s"$where: $why"), identity)

@@ -33,7 +33,7 @@ final case class KinesisOffset(streams: Map[StreamArn, StreamOffset]) {
         s"$shard is at ${ShardPosition.encode(progress.position)} in the batch's start and missing in its end"
       )
     end.shards.flatMap { case (shard, to) =>
-      val from = this.progress(shard).map(_.position).orElse(to.entered).getOrElse(to.position)
+      val from = this.progress(shard).map(_.position).orElse(to.firstPosition).getOrElse(to.position)
       Option.when(from != to.position)(ShardRange(shard, from, to.position))
     }.toVector
   }
@@ -65,7 +65,7 @@ object StreamOffset {
 /** @param position what is read so far
   * @param entered  where the shard began, in the one offset that first names it: a batch's start doesn't know it yet
   */
-final case class ShardProgress(position: ShardPosition, entered: Option[ShardPosition] = None)
+final case class ShardProgress(position: ShardPosition, firstPosition: Option[ShardPosition] = None)
 
 /** An offset that cannot be used, and what to do about it. */
 final class OffsetException(message: String)

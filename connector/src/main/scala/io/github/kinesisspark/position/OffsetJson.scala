@@ -55,13 +55,13 @@ object OffsetJson {
 
   /** Where several shards of the stream begin, if any do. */
   private def commonEntry(stream: StreamOffset): Option[ShardPosition] = {
-    val entries = stream.shards.valuesIterator.flatMap(_.entered).toVector
+    val entries = stream.shards.valuesIterator.flatMap(_.firstPosition).toVector
     entries.headOption.filter(first => entries.count(_ == first) > 1)
   }
 
   private def writeProgress(progress: ShardProgress, common: Option[ShardPosition]): ujson.Value = {
     val to = ShardPosition.encode(progress.position)
-    progress.entered match {
+    progress.firstPosition match {
       case None                                => to
       case Some(from) if common.contains(from) => ujson.Arr(to)
       case Some(from)                          => ujson.Obj("from" -> ShardPosition.encode(from), "to" -> to)

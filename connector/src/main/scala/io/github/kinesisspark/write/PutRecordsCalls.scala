@@ -13,7 +13,6 @@ import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.{PutRecordsRequest, PutRecordsRequestEntry}
 
 import io.github.kinesisspark.aws.{
-  AnswerBytes,
   AwsCall,
   ClientKind,
   ClientLease,
@@ -22,6 +21,7 @@ import io.github.kinesisspark.aws.{
   FaultClassifier,
   KinesisFault,
   Regions,
+  ResponseFilter,
   SdkDecoding,
   ShardFilter,
   StreamDirectory
@@ -93,7 +93,7 @@ private[kinesisspark] object PutRecordsCall {
       hasWorked: () => Boolean
   ): CompletableFuture[CallAnswer] =
     try {
-      val body = new PutResults
+      val body = new PutResultExtractor
       val call = DamagedAnswer.unlessRead(client.putRecords(request(stream, entries, body))) { answer =>
         body.leftToSdk.foreach(SdkDecoding.report(AwsCall.PutRecords, s"stream $stream", _))
         body.of(answer, entries.size)
@@ -108,10 +108,10 @@ private[kinesisspark] object PutRecordsCall {
 
   private val Timeout = ClientKind.Writes.CallTimeout.toJava
 
-  private def request(stream: StreamRef, entries: Vector[Entry], body: PutResults): PutRecordsRequest = {
+  private def request(stream: StreamRef, entries: Vector[Entry], body: PutResultExtractor): PutRecordsRequest = {
     val request = PutRecordsRequest.builder
       .records(entries.map(recordOf).asJava)
-      .overrideConfiguration(AnswerBytes.configuration(body).apiCallTimeout(Timeout).build)
+      .overrideConfiguration(ResponseFilter.configuration(body).apiCallTimeout(Timeout).build)
     stream match {
       case StreamRef.ByName(name) => request.streamName(name).build
       case StreamRef.ByArn(arn)   => request.streamARN(arn.text).build

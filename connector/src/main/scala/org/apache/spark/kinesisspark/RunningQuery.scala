@@ -81,7 +81,7 @@ object RunningQuery {
       were
     }
 
-    /** They hear by this planning that all is processed, unless another source has something. */
+    /** This planning answers them that all is processed, unless another source has something. */
     def answered(): Unit = were = false
   }
 

@@ -100,7 +100,7 @@ class CredentialsTest extends AnyFunSuite {
   }
 
   test("a provider is asked on every call, so that its own refresh takes effect") {
-    val provider = ForeignCredentials(classOf[CountingProvider].getName)
+    val provider = UserCredentials(classOf[CountingProvider].getName)
     assert(Seq.fill(2)(provider.resolveCredentials().accessKeyId).distinct.size == 2)
   }
 

@@ -110,7 +110,7 @@ class HostileServerTest extends AnyFunSuite {
   }
 
   test("an answer larger than any of Kinesis is given up when it is too long, not kept") {
-    val body       = Array.fill[Byte]((AnswerBytes.Largest + (1L << 20)).toInt)(' ')
+    val body       = Array.fill[Byte]((ResponseFilter.Largest + (1L << 20)).toInt)(' ')
     val (fault, _) =
       asked((_, _) => StubServer.Answer(200, body, ContentType))(faultOf)
     assert(fault.kind.errorClass == "KINESIS_ANSWER_DAMAGED", fault)

@@ -15,7 +15,7 @@ import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.aws.AwsCall._
 import io.github.kinesisspark.config.{ClientOptions, SourceOptions, StreamRef}
 import io.github.kinesisspark.position.{ConsumerArn, ShardKey, ShardPosition, StreamArn}
-import io.github.kinesisspark.read.catalog.ShardPeeks
+import io.github.kinesisspark.read.catalog.ShardProbes
 import io.github.kinesisspark.read.reader.PublisherScene
 
 /** Each call, with the options as a user gives them, on a server that fails that call alone. */
@@ -80,7 +80,7 @@ class RetriedCallsSpec extends AnyFunSpec with Matchers {
     leased(lease => work(new ConsumerDirectory(lease.client, lease.retries)))
 
   private def peek: ClientOptions => Unit =
-    leased(lease => new ShardPeeks(lease.client, DirectoryRetry.of(lease)).at(shard, ShardPosition.TrimHorizon, 1))
+    leased(lease => new ShardProbes(lease.client, DirectoryRetry.of(lease)).at(shard, ShardPosition.TrimHorizon, 1))
 
   private def polled(options: ClientOptions): Unit =
     Using.Manager { use =>

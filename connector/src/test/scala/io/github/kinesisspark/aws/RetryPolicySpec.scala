@@ -35,7 +35,7 @@ class RetryPolicySpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
     @annotation.tailrec
     def fail(history: RetryHistory, at: FiniteDuration): FiniteDuration =
       policy.decide(fault, history, hasWorked, at.toNanos, 0.5) match {
-        case RetryDecision.Again(_, failed) if at < length => fail(failed, at + interval)
+        case RetryDecision.Retry(_, failed) if at < length => fail(failed, at + interval)
         case _                                             => at
       }
     fail(RetryHistory.none, Duration.Zero)
@@ -84,10 +84,10 @@ class RetryPolicySpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
 
   describe("the history of a call") {
     it("forgets the time of a rest, so that one failure after it is retried") {
-      val RetryDecision.Again(_, failed) =
+      val RetryDecision.Retry(_, failed) =
         policy.decide(unavailable, RetryHistory.none, hasWorked = true, 0, 0.5): @unchecked
       policy.decide(unavailable, failed, hasWorked = true, 1.hour.toNanos, 0.5) shouldBe a[RetryDecision.GiveUp]
-      policy.decide(unavailable, failed.rested, hasWorked = true, 1.hour.toNanos, 0.5) shouldBe a[RetryDecision.Again]
+      policy.decide(unavailable, failed.rested, hasWorked = true, 1.hour.toNanos, 0.5) shouldBe a[RetryDecision.Retry]
     }
   }
 
@@ -95,7 +95,7 @@ class RetryPolicySpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
     it("grows with the failures in a row up to the maximum, with full jitter") {
       forAll(Gen.choose(0, 200), Gen.choose(0.0, 0.999)) { (failures, chance) =>
         val history                      = RetryHistory(failures, 0, 0, None)
-        val RetryDecision.Again(wait, _) = policy.decide(unavailable, history, hasWorked = true, 0, chance): @unchecked
+        val RetryDecision.Retry(wait, _) = policy.decide(unavailable, history, hasWorked = true, 0, chance): @unchecked
         wait should be <= policy.backoff.ceiling(failures + 1)
         wait should be < 5.seconds
       }

@@ -21,7 +21,10 @@ class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
             1700000000123L,
             Seq(
               shardId(0) -> ShardProgress(AfterSequenceNumber(SequenceNumber("4959"))),
-              shardId(1) -> ShardProgress(AfterSequenceNumber(SequenceNumber("4960")), entered = Some(TrimHorizon)),
+              shardId(1) -> ShardProgress(
+                AfterSequenceNumber(SequenceNumber("4960")),
+                firstPosition = Some(TrimHorizon)
+              ),
               shardId(2) -> ShardProgress(ShardEnd),
               shardId(3) -> ShardProgress(AtTimestamp(1700000000000L))
             )
@@ -36,7 +39,7 @@ class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
 
     it("holds the most frequent entry position once, and others beside their shards") {
       def begun(n: Int, at: ShardPosition) =
-        shardId(n) -> ShardProgress(AfterSequenceNumber(SequenceNumber(s"496$n")), entered = Some(at))
+        shardId(n) -> ShardProgress(AfterSequenceNumber(SequenceNumber(s"496$n")), firstPosition = Some(at))
       val shards = Seq(begun(0, TrimHorizon), begun(1, AtTimestamp(7)), begun(2, TrimHorizon))
       val offset = KinesisOffset(Map(stream -> StreamOffset(1700000000123L, shards)))
       val text   =
@@ -48,9 +51,9 @@ class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     }
 
     it("stays under 1 MB for 10,000 shards, with and without entry positions") {
-      for (entered <- Seq(None, Some(TrimHorizon), Some(AtTimestamp(1700000000123L)))) {
+      for (firstPosition <- Seq(None, Some(TrimHorizon), Some(AtTimestamp(1700000000123L)))) {
         val shards = (0 until 10000).map { n =>
-          shardId(n) -> ShardProgress(AfterSequenceNumber(number(n.toLong)), entered)
+          shardId(n) -> ShardProgress(AfterSequenceNumber(number(n.toLong)), firstPosition)
         }
         OffsetJson.write(KinesisOffset(Map(stream -> StreamOffset(1700000000123L, shards)))).length should be < 1000000
       }
@@ -100,13 +103,13 @@ class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     }
 
     it("begin at a shard's entry position if the start offset doesn't hold the shard") {
-      val end = offset(0 -> ShardProgress(after(9), entered = Some(AtTimestamp(7))))
+      val end = offset(0 -> ShardProgress(after(9), firstPosition = Some(AtTimestamp(7))))
       KinesisOffset.initial.rangesTo(end) shouldBe Vector(ShardRange(shard(0), AtTimestamp(7), after(9)))
     }
 
     it("leave out shards that entered without being read, and shards that left at their end") {
       val start = offset(0 -> ShardProgress(ShardEnd))
-      val end   = offset(1 -> ShardProgress(TrimHorizon, entered = Some(TrimHorizon)))
+      val end   = offset(1 -> ShardProgress(TrimHorizon, firstPosition = Some(TrimHorizon)))
       start.rangesTo(end) shouldBe empty
     }
 

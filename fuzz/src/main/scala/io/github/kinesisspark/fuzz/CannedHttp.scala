@@ -14,7 +14,7 @@ import software.amazon.awssdk.http.async.{AsyncExecuteRequest, SdkAsyncHttpClien
 import software.amazon.awssdk.regions.Region
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
-import io.github.kinesisspark.aws.AnswerBytes
+import io.github.kinesisspark.aws.ResponseFilter
 
 /** The SDK's way from an HTTP answer to its values, without a network: answers are made up, and all of it runs on the calling
   * thread.
@@ -45,7 +45,7 @@ final class CannedHttp extends SdkAsyncHttpClient {
         a.advancedOption(SdkAdvancedAsyncClientOption.FUTURE_COMPLETION_EXECUTOR, ((r: Runnable) => r.run()): Executor)
     }
     .overrideConfiguration { o =>
-      val _ = o.retryStrategy(AwsRetryStrategy.doNotRetry()).addExecutionInterceptor(AnswerBytes.Interceptor)
+      val _ = o.retryStrategy(AwsRetryStrategy.doNotRetry()).addExecutionInterceptor(ResponseFilter.Interceptor)
     }
     .build
 }

@@ -12,7 +12,7 @@ import software.amazon.awssdk.http.SdkHttpResponse
 import software.amazon.eventstream.{HeaderValue, Message, MessageDecoder}
 
 import io.github.kinesisspark.position.ShardPosition
-import io.github.kinesisspark.read.reader.EventBodies
+import io.github.kinesisspark.read.reader.EventRecordExtractor
 
 /** The bytes of an event stream: however they are cut, the SDK gets the same messages with the connector between the network and it, up to the
   * same damage, and the connector has the records that the SDK's events lack. The first byte of the input says where to cut.
@@ -22,7 +22,7 @@ object Frames extends Target {
 
   override def check(input: Array[Byte]): Unit = if (input.nonEmpty) {
     val bytes             = Frames.sealing(input.drop(1))
-    val bodies            = new EventBodies((_, all) => all)
+    val bodies            = new EventRecordExtractor((_, all) => all)
     val (sent, isWhole)   = decoded(bytes)
     val (passed, isSound) = decoded(through(bodies, bytes.grouped(1 + (input(0) & 0xff))))
     Broken.unless(isSound == isWhole && passed.size == sent.size)(s"${passed.size} messages of ${sent.size} pass")
@@ -33,7 +33,7 @@ object Frames extends Target {
     }
   }
 
-  private def checkEvent(sent: Array[Byte], passed: Array[Byte], records: EventBodies.Records): Unit =
+  private def checkEvent(sent: Array[Byte], passed: Array[Byte], records: EventRecordExtractor.Records): Unit =
     if (records.leftToSdk.isDefined) Broken.unless(util.Arrays.equals(sent, passed))("an event of the SDK's is changed")
     else {
       val left = SdkDecoder.events.read(passed)
@@ -50,7 +50,7 @@ object Frames extends Target {
   }
 
   /** What the SDK gets of bytes that come in parts. */
-  private def through(bodies: EventBodies, parts: Iterator[Array[Byte]]): Array[Byte] = {
+  private def through(bodies: EventRecordExtractor, parts: Iterator[Array[Byte]]): Array[Byte] = {
     val out                            = new ByteArrayOutputStream
     var wanted                         = 0L
     var feed                           = (_: ByteBuffer) => ()

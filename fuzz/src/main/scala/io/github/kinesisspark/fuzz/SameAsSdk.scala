@@ -10,9 +10,9 @@ import scala.util.{Failure, Random, Success, Try}
 import software.amazon.awssdk.core.SdkPojo
 import software.amazon.awssdk.services.kinesis.model.Record
 
-import io.github.kinesisspark.aws.SplitAnswer
+import io.github.kinesisspark.aws.BodyExtractor
 import io.github.kinesisspark.position.ShardPosition
-import io.github.kinesisspark.read.reader.{AnswerBody, JsonRecords, KinesisRecord}
+import io.github.kinesisspark.read.reader.{JsonRecords, KinesisRecord, RecordExtractor}
 
 /** A decoder of the connector beside the SDK's, on the same bytes. In a body that the connector's takes, the SDK finds the same records, and the
   * same beside them in what is left for it; or it refuses both. A body that the connector's refuses is the SDK's as it came.
@@ -105,7 +105,7 @@ private[fuzz] object SameAsSdk {
   )
 
   def ofAnswers(mediaType: String, sdk: SdkDecoder[_ <: SdkPojo]): Decoders = {
-    val split = AnswerBody.splitter(mediaType).get
+    val split = RecordExtractor.splitter(mediaType).get
     Decoders(body => Try(split(body)).toOption, sdk)
   }
 
@@ -131,7 +131,7 @@ private[fuzz] object SameAsSdk {
 
 /** Answers of GetRecords in CBOR. */
 object CborAnswers extends SameAsSdk("cbor") {
-  private lazy val both = SameAsSdk.ofAnswers(SplitAnswer.Cbor, SdkDecoder.answersInCbor)
+  private lazy val both = SameAsSdk.ofAnswers(BodyExtractor.Cbor, SdkDecoder.answersInCbor)
 
   override protected def decoders(input: Array[Byte]): SameAsSdk.Decoders = both
 
@@ -224,9 +224,9 @@ object CborAnswers extends SameAsSdk("cbor") {
 
 /** Answers of GetRecords in JSON, or, by the lowest bit of how they are cut, events of subscriptions. */
 object JsonAnswers extends SameAsSdk("json") {
-  private lazy val answers = SameAsSdk.ofAnswers(SplitAnswer.Json, SdkDecoder.answersInJson)
+  private lazy val answers = SameAsSdk.ofAnswers(BodyExtractor.Json, SdkDecoder.answersInJson)
   private lazy val events  = SameAsSdk.Decoders(
-    pieces => Try(JsonRecords.split(SplitAnswer.joined(pieces), "[{\"SequenceNumber\":\"mark\"}]".getBytes)).toOption,
+    pieces => Try(JsonRecords.split(BodyExtractor.joined(pieces), "[{\"SequenceNumber\":\"mark\"}]".getBytes)).toOption,
     SdkDecoder.events
   )
 

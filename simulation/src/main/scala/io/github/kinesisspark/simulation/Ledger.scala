@@ -238,7 +238,7 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
   }
 
   private def isTimed(key: ShardKey) =
-    start.progress(key).exists(p => p.entered.getOrElse(p.position).isInstanceOf[ShardPosition.AtTimestamp])
+    start.progress(key).exists(p => p.firstPosition.getOrElse(p.position).isInstanceOf[ShardPosition.AtTimestamp])
 
   /** It was there when the query began. */
   private def isFirst(key: ShardKey) = start.progress(key).isDefined
@@ -248,7 +248,7 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
     val shard = shardOf(key)
     begun.getOrElse(
       key,
-      start.progress(key).map(p => p.entered.getOrElse(p.position)) match {
+      start.progress(key).map(p => p.firstPosition.getOrElse(p.position)) match {
         case Some(ShardPosition.AtTimestamp(time)) => firstAt(key, shard, time, Nil)
         case Some(ShardPosition.ShardEnd)          => shard.records.size
         case Some(_)                               => 0

@@ -3,7 +3,7 @@ package io.github.kinesisspark.read.batch
 import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.config.{SourceOptions, StartingPosition}
 import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardRange, StreamArn}
-import io.github.kinesisspark.read.catalog.{PeekingClients, ShardCatalog, ShardEnds}
+import io.github.kinesisspark.read.catalog.{ProbeClients, ShardCatalog, ShardEnds}
 import io.github.kinesisspark.read.reader.StreamAccess
 
 /** What a batch read reads, fixed to the record when it is planned first: every action on its DataFrame reads the same.
@@ -44,7 +44,7 @@ object BatchSnapshot {
     val catalog = new ShardCatalog(options, clients)
     try {
       val access = catalog.streams.map(s => s.arn -> s.access).toMap
-      PeekingClients.using(clients, access) { ends =>
+      ProbeClients.using(clients, access) { ends =>
         val histories = catalog.streams.map(new StreamHistory(_, options.failOnDataLoss, ends))
         val parts     = options.streams.toVector.zip(histories).flatMap { case (asked, history) =>
           history.between(

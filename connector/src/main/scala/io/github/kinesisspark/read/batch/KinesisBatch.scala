@@ -7,7 +7,7 @@ import org.apache.spark.sql.types.StructType
 import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardPosition, ShardRange}
-import io.github.kinesisspark.read.catalog.{ConsumerLifecycle, Parallel, PeekingClients, ShardEnds}
+import io.github.kinesisspark.read.catalog.{ConsumerLifecycle, Parallel, ProbeClients, ShardEnds}
 import io.github.kinesisspark.read.plan.{HistoryPart, RangeGrouping, RangeSplitting}
 import io.github.kinesisspark.read.reader.{ReaderConfig, ReaderMemory, ResolvedPublisher}
 import io.github.kinesisspark.read.row.RowFilter
@@ -29,7 +29,7 @@ final class KinesisBatch(
   private lazy val parts: Vector[Part] = {
     val wanted = snapshot.parts.filter(p => filter.lets(p.range.shard.stream.name, p.range.shard.shardId))
     if (filter.from.isEmpty && filter.until.isEmpty) wanted
-    else PeekingClients.using(clients, snapshot.streams)(ends => Parallel.map(wanted)(narrowed(_, ends)).flatten)
+    else ProbeClients.using(clients, snapshot.streams)(ends => Parallel.map(wanted)(narrowed(_, ends)).flatten)
   }
 
   /** Of data and keys, at most; but user records of one aggregated record may share a key that each row has by itself. */
@@ -51,7 +51,7 @@ final class KinesisBatch(
 
   override def createReaderFactory(): PartitionReaderFactory = KinesisPartitionReaderFactory(
     ReaderConfig(
-      source = runtime.ids.uuid(),
+      sourceId = runtime.ids.uuid(),
       streams = snapshot.streams,
       bufferBytes = ReaderMemory.of(options, SparkSession.active.sparkContext),
       callsPerSecond = options.callsPerSecond,
@@ -100,7 +100,7 @@ final class KinesisBatch(
   }
 
   /** Into pieces of about the same time each: how the records are spread over the time isn't known. */
-  private def cut(parts: Vector[Part]): Vector[Part] = PeekingClients.using(clients, snapshot.streams) { ends =>
+  private def cut(parts: Vector[Part]): Vector[Part] = ProbeClients.using(clients, snapshot.streams) { ends =>
     val byRange = parts.map(p => p.range -> p).toMap
     val wanted  =
       RangeSplitting.parts(parts.map(_.range), r => Some(byRange(r).most(snapshot.now)), options.minPartitions)

@@ -138,8 +138,8 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
   }
 
   private def checkStart(times: Vector[GivenTime]): Unit = {
-    val toCome = times.filter(time => ShardEnds.isToCome(time.millis, now))
-    if (toCome.nonEmpty) throw stream.inTheFuture(toCome.mkString(", "), now)
+    val earliestPending = times.filter(time => ShardEnds.isFuture(time.millis, now))
+    if (earliestPending.nonEmpty) throw stream.inTheFuture(earliestPending.mkString(", "), now)
     checkKept("startingPosition", times)
   }
 

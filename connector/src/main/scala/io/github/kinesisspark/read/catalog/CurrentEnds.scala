@@ -20,7 +20,7 @@ object CurrentEnds {
       } yield ShardKey(stream.arn, id) -> stream.lineage.isClosed(id)
     val (closed, open) = shards.partition(_._2)
     val now            = catalog.serviceTime()
-    val tips = PeekingClients.using(catalog.clients, catalog.streams.map(s => s.arn -> s.access).toMap) { ends =>
+    val tips = ProbeClients.using(catalog.clients, catalog.streams.map(s => s.arn -> s.access).toMap) { ends =>
       Parallel.map(open) { case (shard, _) => shard -> ends.tip(shard, reading.getOrElse(shard, TrimHorizon), now).end }
     }
     Bounds(closed.map(_._1 -> ShardEnd).toMap ++ tips, now)

@@ -52,10 +52,10 @@ final class GivenPositions(option: String, stream: ListedStream, failOnDataLoss:
           s"(at ${Instant.ofEpochMilli(stream.createdMillis)})"
       )
     }
-    val untold = HistoryPart.untold(lineage, asked.shards)
-    if (untold.nonEmpty)
+    val uncovered = HistoryPart.uncovered(lineage, asked.shards)
+    if (uncovered.nonEmpty)
       refuse(
-        s"says nothing about ${untold.mkString(", ")} of ${stream.arn}, nor about their parents or children. Add them (TRIM_HORIZON " +
+        s"says nothing about ${uncovered.mkString(", ")} of ${stream.arn}, nor about their parents or children. Add them (TRIM_HORIZON " +
           "is a shard's beginning, SHARD_END its end), or check that the shards are this stream's"
       )
     asked.shards.toVector.sortBy(_._1)
@@ -116,7 +116,7 @@ final class GivenPositions(option: String, stream: ListedStream, failOnDataLoss:
     * is none's, is believed as long as nothing older than it was removed. What follows it is read then, as no reader would find it.
     */
   private def kept(positions: Vector[(String, ShardPosition)]): Vector[(String, ShardPosition)] =
-    PeekingClients.using(stream.clients, Map(stream.arn -> stream.access)) { ends =>
+    ProbeClients.using(stream.clients, Map(stream.arn -> stream.access)) { ends =>
       val (lost, all) = Parallel
         .map(positions) { case (id, position) =>
           val shard = ShardKey(stream.arn, id)

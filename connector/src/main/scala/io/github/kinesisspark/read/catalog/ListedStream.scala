@@ -66,7 +66,8 @@ final class ListedStream private (
   }
 
   /** Adds the children that the last answers of their parents named. */
-  def learn(children: Vector[Shard]): Unit = knowledge.updateAndGet(_.told(children, runtime.clock.nanos())): Unit
+  def addChildren(children: Vector[Shard]): Unit =
+    knowledge.updateAndGet(_.withChildren(children, runtime.clock.nanos())): Unit
 
   /** Epoch ms by the service's clock. */
   def serviceTime(): Long = list().serviceTimeMillis
@@ -106,13 +107,13 @@ final class ListedStream private (
   def askAbout(shardIds: Iterable[String]): Unit = {
     val now = runtime.clock.nanos()
     if (now - asked._1 > ListAgain.toNanos) asked = (now, Set.empty)
-    val mine = shardIds.filterNot(asked._2).toVector
-    asked = (asked._1, asked._2 ++ mine)
-    try goneOf(mine, briefly, discovery): Unit
+    val own = shardIds.filterNot(asked._2).toVector
+    asked = (asked._1, asked._2 ++ own)
+    try goneOf(own, briefly, discovery): Unit
     catch {
       case NonFatal(e) =>
         runtime.lines.warn(log, s"existence $arn", arn)(
-          s"$arn: whether ${mine.mkString(", ")} still exist was not found out. ${KinesisFault.inOneLine(e)}"
+          s"$arn: whether ${own.mkString(", ")} still exist was not found out. ${KinesisFault.inOneLine(e)}"
         )
     }
   }
@@ -125,8 +126,8 @@ final class ListedStream private (
     * GetShardIterator finds nor a listing has that is asked for after that.
     */
   private def goneOf(shardIds: Vector[String], retry: DirectoryRetry, by: StreamDirectory): Set[String] = {
-    val peeks    = new ShardPeeks(lease.client, retry)
-    val notFound = Parallel.map(shardIds)(id => Option.unless(peeks.finds(ShardKey(arn, id)))(id)).flatten.toSet
+    val probes   = new ShardProbes(lease.client, retry)
+    val notFound = Parallel.map(shardIds)(id => Option.unless(probes.finds(ShardKey(arn, id)))(id)).flatten.toSet
     val gone     = if (notFound.isEmpty) notFound else notFound -- list(by).shards.map(_.id)
     if (gone.nonEmpty) knowledge.updateAndGet(_.denied(gone)): Unit
     gone
@@ -138,7 +139,7 @@ final class ListedStream private (
   /** Those that were open at a time, in ms by the service's clock. */
   def openAt(epochMillis: Long): Vector[String] = {
     val open = directory.listShards(arn, ShardFilter.OpenAt(epochMillis)).shards
-    knowledge.updateAndGet(_.told(open, runtime.clock.nanos()))
+    knowledge.updateAndGet(_.withChildren(open, runtime.clock.nanos()))
     open.map(_.id)
   }
 
@@ -148,7 +149,7 @@ final class ListedStream private (
     * @throws OffsetException  where positions are given that aren't this stream's
     * @throws KinesisException `KINESIS_DATA_LOSS` where they are past its retention, and `failOnDataLoss` is true
     */
-  def beginning(failOnDataLoss: Boolean): Vector[(String, ShardPosition)] =
+  def initialPositions(failOnDataLoss: Boolean): Vector[(String, ShardPosition)] =
     startingPosition.getOrElse(StartingPosition.Latest) match {
       case StartingPosition.TrimHorizon => Lineage(list().shards).roots.map(_ -> ShardPosition.TrimHorizon)
       case StartingPosition.Latest      =>
@@ -156,7 +157,7 @@ final class ListedStream private (
         lineage.open.map(_ -> ShardPosition.AtTimestamp(now))
       case StartingPosition.AtTimestamp(t) =>
         val now = serviceTime()
-        if (ShardEnds.isToCome(t.toEpochMilli, now)) throw inTheFuture(t.toString, now)
+        if (ShardEnds.isFuture(t.toEpochMilli, now)) throw inTheFuture(t.toString, now)
         openAt(t.toEpochMilli).map(_ -> ShardPosition.AtTimestamp(t.toEpochMilli))
       case asked: StartingPosition.Shards =>
         list()

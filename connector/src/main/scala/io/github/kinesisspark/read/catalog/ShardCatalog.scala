@@ -52,12 +52,12 @@ final class ShardCatalog(options: SourceOptions, val clients: KinesisClients) ex
   /** Lists now, because somebody waits for the children of a shard; each stream at most once a second. */
   def refreshSoon(waiting: Iterable[StreamArn]): Unit = waiting.foreach(byArn(_).refreshSoon())
 
-  /** The children of shards that were read to their end, as the readers heard of them. */
-  def learn(statuses: Iterable[ReaderStatus]): Unit =
-    statuses.foreach(status => if (status.children.nonEmpty) byArn(status.shard.stream).learn(status.children))
+  /** The children of shards that were read to their end, as their readers reported them. */
+  def addChildren(statuses: Iterable[ReaderStatus]): Unit =
+    statuses.foreach(status => if (status.children.nonEmpty) byArn(status.shard.stream).addChildren(status.children))
 
-  /** The same of a stream, as tasks heard of them. */
-  def learn(stream: StreamArn, children: Vector[Shard]): Unit = byArn(stream).learn(children)
+  /** The same of a stream, as tasks reported them. */
+  def addChildren(stream: StreamArn, children: Vector[Shard]): Unit = byArn(stream).addChildren(children)
 
   /** Asks the service about shards that no listing has, or that a reader doesn't find. */
   def askAbout(shards: Iterable[ShardKey]): Unit =

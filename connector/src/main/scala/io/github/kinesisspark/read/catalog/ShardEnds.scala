@@ -11,9 +11,9 @@ import io.github.kinesisspark.read.plan.LatestPositionSearch
   * Only numbers are exact. A record's time of arrival is approximate, a record may come in with an earlier time than the one
   * before it, and the oldest record is another one an hour later.
   *
-  * @param peeks looks into the shards of a stream
+  * @param probes looks into the shards of a stream
   */
-final class ShardEnds(peeks: StreamArn => ShardPeeks) {
+final class ShardEnds(probes: StreamArn => ShardProbes) {
   import ShardEnds._
 
   /** Where the shard's newest record is, seen from a position before it.
@@ -21,11 +21,11 @@ final class ShardEnds(peeks: StreamArn => ShardPeeks) {
     * @param now by the service's clock: what arrives later isn't waited for
     */
   def tip(shard: ShardKey, from: ShardPosition, now: Long): Extent = {
-    val looks = peeks(shard.stream)
+    val looks = probes(shard.stream)
 
-    def isLate(record: Peek.Seen) = isToCome(record.arrivalMillis, now)
-    def isDone(peek: Peek)        = peek.isTip || peek.records.exists(isLate)
-    def done(last: Peek): Extent  = last.records.indexWhere(isLate) match {
+    def isLate(record: Probe.Record) = isFuture(record.arrivalMillis, now)
+    def isDone(probe: Probe)         = probe.isTip || probe.records.exists(isLate)
+    def done(last: Probe): Extent    = last.records.indexWhere(isLate) match {
       case -1 =>
         val newest = last.records.lastOption
         val end    = if (last.isEnd) ShardEnd else newest.fold(from)(r => AfterSequenceNumber(r.number))
@@ -33,7 +33,7 @@ final class ShardEnds(peeks: StreamArn => ShardPeeks) {
       case late => Extent(AtSequenceNumber(last.records(late).number), Some(now))
     }
 
-    @tailrec def search(state: LatestPositionSearch, last: Peek): Extent = state.next match {
+    @tailrec def search(state: LatestPositionSearch, last: Probe): Extent = state.next match {
       case None =>
         val next = looks.after(shard, last, MostRecords)
         // Nothing after what was found: that was the tip.
@@ -41,10 +41,10 @@ final class ShardEnds(peeks: StreamArn => ShardPeeks) {
         if (isDone(seen)) done(seen) else search(state.readMore(seen.records.last.arrivalMillis), seen)
       case Some(time) =>
         // Only a look with records is taken for the tip. So a false "nothing" makes the way longer, not the end wrong.
-        val peek = looks.at(shard, AtTimestamp(time), if (state.isNear) FewRecords else MostRecords, confirms = false)
-        if (peek.records.isEmpty) search(state.foundNothing(time), last)
-        else if (isDone(peek)) done(peek)
-        else search(state.foundMore(time, peek.records.last.arrivalMillis), peek)
+        val probe = looks.at(shard, AtTimestamp(time), if (state.isNear) FewRecords else MostRecords, confirms = false)
+        if (probe.records.isEmpty) search(state.foundNothing(time), last)
+        else if (isDone(probe)) done(probe)
+        else search(state.foundMore(time, probe.records.last.arrivalMillis), probe)
     }
 
     val first = looks.at(shard, from, MostRecords)
@@ -54,25 +54,25 @@ final class ShardEnds(peeks: StreamArn => ShardPeeks) {
 
   /** Where a reader would begin that starts with what arrived at a time; the tip, if nothing did. */
   def at(shard: ShardKey, from: ShardPosition, time: Long, now: Long): Extent =
-    if (isToCome(time, now)) tip(shard, from, now)
+    if (isFuture(time, now)) tip(shard, from, now)
     else {
-      val peek = peeks(shard.stream).at(shard, AtTimestamp(time), 1)
-      peek.records.headOption match {
-        case Some(first)        => Extent(AtSequenceNumber(first.number), Some(time))
-        case None if peek.isEnd => Extent(ShardEnd, None)
-        case None               => tip(shard, from, now)
+      val probe = probes(shard.stream).at(shard, AtTimestamp(time), 1)
+      probe.records.headOption match {
+        case Some(first)         => Extent(AtSequenceNumber(first.number), Some(time))
+        case None if probe.isEnd => Extent(ShardEnd, None)
+        case None                => tip(shard, from, now)
       }
     }
 
   /** Whether nothing is there from a position on, by one answer of the service: neither a record nor the shard's end. */
   def isTip(shard: ShardKey, from: ShardPosition): Boolean = {
-    val peek = peeks(shard.stream).at(shard, from, 1, confirms = false)
-    peek.records.isEmpty && !peek.isEnd
+    val probe = probes(shard.stream).at(shard, from, 1, confirms = false)
+    probe.records.isEmpty && !probe.isEnd
   }
 
   /** The first record from a position on. */
-  def first(shard: ShardKey, from: ShardPosition): Option[Peek.Seen] =
-    peeks(shard.stream).at(shard, from, 1).records.headOption
+  def first(shard: ShardKey, from: ShardPosition): Option[Probe.Record] =
+    probes(shard.stream).at(shard, from, 1).records.headOption
 }
 
 object ShardEnds {
@@ -87,7 +87,7 @@ object ShardEnds {
   final case class Size(records: Long, bytes: Long)
 
   object Size {
-    def apply(seen: Peek): Size = Size(seen.records.size.toLong, seen.bytes)
+    def apply(seen: Probe): Size = Size(seen.records.size.toLong, seen.bytes)
   }
 
   /** For one look: at most 10 MB, of which a shard gives 2 MB a second. */
@@ -100,7 +100,7 @@ object ShardEnds {
     *
     * @param now as the service returns it: in whole seconds, so that it may be a second later
     */
-  def isToCome(time: Long, now: Long): Boolean = time >= now + ClockTick
+  def isFuture(time: Long, now: Long): Boolean = time >= now + ClockTick
 
   val ClockTick = 1000L
 }

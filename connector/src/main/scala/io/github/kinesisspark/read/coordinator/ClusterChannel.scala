@@ -59,10 +59,10 @@ private[kinesisspark] final class ClusterChannel(cluster: Cluster, source: Strin
   // A driver of a hundred executors gets as many reports as one of ten.
   override def reportPause: FiniteDuration = (known.present.size * 500).micros.max(ShortestPause)
 
-  override def order(orders: Vector[(ExecutorId, ReadOrder)]): Unit = for {
+  override def sendOrders(orders: Vector[(ExecutorId, ReadOrder)]): Unit = for {
     channel           <- endpoint
     (executor, order) <- orders
-  } channel.tell(executor, order, session)(answered(executor, order))
+  } channel.send(executor, order, session)(answered(executor, order))
 
   private def answered(executor: ExecutorId, order: ReadOrder)(answer: Try[Option[OrderAnswer]]): Unit = answer match {
     case Success(answer)        => reports.answered(executor.id, order.number, answer)

@@ -9,9 +9,9 @@ import io.github.kinesisspark.read.reader.Liveness
 
 /** An executor's end of the channel.
   *
-  * @param heardNanos when it gave its last answer to a heartbeat, by its own clock
+  * @param answeredNanos when it gave its last answer to a heartbeat, by its own clock
   */
-private[coordinator] final case class Contact(peer: RpcChannel.Peer, pulse: Pulse, heardNanos: Option[Long])
+private[coordinator] final case class Contact(peer: RpcChannel.Peer, pulse: Pulse, answeredNanos: Option[Long])
 
 /** Whether an executor answers heartbeats. Missed ones are counted instead of time, so that a driver that stood still doesn't blame the
   * executors. Pure.
@@ -23,7 +23,7 @@ private[coordinator] final case class Contact(peer: RpcChannel.Peer, pulse: Puls
 private[coordinator] final case class Pulse(isAsked: Boolean, missed: Int, answered: Long) {
   def answers: Boolean = missed < Liveness.SilentBeats
 
-  /** Whether it has been there all the time since then. A driver that stood still has heard no heartbeats either. */
+  /** Whether it has been there all the time since then. A driver that stood still has got no answers either. */
   def hasAnsweredSince(before: Pulse): Boolean = answers && answered - before.answered >= Liveness.SilentBeats
 
   /** Once a second: one more is sent, or the one on its way is late. */

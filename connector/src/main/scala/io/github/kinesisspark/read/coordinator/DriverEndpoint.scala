@@ -22,7 +22,7 @@ import io.github.kinesisspark.runtime.Runtime
   * and the heartbeat's own all use it.
   *
   * @param bySource what readers report
-  * @param ended    hears that it is closed
+  * @param ended    called when it is closed
   */
 private[coordinator] final class DriverEndpoint(
     cluster: Cluster,
@@ -87,11 +87,11 @@ private[coordinator] final class DriverEndpoint(
   /** Sends a request without waiting. The callback gets the answer on another thread, or nothing if the executor can't answer. It fails with what the
     * executor failed with, or with [[Unanswered]] if that has answered heartbeats meanwhile.
     */
-  def tell[A](executor: ExecutorId, request: ReaderRequest[A], session: String)(done: Try[Option[A]] => Unit): Unit = {
+  def send[A](executor: ExecutorId, request: ReaderRequest[A], session: String)(done: Try[Option[A]] => Unit): Unit = {
     val key = PeerKey(executor.id, session)
     synchronized(peers.get(key)) match {
       case Some(contact) =>
-        Try(contact.peer.ask(request.source, WireFormat.write(request), Liveness.OrderTimeout))
+        Try(contact.peer.ask(request.sourceId, WireFormat.write(request), Liveness.OrderTimeout))
           .fold(Future.failed, identity)
           .onComplete {
             case Success(bytes) => readAside(bytes.length)(done(Reply.read[A](bytes)))
@@ -122,7 +122,7 @@ private[coordinator] final class DriverEndpoint(
     val asked    = for {
       executor <- executors.toVector
       contact  <- synchronized(peers.get(PeerKey(executor.id, session)))
-    } yield executor -> contact.peer.ask(request.source, WireFormat.write(request), within)
+    } yield executor -> contact.peer.ask(request.sourceId, WireFormat.write(request), within)
     asked.foreach { case (executor, reply) =>
       runtime.waits.isDone(reply, (deadline - runtime.clock.nanos()).max(0L).nanos)
       val answer = reply.value.getOrElse(Failure(new TimeoutException("no answer in time")))
@@ -145,7 +145,7 @@ private[coordinator] final class DriverEndpoint(
     }
 
   override def introduced(executor: String, session: String, peer: RpcChannel.Peer): Unit = synchronized {
-    peers(PeerKey(executor, session)) = Contact(peer, Pulse.first, heardNanos = None)
+    peers(PeerKey(executor, session)) = Contact(peer, Pulse.first, answeredNanos = None)
     refused = None
     runtime.waits.signal(this)
   }
@@ -162,20 +162,20 @@ private[coordinator] final class DriverEndpoint(
 
   private def beat(): Unit =
     try {
-      val (due, mine) = synchronized {
+      val (due, own) = synchronized {
         val due = peers.filter { case (_, contact) => !contact.pulse.isAsked }.toVector
         if (sources.nonEmpty) peers.mapValuesInPlace((_, contact) => contact.copy(pulse = contact.pulse.beat))
         (due, sources.toVector)
       }
-      if (mine.nonEmpty) due.foreach { case (key, contact) =>
-        val here = mine.collect { case (source, session) if session == key.session => source }
+      if (own.nonEmpty) due.foreach { case (key, contact) =>
+        val here = own.collect { case (source, session) if session == key.session => source }
         beat(key, contact, here.flatMap(source => bySource.expected(source, key.executor).map(source -> _)).toMap)
       }
     } catch { case NonFatal(e) => log.warn("A heartbeat to the executors failed.", e) }
 
   private def beat(key: PeerKey, contact: Contact, expected: Map[String, ReaderReports.Expected]): Unit = {
     val heartbeat =
-      Heartbeat(expected.transform((_, e) => e.epoch), runtime.clock.nanos(), contact.heardNanos)
+      Heartbeat(expected.transform((_, e) => e.epoch), runtime.clock.nanos(), contact.answeredNanos)
     Try(contact.peer.beat(WireFormat.write(heartbeat), Liveness.BeatTimeout))
       .fold(Future.failed, identity)
       .map(WireFormat.read[LivePools])(ExecutionContext.parasitic)
@@ -191,7 +191,7 @@ private[coordinator] final class DriverEndpoint(
     for (contact <- peers.get(key) if contact.peer eq peer)
       peers(key) = contact.copy(
         pulse = contact.pulse.ended(answer.isDefined),
-        heardNanos = answer.map(_.atNanos).orElse(contact.heardNanos)
+        answeredNanos = answer.map(_.atNanos).orElse(contact.answeredNanos)
       )
   }
 

@@ -26,11 +26,11 @@ trait ExecutorChannel {
   /** How many tasks of one batch are worth having there. */
   def tasksOfAnExecutor: Int
 
-  /** How readers hear of the driver. */
+  /** How readers know that the driver lives. */
   def liveness: Liveness
 
   /** Sends orders. Their results arrive as reports. */
-  def order(orders: Vector[(ExecutorId, ReadOrder)]): Unit
+  def sendOrders(orders: Vector[(ExecutorId, ReadOrder)]): Unit
 
   /** What the readers have reported. */
   def reports: ReaderReports
@@ -84,7 +84,7 @@ private final class LocalChannel(sc: SparkContext, source: String, driver: Drive
   override def coresOfAnExecutor: Int = cores
   override def tasksOfAnExecutor: Int = cores
 
-  override def order(orders: Vector[(ExecutorId, ReadOrder)]): Unit = orders.foreach { case (executor, order) =>
+  override def sendOrders(orders: Vector[(ExecutorId, ReadOrder)]): Unit = orders.foreach { case (executor, order) =>
     reports.answered(executor.id, order.number, driver.here.pools.answer(order))
   }
 

@@ -60,7 +60,7 @@ private[kinesisspark] final class ExecutorEndpoint(
   }
 
   private def send(driver: RpcChannel.Peer, report: ReaderReport): Future[Boolean] =
-    driver.ask(report.source, WireFormat.write(report), ReportTimeout).map(Reply.isUsed)(ExecutionContext.parasitic)
+    driver.ask(report.sourceId, WireFormat.write(report), ReportTimeout).map(Reply.isUsed)(ExecutionContext.parasitic)
 
   private final class Requests extends RpcChannel.Handler {
     // A request may open clients, which takes its time, and release waits for subscriptions to end. They find the classes that tasks find.

@@ -19,11 +19,11 @@ private[coordinator] final case class ExecutorHealth(slots: Map[ExecutorId, Slot
 
   /** Where nobody is fit, those who are least unfit: somebody must read. */
   def usable(executors: Vector[ExecutorState], answering: Set[ExecutorId]): Set[ExecutorId] = {
-    val heard                            = executors.filter(e => answering(e.id))
-    val open                             = heard.filterNot(e => e.isExcluded || e.isLeaving)
+    val reachable                        = executors.filter(e => answering(e.id))
+    val open                             = reachable.filterNot(e => e.isExcluded || e.isLeaving)
     val fit                              = open.filterNot(e => slots.get(e.id).exists(_.areTaken))
     def ids(some: Vector[ExecutorState]) = some.iterator.map(_.id).toSet
-    Seq(fit, open, heard, executors).collectFirst { case some if some.nonEmpty => ids(some) }.getOrElse(Set.empty)
+    Seq(fit, open, reachable, executors).collectFirst { case some if some.nonEmpty => ids(some) }.getOrElse(Set.empty)
   }
 }
 

@@ -57,7 +57,7 @@ private[coordinator] final class OrderSender(
     channel.reports.keepOnly(executors.present.map(_.id))
     val holding = assignments.holding
     orders = orders.filter { case (executor, _) => holding(executor) }.transform { (executor, known) =>
-      undone.get(executor.id).fold(known)(known.lost)
+      undone.get(executor.id).fold(known)(known.undone)
     }
     val wanted = reading.iterator.map { case (shard, position) =>
       ReadOrder.Task(shard, position, stops.get(shard), ending(shard))
@@ -68,7 +68,7 @@ private[coordinator] final class OrderSender(
       known = orders.getOrElse(executor, ReaderOrders.none.copy(number = lastNumber))
       // An executor that doesn't answer is sent the release of its shards, and carries it out once it answers again.
       if failing.mayBeOrdered(executor, runtime.clock.nanos()) &&
-        (executors.answering(executor) || (!known.isLost && known.whole > 0))
+        (executors.answering(executor) || (!known.isUndone && known.lastOfAllShards > 0))
       next <- known.next(byHome.getOrElse(Some(executor), Vector.empty), publisher())
     } yield executor -> next)
     assignments.acknowledged(orders.iterator.collect {
@@ -97,7 +97,7 @@ private[coordinator] final class OrderSender(
 
   /** Sends all orders again, with the next ones, to executors that have carried out theirs and have not reported in time. */
   def repeatUnacknowledged(): Unit = orders = orders.transform { (executor, known) =>
-    if (hasReported(executor, known) || !isDone(executor, known)) known else known.lost(known.number)
+    if (hasReported(executor, known) || !isDone(executor, known)) known else known.undone(known.number)
   }
 
   /** The reports of readers that stand at the batch's start. Readers that failed by an Error in their executor are left out: others read their shards next.
@@ -127,7 +127,7 @@ private[coordinator] final class OrderSender(
     } yield shard -> (executor -> failure.exception)
     if (broken.isEmpty) statuses
     else {
-      broken.values.toMap.foreach { case (executor, cause) => spare(executor, OrderFailure.Thrown(cause)) }
+      broken.values.toMap.foreach { case (executor, cause) => recordFailure(executor, OrderFailure.Thrown(cause)) }
       present(): Unit
       statuses -- broken.keys
     }
@@ -157,7 +157,7 @@ private[coordinator] final class OrderSender(
   private def present(): ExecutorsNow = {
     val now = channel.executors()
     channel.reports.takeFailures().foreach { case (id, failure) =>
-      now.present.find(_.id == id).foreach(spare(_, failure))
+      now.present.find(_.id == id).foreach(recordFailure(_, failure))
     }
     failing = failing.answered(executor => orders.get(executor).exists(known => isDone(executor, known)))
     failing = failing.keepOnly(now.present)
@@ -169,14 +169,14 @@ private[coordinator] final class OrderSender(
     if (reserved == 0) executors
     else executors.copy(usable = executors.usable.toVector.sortBy(_.id).take(realTimeTasks.max(1)).toSet)
 
-  private def spare(executor: ExecutorId, failure: OrderFailure): Unit = {
+  private def recordFailure(executor: ExecutorId, failure: OrderFailure): Unit = {
     val before = failing
     failing = failing.failed(executor, failure, runtime.clock.nanos())
     val now = failing.failures(executor)
     if (!before.failures.get(executor).exists(_.times == now.times))
       log.warn(
         s"${failure.what}; others read its shards, if there are any. executor=${executor.id} host=${executor.host} " +
-          s"source=${config.source} rest=${now.rest.toSeconds}s",
+          s"source=${config.sourceId} rest=${now.rest.toSeconds}s",
         failure.thrown.orNull
       )
   }
@@ -188,11 +188,11 @@ private[coordinator] final class OrderSender(
       case (executor, known) if assignments.isReading(executor) => executor.id -> known.epoch
     })
     lastNumber = changes.iterator.map { case (_, (now, _)) => now.number }.foldLeft(lastNumber)(_ max _)
-    if (changes.nonEmpty) channel.order(changes.map { case (executor, (now, change)) =>
+    if (changes.nonEmpty) channel.sendOrders(changes.map { case (executor, (now, change)) =>
       executor -> ReadOrder(
-        config.source,
+        config.sourceId,
         now.number,
-        Option.when(change.isWhole)(ReadOrder.ReadSettings(config, publisher())),
+        Option.when(change.isOfAllShards)(ReadOrder.ReadSettings(config, publisher())),
         change.commit,
         change.read,
         change.release,

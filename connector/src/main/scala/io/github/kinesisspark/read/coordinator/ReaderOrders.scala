@@ -8,24 +8,24 @@ import io.github.kinesisspark.read.reader.{ReadOrder, ResolvedPublisher}
   *
   * @param number      of the last order
   * @param awaited     the last order before a batch is planned: what was reported before it is about other shards, or as old as the batch before
-  * @param whole       the last order that named all shards
+  * @param lastOfAllShards       the last order that named all shards
   * @param committed   the last order that had records dropped
   * @param epoch       the last order that changed which shards it reads: until that is carried out, it may read for others
   * @param shards      all that it reads
   * @param publisher by which it reads; readers of a consumer that is another now have to begin anew
   * @param hasPlanned  some of them are ordered to where a batch ends that is not committed yet
-  * @param isLost      an order may not have been carried out, so that the next one names all shards
+  * @param isUndone      an order may not have been carried out, so that the next one names all shards
   */
 private[coordinator] final case class ReaderOrders(
     number: Long,
     awaited: Long,
-    whole: Long,
+    lastOfAllShards: Long,
     committed: Long,
     epoch: Long,
     shards: Map[ShardKey, ReadOrder.Task],
     publisher: Option[ResolvedPublisher],
     hasPlanned: Boolean,
-    isLost: Boolean
+    isUndone: Boolean
 ) {
 
   /** Before a batch is planned. Nothing where nothing has changed.
@@ -33,22 +33,22 @@ private[coordinator] final case class ReaderOrders(
     * @param wanted all that it shall read, from where the batch starts
     */
   def next(wanted: Vector[ReadOrder.Task], by: ResolvedPublisher): Option[(ReaderOrders, Changes)] =
-    if (isLost || !publisher.contains(by)) {
+    if (isUndone || !publisher.contains(by)) {
       val all = byShard(wanted)
-      // A report that comes late is worth as much as one of the same order again. A slow executor would never be heard otherwise.
+      // A report that comes late is worth as much as one of the same order again. Otherwise no report of a slow executor would ever count.
       val isSame = publisher.contains(by) && all == shards
       val now    = ReaderOrders(
         number + 1,
         awaited = if (isSame) awaited else number + 1,
-        whole = number + 1,
+        lastOfAllShards = number + 1,
         committed = number + 1,
         epoch = number + 1,
         all,
         Some(by),
         hasPlanned = false,
-        isLost = false
+        isUndone = false
       )
-      Some(now -> Changes(isWhole = true, commit = false, wanted, Vector.empty, Vector.empty))
+      Some(now -> Changes(isOfAllShards = true, commit = false, wanted, Vector.empty, Vector.empty))
     } else {
       var kept = 0
       val read = wanted.filterNot { task =>
@@ -70,7 +70,7 @@ private[coordinator] final case class ReaderOrders(
         val last = if (release.nonEmpty || all.size != shards.size) number + 1 else epoch
         val now  =
           copy(number + 1, awaited = number + 1, committed = done, epoch = last, shards = all, hasPlanned = false)
-        Some(now -> Changes(isWhole = false, commit = hasPlanned, read, release, Vector.empty))
+        Some(now -> Changes(isOfAllShards = false, commit = hasPlanned, read, release, Vector.empty))
       }
     }
 
@@ -83,11 +83,11 @@ private[coordinator] final case class ReaderOrders(
       (shard, end) <- ends
       task         <- shards.get(shard)
     } yield task.copy(position = end)
-    if (moved.isEmpty || isLost) None
+    if (moved.isEmpty || isUndone) None
     else {
-      val mine = moved.map(task => task.shard -> task.position)
-      val now  = copy(number + 1, shards = shards ++ moved.iterator.map(task => task.shard -> task), hasPlanned = true)
-      Some(now -> Changes(isWhole = false, commit = false, Vector.empty, Vector.empty, mine))
+      val own = moved.map(task => task.shard -> task.position)
+      val now = copy(number + 1, shards = shards ++ moved.iterator.map(task => task.shard -> task), hasPlanned = true)
+      Some(now -> Changes(isOfAllShards = false, commit = false, Vector.empty, Vector.empty, own))
     }
   }
 
@@ -99,18 +99,18 @@ private[coordinator] final case class ReaderOrders(
   )
 
   /** An order may not have been carried out. */
-  def lost(order: Long): ReaderOrders = if (order >= whole) copy(isLost = true) else this
+  def undone(order: Long): ReaderOrders = if (order >= lastOfAllShards) copy(isUndone = true) else this
 }
 
 private[coordinator] object ReaderOrders {
   val none: ReaderOrders =
-    ReaderOrders(0, 0, 0, 0, 0, Map.empty, None, hasPlanned = false, isLost = false)
+    ReaderOrders(0, 0, 0, 0, 0, Map.empty, None, hasPlanned = false, isUndone = false)
 
   private def byShard(tasks: Vector[ReadOrder.Task]) = tasks.iterator.map(task => task.shard -> task).toMap
 
   /** What an order says, as [[ReadOrder]] has it. */
   final case class Changes(
-      isWhole: Boolean,
+      isOfAllShards: Boolean,
       commit: Boolean,
       read: Vector[ReadOrder.Task],
       release: Vector[ShardKey],

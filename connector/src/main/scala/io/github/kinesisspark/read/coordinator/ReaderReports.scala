@@ -28,15 +28,15 @@ final class ReaderReports(implicit runtime: Runtime) {
     val isUsed = after.isDefined
     after.foreach { now =>
       byExecutor += report.executorId -> now
-      carriedOut(report.executorId, report.applied)
-      if (report.hasNews) ring()
+      recordApplied(report.executorId, report.applied)
+      if (report.hasNews) signal()
     }
     isUsed
   }
 
   /** What an executor said to an order, if anything. The order, or another one, may not have been carried out: then one with all shards follows. */
   def answered(executor: String, order: Long, answer: Option[OrderAnswer]): Unit = synchronized {
-    if (answer.exists(a => a.isNext && a.report.forall(accept))) carriedOut(executor, order)
+    if (answer.exists(a => a.isNext && a.report.forall(accept))) recordApplied(executor, order)
     else notDone(executor, order)
   }
 
@@ -46,7 +46,7 @@ final class ReaderReports(implicit runtime: Runtime) {
     notDone(executor, order)
   }
 
-  private def carriedOut(executor: String, order: Long): Unit =
+  private def recordApplied(executor: String, order: Long): Unit =
     done += executor -> order.max(done.getOrElse(executor, order))
 
   /** Whether all orders up to that one are known to have been carried out. */
@@ -66,7 +66,7 @@ final class ReaderReports(implicit runtime: Runtime) {
     * @param applied  the last order that the executor's readers have carried out, if there are any
     */
   def found(executor: String, expected: Expected, applied: Option[Long]): Unit = synchronized {
-    if (expected.isThere(applied)) applied.foreach(carriedOut(executor, _))
+    if (expected.isThere(applied)) applied.foreach(recordApplied(executor, _))
     else if (done.get(executor) == expected.done) {
       byExecutor -= executor
       done -= executor
@@ -76,7 +76,7 @@ final class ReaderReports(implicit runtime: Runtime) {
 
   private def notDone(executor: String, order: Long): Unit = synchronized {
     undone += executor -> order.max(undone.getOrElse(executor, order))
-    ring()
+    signal()
   }
 
   /** Changes with news. */
@@ -108,7 +108,7 @@ final class ReaderReports(implicit runtime: Runtime) {
   def await(seen: Long, atMost: FiniteDuration): Unit =
     synchronized(runtime.waits.until(this, atMost)(changes != seen)): Unit
 
-  private def ring(): Unit = {
+  private def signal(): Unit = {
     changes += 1
     runtime.waits.signal(this)
   }
@@ -121,7 +121,7 @@ final class ReportsBySource(implicit runtime: Runtime) {
   def of(source: String): ReaderReports = sources.getOrElseUpdate(source, new ReaderReports)
 
   /** False, too, where the query has ended. */
-  def accept(report: ReaderReport): Boolean = sources.get(report.source).exists(_.accept(report))
+  def accept(report: ReaderReport): Boolean = sources.get(report.sourceId).exists(_.accept(report))
 
   def expected(source: String, executor: String): Option[Expected] =
     sources.get(source).flatMap(_.expected(executor))
@@ -174,7 +174,7 @@ object ReaderReports {
     def and(report: ReaderReport): Option[Reported] =
       if (report.pool == pool && report.number <= number) Some(this)       // It was late.
       else if (report.pool != pool && report.applied < applied) Some(this) // Of readers that were there before.
-      else if (report.isWhole) Reported.of(report)
+      else if (report.isOfAllReaders) Reported.of(report)
       else if (report.pool != pool || report.number != number + 1) None
       else
         Some(
@@ -191,7 +191,7 @@ object ReaderReports {
 
   object Reported {
     def of(report: ReaderReport): Option[Reported] =
-      if (!report.isWhole) None
+      if (!report.isOfAllReaders) None
       else
         Some(
           Reported(

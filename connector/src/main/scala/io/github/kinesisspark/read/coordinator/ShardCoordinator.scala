@@ -4,7 +4,7 @@ import scala.annotation.tailrec
 import scala.concurrent.duration._
 
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange}
-import io.github.kinesisspark.read.plan.PlanningView.{Admitted, Goal, HearingPatience}
+import io.github.kinesisspark.read.plan.PlanningView.{Admitted, Goal, ReportPatience}
 import io.github.kinesisspark.read.plan.{
   Admission,
   BoundarySpacing,
@@ -69,7 +69,7 @@ final class ShardCoordinator(
     val reading = planning.reading.filterNot { case (shard, _) => excluded(shard) }
     val ending  = planning.ending
     clocks = clocks.begin(reading, planning.parents, planning.start.progress(_).isDefined, began)
-    var repeatAfter: FiniteDuration = HearingPatience
+    var repeatAfter: FiniteDuration = ReportPatience
     @tailrec
     def look(): PlanningView = {
       val since = (runtime.clock.nanos() - began).nanos
@@ -82,7 +82,7 @@ final class ShardCoordinator(
       val seen     = channel.reports.news
       val statuses = sender.statuses(reading)
       val now      = runtime.clock.nanos()
-      clocks = clocks.hear(statuses.valuesIterator.map(s => s.shard -> s.reached), now)
+      clocks = clocks.afterReports(statuses.valuesIterator.map(s => s.shard -> s.reached), now)
       val view     = PlanningView(reading, statuses, clocks, alignment, began, now)
       val decision = view.decide(goal, isUrgent)
       if (decision.hasNews) lastNews = now
@@ -107,7 +107,7 @@ final class ShardCoordinator(
     * far.
     */
   def open(planning: PlanningState, excluded: ShardKey => Boolean): Map[ShardKey, ReaderStatus] = {
-    val deadline = runtime.clock.nanos() + HearingPatience.toNanos
+    val deadline = runtime.clock.nanos() + ReportPatience.toNanos
     val reading  = planning.reading.filterNot { case (shard, _) => excluded(shard) }
     val ending   = planning.ending
     @tailrec
@@ -143,12 +143,12 @@ final class ShardCoordinator(
 
   /** Where each shard's part of the batch ends, as far as readers hold it.
     *
-    * @param turn grows from batch to batch
+    * @param fairnessOffset grows from batch to batch
     */
-  def admit(view: PlanningView, limits: Admission.Limits, turn: Long): Admitted =
-    view.copy(nowNanos = runtime.clock.nanos()).admit(limits, turn, ordered(view.statuses))
+  def admit(view: PlanningView, limits: Admission.Limits, fairnessOffset: Long): Admitted =
+    view.copy(nowNanos = runtime.clock.nanos()).admit(limits, fairnessOffset, ordered(view.statuses))
 
-  /** The batch begins: its readers hear where it ends. */
+  /** The batch begins: sends its readers where it ends. */
   def begin(batch: PlannedBatch): Unit = {
     sender.announce(batch.moved)
     sender.assignments.weigh(batch.ends.transform((_, end) => end.bytes), runtime.clock.nanos())

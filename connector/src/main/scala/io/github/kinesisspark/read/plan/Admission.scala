@@ -12,7 +12,7 @@ object Admission {
     def bind(records: Long, bytes: Long): Boolean = maxRecords.exists(records > _) || maxBytes.exists(bytes > _)
 
     /** What they leave to others once so much is taken; nothing at all when one of them is used up. */
-    def without(records: Long, bytes: Long): Limits =
+    def minus(records: Long, bytes: Long): Limits =
       Limits(maxRecords.map(_ - records).map(_.max(0)), maxBytes.map(_ - bytes).map(_.max(0)))
   }
 
@@ -22,7 +22,7 @@ object Admission {
 
   /** What a reader holds beyond the batch's start. */
   final case class Available(records: Long, bytes: Long) {
-    def whole: Allotment = Allotment(records, bytes)
+    def all: Allotment = Allotment(records, bytes)
   }
 
   object Available {
@@ -41,13 +41,13 @@ object Admission {
 
   /** The allotment of each shard, or nothing where all of it fits.
     *
-    * @param turn grows from batch to batch: it says whose turn it is when there is less than one record for each
+    * @param fairnessOffset grows from batch to batch: it says whose turn it is when there is less than one record for each
     */
-  def divide(available: IndexedSeq[Available], limits: Limits, turn: Long): Option[Vector[Allotment]] = {
+  def divide(available: IndexedSeq[Available], limits: Limits, fairnessOffset: Long): Option[Vector[Allotment]] = {
     val records = available.iterator.map(_.records).toArray
     val bytes   = available.iterator.map(_.bytes).toArray
     Option.when(limits.bind(records.sum, bytes.sum)) {
-      val first        = inTurn(available, turn)
+      val first        = firstServed(available, fairnessOffset)
       val (most, size) = (level(records, limits.maxRecords, first), level(bytes, limits.maxBytes, first))
       Vector.tabulate(available.size)(i =>
         if (most(i) > 0 && size(i) > 0) Allotment(most(i), size(i)) else Allotment.nothing
@@ -56,9 +56,9 @@ object Admission {
   }
 
   /** The place of the shard whose turn it is, of those that have anything; 0 where none has. */
-  def inTurn(available: IndexedSeq[Available], turn: Long): Int = {
+  def firstServed(available: IndexedSeq[Available], fairnessOffset: Long): Int = {
     val holding = available.indices.filter(available(_).records > 0)
-    if (holding.isEmpty) 0 else holding((turn.abs % holding.size).toInt)
+    if (holding.isEmpty) 0 else holding((fairnessOffset.abs % holding.size).toInt)
   }
 
   /** Fills the wants up to one common level, so that their sum is `limit`; single units left over go to the first.

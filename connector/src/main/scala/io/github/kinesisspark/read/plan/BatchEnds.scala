@@ -9,28 +9,28 @@ import io.github.kinesisspark.read.plan.BatchEnds._
   * Whatever the limits and the alignment say, somebody moves: the shard with the oldest record is never ahead of the
   * others, and a record beyond a limit makes a batch of its own. Only an alignment that [[WatermarkAlignment.blocks]] stops all.
   *
-  * @param turn    grows from batch to batch: it says whose turn it is when there is less than one record for each
-  * @param unheard what is still expected from shards that others wait for and nothing is held of, as far as it is known
+  * @param fairnessOffset    grows from batch to batch: it says whose turn it is when there is less than one record for each
+  * @param notReported what is still expected from shards that others wait for and nothing is held of, as far as it is known
   */
 final case class BatchEnds(
     limits: Limits,
     alignment: WatermarkAlignment,
-    turn: Long,
-    unheard: Vector[Long]
+    fairnessOffset: Long,
+    notReported: Vector[Long]
 ) {
 
   /** The parts of the shards, in their order; nothing for those that don't move. */
   def of[P <: BatchSlice](held: Vector[BufferedRange[P]]): Vector[Option[P]] = {
-    val latest = until(horizon(held.iterator.flatMap(_.ahead.toCome)))
+    val latest = until(horizon(held.iterator.flatMap(_.ahead.earliestPending)))
     val all    = held.map(takeUntil(latest, _))
     if (!limits.bind(sum(all)(_.records), sum(all)(_.bytes))) all
     else {
       // With less than all the slowest shard may not come as far: only what is near its beginning is sure to be near its end.
-      val near  = until(horizon(held.iterator.flatMap(toComeBefore(_))))
-      val some  = beside(held, all)((h, part) => part.filter(_ => h.ahead.oldest.forall(_ <= near)))
-      val taken = share(held, some, latest)
-      val again = until(horizonAfter(held, taken))
-      val level = beside(held, taken)((h, part) => part.map(takeEarly(again, h, _)))
+      val near          = until(horizon(held.iterator.flatMap(pendingBefore(_))))
+      val some          = beside(held, all)((h, part) => part.filter(_ => h.ahead.oldest.forall(_ <= near)))
+      val taken         = share(held, some, latest)
+      val sharedHorizon = until(horizonAfter(held, taken))
+      val level         = beside(held, taken)((h, part) => part.map(takeEarly(sharedHorizon, h, _)))
       fill(held, all, level)
     }
   }
@@ -42,26 +42,26 @@ final case class BatchEnds(
       level: Vector[Option[P]]
   ): Vector[Option[P]] = {
     val to        = until(horizonAfter(held, level))
-    val room      = limits.without(sum(level)(_.records), sum(level)(_.bytes))
+    val room      = limits.minus(sum(level)(_.records), sum(level)(_.bytes))
     val available = held.indices.map { i =>
-      val (mine, most) = (level(i), all(i))
-      if (most.isDefined && mine.fold(held(i).ahead.oldest)(_.nextArrival).exists(_ <= to))
-        Available(records(most) - records(mine), bytes(most) - bytes(mine))
+      val (own, most) = (level(i), all(i))
+      if (most.isDefined && own.fold(held(i).ahead.oldest)(_.nextArrival).exists(_ <= to))
+        Available(records(most) - records(own), bytes(most) - bytes(own))
       else Available.nothing
     }
-    val more = Admission.divide(available, room, turn).getOrElse(available.map(_.whole))
+    val more = Admission.divide(available, room, fairnessOffset).getOrElse(available.map(_.all))
     held.indices.iterator.map { i =>
-      val (mine, most) = (level(i), more(i))
-      if (most.maxRecords == 0) mine
-      else Some(held(i).cut(Allotment(records(mine) + most.maxRecords, bytes(mine) + most.maxBytes, to)))
+      val (own, most) = (level(i), more(i))
+      if (most.maxRecords == 0) own
+      else Some(held(i).cut(Allotment(records(own) + most.maxRecords, bytes(own) + most.maxBytes, to)))
     }.toVector
   }
 
   private def horizonAfter[P <: BatchSlice](held: Vector[BufferedRange[P]], taken: Vector[Option[P]]) = horizon(
-    held.iterator.zip(taken.iterator).flatMap { case (h, part) => part.fold(toComeBefore(h))(toComeAfter(h, _)) }
+    held.iterator.zip(taken.iterator).flatMap { case (h, part) => part.fold(pendingBefore(h))(pendingAfter(h, _)) }
   )
 
-  private def horizon(toCome: Iterator[Long]) = alignment.horizon(toCome ++ unheard)
+  private def horizon(earliestPending: Iterator[Long]) = alignment.horizon(earliestPending ++ notReported)
 
   private def takeUntil[P <: BatchSlice](latest: Long, held: BufferedRange[P]): Option[P] =
     if (held.ahead.oldest.exists(_ > latest)) None
@@ -77,7 +77,7 @@ final case class BatchEnds(
       latest: Long
   ): Vector[Option[P]] = {
     val available = some.map(part => Available(records(part), bytes(part)))
-    Admission.divide(available, limits, turn) match {
+    Admission.divide(available, limits, fairnessOffset) match {
       case None             => some
       case Some(allotments) =>
         val cuts = some.indices.iterator.map { i =>
@@ -87,16 +87,16 @@ final case class BatchEnds(
         // A record larger than the whole limit must not stop the stream: then it makes a batch of its own.
         if (cuts.exists(records(_) > 0)) cuts
         else {
-          val next = Admission.inTurn(available, turn)
+          val next = Admission.firstServed(available, fairnessOffset)
           cuts.updated(next, Some(held(next).cut(Allotment(1, Long.MaxValue, latest))))
         }
     }
   }
 
-  private def toComeBefore(held: BufferedRange[_ <: BatchSlice]) = held.ahead.oldest.orElse(held.ahead.toCome)
+  private def pendingBefore(held: BufferedRange[_ <: BatchSlice]) = held.ahead.oldest.orElse(held.ahead.earliestPending)
 
-  private def toComeAfter(held: BufferedRange[_ <: BatchSlice], part: BatchSlice) =
-    part.nextArrival.orElse(held.ahead.toCome)
+  private def pendingAfter(held: BufferedRange[_ <: BatchSlice], part: BatchSlice) =
+    part.nextArrival.orElse(held.ahead.earliestPending)
 }
 
 object BatchEnds {

@@ -6,12 +6,12 @@ import io.github.kinesisspark.position.{Shard, ShardKey}
   * their end, in this task or in batches before. Those of which another task reads a parent are left to the next batch.
   *
   * @param ended shards that are read to their end, as far as this task knows
-  * @param told  children that wait for another parent
+  * @param waiting  children that wait for another parent
   * @param begun children that this task has begun
   */
 final case class ChildHandover(
     ended: Set[ShardKey],
-    told: Map[ShardKey, Shard] = Map.empty,
+    waiting: Map[ShardKey, Shard] = Map.empty,
     begun: Set[ShardKey] = Set.empty
 ) {
 
@@ -22,7 +22,7 @@ final case class ChildHandover(
     */
   def end(shard: ShardKey, children: Iterable[Shard]): (ChildHandover, Vector[(ShardKey, Shard)]) = {
     val done           = ended + shard
-    val all            = told ++ children.map(child => ShardKey(shard.stream, child.id) -> child)
+    val all            = waiting ++ children.map(child => ShardKey(shard.stream, child.id) -> child)
     val (ready, later) = all.partition { case (key, child) =>
       child.parents.nonEmpty && child.parents.forall(parent => done(ShardKey(key.stream, parent)))
     }

@@ -15,9 +15,9 @@ import io.github.kinesisspark.position.{KinesisOffset, ShardKey}
 final case class Completeness(byShard: Map[ShardKey, Long] = Map.empty) {
 
   /** With what a batch takes of its shards. No shard goes back, whatever the clock seems to say. Those that its end doesn't name any more are forgotten some time. */
-  def after(told: Map[ShardKey, Long], end: KinesisOffset): Completeness = {
+  def after(reported: Map[ShardKey, Long], end: KinesisOffset): Completeness = {
     var both = 0
-    val now  = told.transform((shard, time) =>
+    val now  = reported.transform((shard, time) =>
       byShard.get(shard) match {
         case Some(before) =>
           both += 1
@@ -33,7 +33,7 @@ final case class Completeness(byShard: Map[ShardKey, Long] = Map.empty) {
   /** A batch's end with the time of each stream: the earliest of its shards. One that is read to its end counts until its
     * children are in. What the last batch knew holds for all of them.
     */
-  def tellIn(end: KinesisOffset): KinesisOffset = KinesisOffset(end.streams.map { case (arn, stream) =>
+  def recordIn(end: KinesisOffset): KinesisOffset = KinesisOffset(end.streams.map { case (arn, stream) =>
     val known = stream.shards.keysIterator.map(id => byShard.get(ShardKey(arn, id)))
     arn -> stream.copy(completeTo = (stream.completeTo ++ earliest(known)).maxOption)
   })

@@ -50,7 +50,7 @@ object HistoryPart {
   }
 
   /** Listed shards about which a cut that people made says nothing: neither they nor their ancestors or descendants are in it. */
-  def untold(lineage: Lineage, cut: Cut): Vector[String] = {
+  def uncovered(lineage: Lineage, cut: Cut): Vector[String] = {
     val related = lineage.ancestors(cut.keys) ++ lineage.descendants(cut.keys)
     lineage.inOrder.filterNot(id => cut.contains(id) || related(id))
   }

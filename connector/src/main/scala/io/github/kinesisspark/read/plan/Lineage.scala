@@ -56,7 +56,7 @@ final class Lineage private (shards: Map[String, Shard], gone: Set[String], unli
   /** Shards that were not read to their end and that the service has denied, so that their records are past retention: those
     * of the offset, and the parents of what enters next that never came to be in it.
     */
-  def lost(known: Known): Vector[String] =
+  def pastRetention(known: Known): Vector[String] =
     if (gone.isEmpty) Vector.empty
     else {
       val unfinished = known.iterator.collect {

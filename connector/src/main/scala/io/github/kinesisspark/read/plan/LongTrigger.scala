@@ -61,7 +61,9 @@ object LongTrigger {
     val beyond  = behind(interval, statuses, within)
     val starved = statuses.valuesIterator.filter(s => s.starved && s.outlasts(interval)).map(_.shard).toVector
     val known   = beyond.iterator.map(_.shard).toSet ++ starved
-    val others  = admitted.notReported ++ admitted.toCome.collect { case (shard, time) if !known(shard) => time } ++
+    val others  = admitted.notReported ++ admitted.earliestPending.collect {
+      case (shard, time) if !known(shard) => time
+    } ++
       within.collect { case (shard, cut) if !known(shard) => cut.nextArrival }.flatten
     val wanted = times(interval, beyond, starved, others, alignment)
     Option.when(wanted.nonEmpty)(Questions(wanted, beyond.map(_.oldest).minOption, beyond.map(_.writeSecond).min))
@@ -85,19 +87,19 @@ object LongTrigger {
   /** The arrival time up to which the batch takes each shard; only of shards that are to bring more than they hold.
     *
     * @param starved shards that hold nothing, because others hold all memory: they go as far as the one that ends first
-    * @param toCome of the other shards, the earliest arrivals that others must not run ahead of
+    * @param earliestPending of the other shards, the earliest arrivals that others must not run ahead of
     */
   def times(
       interval: FiniteDuration,
       behind: Vector[Behind],
       starved: Vector[ShardKey],
-      toCome: Iterable[Long],
+      earliestPending: Iterable[Long],
       alignment: WatermarkAlignment
   ): Map[ShardKey, Long] = {
     val wanted       = ReadLimit * interval.toMillis / 1000 * 3 / 2
     val (more, rest) = behind.partition(b => wanted > b.room && wanted > b.bytes)
     val each         = more.map(b => b -> (b.oldest + b.density.millisOf(wanted)))
-    val latest       = alignment.horizon(each.map(_._2) ++ rest.map(_.newest) ++ toCome)
+    val latest       = alignment.horizon(each.map(_._2) ++ rest.map(_.newest) ++ earliestPending)
     val times        = each.collect {
       case (b, time) if latest.forall(_ > b.newest) => b.shard -> latest.fold(time)(_.min(time))
     }.toMap

@@ -5,8 +5,8 @@ import io.github.kinesisspark.position.ShardPosition.ShardEnd
 
 /** Where the next batch starts: the offset of the last one, and what enters now.
   *
-  * A shard enters with the position it begins at, which the batch's end offset keeps (`ShardProgress.entered`): so a
-  * re-run of the batch begins there too, though its start offset never heard of the shard.
+  * A shard enters with the position it begins at, which the batch's end offset keeps (`ShardProgress.firstPosition`): so a
+  * re-run of the batch begins there too, though its start offset does not have the shard.
   *
   * @param start   the last batch's end
   * @param streams what is known of each stream that is read
@@ -15,10 +15,10 @@ final case class PlanningState(start: KinesisOffset, streams: Map[StreamArn, Pla
 
   private val entering: Map[StreamArn, Map[String, ShardProgress]] = streams.map { case (arn, stream) =>
     val positions = start.streams.get(arn) match {
-      case None         => stream.beginning
+      case None         => stream.initialPositions
       case Some(offset) => stream.lineage.entering(offset.shards).map(_ -> ShardPosition.TrimHorizon)
     }
-    arn -> positions.map { case (id, position) => id -> ShardProgress(position, entered = Some(position)) }.toMap
+    arn -> positions.map { case (id, position) => id -> ShardProgress(position, firstPosition = Some(position)) }.toMap
   }
 
   /** Every shard of the batch that is not at its end, and where it continues. */
@@ -52,7 +52,7 @@ final case class PlanningState(start: KinesisOffset, streams: Map[StreamArn, Pla
   }.toSet
 
   /** Shards that were not read to their end and that the service doesn't have any more. */
-  def lost: Vector[ShardKey] = ofStreams(_.lost(_))
+  def pastRetention: Vector[ShardKey] = ofStreams(_.pastRetention(_))
 
   /** Unknown shards that the service is to be asked about. */
   def doubtful: Vector[ShardKey] = ofStreams(_.doubtful(_))
@@ -82,7 +82,7 @@ final case class PlanningState(start: KinesisOffset, streams: Map[StreamArn, Pla
 
   private def fresh(stream: StreamArn, begun: Set[ShardKey]) = begun.iterator
     .filter(_.stream == stream)
-    .map(_.shardId -> ShardProgress(ShardPosition.TrimHorizon, entered = Some(ShardPosition.TrimHorizon)))
+    .map(_.shardId -> ShardProgress(ShardPosition.TrimHorizon, firstPosition = Some(ShardPosition.TrimHorizon)))
     .toMap
 
   private def enteringShards = for {
@@ -94,7 +94,7 @@ final case class PlanningState(start: KinesisOffset, streams: Map[StreamArn, Pla
 object PlanningState {
 
   /** @param createdMillis the stream's creation time
-    * @param beginning     where its shards begin when the offset doesn't know the stream
+    * @param initialPositions     where its shards begin when the offset doesn't know the stream
     */
-  final case class Stream(createdMillis: Long, lineage: Lineage, beginning: Vector[(String, ShardPosition)])
+  final case class Stream(createdMillis: Long, lineage: Lineage, initialPositions: Vector[(String, ShardPosition)])
 }

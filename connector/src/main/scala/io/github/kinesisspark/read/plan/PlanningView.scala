@@ -42,10 +42,10 @@ final case class PlanningView(
     val hasNews         = all(_.exists(_.failure.isDefined)) || (hasMoved && !isHeldBack)
     val haveAllReported = statuses.size == reading.size
     def areSettled      = all(_.forall(s => s.isSettled(elapsed.toMillis, goal.hasStop(s.shard))))
-    val longest         = goal.patience.max(ReportingPatience)
+    val longest         = goal.patience.max(IdleReportPatience)
     val isDue           =
       if (hasNews)
-        ((haveAllReported && all(_.forall(_.isOpened))) || elapsed > HearingPatience) &&
+        ((haveAllReported && all(_.forall(_.isOpened))) || elapsed > ReportPatience) &&
         (elapsed > goal.fill.patience || goal.fill.isEnough(statuses.values))
       // What others hold up isn't nothing, and their patience passes only here.
       else if (isHeldBack) goal.hasNewStreams && elapsed > goal.patience
@@ -57,21 +57,21 @@ final case class PlanningView(
 
   /** Where each shard's part of a batch ends, as far as readers hold it.
     *
-    * @param inTurn the statuses, in the order of their shards' turns
-    * @param turn   grows from batch to batch
+    * @param inOrder the statuses, in the order of their shards' turns
+    * @param fairnessOffset   grows from batch to batch
     */
-  def admit(limits: Admission.Limits, turn: Long, inTurn: Vector[ReaderStatus]): Admitted = {
-    val held        = inTurn.map(s => BatchEnds.BufferedRange(s.all, ahead(s.shard, Some(s)), s.cut))
+  def admit(limits: Admission.Limits, fairnessOffset: Long, inOrder: Vector[ReaderStatus]): Admitted = {
+    val held        = inOrder.map(s => BatchEnds.BufferedRange(s.all, ahead(s.shard, Some(s)), s.cut))
     val notReported =
       if (reading.size == statuses.size) Vector.empty
-      else reading.keysIterator.filterNot(statuses.contains).flatMap(ahead(_, None).toCome).toVector
-    val taken = BatchEnds(limits, alignment, turn, notReported).of(held)
-    val parts = inTurn.iterator.zip(taken.iterator).collect { case (s, Some(end)) =>
+      else reading.keysIterator.filterNot(statuses.contains).flatMap(ahead(_, None).earliestPending).toVector
+    val taken = BatchEnds(limits, alignment, fairnessOffset, notReported).of(held)
+    val parts = inOrder.iterator.zip(taken.iterator).collect { case (s, Some(end)) =>
       s.shard -> PlannedBatch.Part(s.base, end, Some(s.boundaries))
     }
     Admitted(
       PlannedBatch(parts.toMap),
-      inTurn.zip(held).flatMap { case (s, range) => range.ahead.toCome.map(s.shard -> _) },
+      inOrder.zip(held).flatMap { case (s, range) => range.ahead.earliestPending.map(s.shard -> _) },
       notReported
     )
   }
@@ -93,7 +93,7 @@ final case class PlanningView(
     WatermarkAlignment.Ahead(
       status.flatMap(_.oldestArrival),
       status.flatMap(_.newestArrival),
-      if (isWaitedFor) clocks.toCome(shard, patience, nowNanos) else None
+      if (isWaitedFor) clocks.earliestPending(shard, patience, nowNanos) else None
     )
   }
 
@@ -124,10 +124,10 @@ object PlanningView {
     */
   final case class Decision(isDue: Boolean, isOver: Boolean, hasNews: Boolean, mostWait: Option[FiniteDuration])
 
-  /** @param toCome      the earliest arrivals of shards that others wait for, before the batch
+  /** @param earliestPending      the earliest arrivals of shards that others wait for, before the batch
     * @param notReported the same of shards whose readers have not reported
     */
-  final case class Admitted(batch: PlannedBatch, toCome: Vector[(ShardKey, Long)], notReported: Vector[Long])
+  final case class Admitted(batch: PlannedBatch, earliestPending: Vector[(ShardKey, Long)], notReported: Vector[Long])
 
   /** How long a shard that is behind and brings nothing holds the others back. Longer than a throttled one is silent. */
   private val SilentPatience = 30.seconds
@@ -136,8 +136,8 @@ object PlanningView {
   private val StarvedPatience = 2.seconds
 
   /** How long executors that don't report may hold up the answer that nothing is there: more than the answer to an order takes. */
-  private val ReportingPatience = 100.millis
+  private val IdleReportPatience = 100.millis
 
   /** How long executors that don't report may hold up what is known already. They are then sent all orders again, each time after twice as long. */
-  val HearingPatience: FiniteDuration = 2.seconds
+  val ReportPatience: FiniteDuration = 2.seconds
 }

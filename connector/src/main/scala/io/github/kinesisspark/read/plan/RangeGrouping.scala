@@ -30,11 +30,11 @@ object RangeGrouping {
       least: Int = 1
   ): Vector[Group] = {
     val homes  = ranges.groupBy(home).toVector.sortBy(_._1.map(_.id))
-    val enough = homes.map { case (executor, mine) =>
-      math.max(1, math.min(most(executor).toLong, mine.map(weight).sum / BytesWorthATask + 1).toInt).min(mine.size)
+    val enough = homes.map { case (executor, own) =>
+      math.max(1, math.min(most(executor).toLong, own.map(weight).sum / BytesWorthATask + 1).toInt).min(own.size)
     }
     homes.map(_._2).zip(atLeast(least, enough, homes.map(_._2.size))).zip(homes.map(_._1)).flatMap {
-      case ((mine, tasks), executor) => spread(mine, weight, tasks).map(Group(executor, _))
+      case ((own, tasks), executor) => spread(own, weight, tasks).map(Group(executor, _))
     }
   }
 

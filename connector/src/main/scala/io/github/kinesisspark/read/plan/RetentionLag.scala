@@ -15,17 +15,17 @@ import io.github.kinesisspark.read.plan.Completeness.Gap
   */
 final case class RetentionLag(reached: Map[ShardKey, Long] = Map.empty, overdue: Set[ShardKey] = Set.empty) {
 
-  /** @param told    of all shards that are read now, as far as it is known
+  /** @param reported    of all shards that are read now, as far as it is known
     * @param horizon what arrived before may be gone; in ms since 1970, by the service's clock
     * @return with the gaps that are new
     */
-  def after(told: Map[ShardKey, Option[Long]], horizon: ShardKey => Long): (RetentionLag, Map[ShardKey, Gap]) = {
+  def after(reported: Map[ShardKey, Option[Long]], horizon: ShardKey => Long): (RetentionLag, Map[ShardKey, Gap]) = {
     val gaps = for {
-      shard <- told.keysIterator.toVector
+      shard <- reported.keysIterator.toVector
       time  <- reached.get(shard)
       oldest = horizon(shard) if time < oldest
     } yield shard -> Gap(Instant.ofEpochMilli(time), Instant.ofEpochMilli(oldest))
-    val now = ShardMaps.collect(told)((shard, time) => (time ++ reached.get(shard)).maxOption)
+    val now = ShardMaps.collect(reported)((shard, time) => (time ++ reached.get(shard)).maxOption)
     (RetentionLag(now, gaps.map(_._1).toSet), gaps.filterNot { case (shard, _) => overdue(shard) }.toMap)
   }
 }

@@ -52,12 +52,12 @@ final case class ShardClocks(
     * @param reached of each reader, the time up to which it has read; one that has just been opened anew knows none, and
     *                begins where the batches have come
     */
-  def hear(reached: IterableOnce[(ShardKey, Option[Long])], nowNanos: Long): ShardClocks =
+  def afterReports(reached: IterableOnce[(ShardKey, Option[Long])], nowNanos: Long): ShardClocks =
     copy(
       seen = seen ++ (for {
-        (shard, told) <- reached.iterator
-        last          <- seen.get(shard)
-        time = told.getOrElse(last.admitted) if time != last.reached
+        (shard, reported) <- reached.iterator
+        last              <- seen.get(shard)
+        time = reported.getOrElse(last.admitted) if time != last.reached
       } yield shard -> last.copy(reached = time, sinceNanos = nowNanos - pausedNanos)),
       lastNanos = Some(nowNanos)
     )
@@ -73,10 +73,11 @@ final case class ShardClocks(
     *
     * @param patienceNanos how long it may bring nothing; nothing where it holds something, and so need not bring more
     */
-  def toCome(shard: ShardKey, patienceNanos: Option[Long], nowNanos: Long): Option[Long] = seen.get(shard) match {
-    case None       => Some(WatermarkAlignment.Unknown)
-    case Some(last) => Option.when(patienceNanos.forall(nowNanos - pausedNanos - last.sinceNanos < _))(last.reached)
-  }
+  def earliestPending(shard: ShardKey, patienceNanos: Option[Long], nowNanos: Long): Option[Long] =
+    seen.get(shard) match {
+      case None       => Some(WatermarkAlignment.Unknown)
+      case Some(last) => Option.when(patienceNanos.forall(nowNanos - pausedNanos - last.sinceNanos < _))(last.reached)
+    }
 }
 
 object ShardClocks {

@@ -30,7 +30,7 @@ final class ShardKnowledge private (seen: Map[String, ShardKnowledge.Seen], gone
   }
 
   /** Children of a shard, as its last answer names them. */
-  def told(children: Iterable[Shard], at: Long): ShardKnowledge =
+  def withChildren(children: Iterable[Shard], at: Long): ShardKnowledge =
     new ShardKnowledge(merged(children, Seen(_, at, isListed = false)), gone)
 
   /** Shards that the service doesn't know. Their ids are never used again. */

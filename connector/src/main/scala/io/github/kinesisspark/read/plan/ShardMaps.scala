@@ -7,10 +7,10 @@ private[read] object ShardMaps {
   def collect[A, B](all: Map[ShardKey, A])(of: (ShardKey, A) => Option[B]): Map[ShardKey, B] = {
     var isWhole = true
     val some    = all.transform { (shard, value) =>
-      val mine = of(shard, value)
-      isWhole &&= mine.isDefined
-      mine
+      val own = of(shard, value)
+      isWhole &&= own.isDefined
+      own
     }
-    if (isWhole) some.transform((_, mine) => mine.get) else some.collect { case (shard, Some(mine)) => shard -> mine }
+    if (isWhole) some.transform((_, own) => own.get) else some.collect { case (shard, Some(own)) => shard -> own }
   }
 }

@@ -80,14 +80,16 @@ final case class TriggerPolicy(
 
   /** Where the batch ends in its shards.
     *
-    * @param lost shards past retention
+    * @param pastRetention shards past retention
     */
   def ends(
       batch: PlannedBatch,
       statuses: Map[ShardKey, ReaderStatus],
-      lost: Vector[ShardKey]
+      pastRetention: Vector[ShardKey]
   ): Map[ShardKey, ShardPosition] =
-    batch.ends.transform((_, cut) => cut.position) ++ lostStops(statuses) ++ lost.map(_ -> ShardPosition.ShardEnd)
+    batch.ends.transform((_, cut) => cut.position) ++ lostStops(statuses) ++ pastRetention.map(
+      _ -> ShardPosition.ShardEnd
+    )
 
   /** Up to when all that arrived in a shard comes before the batch's end, in ms by the service's clock, if known.
     *

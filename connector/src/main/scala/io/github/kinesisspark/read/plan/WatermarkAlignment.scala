@@ -12,12 +12,12 @@ final case class WatermarkAlignment(skewMillis: Option[Long]) {
 
   /** The latest arrival to take, or nothing where nobody holds others back.
     *
-    * @param toCome of each shard that others wait for, the earliest arrival that is still expected from it
+    * @param earliestPending of each shard that others wait for, the earliest arrival that is still expected from it
     */
-  def horizon(toCome: IterableOnce[Long]): Option[Long] =
+  def horizon(earliestPending: IterableOnce[Long]): Option[Long] =
     for {
       skew     <- skewMillis
-      earliest <- toCome.iterator.minOption
+      earliest <- earliestPending.iterator.minOption
     } yield if (earliest > Long.MaxValue - skew) Long.MaxValue else earliest + skew
 
   /** Whether shards hold something and must wait with it for one that holds nothing yet.
@@ -26,7 +26,7 @@ final case class WatermarkAlignment(skewMillis: Option[Long]) {
     *                  can be taken whole
     */
   def blocks(shards: Vector[WatermarkAlignment.Ahead], isStarved: Boolean): Boolean =
-    horizon(shards.iterator.flatMap(_.toCome)).exists { to =>
+    horizon(shards.iterator.flatMap(_.earliestPending)).exists { to =>
       val held = shards.flatMap(shard => if (isStarved) shard.newest else shard.oldest)
       held.nonEmpty && held.forall(_ > to)
     }
@@ -40,10 +40,10 @@ object WatermarkAlignment {
     *
     * @param oldest what is held of it begins here; nothing where nothing is held
     * @param newest and ends here
-    * @param toCome the earliest arrival of what the reader has not read yet, if others wait for that; [[Unknown]] before
+    * @param earliestPending the earliest arrival of what the reader has not read yet, if others wait for that; [[Unknown]] before
     *               anything is known of the shard
     */
-  final case class Ahead(oldest: Option[Long], newest: Option[Long], toCome: Option[Long])
+  final case class Ahead(oldest: Option[Long], newest: Option[Long], earliestPending: Option[Long])
 
   /** Earlier than whatever there is. */
   val Unknown: Long = Long.MinValue

@@ -20,7 +20,7 @@ import io.github.kinesisspark.runtime.{Runtime, Timer, Worker}
   *
   * The service pushes; how much it may push is decided here: each request for a delivery lets one event through, and where
   * nobody asks, HTTP/2's flow control holds the service back. An event that comes whole fits into the memory that is taken before it is
-  * asked for; for a larger one [[EventGate]] takes more before it lets it through.
+  * asked for; for a larger one [[EventMemoryGate]] takes more before it lets it through.
   *
   * Positions that are delivered are those of records, as when polling. The continuation of an event, which moves without
   * records, is kept here alone, for the next call.
@@ -91,7 +91,7 @@ final class FanOutRecordPublisher(
               .fold[Event](Event.Due)(c => Event.Arriving(subscription.calls, c.gate.isWaiting))
           )
         case Message.ShardClosed    => shardClosed = true
-        case Message.Of(call, news) => hear(call, news)
+        case Message.Of(call, news) => onNews(call, news)
         case Message.Closed         => ()
       }
       if (shardClosed && quiet && subscription.state != Subscription.State.Over) finishByPolling()
@@ -102,7 +102,7 @@ final class FanOutRecordPublisher(
   private def failUnexpectedly(failure: Throwable): Unit =
     if (!closed) giveUp(KinesisFault.exception(Call, where, FaultClassifier.classify(failure)))
 
-  private def hear(number: Long, news: News): Unit = news match {
+  private def onNews(number: Long, news: News): Unit = news match {
     case News.Opened =>
       worked.succeeded()
       step(Event.Opened(number))
@@ -175,7 +175,7 @@ final class FanOutRecordPublisher(
     position =
       if (subscription.resume == ShardEnd) ShardEnd
       else records.lastOption.fold(position)(r => AfterSequenceNumber(r.sequenceNumber))
-    gauge.heard(now)
+    gauge.received(now)
     // More than was taken before is counted now.
     sink.memory.giveBack(reserved.getOrElse(0L) + call.fold(0L)(_.gate.takeOver()) - totals.heap)
     reserved = None
@@ -352,7 +352,7 @@ object FanOutRecordPublisher {
     def of(
         shard: String,
         event: SubscribeToShardEvent,
-        records: EventBodies.Records,
+        records: EventRecordExtractor.Records,
         position: ShardPosition
     ): Either[DamagedAnswer, Option[ParsedEvent]] =
       try

@@ -15,10 +15,10 @@ import io.github.kinesisspark.runtime.Runtime
   */
 final class FanOutTelemetry(shards: ShardTelemetry, onChange: ShardKey => Unit = _ => ())(implicit runtime: Runtime) {
 
-  private val again    = new LongAdder
-  private val refusals = new LongAdder
-  private val failures = new LongAdder
-  private val gauges   = ConcurrentHashMap.newKeySet[Gauge]()
+  private val resubscriptions = new LongAdder
+  private val refusals        = new LongAdder
+  private val failures        = new LongAdder
+  private val gauges          = ConcurrentHashMap.newKeySet[Gauge]()
   // A shard's latest: the one before may still be leaving its subscription.
   private val latest = new ConcurrentHashMap[ShardKey, Gauge]
 
@@ -32,7 +32,7 @@ final class FanOutTelemetry(shards: ShardTelemetry, onChange: ShardKey => Unit =
   /** Whether a shard's subscription is open; nothing where it has no reader here. */
   def isLive(shard: ShardKey): Option[Boolean] = Option(latest.get(shard)).map(_.live)
 
-  def resubscribed(): Unit = again.increment()
+  def resubscribed(): Unit = resubscriptions.increment()
 
   def refused(shard: ShardKey): Unit = {
     refusals.increment()
@@ -53,17 +53,17 @@ final class FanOutTelemetry(shards: ShardTelemetry, onChange: ShardKey => Unit =
     SubscriptionReport(
       live = all.count(_.live),
       waiting = all.count(!_.live),
-      resubscriptions = again.sum,
+      resubscriptions = resubscriptions.sum,
       refused = refusals.sum,
       failed = failures.sum,
-      longestSilenceMillis = all.map(g => (now - g.heardAt) / 1000000).maxOption.getOrElse(0)
+      longestSilenceMillis = all.map(g => (now - g.receivedAt) / 1000000).maxOption.getOrElse(0)
     )
   }
 
   /** One publisher's part. */
   final class Gauge private[FanOutTelemetry] (shard: ShardKey, openedAt: Long) extends AutoCloseable {
-    @volatile private var isLive                         = false
-    @volatile private[FanOutTelemetry] var heardAt: Long = openedAt
+    @volatile private var isLive                            = false
+    @volatile private[FanOutTelemetry] var receivedAt: Long = openedAt
 
     def live: Boolean = isLive
 
@@ -72,7 +72,7 @@ final class FanOutTelemetry(shards: ShardTelemetry, onChange: ShardKey => Unit =
       onChange(shard)
     }
 
-    def heard(now: Long): Unit = heardAt = now
+    def received(now: Long): Unit = receivedAt = now
 
     override def close(): Unit = gauges.synchronized {
       latest.remove(shard, this)

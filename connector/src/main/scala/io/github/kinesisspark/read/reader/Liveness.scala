@@ -2,7 +2,7 @@ package io.github.kinesisspark.read.reader
 
 import scala.concurrent.duration._
 
-/** How readers learn that their driver lives and still needs them. All times of this contract stand here.
+/** How readers know that their driver lives and still needs them. All times of this contract stand here.
   *
   * A driver names each executor's pools every [[Liveness.Beat]], each with the epoch of its shards: the last order that changed which they are. The answer has
   * the last order that each live pool has carried out. From this follows what both may do:
@@ -13,7 +13,7 @@ import scala.concurrent.duration._
   *     subscription win, so a reader that lost its shard in the driver's eyes never takes it back.
   *   - A pool that isn't named closes after its lease. This frees memory and calls, and fences nothing: the lease may be longer than a shard takes to move.
   *
-  * @param lease for how long readers stay open without hearing from their driver
+  * @param lease for how long readers stay open without a message from their driver
   */
 sealed abstract class Liveness(val lease: FiniteDuration) extends Product with Serializable
 
@@ -44,9 +44,9 @@ object Liveness {
   *
   * @param epochs      of the sources that are read there
   * @param driverNanos the driver's clock
-  * @param heardNanos  when the executor gave the last answer that the driver has, by the executor's clock
+  * @param answeredNanos  when the executor gave the last answer that the driver has, by the executor's clock
   */
-final case class Heartbeat(epochs: Map[String, Long], driverNanos: Long, heardNanos: Option[Long])
+final case class Heartbeat(epochs: Map[String, Long], driverNanos: Long, answeredNanos: Option[Long])
 
 /** The answer to a heartbeat.
   *

@@ -52,7 +52,7 @@ final class MemoryBudget(worker: Executor) {
       if (members.nonEmpty) most = members.map(_.bytes).max
       serve()
     }
-    tell(served)
+    notifyGranted(served)
   }
 
   private def take(account: Account, bytes: Long => Long, granted: Long => Unit): Unit = {
@@ -66,7 +66,7 @@ final class MemoryBudget(worker: Executor) {
         None
       }
     }
-    now.fold(account.whenWaiting())(_.tell())
+    now.fold(account.whenWaiting())(_.run())
   }
 
   private def giveBack(account: Account, bytes: Long): Unit = {
@@ -74,7 +74,7 @@ final class MemoryBudget(worker: Executor) {
       change(account, -bytes)
       serve()
     }
-    tell(served)
+    notifyGranted(served)
   }
 
   private def open(member: Member): Unit = {
@@ -88,16 +88,16 @@ final class MemoryBudget(worker: Executor) {
       member.readers -= 1
       serve()
     }
-    tell(served)
+    notifyGranted(served)
   }
 
-  private def hurry(account: Account): Boolean = {
+  private def overdraw(account: Account): Boolean = {
     val served = synchronized(account.member.waiting.dequeueAll(_.account eq account).map(serve))
-    tell(served)
+    notifyGranted(served)
     served.nonEmpty
   }
 
-  private def tell(served: Seq[Grant]): Unit = served.foreach(grant => worker.execute(() => grant.tell()))
+  private def notifyGranted(served: Seq[Grant]): Unit = served.foreach(grant => worker.execute(() => grant.run()))
 
   private def serve(): Vector[Grant] = {
     val ready  = Vector.newBuilder[Grant]
@@ -155,7 +155,7 @@ object MemoryBudget {
 
   /** Whether so much is held that an answer may have to wait for memory. */
   def isNearlyFull(capacity: Long, held: Long): Boolean =
-    held > capacity - forDecoding(capacity, EventGate.LargestEvent, EventGate.Forms)
+    held > capacity - forDecoding(capacity, EventMemoryGate.LargestEvent, EventMemoryGate.Forms)
 
   /** The readers of one source, or of one task. */
   final class Member private[MemoryBudget] (budget: MemoryBudget, private[MemoryBudget] val bytes: Long)
@@ -206,7 +206,7 @@ object MemoryBudget {
     def giveBack(bytes: Long): Unit = budget.giveBack(this, bytes)
 
     /** Has a request that waits served now. Whether there was one. */
-    def hurry(): Boolean = budget.hurry(this)
+    def overdraw(): Boolean = budget.overdraw(this)
 
     /** Its reader doesn't count for the shares of the others any more. Called once. */
     override def close(): Unit = budget.close(member)
@@ -217,6 +217,6 @@ object MemoryBudget {
   }
 
   private final case class Grant(request: Request, bytes: Long) {
-    def tell(): Unit = request.granted(bytes)
+    def run(): Unit = request.granted(bytes)
   }
 }

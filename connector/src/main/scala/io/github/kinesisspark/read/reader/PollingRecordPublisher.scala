@@ -107,7 +107,7 @@ final class PollingRecordPublisher(
       iterator match {
         case Some(it) =>
           lastCall = Some(asked)
-          val body = new AnswerBody
+          val body = new RecordExtractor
           whenDone(AwsCall.GetRecords, getRecords(it, body))(accept(asked, _, body))
         case None =>
           whenDone(AwsCall.GetShardIterator, getIterator()) { it =>
@@ -127,7 +127,7 @@ final class PollingRecordPublisher(
         sink.fail(KinesisFault.exception(AwsCall.GetRecords, where, FaultClassifier.classify(unexpected)))
     }
 
-  private def accept(asked: Long, answer: GetRecordsResponse, body: AnswerBody): Unit = {
+  private def accept(asked: Long, answer: GetRecordsResponse, body: RecordExtractor): Unit = {
     val records  = body.records(answer, position)
     val totals   = RecordTotals.of(records)
     val behind   = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
@@ -201,7 +201,7 @@ final class PollingRecordPublisher(
         RetryPolicy
           .of(action, retries)
           .decide(fault, history, hasWorked(), now, runtime.ids.chance()) match {
-          case RetryDecision.Again(wait, failed) =>
+          case RetryDecision.Retry(wait, failed) =>
             history = failed
             pace = fault match {
               case _: Fault.Throttled => pace.afterThrottling(wait)
@@ -229,12 +229,12 @@ final class PollingRecordPublisher(
       )
   }
 
-  private def getRecords(iterator: String, body: AnswerBody) = client.getRecords(
+  private def getRecords(iterator: String, body: RecordExtractor) = client.getRecords(
     GetRecordsRequest.builder
       .streamARN(shard.stream.text)
       .shardIterator(iterator)
       .limit(expected.limit)
-      .overrideConfiguration(AnswerBytes.configuration(body).apiCallTimeout(LongestCall).build)
+      .overrideConfiguration(ResponseFilter.configuration(body).apiCallTimeout(LongestCall).build)
       .build
   )
 

@@ -6,14 +6,14 @@ import io.github.kinesisspark.position.StreamArn
 /** What an executor needs to read for one source of one query. Goes along with orders and tasks; holds credentials, whose
   * own `toString` hides them.
   *
-  * @param source         one source of one query run; a restarted query is another
+  * @param sourceId       one source of one query run; a restarted query is another
   * @param bufferBytes    memory for records in one executor, which shares the largest of those of its sources
   * @param callsPerSecond GetRecords of a shard, at most
   * @param failOnDataLoss whether records that are gone before they were read fail the query
   * @param batch          of a batch read, how its tasks read: it has no readers that live longer
   */
 final case class ReaderConfig(
-    source: String,
+    sourceId: String,
     streams: Map[StreamArn, StreamAccess],
     bufferBytes: Long,
     callsPerSecond: Int,

@@ -8,28 +8,28 @@ import io.github.kinesisspark.read.plan.{BoundarySpacing, ExecutorId, ReaderStat
   * @tparam A the answer
   */
 sealed trait ReaderRequest[A] extends Product with Serializable {
-  def source: String
+  def sourceId: String
 }
 
 /** Which shards this executor is to read, and what may be dropped: what has changed since the order before, or all.
   *
   * @param number      grows by one from order to order of a source and executor
-  * @param whole       there if `read` names all shards: readers of others end. No other order says how to read, as one comes before and one after each
+  * @param settings       there if `read` names all shards: readers of others end. No other order says how to read, as one comes before and one after each
   *                    batch, and credentials need to be sent but once
   * @param commit      the batches planned so far are written: their records may be dropped
   * @param read        shards to read from where the next batch starts: those that are new here or continue elsewhere than was ordered
   * @param release     shards whose readers end
   * @param planned     where a batch ends that begins to run now: what comes after it is reported from here on, at leisure until the next order
   * @param driverNanos the driver's clock when it was sent
-  * @param liveness    how the readers hear of the driver from now on
+  * @param liveness    how the readers know from now on that the driver lives
   * @param spacing       how far the boundaries lie apart
   * @param pauseMillis between two reports, at least
   * @param hasRead     whether a reader of this query has ever read anything
   */
 final case class ReadOrder(
-    source: String,
+    sourceId: String,
     number: Long,
-    whole: Option[ReadOrder.ReadSettings],
+    settings: Option[ReadOrder.ReadSettings],
     commit: Boolean,
     read: Vector[ReadOrder.Task],
     release: Vector[ShardKey],
@@ -62,7 +62,7 @@ final case class OrderAnswer(isNext: Boolean, report: Option[ReaderReport])
   *
   * @param pool    identifies this generation of readers in the executor
   * @param number  grows by one from report to report
-  * @param isWhole `statuses` are those of all readers; otherwise of those that have changed since the report before
+  * @param isOfAllReaders `statuses` are those of all readers; otherwise of those that have changed since the report before
   * @param applied the last order that was carried out
   * @param atNanos when that was so, by the driver's clock, or earlier than that: see [[DriverClock]]
   * @param gone    shards that are no longer read
@@ -72,10 +72,10 @@ final case class OrderAnswer(isNext: Boolean, report: Option[ReaderReport])
   */
 final case class ReaderReport(
     executorId: String,
-    source: String,
+    sourceId: String,
     pool: Long,
     number: Long,
-    isWhole: Boolean,
+    isOfAllReaders: Boolean,
     applied: Long,
     atNanos: Long,
     statuses: Vector[ReaderStatus],
@@ -115,7 +115,7 @@ final case class ReaderTotals(
   )
 }
 
-/** All readers of one source, as the driver last heard of them.
+/** All readers of one source, as last reported to the driver.
   *
   * @param byExecutor what they hold and have done
   * @param homes      where each shard is read
@@ -194,4 +194,4 @@ object UserRecordCount {
 }
 
 /** Closes the readers of a source now instead of at the end of their lease. Answered when they are closed. */
-final case class ReleaseRequest(source: String) extends ReaderRequest[Boolean]
+final case class ReleaseRequest(sourceId: String) extends ReaderRequest[Boolean]

@@ -78,13 +78,13 @@ final class RecordBuffer private (
       from  <- placeFrom(start)
       until <- placeTo(end)
       if !until.isBefore(from)
-      mine = slice(from, until)
-      if start == end || hasEnds(mine, start, end)
-    } yield mine.iterator.flatMap(_.iterator)
+      own = slice(from, until)
+      if start == end || hasEnds(own, start, end)
+    } yield own.iterator.flatMap(_.iterator)
 
-  private def hasEnds(mine: Vector[Chunk], start: ShardPosition, end: ShardPosition) =
-    RangeEnds.hasFirst(start, mine.headOption.map(_.first.sequenceNumber)) &&
-      RangeEnds.hasLast(end, mine.lastOption.map(_.last.sequenceNumber))
+  private def hasEnds(own: Vector[Chunk], start: ShardPosition, end: ShardPosition) =
+    RangeEnds.hasFirst(start, own.headOption.map(_.first.sequenceNumber)) &&
+      RangeEnds.hasLast(end, own.lastOption.map(_.last.sequenceNumber))
 
   /** Where a batch from the base on can end. */
   def boundaries(spacing: BoundarySpacing): Boundaries =

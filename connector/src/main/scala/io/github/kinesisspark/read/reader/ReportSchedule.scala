@@ -25,16 +25,16 @@ private[reader] final class ReportSchedule(worker: Worker, send: What => Future[
   private val log = LoggerFactory.getLogger(classOf[ReportSchedule])
 
   // All below is guarded by `this`.
-  private var changed    = mutable.LinkedHashSet.empty[ShardKey]
-  private var hasChanged = false
-  private var hasNews    = false
-  private var isWhole    = true
-  private var isUnderWay = false
-  private var closed     = false
-  private var pauseNanos = 0L
-  private var refused    = 0
-  private var ended      = runtime.clock.nanos() - LongPause.toNanos
-  private var next       = Option.empty[(Long, Timer)]
+  private var changed        = mutable.LinkedHashSet.empty[ShardKey]
+  private var hasChanged     = false
+  private var hasNews        = false
+  private var isOfAllReaders = true
+  private var isUnderWay     = false
+  private var closed         = false
+  private var pauseNanos     = 0L
+  private var refused        = 0
+  private var ended          = runtime.clock.nanos() - LongPause.toNanos
+  private var next           = Option.empty[(Long, Timer)]
 
   /** How far two reports lie apart at least. */
   def setPause(pause: FiniteDuration): Unit = synchronized { pauseNanos = pause.toNanos }
@@ -53,13 +53,13 @@ private[reader] final class ReportSchedule(worker: Worker, send: What => Future[
     * @param make may throw: then the next report is one of all readers
     */
   def take[A](make: What => A): Option[A] = {
-    val mine = synchronized {
+    val own = synchronized {
       next.foreach(_._2.cancel())
       hasChanged = true
       hasNews = true
       begin()
     }
-    mine.map { what =>
+    own.map { what =>
       var isMade = false
       try {
         val made = make(what)
@@ -71,7 +71,7 @@ private[reader] final class ReportSchedule(worker: Worker, send: What => Future[
 
   /** The next report is one of all readers. */
   def changeAll(): Unit = synchronized {
-    isWhole = true
+    isOfAllReaders = true
     hasNews = true
     plan()
   }
@@ -95,9 +95,9 @@ private[reader] final class ReportSchedule(worker: Worker, send: What => Future[
     next = None
     if (closed || isUnderWay) None
     else {
-      val what = What(changed.toVector, isWhole, hasNews || isWhole)
+      val what = What(changed.toVector, isOfAllReaders, hasNews || isOfAllReaders)
       changed = mutable.LinkedHashSet.empty
-      isWhole = false
+      isOfAllReaders = false
       hasChanged = false
       hasNews = false
       isUnderWay = true
@@ -124,8 +124,8 @@ private[reader] final class ReportSchedule(worker: Worker, send: What => Future[
     isUnderWay = false
     ended = runtime.clock.nanos()
     refused = if (isAccepted) 0 else refused + 1
-    isWhole ||= !isAccepted
-    if (isWhole || hasChanged) plan()
+    isOfAllReaders ||= !isAccepted
+    if (isOfAllReaders || hasChanged) plan()
   }
 }
 
@@ -133,10 +133,10 @@ private[reader] object ReportSchedule {
 
   /** What a report is about.
     *
-    * @param isWhole of all readers
+    * @param isOfAllReaders of all readers
     * @param hasNews the driver may wait for it
     */
-  final case class What(changed: Vector[ShardKey], isWhole: Boolean, hasNews: Boolean)
+  final case class What(changed: Vector[ShardKey], isOfAllReaders: Boolean, hasNews: Boolean)
 
   /** Until changes are reported that nobody waits for. */
   val QuietPause: FiniteDuration = 500.millis

@@ -23,13 +23,13 @@ import io.github.kinesisspark.runtime.Runtime
   *
   * @param sources    to be closed by whoever gave them
   * @param doubtAfter how long a shard must have nothing more before records that were planned count as gone
-  * @param bell       rung with news of the readers
+  * @param wakeUp       rung with news of the readers
   */
 final class ShardConsumer(
     range: ShardRange,
     sources: Sources,
     failOnDataLoss: Boolean,
-    bell: Bell,
+    wakeUp: WakeUp,
     doubtAfter: FiniteDuration = ShardReader.DoubtAfter
 )(implicit runtime: Runtime)
     extends Iterator[KinesisRecord]
@@ -40,7 +40,7 @@ final class ShardConsumer(
   private var begun    = false
   private var finished = range.start == range.end
   private var source   = Option.empty[Source]
-  private val news     = () => bell.ring()
+  private val news     = () => wakeUp.signal()
 
   if (!finished) begin(sources.first(range))
 
@@ -54,13 +54,13 @@ final class ShardConsumer(
   def isStarved: Boolean = source.exists(_.reader.memory.isWaiting)
 
   /** Gets what it waits for beyond the budget. */
-  def hurry(): Unit = source.foreach(_.reader.memory.hurry())
+  def overdraw(): Unit = source.foreach(_.reader.memory.overdraw())
 
   /** Waits. */
   override def hasNext: Boolean = {
     while (!isReady) {
-      hurry()
-      bell.await()
+      overdraw()
+      wakeUp.await()
     }
     current.hasNext
   }
@@ -186,7 +186,7 @@ object ShardConsumer {
 
     def polling(range: ShardRange): Source
 
-    /** Hears of what a source of the task's own brings. */
+    /** Counts what a source of the task's own brings. */
     def readAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit
   }
 
@@ -195,12 +195,12 @@ object ShardConsumer {
 }
 
 /** Where a task waits for any of its readers. */
-final class Bell(implicit runtime: Runtime) {
-  private var hasRung = false
+final class WakeUp(implicit runtime: Runtime) {
+  private var isSignalled = false
 
   /** From any thread. */
-  def ring(): Unit = synchronized {
-    hasRung = true
+  def signal(): Unit = synchronized {
+    isSignalled = true
     runtime.waits.signal(this)
   }
 
@@ -208,11 +208,11 @@ final class Bell(implicit runtime: Runtime) {
     * to be doubted.
     */
   def await(): Unit = synchronized {
-    runtime.waits.until(this, Bell.Longest)(hasRung)
-    hasRung = false
+    runtime.waits.until(this, WakeUp.Longest)(isSignalled)
+    isSignalled = false
   }
 }
 
-object Bell {
+object WakeUp {
   private val Longest = 500.millis
 }

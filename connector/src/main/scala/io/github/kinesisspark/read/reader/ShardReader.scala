@@ -19,7 +19,7 @@ import io.github.kinesisspark.runtime.Runtime
   *
   * @param stop    where to stop, if anywhere before the shard's end
   * @param share   bytes this reader may hold; above it, it asks for nothing more
-  * @param onRead  hears of the records of every delivery; must not block
+  * @param onRead  called with the totals of every delivery; must not block
   * @param onNews  called after every delivery and failure; must not block
   */
 final class ShardReader(
@@ -82,7 +82,7 @@ final class ShardReader(
     memory.giveBack(if (wanted) unwanted else delivery.totals.heap)
     if (wanted) demand()
     onNews()
-    tellTasks()
+    notifyTasks()
   }
 
   private def untilStop(delivery: Delivery): (Array[KinesisRecord], ShardPosition) =
@@ -111,14 +111,14 @@ final class ShardReader(
       fresh = true
     }
     onNews()
-    tellTasks()
+    notifyTasks()
   }
 
   /** It waits for memory. */
   private def starve(): Unit = {
     synchronized { fresh = true }
     onNews()
-    tellTasks()
+    notifyTasks()
   }
 
   /** It has asked for memory that isn't there, or can't ask for more. */
@@ -139,9 +139,9 @@ final class ShardReader(
 
   /** The next answer must fit in, too: a shard that is ahead and has to wait for the others must not hold the memory that they read by. */
   private def hasRoom(held: Long) = {
-    val mine = share()
-    val next = if (mine > 2 * LargestAnswer) LargestAnswer else MemoryBudget.answer(mine)
-    held == 0 || held < mine - next
+    val own  = share()
+    val next = if (own > 2 * LargestAnswer) LargestAnswer else MemoryBudget.answer(own)
+    held == 0 || held < own - next
   }
 
   def shardIsClosed(): Unit = publisher.shardIsClosed()
@@ -199,7 +199,7 @@ final class ShardReader(
 
   def unlisten(task: () => Unit): Unit = tasks.remove(task): Unit
 
-  private def tellTasks(): Unit = tasks.forEach(_())
+  private def notifyTasks(): Unit = tasks.forEach(_())
 
   /** It has come to where it stops, and the record there is gone. */
   def missesStop: Boolean = synchronized(isPast)
@@ -210,9 +210,9 @@ final class ShardReader(
 
   /** How far it is, with where a batch can end. */
   def status(spacing: BoundarySpacing): ReaderStatus = synchronized {
-    val mine = boundaries.filter(_.spacing == spacing).getOrElse(unplanned.boundaries(spacing))
-    boundaries = Some(mine)
-    status.copy(boundaries = mine)
+    val own = boundaries.filter(_.spacing == spacing).getOrElse(unplanned.boundaries(spacing))
+    boundaries = Some(own)
+    status.copy(boundaries = own)
   }
 
   private def unplanned = ahead.getOrElse {
@@ -260,7 +260,7 @@ final class ShardReader(
     stop.isDefined && emptySince.forall(since => runtime.clock.nanos() - since < ShardReader.DoubtAfter.toNanos)
 
   /** Whether there is unreported news that the driver may wait for. */
-  def takeNews(): Boolean = synchronized {
+  def takeUnreported(): Boolean = synchronized {
     val isNew = fresh
     fresh = false
     isNew
@@ -289,7 +289,7 @@ final class ShardReader(
     publisher.close()
     memory.giveBack(held)
     if (isFirst) memory.close()
-    tellTasks()
+    notifyTasks()
   }
 }
 

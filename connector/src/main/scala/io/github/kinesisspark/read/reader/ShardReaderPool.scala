@@ -19,13 +19,13 @@ import io.github.kinesisspark.read.plan.BoundarySpacing
   * Holds what they share: memory, clients, and the moment somebody has news. The driver says which shards are read here, and that
   * it still has them read, as [[Liveness]] describes.
   *
-  * @param tell sends a report to the driver; whether it could make use of it. Must not block
+  * @param send sends a report to the driver; whether it could make use of it. Must not block
   */
 final class ShardReaderPool(
     private[reader] val config: ReaderConfig,
     executorId: () => String,
     shared: ReadersShared,
-    tell: ReaderReport => Future[Boolean]
+    send: ReaderReport => Future[Boolean]
 ) extends AutoCloseable {
   import ShardReaderPool._
   import shared.{runtime, worker}
@@ -54,7 +54,7 @@ final class ShardReaderPool(
 
   private val id      = shared.newPool()
   private val clock   = new DriverClock
-  private val reports = new ReportSchedule(worker, what => tell(report(what)))
+  private val reports = new ReportSchedule(worker, what => send(report(what)))
 
   /** As of the last order. Before the first, the driver knows of no readers here, and gets no reports. */
   @volatile private var liveness = Option.empty[Liveness]
@@ -82,9 +82,9 @@ final class ShardReaderPool(
     worker.every(WakeUp)(wake())
 
   /** Carries an order out. Nothing where a later one has come before, or the readers are closed. */
-  def obey(order: ReadOrder): Option[OrderAnswer] = {
+  def applyOrder(order: ReadOrder): Option[OrderAnswer] = {
     reachAll(order)
-    hear(order.driverNanos)
+    updateClock(order.driverNanos)
     hasRead ||= order.hasRead
     liveness = Some(order.liveness)
     renewLease(order.liveness.lease)
@@ -92,16 +92,16 @@ final class ShardReaderPool(
     reports.setPause(if (order.planned.isEmpty) order.pauseMillis.millis else ReportSchedule.QuietPause)
     val isNext = synchronized {
       if (closed || order.number <= applied) None
-      else if (order.whole.isEmpty && order.number != applied + 1) Some(false)
+      else if (order.settings.isEmpty && order.number != applied + 1) Some(false)
       else {
-        carryOut(order)
+        changeReaders(order)
         Some(true)
       }
     }
     isNext.map { done =>
       if (done) demand()
       val now =
-        if (done && order.whole.isDefined) {
+        if (done && order.settings.isDefined) {
           reports.changeAll()
           None
         } else if (done && order.commit) reports.take(report)
@@ -110,12 +110,12 @@ final class ShardReaderPool(
     }
   }
 
-  private def carryOut(order: ReadOrder): Unit = {
+  private def changeReaders(order: ReadOrder): Unit = {
     spacing = order.spacing
-    order.whole.foreach(settings => readBy(settings.publisher))
+    order.settings.foreach(settings => readBy(settings.publisher))
     if (order.commit) commit()
     val released =
-      if (order.whole.isDefined) readers.keys.filterNot(order.read.iterator.map(_.shard).toSet).toVector
+      if (order.settings.isDefined) readers.keys.filterNot(order.read.iterator.map(_.shard).toSet).toVector
       else order.release
     released.foreach(drop)
     order.read.foreach(read)
@@ -151,17 +151,17 @@ final class ShardReaderPool(
     */
   def named(epoch: Long, by: Heartbeat): Long = {
     val now = applied
-    hear(by.driverNanos)
+    updateClock(by.driverNanos)
     renewLease(Liveness.Heartbeats.lease)
-    if (now >= epoch) namedAfter.set(by.heardNanos)
+    if (now >= epoch) namedAfter.set(by.answeredNanos)
     now
   }
 
-  /** Whether the driver has named these readers since then, having heard from this executor: it may have had them read elsewhere meanwhile. */
+  /** Whether the driver has named these readers since then, after an answer of this executor: it may have had them read elsewhere meanwhile. */
   private[reader] def isNamedSince(nanos: Long) =
     liveness.contains(Liveness.SameProcess) || namedAfter.get.exists(_ - nanos > 0)
 
-  private def hear(driverNanos: Long): Unit = clock.hear(driverNanos, runtime.clock.nanos())
+  private def updateClock(driverNanos: Long): Unit = clock.update(driverNanos, runtime.clock.nanos())
 
   /** Memory comes free in other sources, too. A look that fails must not be the last one. */
   private def wake(): Unit =
@@ -169,7 +169,7 @@ final class ShardReaderPool(
       demand()
       // Counts change without any answer.
       change(Nil, isNews = false)
-    } catch { case NonFatal(e) => log.warn(s"${config.source}: readers could not be woken.", e) }
+    } catch { case NonFatal(e) => log.warn(s"${config.sourceId}: readers could not be woken.", e) }
 
   private def demand(): Unit = all.foreach(_.demand())
 
@@ -180,28 +180,28 @@ final class ShardReaderPool(
     if (liveness.isDefined) reports.change(shards, isNews)
 
   private def report(what: ReportSchedule.What): ReaderReport = {
-    val (mine, some, gone, number, at) = synchronized {
+    val (own, some, gone, number, at) = synchronized {
       reported += 1
-      val some = if (what.isWhole) readers.values.toVector else what.changed.flatMap(readers.get)
+      val some = if (what.isOfAllReaders) readers.values.toVector else what.changed.flatMap(readers.get)
       (readers.values.toVector, some, what.changed.filterNot(readers.contains), reported, applied)
     }
     // Before the readers are looked at: what they report may be newer, not older.
     val now = clock.at(runtime.clock.nanos())
     ReaderReport(
       executorId(),
-      config.source,
+      config.sourceId,
       id,
       number,
-      what.isWhole,
+      what.isOfAllReaders,
       at,
       now,
       some.map(_.status(spacing)),
       gone,
-      counts = (if (what.isWhole) (byShard.shards ++ mine.map(_.shard)).toVector.distinct else what.changed)
+      counts = (if (what.isOfAllReaders) (byShard.shards ++ own.map(_.shard)).toVector.distinct else what.changed)
         .flatMap(shard => countsOf(shard).map(shard -> _)),
       what.hasNews,
       ReaderTotals(
-        bufferedBytes = mine.map(_.held).sum,
+        bufferedBytes = own.map(_.held).sum,
         rereadBytes = rereadBytes.get,
         rereadRecords = rereadRecords.get,
         reads = reads.get,
@@ -236,13 +236,13 @@ final class ShardReaderPool(
   /** The reader of a shard from a position on, for a task of a real-time batch, which drops from it what it has taken. One that has
     * failed begins anew.
     *
-    * @param by     as the batch was planned, of which this executor may not have heard yet
+    * @param by     as the batch was planned, of which this executor may have no order yet
     * @param onNews called when there may be more to take, or the reader fails; must not block
     */
   def follow(shard: ShardKey, from: ShardPosition, by: ResolvedPublisher, onNews: () => Unit): ShardReader = {
     lease(shard.stream, kindOf(by))
     val reader = synchronized {
-      require(!closed, s"the readers of ${config.source} are closed")
+      require(!closed, s"the readers of ${config.sourceId} are closed")
       readBy(by)
       readers.get(shard).filter(r => !r.hasFailed && r.dropTo(from)).getOrElse {
         drop(shard)
@@ -263,14 +263,14 @@ final class ShardReaderPool(
   /** Whether some executor has read for this query before. */
   def hasEverRead: Boolean = hasRead
 
-  /** Hears from tasks what they have read from Kinesis again. */
+  /** Counts what tasks have read from Kinesis again. */
   def countAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit = {
     rereadBytes.addAndGet(RecordTotals.of(records).bytes)
     rereadRecords.addAndGet(records.length.toLong)
     byShard.reread(shard, records.length.toLong)
   }
 
-  /** Hears from tasks what they have read here. */
+  /** Counts what tasks have read here. */
   def count(records: UserRecordCount): Unit = {
     delivered.updateAndGet(_.and(records))
     change(Nil, isNews = true)
@@ -279,16 +279,16 @@ final class ShardReaderPool(
   override def close(): Unit = {
     wakeUp.cancel()
     reports.close()
-    val (mine, leases) = synchronized {
+    val (own, leases) = synchronized {
       closed = true
       val all = (readers.values.toVector, clients.values.toVector)
       readers.clear()
       clients.clear()
       all
     }
-    mine.foreach(_.close())
+    own.foreach(_.close())
     // Whoever deregisters the consumers next must not do it under a subscription.
-    if (!telemetry.awaitClosed(LeavingTime)) log.warn("{}: subscriptions are still open", config.source)
+    if (!telemetry.awaitClosed(LeavingTime)) log.warn("{}: subscriptions are still open", config.sourceId)
     leases.foreach(_.close())
     memory.close()
   }
@@ -332,7 +332,7 @@ final class ShardReaderPool(
         memory,
         () => memory.share,
         count(shard, _),
-        () => tellNews(shard)
+        () => notifyNews(shard)
       )
     readers(shard) = reader
     reader
@@ -352,7 +352,7 @@ final class ShardReaderPool(
   /** The clients of the readers that an order opens. Made before, as making one takes its time, in which nobody should wait for the lock. */
   private def reachAll(order: ReadOrder): Unit = {
     val (by, before) = synchronized {
-      order.whole.fold((publisher, Set.empty[StreamArn]))(settings =>
+      order.settings.fold((publisher, Set.empty[StreamArn]))(settings =>
         (settings.publisher, readers.keysIterator.map(_.stream).toSet)
       )
     }
@@ -381,10 +381,10 @@ final class ShardReaderPool(
     shared.clients.lease(access.client, access.region, kind)
   }
 
-  private def tellNews(shard: ShardKey): Unit = {
+  private def notifyNews(shard: ShardKey): Unit = {
     val follower = followers.get(shard)
     follower.foreach(_())
-    readerOf(shard).foreach(reader => change(Some(shard), reader.takeNews() && follower.isEmpty))
+    readerOf(shard).foreach(reader => change(Some(shard), reader.takeUnreported() && follower.isEmpty))
   }
 }
 

@@ -11,7 +11,7 @@ import org.slf4j.LoggerFactory
 import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.runtime.{Runtime, Worker}
 
-/** All pools of one executor, by source. Tasks find their readers here; who is not heard of any more is closed from here.
+/** All pools of one executor, by source. Tasks find their readers here; a pool whose lease is over is closed from here.
   *
   * Two threads serve all readers of all queries: none of their work blocks.
   *
@@ -59,9 +59,9 @@ final class ShardReaderPools(executorId: () => String, clients: KinesisClients) 
   /** Answers a request, if its source still runs. */
   def answer[A](request: ReaderRequest[A]): Option[A] = request match {
     case order: ReadOrder =>
-      order.whole.fold(existing(order.source))(settings => running(settings.config)).flatMap(_.obey(order))
+      order.settings.fold(existing(order.sourceId))(settings => running(settings.config)).flatMap(_.applyOrder(order))
     case release: ReleaseRequest =>
-      close(release.source)
+      close(release.sourceId)
       Some(true)
   }
 
@@ -90,9 +90,9 @@ final class ShardReaderPools(executorId: () => String, clients: KinesisClients) 
   private def existing(source: String) = synchronized(pools.get(source))
 
   private def running(config: ReaderConfig): Option[ShardReaderPool] = synchronized {
-    Option.unless(released(config.source))(
+    Option.unless(released(config.sourceId))(
       pools.getOrElseUpdate(
-        config.source,
+        config.sourceId,
         new ShardReaderPool(config, executorId, shared, report => reporter(report))
       )
     )

@@ -84,7 +84,7 @@ final case class Subscription private (
     if (since.exists(at.now - _ >= policy.longestEvent.toNanos)) failed(live.call, asked = true, Silence, policy, at)
     else {
       val next =
-        live.copy(silentAfter = Some(at.now + policy.silence.toNanos), heard = true, arrivingSince = since)
+        live.copy(silentAfter = Some(at.now + policy.silence.toNanos), hasReceived = true, arrivingSince = since)
       (copy(state = next, history = if (waits) RetryHistory.none else history), Vector.empty)
     }
   }
@@ -92,7 +92,7 @@ final case class Subscription private (
   private def arrived(live: Live, to: ShardPosition): Step = {
     val moved = copy(resume = to, history = RetryHistory.none)
     if (to == ShardPosition.ShardEnd) (moved.copy(state = Over), Vector(Deliver, Cancel(live.call)))
-    else (moved.copy(state = live.copy(silentAfter = None, heard = true, arrivingSince = None)), Vector(Deliver))
+    else (moved.copy(state = live.copy(silentAfter = None, hasReceived = true, arrivingSince = None)), Vector(Deliver))
   }
 
   /** The call ended as it should, or was cancelled: the next one may follow at once. */
@@ -109,7 +109,7 @@ final case class Subscription private (
 
   private def retried(call: Long, asked: Boolean, fault: Fault, policy: Policy, at: Moment): Step =
     policy.retry.decide(fault, history, at.hasWorked, at.now, at.chance) match {
-      case RetryDecision.Again(wait, failures) =>
+      case RetryDecision.Retry(wait, failures) =>
         copy(history = failures, notBefore = math.max(notBefore, at.now + wait.toNanos))
           .renewed(call, asked, policy, at)
       case RetryDecision.GiveUp(failures) if asked =>
@@ -142,11 +142,15 @@ object Subscription {
     final case class Calling(call: Long, deadline: Long) extends State
 
     /** @param silentAfter deadline of the event that was asked for, if one was
-      * @param heard       it has brought an event, or a part of one
+      * @param hasReceived       it has brought an event, or a part of one
       * @param arrivingSince when the event that was asked for was first seen on its way, if it is
       */
-    final case class Live(call: Long, silentAfter: Option[Long], heard: Boolean, arrivingSince: Option[Long] = None)
-        extends State
+    final case class Live(
+        call: Long,
+        silentAfter: Option[Long],
+        hasReceived: Boolean,
+        arrivingSince: Option[Long] = None
+    ) extends State
     case object Over extends State
   }
   import State._
@@ -271,7 +275,7 @@ object Subscription {
       case (Waiting(_), _) if due => s.callNow(policy, at)
 
       case (Calling(call, _), Opened(_)) =>
-        s.copy(contention = s.contention.won(at.now)).requestOne(Live(call, None, heard = false), policy, at.now)
+        s.copy(contention = s.contention.won(at.now)).requestOne(Live(call, None, hasReceived = false), policy, at.now)
       case (Calling(call, _), Failed(_, fault)) => failed(call, asked = true, fault)
       case (Calling(call, _), Completed(_))     => failed(call, asked = true, Silence)
       case (Calling(call, _), _) if due         => failed(call, asked = true, Silence)

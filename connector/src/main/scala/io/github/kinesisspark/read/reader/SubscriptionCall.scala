@@ -7,7 +7,7 @@ import software.amazon.awssdk.core.async.SdkPublisher
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model._
 
-import io.github.kinesisspark.aws.AnswerBytes
+import io.github.kinesisspark.aws.ResponseFilter
 import io.github.kinesisspark.read.reader.SubscriptionCall.News
 
 /** One call of SubscribeToShard. Turns what the SDK does on its threads into news, in the order it happens, and keeps no
@@ -17,7 +17,7 @@ final class SubscriptionCall(
     request: SubscribeToShardRequest,
     client: KinesisAsyncClient,
     memory: MemoryBudget.Account,
-    tell: News => Unit
+    onNews: News => Unit
 ) extends SubscribeToShardResponseHandler
     with Subscriber[SubscribeToShardEventStream] {
 
@@ -25,19 +25,19 @@ final class SubscriptionCall(
   @volatile private var cancelled = false
 
   /** Has memory for the events that come. */
-  val gate = new EventGate(memory)
+  val gate = new EventMemoryGate(memory)
 
-  private val bodies = new EventBodies(gate)
+  private val bodies = new EventRecordExtractor(gate)
 
   private val answer: CompletableFuture[Void] =
     client.subscribeToShard(
-      request.toBuilder.overrideConfiguration(AnswerBytes.configuration(bodies).build).build,
+      request.toBuilder.overrideConfiguration(ResponseFilter.configuration(bodies).build).build,
       this
     )
   // What happens to a call that brings no stream of events shows in the future alone. Where there is one, the future may
   // be done before the last events are taken.
   answer.whenComplete { (_, failure) =>
-    if (failure != null) tell(News.Failed(failure)) else if (flow.isEmpty) tell(News.Completed)
+    if (failure != null) onNews(News.Failed(failure)) else if (flow.isEmpty) onNews(News.Completed)
   }
 
   def requestOne(): Unit = {
@@ -55,18 +55,18 @@ final class SubscriptionCall(
 
   override def onSubscribe(opened: Flow): Unit = {
     flow = Some(opened)
-    if (cancelled) opened.cancel() else tell(News.Opened)
+    if (cancelled) opened.cancel() else onNews(News.Opened)
   }
 
   override def onNext(member: SubscribeToShardEventStream): Unit = member match {
-    case event: SubscribeToShardEvent => tell(News.Arrived(event, bodies.next()))
+    case event: SubscribeToShardEvent => onNews(News.Arrived(event, bodies.next()))
     // Of a kind that this SDK doesn't know. What was asked for is an event with records.
     case _ => requestOne()
   }
 
-  override def onError(failure: Throwable): Unit           = tell(News.Failed(failure))
-  override def onComplete(): Unit                          = tell(News.Completed)
-  override def exceptionOccurred(failure: Throwable): Unit = tell(News.Failed(failure))
+  override def onError(failure: Throwable): Unit           = onNews(News.Failed(failure))
+  override def onComplete(): Unit                          = onNews(News.Completed)
+  override def exceptionOccurred(failure: Throwable): Unit = onNews(News.Failed(failure))
   override def complete(): Unit                            = ()
 
   override def responseReceived(response: SubscribeToShardResponse): Unit = ()
@@ -77,9 +77,9 @@ final class SubscriptionCall(
 object SubscriptionCall {
   sealed trait News
   object News {
-    case object Opened                                                                   extends News
-    final case class Arrived(event: SubscribeToShardEvent, records: EventBodies.Records) extends News
-    case object Completed                                                                extends News
-    final case class Failed(cause: Throwable)                                            extends News
+    case object Opened                                                                            extends News
+    final case class Arrived(event: SubscribeToShardEvent, records: EventRecordExtractor.Records) extends News
+    case object Completed                                                                         extends News
+    final case class Failed(cause: Throwable)                                                     extends News
   }
 }

@@ -66,13 +66,13 @@ final class TaskReaders(
   }
 
   /** Rung with news of the readers. */
-  val bell: Bell = new Bell
+  val wakeUp: WakeUp = new WakeUp
 
   /** The range's records: those that a live reader holds as a whole stay there for the next to ask. To be closed. */
   def read(range: ShardRange): Records =
     live
       .flatMap(_.slice(range))
-      .fold[Records](new Consumed(new ShardConsumer(range, sources, config.failOnDataLoss, bell)))(new Buffered(_))
+      .fold[Records](new Consumed(new ShardConsumer(range, sources, config.failOnDataLoss, wakeUp)))(new Buffered(_))
 
   /** What was made of records that were read. */
   def count(records: UserRecordCount): Unit = live.foreach(_.count(records))
@@ -120,7 +120,7 @@ object TaskReaders {
     def isStarved: Boolean
 
     /** Gets what it waits for beyond the budget. */
-    def hurry(): Unit
+    def overdraw(): Unit
   }
 
   private final class Buffered(records: Iterator[KinesisRecord]) extends Records {
@@ -128,7 +128,7 @@ object TaskReaders {
     override def next(): KinesisRecord = records.next()
     override def isReady: Boolean      = true
     override def isStarved: Boolean    = false
-    override def hurry(): Unit         = ()
+    override def overdraw(): Unit      = ()
     override def close(): Unit         = ()
   }
 
@@ -137,7 +137,7 @@ object TaskReaders {
     override def next(): KinesisRecord = consumer.next()
     override def isReady: Boolean      = consumer.isReady
     override def isStarved: Boolean    = consumer.isStarved
-    override def hurry(): Unit         = consumer.hurry()
+    override def overdraw(): Unit      = consumer.overdraw()
     override def close(): Unit         = consumer.close()
   }
 }

@@ -41,7 +41,7 @@ private final class RealTimeMode(source: QuerySource, offsets: SourceOffsets) {
     observer.begins()
     val from = catalog.accept(SourceOffsets.of(start))
     catalog.refreshIfDue()
-    losses.pastRetention(from)
+    losses.reportGaps(from)
     val planned = opened(from)
     batch = Some(planned)
     if (planned.planning.hasNewStreams) Vector(NothingToRead) else planned.partitions
@@ -54,8 +54,8 @@ private final class RealTimeMode(source: QuerySource, offsets: SourceOffsets) {
     val reads    = progress.flatMap(_.reads)
     val begun    = progress.flatMap(p => p.reads.flatMap(r => r.begun.map(child => Begun(r.shard, child, p.executor))))
     // One by one, as each may be the parent of the next.
-    begun.foreach(b => catalog.learn(b.shard.stream, Vector(b.child)))
-    val moved = reads.map(r => r.shard -> r.taken.position).toMap ++ now.lost.map(_ -> ShardPosition.ShardEnd)
+    begun.foreach(b => catalog.addChildren(b.shard.stream, Vector(b.child)))
+    val moved = reads.map(r => r.shard -> r.taken.position).toMap ++ now.pastRetention.map(_ -> ShardPosition.ShardEnd)
     val end   = now.planning.end(moved, begun.map(_.shard).toSet)
     show(now, progress, reads, begun)
     offsets.remember(completed(now, end, reads, begun))
@@ -63,21 +63,22 @@ private final class RealTimeMode(source: QuerySource, offsets: SourceOffsets) {
 
   /** The readers stand at the batch's start, and no loss of records is known. */
   @tailrec private def opened(from: KinesisOffset): Batch = {
-    val planning = source.planningAt(from)
-    val lost     = losses.ofShards(planning)
-    if (planning.hasNewStreams) Batch(planning, lost, Vector.empty, runtime.clock.nanos())
+    val planning      = source.planningAt(from)
+    val pastRetention = losses.reportShards(planning)
+    if (planning.hasNewStreams) Batch(planning, pastRetention, Vector.empty, runtime.clock.nanos())
     else {
-      val statuses = if (source.hasReaders) readers.open(planning, lost.contains) else Map.empty[ShardKey, ReaderStatus]
+      val statuses =
+        if (source.hasReaders) readers.open(planning, pastRetention.contains) else Map.empty[ShardKey, ReaderStatus]
       source.failIfAny(statuses, from)
-      catalog.learn(statuses.values)
+      catalog.addChildren(statuses.values)
       // What they failed for is known now, and their shards are lost, or have another consumer.
       if (statuses.values.exists(_.failure.isDefined)) opened(from)
-      else Batch(planning, lost, partitions(planning, lost), runtime.clock.nanos())
+      else Batch(planning, pastRetention, partitions(planning, pastRetention), runtime.clock.nanos())
     }
   }
 
-  private def partitions(planning: PlanningState, lost: Vector[ShardKey]): Vector[RealTimePartition] = {
-    val reading = planning.reading -- lost
+  private def partitions(planning: PlanningState, pastRetention: Vector[ShardKey]): Vector[RealTimePartition] = {
+    val reading = planning.reading -- pastRetention
     val ended = planning.start.shards.collect { case (shard, p) if p.position == ShardPosition.ShardEnd => shard }.toSet
     val hashKeys = Option.when(source.options.deaggregate)(source.hashKeysOf(reading.keys.toVector))
     readers.tasks(planning, reading.keys).map { task =>
@@ -115,7 +116,7 @@ private final class RealTimeMode(source: QuerySource, offsets: SourceOffsets) {
     val cuts     = reads.map(r => r.shard -> r.taken).toMap
     losses.warnIfOvertaken(statuses.values)
     source.reached = now.planning.end(statuses.view.mapValues(_.position).toMap, begun.map(_.shard).toSet)
-    val open = (now.planning.reading -- now.lost).keySet ++ begun.map(_.shard)
+    val open = (now.planning.reading -- now.pastRetention).keySet ++ begun.map(_.shard)
     observer.planned(open, statuses, cuts)
     readers.recordUsage(cuts.view.mapValues(_.bytes).toMap, begun.flatMap(b => b.executor.map(b.shard -> _)).toMap)
     val waiting = progress.count(!_.isAsked)
@@ -141,11 +142,11 @@ private object RealTimeMode {
 
   /** A batch that is under way.
     *
-    * @param lost shards past retention
+    * @param pastRetention shards past retention
     */
   private final case class Batch(
       planning: PlanningState,
-      lost: Vector[ShardKey],
+      pastRetention: Vector[ShardKey],
       partitions: Vector[RealTimePartition],
       plannedNanos: Long
   )

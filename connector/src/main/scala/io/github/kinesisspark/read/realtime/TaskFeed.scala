@@ -41,7 +41,7 @@ private[realtime] final class TaskFeed(
   private val all          = mutable.LinkedHashMap.empty[ShardKey, InLine]
   private var succession   = ChildHandover(ended)
   private var current      = Option.empty[InLine]
-  private var turn         = 0
+  private var takenInTurn  = 0
   private var last: InLine = _
 
   Closing.unlessMade(close()) {
@@ -56,8 +56,8 @@ private[realtime] final class TaskFeed(
   def next(wait: FiniteDuration): Option[InternalRow] = next(runtime.clock.nanos() + wait.toNanos)
 
   @tailrec private def next(deadline: Long): Option[InternalRow] = current match {
-    case Some(one) if turn < RecordsInTurn =>
-      turn += 1
+    case Some(one) if takenInTurn < RecordsInTurn =>
+      takenInTurn += 1
       val row = one.shard.next()
       if (row.isEmpty) {
         current = None
@@ -73,7 +73,7 @@ private[realtime] final class TaskFeed(
         case None        => None
         case Some(first) =>
           first.leave()
-          turn = 0
+          takenInTurn = 0
           current = Some(first)
           last = first
           next(deadline)

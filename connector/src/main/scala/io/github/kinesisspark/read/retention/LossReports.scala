@@ -15,7 +15,7 @@ final class LossReports(catalog: ShardCatalog, retention: RetentionWatch, failOn
     *
     * @throws io.github.kinesisspark.aws.KinesisException if `failOnDataLoss`
     */
-  def pastRetention(from: KinesisOffset): Unit =
+  def reportGaps(from: KinesisOffset): Unit =
     retention.gapsOnce(from).foreach { case (stream, gap) =>
       val records = s"$stream: records that arrived between ${gap.from} and ${gap.until} and were not read"
       val past    = s"past the stream's retention of ${catalog.retention(stream).toHours} hours"
@@ -34,8 +34,8 @@ final class LossReports(catalog: ShardCatalog, retention: RetentionWatch, failOn
     *
     * @throws io.github.kinesisspark.aws.KinesisException if there are any and `failOnDataLoss`
     */
-  def ofShards(planning: PlanningState): Vector[ShardKey] = {
-    val lost                   = planning.lost
+  def reportShards(planning: PlanningState): Vector[ShardKey] = {
+    val lost                   = planning.pastRetention
     def named(shard: ShardKey) =
       // One that came and went between two listings was to be read from its beginning.
       s"$shard (from ${ShardPosition.encode(planning.reading.getOrElse(shard, ShardPosition.TrimHorizon))} to its end)"

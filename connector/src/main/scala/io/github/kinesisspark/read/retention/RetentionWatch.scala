@@ -3,7 +3,7 @@ package io.github.kinesisspark.read.retention
 import java.time.Instant
 
 import io.github.kinesisspark.position.{KinesisOffset, ShardKey, ShardPosition, StreamArn}
-import io.github.kinesisspark.read.catalog.{Parallel, PeekingClients, ShardCatalog}
+import io.github.kinesisspark.read.catalog.{Parallel, ProbeClients, ShardCatalog}
 import io.github.kinesisspark.read.plan.{Completeness, ReaderStatus, RetentionLag}
 
 /** Whether a query keeps up with the retention of its streams: writes into its offsets up to when they are complete, and holds
@@ -35,7 +35,7 @@ final class RetentionWatch(catalog: ShardCatalog) {
   def evidence(arn: StreamArn, gap: Completeness.Gap, from: KinesisOffset): Option[String] = {
     val unread = from.streams(arn).shards.collect { case (id, at) if at.position != ShardPosition.ShardEnd => id }
     val shards = unread.filter(catalog.lineage(arn).has).toVector.sorted
-    val oldest = PeekingClients.using(catalog.clients, Map(arn -> catalog.access(arn))) { ends =>
+    val oldest = ProbeClients.using(catalog.clients, Map(arn -> catalog.access(arn))) { ends =>
       Parallel.map(shards)(id => ends.first(ShardKey(arn, id), ShardPosition.TrimHorizon))
     }
     val likely = for {
@@ -48,12 +48,12 @@ final class RetentionWatch(catalog: ShardCatalog) {
 
   /** Asked at every planning: what may have gone since the last one before it was read. Reported once, until the shard has caught up. */
   def overtaken(statuses: Iterable[ReaderStatus]): Map[ShardKey, Completeness.Gap] = {
-    val told = statuses.iterator
+    val reported = statuses.iterator
       .filterNot(_.isComplete)
       .map(status => status.shard -> status.completeTo(status.all, catalog.now(status.shard.stream)))
       .toMap
     val (now, gaps) =
-      lag.after(told, shard => catalog.now(shard.stream) - catalog.retention(shard.stream).toMillis)
+      lag.after(reported, shard => catalog.now(shard.stream) - catalog.retention(shard.stream).toMillis)
     lag = now
     gaps
   }
@@ -72,12 +72,12 @@ final class RetentionWatch(catalog: ShardCatalog) {
     def begun(shard: ShardKey, at: ShardPosition) = Some(at).collect {
       case ShardPosition.AtTimestamp(time) if gap(shard.stream, time).isEmpty => time
     }
-    val told = for {
+    val reported = for {
       (shard, at) <- reading.iterator
       time        <- read(shard, at).orElse(begun(shard, at))
     } yield shard -> time
-    known = known.after(told.toMap, end)
-    known.tellIn(end)
+    known = known.after(reported.toMap, end)
+    known.recordIn(end)
   }
 
   /** Whether to plan a batch without records: the time in the last offset is old. */

@@ -60,9 +60,9 @@ private[read] final class RecordRows(range: ShardRange, columns: StructType, has
   private def userRecords(record: KinesisRecord, keys: HashKeyRange) = AggregatedRecord.read(record.data) match {
     case AggregatedRecord.Plain           => asItIs(record)
     case all: AggregatedRecord.Aggregated =>
-      val mine = all.within(keys)
-      strays += all.records.size - mine.size
-      withinRange(mine, record.sequenceNumber).map { user =>
+      val own = all.within(keys)
+      strays += all.records.size - own.size
+      withinRange(own, record.sequenceNumber).map { user =>
         rows += 1
         last = user.place
         row.show(user.record, user.place, record)
@@ -74,11 +74,11 @@ private[read] final class RecordRows(range: ShardRange, columns: StructType, has
   }
 
   /** The range's first and last record may be in it only in part. */
-  private def withinRange(mine: Vector[AggregatedRecord.Placed], of: SequenceNumber) = {
+  private def withinRange(own: Vector[AggregatedRecord.Placed], of: SequenceNumber) = {
     val from = first.collect { case (`of`, place) => place }
     val to   = until.collect { case (`of`, place) => place }
-    if (from.isEmpty && to.isEmpty) mine.iterator
-    else mine.iterator.filter(user => from.forall(user.place >= _) && to.forall(user.place < _))
+    if (from.isEmpty && to.isEmpty) own.iterator
+    else own.iterator.filter(user => from.forall(user.place >= _) && to.forall(user.place < _))
   }
 
   private def asItIs(record: KinesisRecord) = {

@@ -8,7 +8,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
-import io.github.kinesisspark.read.catalog.{Parallel, Peek, PeekingClients, ShardEnds}
+import io.github.kinesisspark.read.catalog.{Parallel, Probe, ProbeClients, ShardEnds}
 import io.github.kinesisspark.read.plan.{
   CutPoint,
   HistoryPart,
@@ -42,7 +42,7 @@ final class BeyondBuffers(
 
   /** The parts of a batch that end later than the readers stand. */
   def ends(questions: LongTrigger.Questions, statuses: Map[ShardKey, ReaderStatus]): Map[ShardKey, CutPoint] =
-    PeekingClients.using(clients, streams, Some(Patience)) { looks =>
+    ProbeClients.using(clients, streams, Some(Patience)) { looks =>
       found(Parallel.map(questions.times.toVector) { case (shard, time) =>
         Try(end(statuses(shard), time, questions.oldest, questions.apart, looks))
       })
@@ -98,16 +98,17 @@ object BeyondBuffers {
     * @param look  the first record that arrived at a time or later
     */
   private[stream] def search(time: Long, low: Long, now: Long, apart: Long)(
-      look: Long => Option[Peek.Seen]
-  ): Option[Peek.Seen] = {
-    @tailrec def newest(state: LatestPositionSearch, found: Option[Peek.Seen]): Option[Peek.Seen] = state.next match {
-      case None     => found
-      case Some(at) =>
-        look(at) match {
-          case Some(record) => newest(state.foundMore(at, record.arrivalMillis), Some(record))
-          case None         => newest(state.foundNothing(at), found)
-        }
-    }
+      look: Long => Option[Probe.Record]
+  ): Option[Probe.Record] = {
+    @tailrec def newest(state: LatestPositionSearch, found: Option[Probe.Record]): Option[Probe.Record] =
+      state.next match {
+        case None     => found
+        case Some(at) =>
+          look(at) match {
+            case Some(record) => newest(state.foundMore(at, record.arrivalMillis), Some(record))
+            case None         => newest(state.foundNothing(at), found)
+          }
+      }
     val isPassed = time < now - ShardEnds.ClockTick
     val first    = if (isPassed) look(time) else None
     first.orElse(newest(LatestPositionSearch(if (isPassed) time else now, low, apart), None))

@@ -36,15 +36,15 @@ private[stream] final class MicroBatchMode(source: QuerySource, offsets: SourceO
   import MicroBatchMode._
   import source.{catalog, observer, readers, retention, runtime}
 
-  private lazy val isAlone = source.host.isAlone
-  private lazy val callers = source.host.callers
-  private val beyond       = new BeyondBuffers(source.access, source.alignment, catalog.now, clients)
-  private var state        = BatchState.begin
-  private var endsNow      = false
-  private var bounds       = Option.empty[Bounds]
-  private var pace         = IdlePace.begin
-  private var turn         = 0L
-  private var lastBatch    = runtime.clock.nanos()
+  private lazy val isAlone   = source.host.isAlone
+  private lazy val callers   = source.host.callers
+  private val beyond         = new BeyondBuffers(source.access, source.alignment, catalog.now, clients)
+  private var state          = BatchState.begin
+  private var endsNow        = false
+  private var bounds         = Option.empty[Bounds]
+  private var pace           = IdlePace.begin
+  private var fairnessOffset = 0L
+  private var lastBatch      = runtime.clock.nanos()
 
   /** By the access to streams that are not read any more: hardly ever more than one. */
   private val factories = mutable.HashMap.empty[Map[StreamArn, StreamAccess], KinesisPartitionReaderFactory]
@@ -73,11 +73,11 @@ private[stream] final class MicroBatchMode(source: QuerySource, offsets: SourceO
   ): Option[BatchState.Batch] = {
     val from = catalog.accept(SourceOffsets.of(start))
     catalog.refreshIfDue()
-    val planning = source.planningAt(from)
-    val lost     = source.losses.ofShards(planning)
-    source.losses.pastRetention(from)
+    val planning      = source.planningAt(from)
+    val pastRetention = source.losses.reportShards(planning)
+    source.losses.reportGaps(from)
     if (endsNow && bounds.isEmpty) bounds = Some(CurrentEnds.of(catalog, planning.reading))
-    val round = Round(start, from, planning, lost)
+    val round = Round(start, from, planning, pastRetention)
     val batch =
       if (SparkLimits.isOnce(limit)) allAtOnce(round)
       else if (!source.hasReaders) withoutReaders(round)
@@ -108,7 +108,7 @@ private[stream] final class MicroBatchMode(source: QuerySource, offsets: SourceO
     val all   = bounds.getOrElse(CurrentEnds.of(catalog, round.planning.reading))
     val moved = all.left(round.planning.reading)
     source.reached = round.planning.end(moved)
-    batch(round, PlannedBatch.ofLog, moved ++ round.lost.map(_ -> ShardPosition.ShardEnd))(all.completeTo)
+    batch(round, PlannedBatch.ofLog, moved ++ round.pastRetention.map(_ -> ShardPosition.ShardEnd))(all.completeTo)
   }
 
   private def withoutReaders(round: Round): Option[BatchState.Batch] = {
@@ -121,7 +121,7 @@ private[stream] final class MicroBatchMode(source: QuerySource, offsets: SourceO
 
   private def withReaders(round: Round, policy: TriggerPolicy, isRetry: Boolean): Option[BatchState.Batch] = {
     import round.planning
-    def isLeftOut(shard: ShardKey) = round.lost.contains(shard) || policy.isDone(planning)(shard)
+    def isLeftOut(shard: ShardKey) = round.pastRetention.contains(shard) || policy.isDone(planning)(shard)
     val view                       = readers.await(
       planning,
       excluded = isLeftOut,
@@ -131,7 +131,7 @@ private[stream] final class MicroBatchMode(source: QuerySource, offsets: SourceO
     )
     val statuses = view.statuses
     source.failIfAny(statuses, round.from)
-    catalog.learn(statuses.values)
+    catalog.addChildren(statuses.values)
     source.losses.warnIfOvertaken(statuses.values)
     val open     = planning.reading.keysIterator.filterNot(isLeftOut).toVector
     val decision = policy.decide(
@@ -141,12 +141,12 @@ private[stream] final class MicroBatchMode(source: QuerySource, offsets: SourceO
       readers.nearlyFull,
       sinceBatch = (runtime.clock.nanos() - lastBatch).nanos
     ) { limits =>
-      turn += 1
-      readers.admit(view, limits, turn)
+      fairnessOffset += 1
+      readers.admit(view, limits, fairnessOffset)
     }
     def ending(found: PlannedBatch) = {
       readers.begin(found)
-      val moved = policy.ends(found, statuses, round.lost)
+      val moved = policy.ends(found, statuses, round.pastRetention)
       source.reached = planning.end(furthest(statuses, moved))
       observer.planned(open, statuses, found.ends)
       batch(round, found, moved)(policy.completeTo(found, statuses, shard => catalog.now(shard.stream)))
@@ -206,7 +206,7 @@ private[stream] final class MicroBatchMode(source: QuerySource, offsets: SourceO
   private def tasksOf(batch: PlannedBatch, from: KinesisOffset, to: KinesisOffset) = {
     // After a restart this comes first, before anybody looked at the checkpoint.
     catalog.accept(to)
-    source.losses.pastRetention(from)
+    source.losses.reportGaps(from)
     val ranges   = source.readable(from.rangesTo(to), to)
     val hashKeys =
       if (source.options.deaggregate) source.hashKeysOf(ranges.map(_.shard)) else Map.empty[ShardKey, HashKeyRange]
@@ -229,7 +229,12 @@ private[stream] object MicroBatchMode {
   /** One planning.
     *
     * @param from what Spark's start says
-    * @param lost shards past retention
+    * @param pastRetention shards past retention
     */
-  private final case class Round(start: Offset, from: KinesisOffset, planning: PlanningState, lost: Vector[ShardKey])
+  private final case class Round(
+      start: Offset,
+      from: KinesisOffset,
+      planning: PlanningState,
+      pastRetention: Vector[ShardKey]
+  )
 }

@@ -60,8 +60,8 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
   /** How far readers have read, whether or not a limit let it into a batch. */
   var reached: KinesisOffset = KinesisOffset.initial
 
-  private val beginnings = mutable.HashMap.empty[StreamArn, Vector[(String, ShardPosition)]]
-  private var isWarned   = false
+  private val initialPositions = mutable.HashMap.empty[StreamArn, Vector[(String, ShardPosition)]]
+  private var isWarned         = false
 
   def access: Map[StreamArn, StreamAccess] = catalog.streams.map(s => s.arn -> s.access).toMap
 
@@ -100,11 +100,11 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
   private def known(from: KinesisOffset) = PlanningState(
     from,
     catalog.streams.map { stream =>
-      def beginning = beginnings.getOrElseUpdate(stream.arn, stream.beginning(options.failOnDataLoss))
+      def initial = initialPositions.getOrElseUpdate(stream.arn, stream.initialPositions(options.failOnDataLoss))
       stream.arn -> PlanningState.Stream(
         stream.createdMillis,
         catalog.lineage(stream.arn),
-        if (from.streams.contains(stream.arn)) Vector.empty else beginning
+        if (from.streams.contains(stream.arn)) Vector.empty else initial
       )
     }.toMap
   )
@@ -123,7 +123,7 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
     val (gone, broken) = failed.partition(_._2.reason == FailureReason.NotFound)
     catalog.askAbout(gone.map(_._1))
     // Looked at only where a reader failed: at ten thousand shards it is not for every planning.
-    lazy val lost = known(from).lost.toSet
+    lazy val lost = known(from).pastRetention.toSet
     val missing   = gone.filterNot { case (shard, _) => lost(shard) }
     val renewed   = missing.map(_._1.stream).distinct.filter(consumers.renew).toSet
     for ((shard, failure) <- broken if failure.reason == FailureReason.ConsumerTaken)

@@ -8,7 +8,7 @@ import io.github.kinesisspark.aws._
 import io.github.kinesisspark.config.{ClientOptions, StreamRef}
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.reader.StreamAccess
-import io.github.kinesisspark.read.stream.RemovedStreams.Former
+import io.github.kinesisspark.read.stream.RemovedStreams.RemovedStream
 
 /** Streams that were taken out of the list while a batch with records of theirs was not yet committed. The batch comes again,
   * and is the same records again: so they are read once more, with the source's own endpoint and credentials (what was said
@@ -23,16 +23,16 @@ final class RemovedStreams(client: ClientOptions, isRead: StreamArn => Boolean, 
   import clients.runtime
 
   private val log    = LoggerFactory.getLogger(classOf[RemovedStreams])
-  private var opened = Map.empty[StreamArn, Option[Former]]
+  private var opened = Map.empty[StreamArn, Option[RemovedStream]]
 
   /** How those are reached that a batch was read from. */
-  def access: Map[StreamArn, StreamAccess] = opened.collect { case (arn, Some(former)) => arn -> former.access }
+  def access: Map[StreamArn, StreamAccess] = opened.collect { case (arn, Some(removed)) => arn -> removed.access }
 
   /** The hash keys of all their shards. */
   def hashKeys: Map[ShardKey, HashKeyRange] = for {
     (arn, found) <- opened
-    former       <- found.iterator
-    shard        <- former.shards
+    removed      <- found.iterator
+    shard        <- removed.shards
   } yield ShardKey(arn, shard.id) -> shard.hashKeys
 
   /** The ranges of a batch that can still be read.
@@ -41,13 +41,13 @@ final class RemovedStreams(client: ClientOptions, isRead: StreamArn => Boolean, 
     * @throws OffsetException where a stream is not in the list any more and can't be reached without its own options
     */
   def readable(ranges: Vector[ShardRange], end: KinesisOffset): Vector[ShardRange] = {
-    val former = ranges.map(_.shard.stream).distinct.filterNot(isRead)
-    former.filterNot(opened.contains).foreach(arn => opened += arn -> open(arn, end.streams(arn).createdMillis))
-    val gone = former.filter(opened(_).isEmpty).toSet
+    val removed = ranges.map(_.shard.stream).distinct.filterNot(isRead)
+    removed.filterNot(opened.contains).foreach(arn => opened += arn -> open(arn, end.streams(arn).createdMillis))
+    val gone = removed.filter(opened(_).isEmpty).toSet
     ranges.filterNot(range => gone(range.shard.stream))
   }
 
-  private def open(arn: StreamArn, created: Long): Option[Former] = {
+  private def open(arn: StreamArn, created: Long): Option[RemovedStream] = {
     val found = find(arn, created)
     if (found.isDefined)
       log.warn(
@@ -63,13 +63,13 @@ final class RemovedStreams(client: ClientOptions, isRead: StreamArn => Boolean, 
     found
   }
 
-  private def find(arn: StreamArn, created: Long): Option[Former] = {
+  private def find(arn: StreamArn, created: Long): Option[RemovedStream] = {
     val access = StreamAccess(client.copy(region = None), arn.region)
     val lease  = clients.lease(access.client, access.region)
     try {
       val directory = new StreamDirectory(lease.client, DirectoryRetry.of(lease))
       val exists    = directory.describe(StreamRef.ByArn(arn)).createdMillis == created
-      Option.when(exists)(Former(access, directory.listShards(arn, ShardFilter.All).shards))
+      Option.when(exists)(RemovedStream(access, directory.listShards(arn, ShardFilter.All).shards))
     } catch {
       case gone: KinesisException if gone.reason == FailureReason.NotFound && isAtHome(arn) => None
       case NonFatal(e)                                                                      =>
@@ -88,5 +88,5 @@ final class RemovedStreams(client: ClientOptions, isRead: StreamArn => Boolean, 
 private object RemovedStreams {
 
   /** One that still exists. */
-  final case class Former(access: StreamAccess, shards: Vector[Shard])
+  final case class RemovedStream(access: StreamAccess, shards: Vector[Shard])
 }

@@ -69,7 +69,7 @@ object KinesisPartitionReaderFactory {
 
   /** @param columns of the rows, in their order */
   def apply(config: ReaderConfig, columns: StructType = SourceSchema.schema): KinesisPartitionReaderFactory =
-    new KinesisPartitionReaderFactory(config.source, WireFormat.write(ReadSettings(config, columns)))
+    new KinesisPartitionReaderFactory(config.sourceId, WireFormat.write(ReadSettings(config, columns)))
 }
 
 /** Reads the ranges of a task, as many at once as there are shards among them, so that a task has the read limits of all its shards
@@ -128,9 +128,9 @@ private final class KinesisPartitionReader(
   private def await(): Unit = {
     if (hurried.forall(lane => lane.isStarved || !open.contains(lane))) {
       hurried = open.find(_.isStarved)
-      hurried.foreach(_.hurry())
+      hurried.foreach(_.overdraw())
     }
-    readers.bell.await()
+    readers.wakeUp.await()
     failIfKilled()
   }
 
@@ -161,7 +161,7 @@ private final class KinesisPartitionReader(
 
     def isReady: Boolean   = current.forall(_.records.isReady)
     def isStarved: Boolean = current.exists(_.records.isStarved)
-    def hurry(): Unit      = current.foreach(_.records.hurry())
+    def overdraw(): Unit   = current.foreach(_.records.overdraw())
 
     def close(): Unit = {
       current.foreach { range =>

@@ -43,9 +43,10 @@ final case class ShardThrottles(
       val pairs   = batch.records.zip(answer.results)
       val refused = pairs.collect { case (record, r: RecordAnswer.Refused) => (record.refused(now), r) }
       val learnt  = pairs.foldLeft(spans) {
-        case (known, (record, RecordAnswer.Taken(shard)))               => known.learn(record.entry.hashKey, shard)
-        case (known, (record, RecordAnswer.Refused(_, ShardOf(shard)))) => known.learn(record.entry.hashKey, shard)
-        case (known, _)                                                 => known
+        case (known, (record, RecordAnswer.Taken(shard))) => known.addChildren(record.entry.hashKey, shard)
+        case (known, (record, RecordAnswer.Refused(_, ShardOf(shard)))) =>
+          known.addChildren(record.entry.hashKey, shard)
+        case (known, _) => known
       }
       val turned = batch.throttles.foldLeft(byShard) { (throttles, shard) =>
         val own = pairs.filter(_._1.throttle.contains(shard))
@@ -109,7 +110,7 @@ final case class ShardSpans private (spans: TreeMap[BigInt, ShardSpans.Span]) {
   def shardOf(hashKey: BigInt): Option[String] =
     spans.rangeTo(hashKey).lastOption.collect { case (_, span) if span.last >= hashKey => span.shardId }
 
-  def learn(hashKey: BigInt, shardId: String): ShardSpans =
+  def addChildren(hashKey: BigInt, shardId: String): ShardSpans =
     if (shardOf(hashKey).contains(shardId)) this
     else {
       val (own, others) = spans.partition(_._2.shardId == shardId)

@@ -183,7 +183,7 @@ private[send] final case class Pause(until: Long, history: RetryHistory, afterCa
     val together = call <= afterCall
     val before   = if (together) RetryHistory.none else history
     policy.decide(failed.fault, before, failed.hasWorked, nanos, chance) match {
-      case again @ RetryDecision.Again(wait, more) =>
+      case again @ RetryDecision.Retry(wait, more) =>
         (if (together) this else Pause(now + wait.toMillis, more, lastCall), again)
       case end => (this, end)
     }

@@ -76,22 +76,22 @@ final class MemoryCluster(
   private val lineage =
     Lineage((0 until shards).map(n => Shard(shardId(n), Nil, HashKeyRange.all, closed = false)).toVector)
 
-  private var at   = KinesisOffset.initial
-  private var turn = 0L
+  private var at             = KinesisOffset.initial
+  private var fairnessOffset = 0L
 
   /** The data of all records that were read, batch by batch, as a query reads them. */
   var read = Vector.empty[String]
 
   /** @throws io.github.kinesisspark.aws.KinesisException as a reader has failed */
   def batch(): Unit = {
-    turn += 1
+    fairnessOffset += 1
     val planning = PlanningState(
       at,
       Map(stream -> PlanningState.Stream(1L, lineage, Vector.tabulate(shards)(shardId(_) -> TrimHorizon)))
     )
     val view = readers.await(planning, _ => false, Map.empty, Goal(_ => false, patience = 10.seconds))
     view.statuses.values.flatMap(_.failure).foreach(failure => throw failure.exception)
-    val plan = readers.admit(view, Admission.Limits.none, turn).batch
+    val plan = readers.admit(view, Admission.Limits.none, fairnessOffset).batch
     readers.begin(plan)
     val end = planning.end(plan.ends.transform((_, cut) => cut.position))
     readers.group(plan, at.rangesTo(end), leastTasks = 1).foreach { group =>

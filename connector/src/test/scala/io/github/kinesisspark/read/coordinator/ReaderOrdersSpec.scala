@@ -15,18 +15,18 @@ class ReaderOrdersSpec extends AnyFunSpec with Matchers {
   private def next(from: ReaderOrders, tasks: ReadOrder.Task*) =
     from.next(tasks.toVector, ResolvedPublisher.Polling)
   private def changes(
-      isWhole: Boolean = false,
+      isOfAllShards: Boolean = false,
       commit: Boolean = false,
       read: Seq[ReadOrder.Task] = Nil,
       release: Seq[ShardKey] = Nil,
       planned: Seq[(ShardKey, AfterSequenceNumber)] = Nil
-  ) = Changes(isWhole, commit, read.toVector, release.toVector, planned.toVector)
+  ) = Changes(isOfAllShards, commit, read.toVector, release.toVector, planned.toVector)
 
   private val (first, _) = next(ReaderOrders.none, task(0, 0), task(1, 0)).get
 
   describe("orders to an executor") {
     it("begin with all shards, and then name only those that are new, gone or read from elsewhere") {
-      next(ReaderOrders.none, task(0, 0)).map(_._2) shouldBe Some(changes(isWhole = true, read = Seq(task(0, 0))))
+      next(ReaderOrders.none, task(0, 0)).map(_._2) shouldBe Some(changes(isOfAllShards = true, read = Seq(task(0, 0))))
       next(first, task(0, 0), task(1, 0)) shouldBe None
       val (second, changed) = next(first, task(0, 5), task(2, 0)).get
       changed shouldBe changes(read = Seq(task(0, 5), task(2, 0)), release = Seq(shard(1)))
@@ -55,13 +55,13 @@ class ReaderOrdersSpec extends AnyFunSpec with Matchers {
       next(committed, task(0, 7)).get._1.epoch shouldBe 4
       next(committed, task(0, 7), task(1, 3), task(2, 0)).get._1.epoch shouldBe 4
       next(committed, task(0, 7), task(2, 0)).get._1.epoch shouldBe 4
-      next(committed.lost(order = 3), task(0, 7), task(1, 3)).get._1.epoch shouldBe 4
+      next(committed.undone(order = 3), task(0, 7), task(1, 3)).get._1.epoch shouldBe 4
     }
 
     it("name all shards again if they are read through another consumer") {
       val fanOut = ResolvedPublisher.FanOut(Map.empty)
       first.next(Vector(task(0, 0)), fanOut).map(_._2) shouldBe Some(
-        changes(isWhole = true, read = Seq(task(0, 0)))
+        changes(isOfAllShards = true, read = Seq(task(0, 0)))
       )
     }
 
@@ -71,18 +71,18 @@ class ReaderOrdersSpec extends AnyFunSpec with Matchers {
     }
 
     it("are heard by the report of the first one, however often they are sent again unchanged") {
-      val again = next(next(first.lost(1), task(0, 0), task(1, 0)).get._1.lost(2), task(0, 0), task(1, 0)).get._1
-      (again.number, again.whole, again.awaited) shouldBe ((3, 3, 1))
-      next(first.lost(1), task(0, 0)).get._1.awaited shouldBe 2
+      val again = next(next(first.undone(1), task(0, 0), task(1, 0)).get._1.undone(2), task(0, 0), task(1, 0)).get._1
+      (again.number, again.lastOfAllShards, again.awaited) shouldBe ((3, 3, 1))
+      next(first.undone(1), task(0, 0)).get._1.awaited shouldBe 2
     }
 
     it("name all shards again after one that may be lost, and none is planned until then") {
       val (second, _) = next(first, task(0, 5)).get
-      second.lost(order = 2).plan(Vector(shard(0) -> after(7))) shouldBe None
-      val (third, changed) = next(second.lost(order = 2), task(0, 5)).get
-      changed shouldBe changes(isWhole = true, read = Seq(task(0, 5)))
+      second.undone(order = 2).plan(Vector(shard(0) -> after(7))) shouldBe None
+      val (third, changed) = next(second.undone(order = 2), task(0, 5)).get
+      changed shouldBe changes(isOfAllShards = true, read = Seq(task(0, 5)))
       // An older one doesn't matter any more.
-      next(third.lost(order = 2), task(0, 5)) shouldBe None
+      next(third.undone(order = 2), task(0, 5)) shouldBe None
     }
   }
 }

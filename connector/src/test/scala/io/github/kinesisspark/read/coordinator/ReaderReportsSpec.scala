@@ -17,7 +17,7 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
 
   private def report(
       number: Long,
-      isWhole: Boolean,
+      isOfAllReaders: Boolean,
       pool: Long = 1,
       hasNews: Boolean = true,
       applied: Long = 1,
@@ -30,7 +30,7 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
     "source",
     pool,
     number,
-    isWhole,
+    isOfAllReaders,
     applied,
     atNanos = 0,
     statuses.toVector,
@@ -52,8 +52,8 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
   describe("reports of readers") {
     it("add up if each follows the one before") {
       val reports = new ReaderReports
-      reports.accept(report(1, isWhole = true)(status(0, 1), status(1, 1))) shouldBe true
-      reports.accept(report(2, isWhole = false, gone = Seq(1))(status(0, 5), status(2, 2))) shouldBe true
+      reports.accept(report(1, isOfAllReaders = true)(status(0, 1), status(1, 1))) shouldBe true
+      reports.accept(report(2, isOfAllReaders = false, gone = Seq(1))(status(0, 5), status(2, 2))) shouldBe true
       records(reports) shouldBe Map(shard(0) -> 5, shard(2) -> 2)
     }
 
@@ -61,41 +61,41 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
       val reports = new ReaderReports
       def counts  = reports.now("1").counts.map { case (shard, counted) => shard -> counted.rereadRecords }
       val first   = Seq(shard(0) -> ShardCounts(1, 10), shard(1) -> ShardCounts(1, 10), shard(2) -> ShardCounts(1, 10))
-      reports.accept(report(1, isWhole = true, counts = first)(status(0, 1))) shouldBe true
+      reports.accept(report(1, isOfAllReaders = true, counts = first)(status(0, 1))) shouldBe true
       val changed = Seq(shard(2) -> ShardCounts(1, 20))
-      reports.accept(report(2, isWhole = false, gone = Seq(1, 2), counts = changed)()) shouldBe true
+      reports.accept(report(2, isOfAllReaders = false, gone = Seq(1, 2), counts = changed)()) shouldBe true
       counts shouldBe Map(shard(0) -> 10, shard(2) -> 20)
     }
 
     it("are refused after a gap or a change of readers until one of all readers has come") {
       val reports = new ReaderReports
-      reports.accept(report(1, isWhole = false)(status(0, 1))) shouldBe false
-      reports.accept(report(1, isWhole = true)(status(0, 1))) shouldBe true
-      reports.accept(report(3, isWhole = false)(status(0, 3))) shouldBe false
-      reports.accept(report(2, isWhole = false, pool = 2)(status(0, 2))) shouldBe false
+      reports.accept(report(1, isOfAllReaders = false)(status(0, 1))) shouldBe false
+      reports.accept(report(1, isOfAllReaders = true)(status(0, 1))) shouldBe true
+      reports.accept(report(3, isOfAllReaders = false)(status(0, 3))) shouldBe false
+      reports.accept(report(2, isOfAllReaders = false, pool = 2)(status(0, 2))) shouldBe false
       records(reports) shouldBe Map(shard(0) -> 1)
-      reports.accept(report(4, isWhole = true)(status(0, 4))) shouldBe true
-      reports.accept(report(1, isWhole = true, pool = 2)(status(1, 4))) shouldBe true
+      reports.accept(report(4, isOfAllReaders = true)(status(0, 4))) shouldBe true
+      reports.accept(report(1, isOfAllReaders = true, pool = 2)(status(1, 4))) shouldBe true
       records(reports) shouldBe Map(shard(1) -> 4)
     }
 
     it("that come late change nothing") {
       val reports = new ReaderReports
-      reports.accept(report(4, isWhole = true)(status(0, 4)))
-      reports.accept(report(3, isWhole = true)(status(0, 3))) shouldBe true
+      reports.accept(report(4, isOfAllReaders = true)(status(0, 4)))
+      reports.accept(report(3, isOfAllReaders = true)(status(0, 3))) shouldBe true
       records(reports) shouldBe Map(shard(0) -> 4)
     }
 
     it("of readers that were there before change nothing, whatever comes late") {
       val reports = new ReaderReports
-      reports.accept(report(1, isWhole = true, pool = 2, applied = 5)(status(0, 4)))
-      reports.accept(report(9, isWhole = true, pool = 1, applied = 4)(status(0, 3))) shouldBe true
+      reports.accept(report(1, isOfAllReaders = true, pool = 2, applied = 5)(status(0, 4)))
+      reports.accept(report(9, isOfAllReaders = true, pool = 1, applied = 4)(status(0, 3))) shouldBe true
       records(reports) shouldBe Map(shard(0) -> 4)
     }
 
     it("grow older") {
       val reports = new ReaderReports
-      reports.accept(report(1, isWhole = true)(status(0, 4)))
+      reports.accept(report(1, isOfAllReaders = true)(status(0, 4)))
       reports.now("1").statuses(shard(0)).now(5.seconds.toNanos, committed = 0).millisSinceAnswer shouldBe Some(5010)
     }
 
@@ -114,11 +114,11 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
         reports.answered("1", order = 3, answer)
         reports.takeUndone().get("1")
       }
-      undone(answer(report(1, isWhole = true)(status(0, 1)))) shouldBe empty
-      undone(answer(report(2, isWhole = false)(status(0, 2)))) shouldBe empty
+      undone(answer(report(1, isOfAllReaders = true)(status(0, 1)))) shouldBe empty
+      undone(answer(report(2, isOfAllReaders = false)(status(0, 2)))) shouldBe empty
       records(reports) shouldBe Map(shard(0) -> 2)
       undone(Some(OrderAnswer(isNext = true, report = None))) shouldBe empty
-      undone(answer(report(4, isWhole = false)(status(0, 4)))) shouldBe Some(3)
+      undone(answer(report(4, isOfAllReaders = false)(status(0, 4)))) shouldBe Some(3)
       undone(Some(OrderAnswer(isNext = false, report = None))) shouldBe Some(3)
       undone(None) shouldBe Some(3)
     }
@@ -127,7 +127,7 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
   describe("the answer to a heartbeat") {
     def reading = {
       val reports = new ReaderReports
-      reports.accept(report(1, isWhole = true, applied = 3)(status(0, 1)))
+      reports.accept(report(1, isOfAllReaders = true, applied = 3)(status(0, 1)))
       reports.assign(Map("1" -> 2))
       reports
     }
@@ -172,7 +172,7 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
     it("ends at once when there were some after the last look") {
       val reports = new ReaderReports
       val seen    = reports.news
-      reports.accept(report(1, isWhole = true)())
+      reports.accept(report(1, isOfAllReaders = true)())
       waited(reports, seen, 1.minute) should be < 30.seconds
     }
 
@@ -180,7 +180,7 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
       val all    = new ReportsBySource
       val source = all.of("source")
       Seq[() => Unit](
-        () => all.accept(report(1, isWhole = true)()): Unit,
+        () => all.accept(report(1, isOfAllReaders = true)()): Unit,
         () => source.failed("2", order = 1, OrderFailure.Unanswered),
         () => source.answered("1", order = 3, answer = None)
       ).foreach { news =>
@@ -193,15 +193,15 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
       source.takeUndone() shouldBe Map("1" -> 3, "2" -> 1)
       source.takeUndone() shouldBe empty
       all.remove("source")
-      all.accept(report(2, isWhole = true)()) shouldBe false
+      all.accept(report(2, isOfAllReaders = true)()) shouldBe false
     }
 
     it("ends after its time when nothing comes, or nothing that anybody waits for") {
       val reports = new ReaderReports
-      reports.accept(report(1, isWhole = true, hasNews = false)())
+      reports.accept(report(1, isOfAllReaders = true, hasNews = false)())
       waited(reports, reports.news, 20.millis) should be >= 20.millis
       val seen = reports.news
-      reports.accept(report(2, isWhole = false, hasNews = false)())
+      reports.accept(report(2, isOfAllReaders = false, hasNews = false)())
       reports.news shouldBe seen
     }
   }

@@ -64,7 +64,7 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
       Thread.sleep(1100)
       records(readers, patience = 1.minute) shouldBe 3
       val (released, order) = channel.orders.last
-      (released, order.whole.isDefined, order.read) shouldBe ((first, true, Vector.empty))
+      (released, order.settings.isDefined, order.read) shouldBe ((first, true, Vector.empty))
     }
 
     it("in a reader loses its shards to another") {
@@ -101,8 +101,8 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
       val readers = coordinator(channel)
       records(readers) shouldBe 0
       channel.read(3)
-      readers.begin(readers.admit(await(readers, patience = 1.minute), Admission.Limits.none, turn = 1).batch)
-      channel.taken.map(_.whole.isDefined) shouldBe Vector(true, false)
+      readers.begin(readers.admit(await(readers, patience = 1.minute), Admission.Limits.none, fairnessOffset = 1).batch)
+      channel.taken.map(_.settings.isDefined) shouldBe Vector(true, false)
       channel.taken.last.planned should not be empty
     }
   }
@@ -118,7 +118,7 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
         stops = Map.empty,
         Goal(_ => false, patience = 1.minute)
       )
-      channel.orders.flatMap(_.whole) should have size 6
+      channel.orders.flatMap(_.settings) should have size 6
       channel.orders should have size 6
     }
   }
@@ -185,7 +185,7 @@ private object ShardCoordinatorSpec {
     override def executors(): ExecutorsNow =
       ExecutorsNow.all((1 to count).map(n => ExecutorId("host", n.toString)).toSet)
 
-    override def order(some: Vector[(ExecutorId, ReadOrder)]): Unit = some.foreach { case (executor, order) =>
+    override def sendOrders(some: Vector[(ExecutorId, ReadOrder)]): Unit = some.foreach { case (executor, order) =>
       orders :+= executor -> order
       throwing(executor) match {
         case Some(cause) => reports.failed(executor.id, order.number, OrderFailure.Thrown(cause))
@@ -222,7 +222,7 @@ private object ShardCoordinatorSpec {
       last.foreach(report)
     }
 
-    override def order(orders: Vector[(ExecutorId, ReadOrder)]): Unit = orders.foreach { case (executor, order) =>
+    override def sendOrders(orders: Vector[(ExecutorId, ReadOrder)]): Unit = orders.foreach { case (executor, order) =>
       if (executor == Reading)
         if (order.number > applied) {
           applied = order.number
@@ -251,7 +251,7 @@ private object ShardCoordinatorSpec {
 
     override def executors(): ExecutorsNow = ExecutorsNow.all(Set(Reading))
 
-    override def order(some: Vector[(ExecutorId, ReadOrder)]): Unit = some.foreach { case (executor, order) =>
+    override def sendOrders(some: Vector[(ExecutorId, ReadOrder)]): Unit = some.foreach { case (executor, order) =>
       orders :+= order
       reports.answered(executor.id, order.number, Some(OrderAnswer(isNext = true, report = None)))
     }
@@ -263,7 +263,7 @@ private object ShardCoordinatorSpec {
 
     override def executors(): ExecutorsNow = ExecutorsNow.all(Set(Reading))
 
-    override def order(some: Vector[(ExecutorId, ReadOrder)]): Unit = some.foreach { case (executor, order) =>
+    override def sendOrders(some: Vector[(ExecutorId, ReadOrder)]): Unit = some.foreach { case (executor, order) =>
       orders += 1
       if (orders > 1000) throw new IllegalStateException("orders are sent without a pause")
       reports.answered(executor.id, order.number, answer = None)
@@ -297,10 +297,10 @@ private object ShardCoordinatorSpec {
       reports.accept(
         ReaderReport(
           executor.id,
-          order.source,
+          order.sourceId,
           pool = 1,
           number,
-          isWhole = true,
+          isOfAllReaders = true,
           applied = order.number,
           atNanos = System.nanoTime(),
           statuses,

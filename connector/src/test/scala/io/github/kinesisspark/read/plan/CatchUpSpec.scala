@@ -118,7 +118,7 @@ object CatchUpSpec {
     private def plan(): Unit = {
       if (!planning) clocks = clocks.begin(shards.map(s => s.key -> s.buffer.base).toMap, _ => Nil, _ => true, now)
       planning = true
-      clocks = clocks.hear(shards.map(s => s.key -> s.time.reached), now)
+      clocks = clocks.afterReports(shards.map(s => s.key -> s.time.reached), now)
       val held = shards.map(s => BatchEnds.BufferedRange(s.all, s.ahead, s.tip.cut(_)))
       if (alignment.blocks(held.map(_.ahead), isStarved = false)) {
         waited += SECONDS.toNanos(1) / 10
@@ -189,7 +189,7 @@ object CatchUpSpec {
       def ahead: WatermarkAlignment.Ahead = WatermarkAlignment.Ahead(
         buffer.oldestArrival,
         buffer.newestArrival,
-        if (behind.contains(0L)) None else clocks.toCome(key, Option.when(buffer.records == 0)(Patience), now)
+        if (behind.contains(0L)) None else clocks.earliestPending(key, Option.when(buffer.records == 0)(Patience), now)
       )
 
       def take(cut: CutPoint): Vector[KinesisRecord] = {

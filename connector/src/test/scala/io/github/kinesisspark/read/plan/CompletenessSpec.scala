@@ -20,7 +20,7 @@ class CompletenessSpec extends AnyFunSpec with Matchers {
     KinesisOffset(Map(stream -> StreamOffset(1L, progress).copy(completeTo = completeTo)))
   }
 
-  private def told(known: Completeness, end: KinesisOffset) = known.tellIn(end).streams(stream).completeTo
+  private def told(known: Completeness, end: KinesisOffset) = known.recordIn(end).streams(stream).completeTo
 
   describe("the time up to which a stream is complete") {
     it("is the earliest time of its shards, whenever each was reported") {

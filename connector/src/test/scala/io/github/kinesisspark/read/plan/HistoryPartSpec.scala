@@ -95,7 +95,7 @@ class HistoryPartSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
 
   it("a cut needs a position for each unrelated shard, and none for ancestors and descendants") {
     val lineage = Lineage(Seq(listed(0), listed(1, 0), listed(2, 1), listed(3)))
-    HistoryPart.untold(lineage, cut(1 -> after(5))) shouldBe Vector(shardId(3))
-    HistoryPart.untold(lineage, cut(1 -> after(5), 3 -> TrimHorizon)) shouldBe empty
+    HistoryPart.uncovered(lineage, cut(1 -> after(5))) shouldBe Vector(shardId(3))
+    HistoryPart.uncovered(lineage, cut(1 -> after(5), 3 -> TrimHorizon)) shouldBe empty
   }
 }

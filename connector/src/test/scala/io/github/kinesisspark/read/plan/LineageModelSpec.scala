@@ -140,20 +140,20 @@ class LineageModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     private def batch(chosen: ShardKey => Boolean): Unit = {
       ask(view.doubtful.map(_.shardId))
       val planning = view
-      lost ++= planning.lost.map(_.shardId)
-      val reading = (planning.reading -- planning.lost).filter(s => chosen(s._1))
+      lost ++= planning.pastRetention.map(_.shardId)
+      val reading = (planning.reading -- planning.pastRetention).filter(s => chosen(s._1))
       // The service refuses to read some.
       ask(reading.keys.map(_.shardId))
       val moved = reading.filterNot(s => stream.isExpired(s._1.shardId)).map { case (shard, from) =>
         shard -> readOn(shard.shardId, from)
       }
       val ended = moved.collect { case (shard, ShardEnd) => shard.shardId }
-      val end   = planning.end(moved ++ planning.lost.map(_ -> ShardEnd))
+      val end   = planning.end(moved ++ planning.pastRetention.map(_ -> ShardEnd))
       batches = batches :+ (offset.rangesTo(end).map(r => r.shard.shardId -> recordsOf(r)))
       offset = end
       disjoint()
       // As the service does with a shard's last answer, and some servers don't.
-      if (random.nextBoolean()) ended.foreach(id => knowledge = knowledge.told(stream.children(id), now))
+      if (random.nextBoolean()) ended.foreach(id => knowledge = knowledge.withChildren(stream.children(id), now))
     }
 
     /** A random part of what is there; past the last record of a closed shard its end. */

@@ -84,8 +84,8 @@ class LineageSpec extends AnyFunSpec with Matchers {
     it("are unfinished shards that the service has denied") {
       val listing = Seq(shardOf(1, closed = false))
       val offset  = known(0 -> reading, 1 -> reading, 2 -> ShardEnd)
-      Lineage(listing, gone = Set(0, 2).map(shardId)).lost(offset) shouldBe Vector(shardId(0))
-      Lineage(listing).lost(offset) shouldBe empty
+      Lineage(listing, gone = Set(0, 2).map(shardId)).pastRetention(offset) shouldBe Vector(shardId(0))
+      Lineage(listing).pastRetention(offset) shouldBe empty
     }
 
     it("contain a parent that was never listed if its child enters without it") {
@@ -93,9 +93,9 @@ class LineageSpec extends AnyFunSpec with Matchers {
         Seq(shardOf(2, closed = false, 0), shardOf(3, closed = false, 1), shardOf(4, closed = false, 1)),
         gone = Set(shardId(1))
       )
-      grown.lost(known(0 -> ShardEnd, 2 -> reading)) shouldBe Vector(shardId(1))
-      grown.lost(known(0 -> ShardEnd, 1 -> ShardEnd, 2 -> reading)) shouldBe empty
-      grown.lost(known(2 -> reading, 3 -> reading, 4 -> reading)) shouldBe empty
+      grown.pastRetention(known(0 -> ShardEnd, 2 -> reading)) shouldBe Vector(shardId(1))
+      grown.pastRetention(known(0 -> ShardEnd, 1 -> ShardEnd, 2 -> reading)) shouldBe empty
+      grown.pastRetention(known(2 -> reading, 3 -> reading, 4 -> reading)) shouldBe empty
     }
   }
 
@@ -111,7 +111,7 @@ class LineageSpec extends AnyFunSpec with Matchers {
       val told   =
         ShardKnowledge.none
           .listed(before, asOf = 5)
-          .told(Seq(shardOf(1, closed = false, 0), shardOf(2, closed = false, 0)), at = 5)
+          .withChildren(Seq(shardOf(1, closed = false, 0), shardOf(2, closed = false, 0)), at = 5)
       for (knowledge <- Seq(told, told.listed(before, asOf = 6))) {
         knowledge.lineage.entering(known(0 -> ShardEnd)) shouldBe Vector(shardId(1), shardId(2))
         knowledge.lineage.isClosed(shardId(0)) shouldBe true
@@ -119,7 +119,7 @@ class LineageSpec extends AnyFunSpec with Matchers {
       told.denied(Seq(shardId(1))).lineage.entering(known(0 -> ShardEnd)) shouldBe Vector(shardId(2))
       val after  = Vector(shardOf(0, closed = true), shardOf(1, closed = true, 0), shardOf(2, closed = false, 0))
       val listed = told.listed(after, asOf = 7)
-      listed.told(Seq(shardOf(1, closed = false, 0)), at = 8).lineage.isClosed(shardId(1)) shouldBe true
+      listed.withChildren(Seq(shardOf(1, closed = false, 0)), at = 8).lineage.isClosed(shardId(1)) shouldBe true
       told
         .listed(before, asOf = 5 + ShardKnowledge.Patience.toNanos)
         .lineage
@@ -131,7 +131,7 @@ class LineageSpec extends AnyFunSpec with Matchers {
     it("wait for a parent that is unknown, about which the service is asked") {
       val told = ShardKnowledge.none
         .listed(Vector(shardOf(0, closed = false)), asOf = 5)
-        .told(Seq(shardOf(2, closed = false, 0, 1)), at = 6)
+        .withChildren(Seq(shardOf(2, closed = false, 0, 1)), at = 6)
       told.lineage.entering(known(0 -> ShardEnd)) shouldBe empty
       told.lineage.doubtful(known(0 -> ShardEnd)) shouldBe Vector(shardId(1))
     }
@@ -140,7 +140,7 @@ class LineageSpec extends AnyFunSpec with Matchers {
       val before    = Vector(shardOf(0, closed = false))
       val after     = Vector(shardOf(0, closed = true), shardOf(1, closed = false, 0), shardOf(2, closed = false, 0))
       val knowledge = ShardKnowledge.none.listed(after, asOf = 5).listed(before, asOf = 6)
-      knowledge.lineage.lost(known(1 -> reading, 2 -> reading)) shouldBe empty
+      knowledge.lineage.pastRetention(known(1 -> reading, 2 -> reading)) shouldBe empty
       knowledge.lineage.entering(known(1 -> reading, 2 -> reading)) shouldBe empty
       knowledge.lineage.isClosed(shardId(0)) shouldBe true
     }

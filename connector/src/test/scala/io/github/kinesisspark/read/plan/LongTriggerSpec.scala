@@ -118,11 +118,11 @@ class LongTriggerSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
     }
 
     it("goes no further than maxShardSkew beyond the shard that ends first") {
-      def aligned(toCome: Long*) = LongTrigger.times(
+      def aligned(earliestPending: Long*) = LongTrigger.times(
         10.seconds,
         Vector(behind(0, 4 * MB), behind(1, 4 * MB, density = half)),
         Vector.empty,
-        toCome,
+        earliestPending,
         WatermarkAlignment(Some(500))
       )
       aligned() shouldBe Map(shard(0) -> 31000, shard(1) -> 31500)

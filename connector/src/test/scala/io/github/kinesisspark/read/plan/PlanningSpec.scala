@@ -23,8 +23,8 @@ class PlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCheck
     }
 
     it("uses exactly the record limit if only records are limited") {
-      forAll(available, Gen.choose(1L, 2000L), Gen.choose(0L, 100L)) { (a, limit, turn) =>
-        divide(a, Limits(Some(limit), None), turn).foreach(_.map(_.maxRecords).sum shouldBe limit)
+      forAll(available, Gen.choose(1L, 2000L), Gen.choose(0L, 100L)) { (a, limit, fairnessOffset) =>
+        divide(a, Limits(Some(limit), None), fairnessOffset).foreach(_.map(_.maxRecords).sum shouldBe limit)
       }
     }
 
@@ -53,7 +53,9 @@ class PlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCheck
     it("alternates between shards if the limit is below one record per shard") {
       // The one without records has no turn.
       val four  = Vector(10, 0, 10, 10).map(records => Available(records.toLong, records.toLong))
-      val first = (0L until 3L).map(turn => divide(four, Limits(Some(1), None), turn).get.indexWhere(_.maxRecords > 0))
+      val first = (0L until 3L).map(fairnessOffset =>
+        divide(four, Limits(Some(1), None), fairnessOffset).get.indexWhere(_.maxRecords > 0)
+      )
       first shouldBe Seq(0, 2, 3)
     }
   }

@@ -104,7 +104,7 @@ class PlanningViewSpec extends AnyFunSpec with Matchers {
     val range      = ShardRange(shard(0), TrimHorizon, after(4))
 
     def admitted(limits: Admission.Limits = Admission.Limits.none) =
-      view(1.milli, None, status, silent).admit(limits, turn = 1, Vector(status, silent))
+      view(1.milli, None, status, silent).admit(limits, fairnessOffset = 1, Vector(status, silent))
 
     it("ends where readers stand, or at a boundary within the limits") {
       admitted().batch.moved shouldBe Vector(shard(0) -> after(4))

@@ -126,7 +126,7 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
         planning(start, shardOf(0)).end(Map(shard(0) -> ShardEnd, shard(1) -> after(7)), Set(shard(1), shard(2)))
       val next = planning(end, shardOf(0), shardOf(1, 0), shardOf(2, 0))
       next.reading shouldBe Map(shard(1) -> after(7), shard(2) -> TrimHorizon)
-      next.lost shouldBe empty
+      next.pastRetention shouldBe empty
       next.end(Map.empty) shouldBe at(1 -> ShardProgress(after(7)), 2 -> ShardProgress(TrimHorizon))
     }
 

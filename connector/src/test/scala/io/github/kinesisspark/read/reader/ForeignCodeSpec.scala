@@ -50,13 +50,13 @@ class ForeignCodeSpec extends AnyFunSpec with Matchers with Eventually {
     val shared = new ReadersShared(clients, runtime.workers.fixed("pool", 2))
     val pool   = new ShardReaderPool(config, () => "1", shared, _ => scala.concurrent.Future.successful(true))
 
-    def order(read: Vector[ReadOrder.Task] = Vector.empty, isWhole: Boolean = false): Unit = {
+    def order(read: Vector[ReadOrder.Task] = Vector.empty, isOfAllShards: Boolean = false): Unit = {
       number += 1
-      pool.obey(
+      pool.applyOrder(
         ReadOrder(
-          config.source,
+          config.sourceId,
           number,
-          Option.when(isWhole)(ReadOrder.ReadSettings(config, ResolvedPublisher.Polling)),
+          Option.when(isOfAllShards)(ReadOrder.ReadSettings(config, ResolvedPublisher.Polling)),
           commit = false,
           read,
           release = if (read.isEmpty) Vector(shard(0)) else Vector.empty,
@@ -71,7 +71,10 @@ class ForeignCodeSpec extends AnyFunSpec with Matchers with Eventually {
     }
 
     def read(): Unit =
-      order(Vector(ReadOrder.Task(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = false)), isWhole = true)
+      order(
+        Vector(ReadOrder.Task(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = false)),
+        isOfAllShards = true
+      )
 
     def close(): Unit = {
       pool.close()
@@ -97,7 +100,7 @@ class ForeignCodeSpec extends AnyFunSpec with Matchers with Eventually {
       val others = scene.shared.memory.join(Budget)
       val rest   = others.account()
       rest.take(_ => Budget - scene.shared.memory.used)(_ => ())
-      val gate = new EventGate(others.account())
+      val gate = new EventMemoryGate(others.account())
       gate
         .through(
           SdkHttpResponse.builder.statusCode(200).build,

@@ -84,7 +84,7 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("grants the memory of the largest event, however many members hold nothing") {
-      val event = EventGate.Forms * EventGate.LargestEvent
+      val event = EventMemoryGate.Forms * EventMemoryGate.LargestEvent
       for (others <- 0 to 100) {
         val s = new Setting(Vector.fill(others + 1)((others + 2) * Largest): _*)
         s.take(others, event)
@@ -101,9 +101,9 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       other.take(_ => 10)(_ => s.served += 3)
       told shouldBe 1
       s.served shouldBe Seq(1)
-      other.hurry() shouldBe true
+      other.overdraw() shouldBe true
       s.served shouldBe Seq(1, 3)
-      other.hurry() shouldBe false
+      other.overdraw() shouldBe false
       other.take(_ => 10)(_ => s.served += 4)
       s.served shouldBe Seq(1, 3)
     }

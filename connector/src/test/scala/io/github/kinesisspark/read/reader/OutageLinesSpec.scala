@@ -19,7 +19,7 @@ import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.aws.{CallObserver, DirectoryRetry, KinesisException}
 import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.{ConsumerArn, ShardPosition}
-import io.github.kinesisspark.read.catalog.ShardPeeks
+import io.github.kinesisspark.read.catalog.ShardProbes
 import io.github.kinesisspark.runtime.VirtualTime
 
 /** What shards log in an outage of ten minutes, on a clock that the test moves. */
@@ -72,12 +72,12 @@ class OutageLinesSpec extends AnyFunSpec with Matchers with CapturedLogs {
 
     /** As a planning does: shard by shard, with 10 s for each. */
     def look(): Unit = {
-      val peeks = new ShardPeeks(
+      val probes = new ShardProbes(
         client,
         DirectoryRetry(CallRetries.default.within(10.seconds), () => true, observer = CallObserver.warning)
       )
       Iterator.from(0).map(i => shard(i % shards)).takeWhile(_ => time.elapsed < Outage).foreach { shard =>
-        Try(peeks.at(shard, ShardPosition.TrimHorizon, 1))
+        Try(probes.at(shard, ShardPosition.TrimHorizon, 1))
       }
     }
   }

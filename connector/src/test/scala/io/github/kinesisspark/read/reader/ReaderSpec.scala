@@ -71,21 +71,21 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
     it("reports news once: a first answer, records, the shard's end, a failure, a wait for memory") {
       val s = new Setting
-      s.reader.takeNews() shouldBe false
+      s.reader.takeUnreported() shouldBe false
       s.reader.begun()
-      s.reader.takeNews() shouldBe true
+      s.reader.takeUnreported() shouldBe true
       s.bring(after(0))
-      s.reader.takeNews() shouldBe false
+      s.reader.takeUnreported() shouldBe false
       s.bring(after(1), record(1))
-      s.reader.takeNews() shouldBe true
-      s.reader.takeNews() shouldBe false
+      s.reader.takeUnreported() shouldBe true
+      s.reader.takeUnreported() shouldBe false
       s.memory.join(0).account().take(_ => s.memory.capacity - s.memory.used)(_ => ())
       s.reader.memory.take(_ => 1)(_ => ())
-      s.reader.takeNews() shouldBe true
+      s.reader.takeUnreported() shouldBe true
       s.bring(ShardEnd)
-      s.reader.takeNews() shouldBe true
+      s.reader.takeUnreported() shouldBe true
       s.publisher.fail("KINESIS_ACCESS_DENIED")
-      s.reader.takeNews() shouldBe true
+      s.reader.takeUnreported() shouldBe true
     }
 
     it("reports what comes after a planned batch, and keeps its records until it is committed") {
@@ -335,7 +335,8 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
           ShardConsumer.Source(open(range, publishers), isPolling = true, isOwn = true)
         override def readAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit = again += records.length
       }
-      val consumer = new ShardConsumer(ShardRange(shard(0), start, end), sources, failOnDataLoss, new Bell, doubtAfter)
+      val consumer =
+        new ShardConsumer(ShardRange(shard(0), start, end), sources, failOnDataLoss, new WakeUp, doubtAfter)
       def numbers: Seq[SequenceNumber] = consumer.map(_.sequenceNumber).toSeq
     }
 

@@ -39,7 +39,7 @@ class ReportScheduleSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll
     def begun(): Driver = {
       schedule.change(Nil, isNews = true)
       val (first, accepted) = next()
-      first.isWhole shouldBe true
+      first.isOfAllReaders shouldBe true
       accepted.success(true)
       // The worker may still be where it sends that report, which is under way until then.
       val isOver = new CountDownLatch(1)
@@ -53,7 +53,7 @@ class ReportScheduleSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll
     it("begin with one of all readers, and name only changed shards from then on") {
       val driver = new Driver().begun()
       driver.schedule.change(Seq(one), isNews = true)
-      driver.next()._1 shouldBe What(Vector(one), isWhole = false, hasNews = true)
+      driver.next()._1 shouldBe What(Vector(one), isOfAllReaders = false, hasNews = true)
     }
 
     it("are sent one at a time, and the next has all changes since") {
@@ -71,8 +71,8 @@ class ReportScheduleSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll
       val driver = new Driver().begun()
       driver.schedule.setPause(1.hour)
       driver.schedule.change(Seq(one), isNews = true)
-      driver.schedule.take(identity) shouldBe Some(What(Vector(one), isWhole = false, hasNews = true))
-      driver.schedule.take(identity) shouldBe Some(What(Vector.empty, isWhole = false, hasNews = true))
+      driver.schedule.take(identity) shouldBe Some(What(Vector(one), isOfAllReaders = false, hasNews = true))
+      driver.schedule.take(identity) shouldBe Some(What(Vector.empty, isOfAllReaders = false, hasNews = true))
       driver.nothing() shouldBe true
     }
 
@@ -81,7 +81,7 @@ class ReportScheduleSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll
       driver.schedule.setPause(1.hour)
       driver.schedule.change(Seq(one), isNews = true)
       an[OutOfMemoryError] should be thrownBy driver.schedule.take(_ => throw new OutOfMemoryError("for a test"))
-      driver.next()._1.isWhole shouldBe true
+      driver.next()._1.isOfAllReaders shouldBe true
     }
 
     it("are followed by one of all readers if the driver doesn't accept one, or it fails") {
@@ -89,9 +89,9 @@ class ReportScheduleSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll
       driver.schedule.change(Seq(one), isNews = true)
       driver.next()._2.success(false)
       val (second, failed) = driver.next()
-      second.isWhole shouldBe true
+      second.isOfAllReaders shouldBe true
       failed.failure(new java.io.IOException("the driver can't be reached"))
-      driver.next()._1.isWhole shouldBe true
+      driver.next()._1.isOfAllReaders shouldBe true
     }
 
     it("are followed by one of all readers if an Error is thrown while one is made") {
@@ -108,7 +108,7 @@ class ReportScheduleSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll
       )
       schedule.setPause(1.milli)
       schedule.change(Seq(one), isNews = true)
-      Option(whole.poll(10, TimeUnit.SECONDS)).map(_.isWhole) shouldBe Some(true)
+      Option(whole.poll(10, TimeUnit.SECONDS)).map(_.isOfAllReaders) shouldBe Some(true)
     }
   }
 }

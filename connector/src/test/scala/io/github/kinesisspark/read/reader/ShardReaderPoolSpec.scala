@@ -25,15 +25,15 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
 
   private def order(
       number: Long,
-      isWhole: Boolean = false,
+      isOfAllShards: Boolean = false,
       liveness: Liveness = Liveness.Heartbeats,
       driverNanos: Long = System.nanoTime(),
       commit: Boolean = false,
       planned: Vector[(ShardKey, ShardPosition)] = Vector.empty
   ) = ReadOrder(
-    config.source,
+    config.sourceId,
     number,
-    Option.when(isWhole)(ReadOrder.ReadSettings(config, ResolvedPublisher.Polling)),
+    Option.when(isOfAllShards)(ReadOrder.ReadSettings(config, ResolvedPublisher.Polling)),
     commit,
     read = Vector.empty,
     release = Vector.empty,
@@ -50,7 +50,7 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
     val heard           = new LinkedBlockingQueue[ReaderReport]
     private val answers = new LinkedBlockingQueue[Promise[Boolean]]
 
-    def hear(report: ReaderReport): Future[Boolean] = {
+    def accept(report: ReaderReport): Future[Boolean] = {
       val answer = Promise[Boolean]()
       answers.add(answer)
       heard.add(report)
@@ -78,42 +78,42 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
   describe("an order") {
     it("is carried out if it follows the one before or names all shards") {
       val readers = pool()
-      readers.obey(order(number = 3)).map(_.isNext) shouldBe Some(false)
-      readers.obey(order(number = 3, isWhole = true)).map(_.isNext) shouldBe Some(true)
-      readers.obey(order(number = 4)).map(_.isNext) shouldBe Some(true)
-      readers.obey(order(number = 6)).map(_.isNext) shouldBe Some(false)
-      readers.obey(order(number = 7, isWhole = true)).map(_.isNext) shouldBe Some(true)
+      readers.applyOrder(order(number = 3)).map(_.isNext) shouldBe Some(false)
+      readers.applyOrder(order(number = 3, isOfAllShards = true)).map(_.isNext) shouldBe Some(true)
+      readers.applyOrder(order(number = 4)).map(_.isNext) shouldBe Some(true)
+      readers.applyOrder(order(number = 6)).map(_.isNext) shouldBe Some(false)
+      readers.applyOrder(order(number = 7, isOfAllShards = true)).map(_.isNext) shouldBe Some(true)
     }
 
     it("that a later one has overtaken gets no answer") {
       val readers = pool()
-      readers.obey(order(number = 2, isWhole = true)) should not be empty
-      readers.obey(order(number = 1, isWhole = true)) shouldBe empty
-      readers.obey(order(number = 2)) shouldBe empty
+      readers.applyOrder(order(number = 2, isOfAllShards = true)) should not be empty
+      readers.applyOrder(order(number = 1, isOfAllShards = true)) shouldBe empty
+      readers.applyOrder(order(number = 2)) shouldBe empty
     }
 
     it("to readers that are closed gets no answer") {
       val readers = pool()
       readers.close()
-      readers.obey(order(number = 1, isWhole = true)) shouldBe empty
+      readers.applyOrder(order(number = 1, isOfAllShards = true)) shouldBe empty
     }
   }
 
   describe("reports") {
     it("come after orders, one at a time, and name all readers until one is accepted") {
       val driver  = new Driver
-      val readers = pool(driver.hear)
-      readers.obey(order(number = 1, isWhole = true))
-      driver.next().isWhole shouldBe true
-      readers.obey(order(number = 2))
+      val readers = pool(driver.accept)
+      readers.applyOrder(order(number = 1, isOfAllShards = true))
+      driver.next().isOfAllReaders shouldBe true
+      readers.applyOrder(order(number = 2))
       driver.heard.size shouldBe 0
       driver.answer(false)
       val again = driver.next()
-      (again.isWhole, again.applied, again.number) shouldBe ((true, 2, 2))
+      (again.isOfAllReaders, again.applied, again.number) shouldBe ((true, 2, 2))
       driver.answer(true)
-      readers.obey(order(number = 3))
+      readers.applyOrder(order(number = 3))
       val last = driver.next()
-      (last.isWhole, last.applied, last.number) shouldBe ((false, 3, 3))
+      (last.isOfAllReaders, last.applied, last.number) shouldBe ((false, 3, 3))
     }
 
     it(
@@ -126,11 +126,11 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
       }
       def applied()            = sent.poll(1, TimeUnit.MINUTES).applied
       def until(number: Long)  = Iterator.continually(applied()).find(_ == number)
-      def plan(number: Long)   = readers.obey(order(number, planned = Vector(shard(0) -> ShardPosition.ShardEnd)))
-      def commit(number: Long) = readers.obey(order(number, commit = true))
-      readers.obey(order(number = 1, isWhole = true))
+      def plan(number: Long)   = readers.applyOrder(order(number, planned = Vector(shard(0) -> ShardPosition.ShardEnd)))
+      def commit(number: Long) = readers.applyOrder(order(number, commit = true))
+      readers.applyOrder(order(number = 1, isOfAllShards = true))
       val began = System.nanoTime()
-      readers.obey(order(number = 2))
+      readers.applyOrder(order(number = 2))
       until(2)
       plan(3)
       // Tasks count what they have read.
@@ -148,19 +148,19 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
 
     it("follow one that is on its way when a batch is committed") {
       val driver  = new Driver
-      val readers = pool(driver.hear)
-      readers.obey(order(number = 1, isWhole = true))
+      val readers = pool(driver.accept)
+      readers.applyOrder(order(number = 1, isOfAllShards = true))
       driver.next().applied shouldBe 1
-      readers.obey(order(number = 2, commit = true)).get.report shouldBe empty
+      readers.applyOrder(order(number = 2, commit = true)).get.report shouldBe empty
       driver.answer(true)
       driver.next().applied shouldBe 2
     }
 
     it("have the driver's time no later than it is, whatever clock the executor has") {
       val driver  = new Driver
-      val readers = pool(driver.hear)
+      val readers = pool(driver.accept)
       val ahead   = 1.hour.toNanos
-      readers.obey(order(number = 1, isWhole = true, driverNanos = ahead))
+      readers.applyOrder(order(number = 1, isOfAllShards = true, driverNanos = ahead))
       driver.next().atNanos should (be >= ahead and be < ahead + 1.minute.toNanos)
     }
   }
@@ -168,8 +168,8 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
   describe("the lease of readers") {
     it("begins with an order, a heartbeat or a task, and a shorter one ends none that is longer") {
       val begin = Seq[ShardReaderPool => Any](
-        _.obey(order(number = 1, isWhole = true)),
-        _.named(epoch = 1, Heartbeat(Map.empty, driverNanos = 0, heardNanos = None)),
+        _.applyOrder(order(number = 1, isOfAllShards = true)),
+        _.named(epoch = 1, Heartbeat(Map.empty, driverNanos = 0, answeredNanos = None)),
         _.renewLease(Liveness.AfterTask)
       )
       begin.foreach { begin =>
@@ -184,17 +184,17 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
   }
 
   describe("readers") {
-    def heartbeat(heardNanos: Long) = Heartbeat(Map.empty, driverNanos = 0, Some(heardNanos))
+    def heartbeat(answeredNanos: Long) = Heartbeat(Map.empty, driverNanos = 0, Some(answeredNanos))
 
     it(
       "are named by a heartbeat once they have carried out the last change of shards, as of the answer that the driver had heard"
     ) {
       val readers = pool()
-      readers.obey(order(number = 1, isWhole = true))
-      readers.named(epoch = 2, heartbeat(heardNanos = 100)) shouldBe 1
+      readers.applyOrder(order(number = 1, isOfAllShards = true))
+      readers.named(epoch = 2, heartbeat(answeredNanos = 100)) shouldBe 1
       readers.isNamedSince(50) shouldBe false
-      readers.obey(order(number = 2))
-      readers.named(epoch = 2, heartbeat(heardNanos = 100)) shouldBe 2
+      readers.applyOrder(order(number = 2))
+      readers.named(epoch = 2, heartbeat(answeredNanos = 100)) shouldBe 2
       readers.isNamedSince(50) shouldBe true
       readers.isNamedSince(100) shouldBe false
     }
@@ -202,7 +202,7 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
     it("are always named in the driver's own process") {
       val readers = pool()
       readers.isNamedSince(Runtime.ofJvm.clock.nanos()) shouldBe false
-      readers.obey(order(number = 1, isWhole = true, liveness = Liveness.SameProcess))
+      readers.applyOrder(order(number = 1, isOfAllShards = true, liveness = Liveness.SameProcess))
       readers.isNamedSince(Runtime.ofJvm.clock.nanos()) shouldBe true
     }
   }

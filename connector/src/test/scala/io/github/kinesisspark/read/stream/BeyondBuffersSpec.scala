@@ -6,7 +6,7 @@ import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.kinesisspark.Generators._
-import io.github.kinesisspark.read.catalog.Peek
+import io.github.kinesisspark.read.catalog.Probe
 
 class BeyondBuffersSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
 
@@ -19,7 +19,7 @@ class BeyondBuffersSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
         looks += 1
         withClue("a time that the service refuses: ")(at should be <= now)
         arrivals.zipWithIndex.find(_._1 >= at).map { case (arrival, i) =>
-          Peek.Seen(number(i.toLong + 1), arrival, 100)
+          Probe.Record(number(i.toLong + 1), arrival, 100)
         }
       }
       .map(_.arrivalMillis)

@@ -12,7 +12,7 @@ import io.github.kinesisspark.aws.DirectoryRetry
 import io.github.kinesisspark.it.ConnectorClients
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, TrimHorizon}
 import io.github.kinesisspark.position.{SequenceNumber, ShardKey, StreamArn}
-import io.github.kinesisspark.read.catalog.{ShardEnds, ShardPeeks}
+import io.github.kinesisspark.read.catalog.{ShardEnds, ShardProbes}
 import io.github.kinesisspark.testkit.{KinesisServer, KinesisServerConfig, ServiceClock}
 
 /** Tests the search for a shard's newest record, which no call of Kinesis returns. */
@@ -30,7 +30,7 @@ final class NewestRecordSpec extends AnyFunSpec with Matchers {
         val arn = lease.client.describeStreamSummary(r => r.streamName("s"): Unit).join().streamDescriptionSummary
         val key = ShardKey(StreamArn(arn.streamARN), server.streams.shards("s").head.id)
         val end =
-          new ShardEnds(_ => new ShardPeeks(lease.client, DirectoryRetry())).tip(key, TrimHorizon, clock.millis).end
+          new ShardEnds(_ => new ShardProbes(lease.client, DirectoryRetry())).tip(key, TrimHorizon, clock.millis).end
         end shouldBe AfterSequenceNumber(SequenceNumber(newest))
       }
       val (iterators, reads) = (server.calls.count("GetShardIterator"), server.calls.count("GetRecords"))

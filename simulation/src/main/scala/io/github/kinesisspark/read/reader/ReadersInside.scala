@@ -24,10 +24,10 @@ final class ReadersInside(pools: ShardReaderPools) {
 object ReadersInside {
 
   /** What a task may take beyond the capacity. */
-  val LargestRequest: Long = MemoryBudget.LargestRequest.max(EventGate.Forms * EventGate.LargestEvent)
+  val LargestRequest: Long = MemoryBudget.LargestRequest.max(EventMemoryGate.Forms * EventMemoryGate.LargestEvent)
 
   final case class Seen private[reader] (pool: ShardReaderPool, shard: ShardKey, state: String) {
-    def source: String    = pool.config.source
+    def source: String    = pool.config.sourceId
     def isFanOut: Boolean = pool.isFanOut
 
     /** Whether the driver has named these readers since then, by the executor's clock. */

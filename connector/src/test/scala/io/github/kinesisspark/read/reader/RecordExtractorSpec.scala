@@ -21,11 +21,11 @@ import io.github.kinesisspark.aws.Bodies.{cut, names, written}
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 import io.github.kinesisspark.read.reader.RandomRecords.shown
 
-class AnswerBodySpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+class RecordExtractorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
 
   for (format <- Seq(new CBORFactory, new JsonFactory)) describe(s"a body in ${format.getFormatName}") {
-    val split = AnswerBody.splitter(s"application/x-amz-${format.getFormatName.toLowerCase(Locale.ROOT)}-1.1").get
+    val split = RecordExtractor.splitter(s"application/x-amz-${format.getFormatName.toLowerCase(Locale.ROOT)}-1.1").get
 
     it(
       "yields the records that the SDK would, and leaves it the rest, whatever the sizes, pieces and order of members"
@@ -82,7 +82,7 @@ class AnswerBodySpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
 
     /** Why the SDK decodes it, and whether the SDK gets it as it came. */
     def through(bytes: Array[Byte], headers: (String, String)*) = {
-      val body = new AnswerBody
+      val body = new RecordExtractor
       val http = SdkHttpResponse.builder.statusCode(200)
       headers.foreach { case (name, value) => http.putHeader(name, value) }
       var passed                         = Array.empty[Byte]

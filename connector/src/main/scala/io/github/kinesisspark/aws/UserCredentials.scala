@@ -22,13 +22,13 @@ import scala.util.control.NonFatal
   * that is on their class path, version 2's `AwsCredentialsProvider` or version 1's `AWSCredentialsProvider`. So the two
   * meet by shape, not by type: methods are found by name. [[CredentialsCache]] decides when it is asked; refreshing is its own matter.
   */
-private[aws] final class ForeignCredentials private (
+private[aws] final class UserCredentials private (
     className: String,
     provider: AnyRef,
-    style: ForeignCredentials.Style
+    style: UserCredentials.Style
 ) extends AwsCredentialsProvider
     with AutoCloseable {
-  import ForeignCredentials._
+  import UserCredentials._
 
   override def resolveCredentials(): AwsCredentials = {
     val credentials = call(className, provider, style.resolve)
@@ -58,10 +58,10 @@ private[aws] final class ForeignCredentials private (
     case _                        => ()
   }
 
-  override def toString: String = s"ForeignCredentials($className)"
+  override def toString: String = s"UserCredentials($className)"
 }
 
-private[aws] object ForeignCredentials {
+private[aws] object UserCredentials {
 
   /** How the two versions of the SDK name things. */
   private[aws] sealed abstract class Style(
@@ -82,7 +82,7 @@ private[aws] object ForeignCredentials {
       className: String,
       parameters: Map[String, String] = Map.empty,
       endpoint: Option[URI] = None
-  ): ForeignCredentials = {
+  ): UserCredentials = {
     val loader = Option(Thread.currentThread.getContextClassLoader).getOrElse(getClass.getClassLoader)
     val found  =
       try Class.forName(className, true, loader)
@@ -98,7 +98,7 @@ private[aws] object ForeignCredentials {
     val style    = Seq(Version2, Version1)
       .find(style => method(provider.getClass, style.resolve).isDefined)
       .getOrElse(fail(className, "it has neither resolveCredentials() (AWS SDK 2) nor getCredentials() (AWS SDK 1)"))
-    new ForeignCredentials(className, provider, style)
+    new UserCredentials(className, provider, style)
   }
 
   private def make(

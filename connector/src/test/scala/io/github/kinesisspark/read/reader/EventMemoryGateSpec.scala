@@ -11,7 +11,7 @@ import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 import software.amazon.awssdk.http.SdkHttpResponse
 
-class EventGateSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+class EventMemoryGateSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val KB = 1 << 10
 
   /** A message of so many bytes, of which the first four say how many. */
@@ -27,7 +27,7 @@ class EventGateSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
     val member  = budget.join(capacity)
     val account = member.account()
     val other   = member.account()
-    val gate    = new EventGate(account)
+    val gate    = new EventMemoryGate(account)
 
     val taken           = mutable.ArrayBuffer.empty[Byte]
     var ended           = Option.empty[String]

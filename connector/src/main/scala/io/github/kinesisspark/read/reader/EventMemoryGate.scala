@@ -6,8 +6,8 @@ import java.util.concurrent.atomic.{AtomicInteger, AtomicLong, AtomicReference}
 import org.reactivestreams.{Publisher, Subscriber, Subscription => Flow}
 import software.amazon.awssdk.http.SdkHttpResponse
 
-import io.github.kinesisspark.aws.AnswerBytes
-import io.github.kinesisspark.read.reader.EventGate._
+import io.github.kinesisspark.aws.ResponseFilter
+import io.github.kinesisspark.read.reader.EventMemoryGate._
 
 /** Takes memory for the events of one subscription before their bytes come.
   *
@@ -17,7 +17,7 @@ import io.github.kinesisspark.read.reader.EventGate._
   *
   * Bytes come on the SDK's threads and memory on any thread; what follows is done by one of them at a time. None of them waits.
   */
-final class EventGate(memory: MemoryBudget.Account) extends AnswerBytes with AutoCloseable {
+final class EventMemoryGate(memory: MemoryBudget.Account) extends ResponseFilter with AutoCloseable {
   // Guarded by `this`.
   private var closed    = false
   private var beingRead = 0L
@@ -175,9 +175,9 @@ final class EventGate(memory: MemoryBudget.Account) extends AnswerBytes with Aut
   }
 }
 
-object EventGate {
+object EventMemoryGate {
 
-  /** An event is JSON, with data in base64. [[EventBodies]] has the message and the records; one that is left to the SDK is decoded whole: the
+  /** An event is JSON, with data in base64. [[EventRecordExtractor]] has the message and the records; one that is left to the SDK is decoded whole: the
     * message, its payload, the text in characters of two bytes, and the text as a string. The records come when the message has gone.
     */
   private[reader] val Forms = 5

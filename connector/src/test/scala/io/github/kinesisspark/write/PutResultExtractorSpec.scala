@@ -17,10 +17,10 @@ import io.github.kinesisspark.aws.Bodies.{cut, names, written}
 import io.github.kinesisspark.aws.DamagedAnswer
 import io.github.kinesisspark.write.send.RecordAnswer
 
-class PutResultsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+class PutResultExtractorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
   private val cbor  = new CBORFactory
-  private val split = PutResults.splitter("application/x-amz-cbor-1.1").get
+  private val split = PutResultExtractor.splitter("application/x-amz-cbor-1.1").get
 
   it(
     "yields what the SDK would, and leaves it the rest, whatever the results, their shards, pieces and order of members"
@@ -30,7 +30,7 @@ class PutResultsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       val results         = Vector.fill(random.nextInt(60))(result(random))
       val (ours, rest)    = split(cut(written(cbor)(writeAnswer(_, results, random)), random))
       val asTheSdkHasThem = PutRecordsResponse.builder.records(results.asJava).build
-      ours shouldBe new PutResults().of(asTheSdkHasThem, results.size)
+      ours shouldBe new PutResultExtractor().of(asTheSdkHasThem, results.size)
       names(cbor, rest) should contain allOf ("Records", "FailedRecordCount", "EncryptionType")
       names(cbor, rest) should not contain "ShardId"
     }
@@ -75,7 +75,7 @@ class PutResultsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
 
   it("must have a result for each record that was sent, of which each names a shard or an error") {
     def of(records: Int, results: PutRecordsResultEntry*) =
-      Try(new PutResults().of(PutRecordsResponse.builder.records(results.asJava).build, records))
+      Try(new PutResultExtractor().of(PutRecordsResponse.builder.records(results.asJava).build, records))
     val one = PutRecordsResultEntry.builder.shardId("shardId-000000000000").build
     of(1, one).get shouldBe Vector(RecordAnswer.Taken("shardId-000000000000"))
     for ((records, results) <- Seq(2 -> Seq(one), 1 -> Seq(one, one), 1 -> Seq(PutRecordsResultEntry.builder.build)))
@@ -87,14 +87,14 @@ class PutResultsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     val refused            = PutRecordsResultEntry.builder.errorCode("InternalFailure").build
     def of(count: Integer) = {
       val answer = PutRecordsResponse.builder.records(taken, refused).failedRecordCount(count).build
-      Try(new PutResults().of(answer, 2))
+      Try(new PutResultExtractor().of(answer, 2))
     }
     for (right <- Seq[Integer](1, null)) of(right).get should have size 2
     for (wrong <- Seq[Integer](0, 2, -1)) of(wrong).failed.get shouldBe a[DamagedAnswer]
   }
 
   it("is the SDK's in JSON") {
-    PutResults.splitter("application/x-amz-json-1.1") shouldBe None
+    PutResultExtractor.splitter("application/x-amz-json-1.1") shouldBe None
   }
 
   /** Of shards that differ at the end of their IDs and in other places. */

@@ -7,7 +7,7 @@ import io.github.kinesisspark.position.StreamArn
 import io.github.kinesisspark.read.reader.StreamAccess
 
 /** What the driver needs to look into shards while it plans. */
-object PeekingClients {
+object ProbeClients {
 
   /** @param patience with each question; left out, `maxRetryDuration` */
   def using[A](clients: KinesisClients, streams: Map[StreamArn, StreamAccess], patience: Option[FiniteDuration] = None)(
@@ -15,11 +15,11 @@ object PeekingClients {
   ): A = {
     import clients.runtime
     val leases = streams.map { case (arn, access) => arn -> clients.lease(access.client, access.region) }
-    def peeks(stream: StreamArn) = {
+    def probes(stream: StreamArn) = {
       val lease = leases(stream)
-      new ShardPeeks(lease.client, patience.fold(DirectoryRetry.of(lease))(DirectoryRetry.of(lease, _)))
+      new ShardProbes(lease.client, patience.fold(DirectoryRetry.of(lease))(DirectoryRetry.of(lease, _)))
     }
-    try plan(new ShardEnds(peeks))
+    try plan(new ShardEnds(probes))
     finally leases.values.foreach(_.close())
   }
 }

@@ -9,15 +9,15 @@ import software.amazon.awssdk.core.interceptor.{Context, ExecutionAttribute, Exe
 import software.amazon.awssdk.http.SdkHttpResponse
 
 /** Stands between the network and the SDK's decoder of one call: it sees the bytes of the answer, and says what the decoder sees. */
-trait AnswerBytes {
+trait ResponseFilter {
   def through(answer: SdkHttpResponse, bytes: Publisher[ByteBuffer]): Publisher[ByteBuffer]
 }
 
-object AnswerBytes {
-  private val Attribute = new ExecutionAttribute[AnswerBytes]("io.github.kinesisspark.AnswerBytes")
+object ResponseFilter {
+  private val Attribute = new ExecutionAttribute[ResponseFilter]("io.github.kinesisspark.ResponseFilter")
 
   /** Of a request whose answer's bytes go through `gate`. */
-  def configuration(gate: AnswerBytes): AwsRequestOverrideConfiguration.Builder =
+  def configuration(gate: ResponseFilter): AwsRequestOverrideConfiguration.Builder =
     AwsRequestOverrideConfiguration.builder.putExecutionAttribute(Attribute, gate)
 
   /** Every client has it. Answers of requests without a gate are limited, because the SDK keeps them whole. */
@@ -35,7 +35,7 @@ object AnswerBytes {
   private[aws] val Largest: Long = 64L << 20
 
   /** Ends an answer that is longer with a [[DamagedAnswer]]. */
-  object Limited extends AnswerBytes {
+  object Limited extends ResponseFilter {
     override def through(answer: SdkHttpResponse, bytes: Publisher[ByteBuffer]): Publisher[ByteBuffer] =
       to => bytes.subscribe(new LimitedSubscriber(to, Largest))
   }

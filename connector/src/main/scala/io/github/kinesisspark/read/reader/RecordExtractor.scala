@@ -2,11 +2,11 @@ package io.github.kinesisspark.read.reader
 
 import software.amazon.awssdk.services.kinesis.model.GetRecordsResponse
 
-import io.github.kinesisspark.aws.SplitAnswer
+import io.github.kinesisspark.aws.BodyExtractor
 import io.github.kinesisspark.position.ShardPosition
 
 /** The body of one answer to GetRecords: its records are packed as they are read. */
-final class AnswerBody extends SplitAnswer[Array[KinesisRecord]](AnswerBody.splitter) {
+final class RecordExtractor extends BodyExtractor[Array[KinesisRecord]](RecordExtractor.splitter) {
 
   /** Those after a position.
     *
@@ -20,11 +20,11 @@ final class AnswerBody extends SplitAnswer[Array[KinesisRecord]](AnswerBody.spli
   def records(answer: GetRecordsResponse): Array[KinesisRecord] = records(answer, ShardPosition.TrimHorizon)
 }
 
-private[kinesisspark] object AnswerBody {
-  def splitter(mediaType: String): Option[SplitAnswer.Splitter[Array[KinesisRecord]]] =
+private[kinesisspark] object RecordExtractor {
+  def splitter(mediaType: String): Option[BodyExtractor.Splitter[Array[KinesisRecord]]] =
     mediaType match {
-      case SplitAnswer.Cbor => Some(CborRecords.split)
-      case SplitAnswer.Json => Some(chunks => JsonRecords.split(SplitAnswer.joined(chunks), JsonRecords.NoRecords))
-      case _                => None
+      case BodyExtractor.Cbor => Some(CborRecords.split)
+      case BodyExtractor.Json => Some(chunks => JsonRecords.split(BodyExtractor.joined(chunks), JsonRecords.NoRecords))
+      case _                  => None
     }
 }

@@ -13,10 +13,10 @@ import software.amazon.awssdk.http.SdkHttpResponse
 import software.amazon.awssdk.services.kinesis.model.SubscribeToShardEvent
 import software.amazon.eventstream.{HeaderValue, Message, MessageFrame, MessageFrames}
 
-import io.github.kinesisspark.aws.{AnswerBytes, DamagedAnswer, SdkDecoding}
+import io.github.kinesisspark.aws.{DamagedAnswer, ResponseFilter, SdkDecoding}
 import io.github.kinesisspark.position.ShardPosition
 
-/** The events of one subscription. What [[AnswerBody]] does for an answer it does for each event: the records are packed as they are read from
+/** The events of one subscription. What [[RecordExtractor]] does for an answer it does for each event: the records are packed as they are read from
   * the event's bytes, and the SDK gets the event without them: in their place it gets one record that has nothing but a mark, by which the
   * event is known again. All else is the SDK's as it came, damage as well.
   *
@@ -24,14 +24,14 @@ import io.github.kinesisspark.position.ShardPosition
   *
   * @param before what the bytes go through first
   */
-final class EventBodies(before: AnswerBytes) extends AnswerBytes {
-  import EventBodies._
+final class EventRecordExtractor(before: ResponseFilter) extends ResponseFilter {
+  import EventRecordExtractor._
 
   /** One entry for each event that the SDK has the bytes of, and has not made an object of: the records, unless the SDK has them too. */
   private val packed = new ConcurrentLinkedQueue[Records]
 
   /** Of the next event that the SDK has made an object of. */
-  def next(): Records = Option(packed.poll()).getOrElse(TheSdks("no event's bytes"))
+  def next(): Records = Option(packed.poll()).getOrElse(LeftToSdk("no event's bytes"))
 
   override def through(answer: SdkHttpResponse, bytes: Publisher[ByteBuffer]): Publisher[ByteBuffer] =
     if (!answer.isSuccessful) before.through(answer, bytes)
@@ -86,7 +86,7 @@ final class EventBodies(before: AnswerBytes) extends AnswerBytes {
           val mark = s"event-$marks"
           SdkDecoding.unless(JsonRecords.split(frame.payload, inPlaceOfRecords(mark))) match {
             case Left(cause) =>
-              packed.add(TheSdks(cause))
+              packed.add(LeftToSdk(cause))
               write(message)
             case Right((records, rest)) =>
               packed.add(Packed(mark, records))
@@ -102,7 +102,7 @@ final class EventBodies(before: AnswerBytes) extends AnswerBytes {
   }
 }
 
-object EventBodies {
+object EventRecordExtractor {
 
   /** Those of one event. */
   sealed trait Records {
@@ -120,19 +120,19 @@ object EventBodies {
           throw new DamagedAnswer(s"The AWS SDK passed on another event than the one marked '$mark'")
         KinesisRecord.after(position, records)
       // A mark is no sequence number, so those of an event that is marked are refused.
-      case _: TheSdks => KinesisRecord.after(position, event.records)
+      case _: LeftToSdk => KinesisRecord.after(position, event.records)
     }
 
     /** Why the SDK has decoded them; None where it has not. */
     def leftToSdk: Option[String] = this match {
-      case TheSdks(cause) => Some(cause)
-      case _: Packed      => None
+      case LeftToSdk(cause) => Some(cause)
+      case _: Packed        => None
     }
   }
   private final case class Packed(mark: String, records: Array[KinesisRecord]) extends Records
 
   /** The event has them itself. */
-  private final case class TheSdks(cause: String) extends Records
+  private final case class LeftToSdk(cause: String) extends Records
 
   private def inPlaceOfRecords(mark: String) = s"""[{"SequenceNumber":"$mark"}]""".getBytes(ISO_8859_1)
 

@@ -15,15 +15,15 @@ import software.amazon.awssdk.http.SdkHttpResponse
 import software.amazon.awssdk.services.kinesis.model.{Record, SubscribeToShardEvent}
 import software.amazon.eventstream.{HeaderValue, Message, MessageDecoder}
 
-import io.github.kinesisspark.aws.{AnswerBytes, DamagedAnswer}
+import io.github.kinesisspark.aws.{DamagedAnswer, ResponseFilter}
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 
-class EventBodiesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
-  private val open: AnswerBytes = (_, bytes) => bytes
+class EventRecordExtractorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+  private val open: ResponseFilter = (_, bytes) => bytes
 
   /** A stream whose bytes come in pieces as they are asked for, by whoever asks for one more each time. */
   private final class Scene(bytes: Array[Byte], piece: Int, status: Int = 200) {
-    val bodies = new EventBodies(open)
+    val bodies = new EventRecordExtractor(open)
     val passed = new ByteArrayOutputStream
     var wanted = 0
 

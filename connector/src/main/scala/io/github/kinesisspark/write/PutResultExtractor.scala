@@ -8,13 +8,13 @@ import scala.jdk.CollectionConverters._
 
 import software.amazon.awssdk.services.kinesis.model.{PutRecordsResponse, PutRecordsResultEntry}
 
-import io.github.kinesisspark.aws.{CborReader, DamagedAnswer, SdkDecoding, SplitAnswer, StreamDirectory}
+import io.github.kinesisspark.aws.{BodyExtractor, CborReader, DamagedAnswer, SdkDecoding, StreamDirectory}
 import io.github.kinesisspark.error.OneLine
 import io.github.kinesisspark.write.send.RecordAnswer
 import io.github.kinesisspark.aws.SdkDecoding.check
 
 /** The body of one answer to PutRecords: its results are read without their sequence numbers, which nobody asks for. */
-private[write] final class PutResults extends SplitAnswer[Vector[RecordAnswer]](PutResults.splitter) {
+private[write] final class PutResultExtractor extends BodyExtractor[Vector[RecordAnswer]](PutResultExtractor.splitter) {
 
   /** One for each record that was sent.
     *
@@ -23,7 +23,7 @@ private[write] final class PutResults extends SplitAnswer[Vector[RecordAnswer]](
     * @throws DamagedAnswer unless it has a result for each record, and as many refusals as it counts
     */
   def of(answer: PutRecordsResponse, records: Int): Vector[RecordAnswer] = {
-    val results = part.getOrElse(answer.records.asScala.iterator.map(PutResults.resultOf).toVector)
+    val results = part.getOrElse(answer.records.asScala.iterator.map(PutResultExtractor.resultOf).toVector)
     if (results.size != records)
       throw new DamagedAnswer(s"It has results of ${results.size} records, and $records were sent")
     val refused = results.count(_.isInstanceOf[RecordAnswer.Refused])
@@ -33,10 +33,10 @@ private[write] final class PutResults extends SplitAnswer[Vector[RecordAnswer]](
   }
 }
 
-private[write] object PutResults {
+private[write] object PutResultExtractor {
 
-  private[write] def splitter(mediaType: String): Option[SplitAnswer.Splitter[Vector[RecordAnswer]]] =
-    Option.when(mediaType == SplitAnswer.Cbor)(new CborResults(_).split())
+  private[write] def splitter(mediaType: String): Option[BodyExtractor.Splitter[Vector[RecordAnswer]]] =
+    Option.when(mediaType == BodyExtractor.Cbor)(new CborResults(_).split())
 
   private def resultOf(result: PutRecordsResultEntry): RecordAnswer =
     if (result.errorCode == null) taken(result.shardId)

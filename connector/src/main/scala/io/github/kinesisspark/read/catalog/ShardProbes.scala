@@ -9,7 +9,7 @@ import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetReco
 
 import io.github.kinesisspark.aws._
 import io.github.kinesisspark.position.{SequenceNumber, ShardKey, ShardPosition}
-import io.github.kinesisspark.read.reader.AnswerBody
+import io.github.kinesisspark.read.reader.RecordExtractor
 
 /** What one look into a shard showed: some records in a row, as many as there were or as a look takes.
   *
@@ -18,8 +18,8 @@ import io.github.kinesisspark.read.reader.AnswerBody
   * @param isEnd    nothing will: the shard is closed
   * @param position where the look began
   */
-final case class Peek(
-    records: Vector[Peek.Seen],
+final case class Probe(
+    records: Vector[Probe.Record],
     isTip: Boolean,
     isEnd: Boolean,
     position: ShardPosition,
@@ -28,27 +28,27 @@ final case class Peek(
   def bytes: Long = records.iterator.map(_.bytes).sum
 }
 
-object Peek {
+object Probe {
 
   /** @param bytes of data and key */
-  final case class Seen(number: SequenceNumber, arrivalMillis: Long, bytes: Long)
+  final case class Record(number: SequenceNumber, arrivalMillis: Long, bytes: Long)
 }
 
 /** The driver's short looks into shards, by GetShardIterator and GetRecords: all pollers of a shard share 5 calls a second.
   * Each blocks and retries as the driver's other questions do.
   */
-final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry) {
-  import ShardPeeks._
+final class ShardProbes(client: KinesisAsyncClient, retry: DirectoryRetry) {
+  import ShardProbes._
 
   /** @param most     records to see
     * @param confirms whether an answer that nothing is there is to be confirmed, which takes another call
     * @throws KinesisException of the fault's class
     */
-  def at(shard: ShardKey, position: ShardPosition, most: Int, confirms: Boolean = true): Peek =
+  def at(shard: ShardKey, position: ShardPosition, most: Int, confirms: Boolean = true): Probe =
     read(shard, position, iteratorAt(shard, position), most, confirms)
 
   /** What comes after a look that was not at the tip. */
-  def after(shard: ShardKey, last: Peek, most: Int): Peek = {
+  def after(shard: ShardKey, last: Probe, most: Int): Probe = {
     val position = last.records.lastOption.fold(last.position)(r => ShardPosition.AfterSequenceNumber(r.number))
     last.next.fold(last.copy(records = Vector.empty))(read(shard, position, _, most, confirms = true))
   }
@@ -56,10 +56,10 @@ final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry) {
   /** An empty answer says nothing while it is behind: the service scans a part of the shard for each. One that says that nothing is there
     * may be wrong.
     */
-  private def read(shard: ShardKey, position: ShardPosition, iterator: String, most: Int, confirms: Boolean): Peek = {
+  private def read(shard: ShardKey, position: ShardPosition, iterator: String, most: Int, confirms: Boolean): Probe = {
     val deadline = retry.deadline()
 
-    @tailrec def look(iterator: String, renewals: Int, confirmed: Boolean): Peek = ask(
+    @tailrec def look(iterator: String, renewals: Int, confirmed: Boolean): Probe = ask(
       shard,
       iterator,
       most,
@@ -73,7 +73,7 @@ final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry) {
         // A full answer may have been cut within one millisecond, so that nothing seems to be left.
         val isTip   = next.isEmpty || (behind == 0 && seen.size < most)
         val settles = confirmed || !confirms
-        if (records.nonEmpty || next.isEmpty || (isTip && settles)) Peek(records, isTip, next.isEmpty, position, next)
+        if (records.nonEmpty || next.isEmpty || (isTip && settles)) Probe(records, isTip, next.isEmpty, position, next)
         else if (deadline.left.length == 0) throw endless(shard, behind)
         else {
           retry.runtime.waits.sleep(BetweenEmptyAnswers)
@@ -112,14 +112,14 @@ final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry) {
       iterator: String,
       most: Int,
       renewals: Int
-  ): Option[(GetRecordsResponse, Vector[Peek.Seen])] = {
+  ): Option[(GetRecordsResponse, Vector[Probe.Record])] = {
     def answer = {
-      val body    = new AnswerBody
+      val body    = new RecordExtractor
       val request = GetRecordsRequest.builder
         .streamARN(shard.stream.text)
         .shardIterator(iterator)
         .limit(most)
-        .overrideConfiguration(AnswerBytes.configuration(body).apiCallAttemptTimeout(retry.attemptTimeout).build)
+        .overrideConfiguration(ResponseFilter.configuration(body).apiCallAttemptTimeout(retry.attemptTimeout).build)
         .build
       DamagedAnswer.unlessRead(client.getRecords(request))(a => a -> seenIn(a, body))
     }
@@ -128,7 +128,7 @@ final class ShardPeeks(client: KinesisAsyncClient, retry: DirectoryRetry) {
   }
 }
 
-object ShardPeeks {
+object ShardProbes {
 
   /** A shard may be read 5 times a second, by all pollers together. */
   private[read] val BetweenEmptyAnswers = 200.millis
@@ -136,13 +136,13 @@ object ShardPeeks {
   /** Iterators for one look, after the first. */
   private val Renewals = 5
 
-  private def seenIn(answer: GetRecordsResponse, body: AnswerBody): Vector[Peek.Seen] = {
+  private def seenIn(answer: GetRecordsResponse, body: RecordExtractor): Vector[Probe.Record] = {
     DamagedAnswer.unlessGoesOn(answer)
-    body.records(answer).iterator.map(r => Peek.Seen(r.sequenceNumber, r.arrivalMillis, r.size)).toVector
+    body.records(answer).iterator.map(r => Probe.Record(r.sequenceNumber, r.arrivalMillis, r.size)).toVector
   }
 
   // A server may repeat the record that a look is to begin after.
-  private def isPast(position: ShardPosition)(record: Peek.Seen) = position match {
+  private def isPast(position: ShardPosition)(record: Probe.Record) = position match {
     case ShardPosition.AfterSequenceNumber(last) => record.number > last
     case _                                       => true
   }

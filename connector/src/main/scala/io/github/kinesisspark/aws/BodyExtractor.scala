@@ -17,9 +17,9 @@ import io.github.kinesisspark.error.OneLine
   *
   * @param splitter of a media type in lower case, without parameters, if the part can be read out of it
   */
-private[kinesisspark] abstract class SplitAnswer[A](splitter: String => Option[SplitAnswer.Splitter[A]])
-    extends AnswerBytes {
-  import SplitAnswer._
+private[kinesisspark] abstract class BodyExtractor[A](splitter: String => Option[BodyExtractor.Splitter[A]])
+    extends ResponseFilter {
+  import BodyExtractor._
 
   /** What was read, or why the SDK decodes the answer. */
   @volatile private var outcome: Either[String, A] = Left("no body")
@@ -31,7 +31,7 @@ private[kinesisspark] abstract class SplitAnswer[A](splitter: String => Option[S
   final def leftToSdk: Option[String] = outcome.left.toOption
 
   override final def through(answer: SdkHttpResponse, bytes: Publisher[ByteBuffer]): Publisher[ByteBuffer] = {
-    val limited = AnswerBytes.Limited.through(answer, bytes)
+    val limited = ResponseFilter.Limited.through(answer, bytes)
     val split   = splitterOf(answer)
     // Of a call that was tried again, only this answer counts.
     outcome = Left(split.left.getOrElse("no whole body"))
@@ -68,7 +68,7 @@ private[kinesisspark] abstract class SplitAnswer[A](splitter: String => Option[S
   }
 }
 
-private[kinesisspark] object SplitAnswer {
+private[kinesisspark] object BodyExtractor {
 
   /** The part of a body, and the body without it. Throws where it is not as expected. */
   type Splitter[A] = collection.Seq[ByteBuffer] => (A, Array[Byte])
