@@ -10,6 +10,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
@@ -27,10 +28,16 @@ pytestmark = pytest.mark.jvm
 QUIET_BEFORE_S = 30
 QUIET_AFTER_S = 25
 
+Paused = Literal["driver", "executor"]
+BOTH: tuple[Paused, ...] = ("driver", "executor")
+
 KINDS = ("idle", IN_A_BATCH, AVAILABLE_NOW, "real-time")
 ALL = tuple(f"{kind}-{publisher}" for kind in KINDS for publisher in ("polling", "efo"))
-# Each kind once, and each way of reading twice.
-FOUR = ("idle-efo", "in-a-batch-polling", "available-now-efo", "real-time-polling")
+# Each kind once, and each way of reading twice. What the driver's pause doesn't try, the executor's does.
+FOUR = {
+    "driver": ("idle-efo", "in-a-batch-polling", "available-now-efo", "real-time-polling"),
+    "executor": ("idle-polling", "in-a-batch-efo", "available-now-polling", "real-time-efo"),
+}
 
 
 @contextmanager
@@ -68,9 +75,7 @@ def quiet_until(moment: float) -> None:
     time.sleep(max(0, moment - time.time()))
 
 
-def await_queries_after_a_pause(
-    names: tuple[str, ...], which: Literal["driver", "executor"], directory: Path, pause_s: float
-) -> None:
+def await_queries_after_a_pause(names: tuple[str, ...], which: Paused, directory: Path, pause_s: float) -> None:
     """Stops the driver or the only executor of queries of all kinds."""
     with running_on_a_cluster(names, directory) as queries:
         quiet_until(queries.await_begin() + QUIET_BEFORE_S)
@@ -82,15 +87,23 @@ def await_queries_after_a_pause(
         queries.await_end()
 
 
-def test_queries_read_on_after_their_driver_stood_still_for_70_s(tmp_path: Path) -> None:
-    await_queries_after_a_pause(FOUR, "driver", tmp_path, 70)
+def test_queries_read_on_after_their_driver_or_only_executor_stood_still_for_70_s(tmp_path: Path) -> None:
+    # Two clusters at the same time: each mostly waits.
+    with ThreadPoolExecutor() as side_by_side:
+        pauses = []
+        for which in BOTH:
+            directory = tmp_path / which
+            directory.mkdir()
+            pauses.append(side_by_side.submit(await_queries_after_a_pause, FOUR[which], which, directory, 70))
+        for pause in pauses:
+            pause.result()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pause_s", [70, 300])
-@pytest.mark.parametrize("which", ["driver", "executor"])
+@pytest.mark.parametrize("which", BOTH)
 def test_all_queries_read_on_after_their_driver_or_only_executor_stood_still(
-    tmp_path: Path, which: Literal["driver", "executor"], pause_s: int
+    tmp_path: Path, which: Paused, pause_s: int
 ) -> None:
     await_queries_after_a_pause(ALL, which, tmp_path, pause_s)
 
