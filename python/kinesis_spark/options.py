@@ -168,7 +168,7 @@ class KinesisOptions:
         real_time_reserved_cores: cores that the tasks of a real-time batch leave to others, as all stages of such a
             batch run at once; None for `spark.sql.shuffle.partitions` for each operator of the query that shuffles.
         reader_buffer_size: bytes that the shard readers of one executor may hold ahead of their queries, in all; 16 MiB
-            at least; None for an eighth of the executor's heap.
+            at least; None for a fifth of the executor's heap without Spark's 300 MiB.
         max_retry_duration: how long calls are retried, from the first failure in a row, before the query fails. What
             cannot pass, such as a missing permission, fails at once; throttled reads are retried without end.
         retries: how often and after which waits single calls are retried within that time, by the calls' names; those

@@ -231,7 +231,7 @@ object OptionRegistry {
     "size",
     OptionValue.sizeAtLeast(16L << 20, "16m"),
     doc =
-      "Memory for records that are read but not yet in a batch, in one executor, at least `16m`; by default an eighth of its heap. " +
+      "Memory for records that are read but not yet in a batch, in one executor, at least `16m`; by default a fifth of its heap, of which Spark's 300 MiB don't count. " +
         "All sources and queries of an executor share the largest that one of them asks for. Full buffers stop reading until batches " +
         "catch up."
   )

@@ -30,5 +30,5 @@ object FillTarget {
 
   private def isFarBehind(status: ReaderStatus) = status.millisBehind.exists(_ > FarBehind.toMillis)
 
-  private val FarBehind = 1.minute
+  private val FarBehind = 10.seconds
 }

@@ -7,7 +7,6 @@ import scala.concurrent.duration._
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.{Boundaries, BoundarySpacing, ReaderFailure, ReaderStatus}
-import io.github.kinesisspark.read.reader.PollingRecordPublisher.LargestAnswer
 import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
 import io.github.kinesisspark.runtime.Runtime
 
@@ -139,9 +138,8 @@ final class ShardReader(
 
   /** The next answer must fit in, too: a shard that is ahead and has to wait for the others must not hold the memory that they read by. */
   private def hasRoom(held: Long) = {
-    val own  = share()
-    val next = if (own > 2 * LargestAnswer) LargestAnswer else MemoryBudget.answer(own)
-    held == 0 || held < own - next
+    val own = share()
+    held == 0 || held + MemoryBudget.answer(own) <= own
   }
 
   def shardIsClosed(): Unit = publisher.shardIsClosed()

@@ -15,7 +15,7 @@ class FillTargetSpec extends AnyFunSpec with Matchers {
     bytes = 100000,
     heap = 220000,
     room = 1L << 20,
-    millisBehind = Some(61000)
+    millisBehind = Some(10001)
   )
 
   describe("a query that ends with what there is has readers fill their buffers") {
@@ -43,7 +43,7 @@ class FillTargetSpec extends AnyFunSpec with Matchers {
   describe("a query that follows its shards has readers fill their buffers") {
     def isEnough(statuses: ReaderStatus*) = FillTarget.behind.isEnough(statuses)
 
-    it("while all that have something are more than a minute behind") {
+    it("while all that have something are more than ten seconds behind") {
       isEnough(reading) shouldBe false
       isEnough(reading, silent) shouldBe false
       isEnough(reading, silent.copy(millisBehind = Some(0))) shouldBe false
@@ -51,7 +51,7 @@ class FillTargetSpec extends AnyFunSpec with Matchers {
     }
 
     it("not where one that has something is nearly up to date, or doesn't say") {
-      isEnough(reading.copy(millisBehind = Some(60000))) shouldBe true
+      isEnough(reading.copy(millisBehind = Some(10000))) shouldBe true
       isEnough(reading.copy(millisBehind = None)) shouldBe true
       isEnough(reading, reading.copy(shard = shard(1), millisBehind = Some(0))) shouldBe true
     }

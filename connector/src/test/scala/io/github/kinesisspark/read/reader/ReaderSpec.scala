@@ -183,14 +183,14 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.reader.status.records shouldBe 0
     }
 
-    it("requests an answer only if the largest one fits into its share, if the share is large") {
-      val s = new Setting(share = 3 * PollingRecordPublisher.LargestAnswer)
-      val r = KinesisRecord(number(1), "key", new Array[Byte](5 << 20), 1000)
+    it("requests an answer as long as one more of the size it asks for fits into its share") {
+      val s = new Setting(share = 14L << 20)
+      val r = KinesisRecord(number(1), "key", new Array[Byte](4 << 20), 1000)
       s.reader.demand()
-      (1 to 3).foreach(_ => s.publisher.bring(after(1), 0, r))
-      s.publisher.requests shouldBe 4
+      (1 to 2).foreach(_ => s.publisher.bring(after(1), 0, r))
+      s.publisher.requests shouldBe 3
       s.publisher.bring(after(1), 0, r)
-      s.publisher.requests shouldBe 4
+      s.publisher.requests shouldBe 3
     }
 
     it("reports that it is starved if it has no records and waits for memory") {

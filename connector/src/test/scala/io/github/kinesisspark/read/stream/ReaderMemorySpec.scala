@@ -7,9 +7,9 @@ import io.github.kinesisspark.read.reader.ReaderMemory
 
 class ReaderMemorySpec extends AnyFunSpec with Matchers {
 
-  it("the default readerBufferSize is an eighth of an executor's heap, 16 MiB at least") {
-    ReaderMemory.default(1L << 30) shouldBe 128L << 20
-    ReaderMemory.default(8L << 30) shouldBe 1L << 30
+  it("the default readerBufferSize is a fifth of an executor's heap without Spark's 300 MiB, 16 MiB at least") {
+    ReaderMemory.default(1300L << 20) shouldBe 200L << 20
+    ReaderMemory.default(8L << 30) shouldBe (8192L - 300 << 20) / 5
     ReaderMemory.default(1L << 20) shouldBe 16L << 20
   }
 }
