@@ -22,11 +22,14 @@ final class Checkpoint {
     offsets += ends
   }
 
-  /** @throws Checkpoint.Lost where another driver has written the file */
-  def commit(batch: Int): Unit = {
-    if (batch != done) throw Checkpoint.Lost
+  /** @throws Checkpoint.Lost where another driver has written the file, or deleted what was planned */
+  def commit(batch: Int, ends: Vector[String]): Unit = {
+    if (batch != done || !offsets.lift(batch).contains(ends)) throw Checkpoint.Lost
     done += 1
   }
+
+  /** As a real-time query begins: it plans a batch that was not committed anew. */
+  def deleteUncommitted(): Unit = offsets.dropRightInPlace(offsets.size - done)
 }
 
 object Checkpoint {
@@ -58,6 +61,8 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
   private val first   = mutable.HashMap.empty[Int, Map[ShardKey, Seq[BigInt]]]
   private var start   = KinesisOffset.initial
 
+  private val isRealTime = query.trigger.isInstanceOf[Trigger.RealTime]
+
   def delivered: Int = rows.size
 
   private def fail(what: String): Unit = wrong(s"${query.name}: $what")
@@ -74,7 +79,7 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
     */
   def planned(from: String, to: String): Unit = {
     val (start, end) = (OffsetJson.read(from), OffsetJson.read(to))
-    if (this.start.streams.isEmpty) this.start = end
+    if (start.streams.isEmpty) this.start = end
     val before = start.shards.toMap
     val after  = end.shards.toMap
     before.foreach { case (key, progress) =>
@@ -85,12 +90,11 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
         case (at, Some(to)) => if (placeOf(key, to) < placeOf(key, at)) fail(s"$key goes back from $at to $to")
       }
     }
-    if (before.nonEmpty && !query.trigger.isInstanceOf[Trigger.RealTime]) after.keys.filterNot(before.contains).foreach {
-      key =>
-        shardOf(key).parents.map(ShardKey(key.stream, _)).filter(before.contains).foreach { parent =>
-          if (before(parent).position != ShardPosition.ShardEnd)
-            fail(s"$key begins before its parent $parent has ended")
-        }
+    if (before.nonEmpty && !isRealTime) after.keys.filterNot(before.contains).foreach { key =>
+      shardOf(key).parents.map(ShardKey(key.stream, _)).filter(before.contains).foreach { parent =>
+        if (before(parent).position != ShardPosition.ShardEnd)
+          fail(s"$key begins before its parent $parent has ended")
+      }
     }
   }
 
@@ -153,8 +157,9 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
       val more    = found.diff(expected.map(_.number))
       // What is past retention may be left out, and nothing else: where a range begins after a record, nobody can tell what came next.
       val lacks = missing.filterNot(shard.records.indexOf(_) < shard.trimmed)
-      // Whether the range's last record was there is looked at, where records must not be lost.
-      val lacksEnd = !isLossy && found.lastOption != expected.lastOption.map(_.number)
+      // Whether the range's last record was there is looked at, where records must not be lost. Nothing shows a shard's last record.
+      val lacksEnd =
+        !isLossy && range.end != ShardPosition.ShardEnd && found.lastOption != expected.lastOption.map(_.number)
       if (lacks.isEmpty && more.isEmpty && !lacksEnd && found == found.sorted) None
       else
         Some(
@@ -186,11 +191,14 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
       faultOf(range, if (tasks.count(_.shard == range.shard) > 1) its.sorted else its)
         .foreach(what => fail(s"batch $batch, $range: $what"))
     }
-    first.get(batch).foreach { before =>
-      if (!isLossy && kept(before) != kept(found)) fail(s"batch $batch has other records than when it ran before")
+    // A real-time batch that comes again is planned anew.
+    if (!isRealTime) {
+      first.get(batch).foreach { before =>
+        if (!isLossy && kept(before) != kept(found)) fail(s"batch $batch has other records than when it ran before")
+      }
+      first.getOrElseUpdate(batch, found)
+      first -= batch - 2
     }
-    first.getOrElseUpdate(batch, found)
-    first -= batch - 2
   }
 
   /** Without what is past retention. */
@@ -226,7 +234,6 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
       byShard(key) = byShard.getOrElse(key, 0) + its.size
     }
     // Of a real-time batch, children may come in the same.
-    val isRealTime = query.trigger.isInstanceOf[Trigger.RealTime]
     if (isRealTime) add()
     found.keys.foreach { key =>
       shardOf(key).parents.map(ShardKey(key.stream, _)).foreach { parent =>

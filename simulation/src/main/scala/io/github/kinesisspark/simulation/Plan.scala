@@ -273,8 +273,8 @@ object Plan {
       val options = pick(
         Map.empty[String, String],
         Map("maxRecordsPerTrigger" -> "500"),
-        Map("maxBytesPerTrigger"   -> (if (isLarge) "600k" else "20k")),
-        if (isLarge) Map("maxBytesPerTrigger" -> "600k") else Map("minPartitions" -> "6"),
+        Map("maxBytesPerTrigger"   -> (if (isLarge) "4m" else "20k")),
+        if (isLarge) Map("maxBytesPerTrigger" -> "4m") else Map("minPartitions" -> "6"),
         Map("minRecordsPerTrigger" -> "50", "maxTriggerDelay" -> "5s"),
         Map("minPartitions"        -> "6"),
         Map("maxShardSkew"         -> "2s")

@@ -238,10 +238,10 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
     private def log(end: Vector[Offset]): Unit = {
       write()
       checkpoint.plan(batch, end.map(_.json))
+      for ((source, (from, to)) <- ledger.sources.zip(start.zip(end))) source.planned(from.json, to.json)
       now = Phase.Logged
       write()
       Query.this.log(s"batch $batch is logged")
-      for ((source, (from, to)) <- ledger.sources.zip(start.zip(end))) source.planned(from.json, to.json)
       if (batch > 0) streams.zip(start).foreach { case (stream, from) => stream.commit(from) }
     }
 
@@ -268,7 +268,7 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
 
     private def commit(end: Vector[Offset], rows: Vector[Vector[Row]]): Unit = {
       write()
-      checkpoint.commit(batch)
+      checkpoint.commit(batch, end.map(_.json))
       Query.this.log(s"batch $batch is committed, with ${rows.map(_.size).sum} records")
       ledger.sources.zip(rows).foreach { case (source, some) => source.committed(batch, some) }
       start = end
@@ -288,6 +288,8 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
 
     def inRealTime(length: FiniteDuration): Unit = {
       streams.foreach(_.prepareForRealTimeMode())
+      // As Spark does.
+      checkpoint.deleteUncommitted()
       while (isAlive) {
         failIfStopped()
         now = Phase.Planning
