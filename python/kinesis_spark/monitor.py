@@ -694,7 +694,7 @@ def _details(
     )
     shards = (
         ShardSample(names[int(s["stream"])], s["shard"], s["executor"], _lag(s), *_counts(s), s.get("subscribed"))
-        for s in found.get("shards", ())
+        for s in _rows(found.get("shards", {}))
     )
     executors = (
         ExecutorSample(
@@ -709,6 +709,11 @@ def _details(
         for e in found.get("executors", ())
     )
     return tuple(streams), tuple(shards), tuple(executors)
+
+
+def _rows(columns: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    """Of a table that is kept by column."""
+    return (dict(zip(columns, row)) for row in zip(*columns.values()))
 
 
 def _lag(found: Mapping[str, Any]) -> timedelta | None:

@@ -61,7 +61,7 @@ def details(lag_s: float, trigger_s: int = 0, shards: int = 2, **live: int) -> s
                 {"stream": ARN, "shards": 2, "millisBehindLatest": lag, "records": 100, "bytes": 9, **counted, **live}
             ],
             "executors": [{"executor": "1", "host": "host-1", "shards": 2, "buffer": 1 << 20, **counted, **live}],
-            "shards": [one, *others],
+            "shards": {name: [shard[name] for shard in (one, *others)] for name in one},
         }
     )
 
@@ -374,8 +374,7 @@ def test_queries_are_named_where_there_are_several(monitor: KinesisMonitor) -> N
 
 def test_subscriptions_are_shown_as_live_or_waiting(monitor: KinesisMonitor) -> None:
     found = json.loads(details(1, subscribed=1))
-    for shard, live in zip(found["shards"], (True, False), strict=True):
-        shard["subscribed"] = live
+    found["shards"]["subscribed"] = [True, False]
     source = {"endOffset": OFFSET, "metrics": {"details": json.dumps(found)}}
     monitor.observe({**progress(1), "sources": [source]})
     streams, shards, executors = monitor.tables()

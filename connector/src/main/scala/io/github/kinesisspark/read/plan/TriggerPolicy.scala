@@ -129,6 +129,8 @@ object TriggerPolicy {
     final case class Probe(batch: PlannedBatch, questions: LongTrigger.Questions) extends Decision
   }
 
-  /** How long the first batch waits for news. It is worth planning without records: it stores where the query began. */
-  private val BeginningPatience = 500.millis
+  /** How long the first batch waits for news, where readers don't say before that there is nothing. It is worth planning without records: it stores
+    * where the query began. But a batch costs Spark as much as the first answers in a JVM take, and records that miss it come by the next.
+    */
+  private val BeginningPatience = 2.seconds
 }

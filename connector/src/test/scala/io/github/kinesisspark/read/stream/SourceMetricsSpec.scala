@@ -129,11 +129,19 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
           | {"executor":"2","host":"host-2","shards":1,"buffer":0,"throttled":0,"reread":0}]""".stripMargin
       )
       shown("shards") shouldBe ujson.read(
-        s"""[{"stream":0,"shard":"${shard(1).shardId}","executor":"2","millisBehindLatest":20000,"bytesPerRead":0,
-           |  "numberOfAggregatedRecords":0,"records":0,"bytes":0,"throttled":2,"reread":8,"subscribed":false},
-           | {"stream":0,"shard":"${shard(0).shardId}","executor":"1","millisBehindLatest":100,"bytesPerRead":0,
-           |  "numberOfAggregatedRecords":0,"records":4,"bytes":40,"throttled":3,"reread":0,"subscribed":true}]""".stripMargin
+        s"""{"stream":[0,0],"shard":["${shard(1).shardId}","${shard(0).shardId}"],"executor":["2","1"],
+           |  "millisBehindLatest":[20000,100],"bytesPerRead":[0,0],"numberOfAggregatedRecords":[0,0],"records":[0,4],
+           |  "bytes":[0,40],"throttled":[2,3],"reread":[8,0],"subscribed":[false,true]}""".stripMargin
       )
+    }
+
+    it("take so little of progress that with 16 shards Python gets it at once: 8 KiB with their offsets") {
+      val many     = Vector.tabulate(16)(shard)
+      val statuses = many.indices.map(status(_, 100000, 1.second)).toMap
+      val cuts     = many.map(_ -> CutPoint(TrimHorizon, 100000, 100000000, None, None)).toMap
+      val metrics  = SourceMetrics.none.next(many, statuses, cuts, ReadersNow.none, None, nowNanos = 0)
+      // As escaped in the JSON of progress, which names a shard in 90 bytes of each of three offsets.
+      ujson.write(metrics.toJava.get(SourceDetails.Name)).length + 16 * 3 * 90 should be < 7000
     }
 
     it("show the lag, bytes and Kinesis records per read of each shard since the planning before") {
@@ -142,9 +150,9 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
       }))
       def planned(before: SourceMetrics, now: ReadersNow) =
         before.next(shards, Map(status(0, 300, 1.second), status(1, 0, 1.second)), Map.empty, now, None, nowNanos = 0)
-      def perRead(metrics: SourceMetrics) = details(metrics)("shards").arr.toSeq.map(shard =>
-        Seq("millisBehindLatest", "bytesPerRead", "numberOfAggregatedRecords").map(shard(_).num.toLong)
-      )
+      def perRead(metrics: SourceMetrics) = Seq("millisBehindLatest", "bytesPerRead", "numberOfAggregatedRecords")
+        .map(details(metrics)("shards")(_).arr.toSeq.map(_.num.toLong))
+        .transpose
       val first =
         planned(SourceMetrics.none, readers(Map(shard(0) -> ReadCount(2, 10, 5000), shard(1) -> ReadCount(4, 4, 400))))
       perRead(first) shouldBe Seq(Seq(300, 2500, 5), Seq(0, 100, 1))
@@ -163,7 +171,7 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
       val many     = Vector.tabulate(2000)(shard)
       val statuses = many.indices.map(n => status(n, n.toLong, 1.second)).toMap
       val shown    = details(SourceMetrics.none.next(many, statuses, Map.empty, ReadersNow.none, None, nowNanos = 0))
-      shown("shards").arr.map(_("millisBehindLatest").num) shouldBe (1950 to 1999).reverse
+      shown("shards")("millisBehindLatest").arr.map(_.num) shouldBe (1950 to 1999).reverse
       shown("streams")(0)("shards").num shouldBe 2000
     }
 
