@@ -110,9 +110,6 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
     case Some(cause) if cause.errorClass == "KINESIS_DATA_LOSS" && ledger.sources.exists(_.hasLost) =>
       ledger.hasEnded = true
       true
-    // A shard that goes past retention between the first listing and the first batch.
-    case Some(cause) if cause.reason == FailureReason.NotFound && ledger.checkpoint.planned.isEmpty =>
-      world.settings.kinesis.oldRecords > 0
     // Another driver or query is the consumer's owner.
     case Some(cause) => cause.reason == FailureReason.ConsumerTaken && world.hasRivals
     case None        => false

@@ -48,6 +48,9 @@ final class ListedStream private (
   private val discovery        = new StreamDirectory(lease.client, briefly)
   @volatile private var broken = Option.empty[Unlisted]
 
+  /** What LATEST means for this query, in ms by the service's clock. */
+  private var latest = Option.empty[Long]
+
   /** About which the service was asked lately, and since when. */
   private var asked = (listedAt, Set.empty[String])
 
@@ -140,10 +143,11 @@ final class ListedStream private (
   def openAt(epochMillis: Long): Vector[String] = {
     val open = directory.listShards(arn, ShardFilter.OpenAt(epochMillis)).shards
     knowledge.updateAndGet(_.withChildren(open, runtime.clock.nanos()))
-    open.map(_.id)
+    open.map(_.id).filter(lineage.has)
   }
 
-  /** Where a query without a checkpoint begins: LATEST is turned into the service's time here and nowhere else.
+  /** Where a query without a checkpoint begins: LATEST is turned into the service's time here and nowhere else, and stays what it was the first
+    * time.
     *
     * @throws OptionException  where the time is in the future
     * @throws OffsetException  where positions are given that aren't this stream's
@@ -151,10 +155,16 @@ final class ListedStream private (
     */
   def initialPositions(failOnDataLoss: Boolean): Vector[(String, ShardPosition)] =
     startingPosition.getOrElse(StartingPosition.Latest) match {
-      case StartingPosition.TrimHorizon => Lineage(list().shards).roots.map(_ -> ShardPosition.TrimHorizon)
-      case StartingPosition.Latest      =>
-        val now = serviceTime()
-        lineage.open.map(_ -> ShardPosition.AtTimestamp(now))
+      case StartingPosition.TrimHorizon =>
+        val listed = list().shards
+        Lineage(listed.filter(shard => lineage.has(shard.id))).roots.map(_ -> ShardPosition.TrimHorizon)
+      case StartingPosition.Latest =>
+        val (time, open) = latest.fold {
+          val now = serviceTime()
+          now -> lineage.open
+        }(first => first -> openAt(first))
+        latest = Some(time)
+        open.map(_ -> ShardPosition.AtTimestamp(time))
       case StartingPosition.AtTimestamp(t) =>
         val now = serviceTime()
         if (ShardEnds.isFuture(t.toEpochMilli, now)) throw inTheFuture(t.toString, now)

@@ -69,7 +69,7 @@ private final class RealTimeMode(source: QuerySource, offsets: SourceOffsets) {
     else {
       val statuses =
         if (source.hasReaders) readers.open(planning, pastRetention.contains) else Map.empty[ShardKey, ReaderStatus]
-      source.failIfAny(statuses, from)
+      source.failIfAny(statuses, from): Unit
       catalog.addChildren(statuses.values)
       // What they failed for is known now, and their shards are lost, or have another consumer.
       if (statuses.values.exists(_.failure.isDefined)) opened(from)

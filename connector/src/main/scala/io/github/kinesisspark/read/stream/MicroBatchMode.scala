@@ -17,6 +17,7 @@ import io.github.kinesisspark.read.plan.{
   IdlePace,
   PlannedBatch,
   PlanningState,
+  PlanningView,
   ReaderStatus,
   TriggerPolicy
 }
@@ -71,13 +72,7 @@ private[stream] final class MicroBatchMode(source: QuerySource, offsets: SourceO
       waitedBefore: FiniteDuration,
       isRetry: Boolean
   ): Option[BatchState.Batch] = {
-    val from = catalog.accept(SourceOffsets.of(start))
-    catalog.refreshIfDue()
-    val planning      = source.planningAt(from)
-    val pastRetention = source.losses.reportShards(planning)
-    source.losses.reportGaps(from)
-    if (endsNow && bounds.isEmpty) bounds = Some(CurrentEnds.of(catalog, planning.reading))
-    val round = Round(start, from, planning, pastRetention)
+    val round = if (endsNow && bounds.isEmpty) bounded(roundAt(start)) else roundAt(start)
     val batch =
       if (SparkLimits.isOnce(limit)) allAtOnce(round)
       else if (!source.hasReaders) withoutReaders(round)
@@ -85,10 +80,33 @@ private[stream] final class MicroBatchMode(source: QuerySource, offsets: SourceO
     if (batch.isEmpty && !isRetry)
       pace = pace.planned(runtime.clock.nanos() - began - (readers.waited - waitedBefore).toNanos)
     if (batch.isDefined || !isWaitedFor) batch
-    else if (isAllRead(planning, began)) {
+    else if (isAllRead(round.planning, began)) {
       callers.foreach(_.answered())
       None
     } else plan(start, limit, began, waitedBefore, isRetry = true)
+  }
+
+  private def roundAt(start: Offset): Round = {
+    val from = catalog.accept(SourceOffsets.of(start))
+    catalog.refreshIfDue()
+    val planning      = source.planningAt(from)
+    val pastRetention = source.losses.reportShards(planning)
+    source.losses.reportGaps(from)
+    Round(start, from, planning, pastRetention)
+  }
+
+  private def bounded(round: Round): Round = {
+    val (now, ends) = withEnds(round)
+    bounds = Some(ends)
+    now
+  }
+
+  /** With where its shards end now. */
+  @tailrec private def withEnds(round: Round): (Round, Bounds) = CurrentEnds.of(catalog, round.planning.reading) match {
+    case Right(ends) => (round, ends)
+    case Left(gone)  =>
+      source.beginAnew(gone, round.from): Unit
+      withEnds(roundAt(round.start))
   }
 
   private def policy(limit: ReadLimit) =
@@ -105,10 +123,10 @@ private[stream] final class MicroBatchMode(source: QuerySource, offsets: SourceO
     * As always, children of a shard that ends with this batch are left to the next.
     */
   private def allAtOnce(round: Round): Option[BatchState.Batch] = {
-    val all   = bounds.getOrElse(CurrentEnds.of(catalog, round.planning.reading))
-    val moved = all.left(round.planning.reading)
-    source.reached = round.planning.end(moved)
-    batch(round, PlannedBatch.ofLog, moved ++ round.pastRetention.map(_ -> ShardPosition.ShardEnd))(all.completeTo)
+    val (now, all) = bounds.fold(withEnds(round))(round -> _)
+    val moved      = all.left(now.planning.reading)
+    source.reached = now.planning.end(moved)
+    batch(now, PlannedBatch.ofLog, moved ++ now.pastRetention.map(_ -> ShardPosition.ShardEnd))(all.completeTo)
   }
 
   private def withoutReaders(round: Round): Option[BatchState.Batch] = {
@@ -119,7 +137,7 @@ private[stream] final class MicroBatchMode(source: QuerySource, offsets: SourceO
     found
   }
 
-  private def withReaders(round: Round, policy: TriggerPolicy, isRetry: Boolean): Option[BatchState.Batch] = {
+  @tailrec private def withReaders(round: Round, policy: TriggerPolicy, isRetry: Boolean): Option[BatchState.Batch] = {
     import round.planning
     def isLeftOut(shard: ShardKey) = round.pastRetention.contains(shard) || policy.isDone(planning)(shard)
     val view                       = readers.await(
@@ -129,8 +147,18 @@ private[stream] final class MicroBatchMode(source: QuerySource, offsets: SourceO
       policy.goal(planning, idlePatience(isRetry)),
       isUrgent = !isRetry && !planning.hasNewStreams && isWaitedFor
     )
+    if (source.failIfAny(view.statuses, round.from)) withReaders(roundAt(round.start), policy, isRetry)
+    else decideEnd(round, policy, view, isLeftOut)
+  }
+
+  private def decideEnd(
+      round: Round,
+      policy: TriggerPolicy,
+      view: PlanningView,
+      isLeftOut: ShardKey => Boolean
+  ): Option[BatchState.Batch] = {
+    import round.planning
     val statuses = view.statuses
-    source.failIfAny(statuses, round.from)
     catalog.addChildren(statuses.values)
     source.losses.warnIfOvertaken(statuses.values)
     val open     = planning.reading.keysIterator.filterNot(isLeftOut).toVector

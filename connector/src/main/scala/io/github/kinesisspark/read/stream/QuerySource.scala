@@ -116,20 +116,36 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
   }
 
   /** A reader's failure is the query's, unless its shard has gone past retention, which is for the next planning, or its
-    * consumer has gone and there is another.
+    * consumer has gone and there is another. True if a stream begins elsewhere now, so that the batch is to be planned again.
     */
-  def failIfAny(statuses: Map[ShardKey, ReaderStatus], from: KinesisOffset): Unit = {
+  def failIfAny(statuses: Map[ShardKey, ReaderStatus], from: KinesisOffset): Boolean = {
     val failed         = statuses.values.toVector.flatMap(status => status.failure.map(status.shard -> _))
     val (gone, broken) = failed.partition(_._2.reason == FailureReason.NotFound)
     catalog.askAbout(gone.map(_._1))
     // Looked at only where a reader failed: at ten thousand shards it is not for every planning.
     lazy val lost = known(from).pastRetention.toSet
-    val missing   = gone.filterNot { case (shard, _) => lost(shard) }
+    val unbegun   = beginAnew(gone.map(_._1), from)
+    val missing   = gone.filterNot { case (shard, _) => unbegun(shard) || lost(shard) }
     val renewed   = missing.map(_._1.stream).distinct.filter(consumers.renew).toSet
     for ((shard, failure) <- broken if failure.reason == FailureReason.ConsumerTaken)
       consumers.leave(shard.stream)
     for ((_, failure) <- broken ++ missing.filterNot { case (shard, _) => renewed(shard.stream) })
       throw failure.exception
+    unbegun.nonEmpty
+  }
+
+  /** A shard that goes past retention before an offset has its stream is not read. Where the stream begins is looked up again. Returns
+    * the shards for which that is so.
+    *
+    * @param missing that were not found, and that the service was asked about
+    */
+  def beginAnew(missing: Vector[ShardKey], from: KinesisOffset): Set[ShardKey] = {
+    val gone = missing.filter(s => !from.streams.contains(s.stream) && !catalog.lineage(s.stream).has(s.shardId))
+    gone.foreach { shard =>
+      log.warn("{} went past retention before the first batch; the query begins with what is left", shard)
+      initialPositions -= shard.stream
+    }
+    gone.toSet
   }
 
   override def close(): Unit =

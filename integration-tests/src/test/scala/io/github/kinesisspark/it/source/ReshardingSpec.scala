@@ -5,10 +5,12 @@ import java.time.Duration
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.AtomicInteger
 
+import scala.annotation.nowarn
 import scala.concurrent.duration.DurationInt
 import scala.util.Random
 
-import org.apache.spark.sql.streaming.StreamingQuery
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import org.scalatest.Suites
 
 import io.github.kinesisspark.CapturedLogs
@@ -337,6 +339,63 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
           query.stop()
         } else failureOf(query).getMessage should (include("KINESIS_DATA_LOSS") and include(parent))
       }
+    }
+
+    it("before the first batch leaves a query that begins at TRIM_HORIZON with its children") {
+      val (call, refusal) =
+        if (mode == Mode.Polling) ("GetRecords", "ProvisionedThroughputExceededException")
+        else ("SubscribeToShard", "LimitExceededException")
+      val stream = newStream(shards = 1)
+      val parent = stream.onlyShard().shardId
+      val log    = new BatchLog
+      put(stream, "gone", 20)
+      split(stream, 0)
+      clock.advance(Duration.ofHours(23))
+      val late  = put(stream, "late", 20)
+      val query = underFault(FaultRule(ServiceCode(refusal), Some(call), Some(stream.name), Some(parent))) {
+        val query = startToEnd(stream, log, Trigger.AvailableNow())
+        eventually(kinesis.calls.count(call, stream.name, parent) should be > 0L)
+        clock.advance(Duration.ofHours(2))
+        query
+      }
+      endsWith(query, log, late)
+    }
+
+    for {
+      (name, trigger) <- Seq("AvailableNow" -> Trigger.AvailableNow(), "Once" -> once)
+      begin           <- Seq("TRIM_HORIZON", "LATEST")
+    }
+      it(s"while its end is looked up leaves a query with Trigger.$name that begins at $begin with its children") {
+        val stream = newStream(shards = 1)
+        val parent = stream.onlyShard().shardId
+        val log    = new BatchLog
+        put(stream, "gone", 20)
+        val held = FaultRule(Delay(3.seconds), Some("GetShardIterator"), Some(stream.name), Some(parent))
+        val (query, late) = underFault(held) {
+          val query = startToEnd(stream, log, trigger, "startingPosition" -> begin)
+          eventually(kinesis.calls.count("ListShards", stream.name) should be >= 3L)
+          split(stream, 0)
+          clock.advance(Duration.ofHours(49))
+          val late = put(stream, "late", 20)
+          eventually(kinesis.calls.count("GetShardIterator", stream.name, parent) should be > 0L)
+          (query, late)
+        }
+        endsWith(query, log, late)
+      }
+
+    @nowarn("cat=deprecation") def once: Trigger = Trigger.Once()
+
+    def startToEnd(stream: TestStream, log: BatchLog, trigger: Trigger, more: (String, String)*): StreamingQuery =
+      load(stream, more: _*).writeStream
+        .option("checkpointLocation", checkpoint().toString)
+        .trigger(trigger)
+        .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
+        .start()
+
+    def endsWith(query: StreamingQuery, log: BatchLog, expected: Seq[String]): Unit = {
+      query.awaitTermination(60000) shouldBe true
+      query.exception shouldBe None
+      log.texts.sorted shouldBe expected.sorted: Unit
     }
 
     it("after its end was planned is not read again, before or after a restart") {
