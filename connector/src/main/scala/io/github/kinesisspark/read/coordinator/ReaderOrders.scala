@@ -91,10 +91,12 @@ private[coordinator] final case class ReaderOrders(
     }
   }
 
-  /** Tasks of a real-time batch have begun to read these: they are released with the others where they are read elsewhere, or have ended. */
+  /** Tasks of a real-time batch have begun to read these: they are released with the others where they are read elsewhere, or have ended. Otherwise the
+    * next order names them, wherever they are.
+    */
   def begun(some: Iterable[ShardKey]): ReaderOrders = copy(shards =
     some.foldLeft(shards)((all, shard) =>
-      all.updated(shard, ReadOrder.Task(shard, ShardPosition.TrimHorizon, stop = None, isClosed = false))
+      all.updated(shard, ReadOrder.Task(shard, ShardPosition.ShardEnd, stop = None, isClosed = false))
     )
   )
 

@@ -11,7 +11,7 @@ import io.github.kinesisspark.runtime.{Runtime, Worker}
   * apart.
   *
   * @param pollers      finish closed shards whose subscriptions don't
-  * @param isNamedSince whether the driver has named the readers since then, by the clock of this process
+  * @param isNamedSince whether the driver has named the shard's reader since then, by the clock of this process
   */
 final class FanOutPublisherFactory(
     publisher: ResolvedPublisher.FanOut,
@@ -20,7 +20,7 @@ final class FanOutPublisherFactory(
     telemetry: FanOutTelemetry,
     starts: StartSchedule,
     pollers: RecordPublisher.Factory,
-    isNamedSince: Long => Boolean
+    isNamedSince: (ShardKey, Long) => Boolean
 )(implicit runtime: Runtime)
     extends RecordPublisher.Factory {
   import FanOutPublisherFactory._
@@ -38,7 +38,7 @@ final class FanOutPublisherFactory(
       worker,
       telemetry,
       pollers.open(shard, _, _),
-      isNamedSince,
+      isNamedSince(shard, _),
       sink
     )
   }

@@ -11,6 +11,8 @@ import scala.concurrent.duration._
   *   - An executor that doesn't answer for [[Liveness.SilentBeats]] beats loses its shards to others, which begin at once.
   *   - A subscription that another one has taken the place of is opened again only once the driver has named the pool since. Kinesis lets the newest
   *     subscription win, so a reader that lost its shard in the driver's eyes never takes it back.
+  *   - A reader that a task has begun is wanted as long as the task follows it or an order names its shard. Unwanted, it never takes a subscription back, and
+  *     closes after [[Liveness.AfterTask]].
   *   - A pool that isn't named closes after its lease. This frees memory and calls, and fences nothing: the lease may be longer than a shard takes to move.
   *
   * @param lease for how long readers stay open without a message from their driver

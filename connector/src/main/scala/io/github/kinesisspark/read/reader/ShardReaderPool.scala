@@ -67,7 +67,11 @@ final class ShardReaderPool(
   /** Tasks of a real-time batch. They are called on each news of their shards. */
   private val followers = TrieMap.empty[ShardKey, () => Unit]
 
+  /** Shards that the orders name. Others are read for tasks of real-time batches. */
+  @volatile private var ordered = Set.empty[ShardKey]
+
   // All below is guarded by `this`.
+  private var unwanted                            = Map.empty[ShardKey, Long]
   private val readers                             = mutable.LinkedHashMap.empty[ShardKey, ShardReader]
   private val clients                             = mutable.HashMap.empty[(StreamArn, ClientKind), ClientLease]
   private var publisher: ResolvedPublisher        = ResolvedPublisher.Polling
@@ -118,6 +122,7 @@ final class ShardReaderPool(
       if (order.settings.isDefined) readers.keys.filterNot(order.read.iterator.map(_.shard).toSet).toVector
       else order.release
     released.foreach(drop)
+    ordered = (if (order.settings.isDefined) Set.empty else ordered -- released) ++ order.read.iterator.map(_.shard)
     order.read.foreach(read)
     if (released.nonEmpty) byShard.forget(readers.contains)
     order.planned.foreach { case (shard, end) => readers.get(shard).foreach(_.plan(end)) }
@@ -158,23 +163,37 @@ final class ShardReaderPool(
   }
 
   /** Whether the driver has named these readers since then, after an answer of this executor: it may have had them read elsewhere meanwhile. */
-  private[reader] def isNamedSince(nanos: Long) =
+  private[reader] def isNamedSince(nanos: Long): Boolean =
     liveness.contains(Liveness.SameProcess) || namedAfter.get.exists(_ - nanos > 0)
+
+  /** The same of one shard's reader. */
+  private[reader] def isNamedSince(shard: ShardKey, nanos: Long): Boolean = isWanted(shard) && isNamedSince(nanos)
+
+  /** An order names its reader, or a task follows it. */
+  private def isWanted(shard: ShardKey) = ordered(shard) || followers.contains(shard)
 
   private def updateClock(driverNanos: Long): Unit = clock.update(driverNanos, runtime.clock.nanos())
 
   /** Memory comes free in other sources, too. A look that fails must not be the last one. */
   private def wake(): Unit =
     try {
+      closeUnwanted()
       demand()
       // Counts change without any answer.
       change(Nil, isNews = false)
     } catch { case NonFatal(e) => log.warn(s"${config.sourceId}: readers could not be woken.", e) }
 
+  /** What a task of a real-time batch has begun to read, and no order has named by then: the task failed, or another executor reads the shard. */
+  private def closeUnwanted(): Unit = synchronized {
+    val now = runtime.clock.nanos()
+    unwanted = readers.keysIterator.filterNot(isWanted).map(shard => shard -> unwanted.getOrElse(shard, now)).toMap
+    unwanted.foreach { case (shard, since) => if (now - since > Liveness.AfterTask.toNanos) drop(shard) }
+  }
+
   private def demand(): Unit = all.foreach(_.demand())
 
-  private[reader] def all: Vector[ShardReader] = synchronized(readers.values.toVector)
-  private[reader] def isFanOut: Boolean        = synchronized(publisher != ResolvedPublisher.Polling)
+  private[kinesisspark] def all: Vector[ShardReader] = synchronized(readers.values.toVector)
+  private[reader] def isFanOut: Boolean              = synchronized(publisher != ResolvedPublisher.Polling)
 
   private def change(shards: Iterable[ShardKey], isNews: Boolean): Unit =
     if (liveness.isDefined) reports.change(shards, isNews)

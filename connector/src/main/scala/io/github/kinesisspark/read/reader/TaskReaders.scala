@@ -48,7 +48,7 @@ final class TaskReaders(
       new FanOutTelemetry(ShardTelemetry.ignored),
       StartSchedule.ofReaders,
       pollers,
-      isNamedSince = _ => true
+      isNamedSince = (_, _) => true
     )
   }
 

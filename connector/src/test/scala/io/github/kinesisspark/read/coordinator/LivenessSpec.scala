@@ -81,6 +81,28 @@ class LivenessSpec extends AnyFunSpec with Matchers with Eventually {
       }
     }
 
+  for ((name, publisher) <- Seq("polling" -> ResolvedPublisher.Polling, "fan-out" -> MemoryCluster.Consumer))
+    describe(s"a reader that a failed attempt of a real-time task leaves on another executor, by $name") {
+      it("never takes the shard back from the reader that an order names, and is closed after a minute") {
+        scene { world =>
+          val cluster = world.cluster(publisher, executors = 2)
+          cluster.catchUp()
+          val home   = cluster.home(0).get
+          val other  = cluster.own.find(_ != home).get
+          def taken  = world.service.subscribed.filter(_._2 == shardId(0)).map(_._1)
+          val before = taken
+          cluster.beginAndFail(shard = 0, on = other)
+          other.reads(0) shouldBe true
+          if (name == "fan-out") eventually(taken shouldBe before ++ Seq(other.place, home.place))
+          eventually(other.reads(0) shouldBe false)
+          if (name == "fan-out") taken shouldBe before ++ Seq(other.place, home.place)
+          (home.reads(0), other.reads(1)) shouldBe ((true, true))
+          world.put(0)
+          cluster.readUntil(world.service.texts.size) shouldBe world.service.texts.sorted
+        }
+      }
+    }
+
   describe("a subscription of an executor that its driver doesn't reach") {
     it("is not opened again once another executor's has taken its place, and that one's is opened once") {
       scene { world =>

@@ -52,7 +52,8 @@ final class MemoryCluster(
     })(process.runtime)
     val engine = new ExecutorRuntime(() => id, clients, network.of(place))
 
-    def holds: Boolean = engine.pools.holds(source)
+    def holds: Boolean             = engine.pools.holds(source)
+    def reads(shard: Int): Boolean = engine.pools.all.exists(_.all.exists(_.shard == ShardKey(stream, shardId(shard))))
   }
 
   val own: Vector[Executor] = Vector.tabulate(size)(i => new Executor((i + 1).toString))
@@ -122,6 +123,14 @@ final class MemoryCluster(
   /** Where a shard is read, as the driver has it. */
   def home(shard: Int): Option[Executor] =
     readers.now.homes.get(ShardKey(stream, shardId(shard))).map(e => byId(e.id))
+
+  /** An attempt of a task of a real-time batch begins the shard there, and fails. */
+  def beginAndFail(shard: Int, on: Executor): Unit = {
+    val pool   = on.engine.pools.placedOn(on.id, config).get
+    val onNews = () => ()
+    pool.follow(ShardKey(stream, shardId(shard)), TrimHorizon, by, onNews)
+    pool.unfollow(ShardKey(stream, shardId(shard)), onNews)
+  }
 
   /** Neither this driver nor that executor hears the other. */
   def part(executor: Executor): Unit = {

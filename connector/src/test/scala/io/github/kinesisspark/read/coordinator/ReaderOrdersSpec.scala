@@ -4,7 +4,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.Generators._
-import io.github.kinesisspark.position.ShardKey
+import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
 import io.github.kinesisspark.read.coordinator.ReaderOrders.Changes
 import io.github.kinesisspark.read.reader.{ReadOrder, ResolvedPublisher}
@@ -45,6 +45,12 @@ class ReaderOrdersSpec extends AnyFunSpec with Matchers {
     it("release shards that tasks of a real-time batch have begun, once they have ended or are read elsewhere") {
       val (_, changed) = next(first.begun(Seq(shard(2), shard(3))), task(0, 0), task(1, 0), task(2, 5)).get
       changed shouldBe changes(read = Seq(task(2, 5)), release = Seq(shard(3)))
+    }
+
+    it("name shards that tasks of a real-time batch have begun, also where they have read nothing of them") {
+      val unread       = ReadOrder.Task(shard(2), ShardPosition.TrimHorizon, None, isClosed = false)
+      val (_, changed) = next(first.begun(Seq(shard(2))), task(0, 0), task(1, 0), unread).get
+      changed shouldBe changes(read = Seq(unread))
     }
 
     it("have an epoch that grows with each change of shards, and not while a batch moves on in the same ones") {

@@ -53,7 +53,7 @@ class OutageLinesSpec extends AnyFunSpec with Matchers with CapturedLogs {
       new FanOutTelemetry(ShardTelemetry.ignored),
       new StartSchedule(5.millis),
       pollers,
-      isNamedSince = _ => true
+      isNamedSince = (_, _) => true
     )
 
     private final class Sink extends RecordPublisher.Sink {

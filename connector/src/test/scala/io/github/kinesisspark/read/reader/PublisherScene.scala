@@ -69,7 +69,7 @@ final class PublisherScene(
       new FanOutTelemetry(ShardTelemetry.ignored),
       starts,
       pollers,
-      isNamedSince = _ => true
+      isNamedSince = (_, _) => true
     ).open(shard(0), ShardPosition.TrimHorizon, sink)
   }
 

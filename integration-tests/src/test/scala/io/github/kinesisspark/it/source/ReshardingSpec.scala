@@ -370,7 +370,7 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
         val parent = stream.onlyShard().shardId
         val log    = new BatchLog
         put(stream, "gone", 20)
-        val held = FaultRule(Delay(3.seconds), Some("GetShardIterator"), Some(stream.name), Some(parent))
+        val held          = FaultRule(Delay(3.seconds), Some("GetShardIterator"), Some(stream.name), Some(parent))
         val (query, late) = underFault(held) {
           val query = startToEnd(stream, log, trigger, "startingPosition" -> begin)
           eventually(kinesis.calls.count("ListShards", stream.name) should be >= 3L)

@@ -30,8 +30,8 @@ object ReadersInside {
     def source: String    = pool.config.sourceId
     def isFanOut: Boolean = pool.isFanOut
 
-    /** Whether the driver has named these readers since then, by the executor's clock. */
-    def isNamedSince(nanos: Long): Boolean = pool.isNamedSince(nanos)
+    /** Whether the driver has named the reader since then, by the executor's clock. */
+    def isNamedSince(nanos: Long): Boolean = pool.isNamedSince(shard, nanos)
   }
 
   /** The states of a reader. */
