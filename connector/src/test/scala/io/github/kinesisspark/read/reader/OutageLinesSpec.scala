@@ -31,7 +31,7 @@ class OutageLinesSpec extends AnyFunSpec with Matchers with CapturedLogs {
     withLogs(Map(Connector -> Level.INFO), Some(Thread.currentThread))(body)._2.linesIterator.toVector
 
   /** Readers of shards, whose calls all fail from the beginning. */
-  private final class Scene(shards: Int, failure: Throwable) {
+  private final class Scene(shards: Int, failure: Throwable, outage: FiniteDuration = Outage) {
     val time = new VirtualTime
     import time.runtime
     val client = new Failing(failure)
@@ -64,7 +64,7 @@ class OutageLinesSpec extends AnyFunSpec with Matchers with CapturedLogs {
 
     private def read(by: RecordPublisher.Factory): Unit = {
       (0 until shards).foreach(i => by.open(shard(i), ShardPosition.TrimHorizon, new Sink).request())
-      time.pass(Outage)
+      time.pass(outage)
     }
 
     def poll(): Unit      = read(pollers)
@@ -76,7 +76,7 @@ class OutageLinesSpec extends AnyFunSpec with Matchers with CapturedLogs {
         client,
         DirectoryRetry(CallRetries.default.within(10.seconds), () => true, observer = CallObserver.warning)
       )
-      Iterator.from(0).map(i => shard(i % shards)).takeWhile(_ => time.elapsed < Outage).foreach { shard =>
+      Iterator.from(0).map(i => shard(i % shards)).takeWhile(_ => time.elapsed < outage).foreach { shard =>
         Try(probes.at(shard, ShardPosition.TrimHorizon, 1))
       }
     }
@@ -100,6 +100,7 @@ class OutageLinesSpec extends AnyFunSpec with Matchers with CapturedLogs {
       val lines = linesOf(run(scene))
       info(s"${scene.client.calls} calls, ${lines.size} lines")
       lines.head should not include "repeated="
+      linesOf(run(new Scene(shards, failure, outage = AtOnce))) should not be empty
       lines.size should be <= MostLines
       // Those since the last full minute are in the next line's count.
       val counted = lines.map(Repeated.findFirstMatchIn(_).fold(1L)(_.group(1).toLong)).sum
@@ -112,6 +113,7 @@ class OutageLinesSpec extends AnyFunSpec with Matchers with CapturedLogs {
 object OutageLinesSpec {
   private val Connector = "io.github.kinesisspark"
   private val Outage    = 10.minutes
+  private val AtOnce    = 1.second
 
   /** A first line and one a minute, of each kind of failure and call. */
   private val MostLines = 25
