@@ -3,8 +3,10 @@ package io.github.kinesisspark.aws
 import java.nio.ByteBuffer
 import java.util.Optional
 
+import scala.jdk.OptionConverters._
+
 import org.reactivestreams.{Publisher, Subscriber, Subscription}
-import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
+import software.amazon.awssdk.awscore.{AwsRequest, AwsRequestOverrideConfiguration}
 import software.amazon.awssdk.core.interceptor.{Context, ExecutionAttribute, ExecutionAttributes, ExecutionInterceptor}
 import software.amazon.awssdk.http.SdkHttpResponse
 
@@ -19,6 +21,10 @@ object ResponseFilter {
   /** Of a request whose answer's bytes go through `gate`. */
   def configuration(gate: ResponseFilter): AwsRequestOverrideConfiguration.Builder =
     AwsRequestOverrideConfiguration.builder.putExecutionAttribute(Attribute, gate)
+
+  /** For who stands in for the SDK. */
+  private[kinesisspark] def of(request: AwsRequest): Option[ResponseFilter] =
+    request.overrideConfiguration.toScala.flatMap(o => Option(o.executionAttributes.getAttribute(Attribute)))
 
   /** Every client has it. Answers of requests without a gate are limited, because the SDK keeps them whole. */
   private[kinesisspark] object Interceptor extends ExecutionInterceptor {

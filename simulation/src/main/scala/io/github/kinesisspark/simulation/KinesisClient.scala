@@ -1,6 +1,7 @@
 package io.github.kinesisspark.simulation
 
 import java.io.IOException
+import java.nio.ByteBuffer
 import java.time.format.DateTimeFormatter
 import java.time.{Duration, Instant, ZoneOffset}
 import java.util.concurrent.CompletableFuture
@@ -21,13 +22,13 @@ import software.amazon.awssdk.regions.Region
 import software.amazon.awssdk.services.kinesis.{KinesisAsyncClient, KinesisServiceClientConfiguration}
 import software.amazon.awssdk.services.kinesis.model.{Consumer => SdkConsumer, Record => SdkRecord, _}
 
-import io.github.kinesisspark.aws.{ClientKind, CredentialsInside}
+import io.github.kinesisspark.aws.{ClientKind, CredentialsInside, ResponseFilter}
 import io.github.kinesisspark.simulation.Kinesis.{Answer, Iterator, Record, Refusal, Shard, Start}
 
 /** The SDK's client in one process. A call takes its time to the service and back, may be refused, fail or be lost, and ends by the time limit of its
   * request. What the SDK would do on its threads is done on threads of the process.
   *
-  * It leaves out the bytes of answers: records come as the SDK makes them, and memory for an event of a subscription is not taken before it comes.
+  * It leaves out the bytes of answers: records come as the SDK makes them, once the request's filter asks for the first byte, and memory for an event of a subscription is not taken before it comes.
   */
 final class KinesisClient(process: Process, world: World) extends KinesisAsyncClient {
   import KinesisClient._
@@ -331,10 +332,18 @@ final class KinesisClient(process: Process, world: World) extends KinesisAsyncCl
           Right(serve)
         } catch { case refused: Refusal => Left(exceptionOf(refused)) }
       if (baton.chance(faults.lost)) fromService(complete(Left(broken)))
-      else fromService(complete(result))
+      else fromService(onceWanted(request, result)(complete(result)))
     }
     answer
   }
+
+  /** Records come when the filter of their request lets them through. */
+  private def onceWanted(request: KinesisRequest, result: Either[Throwable, Any])(complete: => Unit): Unit =
+    (ResponseFilter.of(request), result) match {
+      case (Some(filter), Right(answer: GetRecordsResponse)) =>
+        filter.through(headOf(answer), to => to.onSubscribe(new Body(to))).subscribe(new Wanting(complete))
+      case _ => complete
+    }
 
   private def failIfDue(): Unit = {
     if (baton.chance(faults.throttled)) throw Refusal.Throttled("Rate exceeded")
@@ -360,6 +369,28 @@ final class KinesisClient(process: Process, world: World) extends KinesisAsyncCl
 }
 
 object KinesisClient {
+
+  /** Of an answer whose bytes nobody sees. */
+  private final class Body(to: FlowSubscriber[_ >: ByteBuffer]) extends Flow {
+    override def request(chunks: Long): Unit = to.onComplete()
+    override def cancel(): Unit              = ()
+  }
+
+  /** Takes all of a body at once. */
+  private final class Wanting(whole: => Unit) extends FlowSubscriber[ByteBuffer] {
+    override def onSubscribe(flow: Flow): Unit     = flow.request(Long.MaxValue)
+    override def onNext(bytes: ByteBuffer): Unit   = ()
+    override def onError(failure: Throwable): Unit = ()
+    override def onComplete(): Unit                = whole
+  }
+
+  private def headOf(answer: GetRecordsResponse) = SdkHttpResponse.builder
+    .statusCode(200)
+    .putHeader(
+      "Content-Length",
+      answer.records.asScala.iterator.map(_.data.asByteArrayUnsafe.length.toLong).sum.toString
+    )
+    .build
 
   /** The other end of the network. */
   val Service = "kinesis"

@@ -14,7 +14,7 @@ object FillTarget {
   /** A batch takes what there is. */
   val none: FillTarget = FillTarget(Duration.Zero, _ => true)
 
-  /** For a query that ends with what there is: until that is all that is left, or half of what a reader may hold. It reads on into the other half
+  /** For a query that ends with what there is: until that is all that is left, or half of what the readers may hold. They read on into the other half
     * while the batch runs.
     */
   val untilTheEnd: FillTarget = FillTarget(10.seconds, isHalfFull)
@@ -23,10 +23,12 @@ object FillTarget {
   val behind: FillTarget =
     FillTarget(1.second, statuses => isHalfFull(statuses) || statuses.exists(t => t.hasNews && !isFarBehind(t)))
 
-  private def isHalfFull(statuses: Iterable[ReaderStatus]) = statuses.forall(_.isComplete) ||
-    statuses.exists(status =>
-      status.failure.isDefined || status.isFull || status.starved || status.heap >= status.room / 2
-    )
+  /** One shard may be ahead of the others for a moment: a batch for each of them would be a small one. */
+  private def isHalfFull(statuses: Iterable[ReaderStatus]) = {
+    val more = statuses.filter(status => !status.isComplete && !status.millisBehind.contains(0L))
+    statuses.forall(_.isComplete) || statuses.exists(status => status.failure.isDefined || status.starved) ||
+    (more.nonEmpty && (more.forall(_.isFull) || more.map(_.heap).sum >= more.map(_.room).sum / 2))
+  }
 
   private def isFarBehind(status: ReaderStatus) = status.millisBehind.exists(_ > FarBehind.toMillis)
 

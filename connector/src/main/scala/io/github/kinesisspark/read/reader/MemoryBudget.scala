@@ -10,10 +10,10 @@ import io.github.kinesisspark.read.reader.PollingRecordPublisher.LargestAnswer
 
 /** The bytes that the readers of one executor may hold together, whatever the backlog and however many queries read there.
   *
-  * Sources join it, and it is as large as the largest of them asks for. Memory is taken before a request is sent, for the
-  * largest answer there can be, and given back as far as the answer was smaller. The requests of one source are served in the order they
-  * came. A query with a long trigger holds what it has for as long: where there is room for two such requests as well, the memory of a poller's
-  * largest request is kept free for each source with readers that holds less than that.
+  * Sources join it, and it is as large as the largest of them asks for. Memory is taken for what is expected, before it is asked for; what turns out
+  * to be larger waits in the network for the rest ([[AnswerMemoryGate]], [[EventMemoryGate]]). The requests of one source are served in the order they
+  * came. A query with a long trigger holds what it has for as long: where there is room for two more, the memory of a poller's
+  * largest answer is kept free for each source with readers that holds less than that.
   *
   * A task that has nothing to do gets one request of its readers served at once, beyond the capacity: the others may hold all of it, and
   * give it back only when that task continues. So the bound is the capacity and one answer for each running task.
@@ -137,8 +137,8 @@ final class MemoryBudget(worker: Executor) {
 
 object MemoryBudget {
 
-  /** What a poller takes for an answer. */
-  private[reader] val LargestRequest: Long = PollingRecordPublisher.Forms * LargestAnswer
+  /** What a poller takes for its largest answer. */
+  private[reader] val LargestRequest: Long = AnswerMemoryGate.Forms * LargestAnswer
 
   /** What to take for an answer while it is decoded: for all its forms, if half of all memory is enough for them, else for one. A quarter is
     * left for what readers have taken that wait for an answer.

@@ -23,9 +23,9 @@ import io.github.kinesisspark.runtime.{Runtime, Worker}
   * shared: a step sees what the step before it wrote.
   *
   * {{{
-  * request -> due time -> memory for the largest answer -> GetShardIterator, if there is none -> GetRecords -> deliver
-  *               ^                                                                                   |
-  *               '------- throttled, failed for a while, iterator expired: again at the same position'
+  * request -> due time -> memory for the expected answer -> GetShardIterator, if there is none -> GetRecords -> deliver
+  *               ^                                                                                    |
+  *               '-------- throttled, failed for a while, iterator expired: again at the same position'
   * }}}
   *
   * @param start    of the first call, by the clock
@@ -60,10 +60,14 @@ final class PollingRecordPublisher(
   private var history  = RetryHistory.none
   private var last     = Option.empty[RecordTotals] // Of an answer with records.
 
-  /** Bytes of the memory budget that the step under way holds. */
+  /** Bytes of the memory budget that the step under way holds, beside those of the gate. */
   private var reserved = 0L
+  private var gate     = Option.empty[AnswerMemoryGate]
 
-  /** The last answer held all that there was: the next one is small. */
+  /** What an answer needed that waited for memory in vain. */
+  private var missing = 0L
+
+  /** The last answer held all that there was. */
   private var caughtUp = false
   private var lastCall = Option.empty[Long]
 
@@ -76,16 +80,15 @@ final class PollingRecordPublisher(
 
   private def closed = over.get
 
-  private def expected = ExpectedAnswer.after(last, MemoryBudget.answer(sink.memory.share))
+  /** Bytes that an answer of a shard that is behind is to have, about. */
+  private def wanted = MemoryBudget.answer(sink.memory.share)
 
   private def where = RecordPublisher.place(shard, position)
 
   private def takeMemory(): Unit =
     if (!closed) {
-      val answer                  = if (caughtUp) 0L else expected.bytes
-      def decoded(capacity: Long) = MemoryBudget.forDecoding(capacity, answer, Forms)
-      // In the end it is there once.
-      sink.memory.take(decoded(_).max(LargestAnswer))(bytes =>
+      val answer = if (caughtUp) wanted.min(FewRecords) else wanted
+      sink.memory.take(MemoryBudget.forDecoding(_, answer, AnswerMemoryGate.Forms).max(missing))(bytes =>
         worker.execute(() =>
           guarded {
             reserved = bytes
@@ -96,8 +99,18 @@ final class PollingRecordPublisher(
     }
 
   private def release(): Unit = {
+    settle()
     sink.memory.giveBack(reserved)
     reserved = 0
+  }
+
+  /** The call is over. */
+  private def settle(): Unit = {
+    gate.foreach { own =>
+      missing = own.missing.getOrElse(0L)
+      reserved += own.takeOver()
+    }
+    gate = None
   }
 
   private def call(): Unit =
@@ -108,7 +121,10 @@ final class PollingRecordPublisher(
         case Some(it) =>
           lastCall = Some(asked)
           val body = new RecordExtractor
-          whenDone(AwsCall.GetRecords, getRecords(it, body))(accept(asked, _, body))
+          val own  = new AnswerMemoryGate(sink.memory, reserved, body)
+          gate = Some(own)
+          reserved = 0
+          whenDone(AwsCall.GetRecords, getRecords(it, own))(accept(asked, _, body))
         case None =>
           whenDone(AwsCall.GetShardIterator, getIterator()) { it =>
             iterator = Some(it)
@@ -165,6 +181,7 @@ final class PollingRecordPublisher(
       (answer, failure) =>
         guarded {
           stuck.cancel()
+          settle()
           if (closed) release()
           else
             Option(failure).orElse(unlessRead(next(answer))).foreach { e =>
@@ -188,6 +205,10 @@ final class PollingRecordPublisher(
     val fault = FaultClassifier.classify(failure)
     lastCall = Some(now)
     fault match {
+      case _ if missing > 0 =>
+        // The time of the call was too short for its memory. That is taken first now.
+        iterator = None
+        request()
       case _: Fault.ExpiredIterator =>
         // Not at once: a server may say so of every iterator.
         iterator = None
@@ -229,12 +250,12 @@ final class PollingRecordPublisher(
       )
   }
 
-  private def getRecords(iterator: String, body: RecordExtractor) = client.getRecords(
+  private def getRecords(iterator: String, gate: AnswerMemoryGate) = client.getRecords(
     GetRecordsRequest.builder
       .streamARN(shard.stream.text)
       .shardIterator(iterator)
-      .limit(expected.limit)
-      .overrideConfiguration(ResponseFilter.configuration(body).apiCallTimeout(LongestCall).build)
+      .limit(limitAfter(last, wanted))
+      .overrideConfiguration(ResponseFilter.configuration(gate).apiCallTimeout(LongestCall).build)
       .build
   )
 
@@ -250,40 +271,21 @@ object PollingRecordPublisher {
   val LargestAnswer: Long = 10L << 20
   val MostRecords: Int    = 10000
 
-  /** What the next answer may be, if its records are like the last one's.
+  /** Records to ask for.
     *
-    * @param limit records to ask for
-    * @param bytes to expect at most
+    * @param last   of an answer with records, which the next one is thought to be like; None before the first
+    * @param wanted bytes that the answer is to have, about
     */
-  private[reader] final case class ExpectedAnswer(limit: Int, bytes: Long)
-
-  private[reader] object ExpectedAnswer {
-
-    /** Where a record is larger, the average says little of the next answer. */
-    private val LargeRecord = 256L << 10
-
-    /** What a record of a shard may have whose records nobody has seen. */
-    private val UnknownRecord = 4L << 10
-
-    /** @param last   of an answer with records; None before the first
-      * @param wanted bytes that the answer is to have, about
-      */
-    def after(last: Option[RecordTotals], wanted: Long): ExpectedAnswer = last match {
-      case None =>
-        ExpectedAnswer(records(wanted, 1, UnknownRecord), LargestAnswer)
-      case Some(seen) =>
-        ExpectedAnswer(
-          records(wanted, seen.records, seen.bytes),
-          if (seen.largest > LargeRecord) LargestAnswer else wanted
-        )
-    }
-
-    private def records(wanted: Long, seen: Long, bytes: Long) =
-      (wanted * seen / bytes.max(1L)).max(1L).min(MostRecords.toLong).toInt
+  private[reader] def limitAfter(last: Option[RecordTotals], wanted: Long): Int = {
+    val (records, bytes) = last.fold((1L, UnknownRecord))(seen => (seen.records.toLong, seen.bytes.max(1L)))
+    (wanted * records / bytes).max(1L).min(MostRecords.toLong).toInt
   }
 
-  /** The body of an answer, its records as they are kept, and, of a large record, the array that the last one grew out of. */
-  private[reader] val Forms = 3
+  /** What a record of a shard may have whose records nobody has seen. */
+  private val UnknownRecord = 4L << 10
+
+  /** Bytes to expect of a shard that was read to its end a moment ago. */
+  private val FewRecords = 64L << 10
 
   /** A call ends by its own time limit; this one is for what the SDK never completes. */
   private val StuckAfter = 90.seconds

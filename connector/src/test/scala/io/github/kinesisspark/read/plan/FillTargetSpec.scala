@@ -27,14 +27,23 @@ class FillTargetSpec extends AnyFunSpec with Matchers {
       isEnough(reading, silent.copy(isComplete = true)) shouldBe false
     }
 
-    it("until one holds half of what it may") {
+    it("until those that have more to read hold half of what they may together") {
+      val other = reading.copy(shard = shard(1))
       isEnough(reading.copy(heap = (1L << 19) - 1)) shouldBe false
       isEnough(reading.copy(heap = 1L << 19)) shouldBe true
+      isEnough(reading.copy(heap = 900L << 10, isFull = true), other.copy(heap = 123L << 10)) shouldBe false
+      isEnough(reading.copy(heap = 900L << 10, isFull = true), other.copy(heap = 124L << 10)) shouldBe true
+      isEnough(reading.copy(heap = 1L << 19), silent.copy(millisBehind = Some(0))) shouldBe true
+      isEnough(reading.copy(heap = 1L << 19), silent.copy(isComplete = true)) shouldBe true
     }
 
-    it("until one can't read on") {
-      val gone = ReaderFailure(FailureReason.NotFound, "KINESIS_NOT_FOUND", "gone")
+    it("until none of those can read on") {
       isEnough(reading.copy(isFull = true)) shouldBe true
+      isEnough(reading.copy(isFull = true), reading.copy(shard = shard(1))) shouldBe false
+    }
+
+    it("until one has failed, or can't begin") {
+      val gone = ReaderFailure(FailureReason.NotFound, "KINESIS_NOT_FOUND", "gone")
       isEnough(reading, silent.copy(starved = true)) shouldBe true
       isEnough(reading, silent.copy(failure = Some(gone))) shouldBe true
     }

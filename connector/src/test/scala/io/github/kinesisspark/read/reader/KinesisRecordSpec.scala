@@ -13,7 +13,6 @@ import software.amazon.awssdk.core.SdkBytes
 import software.amazon.awssdk.services.kinesis.model.Record
 
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
-import io.github.kinesisspark.read.reader.PollingRecordPublisher.ExpectedAnswer
 
 class KinesisRecordSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
@@ -46,13 +45,14 @@ class KinesisRecordSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
 
   describe("a poller's next call") {
     it("asks for about as much as is wanted of records like the last ones, between 1 and 10,000 records") {
-      def limitAfter(records: Int, size: Int) = {
+      def limit(records: Int, size: Int) = {
         val all = Array.tabulate(records)(n => KinesisRecord(number(n), "", new Array[Byte](size), 0))
-        ExpectedAnswer.after(Some(RecordTotals.of(all)), 4 << 20).limit
+        PollingRecordPublisher.limitAfter(Some(RecordTotals.of(all)), 4 << 20)
       }
-      limitAfter(1000, 1024) shouldBe 4096
-      limitAfter(10, 1) shouldBe 10000
-      limitAfter(1, 10 << 20) shouldBe 1
+      limit(1000, 1024) shouldBe 4096
+      limit(10, 1) shouldBe 10000
+      limit(1, 10 << 20) shouldBe 1
+      PollingRecordPublisher.limitAfter(None, 400 << 10) shouldBe 100
     }
 
     it(
@@ -60,13 +60,6 @@ class KinesisRecordSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
     ) {
       MemoryBudget.answer(500L << 10) shouldBe (200L << 10)
       MemoryBudget.answer(100L << 20) shouldBe (4L << 20)
-      ExpectedAnswer.after(None, 400 << 10).limit shouldBe 100
-    }
-
-    it("expects the largest answer before the first, and after a large record") {
-      val large = Array(KinesisRecord(number(1), "", new Array[Byte](300 << 10), 0))
-      ExpectedAnswer.after(None, 4 << 20).bytes shouldBe PollingRecordPublisher.LargestAnswer
-      ExpectedAnswer.after(Some(RecordTotals.of(large)), 4 << 20).bytes shouldBe PollingRecordPublisher.LargestAnswer
     }
   }
 

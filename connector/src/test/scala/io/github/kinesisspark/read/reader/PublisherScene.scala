@@ -15,14 +15,16 @@ import io.github.kinesisspark.runtime.Worker
 /** A publisher between a stub of the service and a sink that remembers what it is given.
   *
   * @param onDelivery runs in the sink, once it has given the memory of the records back
+  * @param onWaiting  is called when the publisher waits for memory
   */
 final class PublisherScene(
     client: KinesisAsyncClient,
     onDelivery: () => Unit = () => (),
-    retries: CallRetries = CallRetries.default
+    retries: CallRetries = CallRetries.default,
+    onWaiting: () => Unit = () => ()
 ) extends AutoCloseable {
   val memory                                       = new MemoryBudget(_.run())
-  private val account                              = memory.join(64L << 20).account()
+  private val account                              = memory.join(64L << 20).account(onWaiting)
   @volatile var deliveries: Vector[Delivery]       = Vector.empty
   @volatile var failures: Vector[KinesisException] = Vector.empty
   private lazy val worker: Worker                  = runtime.workers.fixed("publisher-scene", 2)

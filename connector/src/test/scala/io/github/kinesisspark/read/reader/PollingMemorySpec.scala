@@ -1,0 +1,97 @@
+package io.github.kinesisspark.read.reader
+
+import java.nio.ByteBuffer
+import java.util.concurrent.CompletableFuture
+
+import org.reactivestreams.{Publisher, Subscriber, Subscription => Flow}
+import org.scalatest.concurrent.Eventually
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import org.scalatest.time.SpanSugar._
+import software.amazon.awssdk.core.exception.ApiCallTimeoutException
+import software.amazon.awssdk.http.SdkHttpResponse
+import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetRecordsResponse}
+
+import io.github.kinesisspark.aws.ResponseFilter
+
+class PollingMemorySpec extends AnyFunSpec with Matchers with Eventually {
+  implicit override def patienceConfig: PatienceConfig = PatienceConfig(10.seconds, 5.millis)
+
+  private val Large = 10L << 20
+
+  /** Its answers are as long as they are told to be, and come once somebody asks for their bytes. */
+  private final class Lengthy(length: Int => Long) extends StubKinesis {
+    @volatile var calls        = 0
+    @volatile var waits        = 0
+    @volatile var giveUp       = () => ()
+    @volatile var memoryBefore = Vector.empty[Long]
+    @volatile var used         = () => 0L
+
+    override def getRecords(request: GetRecordsRequest): CompletableFuture[GetRecordsResponse] = {
+      val number = calls
+      val answer = new CompletableFuture[GetRecordsResponse]
+      memoryBefore :+= used()
+      giveUp = () => answer.completeExceptionally(ApiCallTimeoutException.create(60000)): Unit
+      calls += 1
+      val head = SdkHttpResponse.builder.statusCode(200).putHeader("Content-Length", length(number).toString).build
+      val bytes: Publisher[ByteBuffer] = to =>
+        to.onSubscribe(new Flow {
+          override def request(n: Long): Unit = to.onComplete()
+          override def cancel(): Unit         = ()
+        })
+      ResponseFilter
+        .of(request)
+        .get
+        .through(head, bytes)
+        .subscribe(new Subscriber[ByteBuffer] {
+          override def onSubscribe(flow: Flow): Unit     = flow.request(Long.MaxValue)
+          override def onNext(bytes: ByteBuffer): Unit   = ()
+          override def onError(failure: Throwable): Unit = ()
+          override def onComplete(): Unit                = oneRecord(request).thenAccept(answer.complete(_)): Unit
+        })
+      answer
+    }
+
+    private def oneRecord(request: GetRecordsRequest) = super.getRecords(request)
+  }
+
+  private def reading(length: Int => Long)(check: (PublisherScene, Lengthy, RecordPublisher) => Unit): Unit = {
+    val client = new Lengthy(length)
+    val scene  = new PublisherScene(client, onWaiting = () => client.waits += 1)
+    client.used = () => scene.memory.used
+    try check(scene, client, scene.polling())
+    finally scene.close()
+  }
+
+  describe("polling takes memory") {
+    it("for what it expects before a call, and for a few records where all has been read") {
+      reading(_ => 100) { (scene, client, publisher) =>
+        publisher.request()
+        eventually(scene.deliveries should have size 1)
+        publisher.request()
+        eventually(scene.deliveries should have size 2)
+        client.memoryBefore shouldBe Vector(2 * (4L << 20), 2 * (64L << 10))
+        eventually(scene.memory.used shouldBe 0)
+      }
+    }
+
+    it("before the next call where an answer waited for it until its call had ended, which is no failure") {
+      reading(_ => Large) { (scene, client, publisher) =>
+        val other = scene.sink.memory
+        other.take(_ => scene.memory.capacity - (9L << 20))(_ => ())
+        publisher.request()
+        eventually(client.waits shouldBe 1)
+        client.calls shouldBe 1
+        client.giveUp()
+        eventually(client.waits shouldBe 2)
+        client.calls shouldBe 1
+        other.giveBack(scene.memory.capacity - (9L << 20))
+        eventually(scene.deliveries should have size 1)
+        client.calls shouldBe 2
+        client.memoryBefore.last shouldBe 2 * Large
+        scene.failures shouldBe empty
+        eventually(scene.memory.used shouldBe 0)
+      }
+    }
+  }
+}
