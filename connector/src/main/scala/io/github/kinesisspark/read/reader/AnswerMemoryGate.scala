@@ -13,7 +13,7 @@ import io.github.kinesisspark.read.reader.PollingRecordPublisher.LargestAnswer
 
 /** Memory for one answer to GetRecords. What the answer is expected to need was taken before the call; its `Content-Length` says what it does need. If
   * that is more, what was taken is given back, the bytes of the answer wait in the network, and all of it is taken at once: answers that wait for
-  * each other while each holds a part would wait for ever.
+  * each other while each holds a part would wait without end.
   *
   * The answer comes on the SDK's threads, memory on any thread. None of them waits.
   *

@@ -19,7 +19,7 @@ class PollingMemorySpec extends AnyFunSpec with Matchers with Eventually {
 
   private val Large = 10L << 20
 
-  /** Its answers are as long as they are told to be, and come once somebody asks for their bytes. */
+  /** Its answers are as long as `length` says of each, and come once somebody asks for their bytes. */
   private final class Lengthy(length: Int => Long) extends StubKinesis {
     @volatile var calls        = 0
     @volatile var waits        = 0
