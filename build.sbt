@@ -105,7 +105,7 @@ lazy val integrationTests = (project in file("integration-tests"))
     internal,
     sparksLogger,
     name                                       := "kinesis-spark-integration-tests",
-    libraryDependencies ++= (Dependencies.spark % Test) +: Dependencies.testing,
+    libraryDependencies ++= (Dependencies.spark % Test) +: (Dependencies.testing ++ Dependencies.kafkaTests),
     // What a program of the tests prints is for other programs.
     Test / run / outputStrategy := Some(StdoutOutput),
     // Suites mostly wait for queries and servers, so a few JVMs share the work.

@@ -35,6 +35,18 @@ object Dependencies {
     "org.scalatestplus" %% "scalacheck-1-18" % Versions.scalatestScalacheck % Test
   )
 
+  // Its source, and the broker of the same version that Spark's clients are of. The JVM's own Jackson, Netty and logger serve.
+  val kafkaTests: Seq[ModuleID] = Seq(
+    "org.apache.spark" %% "spark-sql-kafka-0-10" % Versions.spark % Test,
+    "org.apache.kafka" %% "kafka"                % Versions.kafka % Test excludeAll (
+      ExclusionRule("org.slf4j"),
+      ExclusionRule("io.netty"),
+      ExclusionRule("com.fasterxml.jackson.core"),
+      ExclusionRule("com.fasterxml.jackson.module"),
+      ExclusionRule("com.fasterxml.jackson.datatype")
+    )
+  )
+
   val connectorTests: Seq[ModuleID] = testing ++ Seq(
     "com.tngtech.archunit" % "archunit" % Versions.archunit % Test,
     // Shows what other consumers make of an aggregated record; only its own classes are needed for that.

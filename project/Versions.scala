@@ -38,6 +38,8 @@ object Versions {
   val scalatestScalacheck = "3.2.19.0"
   val archunit            = "1.5.0"
   val kcl                 = "3.5.1"
+  // The one that Spark's source of Kafka brings.
+  val kafka               = "3.9.2"
   val jazzer              = "0.24.0"
   val jmh                 = "1.37"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from kinesis_spark import LocalKinesis
 from kinesis_spark.local import Record
@@ -24,8 +24,8 @@ AVAILABLE_NOW = "available-now"
 
 # After a pause, or after the registration of an executor that Spark starts in place of one that it took for lost.
 READ_WITHIN_S = 15
-# A machine that does much else takes some times as long.
-TOLERANCE = 3
+# What was put is then written too, by a task for each query and shard, on a machine that does much else.
+WRITTEN_WITHIN_S = 45
 
 
 class Queries(ClusterProgram):
@@ -72,24 +72,52 @@ class Queries(ClusterProgram):
 
     def await_records(self, began: float) -> None:
         """Waits until all records are written that were put, for so long from then on."""
-        self._await(lambda: [name for name in self.names if not self._is_written(name)], "records are missing", began)
+        while left := [name for name in self.names if not self._is_written(name)]:
+            late = time.time() - self._earliest(began)
+            assert late < WRITTEN_WITHIN_S, f"records are missing after {late:.0f} s: {left}"
+            time.sleep(0.5)
 
-    def await_reading(self, paused: float, continued: float) -> None:
-        """Waits until the server sees each shard read again. In a batch, readers don't move to another executor.
+    def await_replacement(self, until: float) -> float:
+        """Waits for an executor that is registered from now on. When it was, or the end of the time."""
+        began = time.time()
+        while (earliest := self._earliest(began)) == began:
+            if time.time() >= until:
+                return until
+            time.sleep(0.5)
+        return earliest
+
+    def assert_reading(self, since: float, *, is_replaced: bool = False) -> None:
+        """Watches until 15 s after the queries could read again, and prints how long each took until it did for good.
+
+        A query that ends with what there is has read it when it is written. Tasks of its that were held run on.
 
         Args:
-            paused: when the pause began.
-            continued: when each shard could be read again at the earliest.
+            since: the end of the pause, or what came in its place.
+            is_replaced: a new executor has come. Shards of a batch that runs move there with the next batch.
         """
-        self._await(
-            lambda: [
+        for name in set(self.names) - set(self.endless):
+            (self._directory / name / HELD).unlink(missing_ok=True)
+        logs = self._logs()
+
+        def unread() -> set[str]:
+            return {
                 name
-                for name, log in self._logs().items()
-                if not name.startswith(IN_A_BATCH) and not log.is_read_since(continued)
-            ],
-            "not read again",
-            paused,
-        )
+                for name in self.names
+                if not (is_replaced and name.startswith(IN_A_BATCH))
+                and not (logs[name].is_read_since(since) if name in logs else self._is_written(name))
+            }
+
+        last_unread = dict.fromkeys(self.names, 0.0)
+        while (now := time.time()) < (earliest := self._earliest(since)) + READ_WITHIN_S:
+            last_unread |= dict.fromkeys(unread(), now)
+            time.sleep(0.5)
+        took = {name: round(max(0, last - earliest), 1) for name, last in last_unread.items()}
+        print(f"seconds until each read again: {took}")  # noqa: T201
+        assert not (late := unread()), f"not read again after {READ_WITHIN_S} s: {late}, of {self.look()}"
+
+    def newest_subscription(self, name: str) -> float:
+        """When the last of those of the query's stream that live was opened."""
+        return float(max(s["sinceMillis"] for s in self._logs()[name].subscriptions())) / 1000
 
     def await_one_reader_for_each_shard(self) -> None:
         for log in self._logs().values():
@@ -103,20 +131,21 @@ class Queries(ClusterProgram):
         for name in self.endless:
             self.put(name, "last")
         self.await_records(began)
-        wait_until(lambda: self.do("look")["active"] == self.endless, "the end of queries that end", timeout_s=60)
+        wait_until(lambda: self.look()["active"] == self.endless, "the end of queries that end", timeout_s=60)
         outcome = self.stop()
         assert outcome["failures"] == {}, outcome["failures"]
         for name in self.names:
             assert Counter(self._written(name)) == Counter(self._texts[name])
 
-    def _await(self, missing: Callable[[], list[str]], what: str, began: float) -> None:
-        """Until nothing is missing, within the time from then on or from the registration of the newest executor."""
-        while left := missing():
-            look = self.do("look")
-            assert look["failures"] == {}, look["failures"]
-            late = time.time() - max(began, *look["executors"].values())
-            assert late < READ_WITHIN_S * TOLERANCE, f"{what} after {late:.0f} s: {left}, of {look}"
-            time.sleep(0.5)
+    def look(self) -> dict[str, Any]:
+        """How the program is. No query has failed."""
+        look = self.do("look")
+        assert look["failures"] == {}, look["failures"]
+        return look
+
+    def _earliest(self, since: float) -> float:
+        """From when on all queries can read: since then, or since the registration of the newest executor."""
+        return float(max(since, *self.look()["executors"].values()))
 
     def _logs(self) -> dict[str, ServerLog]:
         """Of each stream of an endless query."""

@@ -155,9 +155,11 @@ def test_of_two_drivers_by_fan_out_one_fails_though_nothing_is_put(stream: Local
         wait_until(lambda: len(first.written()) == len(texts), "the first records")
         registered = consumers(stream)
         with running(driver(tmp_path, stream, "efo")) as second:
+            began = time.monotonic()
             ended = wait_until(
                 lambda: [query for query in (first, second) if failure(query)], "the end of one driver", TAKEOVERS_S
             )
+            print(f"seconds until one of two drivers ended: {time.monotonic() - began:.1f}")  # noqa: T201
             loser, winner = (first, second) if ended == [first] else (second, first)
             assert "[KINESIS_CONSUMER_IN_USE]" in str(loser.stop()["failure"])
             assert consumers(stream) == registered

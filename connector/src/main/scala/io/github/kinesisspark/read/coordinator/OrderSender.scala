@@ -25,7 +25,8 @@ private[coordinator] final class OrderSender(
   private val log     = LoggerFactory.getLogger(classOf[OrderSender])
   private var orders  = Map.empty[ExecutorId, ReaderOrders]
   private var failing = FailingExecutors.none
-  private var hasRead = false
+
+  @volatile private var hasRead = false
 
   /** The highest number of all orders: an executor that is lost and found again knows those it had before. */
   private var lastNumber = 0L
@@ -51,6 +52,7 @@ private[coordinator] final class OrderSender(
       ending: Set[ShardKey],
       stops: Map[ShardKey, ShardPosition]
   ): Unit = {
+    recordRenewed()
     val executors = present()
     assignments.settle(planning, reading.keys, executors, channel.coresOfAnExecutor, runtime.clock.nanos())
     val undone = channel.reports.takeUndone()
@@ -86,6 +88,31 @@ private[coordinator] final class OrderSender(
       known       <- orders.get(executor)
       next        <- known.plan(own)
     } yield executor -> next)
+    channel.reports.prepare(renewals)
+  }
+
+  /** Orders for readers that are missing while the batch runs. Another thread sends them, so they are made of values alone. */
+  private def renewals = {
+    val shards = assignments.shards.size
+    for {
+      (executor, known) <- orders
+      if assignments.isReading(executor) && !known.isUndone
+    } yield executor.id -> new ReaderReports.Renewal(
+      known.number + 1,
+      () =>
+        known.renewed.foreach { case (now, change) =>
+          log.info(s"readers are missing while a batch runs: executor=${executor.id} source=${config.sourceId}")
+          channel.sendOrders(Vector(executor -> order(now, change, shards)))
+        }
+    )
+  }
+
+  private def recordRenewed(): Unit = {
+    val renewed = channel.reports.takeRenewed()
+    orders = orders.transform { (executor, known) =>
+      if (renewed(executor.id)) known.renewed.fold(known)(_._1) else known
+    }
+    lastNumber = orders.valuesIterator.map(_.number).foldLeft(lastNumber)(_ max _)
   }
 
   /** Tasks of a real-time batch have begun to read these. */
@@ -188,21 +215,24 @@ private[coordinator] final class OrderSender(
       case (executor, known) if assignments.isReading(executor) => executor.id -> known.epoch
     })
     lastNumber = changes.iterator.map { case (_, (now, _)) => now.number }.foldLeft(lastNumber)(_ max _)
+    val shards = assignments.shards.size
     if (changes.nonEmpty) channel.sendOrders(changes.map { case (executor, (now, change)) =>
-      executor -> ReadOrder(
-        config.sourceId,
-        now.number,
-        Option.when(change.isOfAllShards)(ReadOrder.ReadSettings(config, publisher())),
-        change.commit,
-        change.read,
-        change.release,
-        change.planned,
-        runtime.clock.nanos(),
-        channel.liveness,
-        spacing(assignments.shards.size),
-        channel.reportPause.toMillis,
-        hasRead
-      )
+      executor -> order(now, change, shards)
     })
   }
+
+  private def order(now: ReaderOrders, change: ReaderOrders.Changes, shards: Int) = ReadOrder(
+    config.sourceId,
+    now.number,
+    now.publisher.filter(_ => change.isOfAllShards).map(ReadOrder.ReadSettings(config, _)),
+    change.commit,
+    change.read,
+    change.release,
+    change.planned,
+    runtime.clock.nanos(),
+    channel.liveness,
+    spacing(shards),
+    channel.reportPause.toMillis,
+    hasRead
+  )
 }

@@ -91,6 +91,11 @@ private[coordinator] final case class ReaderOrders(
     }
   }
 
+  /** While a batch runs, where the readers are missing: all that they shall read, from where the batch ends. */
+  def renewed: Option[(ReaderOrders, Changes)] = publisher.flatMap { by =>
+    copy(isUndone = true).next(shards.valuesIterator.filter(_.position != ShardPosition.ShardEnd).toVector, by)
+  }
+
   /** Tasks of a real-time batch have begun to read these: they are released with the others where they are read elsewhere, or have ended. Otherwise the
     * next order names them, wherever they are.
     */

@@ -20,6 +20,8 @@ final class ReaderReports(implicit runtime: Runtime) {
   private var failures   = Map.empty[String, OrderFailure]
   private var epochs     = Map.empty[String, Long]
   private var done       = Map.empty[String, Long]
+  private var renewals   = Map.empty[String, Renewal]
+  private var renewed    = Set.empty[String]
 
   /** Whether it could be made use of. A report of changes must follow the last one; otherwise one of all readers has to come. */
   def accept(report: ReaderReport): Boolean = synchronized {
@@ -60,17 +62,43 @@ final class ReaderReports(implicit runtime: Runtime) {
     epochs.get(executor).map(Expected(_, done.get(executor)))
   }
 
+  /** A batch runs: orders that are sent as soon as an executor's readers are missing, because the query's thread sends none until the next planning. */
+  def prepare(now: Map[String, Renewal]): Unit = synchronized { renewals = now }
+
+  /** The query's thread sends orders again. Executors whose prepared order was sent. */
+  def takeRenewed(): Set[String] = synchronized {
+    val sent = renewed
+    renewals = Map.empty
+    renewed = Set.empty
+    sent
+  }
+
   /** The answer to a heartbeat.
     *
     * @param expected when it was sent
     * @param applied  the last order that the executor's readers have carried out, if there are any
     */
-  def found(executor: String, expected: Expected, applied: Option[Long]): Unit = synchronized {
-    if (expected.isThere(applied)) applied.foreach(recordApplied(executor, _))
-    else if (done.get(executor) == expected.done) {
+  def found(executor: String, expected: Expected, applied: Option[Long]): Unit =
+    missing(executor, expected, applied).foreach(_.send())
+
+  /** The order that is due, if one is prepared. */
+  private def missing(executor: String, expected: Expected, applied: Option[Long]) = synchronized {
+    if (expected.isThere(applied)) {
+      applied.foreach(recordApplied(executor, _))
+      None
+    } else if (done.get(executor) != expected.done) None
+    else {
       byExecutor -= executor
       done -= executor
-      expected.done.foreach(notDone(executor, _))
+      val due = renewals.get(executor)
+      due match {
+        case Some(renewal) =>
+          renewals -= executor
+          renewed += executor
+          epochs += executor -> renewal.number
+        case None => expected.done.foreach(notDone(executor, _))
+      }
+      due
     }
   }
 
@@ -144,6 +172,13 @@ object ReaderReports {
     /** @param applied the last order that the executor has carried out, as it says; None where it has no such readers */
     def isThere(applied: Option[Long]): Boolean = done.forall(known => applied.exists(_ >= known))
   }
+
+  /** An order of all shards of an executor.
+    *
+    * @param number its number
+    * @param send   sends it, without waiting
+    */
+  final class Renewal(val number: Long, val send: () => Unit)
 
   /** A status and when it was so.
     *

@@ -35,6 +35,27 @@ class LivenessSpec extends AnyFunSpec with Matchers with Eventually {
         }
     }
 
+    describe(s"a query in a batch, by $name") {
+      for (who <- Seq("driver", "only executor"))
+        it(s"reads on before the batch ends after its $who has stood still for longer than the readers' lease") {
+          scene { world =>
+            val cluster = world.cluster(publisher, executors = 1)
+            cluster.catchUp()
+            val still = if (who == "driver") cluster.process else cluster.own.head.process
+            world.put(0)
+            cluster.batch(meanwhile = {
+              still.pause()
+              if (who == "driver") eventually(cluster.own.head.holds shouldBe false)
+              else Thread.sleep((100.seconds / Speed).toMillis)
+              still.resume()
+              eventually((0 until Shards).forall(cluster.own.head.reads) shouldBe true)
+            })
+            world.put(1)
+            cluster.readUntil(Begin.size + 2, 20.seconds) shouldBe world.service.texts.sorted
+          }
+        }
+    }
+
     describe(s"an executor that its driver doesn't reach, by $name") {
       it("loses its shards to another, which reads on") {
         scene { world =>

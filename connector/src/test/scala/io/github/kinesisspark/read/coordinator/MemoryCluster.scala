@@ -83,8 +83,10 @@ final class MemoryCluster(
   /** The data of all records that were read, batch by batch, as a query reads them. */
   var read = Vector.empty[String]
 
-  /** @throws io.github.kinesisspark.aws.KinesisException as a reader has failed */
-  def batch(): Unit = {
+  /** @param meanwhile happens while the batch runs
+    * @throws io.github.kinesisspark.aws.KinesisException as a reader has failed
+    */
+  def batch(meanwhile: => Unit = ()): Unit = {
     fairnessOffset += 1
     val planning = PlanningState(
       at,
@@ -94,6 +96,7 @@ final class MemoryCluster(
     view.statuses.values.flatMap(_.failure).foreach(failure => throw failure.exception)
     val plan = readers.admit(view, Admission.Limits.none, fairnessOffset).batch
     readers.begin(plan)
+    meanwhile
     val end = planning.end(plan.ends.transform((_, cut) => cut.position))
     readers.group(plan, at.rangesTo(end), leastTasks = 1).foreach { group =>
       val on   = group.executor.fold(own.head)(e => byId(e.id))

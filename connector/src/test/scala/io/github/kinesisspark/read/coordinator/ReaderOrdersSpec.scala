@@ -42,6 +42,18 @@ class ReaderOrdersSpec extends AnyFunSpec with Matchers {
       next(committed, task(0, 7), task(1, 0)) shouldBe None
     }
 
+    it("name all shards from where a batch ends if readers are missing while it runs, but for those that it ends") {
+      val (planned, _)       = first.plan(Vector(shard(0) -> after(7))).get
+      val (renewed, changed) = planned.renewed.get
+      changed.copy(read = changed.read.sortBy(_.shard.shardId)) shouldBe
+        changes(isOfAllShards = true, read = Seq(task(0, 7), task(1, 0)))
+      (renewed.number, renewed.epoch) shouldBe ((3, 3))
+      next(renewed, task(0, 7), task(1, 0)) shouldBe None
+      val (ended, _) = first.plan(Vector(shard(0) -> ShardPosition.ShardEnd)).get
+      ended.renewed.get._2 shouldBe changes(isOfAllShards = true, read = Seq(task(1, 0)))
+      next(ended.renewed.get._1, task(1, 0)) shouldBe None
+    }
+
     it("release shards that tasks of a real-time batch have begun, once they have ended or are read elsewhere") {
       val (_, changed) = next(first.begun(Seq(shard(2), shard(3))), task(0, 0), task(1, 0), task(2, 5)).get
       changed shouldBe changes(read = Seq(task(2, 5)), release = Seq(shard(3)))

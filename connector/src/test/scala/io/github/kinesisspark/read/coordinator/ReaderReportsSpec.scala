@@ -148,6 +148,28 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
       }
     }
 
+    it("without the readers has the order sent that is prepared, where there is one, and counts it as the last") {
+      val reports  = reading
+      val expected = reports.expected("1").get
+      var sent     = 0
+      reports.prepare(Map("1" -> new ReaderReports.Renewal(4, () => sent += 1)))
+      reports.found("1", expected, None)
+      reports.found("1", expected, None)
+      sent shouldBe 1
+      reports.takeUndone() shouldBe empty
+      reports.expected("1") shouldBe Some(ReaderReports.Expected(epoch = 4, done = None))
+      reports.takeRenewed() shouldBe Set("1")
+      reports.takeRenewed() shouldBe empty
+    }
+
+    it("without the readers has them ordered anew where the query sends orders again") {
+      val reports = reading
+      reports.prepare(Map("1" -> new ReaderReports.Renewal(4, () => fail("it was withdrawn"))))
+      reports.takeRenewed() shouldBe empty
+      reports.found("1", reports.expected("1").get, None)
+      reports.takeUndone() shouldBe Map("1" -> 3)
+    }
+
     it("changes nothing if the readers are there, or have been ordered anew since the heartbeat was sent") {
       val reports  = reading
       val expected = reports.expected("1").get

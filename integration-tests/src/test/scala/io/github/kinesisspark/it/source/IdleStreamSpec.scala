@@ -1,8 +1,10 @@
 package io.github.kinesisspark.it.source
 
+import java.nio.file.Files
 import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.concurrent.duration._
+import scala.util.Using
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
@@ -65,6 +67,23 @@ final class IdleStream(override protected val mode: Mode) extends TestkitSuite {
     finally Seq(one, other).foreach(_.stop())
   }
 
+  /** Meanwhile, a record every 5 ms. */
+  private def putting[A](put: => Unit)(body: => A): A = {
+    val isOver  = new AtomicBoolean
+    val writing = new Thread(() =>
+      while (!isOver.get) {
+        put
+        Thread.sleep(5)
+      }
+    )
+    writing.start()
+    try body
+    finally {
+      isOver.set(true)
+      writing.join()
+    }
+  }
+
   describe("an idle stream") {
     it("hardly delays the batches of another source of its query") {
       compared(busy(), busy().union(texts(newStream(shards = 2)))) should be <= MostDelay
@@ -77,18 +96,21 @@ final class IdleStream(override protected val mode: Mode) extends TestkitSuite {
     it("hardly delays the batches of another stream's source", Slow) {
       // Two, as a stream consumer is one query's alone.
       val (one, other) = (newStream(shards = 1), newStream(shards = 1))
-      val isOver       = new AtomicBoolean
-      val writing      = new Thread(() =>
-        while (!isOver.get) {
-          Seq(one, other).foreach(stream => kinesis.streams.put(stream.name, "key", "text"))
-          Thread.sleep(5)
+      putting(Seq(one, other).foreach(stream => kinesis.streams.put(stream.name, "key", "text"))) {
+        compared(texts(one), texts(other).union(texts(newStream(shards = 2)))) should be <= MostDelay
+      }
+    }
+
+    it("hardly delays the batches of Kafka's source", Slow) {
+      Using.resource(new KafkaBroker(Files.createTempDirectory("kafka-"), "events")) { broker =>
+        def kafka() = spark.readStream
+          .format("kafka")
+          .options(broker.options)
+          .load()
+          .selectExpr("cast(value as string) text")
+        putting(broker.put("text")) {
+          compared(kafka(), kafka().union(texts(newStream(shards = 2)))) should be <= MostDelay
         }
-      )
-      writing.start()
-      try compared(texts(one), texts(other).union(texts(newStream(shards = 2)))) should be <= MostDelay
-      finally {
-        isOver.set(true)
-        writing.join()
       }
     }
   }
@@ -137,7 +159,7 @@ object IdleStream {
   private val FirstBatches = 20
   private val Batches      = 40
 
-  private val MostDelay = 1.5
+  private val MostDelay = 1.2
 
   private def median(all: Seq[Long]): Long = all.sorted.apply(all.size / 2)
 }
