@@ -76,9 +76,10 @@ class Cut(NamedTuple):
 CUTS = {
     "to-driver": Cut(driver=True, kinesis=False, into=False),
     "from-driver": Cut(driver=True, kinesis=False, out=False),
+    "driver": Cut(driver=True, kinesis=False),
     "to-kinesis": Cut(driver=False, kinesis=True, into=False),
     "from-kinesis": Cut(driver=False, kinesis=True, out=False),
-    "both": Cut(driver=True, kinesis=True),
+    "driver-and-kinesis": Cut(driver=True, kinesis=True),
 }
 
 

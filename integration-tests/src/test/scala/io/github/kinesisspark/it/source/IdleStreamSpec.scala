@@ -159,7 +159,7 @@ object IdleStream {
   private val FirstBatches = 20
   private val Batches      = 40
 
-  private val MostDelay = 1.2
+  private val MostDelay = 1.5
 
   private def median(all: Seq[Long]): Long = all.sorted.apply(all.size / 2)
 }
