@@ -39,9 +39,9 @@ object Versions {
   val archunit            = "1.5.0"
   val kcl                 = "3.5.1"
   // The one that Spark's source of Kafka brings.
-  val kafka               = "3.9.2"
-  val jazzer              = "0.24.0"
-  val jmh                 = "1.37"
+  val kafka  = "3.9.2"
+  val jazzer = "0.24.0"
+  val jmh    = "1.37"
 
   // Peers of `make bench-peers`.
   val flink         = "1.19.3"
