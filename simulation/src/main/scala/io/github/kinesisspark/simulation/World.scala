@@ -216,12 +216,17 @@ final class World(val plan: Plan, trace: Trace) {
     }
   }
 
-  /** No executor's readers hold more than its memory, and an answer for each task that has run: what it leaves in a buffer is for the next. */
+  /** No executor's readers hold more than its memory, an answer for each task that has run, as what it leaves in a buffer is for the next, and one for
+    * each source where memory is too small to be kept free for it.
+    */
   private def checkMemory(): Unit = for (application <- alive; executor <- application.living) {
     val inside = executor.inside
     // What readers hold when the query with the most memory leaves is read before they get more.
     val capacity = settings.queries.map(_.memory).max
-    val most     = capacity + executor.mostTasks * ReadersInside.LargestRequest.min(capacity)
+    val sources  = settings.queries.map(_.sources.size).sum
+    val one      = ReadersInside.LargestRequest.min(capacity)
+    val isSmall  = capacity < (sources + 1) * ReadersInside.LargestRequest
+    val most     = capacity + (executor.mostTasks + (if (isSmall) sources else 0)) * one
     if (inside.capacity > 0 && inside.memory > most)
       fail(
         s"${executor.process.name} holds ${inside.memory} bytes of $capacity, with ${executor.mostTasks} tasks"

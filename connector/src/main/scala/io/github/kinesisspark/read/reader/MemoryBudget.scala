@@ -12,11 +12,13 @@ import io.github.kinesisspark.read.reader.PollingRecordPublisher.LargestAnswer
   *
   * Sources join it, and it is as large as the largest of them asks for. Memory is taken for what is expected, before it is asked for; what turns out
   * to be larger waits in the network for the rest ([[AnswerMemoryGate]], [[EventMemoryGate]]). The requests of one source are served in the order they
-  * came. A query with a long trigger holds what it has for as long: where there is room for two more, the memory of a poller's
-  * largest answer is kept free for each source with readers that holds less than that.
+  * came.
   *
-  * A task that has nothing to do gets one request of its readers served at once, beyond the capacity: the others may hold all of it, and
-  * give it back only when that task continues. So the bound is the capacity and one answer for each running task.
+  * A query with a long trigger holds what it has for as long, and so does a source whose query waits for another of its sources. So no source may wait
+  * for what others hold. Where there is room for two more, the memory of a poller's largest answer is kept free for each source with readers that holds
+  * less than that. Where there isn't, a source that holds nothing gets one request served beyond the capacity. So does a task that has nothing to do:
+  * the others give memory back only when it continues. So the bound is the capacity and one answer for each running task, and where the capacity is
+  * small for each source.
   *
   * @param worker calls back whoever has waited: who gives memory back may hold locks, and has no time for what others do with it
   */
@@ -126,12 +128,12 @@ final class MemoryBudget(worker: Executor) {
   }
 
   private def fits(request: Request): Boolean = {
-    val others = members.filter(m => (m ne request.account.member) && m.readers > 0)
-    val wanted = request.of(capacity)
-    val kept   =
-      if (capacity < others.size * LargestRequest + 2 * wanted.max(LargestRequest)) 0L
-      else others.iterator.map(m => (LargestRequest - m.taken).max(0L)).sum
-    taken + wanted <= capacity - kept
+    val member  = request.account.member
+    val wanted  = request.of(capacity)
+    val others  = members.filter(m => (m ne member) && m.readers > 0)
+    val isSmall = capacity < others.size * LargestRequest + 2 * wanted.max(LargestRequest)
+    val kept    = if (isSmall) 0L else others.iterator.map(m => (LargestRequest - m.taken).max(0L)).sum
+    taken + wanted <= capacity - kept || (isSmall && member.taken == 0)
   }
 }
 

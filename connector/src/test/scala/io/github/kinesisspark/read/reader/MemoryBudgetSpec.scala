@@ -20,6 +20,33 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     def take(name: Int, bytes: Long, by: Int = 0): Unit = readers(by).take(_ => bytes)(_ => served += name)
   }
 
+  /** Takes up to `most` bytes and gives them back in any order, by three members of which the largest has `size` bytes.
+    *
+    * @param bound of what is used, by all that was ever granted: bytes, and to whom
+    */
+  private def everyUse(size: Long, most: Long)(bound: Seq[(Long, Int)] => Long) =
+    forAll(Gen.listOf(Gen.zip(Gen.choose(1L, most), Gen.choose(0, 2)))) { wants =>
+      val s       = new Setting(size, size / 2, size / 5)
+      val granted = mutable.Buffer.empty[(Long, Int)]
+      val held    = mutable.Queue.empty[(Long, Int)]
+
+      def giveBack(): Unit = {
+        val (bytes, by) = held.dequeue()
+        s.readers(by).giveBack(bytes)
+      }
+      wants.foreach { case (bytes, by) =>
+        s.readers(by).take(_ => bytes) { _ =>
+          granted += bytes -> by
+          held += bytes    -> by
+        }
+        if (granted.nonEmpty) s.budget.used should be <= bound(granted.toSeq)
+        if (held.size > 1) giveBack()
+      }
+      while (held.nonEmpty) giveBack()
+      s.budget.used shouldBe 0
+      granted.size shouldBe wants.size
+    }
+
   describe("the memory budget") {
     it("grants at most its capacity, and serves waiting requests in order") {
       val s = new Setting(100)
@@ -33,23 +60,11 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("stays within its capacity over any sequence of takes and returns of several members") {
-      forAll(Gen.listOf(Gen.zip(Gen.choose(1L, 100L), Gen.choose(0, 2)))) { wants =>
-        val s       = new Setting(100, 50, 20)
-        val granted = mutable.Queue.empty[(Long, Int)]
-        wants.foreach { case (bytes, by) =>
-          s.readers(by).take(_ => bytes)(_ => granted += bytes -> by)
-          s.budget.used should be <= 100L
-          if (granted.size > 1) {
-            val (bytes, by) = granted.dequeue()
-            s.readers(by).giveBack(bytes)
-          }
-        }
-        while (granted.nonEmpty) {
-          val (bytes, by) = granted.dequeue()
-          s.readers(by).giveBack(bytes)
-        }
-        s.budget.used shouldBe 0
-      }
+      everyUse(4 * Largest, most = Largest)(_ => 4 * Largest)
+    }
+
+    it("exceeds a capacity too small to keep memory free by one request of each further member at most") {
+      everyUse(100, most = 100)(granted => 100 + granted.groupMap(_._2)(_._1).values.map(_.max).toSeq.sorted.init.sum)
     }
 
     it("is as large as the largest of its members asks for") {
@@ -83,6 +98,30 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       s.served shouldBe Seq(1, 2, 3, 5, 4)
     }
 
+    it("serves a source that holds nothing beyond a capacity that is too small to keep memory free for it, once") {
+      val s = new Setting(100, 100)
+      s.take(1, 100)
+      s.take(2, 60, by = 1)
+      s.served shouldBe Seq(1, 2)
+      s.take(3, 10, by = 1)
+      s.take(4, 10)
+      s.served shouldBe Seq(1, 2)
+      // The first has given its memory back and holds nothing, and the second holds little.
+      s.readers.head.giveBack(100)
+      s.served shouldBe Seq(1, 2, 3, 4)
+    }
+
+    it("serves the oldest request of a source as soon as that holds nothing any more") {
+      val s = new Setting(100, 100)
+      s.take(1, 100)
+      s.take(2, 20, by = 1)
+      s.take(3, 80, by = 1)
+      s.take(4, 90, by = 1)
+      s.served shouldBe Seq(1, 2)
+      s.readers(1).giveBack(20)
+      s.served shouldBe Seq(1, 2, 3)
+    }
+
     it("grants the memory of the largest event, however many members hold nothing") {
       val event = EventMemoryGate.Forms * EventMemoryGate.LargestEvent
       for (others <- 0 to 100) {
@@ -112,6 +151,7 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       val s = new Setting(100, 100)
       s.take(1, 100)
       s.take(2, 1, by = 1)
+      s.take(3, 1, by = 1)
       s.readers.map(_.isWaiting) shouldBe Seq(false, true)
       s.readers.head.giveBack(100)
       s.readers.map(_.isWaiting) shouldBe Seq(false, false)
@@ -126,12 +166,13 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
 
     it("serves a request that was made while a larger member was there, and those behind it, when that has left") {
       val s = new Setting(50, 100)
-      s.take(1, 100, by = 1)
-      s.readers.head.take(_ * 4 / 5)(bytes => s.served += bytes.toInt)
+      s.take(1, 90, by = 1)
       s.take(2, 10)
+      s.readers.head.take(_ * 4 / 5)(bytes => s.served += bytes.toInt)
+      s.take(3, 0)
       s.members(1).close()
-      s.readers(1).giveBack(100)
-      s.served shouldBe Seq(1, 40, 2)
+      s.readers(1).giveBack(90)
+      s.served shouldBe Seq(1, 2, 40, 3)
     }
 
     it("keeps nothing free for a member without readers") {

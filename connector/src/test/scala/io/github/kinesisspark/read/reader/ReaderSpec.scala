@@ -25,11 +25,11 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
   describe("a shard reader") {
     final class Setting(share: Long = 10000, stop: Option[ShardPosition] = None) {
-      val memory       = new MemoryBudget(_.run())
-      private val mine = memory.join(1 << 20)
-      val publishers   = new ScriptedPublishers
-      var news         = 0
-      val reader = new ShardReader(shard(0), after(0), stop, publishers, mine, () => share, _ => (), () => news += 1)
+      val memory     = new MemoryBudget(_.run())
+      val source     = memory.join(1 << 20)
+      val publishers = new ScriptedPublishers
+      var news       = 0
+      val reader = new ShardReader(shard(0), after(0), stop, publishers, source, () => share, _ => (), () => news += 1)
       def publisher: ScriptedPublishers#Scripted = publishers.last
 
       /** As the publisher does it: the memory is taken before the records come. */
@@ -195,7 +195,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
     it("reports that it is starved if it has no records and waits for memory") {
       val s     = new Setting
-      val other = s.memory.join(0).account()
+      val other = s.source.account()
       other.take(_ => s.memory.capacity)(_ => ())
       s.reader.status.starved shouldBe false
       s.reader.memory.take(_ => 1)(_ => ())
@@ -204,7 +204,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
     it("is not starved while another reader waits for memory and it does not") {
       val s     = new Setting
-      val other = s.memory.join(0).account()
+      val other = s.source.account()
       s.reader.memory.take(_ => 1 << 10)(_ => ())
       s.reader.demand()
       other.take(_ => 1 << 20)(_ => ())
@@ -275,7 +275,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
     it("is settled while it waits for memory that others hold, unless it is to come to a stop") {
       for (stop <- Seq(None, Some(after(2)))) {
         val s = new Setting(stop = stop)
-        s.memory.join(0).account().take(_ => s.memory.capacity)(_ => ())
+        s.source.account().take(_ => s.memory.capacity)(_ => ())
         s.reader.memory.take(_ => 1)(_ => ())
         s.reader.status.isSettled(withinMillis = 0, hasStop = stop.nonEmpty) shouldBe stop.isEmpty
       }
@@ -456,14 +456,14 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
     }
 
     describe("from a live reader") {
-      def live(memory: MemoryBudget, by: ScriptedPublishers) = {
-        val mine = memory.join(1 << 20)
-        new ShardReader(shard(0), after(0), None, by, mine, () => mine.share, _ => (), () => ())
-      }
+      def source = new MemoryBudget(_.run()).join(1 << 20)
+
+      def live(source: MemoryBudget.Member, by: ScriptedPublishers) =
+        new ShardReader(shard(0), after(0), None, by, source, () => source.share, _ => (), () => ())
 
       it("takes what it holds and reads on through it beyond the buffer, up to the end") {
         val by     = new ScriptedPublishers
-        val reader = live(new MemoryBudget(_.run()), by)
+        val reader = live(source, by)
         reader.demand()
         by.last.bring(after(1), 50, record(1))
         val s = new Setting(after(3), live = Some(reader))
@@ -479,7 +479,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
       it("stops before an exclusive end, where the reader continues with the next batch") {
         val by     = new ScriptedPublishers
-        val reader = live(new MemoryBudget(_.run()), by)
+        val reader = live(source, by)
         val end    = AtSequenceNumber(number(3))
         val s      = new Setting(end, live = Some(reader))
         by.last.bring(after(4), 0, record(1), record(2), record(3), record(4))
@@ -490,7 +490,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
       it("reads the rest by polling if another task has taken it further") {
         val by     = new ScriptedPublishers
-        val reader = live(new MemoryBudget(_.run()), by)
+        val reader = live(source, by)
         val s      = new Setting(after(3), live = Some(reader))
         by.last.bring(after(1), 0, record(1))
         s.consumer.next().sequenceNumber shouldBe number(1)
@@ -506,7 +506,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
       it("reads the rest by polling if the reader is closed while it waits") {
         val by     = new ScriptedPublishers
-        val reader = live(new MemoryBudget(_.run()), by)
+        val reader = live(source, by)
         val s      = new Setting(after(1), live = Some(reader))
         val rest   = scala.concurrent.Future(s.numbers)(scala.concurrent.ExecutionContext.global)
         reader.close()
@@ -517,10 +517,10 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
       it("gets memory beyond the budget while it waits for a reader, and no other reader does") {
         val by     = new ScriptedPublishers
-        val memory = new MemoryBudget(_.run())
-        val reader = live(memory, by)
-        val other  = memory.join(0).account()
-        other.take(_ => memory.capacity)(_ => ())
+        val both   = source
+        val reader = live(both, by)
+        val other  = both.account()
+        other.take(_ => both.capacity)(_ => ())
         var asked, others = 0
         reader.memory.take(_ => 100)(_ => asked += 1)
         other.take(_ => 100)(_ => others += 1)

@@ -23,7 +23,7 @@ final class ReadersInside(pools: ShardReaderPools) {
 
 object ReadersInside {
 
-  /** What a task may take beyond the capacity. */
+  /** What a task, or a source, may take beyond the capacity. */
   val LargestRequest: Long = MemoryBudget.LargestRequest.max(EventMemoryGate.Forms * EventMemoryGate.LargestEvent)
 
   final case class Seen private[reader] (pool: ShardReaderPool, shard: ShardKey, state: String) {
