@@ -131,10 +131,16 @@ final class MemoryBudget(worker: Executor) {
     val member  = request.account.member
     val wanted  = request.of(capacity)
     val others  = members.filter(m => (m ne member) && m.readers > 0)
-    val isSmall = capacity < others.size * LargestRequest + 2 * wanted.max(LargestRequest)
+    val isSmall = tooSmallFor(others.size, wanted)
     val kept    = if (isSmall) 0L else others.iterator.map(m => (LargestRequest - m.taken).max(0L)).sum
     taken + wanted <= capacity - kept || (isSmall && member.taken == 0)
   }
+
+  private def tooSmallFor(others: Int, wanted: Long) =
+    capacity < others * LargestRequest + 2 * wanted.max(LargestRequest)
+
+  private def isSmall(member: Member): Boolean =
+    synchronized(tooSmallFor(members.count(m => (m ne member) && m.readers > 0), LargestRequest))
 }
 
 object MemoryBudget {
@@ -195,6 +201,9 @@ object MemoryBudget {
 
     /** What one reader may hold. */
     def share: Long = budget.share
+
+    /** There is no room to keep the memory of a largest answer free for each source. */
+    def isSmall: Boolean = budget.isSmall(member)
 
     /** It has asked for more than there is. */
     def isWaiting: Boolean = budget.synchronized(requests > 0)

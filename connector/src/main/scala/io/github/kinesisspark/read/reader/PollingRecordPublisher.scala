@@ -254,7 +254,7 @@ final class PollingRecordPublisher(
     GetRecordsRequest.builder
       .streamARN(shard.stream.text)
       .shardIterator(iterator)
-      .limit(limitAfter(last, wanted))
+      .limit(limitAfter(last, wanted, if (sink.memory.isSmall) LargeRecord else UsualRecord))
       .overrideConfiguration(ResponseFilter.configuration(gate).apiCallTimeout(LongestCall).build)
       .build
   )
@@ -275,14 +275,17 @@ object PollingRecordPublisher {
     *
     * @param last   of an answer with records, which the next one is thought to be like; None before the first
     * @param wanted bytes that the answer is to have, about
+    * @param first  bytes of a record of a shard whose records nobody has seen
     */
-  private[reader] def limitAfter(last: Option[RecordTotals], wanted: Long): Int = {
-    val (records, bytes) = last.fold((1L, UnknownRecord))(seen => (seen.records.toLong, seen.bytes.max(1L)))
+  private[reader] def limitAfter(last: Option[RecordTotals], wanted: Long, first: Long): Int = {
+    val (records, bytes) = last.fold((1L, first))(seen => (seen.records.toLong, seen.bytes.max(1L)))
     (wanted * records / bytes).max(1L).min(MostRecords.toLong).toInt
   }
 
-  /** What a record of a shard may have whose records nobody has seen. */
-  private val UnknownRecord = 4L << 10
+  private[reader] val UsualRecord = 4L << 10
+
+  /** What a record has at most, unless its stream allows more. */
+  private[reader] val LargeRecord = 1L << 20
 
   /** Bytes to expect of a shard that was read to its end a moment ago. */
   private val FewRecords = 64L << 10

@@ -47,12 +47,12 @@ class KinesisRecordSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
     it("asks for about as much as is wanted of records like the last ones, between 1 and 10,000 records") {
       def limit(records: Int, size: Int) = {
         val all = Array.tabulate(records)(n => KinesisRecord(number(n), "", new Array[Byte](size), 0))
-        PollingRecordPublisher.limitAfter(Some(RecordTotals.of(all)), 4 << 20)
+        PollingRecordPublisher.limitAfter(Some(RecordTotals.of(all)), 4 << 20, first = 1)
       }
       limit(1000, 1024) shouldBe 4096
       limit(10, 1) shouldBe 10000
       limit(1, 10 << 20) shouldBe 1
-      PollingRecordPublisher.limitAfter(None, 400 << 10) shouldBe 100
+      PollingRecordPublisher.limitAfter(None, 400 << 10, first = 4 << 10) shouldBe 100
     }
 
     it(

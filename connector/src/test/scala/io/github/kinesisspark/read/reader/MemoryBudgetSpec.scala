@@ -111,6 +111,14 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       s.served shouldBe Seq(1, 2, 3, 4)
     }
 
+    it("is small where it can't keep the memory of a largest answer free for each source that reads, and another") {
+      val s = new Setting(3 * Largest - 1, 1)
+      s.readers.map(_.isSmall) shouldBe Seq(true, true)
+      s.readers.last.close()
+      s.readers.head.isSmall shouldBe false
+      new Setting(3 * Largest, 1).readers.map(_.isSmall) shouldBe Seq(false, false)
+    }
+
     it("serves the oldest request of a source as soon as that holds nothing any more") {
       val s = new Setting(100, 100)
       s.take(1, 100)
