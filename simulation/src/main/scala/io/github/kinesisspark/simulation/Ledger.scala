@@ -116,20 +116,28 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
     val read = ofShards(some)
     (read.keySet -- ranges.map(_.shard)).foreach(key => fail(s"a task has read $key, which it was not to"))
     ranges.groupBy(_.shard).foreach { case (key, its) =>
-      val found = read.getOrElse(key, Nil)
-      if (its.zip(its.drop(1)).forall { case (a, b) => a.end == b.start })
-        faultOf(ShardRange(key, its.head.start, its.last.end), found).foreach(what => fail(s"a task of $its: $what"))
-      else if (its.map(_.start).exists(_.isInstanceOf[ShardPosition.AtTimestamp])) ()
-      else if (!isLossy && its.flatMap(exactly) != found) fail(s"a task of $its has read ${found.size} records")
+      val rest = contiguous(its).foldLeft[Seq[BigInt]](read.getOrElse(key, Nil)) { (found, range) =>
+        val (own, later) = found.span(isUpTo(range, _))
+        faultOf(range, own).foreach(what => fail(s"a task of $its: $what"))
+        later
+      }
+      if (rest.nonEmpty) fail(s"a task of $its has read ${rest.size} records too many")
     }
   }
 
-  private def isLossy = world.settings.kinesis.oldRecords > 0 && source.mayLoseRecords
-
-  private def exactly(range: ShardRange): Seq[BigInt] = {
-    val shard = shardOf(range.shard)
-    shard.records.slice(startOf(shard, range.start), endOf(shard, range.end)).map(_.number).toSeq
+  private def contiguous(ranges: Vector[ShardRange]) = ranges.foldLeft(Vector.empty[ShardRange]) { (before, range) =>
+    before.lastOption match {
+      case Some(last) if last.end == range.start => before.init :+ ShardRange(last.shard, last.start, range.end)
+      case _                                     => before :+ range
+    }
   }
+
+  private def isUpTo(range: ShardRange, number: BigInt) = {
+    val shard = shardOf(range.shard)
+    shard.indexAbove(number) <= endOf(shard, range.end)
+  }
+
+  private def isLossy = world.settings.kinesis.oldRecords > 0 && source.mayLoseRecords
 
   private def startOf(shard: Kinesis.Shard, at: ShardPosition): Int = at match {
     case ShardPosition.ShardEnd => throw new IllegalStateException("a batch begins at a shard's end")
