@@ -68,7 +68,7 @@ PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup lock package reproducible golden publish-local check test test-all suite-seconds chaos fuzz simulate vectors test-versions test-aws test-aws-clean \
-  lint format demo bench bench-latency bench-micro-batches bench-peers docs reference pictures notebook audit release-files release-central release-dry-run clean \
+  lint format demo bench bench-catch-up bench-latency bench-micro-batches bench-peers docs reference pictures notebook audit release-files release-central release-dry-run clean \
   jars wheel classes scala benchmarks ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow concurrency try-step
 
 help: ## list these commands
@@ -225,7 +225,7 @@ scala: $(if $(filter-out check,$(TEST_LOOP)),jars)
 	@$(STEP) ./sbt "all scalafmtCheckAll scalafmtSbtCheck test" $(SCALA_$(TEST_LOOP))
 
 benchmarks: jars
-	@$(STEP) $(BESIDE_SBT) ./sbt -C benchmarks Test/compile peers/compile
+	@$(STEP) $(BESIDE_SBT) ./sbt -C benchmarks Test/compile bare/compile peers/compile
 
 ruff: $(VENV)/.installed
 	@$(STEP) $(BESIDE_SBT) sh -c '$(RUFF) format --config python/pyproject.toml --check $(PYTHON_CODE) && \
@@ -343,6 +343,11 @@ else
 	rm -f benchmarks/target/bench.jsonl
 	MINUTES=$(MINUTES) $(SPARK_SCRIPTS) ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.Bench $(CURDIR)/benchmarks/target/bench.jsonl $(ONLY)"
 endif
+
+# Each setting takes some minutes, in which nothing else may run. Its line replaces an earlier one of the same commit and day.
+bench-catch-up: $(VENV)/.wheel ## a catch-up from PySpark beside the SDK alone in its best form, taking turns: JSON lines, and benchmarks/results; ONLY=polling-16,cold for some
+	./sbt -C benchmarks bare/classPathFile
+	$(BIN)/python python/tools/catch_up.py --results $(basename $(BENCH_RESULTS))-catch-up.jsonl $(ONLY)
 
 bench-micro-batches: $(VENV)/.wheel ## latency and idle cost of micro-batches as PySpark sees them, local and on a cluster: JSON lines, and docs/evidence/latency.md's table
 	$(BIN)/python python/tools/micro_batches.py --page docs/evidence/latency.md

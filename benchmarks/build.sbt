@@ -35,23 +35,34 @@ lazy val benchmarks = (project in file("."))
 // paths clash.
 lazy val peers = project.aggregate(peerProtocol, peerConnector, peerFlink, peerKcl, dynamoDbLocal)
 
+// The SDK alone, beside which `make bench-catch-up` measures the connector: a program for a process of its own.
+lazy val bare = (project in file("bare")).settings(
+  classPathToFile,
+  libraryDependencies ++= Seq(
+    "software.amazon.awssdk" % "kinesis"          % Versions.awsSdk,
+    "software.amazon.awssdk" % "netty-nio-client" % Versions.awsSdk,
+    "com.lihaoyi"           %% "ujson"            % Versions.ujson,
+    slf4j
+  )
+)
+
 lazy val classPathFile = taskKey[Unit]("Writes the class path to start the program with into a file.")
 
-lazy val peerSettings = classPathFile := IO.write(
+lazy val classPathToFile = classPathFile := IO.write(
   target.value / "class-path.txt",
   (Runtime / fullClasspath).value.files.mkString(java.io.File.pathSeparator)
 )
 
-lazy val peerProtocol = (project in file("peers/protocol")).settings(peerSettings)
+lazy val peerProtocol = (project in file("peers/protocol")).settings(classPathToFile)
 
 lazy val peerConnector = (project in file("peers/connector"))
   .dependsOn(peerProtocol)
-  .settings(peerSettings, libraryDependencies += spark, Runtime / unmanagedJars += connectorJar.value)
+  .settings(classPathToFile, libraryDependencies += spark, Runtime / unmanagedJars += connectorJar.value)
 
 lazy val peerFlink = (project in file("peers/flink"))
   .dependsOn(peerProtocol)
   .settings(
-    peerSettings,
+    classPathToFile,
     libraryDependencies ++= Seq(
       "org.apache.flink" % "flink-streaming-java"    % Versions.flink,
       "org.apache.flink" % "flink-clients"           % Versions.flink,
@@ -63,14 +74,14 @@ lazy val peerFlink = (project in file("peers/flink"))
 lazy val peerKcl = (project in file("peers/kcl"))
   .dependsOn(peerProtocol)
   .settings(
-    peerSettings,
+    classPathToFile,
     libraryDependencies ++= Seq("software.amazon.kinesis" % "amazon-kinesis-client" % Versions.kcl, slf4j)
   )
 
 // Where the KCL keeps leases. Its native library comes as a file that has to be found by its plain name.
 lazy val dynamoDbLocal = (project in file("peers/dynamodb-local"))
   .settings(
-    peerSettings,
+    classPathToFile,
     libraryDependencies ++= Seq(
       "software.amazon.dynamodb" % "DynamoDBLocal"              % Versions.dynamoDbLocal,
       "com.almworks.sqlite4java" % "libsqlite4java-linux-amd64" % Versions.sqlite4java artifacts

@@ -1,0 +1,33 @@
+package io.github.kinesisspark.bare
+
+import java.net.URI
+
+import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, StaticCredentialsProvider}
+import software.amazon.awssdk.http.{Protocol, ProtocolNegotiation}
+import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient
+import software.amazon.awssdk.regions.Region
+import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+
+/** The AWS SDK's own client for a local server. */
+private[bare] object BareClient {
+
+  /** More than any benchmark has shards: a subscription, or a connection by HTTP/1.1, for each. */
+  private val MaxConcurrency = 1000
+
+  /** @param isHttp2 HTTP/2, or else HTTP/1.1
+    * @param window  of a stream of HTTP/2, in bytes
+    */
+  def of(endpoint: URI, isHttp2: Boolean, window: Int): KinesisAsyncClient = {
+    val http = NettyNioAsyncHttpClient.builder.maxConcurrency(MaxConcurrency)
+    if (isHttp2) {
+      http.protocol(Protocol.HTTP2).http2Configuration(h => h.initialWindowSize(window): Unit)
+      if (endpoint.getScheme == "https") http.protocolNegotiation(ProtocolNegotiation.ALPN)
+    } else http.protocol(Protocol.HTTP1_1)
+    KinesisAsyncClient.builder
+      .region(Region.US_EAST_1)
+      .endpointOverride(endpoint)
+      .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("local", "local")))
+      .httpClientBuilder(http)
+      .build
+  }
+}

@@ -1,0 +1,151 @@
+package io.github.kinesisspark.bare
+
+import java.lang.management.ManagementFactory
+import java.net.URI
+import java.util.concurrent.CompletableFuture
+import java.util.concurrent.atomic.AtomicLong
+
+import scala.jdk.CollectionConverters._
+
+import com.sun.management.OperatingSystemMXBean
+import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+import software.amazon.awssdk.services.kinesis.model._
+
+/** The least that reading a backlog costs with the AWS SDK: its public asynchronous client with its own unmarshaller, in a process without Spark and without
+  * this connector. One call or one subscription is open for each shard, there is no pause between calls, and nothing is kept: the loop takes each
+  * record's length and last byte.
+  *
+  * Reads the stream from its oldest record, several times, and prints a JSON line for each reading: MB/s, CPU s/GB of the whole process, and
+  * seconds. A reading lasts from the listing of the shards, or from the registration of the stream consumer, until all records are there.
+  *
+  * Arguments as `name=value`:
+  *   - `endpoint`, `stream`, `publisher` (`polling` or `efo`), `records` (how many the stream holds), `readings`
+  *   - `http` (`1.1` or `2`) and `limit` (records of an answer) for polling
+  *   - `window` (bytes of an HTTP/2 stream) for fan-out
+  *
+  * A server's certificate is trusted by `-Djavax.net.ssl.trustStore`.
+  */
+object BareLoop {
+  private val DefaultWindow = 1 << 20
+
+  def main(args: Array[String]): Unit = {
+    val options = args.map(_.split("=", 2)).collect { case Array(name, value) => name -> value }.toMap
+    val client  = BareClient.of(
+      URI.create(options("endpoint")),
+      isHttp2 = options.getOrElse("http", "2") == "2",
+      window = options.get("window").fold(DefaultWindow)(_.toInt)
+    )
+    for (reading <- 1 to options("readings").toInt) {
+      val read = new Backlog(client, options("stream"), options("records").toLong)
+      if (options("publisher") == "polling") timed(read)(read.poll(options("limit").toInt))
+      else {
+        val name = s"bare-${ProcessHandle.current.pid}-$reading"
+        timed(read)(read.subscribe(name))
+        read.deregister(name)
+      }
+    }
+    client.close()
+  }
+
+  private def timed(backlog: Backlog)(read: => Unit): Unit = {
+    val (cpu, began) = (cpuNanos, System.nanoTime())
+    read
+    val (seconds, cpuSeconds) = ((System.nanoTime() - began) / 1e9, (cpuNanos - cpu) / 1e9)
+    val bytes                 = backlog.bytes.doubleValue
+    println(ujson.Obj("mb_per_s" -> bytes / 1e6 / seconds, "cpu_s_per_gb" -> cpuSeconds / (bytes / 1e9), "s" -> seconds))
+  }
+
+  private def cpuNanos: Long =
+    ManagementFactory.getOperatingSystemMXBean.asInstanceOf[OperatingSystemMXBean].getProcessCpuTime
+}
+
+/** One reading of all records of a stream. Answers and events of different shards come on different threads.
+  *
+  * @param records how many there are
+  */
+private final class Backlog(client: KinesisAsyncClient, stream: String, records: Long) {
+  private val left = new AtomicLong(records)
+  private val sum  = new AtomicLong
+  private val all  = new CompletableFuture[Unit]
+
+  /** Of what was read. */
+  val bytes = new AtomicLong
+
+  /** @param limit records of an answer at most */
+  def poll(limit: Int): Unit = {
+    shardIds.foreach { shard =>
+      client
+        .getShardIterator(r =>
+          r.streamName(stream).shardId(shard).shardIteratorType(ShardIteratorType.TRIM_HORIZON): Unit
+        )
+        .whenComplete { (answer, error) =>
+          if (error != null) fail(error) else poll(answer.shardIterator, limit)
+        }: Unit
+    }
+    all.join()
+  }
+
+  private def poll(iterator: String, limit: Int): Unit =
+    client
+      .getRecords(r => r.shardIterator(iterator).limit(limit): Unit)
+      .whenComplete { (answer, error) =>
+        if (error != null) fail(error)
+        else {
+          take(answer.records)
+          if (answer.millisBehindLatest > 0) poll(answer.nextShardIterator, limit)
+        }
+      }: Unit
+
+  def subscribe(consumerName: String): Unit = {
+    val consumer =
+      client.registerStreamConsumer(r => r.streamARN(arn).consumerName(consumerName): Unit).join().consumer.consumerARN
+    while (status(consumer) != ConsumerStatus.ACTIVE) Thread.sleep(20)
+    val subscriptions = shardIds.map { shard =>
+      client.subscribeToShard(
+        (r: SubscribeToShardRequest.Builder) =>
+          r.consumerARN(consumer)
+            .shardId(shard)
+            .startingPosition(p => p.`type`(ShardIteratorType.TRIM_HORIZON): Unit): Unit,
+        SubscribeToShardResponseHandler.builder
+          .subscriber(
+            SubscribeToShardResponseHandler.Visitor.builder
+              .onSubscribeToShardEvent(event => take(event.records))
+              .build
+          )
+          .build
+      )
+    }
+    subscriptions.foreach(_.whenComplete { (_, error) =>
+      fail(Option(error).getOrElse(new IllegalStateException("A subscription ended before all records were there")))
+    }: Unit)
+    all.join()
+    subscriptions.foreach(_.cancel(true): Unit)
+  }
+
+  def deregister(consumerName: String): Unit =
+    client.deregisterStreamConsumer(r => r.streamARN(arn).consumerName(consumerName): Unit).join(): Unit
+
+  private def take(some: java.util.List[Record]): Unit = {
+    var (length, lastBytes) = (0L, 0L)
+    some.forEach { record =>
+      val data = record.data.asByteArrayUnsafe
+      length += data.length
+      lastBytes += data(data.length - 1)
+    }
+    bytes.addAndGet(length)
+    sum.addAndGet(lastBytes)
+    if (left.addAndGet(-some.size.toLong) <= 0) all.complete(()): Unit
+  }
+
+  /** Of no effect once all records are there. */
+  private def fail(error: Throwable): Unit = all.completeExceptionally(error): Unit
+
+  private def status(consumer: String) =
+    client.describeStreamConsumer(r => r.consumerARN(consumer): Unit).join().consumerDescription.consumerStatus
+
+  private lazy val arn =
+    client.describeStreamSummary(r => r.streamName(stream): Unit).join().streamDescriptionSummary.streamARN
+
+  private def shardIds: Vector[String] =
+    client.listShards(r => r.streamName(stream): Unit).join().shards.asScala.map(_.shardId).toVector
+}

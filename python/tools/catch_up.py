@@ -1,0 +1,389 @@
+"""How fast PySpark reads a backlog, beside the AWS SDK alone: `make bench-catch-up` runs it.
+
+A stream of the embedded server, without quotas, is filled once. A PySpark query (`local[2]`, heap of 3 GiB, default
+options and trigger, noop sink) and the bare loop of benchmarks/bare take turns in reading it. The query has one JVM for
+all of its turns, and each turn counts, the first one in the new JVM too. The loop has a new JVM for each turn, reads
+the backlog twice there, and the second reading counts. Before that, each form of the loop is tried once: HTTP/1.1 and
+HTTP/2, and several sizes of answers, or of HTTP/2's windows. The form with the highest throughput takes all turns.
+
+A setting called `cold` measures the first query of a JVM: query and loop have a new JVM for each of ten turns and read
+once in it.
+
+Prints a line of JSON for each setting. `--results` names a file that keeps it, in the place of an earlier one there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import platform
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import mean, median, stdev
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import psutil  # type: ignore[import-untyped]
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+)
+from versions import commit, version
+
+from kinesis_spark import (
+    Connection,
+    EnhancedFanOut,
+    KinesisOptions,
+    Polling,
+    Position,
+    StaticCredentials,
+    read_stream,
+    session,
+)
+from kinesis_spark.local.server import server_command
+
+STREAM = "backlog"
+QUERY_HEAP, LOOP_HEAP, SERVER_HEAP = "3g", "2g", "10g"
+TURNS, COLD_TURNS = 4, 10
+CLASS_PATH = Path(__file__).resolve().parents[2] / "benchmarks" / "bare" / "target" / "class-path.txt"
+
+# Of GetRecords.
+MOST_RECORDS = 10_000
+ANSWERS_MB = (1, 4, 10)
+WINDOWS_KIB = (512, 4096)
+
+# Student's t for 95%, two-sided, by degrees of freedom from 1.
+T_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131)
+
+# The loop's arguments that its forms differ by.
+Form = dict[str, str]
+# MB/s, CPU s/GB and seconds.
+Reading = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is read, and how."""
+
+    name: str
+    publisher: str
+    shards: int = 16
+    record_bytes: int = 1000
+    tls: bool = False
+    cold: bool = False
+
+    def forms(self) -> list[Form]:
+        """The forms of the loop that are tried."""
+        if self.publisher == "efo":
+            return [{"window": str(kib << 10)} for kib in WINDOWS_KIB]
+        limits = sorted({min(MOST_RECORDS, mb * 1_000_000 // self.record_bytes) for mb in ANSWERS_MB})
+        return [{"http": http, "limit": str(limit)} for http in ("1.1", "2") for limit in limits]
+
+
+SETTINGS = [
+    Setting(f"{called}-{what}", publisher, **more)
+    for what, more in (
+        ("16-shards", {}),
+        ("256-shards", {"shards": 256}),
+        ("1-shard", {"shards": 1}),
+        ("100B", {"record_bytes": 100}),
+        ("tls", {"tls": True}),
+        ("cold", {"cold": True}),
+    )
+    for called, publisher in (("polling", "polling"), ("fan-out", "efo"))
+]
+
+
+def interval(ratios: Sequence[float]) -> tuple[float, float] | None:
+    """The 95% t-interval of the mean of paired ratios, taken of their logarithms; None of one pair."""
+    if len(ratios) == 1:
+        return None
+    logs = [math.log(ratio) for ratio in ratios]
+    around = T_95[len(logs) - 2] * stdev(logs) / math.sqrt(len(logs))
+    return math.exp(mean(logs) - around), math.exp(mean(logs) + around)
+
+
+def summary(turns: Sequence[dict[str, Reading]]) -> dict[str, Any]:
+    """Medians of all turns, their ratios, and the paired ratios' interval, first and last one."""
+    line: dict[str, Any] = {}
+    for what, unit in (("throughput", "mb_per_s"), ("cpu", "cpu_s_per_gb")):
+        query, loop = (median(turn[side][unit] for turn in turns) for side in ("query", "loop"))
+        paired = [turn["query"][unit] / turn["loop"][unit] for turn in turns]
+        line |= {
+            f"query_{unit}": rounded(query),
+            f"loop_{unit}": rounded(loop),
+            f"{what}_to_loop": rounded(query / loop),
+            f"{what}_interval": [rounded(end) for end in interval(paired) or ()],
+            f"{what}_first": rounded(paired[0]),
+            f"{what}_last": rounded(paired[-1]),
+        }
+    return line
+
+
+def rounded(value: float) -> float:
+    """To three digits."""
+    return float(f"{value:.3g}")
+
+
+class Child:
+    """A process of its own that ends when its standard input does, and prints lines of JSON."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if self._process.stdin is None or self._process.stdout is None:
+            raise RuntimeError("a child process has no pipes")
+        self._orders, self._printed = self._process.stdin, self._process.stdout
+
+    def order(self) -> None:
+        """A line of its standard input."""
+        self._orders.write("\n")
+        self._orders.flush()
+
+    def answer(self) -> dict[str, Any]:
+        """The next object that it prints.
+
+        Raises:
+            RuntimeError: if it has ended.
+        """
+        for line in self._printed:
+            if line.startswith("{"):
+                return dict(json.loads(line))
+        raise RuntimeError(f"{self._process.args!r} has ended with status {self._process.wait()}")
+
+    def end(self) -> None:
+        """Ends it."""
+        self._orders.close()
+        self._process.wait(timeout=120)
+
+
+class Server:
+    """The embedded server in a process of its own, with a backlog in one stream."""
+
+    def __init__(self, announced: dict[str, Any], directory: Path, setting: Setting, records: int) -> None:
+        self.endpoint: str = announced["tlsEndpoint" if setting.tls else "endpoint"]
+        self._setting = setting
+        self._records = records
+        self._trust_store = directory / "trust.p12"
+        self.ca_bundle = directory / "certificate.pem" if setting.tls else None
+        self._bare("Fill", announced["endpoint"], STREAM, str(setting.record_bytes), str(records))
+
+    def loop(self, form: Form, readings: int) -> Reading:
+        """The last reading of a new JVM."""
+        given = {
+            "endpoint": self.endpoint,
+            "stream": STREAM,
+            "publisher": self._setting.publisher,
+            "records": str(self._records),
+            "readings": str(readings),
+        }
+        lines = self._bare("BareLoop", *(f"{name}={value}" for name, value in (given | form).items()))
+        return {name: rounded(value) for name, value in json.loads(lines[-1]).items()}
+
+    def _bare(self, program: str, *arguments: str) -> list[str]:
+        trusted = [f"-Djavax.net.ssl.trustStore={self._trust_store}", "-Djavax.net.ssl.trustStorePassword=testkit"]
+        command = [java(), f"-Xmx{LOOP_HEAP}", *(trusted if self.ca_bundle else []), "-cp", CLASS_PATH.read_text()]
+        program = f"io.github.kinesisspark.bare.{program}"
+        printed = subprocess.run([*command, program, *arguments], stdout=subprocess.PIPE, text=True, check=True).stdout
+        return [line for line in printed.splitlines() if line.startswith("{")]
+
+
+def java() -> str:
+    """The Java that runs the server and the loop."""
+    return server_command([])[0]
+
+
+@contextmanager
+def filled(setting: Setting, records: int) -> Iterator[Server]:
+    """A server that has the backlog."""
+    with TemporaryDirectory() as directory:
+        files = {name: str(Path(directory) / name) for name in ("certificate.pem", "trust.p12")}
+        tls = ["--tls-port", "0", "--tls-certificate-file", files["certificate.pem"]]
+        tls += ["--tls-trust-store", files["trust.p12"]]
+        arguments = ["--exit-with-stdin", "--stream", f"{STREAM}:{setting.shards}", *(tls if setting.tls else [])]
+        first, *rest = server_command(arguments)
+        child = Child([first, f"-Xmx{SERVER_HEAP}", *rest])
+        try:
+            yield Server(child.answer(), Path(directory), setting, records)
+        finally:
+            child.end()
+
+
+class Progress(StreamingQueryListener):
+    """Waits until one query has read all records. Spark calls it on a thread of its own."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._rows = 0
+        self._ended = ""
+        self.batches = 0
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
+        """Of no interest."""
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
+        """Of no interest."""
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
+        """A batch has ended."""
+        with self._changed:
+            self._rows += event.progress.numInputRows
+            self.batches += 1
+            self._changed.notify_all()
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
+        """It has failed, unless it was stopped."""
+        with self._changed:
+            self._ended = event.exception or "it was stopped"
+            self._changed.notify_all()
+
+    def wait(self, records: int) -> None:
+        """Until so many have been read.
+
+        Raises:
+            RuntimeError: if the query ends before that.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: self._rows >= records or self._ended)
+        if self._rows != records:
+            raise RuntimeError(f"The query has read {self._rows:,} of {records:,} records: {self._ended}")
+
+
+def queries(endpoint: str, publisher: str, records: str, record_bytes: str, ca_bundle: str) -> None:
+    """The program of a query's process: a line of standard input starts a query, and its reading is printed."""
+    builder = session.builder("catch-up", "local[2]").config("spark.driver.memory", QUERY_HEAP)
+    spark = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false").getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    system = spark._jvm.java.lang.System  # type: ignore[union-attr]  # noqa: SLF001
+    say({"java": f"{system.getProperty('java.vm.name')} {system.getProperty('java.version')}"})
+    for turn, _ in enumerate(sys.stdin):
+        options = KinesisOptions(
+            stream_name=STREAM,
+            region="us-east-1",
+            endpoint=endpoint,
+            connection=Connection(ca_bundle=ca_bundle or None),
+            credentials=StaticCredentials("local", "local"),
+            starting_position=Position.trim_horizon(),
+            record_publisher=Polling() if publisher == "polling" else EnhancedFanOut(f"turn-{turn}"),
+        )
+        say(catch_up(spark, options, int(records), int(records) * int(record_bytes) / 1e6))
+    spark.stop()
+
+
+def catch_up(spark: SparkSession, options: KinesisOptions, records: int, megabytes: float) -> Reading:
+    """One query, from its making until all records are in batches that have ended."""
+    jvm = psutil.Process(int(spark._jvm.java.lang.ProcessHandle.current().pid()))  # type: ignore[union-attr]  # noqa: SLF001
+    progress = Progress()
+    spark.streams.addListener(progress)
+    with TemporaryDirectory() as checkpoint:
+        cpu, began = cpu_s(jvm), time.monotonic()
+        writer = read_stream(spark, options).writeStream.format("noop")
+        query = writer.option("checkpointLocation", checkpoint).start()
+        progress.wait(records)
+        seconds, used = time.monotonic() - began, cpu_s(jvm) - cpu
+        query.stop()
+    spark.streams.removeListener(progress)
+    reading = {"mb_per_s": megabytes / seconds, "cpu_s_per_gb": used / (megabytes / 1000), "s": seconds}
+    return {name: rounded(value) for name, value in reading.items()} | {"batches": progress.batches}
+
+
+def cpu_s(process: psutil.Process) -> float:
+    """CPU time of a process so far."""
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def say(value: object) -> None:
+    """A line of JSON."""
+    sys.stdout.write(json.dumps(value) + "\n")
+    sys.stdout.flush()
+
+
+class Query(Child):
+    """The process of a query, with a JVM of its own that has a session and has read nothing yet."""
+
+    def __init__(self, server: Server, setting: Setting, records: int) -> None:
+        arguments = (server.endpoint, setting.publisher, records, setting.record_bytes, server.ca_bundle or "")
+        super().__init__([sys.executable, __file__, "--query", *map(str, arguments)])
+        self.java = str(self.answer()["java"])
+
+    def read(self) -> Reading:
+        """Reads the backlog once."""
+        self.order()
+        return self.answer()
+
+
+def measure(setting: Setting, megabytes: int, turns: int) -> dict[str, Any]:
+    """One setting, with all of its turns."""
+    records = megabytes * 1_000_000 // setting.record_bytes
+    readings = 1 if setting.cold else 2
+    with filled(setting, records) as server:
+        tried: list[tuple[Form, Reading]] = []
+        for form in setting.forms():
+            tried.append((form, server.loop(form, readings)))
+            print(setting.name, "tried", *tried[-1], file=sys.stderr)
+        best, _ = max(tried, key=lambda of: of[1]["mb_per_s"])
+        measured: list[dict[str, Reading]] = []
+        query = Query(server, setting, records)
+        for turn in range(turns):
+            if turn and setting.cold:
+                query.end()
+                query = Query(server, setting, records)
+            measured.append({"query": query.read(), "loop": server.loop(best, readings)})
+            print(setting.name, "turn", turn + 1, measured[-1], file=sys.stderr)
+        query.end()
+    return {
+        **asdict(setting),
+        "megabytes": megabytes,
+        **summary(measured),
+        "form": best,
+        "tried": [{**form, **reading} for form, reading in tried],
+        "turns": measured,
+        "commit": commit(),
+        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "machine": f"{psutil.cpu_count()} cores, {round(psutil.virtual_memory().total / 2**30)} GiB, "
+        f"{platform.system()} {platform.machine()}",
+        "versions": f"{query.java}, Spark {version('spark')}, AWS SDK {version('awsSdk')}",
+    }
+
+
+def keep(line: dict[str, Any], file: Path) -> None:
+    """Adds a line to a file, in the place of an earlier one of the same setting."""
+    before = file.read_text().splitlines() if file.exists() else []
+    others = [other for other in before if json.loads(other)["name"] != line["name"]]
+    file.write_text("\n".join([*others, json.dumps(line)]) + "\n")
+
+
+def main() -> None:
+    """Measures the settings that are wanted."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--query", nargs=5, help=argparse.SUPPRESS)
+    parser.add_argument("--megabytes", type=int, default=2000, help="of the backlog (2000)")
+    parser.add_argument("--turns", type=int, help=f"of each setting ({TURNS}, and {COLD_TURNS} of first queries)")
+    parser.add_argument("--results", type=Path, help="the file that keeps the lines")
+    parser.add_argument("only", nargs="?", default="", help="parts of the names of settings, with commas between them")
+    asked = parser.parse_args()
+    if asked.query:
+        queries(*asked.query)
+        return
+    words = asked.only.split(",")
+    for setting in SETTINGS:
+        if any(word in setting.name for word in words):
+            line = measure(setting, asked.megabytes, asked.turns or (COLD_TURNS if setting.cold else TURNS))
+            say(line)
+            if asked.results:
+                keep(line, asked.results)
+
+
+if __name__ == "__main__":
+    main()
