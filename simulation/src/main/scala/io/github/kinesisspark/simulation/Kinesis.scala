@@ -50,7 +50,7 @@ final class Kinesis(
   addOld()
   list()
 
-  /** Records that go past retention one after the other within two minutes, some of them in shards that are closed. */
+  /** Records that go past retention one after the other, half of them in shards that are closed. */
   private def addOld(): Unit = if (settings.oldRecords > 0) {
     val first                                              = epochMillis - RetentionMillis
     def fill(some: Seq[Shard], from: Long, to: Long): Unit = some.foreach { shard =>
@@ -59,9 +59,10 @@ final class Kinesis(
         putRecords += 1
       }
     }
-    fill(open, first + 5000, first + 60000)
-    split(open.head, first + 60000)
-    fill(open, first + 60000, first + 120000)
+    val half = first + settings.oldMillis / 2
+    fill(open, first + 5000, half)
+    split(open.head, half)
+    fill(open, half, first + settings.oldMillis)
     trim()
   }
 
@@ -305,6 +306,7 @@ object Kinesis {
     * @param arrivalsGoBack whether a record may have arrived before the one ahead of it
     * @param recordBytes    of a record's data
     * @param oldRecords     of each shard, which go past retention while the world lasts
+    * @param oldMillis      by when all of them have
     */
   final case class Settings(
       mostRecords: Int = 1000,
@@ -315,7 +317,8 @@ object Kinesis {
       subscriptionMillis: Long = 300000,
       consumerMillis: Long = 3000,
       recordBytes: Int = 20,
-      oldRecords: Int = 0
+      oldRecords: Int = 0,
+      oldMillis: Long = 120000
   )
 
   /** @param text begins its data */

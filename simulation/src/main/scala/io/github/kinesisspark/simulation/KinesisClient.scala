@@ -313,7 +313,9 @@ final class KinesisClient(process: Process, world: World) extends KinesisAsyncCl
   private def send[A](request: KinesisRequest, shard: String)(serve: => A): CompletableFuture[A] = {
     val answer = new CompletableFuture[A]
     val limit  = request.overrideConfiguration.toScala.flatMap(limitOf).map(_.toNanos.nanos)
-    val silent = silenceOf(request)
+    val drips  = limit.nonEmpty && faults.slow > 0 && baton.chance(faults.slow / 2)
+    // While bytes come, only the time limit of the call ends it.
+    val silent = if (drips) 1.hour else silenceOf(request)
     val late   = threads.schedule(limit.fold(silent)(_.min(silent)).toNanos) {
       happened(shard, s"${nameOf(request)} late")
       answer.completeExceptionally(
@@ -332,7 +334,7 @@ final class KinesisClient(process: Process, world: World) extends KinesisAsyncCl
           Right(serve)
         } catch { case refused: Refusal => Left(exceptionOf(refused)) }
       if (baton.chance(faults.lost)) fromService(complete(Left(broken)))
-      else fromService(onceWanted(request, result)(complete(result)))
+      else if (!drips) fromService(onceWanted(request, result)(complete(result)))
     }
     answer
   }

@@ -223,7 +223,8 @@ object Plan {
         quiet = Option.when(theme == Theme.Still || chance(0.15))(
           Quiet(between(3, 15).seconds, between(30, 130).seconds)
         ),
-        bound = 4.minutes,
+        // A call of PutRecords may last for 5 minutes.
+        bound = if (queries.exists(_.sink.nonEmpty)) 10.minutes else 4.minutes,
         kinesis = Kinesis.Settings(
           mostRecords = pick(10, 100, 1000),
           shortAnswers = pick(0.0, 0.3),
@@ -232,7 +233,8 @@ object Plan {
           iteratorMillis = pick(2000L, 300000L),
           subscriptionMillis = pick(20000L, 300000L),
           recordBytes = if (isLarge) pick(50000, 400000) else 20,
-          oldRecords = if (isOld) pick(5, 50) else 0
+          oldRecords = if (isOld) pick(5, 50) else 0,
+          oldMillis = if (isOld) pick(15000L, 120000L) else 120000L
         )
       )
     }
