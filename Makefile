@@ -334,7 +334,7 @@ bench-latency: dist/.jars $(VENV)/.installed ## latency by polling and fan-out b
 BENCH_RESULTS = benchmarks/results/$(shell date +%F)-$(shell git rev-parse --short=12 HEAD).jsonl
 
 # A run of some measurements is printed alone; a whole one is kept, in the place of an earlier one of the same commit and day.
-bench: dist/.jars $(VENV)/.installed ## what reading, writing and planning cost beside the bare SDK, against the goals: JSON lines, benchmarks/results and docs/evidence/performance.md; ONLY=read.efo,sink for some, MINUTES=12 for the most important first
+bench: dist/.jars $(VENV)/.installed ## what writing, planning, latency, memory and a stream that is read all day cost, against the goals: JSON lines, benchmarks/results and docs/evidence/performance.md; ONLY=sink,planning for some, MINUTES=12 for the most important first
 ifeq ($(ONLY),)
 	rm -f $(BENCH_RESULTS)
 	MINUTES=$(MINUTES) $(SPARK_SCRIPTS) ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.Bench $(CURDIR)/$(BENCH_RESULTS)"
@@ -345,9 +345,10 @@ else
 endif
 
 # Each setting takes some minutes, in which nothing else may run. Its line replaces an earlier one of the same commit and day.
-bench-catch-up: $(VENV)/.wheel ## a catch-up from PySpark beside the SDK alone in its best form, taking turns: JSON lines, and benchmarks/results; ONLY=polling-16,cold for some
+bench-catch-up: $(VENV)/.wheel ## a catch-up from PySpark beside the SDK alone in its best form, taking turns: JSON lines, benchmarks/results and docs/evidence/performance.md; ONLY=polling-16,cold for some
 	./sbt -C benchmarks bare/classPathFile
 	$(BIN)/python python/tools/catch_up.py --results $(basename $(BENCH_RESULTS))-catch-up.jsonl $(ONLY)
+	$(BIN)/python python/tools/catch_up_page.py benchmarks/results docs/evidence/performance.md
 
 bench-micro-batches: $(VENV)/.wheel ## latency and idle cost of micro-batches as PySpark sees them, local and on a cluster: JSON lines, and docs/evidence/latency.md's table
 	$(BIN)/python python/tools/micro_batches.py --page docs/evidence/latency.md

@@ -327,6 +327,8 @@ def measure(setting: Setting, megabytes: int, turns: int) -> dict[str, Any]:
     """One setting, with all of its turns."""
     records = megabytes * 1_000_000 // setting.record_bytes
     readings = 1 if setting.cold else 2
+    # Before the sources may change.
+    measured_commit = commit()
     with filled(setting, records) as server:
         tried: list[tuple[Form, Reading]] = []
         for form in setting.forms():
@@ -349,7 +351,7 @@ def measure(setting: Setting, megabytes: int, turns: int) -> dict[str, Any]:
         "form": best,
         "tried": [{**form, **reading} for form, reading in tried],
         "turns": measured,
-        "commit": commit(),
+        "commit": measured_commit,
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "machine": f"{psutil.cpu_count()} cores, {round(psutil.virtual_memory().total / 2**30)} GiB, "
         f"{platform.system()} {platform.machine()}",

@@ -1,12 +1,8 @@
-"""Writes what `make bench` measured into docs/evidence/performance.md: goals, and a table of each kind of measurement.
-
-The comparison from PySpark goes into peers.md beside it, too.
+"""Writes what `make bench` measured into docs/evidence/performance.md: a table of each kind of measurement.
 
 python python/tools/performance_page.py benchmarks/results docs/evidence/performance.md
 
-The newest results that hold all of `make bench` are shown, and beside them the newest comparison from PySpark
-(`*-yardstick.jsonl`), whose bare loop has its best form. A goal beside the SDK is met only where that comparison
-meets it.
+The newest results that hold all of `make bench` are shown. `catch_up_page.py` writes the comparison with the SDK.
 """
 
 from __future__ import annotations
@@ -21,48 +17,49 @@ import marked
 
 Figure = dict[str, Any]
 
-# The files of comparisons from PySpark, whose lines are no figures.
-COMPARISONS = "*-yardstick.jsonl"
-# A goal as `make bench` writes it.
-GOAL = re.compile(r"(at least|at most) ([\d.]+)")
-# The name of a ratio beside the bare loop, and what the comparison from PySpark calls it.
-BESIDE_LOOP = re.compile(r"(?P<place>.+)\.(?P<what>throughput|cpu)_to_sdk")
-RATIOS = {"throughput": "ratio", "cpu": "cpu_ratio"}
+# A goal beside the bare loop of PutRecords, which has not been tried in other forms, is open.
+BESIDE_LOOP = re.compile(r"sink\..+_to_sdk")
 
 # From here on, digits behind the point say nothing.
 LARGE = 100
 
 # What every whole run has.
-LANDMARKS = ("read.polling.1000B.16shards.cpu", "read.efo.1000B.16shards.cpu", "sink.100B.cpu")
+LANDMARKS = ("sink.100B.cpu", "planning.10000shards", "latency.efo.real-time.p50")
 
-READ = re.compile(r"read\.(polling|efo)\.(\d+)B\.(\d+)shards(\.tls)?\.(\w+)")
 SINK = re.compile(r"sink\.(?P<row>\d+)B\.(?P<column>.+)")
 COST = re.compile(r"cost\.(polling|efo)\.(\w+)")
 BUFFER = re.compile(r"buffer\.(?P<column>polling|efo)\.(?P<row>\d+)MiB\.throughput")
 TRANSPORT = re.compile(r"transport\.(?P<row>\w+)\.(?P<column>throughput|cpu)")
-TABLES = (READ, SINK, COST, BUFFER, TRANSPORT)
 
 KINDS = {"polling": "polling", "efo": "fan-out"}
 
-USES = {
-    "event_loops": "event loops: network, decoding",
-    "sdk_completion": "the SDK's threads for results",
-    "readers": "shard readers",
-    "tasks": "Spark's tasks: rows, sink",
-    "collection": "garbage collection",
-    "compilation": "compilers",
-    "others": "the driver's planning, and the rest",
-}
-
-READ_COLUMNS = {
-    "throughput_to_sdk": "throughput to the SDK's",
-    "cpu_to_sdk": "CPU to the SDK's",
-    "throughput": "MB/s",
-    "cpu": "CPU s/GB",
-    "cpu_of_sdk": "the SDK's CPU s/GB",
-    "per_core": "MB/s per core",
-    "garbage": "garbage, B/record",
-    "garbage_of_sdk": "the SDK's garbage",
+# Figures without a table of their own, by part of the page, as a person reads them.
+PARTS = {
+    "planning": {
+        "planning.1000shards": "planning a batch of 1,000 shards",
+        "planning.10000shards": "planning a batch of 10,000 shards",
+    },
+    "latency": {
+        f"{master}latency.{name}": f"{called}{where}"
+        for master, where in (("", ""), ("cluster.", ", two executors"))
+        for name, called in (
+            ("efo.real-time.p50", "real-time mode, median"),
+            ("efo.real-time.p999", "real-time mode, 99.9%"),
+            ("efo.micro-batch.p50", "micro-batches, median"),
+            ("efo.micro-batch.p50_beyond_empty_batch", "micro-batches, median beyond Spark's empty batch under load"),
+            ("efo.micro-batch.p50_beyond_idle_empty_batch", "micro-batches, median beyond Spark's idle empty batch"),
+            ("empty_batch", "Spark's empty batch under load, median"),
+            ("idle_empty_batch", "Spark's idle empty batch, median"),
+        )
+    },
+    "memory": {
+        f"memory.{size}B.{name}": f"records of {size:,} B: {called}"
+        for size in (100, 1000)
+        for name, called in (
+            ("heap_of_data", "heap to the bytes of data and keys"),
+            ("heap_of_counted", "heap to what the memory budget counts"),
+        )
+    },
 }
 
 COST_ROWS = {
@@ -90,8 +87,7 @@ def read(file: Path) -> list[Figure]:
 
 def whole_runs(results: Path) -> list[list[Figure]]:
     """The results that hold all of `make bench`, the oldest first."""
-    files = sorted(set(results.glob("*.jsonl")) - set(results.glob(COMPARISONS)))
-    runs = [read(file) for file in files]
+    runs = [read(file) for file in results.glob("*.jsonl")]
     whole = [run for run in runs if {figure["name"] for figure in run} >= set(LANDMARKS)]
     return sorted(whole, key=lambda run: str(run[0]["date"]))
 
@@ -108,107 +104,13 @@ def spread(figure: Figure) -> str:
     return f"{number(figure['value'])} ({number(figure['least'])} to {number(figure['most'])})"
 
 
-def comparisons(results: Path) -> list[Figure]:
-    """The newest comparison from PySpark, a line for each publisher, size of records and number of shards."""
-    files = sorted(results.glob(COMPARISONS))
-    return read(files[-1]) if files else []
-
-
-def place(line: Figure) -> str:
-    """What `make bench` calls the query of a comparison."""
-    tls = ".tls" if line["tls"] else ""
-    return f"read.{line['mode']}.{line['bytes']}B.{line['shards']}shards{tls}"
-
-
-def met(figure: Figure, compared: list[Figure]) -> tuple[str, str]:
-    """A figure beside the loop's best form, and whether its goal is met.
-
-    A ratio beside the bare loop of `make bench` decides nothing, because that loop is not the best there is.
-    """
-    ratio = BESIDE_LOOP.fullmatch(figure["name"])
-    if ratio is None:
-        return "", verdict(figure["goal"], figure["value"])
-    value = next((line[RATIOS[ratio["what"]]] for line in compared if place(line) == ratio["place"]), None)
-    if value is None:
-        return "not measured", "open"
-    return number(value), verdict(figure["goal"], value)
-
-
-def verdict(goal: str, value: float) -> str:
-    """Whether a value meets a goal."""
-    found = GOAL.fullmatch(goal)
-    if found is None:
-        raise ValueError(f"'{goal}' is not a goal such as 'at least 0.8'")
-    limit = float(found[2])
-    return "yes" if (value >= limit if found[1] == "at least" else value <= limit) else "**no**"
-
-
-def goals(figures: list[Figure], compared: list[Figure]) -> str:
-    """A line for each goal, with whether it is met against the baseline's best form."""
-    lines = [
-        "| figure | goal | `make bench`: median (spread) | beside the loop's best form | met |",
-        "|---|---|---|---|---|",
-    ]
-    for figure in figures:
-        if figure["goal"] is not None:
-            best, result = met(figure, compared)
-            lines.append(
-                f"| `{figure['name']}`, {figure['unit']} | {figure['goal']} | {spread(figure)} | {best} | {result} |"
-            )
-    return "\n".join(lines)
-
-
-def from_pyspark(compared: list[Figure]) -> str:
-    """A line for each query of the comparison from PySpark."""
-    lines = [
-        "| publisher, record, shards | MB/s | the loop's MB/s | throughput to the loop's | CPU s/GB "
-        "| the loop's CPU s/GB | CPU to the loop's | first query: throughput, CPU | last query: throughput |",
-        "|---" * 9 + "|",
-    ]
-    for line in compared:
-        tls = ", TLS" if line["tls"] else ""
-        called = f"{KINDS[line['mode']]}, {line['bytes']:,} B, {line['shards']}{tls}"
-        columns = ("ours_mb_s", "raw_mb_s", "ratio", "ours_cpu_gb", "raw_cpu_gb", "cpu_ratio")
-        cells = [number(line[column]) for column in columns]
-        first = f"{number(line['first_ratio'])}, {number(line['first_cpu_ratio'])}"
-        lines.append(f"| {called} | {' | '.join(cells)} | {first} | {number(line['last_ratio'])} |")
-    of = compared[0]
-    return "\n".join(lines) + f"\n\nCommit {of['commit']}, {of['date']}, {of['machine']}; {of['method']}."
-
-
-def reading(figures: list[Figure]) -> str:
-    """A line for each way of reading, size of records and number of shards."""
-    rows: dict[tuple[str, ...], dict[str, Figure]] = {}
-    for figure in figures:
-        if found := READ.fullmatch(figure["name"]):
-            publisher, size, shards, tls, what = found.groups()
-            rows.setdefault((publisher, size, shards, tls or ""), {})[what] = figure
-    lines = [
-        f"| publisher, record, shards | {' | '.join(READ_COLUMNS.values())} | server, cores |",
-        "|---" * (len(READ_COLUMNS) + 2) + "|",
-    ]
-    for (publisher, size, shards, tls), row in sorted(
-        rows.items(), key=lambda r: (r[0][0], r[0][3], *map(int, r[0][1:3]))
-    ):
-        called = f"{KINDS[publisher]}, {int(size):,} B, {shards}{', TLS' if tls else ''}"
-        cells = [number(row[what]["value"]) for what in READ_COLUMNS]
-        lines.append(f"| {called} | {' | '.join(cells)} | {number(next(iter(row.values()))['server_cores'])} |")
-    return "\n".join(lines)
-
-
-def costs(figures: list[Figure]) -> str:
-    """What the CPU of reading goes to: connector and bare SDK, the largest cost first."""
-    by = {figure["name"]: figure["by"] for figure in figures if "by" in figure}
-    columns = [f"read.{publisher}.1000B.16shards.cpu{side}" for publisher in KINDS for side in ("", "_of_sdk")]
-    uses = sorted({use for column in columns for use in by[column]}, key=lambda use: -by[columns[0]].get(use, 0))
-    lines = [
-        "| CPU s/GB, 1,000 B, 16 shards | polling | the SDK | fan-out | the SDK |",
-        "|---|---|---|---|---|",
-    ]
-    for use in uses:
-        cells = [number(by[column].get(use, 0)) for column in columns]
-        lines.append(f"| {USES[use]} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+def verdict(figure: Figure) -> str:
+    """The goal, and whether it is met."""
+    if figure["goal"] is None:
+        return ""
+    if BESIDE_LOOP.fullmatch(figure["name"]):
+        return f"{figure['goal']}: open"
+    return f"{figure['goal']}: {'met' if figure['met'] else '**missed**'}"
 
 
 def by_row(figures: list[Figure], pattern: re.Pattern[str]) -> dict[str, dict[str, Figure]]:
@@ -224,8 +126,14 @@ def sinking(figures: list[Figure]) -> str:
     """A line for each size of rows."""
     lines = [f"| row | {' | '.join(SINK_COLUMNS.values())} |", "|---" * (len(SINK_COLUMNS) + 1) + "|"]
     for size, row in by_row(figures, SINK).items():
-        lines.append(f"| {size} B | {' | '.join(number(row[what]['value']) for what in SINK_COLUMNS)} |")
+        lines.append(f"| {size} B | {' | '.join(with_goal(row[what]) for what in SINK_COLUMNS)} |")
     return "\n".join(lines)
+
+
+def with_goal(figure: Figure) -> str:
+    """A figure, with its goal in parentheses."""
+    goal = verdict(figure)
+    return number(figure["value"]) + (f" ({goal})" if goal else "")
 
 
 def of_streams(figures: list[Figure]) -> str:
@@ -255,12 +163,15 @@ def transport(figures: list[Figure]) -> str:
     return "\n".join(lines)
 
 
-def others(figures: list[Figure]) -> str:
-    """A line for each figure of no other table."""
-    lines = ["| figure | median (spread) | how |", "|---|---|---|"]
-    for figure in figures:
-        if not any(table.fullmatch(figure["name"]) for table in TABLES):
-            lines.append(f"| `{figure['name']}`, {figure['unit']} | {spread(figure)} | {figure['method']} |")
+def named(figures: list[Figure], names: dict[str, str]) -> str:
+    """A line for each of these figures."""
+    of = {figure["name"]: figure for figure in figures}
+    lines = ["| figure | median (spread) | goal |", "|---|---|---|"]
+    for name, called in names.items():
+        if name in of:
+            figure = of[name]
+            unit = "" if figure["unit"] == "ratio" else f" {figure['unit']}"
+            lines.append(f"| {called} | {spread(figure)}{unit} | {verdict(figure)} |")
     return "\n".join(lines)
 
 
@@ -280,14 +191,10 @@ if __name__ == "__main__":
     runs = whole_runs(results)
     if not runs:
         sys.exit(f"{results} holds no whole run of `make bench`")
-    newest, compared = runs[-1], comparisons(results)
-    marked.put(page, "goals", f"{goals(newest, compared)}\n\n{stamp(newest)}")
-    if compared:
-        for beside in (page, page.with_name("peers.md")):
-            marked.put(beside, "pyspark", from_pyspark(compared))
-    marked.put(page, "reading", reading(newest))
-    marked.put(page, "costs", costs(newest))
+    newest = runs[-1]
     marked.put(page, "sink", sinking(newest))
+    for name, names in PARTS.items():
+        marked.put(page, name, named(newest, names))
     # A run that was given few minutes may lack these.
     for name, pattern, table in (
         ("streams", COST, of_streams),
@@ -296,4 +203,4 @@ if __name__ == "__main__":
     ):
         if any(pattern.fullmatch(figure["name"]) for figure in newest):
             marked.put(page, name, table(newest))
-    marked.put(page, "others", others(newest))
+    marked.put(page, "bench", stamp(newest))

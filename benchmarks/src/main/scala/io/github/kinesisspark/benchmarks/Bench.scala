@@ -25,7 +25,7 @@ import io.github.kinesisspark.read.reader.{KinesisRecord, RecordTotals}
   * A measurement that fails is reported, and the others continue; the program fails at the end. Those that would begin after `MINUTES` (of the environment) are left out, and
   * reported.
   *
-  * {{{ ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.Bench results.jsonl read.polling,sink" }}}: the file, and parts of the names of the
+  * {{{ ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.Bench results.jsonl sink,planning" }}}: the file, and parts of the names of the
   * measurements that are wanted, if not all
   */
 object Bench {
@@ -81,96 +81,20 @@ object Bench {
     } finally out.close()
   }
 
-  /** The most important first: the first of each publisher warms up longest. So many megabytes that a query's start, its commit, and
-    * the compilation of what Spark generates for it count for little.
-    */
+  /** The most important first. */
   private def all: Seq[Measurement] =
     Seq(
-      reading("polling", 1000, 16, 3000, Some(ReadGoals(0.85, 1.3))),
-      reading("efo", 1000, 16, 1500, Some(ReadGoals(0.8, 1.5, Some(9)))),
-      reading("polling", 100, 16, 600, Some(ReadGoals(0.8, 1.4))),
-      reading("efo", 100, 16, 400, Some(ReadGoals(0.8, 1.4))),
       Measurement("sink.100B", sinking(100, rows = 3000000)),
       Measurement("sink.562B", sinking(562, rows = 1500000)),
-      reading("polling", 1000, 16, 2000, Some(ReadGoals(0.85, 1.3)), isTls = true),
-      reading("efo", 1000, 16, 1000, Some(ReadGoals(0.8, 1.5)), isTls = true),
       Measurement("planning", _ => planning),
       latency("latency", warmup = 2),
       Measurement("memory", _ => memory),
       Measurement("cost", Costs.figures),
       Measurement("buffer", Buffers.figures),
       Measurement("transport", _ => Transport.figures()),
-      reading("polling", 562, 16, 1500),
-      reading("efo", 562, 16, 800),
-      reading("polling", 50000, 16, 3000),
-      reading("efo", 50000, 16, 1500),
-      reading("polling", 1000, 1, 500),
-      reading("efo", 1000, 1, 300),
-      reading("polling", 1000, 256, 1500),
-      reading("efo", 1000, 256, 800),
       // Executors are new JVMs.
       latency("cluster.latency", warmup = 10, Master.Cluster)
     )
-
-  /** @param perGb seconds of CPU */
-  private final case class ReadGoals(throughput: Double, cpu: Double, perGb: Option[Double] = None)
-
-  private def reading(
-      publisher: String,
-      size: Int,
-      shards: Int,
-      megabytes: Int,
-      goals: Option[ReadGoals] = None,
-      isTls: Boolean = false
-  ) = {
-    val name    = s"read.$publisher.${size}B.${shards}shards" + (if (isTls) ".tls" else "")
-    val setting = ReadThroughput.Setting(publisher, size, shards, megabytes, isTls)
-    Measurement(
-      name,
-      { spark =>
-        val compared    = ReadThroughput.compare(spark, setting, leastWarmup = 1, mostWarmup = MostWarmup, rounds = 3)
-        val (ours, sdk) = (compared.connector, compared.sdk)
-        val facts       = Seq[(String, ujson.Value)](
-          "server_cores"     -> Figure.rounded(Figure.median(ours.map(_.serverCores))),
-          "server_cores_sdk" -> Figure.rounded(Figure.median(sdk.map(_.serverCores)))
-        )
-        val method =
-          s"$megabytes MB in $shards shards from TRIM_HORIZON, AvailableNow into a noop sink, in turns with a bare SDK loop; " +
-            s"${compared.warmup} rounds of warm-up"
-        def figure(
-            what: String,
-            values: Seq[Double],
-            unit: String,
-            goal: Option[Goal] = None,
-            more: Seq[(String, ujson.Value)] = Nil
-        )                                        = Figure(s"$name.$what", values, unit, goal, method, facts ++ more)
-        def byUse(runs: Seq[ReadThroughput.Run]) = {
-          val each = runs.map(_.cpu.byUse)
-          ujson.Obj.from(each.flatMap(_.keys).distinct.sorted.map { use =>
-            val perGb = each.map(_.getOrElse(use, 0.0) / (compared.bytes / 1e9))
-            use -> ujson.Num(Figure.rounded(Figure.median(perGb)))
-          })
-        }
-        def ratios(of: ReadThroughput.Run => Double) = ours.zip(sdk).map { case (a, b) => of(a) / of(b) }
-        Seq(
-          figure("throughput_to_sdk", ratios(_.mbPerSecond), "ratio", goals.map(g => AtLeast(g.throughput))),
-          figure("cpu_to_sdk", ratios(_.cpuPerGb), "ratio", goals.map(g => AtMost(g.cpu))),
-          figure(
-            "cpu",
-            ours.map(_.cpuPerGb),
-            "CPU s/GB",
-            goals.flatMap(_.perGb).map(AtMost(_)),
-            Seq("by" -> byUse(ours))
-          ),
-          figure("cpu_of_sdk", sdk.map(_.cpuPerGb), "CPU s/GB", None, Seq("by" -> byUse(sdk))),
-          figure("throughput", ours.map(_.mbPerSecond), "MB/s"),
-          figure("per_core", ours.map(1000 / _.cpuPerGb), "MB/s per core"),
-          figure("garbage", ours.map(_.allocated.toDouble * size / compared.bytes), "B allocated per record"),
-          figure("garbage_of_sdk", sdk.map(_.allocated.toDouble * size / compared.bytes), "B allocated per record")
-        )
-      }
-    )
-  }
 
   private def sinking(size: Int, rows: Long)(spark: SparkSession): Seq[Figure] = {
     val compared =

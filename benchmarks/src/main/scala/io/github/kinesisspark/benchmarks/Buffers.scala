@@ -12,14 +12,14 @@ object Buffers {
   private val Rounds      = 3
 
   def figures(spark: SparkSession): Seq[Figure] = Seq("polling", "efo").flatMap { publisher =>
-    val server = new ServerProcess(Map(ReadThroughput.Stream -> Shards), heap = "6g")
+    val server = new ServerProcess(Map(FullStream.Stream -> Shards), heap = "6g")
     val client = server.client()
     try {
-      val bytes        = ReadThroughput.fill(client, RecordBytes, Megabytes * 1000000L)
-      val source       = server.source(ReadThroughput.Stream, publisher)
+      val bytes        = FullStream.fill(client, RecordBytes, Megabytes * 1000000L)
+      val source       = server.source(FullStream.Stream, publisher)
       def of(mib: Int) = {
         val began = System.nanoTime()
-        ReadThroughput.drain(spark, source + ("readerBufferSize" -> s"${mib}m"))
+        FullStream.drain(spark, source + ("readerBufferSize" -> s"${mib}m"))
         bytes / 1e6 / ((System.nanoTime() - began) / 1e9)
       }
       (1 to Warmup).foreach(_ => of(Sizes.last): Unit)

@@ -24,7 +24,7 @@ object Costs {
 
   private def of(spark: SparkSession, publisher: String): Seq[Figure] = {
     val server = new ServerProcess(
-      Map("busy" -> Shards, "idle" -> Shards, ReadThroughput.Stream -> Shards),
+      Map("busy" -> Shards, "idle" -> Shards, FullStream.Stream -> Shards),
       heap = "6g"
     )
     try {
@@ -84,10 +84,10 @@ object Costs {
   private def callsOfCatchUp(spark: SparkSession, server: ServerProcess, publisher: String): Double = {
     val client = server.client()
     val bytes  =
-      try ReadThroughput.fill(client, RecordBytes, CatchUpMb * 1000000L)
+      try FullStream.fill(client, RecordBytes, CatchUpMb * 1000000L)
       finally client.close()
     val before = callsOf(server)
-    ReadThroughput.drain(spark, server.source(ReadThroughput.Stream, publisher))
+    FullStream.drain(spark, server.source(FullStream.Stream, publisher))
     (callsOf(server) - before) / (bytes / 1e9)
   }
 

@@ -42,24 +42,24 @@ object Transport {
       Seq(1, 2).map(n => Setting(s"${n}_event_loops", loops = Some(n)))
 
   def figures(): Seq[Figure] = {
-    val server = new ServerProcess(Map(ReadThroughput.Stream -> Shards), heap = "4g")
+    val server = new ServerProcess(Map(FullStream.Stream -> Shards), heap = "4g")
     try {
       val filler = server.client()
       val bytes  =
-        try ReadThroughput.fill(filler, RecordBytes, Megabytes * 1000000L)
+        try FullStream.fill(filler, RecordBytes, Megabytes * 1000000L)
         finally filler.close()
       def run(setting: Setting, round: Int) = {
         val client = server.client(setting.http)
         try
-          ReadThroughput.measured(server, setting.name, bytes)(
-            ReadThroughput.subscribe(client, s"${setting.name}-$round", bytes)
+          FullStream.measured(server, bytes)(
+            FullStream.subscribe(client, s"${setting.name}-$round", bytes)
           )
         finally client.close()
       }
       (1 to Warmup).foreach(n => run(settings.head, -n): Unit)
       val rounds = (1 to Rounds).map(n => settings.map(run(_, n)))
       settings.zip(rounds.transpose).flatMap { case (setting, runs) =>
-        def figure(what: String, unit: String)(value: ReadThroughput.Run => Double) = Figure(
+        def figure(what: String, unit: String)(value: FullStream.Run => Double) = Figure(
           s"transport.${setting.name}.$what",
           runs.map(value),
           unit,

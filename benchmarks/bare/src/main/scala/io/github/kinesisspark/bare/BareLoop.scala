@@ -52,7 +52,9 @@ object BareLoop {
     read
     val (seconds, cpuSeconds) = ((System.nanoTime() - began) / 1e9, (cpuNanos - cpu) / 1e9)
     val bytes                 = backlog.bytes.doubleValue
-    println(ujson.Obj("mb_per_s" -> bytes / 1e6 / seconds, "cpu_s_per_gb" -> cpuSeconds / (bytes / 1e9), "s" -> seconds))
+    println(
+      ujson.Obj("mb_per_s" -> bytes / 1e6 / seconds, "cpu_s_per_gb" -> cpuSeconds / (bytes / 1e9), "s" -> seconds)
+    )
   }
 
   private def cpuNanos: Long =

@@ -25,10 +25,10 @@ object Fill {
   def main(args: Array[String]): Unit = {
     val Array(endpoint, stream, size, count) = args: @unchecked
     val client                               = BareClient.of(URI.create(endpoint), isHttp2 = false, window = 0)
-    val data    = SdkBytes.fromByteArrayUnsafe(new Random(Seed).nextBytes(size.toInt))
-    val perCall = MostRecords.min(MostBytes / size.toInt).max(1)
-    val ahead   = new Semaphore(CallsAhead)
-    val failure = new AtomicReference[String]
+    val data                                 = SdkBytes.fromByteArrayUnsafe(new Random(Seed).nextBytes(size.toInt))
+    val perCall                              = MostRecords.min(MostBytes / size.toInt).max(1)
+    val ahead                                = new Semaphore(CallsAhead)
+    val failure                              = new AtomicReference[String]
     Iterator.range(0L, count.toLong).map(_.toString).grouped(perCall).takeWhile(_ => failure.get == null).foreach {
       keys =>
         val entries = keys.map(key => PutRecordsRequestEntry.builder.partitionKey(key).data(data).build)

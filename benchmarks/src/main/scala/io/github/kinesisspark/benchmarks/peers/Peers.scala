@@ -12,7 +12,7 @@ import scala.util.control.NonFatal
 import io.github.kinesisspark.shaded.software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
 import io.github.kinesisspark.benchmarks.latency.{Latency, Load, Producer, Quantiles}
-import io.github.kinesisspark.benchmarks.{Figure, ReadThroughput, Report, ServerProcess}
+import io.github.kinesisspark.benchmarks.{Figure, FullStream, Report, ServerProcess}
 
 /** This connector beside other readers of Kinesis, one after the other, each in a process of its own, on the same servers: how fast it goes through a
   * backlog, at what CPU, and how long records take to it.
@@ -23,7 +23,7 @@ import io.github.kinesisspark.benchmarks.{Figure, ReadThroughput, Report, Server
   * {{{ make bench-peers ONLY=connector,flink }}}
   */
 object Peers {
-  private val Backlog       = ReadThroughput.Stream
+  private val Backlog       = FullStream.Stream
   private val BacklogShards = 16
   private val RecordBytes   = 1000
   // More than is read, so that no shard ends before.
@@ -50,10 +50,10 @@ object Peers {
       val dynamoDb =
         Option.when(readers.exists(_.hasLeases))(use(new DynamoDbLocal(programs, logs.resolve("dynamodb-local.log"))))
       Using.resource(backlog.client()) { client =>
-        val bytes = ReadThroughput.fill(client, RecordBytes, BacklogBytes)
+        val bytes = FullStream.fill(client, RecordBytes, BacklogBytes)
         // The first reader is not to find a server that has just begun.
-        ReadThroughput.poll(client, bytes)
-        ReadThroughput.subscribe(client, "warm-up", bytes)
+        FullStream.poll(client, bytes)
+        FullStream.subscribe(client, "warm-up", bytes)
       }
       val client = use(limited.client())
       val failed = readers.filterNot { reader =>

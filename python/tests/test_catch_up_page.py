@@ -1,0 +1,64 @@
+"""Tests of the page and the picture that show a catch-up beside the SDK alone."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import catch_up
+import catch_up_page
+from test_catch_up import turn
+
+
+def measured(name: str = "polling-16-shards", **more: object) -> dict[str, Any]:
+    setting = next(setting for setting in catch_up.SETTINGS if setting.name == name)
+    turns = [turn(100, 200), turn(190, 200), turn(210, 200)]
+    where = {"commit": "abc", "date": "2026-01-02T03:04:05Z", "machine": "2 cores", "versions": "Java 17"}
+    line = {**asdict(setting), **catch_up.summary(turns), "turns": turns, "megabytes": 2000}
+    return {**line, "form": setting.forms()[0], **where, **more}
+
+
+def test_the_newest_line_of_each_setting_is_shown_in_the_order_of_the_page(tmp_path: Path) -> None:
+    lines = [measured("fan-out-cold"), measured(date="2026-01-03", commit="new"), measured()]
+    for number, line in enumerate(lines):
+        catch_up.keep(line, tmp_path / f"{number}-catch-up.jsonl")
+    shown = [(line["name"], line["commit"]) for line in catch_up_page.newest(tmp_path)]
+    assert shown == [("polling-16-shards", "new"), ("fan-out-cold", "abc")]
+
+
+def test_each_setting_has_a_goal() -> None:
+    assert list(catch_up_page.GOALS) == [setting.name for setting in catch_up.SETTINGS]
+
+
+def test_a_setting_is_called_what_a_person_reads() -> None:
+    assert catch_up_page.called(measured()) == "polling, 16 shards, 1,000 B"
+    assert catch_up_page.called(measured("fan-out-1-shard")) == "fan-out, 1 shard, 1,000 B"
+    assert catch_up_page.called(measured("fan-out-tls")) == "fan-out, 16 shards, 1,000 B, TLS"
+    assert catch_up_page.called(measured("polling-cold")) == "polling, 16 shards, 1,000 B, first query of a JVM"
+
+
+def test_a_missed_goal_stands_as_missed() -> None:
+    row = catch_up_page.table([measured()]).splitlines()[2]
+    assert row == (
+        "| polling, 16 shards, 1,000 B | 190 | 200 | 0.95 | at least 0.95: met | 5.26 | 5 | 1.05 "
+        "| at most 1: **missed** |"
+    )
+    assert "at least 0.95: **missed**" in catch_up_page.table([measured(throughput_to_loop=0.949)])
+    assert catch_up_page.verdict(measured("polling-tls"), catch_up_page.CPU) == ""
+
+
+def test_turns_have_the_loops_best_form() -> None:
+    row = catch_up_page.turns([measured(throughput_interval=[0.4, 1.5], cpu_interval=[0.7, 2.5])]).splitlines()[2]
+    assert row == (
+        "| polling, 16 shards, 1,000 B | 3 | 0.4 to 1.5 | 0.5 | 1.05 | 0.7 to 2.5 | 2 | 0.952 "
+        "| HTTP/1.1, answers of 1,000 records (1 MB) |"
+    )
+    assert catch_up_page.form(measured("fan-out-tls")) == "HTTP/2, windows of 512 KiB"
+
+
+def test_the_stamp_has_each_commit_with_its_settings() -> None:
+    one, other = measured(), measured("fan-out-16-shards", commit="def")
+    text = "Commit abc, 2026-01-02; a backlog of 2,000 MB, `make bench-catch-up`, 2 cores, Java 17."
+    assert catch_up_page.stamp([one]) == text
+    assert "def, 2026-01-02 (fan-out, 16 shards, 1,000 B)" in catch_up_page.stamp([one, other])

@@ -1,0 +1,172 @@
+"""Writes what `make bench-catch-up` measured into docs/evidence/performance.md, and a picture beside it.
+
+python python/tools/catch_up_page.py benchmarks/results docs/evidence/performance.md
+
+The newest line of each setting is shown. A goal that is missed stands as missed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import marked
+import picture
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+Line = dict[str, Any]
+
+PICTURE = "catch-up.svg"
+DESCRIPTION = "Throughput and CPU of a PySpark query that catches up, beside the AWS SDK alone, with the goals"
+PUBLISHERS = {"polling": "polling", "efo": "fan-out"}
+# What is compared.
+THROUGHPUT, CPU = "throughput", "cpu"
+# From here on, digits behind the point say nothing.
+LARGE = 100
+
+# The least throughput and the most CPU, each to the loop's, by setting, in the order of the page.
+GOALS: dict[str, tuple[float, float | None]] = {
+    "polling-16-shards": (0.95, 1.0),
+    "fan-out-16-shards": (0.95, 1.05),
+    **{
+        f"{publisher}-{what}": goal
+        for what, goal in (
+            ("256-shards", (0.85, None)),
+            ("1-shard", (0.95, None)),
+            ("100B", (0.95, None)),
+            ("tls", (0.9, None)),
+            ("cold", (0.6, 2.5)),
+        )
+        for publisher in PUBLISHERS.values()
+    },
+}
+
+
+def newest(results: Path) -> list[Line]:
+    """The newest line of each setting, in the order of the page."""
+    lines = [json.loads(line) for file in results.glob("*-catch-up.jsonl") for line in file.read_text().splitlines()]
+    of = {line["name"]: line for line in sorted(lines, key=lambda line: str(line["date"]))}
+    return [of[name] for name in GOALS if name in of]
+
+
+def called(line: Line) -> str:
+    """The setting as a person reads it."""
+    shards = f"{line['shards']} shard{'' if line['shards'] == 1 else 's'}"
+    parts = [PUBLISHERS[line["publisher"]], shards, f"{line['record_bytes']:,} B"]
+    return ", ".join([*parts, *(["TLS"] if line["tls"] else []), *(["first query of a JVM"] if line["cold"] else [])])
+
+
+def goal_of(line: Line, what: str) -> float | None:
+    """The least throughput or the most CPU, to the loop's."""
+    return GOALS[line["name"]][(THROUGHPUT, CPU).index(what)]
+
+
+def verdict(line: Line, what: str) -> str:
+    """The goal, and whether it is met."""
+    goal, value = goal_of(line, what), line[f"{what}_to_loop"]
+    if goal is None:
+        return ""
+    met = value >= goal if what == THROUGHPUT else value <= goal
+    return f"{'at least' if what == THROUGHPUT else 'at most'} {goal:g}: {'met' if met else '**missed**'}"
+
+
+def number(value: float) -> str:
+    """As the results have it, without needless zeros."""
+    return f"{value:,.0f}" if abs(value) >= LARGE else f"{value:g}"
+
+
+def table(lines: list[Line]) -> str:
+    """A line for each setting: medians of all turns, their ratio, and the goal."""
+    rows = [
+        "| reading | MB/s | the SDK's MB/s | throughput to the SDK's | goal | CPU s/GB | the SDK's CPU s/GB "
+        "| CPU to the SDK's | goal |",
+        "|---" * 9 + "|",
+    ]
+    for line in lines:
+        cells = [called(line)]
+        for what, unit in ((THROUGHPUT, "mb_per_s"), (CPU, "cpu_s_per_gb")):
+            values = (line[f"query_{unit}"], line[f"loop_{unit}"], line[f"{what}_to_loop"])
+            cells += [*map(number, values), verdict(line, what)]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def turns(lines: list[Line]) -> str:
+    """A line for each setting: how far its turns lie apart, and the loop's best form."""
+    rows = [
+        "| reading | turns | throughput: 95% interval | first turn | last turn | CPU: 95% interval | first turn "
+        "| last turn | the loop's best form |",
+        "|---" * 9 + "|",
+    ]
+    for line in lines:
+        cells = [called(line), str(len(line["turns"]))]
+        for what in (THROUGHPUT, CPU):
+            around = " to ".join(map(number, line[f"{what}_interval"]))
+            cells += [around, number(line[f"{what}_first"]), number(line[f"{what}_last"])]
+        rows.append(f"| {' | '.join([*cells, form(line)])} |")
+    return "\n".join(rows)
+
+
+def form(line: Line) -> str:
+    """The loop's best form."""
+    best = line["form"]
+    if "window" in best:
+        return f"HTTP/2, windows of {int(best['window']) >> 10:,} KiB"
+    megabytes = int(best["limit"]) * line["record_bytes"] / 1e6
+    return f"HTTP/{best['http']}, answers of {int(best['limit']):,} records ({megabytes:g} MB)"
+
+
+def stamp(lines: list[Line]) -> str:
+    """Where the figures are from. Settings may have been measured one by one, at several commits."""
+    commits: dict[str, list[str]] = {}
+    for line in lines:
+        commits.setdefault(f"{line['commit']}, {line['date'][:10]}", []).append(called(line))
+    parts = [where if len(commits) == 1 else f"{where} ({'; '.join(of)})" for where, of in commits.items()]
+    sizes = sorted({line["megabytes"] for line in lines})
+    machine = "; ".join(dict.fromkeys(f"{line['machine']}, {line['versions']}" for line in lines))
+    backlog = " and ".join(f"{size:,} MB" for size in sizes)
+    return f"Commit {'; '.join(parts)}; a backlog of {backlog}, `make bench-catch-up`, {machine}."
+
+
+def draw(lines: list[Line], to: Path) -> None:
+    """A panel for throughput and one for CPU: a bar for each setting, and a mark at its goal."""
+    figure = Figure(figsize=(10, 0.34 * len(lines) + 1.5), layout="constrained")
+    panels = figure.subplots(1, 2, sharey=True)
+    for panel, what in zip(panels, (THROUGHPUT, CPU), strict=True):
+        _panel(panel, lines, what)
+    panels[0].set_yticks(range(len(lines)), [called(line) for line in reversed(lines)], fontsize=9)
+    panels[0].set_title("throughput: more is better", fontsize=10)
+    panels[1].set_title("CPU for each GB: less is better", fontsize=10)
+    figure.supxlabel("PySpark query to the AWS SDK alone, which is 1 (dotted); red mark: the goal", fontsize=10)
+    picture.save(figure, to, DESCRIPTION)
+
+
+def _panel(panel: Axes, lines: list[Line], what: str) -> None:
+    for row, line in enumerate(reversed(lines)):
+        value, goal = line[f"{what}_to_loop"], goal_of(line, what)
+        panel.barh(row, value, height=0.6, color=picture.BLUE if line["publisher"] == "polling" else picture.GREEN)
+        panel.text(value, row, f" {value:g}", va="center", fontsize=8)
+        if goal is not None:
+            panel.plot([goal, goal], [row - 0.4, row + 0.4], color=picture.RED, linewidth=2)
+    panel.axvline(1, color=picture.INK, linewidth=1, linestyle=":")
+    panel.set_xlim(0, 1.15 * max([1.0, *(line[f"{what}_to_loop"] for line in lines)]))
+    for side in ("top", "right"):
+        panel.spines[side].set_visible(False)
+
+
+def parts(lines: list[Line]) -> dict[str, str]:
+    """The generated parts of the page, by name."""
+    return {"catch-up": f"{table(lines)}\n\n{stamp(lines)}", "catch-up-turns": turns(lines)}
+
+
+if __name__ == "__main__":
+    results, page = map(Path, sys.argv[1:])
+    measured = newest(results)
+    if not measured:
+        sys.exit(f"{results} has no results of `make bench-catch-up`")
+    for name, text in parts(measured).items():
+        marked.put(page, name, text)
+    draw(measured, page.parents[1] / "pictures" / PICTURE)
