@@ -8,7 +8,12 @@ from typing import Any
 
 import catch_up
 import catch_up_page
+import marked
+import pictures
 from test_catch_up import turn
+
+ROOT = pictures.PICTURES.parents[1]
+PAGE = ROOT / "docs" / "evidence" / "performance.md"
 
 
 def measured(name: str = "polling-16-shards", **more: object) -> dict[str, Any]:
@@ -62,3 +67,14 @@ def test_the_stamp_has_each_commit_with_its_settings() -> None:
     text = "Commit abc, 2026-01-02; a backlog of 2,000 MB, `make bench-catch-up`, 2 cores, Java 17."
     assert catch_up_page.stamp([one]) == text
     assert "def, 2026-01-02 (fan-out, 16 shards, 1,000 B)" in catch_up_page.stamp([one, other])
+
+
+def test_the_page_shows_the_newest_results() -> None:
+    lines = catch_up_page.newest(ROOT / "benchmarks" / "results")
+    for name, text in catch_up_page.parts(lines).items():
+        assert marked.get(PAGE, name) == text
+
+
+def test_the_picture_shows_the_newest_results(tmp_path: Path) -> None:
+    catch_up_page.draw(catch_up_page.newest(ROOT / "benchmarks" / "results"), tmp_path / "drawn.svg")
+    assert (tmp_path / "drawn.svg").read_text() == (pictures.PICTURES / catch_up_page.PICTURE).read_text()
