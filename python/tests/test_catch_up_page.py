@@ -53,6 +53,15 @@ def test_a_missed_goal_stands_as_missed() -> None:
     assert catch_up_page.verdict(measured("polling-tls"), catch_up_page.CPU) == ""
 
 
+def test_a_setting_that_was_not_measured_keeps_its_goal() -> None:
+    rows = catch_up_page.table([measured()]).splitlines()[3:]
+    assert len(rows) == len(catch_up.SETTINGS) - 1
+    assert rows[0] == (
+        "| fan-out, 16 shards, 1,000 B |  |  |  | at least 0.95: not measured |  |  |  | at most 1.05: not measured |"
+    )
+    assert rows[-3] == "| fan-out, 16 shards, 1,000 B, TLS |  |  |  | at least 0.9: not measured |  |  |  |  |"
+
+
 def test_turns_have_the_loops_best_form() -> None:
     row = catch_up_page.turns([measured(throughput_interval=[0.4, 1.5], cpu_interval=[0.7, 2.5])]).splitlines()[2]
     assert row == (

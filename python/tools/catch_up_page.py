@@ -2,18 +2,21 @@
 
 python python/tools/catch_up_page.py benchmarks/results docs/evidence/performance.md
 
-The newest line of each setting is shown. A goal that is missed stands as missed.
+The newest line of each setting is shown. A goal that is missed stands as missed,
+and a setting without a line as not measured.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import marked
 import picture
+from catch_up import SETTINGS
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -70,7 +73,13 @@ def verdict(line: Line, what: str) -> str:
     if goal is None:
         return ""
     met = value >= goal if what == THROUGHPUT else value <= goal
-    return f"{'at least' if what == THROUGHPUT else 'at most'} {goal:g}: {'met' if met else '**missed**'}"
+    return f"{in_words(line, what)}: {'met' if met else '**missed**'}"
+
+
+def in_words(line: Line, what: str) -> str:
+    """The goal in words, if there is one."""
+    goal = goal_of(line, what)
+    return "" if goal is None else f"{'at least' if what == THROUGHPUT else 'at most'} {goal:g}"
 
 
 def number(value: float) -> str:
@@ -79,7 +88,7 @@ def number(value: float) -> str:
 
 
 def table(lines: list[Line]) -> str:
-    """A line for each setting: medians of all turns, their ratio, and the goal."""
+    """A line for each setting: medians of all turns, their ratio, and the goal; last those that were not measured."""
     rows = [
         "| reading | MB/s | the SDK's MB/s | throughput to the SDK's | goal | CPU s/GB | the SDK's CPU s/GB "
         "| CPU to the SDK's | goal |",
@@ -91,6 +100,15 @@ def table(lines: list[Line]) -> str:
             values = (line[f"query_{unit}"], line[f"loop_{unit}"], line[f"{what}_to_loop"])
             cells += [*map(number, values), verdict(line, what)]
         rows.append(f"| {' | '.join(cells)} |")
+    there = {line["name"] for line in lines}
+    for setting in map(asdict, SETTINGS):
+        if setting["name"] not in there:
+            goals = [in_words(setting, what) for what in (THROUGHPUT, CPU)]
+            cells = [
+                called(setting),
+                *(cell for goal in goals for cell in ("", "", "", goal and f"{goal}: not measured")),
+            ]
+            rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
 
 
