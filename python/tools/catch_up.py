@@ -54,7 +54,7 @@ from kinesis_spark import (
 from kinesis_spark.local.server import server_command
 
 STREAM = "backlog"
-QUERY_HEAP, LOOP_HEAP, SERVER_HEAP = "3g", "2g", "10g"
+QUERY_HEAP, SERVER_HEAP = "3g", "10g"
 TURNS, COLD_TURNS = 4, 10
 CLASS_PATH = Path(__file__).resolve().parents[2] / "benchmarks" / "bare" / "target" / "class-path.txt"
 
@@ -82,6 +82,8 @@ class Setting:
     record_bytes: int = 1000
     tls: bool = False
     cold: bool = False
+    # Of the loop.
+    heap: str = "2g"
 
     def forms(self) -> list[Form]:
         """The forms of the loop that are tried."""
@@ -95,7 +97,8 @@ SETTINGS = [
     Setting(f"{called}-{what}", publisher, **more)
     for what, more in (
         ("16-shards", {}),
-        ("256-shards", {"shards": 256}),
+        # An answer of 8 MB for each shard at once.
+        ("256-shards", {"shards": 256, "heap": "6g"}),
         ("1-shard", {"shards": 1}),
         ("100B", {"record_bytes": 100}),
         ("tls", {"tls": True}),
@@ -192,7 +195,13 @@ class Server:
 
     def _bare(self, program: str, *arguments: str) -> list[str]:
         trusted = [f"-Djavax.net.ssl.trustStore={self._trust_store}", "-Djavax.net.ssl.trustStorePassword=testkit"]
-        command = [java(), f"-Xmx{LOOP_HEAP}", *(trusted if self.ca_bundle else []), "-cp", CLASS_PATH.read_text()]
+        command = [
+            java(),
+            f"-Xmx{self._setting.heap}",
+            *(trusted if self.ca_bundle else []),
+            "-cp",
+            CLASS_PATH.read_text(),
+        ]
         program = f"io.github.kinesisspark.bare.{program}"
         printed = subprocess.run([*command, program, *arguments], stdout=subprocess.PIPE, text=True, check=True).stdout
         return [line for line in printed.splitlines() if line.startswith("{")]
