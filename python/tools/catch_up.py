@@ -341,7 +341,11 @@ def measure(setting: Setting, megabytes: int, turns: int) -> dict[str, Any]:
     with filled(setting, records) as server:
         tried: list[tuple[Form, Reading]] = []
         for form in setting.forms():
-            tried.append((form, server.loop(form, readings)))
+            # A form that fails, as one that runs out of memory, is not the best.
+            try:
+                tried.append((form, server.loop(form, readings)))
+            except subprocess.CalledProcessError:
+                tried.append((form, {"mb_per_s": 0.0}))
             print(setting.name, "tried", *tried[-1], file=sys.stderr)
         best, _ = max(tried, key=lambda of: of[1]["mb_per_s"])
         measured: list[dict[str, Reading]] = []
