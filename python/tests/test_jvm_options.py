@@ -20,6 +20,7 @@ from kinesis_spark import (
     CustomCredentials,
     Deregistration,
     EnhancedFanOut,
+    InvalidOptionError,
     KinesisOptions,
     KinesisSinkOptions,
     Polling,
@@ -204,6 +205,32 @@ def test_the_table_of_permissions_has_the_connector_s_options_and_defaults(
         for name, values in permission.when.items():
             assert values == GIVEN or set(values) <= set(options[name]["values"]), name
     assert {name: options[name]["default"] for name in DEFAULTS} == dict(DEFAULTS)
+
+
+def test_python_and_connector_have_the_same_bounds(
+    jvm: dict[str, dict[str, Any]], jvm_sink: dict[str, dict[str, Any]]
+) -> None:
+    bounds = 0
+    for name, (_, field, spec) in (declared(CLASSES) | declared(SINK_CLASSES)).items():
+        option = (jvm | jvm_sink)[name]
+        for bound, outward in (("least", -1), ("most", 1)):
+            if option[bound] is None:
+                continue
+            bounds += 1
+            spec.kind.read(field, option[bound])
+            beyond = moved(option["type"], option[bound], outward)
+            with pytest.raises(InvalidOptionError):
+                spec.kind.read(field, beyond)
+    assert bounds > 0
+
+
+def moved(kind: str, bound: str, outward: int) -> object:
+    """The value next to a bound."""
+    value = comparable(kind, bound)
+    if kind == "duration":
+        assert isinstance(value, int)
+        return timedelta(milliseconds=value + outward)
+    return float(bound) + outward if kind == "number" else int(str(value)) + outward
 
 
 def test_unset_retries_are_left_to_the_connector_s_defaults() -> None:

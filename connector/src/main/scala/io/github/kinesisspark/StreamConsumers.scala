@@ -3,7 +3,7 @@ package io.github.kinesisspark
 import scala.concurrent.duration.FiniteDuration
 
 import io.github.kinesisspark.aws.{ConsumerClaims, ConsumerStatus, KinesisClients, KnownStreams, StreamConsumer}
-import io.github.kinesisspark.config.{OptionException, OptionRegistry, SourceOptions}
+import io.github.kinesisspark.config.{FanOutOptions, OptionException, SourceOptions}
 
 /** Looks after the stream consumers of enhanced fan-out by hand, before a query starts or without one:
   * {{{
@@ -88,8 +88,8 @@ final class StreamConsumers private[kinesisspark] (options: Map[String, String],
       )
   }
 
-  private def valid(name: String): String = OptionRegistry.consumerName
-    .parse(name)
+  private def valid(name: String): String = FanOutOptions
+    .nameOfConsumer(name)
     .fold(must => throw new OptionException(Seq(s"A consumer's name must be $must. It is '$name'.")), identity)
 
   private def ofEach(consumers: KnownStreams.Stream => IterableOnce[StreamConsumer]): Seq[StreamConsumer] = {

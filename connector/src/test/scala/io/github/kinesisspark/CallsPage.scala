@@ -6,7 +6,15 @@ import scala.concurrent.duration._
 
 import io.github.kinesisspark.aws.AwsCall._
 import io.github.kinesisspark.aws.{AwsCall, RenewedCredentials}
-import io.github.kinesisspark.config.{CallRetries, FanOutOptions, Opt, OptionRegistry, SinkOptions}
+import io.github.kinesisspark.config.{
+  CallRetries,
+  CloudWatchOptions,
+  FanOutOptions,
+  Opt,
+  PollingOptions,
+  SinkOptions,
+  SourceOptions
+}
 import io.github.kinesisspark.read.catalog.{ListedStream, Parallel}
 import io.github.kinesisspark.read.reader.{FanOutPublisherFactory, PollingPace}
 import io.github.kinesisspark.write.send.SizeLimits
@@ -31,7 +39,7 @@ private object CallsPage {
   private val reading = Seq(
     row(DescribeStreamSummary)(Driver, "ListedStream")("once for each stream when a query or a batch read starts"),
     row(ListShards)(Driver, "ListedStream")(
-      s"a few times when a query or a batch read starts; every ${option(OptionRegistry.shardDiscoveryInterval)} while batches are planned; " +
+      s"a few times when a query or a batch read starts; every ${option(SourceOptions.shardDiscoveryInterval)} while batches are planned; " +
         s"when a shard has ended and its children are unknown, no sooner than ${shown(ListedStream.ListAgain)} after the listing before"
     ),
     row(GetShardIterator)(Driver, "ListedStream")(
@@ -42,7 +50,7 @@ private object CallsPage {
       "once for each shard that is polled; again when the iterator has expired, and after a failed call that was not throttled"
     ),
     row(GetRecords)(Executors, "PollingRecordPublisher")(
-      s"a shard with records: at intervals of ${shown(busy)}, which is nearly ${option(OptionRegistry.callsPerSecond)} a second; a shard without " +
+      s"a shard with records: at intervals of ${shown(busy)}, which is nearly ${option(PollingOptions.callsPerSecond)} a second; a shard without " +
         s"records: at intervals that grow to ${shown(PollingPace.Idle)}, or further where an executor polls more than " +
         f"${PollingPace.readersAt(PollingPace.Idle)} shards, to ${shown(PollingPace.IdleOfMany)} from ${PollingPace.readersAt(PollingPace.IdleOfMany)}%,d shards on. " +
         s"At ${PollingPace.MostCallsPerSecond} calls a second, a shard that gives more than ${PollingPace.BytesPerSecond >> 20} MiB a second, as on a local server, is called " +
@@ -96,7 +104,7 @@ private object CallsPage {
       "fan-out with `efo.registration` = `eager`: once for each consumer that `load()` registered, when the query starts"
     ),
     row(DeregisterStreamConsumer)(Driver, "FanOutConsumers")(
-      s"fan-out: once for each stream when the query stops, by ${option(OptionRegistry.deregisterOnStop)}"
+      s"fan-out: once for each stream when the query stops, by ${option(FanOutOptions.deregisterOnStop)}"
     )
   )
 
@@ -106,7 +114,7 @@ private object CallsPage {
         s"when `linger` is over (default ${shown(
             linger(aggregate = false)
           )}, with `aggregate` ${shown(linger(aggregate = true))}); at the end of the task. A " +
-        s"task has ${option(OptionRegistry.maxInFlightCalls)} calls under way at most"
+        s"task has ${option(SinkOptions.maxInFlightCalls)} calls under way at most"
     ),
     row(ListShards)(Executors, "PutRecordsCalls")(
       "`aggregate`: once for each stream in each task; again when an answer names a shard that was not listed"
@@ -127,7 +135,7 @@ private object CallsPage {
 
   private val metrics = Seq(
     row(PutMetricData)(Driver, "CloudWatch")(
-      s"`cloudWatch.namespace`: once every ${option(OptionRegistry.cloudWatchInterval)} for each source of a query"
+      s"`cloudWatch.namespace`: once every ${option(CloudWatchOptions.interval)} for each source of a query"
     )
   )
 
@@ -170,14 +178,14 @@ private object CallsPage {
     s"${shown(RenewedCredentials.RenewBefore)} before $what expire${if (what.endsWith("s")) "" else "s"}, and every " +
       s"${shown(RenewedCredentials.TryAgain)} until that succeeds"
 
-  private def busy = PollingPace.of(OptionRegistry.callsPerSecond.default.get).interval
+  private def busy = PollingPace.of(PollingOptions.Default.callsPerSecond).interval
 
   private def subscriptions = FanOutPublisherFactory.policyOf(CallRetries.default)
 
   private def linger(aggregate: Boolean) =
     SinkOptions.parse(Map("streamName" -> "orders", "aggregate" -> aggregate.toString)).linger
 
-  private def option(of: Opt[?]) = s"`${of.name}` (default `${of.definition.default.get}`)"
+  private def option(of: Opt[?]) = s"`${of.name}` (default `${of.default.get}`)"
 
   private def describing = CallRetries.default.of(DescribeStreamConsumer.toString)
 

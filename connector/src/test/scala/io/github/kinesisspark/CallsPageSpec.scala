@@ -9,7 +9,7 @@ import org.scalatest.matchers.should.Matchers
 import software.amazon.awssdk.http.async.SdkAsyncHttpClient
 
 import io.github.kinesisspark.aws.AwsCall
-import io.github.kinesisspark.config.OptionRegistry
+import io.github.kinesisspark.config.CallRetries
 
 /** Holds the rows of docs/reference/calls.md to the calls that the compiled connector makes. */
 class CallsPageSpec extends AnyFunSpec with Matchers {
@@ -32,7 +32,7 @@ class CallsPageSpec extends AnyFunSpec with Matchers {
 
   describe("the table of retries") {
     it("has each call that the connector knows") {
-      OptionRegistry.retries.map(_.call) should contain theSameElementsAs known
+      CallRetries.retries.map(_.call) should contain theSameElementsAs known
     }
   }
 }

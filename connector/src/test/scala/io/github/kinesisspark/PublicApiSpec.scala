@@ -55,7 +55,7 @@ class PublicApiSpec extends AnyFunSpec with Matchers {
 
   private def list: Seq[String] =
     OptionRegistry.all
-      .map(o => s"option ${o.name} ${o.valueType} ${o.default.getOrElse("-")} ${o.scope.name}")
+      .map(o => s"option ${o.name} ${o.kind.name} ${o.default.getOrElse("-")} ${o.scope.name}")
       .sorted ++
       SourceSchema.schema.fields.map(f => s"column ${f.name} ${f.dataType.simpleString}") ++
       ErrorCatalogue.entries.map(entry => s"error ${entry.name}").sorted ++

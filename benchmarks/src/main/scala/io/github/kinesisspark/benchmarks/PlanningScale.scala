@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.concurrent.duration._
 
+import io.github.kinesisspark.config.PollingOptions
 import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.coordinator.{ExecutorChannel, ExecutorsNow, ReaderReports, ShardCoordinator}
@@ -222,7 +223,7 @@ object PlanningScale {
 
     val readers = new ShardCoordinator(
       this,
-      ReaderConfig("planning", Map.empty, bufferBytes = 256L << 20, callsPerSecond = 5, failOnDataLoss = true),
+      ReaderConfig("planning", Map.empty, bufferBytes = 256L << 20, PollingOptions.Default, failOnDataLoss = true),
       () => ResolvedPublisher.Polling,
       WatermarkAlignment(Some(Skew.toMillis)),
       spacing

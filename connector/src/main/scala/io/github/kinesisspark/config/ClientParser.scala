@@ -1,7 +1,5 @@
 package io.github.kinesisspark.config
 
-import java.net.URI
-
 import scala.collection.mutable.ListBuffer
 import scala.concurrent.duration._
 
@@ -9,17 +7,19 @@ import GivenOptions.Setting
 
 /** Decides how the service is called: where, how, and in whose name. Source and sink have the same options for it. */
 private[config] final class ClientParser(retries: CallRetries, problems: ListBuffer[String]) {
-  import OptionRegistry._
+  import ClientOptions.region
+  import CredentialsOptions._
+  import StsOptions.{stsEndpoint, stsRegion}
 
   /** @param view the options as one stream sees them
     * @param base whose permissions ask for a role, if there is one
     */
-  def client(view: OptionView, base: CredentialsOptions): Option[ClientOptions] = {
-    val endpoint = view.value(OptionRegistry.endpoint)
-    for (option <- Seq(fips, dualStack); wanted <- view.value(option) if wanted)
-      for (address <- Seq(OptionRegistry.endpoint, stsEndpoint).filter(view.has))
+  def client(view: OptionView, base: CredentialsOptions): ClientOptions = {
+    val endpoint = view(ClientOptions.endpoint)
+    for (option <- Seq(ConnectionOptions.fips, ConnectionOptions.dualStack) if view(option))
+      for (address <- Seq(ClientOptions.endpoint, stsEndpoint).filter(view.has))
         problems += s"'${view.key(option)}' and '${view.key(address)}' contradict each other: an address is called as it is given. Leave one out."
-    for (c <- withRoles(view, base); how <- connection(view)) yield ClientOptions(view.value(region), endpoint, c, how)
+    ClientOptions(view(region), endpoint, withRoles(view, base), ConnectionOptions.read(view, retries))
   }
 
   /** Without a role: a stream's own take the place of the general ones as a whole.
@@ -56,20 +56,18 @@ private[config] final class ClientParser(retries: CallRetries, problems: ListBuf
     for (first <- parameters.values.map(_.key).toSeq.sorted.headOption if !view.has(credentialsProvider))
       problems += without(first, credentialsProvider) + " Give the class, too."
 
-    val token  = view.value(sessionToken)
-    val static =
-      for (id <- view.value(accessKeyId); secret <- view.value(secretAccessKey))
-        yield CredentialsOptions.StaticKeys(id, secret, token)
+    val (key, secret, token) = (view(accessKeyId), view(secretAccessKey), view(sessionToken))
+    val static               = for (id <- key; itsSecret <- secret) yield StaticKeys(id, itsSecret, token)
     static
-      .orElse(view.value(profile).map(CredentialsOptions.Profile(_)))
-      .orElse(view.value(credentialsProvider).map(CredentialsOptions.ProviderClass(_, valuesOf(parameters))))
-      .orElse(view.value(webIdentityTokenFile).map(CredentialsOptions.WebIdentity(_)))
-      .getOrElse(CredentialsOptions.DefaultChain)
+      .orElse(view(profile).map(Profile(_)))
+      .orElse(view(credentialsProvider).map(ProviderClass(_, valuesOf(parameters))))
+      .orElse(view(webIdentityTokenFile).map(WebIdentity(_)))
+      .getOrElse(DefaultChain)
   }
 
   /** The region that is given must be the ARN's. */
   def checkRegion(view: OptionView, stream: StreamRef): Unit =
-    for (r <- view.value(region); arn <- stream.arn if arn.region != r)
+    for (r <- view(region); arn <- stream.arn if arn.region != r)
       problems += s"'${view.key(region)}' is $r, but ${arn.text} is in ${arn.region}. Leave '${region.name}' out: the ARN names it."
 
   /** What belongs to a role is pointless, so probably a mistake, where no role is assumed. A profile may name a role, too.
@@ -106,36 +104,29 @@ private[config] final class ClientParser(retries: CallRetries, problems: ListBuf
       .map(_.name)
       .toSet
 
-  private def valuesOf(parameters: Map[String, Setting]): Map[String, Secret] = parameters.flatMap {
-    case (name, Setting(key, text)) =>
-      providerParameter.parse(text) match {
-        case Right(value) => Some(name -> value)
-        case Left(must)   =>
-          problems += s"'$key' must be $must."
-          None
-      }
-  }
+  private def valuesOf(parameters: Map[String, Setting]): Map[String, Secret] = for {
+    (name, setting) <- parameters
+    value           <- new OptionView(Map(providerParameter.name -> setting), problems)(providerParameter)
+  } yield name -> value
 
-  private def withRoles(view: OptionView, base: CredentialsOptions): Option[CredentialsOptions] = {
-    val chain    = view.value(roleChain).getOrElse(Nil)
-    val identity = view.value(roleSourceIdentity)
-    val last     = RoleSession(view.value(roleDuration), view.value(roleTags).getOrElse(Map.empty), identity)
+  private def withRoles(view: OptionView, base: CredentialsOptions): CredentialsOptions = {
+    val chain    = view(roleChain).getOrElse(Nil)
+    val identity = view(roleSourceIdentity)
+    val last     = RoleSession(view(roleDuration), view(roleTags).getOrElse(Map.empty), identity)
     for (time <- last.duration if chain.nonEmpty && time > MostOfChain)
       problems += s"'${view.key(roleDuration)}' is more than an hour, which is the most that AWS gives after '${roleChain.name}'."
     checkWebIdentity(view, base, chain)
-    view.value(roleSessionName).map { name =>
-      val before =
-        chain.foldLeft(base) { (caller, role) =>
-          val session = RoleSession(None, Map.empty, identity)
-          CredentialsOptions.AssumeRole(caller, role.arn, role.externalId, name, session)
-        }
-      view.value(roleArn).fold(before)(CredentialsOptions.AssumeRole(before, _, view.value(externalId), name, last))
+    val name     = view(roleSessionName)
+    val external = view(externalId)
+    val before   = chain.foldLeft(base) { (caller, role) =>
+      AssumeRole(caller, role.arn, role.externalId, name, RoleSession(None, Map.empty, identity))
     }
+    view(roleArn).fold(before)(AssumeRole(before, _, external, name, last))
   }
 
   /** The token names its subject and its tags itself. */
   private def checkWebIdentity(view: OptionView, base: CredentialsOptions, chain: Seq[ChainedRole]): Unit = base match {
-    case CredentialsOptions.WebIdentity(_) =>
+    case WebIdentity(_) =>
       if (!view.has(roleArn))
         problems += s"'${webIdentityTokenFile.name}' is given without '${roleArn.name}': a token is good for a role alone. Give the role, too."
       if (view.has(roleSourceIdentity) || (chain.isEmpty && Seq(externalId, roleTags).exists(view.has)))
@@ -144,30 +135,6 @@ private[config] final class ClientParser(retries: CallRetries, problems: ListBuf
       for (first <- chain.headOption; id <- first.externalId)
         problems += s"The external ID $id in '${view.key(roleChain)}' has no use with '${webIdentityTokenFile.name}', whose token says it. Leave it out."
     case _ => ()
-  }
-
-  private def connection(view: OptionView): Option[ConnectionOptions] = {
-    val through = proxyOf(view)
-    val bundle  = view.value(caBundle)
-    val read    = view.value(readTimeout)
-    val app     = view.value(applicationId)
-    val sts     = StsOptions(view.value(stsRegion), view.value(stsEndpoint))
-    for (
-      f <- view.value(fips); d <- view.value(dualStack); c <- view.value(connectTimeout);
-      n <- view.value(maxConnections)
-    )
-      yield ConnectionOptions(f, d, bundle, through, c, read, n, app, sts, retries)
-  }
-
-  private def proxyOf(view: OptionView): Option[ProxyOptions] = {
-    for (option <- Seq[Opt[?]](proxyUser, proxyPassword, noProxy) if view.has(option) && !view.has(proxy))
-      problems += s"'${view.key(option)}' is given without '${proxy.name}'. Give the proxy, too."
-    if (view.has(proxyUser) != view.has(proxyPassword))
-      problems += s"'${proxyUser.name}' and '${proxyPassword.name}' belong together. Give both."
-    for (address <- view.value(proxy) if address.getPort < 0)
-      problems += s"'${view.key(proxy)}' lacks the port: $address."
-    val (user, password) = (view.value(proxyUser), view.value(proxyPassword))
-    view.value(proxy).map((address: URI) => ProxyOptions(address, user, password, view.value(noProxy).getOrElse(Nil)))
   }
 
   private def MostOfChain: FiniteDuration = 1.hour

@@ -2,7 +2,8 @@ package io.github.kinesisspark.config
 
 import scala.collection.mutable.ListBuffer
 
-import OptionRegistry._
+import FanOutOptions.{consumerArn, consumerName, deregisterOnStop, registration}
+import SourceOptions.recordPublisher
 
 /** Decides what the `efo.` options mean together. Their values are read whatever `recordPublisher` is, so that one option
   * switches between the two; what is missing or contradictory counts for enhanced fan-out alone.
@@ -16,27 +17,26 @@ private[config] final class FanOutParser(
 ) {
   import FanOutParser._
 
-  def publisher(): Option[RecordPublisherConfig] = {
-    val kind     = general.value(recordPublisher)
+  def publisher(): RecordPublisherConfig = {
     val settings = read()
-    kind.flatMap {
-      case RecordPublisherName.Polling => Some(RecordPublisherConfig.Polling)
-      case RecordPublisherName.Efo     => settings.map(s => RecordPublisherConfig.FanOut(fanOut(s)))
+    general(recordPublisher) match {
+      case RecordPublisherName.Polling => RecordPublisherConfig.Polling
+      case RecordPublisherName.Efo     => RecordPublisherConfig.FanOut(fanOut(settings))
     }
   }
 
-  private def read(): Option[Read] = {
-    val name       = general.value(consumerName)
-    val word       = general.value(registration)
-    val deregister = general.value(deregisterOnStop)
-    val arns       = streams.flatMap { case (ref, view) => arnOf(ref, view).map(ref -> _) }.toMap
-    for (w <- word; d <- deregister) yield Read(name, w, d, arns, tags())
-  }
+  private def read() = Read(
+    general(consumerName),
+    general(registration),
+    general(deregisterOnStop),
+    streams.flatMap { case (ref, view) => arnOf(ref, view).map(ref -> _) }.toMap,
+    tags()
+  )
 
   /** Of consumers that are registered. */
-  def tags(): Map[String, String] = general.value(consumerTags).getOrElse(Map.empty)
+  def tags(): Map[String, String] = general(FanOutOptions.tags).getOrElse(Map.empty)
 
-  private def arnOf(ref: StreamRef, view: OptionView): Option[ConsumerChoice] = view.value(consumerArn).map { arn =>
+  private def arnOf(ref: StreamRef, view: OptionView): Option[ConsumerChoice] = view(consumerArn).map { arn =>
     if (arn.stream.name != ref.name || ref.arn.exists(_ != arn.stream))
       problems += s"'${view.key(consumerArn)}' is a consumer of ${arn.stream}, not of $ref. Give one of that stream's consumers."
     ConsumerChoice.Given(arn)
@@ -55,8 +55,8 @@ private[config] final class FanOutParser(
         if (read.deregistration == Deregistration.OfAll)
           problems += s"'${general.key(deregisterOnStop)}' is true, but with '${registration.name}' none the query registers no consumer, " +
             "and deregisters none. Leave it out."
-        if (general.has(consumerTags))
-          problems += s"'${general.key(consumerTags)}' is given, but with '${registration.name}' none the query registers no consumer to tag. " +
+        if (general.has(FanOutOptions.tags))
+          problems += s"'${general.key(FanOutOptions.tags)}' is given, but with '${registration.name}' none the query registers no consumer to tag. " +
             "Leave it out."
         None
       case Some(when) => registered(read, when, without)
@@ -70,9 +70,9 @@ private[config] final class FanOutParser(
       problems += s"'${consumerName.name}' is missing: '${recordPublisher.name}' efo reads through a stream consumer, to be registered under a name of " +
         "your own (one for each query). Or set 'efo.consumerArn.<stream>' for every stream."
     if (read.tags.contains(FanOutOptions.OwnerTag))
-      problems += s"'${general.key(consumerTags)}' has the key ${FanOutOptions.OwnerTag}, which the connector sets itself. Leave it out."
+      problems += s"'${general.key(FanOutOptions.tags)}' has the key ${FanOutOptions.OwnerTag}, which the connector sets itself. Leave it out."
     if (read.deregistration != Deregistration.OfNone && read.tags.size >= FanOutOptions.MostTags)
-      problems += s"'${general.key(consumerTags)}' has ${read.tags.size} tags. A consumer has at most ${FanOutOptions.MostTags}, and the connector " +
+      problems += s"'${general.key(FanOutOptions.tags)}' has ${read.tags.size} tags. A consumer has at most ${FanOutOptions.MostTags}, and the connector " +
         s"sets ${FanOutOptions.OwnerTag}. Leave one out, or set '${deregisterOnStop.name}' to false."
     read.name.map(ConsumerChoice.Registered(_, when, read.deregistration))
   }

@@ -28,14 +28,14 @@ private[config] object GivenOptions {
   /** What the names of a class's parameters begin with. */
   val Parameter = "credentialsProvider."
 
-  private val known: Map[String, OptionDefinition] = OptionRegistry.all
+  private val known: Map[String, Opt[?]] = OptionRegistry.all
     .filterNot(_.name.contains('<'))
     .flatMap(option => (option.name +: option.aliases).map(name => lower(name) -> option))
     .toMap
 
   /** How an option of one stream is written. */
   def keyFor(stream: String, option: String): String =
-    if (option == OptionRegistry.consumerArn.name) option.replace("<stream>", stream) else s"stream.$stream.$option"
+    if (option == FanOutOptions.consumerArn.name) option.replace("<stream>", stream) else s"stream.$stream.$option"
 
   /** How another option of the same stream, or of all, is written.
     *
@@ -67,7 +67,7 @@ private[config] object GivenOptions {
     "_asyncProgressTrackingOverrideSinkSupportCheck"
   ).map(lower)
 
-  private def isOf(option: OptionDefinition, side: OptionScope): Boolean =
+  private def isOf(option: Opt[?], side: OptionScope): Boolean =
     option.scope == OptionScope.Both || option.scope == side
 
   /** A catalog hands over a table's options with a prefix, beside properties that are its own and the user's. */
@@ -101,7 +101,7 @@ private[config] object GivenOptions {
       case g                                         => Right(g)
     }
     val (consumers, rest) = plain.partitionMap {
-      case g @ Setting(ConsumerKey(stream), _) => Left((OptionRegistry.consumerArn.name, stream, g))
+      case g @ Setting(ConsumerKey(stream), _) => Left((FanOutOptions.consumerArn.name, stream, g))
       case g                                   => Right(g)
     }
     val (parameters, single) = rest.partitionMap {

@@ -1,27 +1,31 @@
 package io.github.kinesisspark.config
 
-/** The registry in the two forms that others read. */
+/** The options in the two forms that others read. */
 object OptionDocs {
 
-  /** An array of `{name, type, default, doc, since, scope, secret, perStream, values, aliases}`: the Python package
-    * compares its own options with it. `default` is null where there is none.
+  /** An array of `{name, type, default, doc, since, scope, secret, perStream, values, least, most, aliases}`: the Python package
+    * compares its own options with it. `default`, `least` and `most` are null where there are none.
     */
   def json: String = ujson.write(ujson.Arr.from(OptionRegistry.all.map { option =>
     ujson.Obj(
       "name"      -> option.name,
-      "type"      -> option.valueType,
-      "default"   -> option.default.fold[ujson.Value](ujson.Null)(ujson.Str(_)),
+      "type"      -> option.kind.name,
+      "default"   -> orNull(option.default),
       "doc"       -> option.doc,
       "since"     -> option.since,
       "scope"     -> option.scope.name,
-      "secret"    -> option.secret,
+      "secret"    -> option.isSecret,
       "perStream" -> option.perStream,
-      "values"    -> ujson.Arr.from(option.values),
+      "values"    -> ujson.Arr.from(option.kind.words),
+      "least"     -> orNull(option.kind.least),
+      "most"      -> orNull(option.kind.most),
       "aliases"   -> ujson.Arr.from(option.aliases)
     )
   }))
 
-  /** The tables of all options by what they are for, and the note that their stars point to. The options of [[OptionRegistry.retries]] are
+  private def orNull(text: Option[String]) = text.fold[ujson.Value](ujson.Null)(ujson.Str(_))
+
+  /** The tables of all options by what they are for, and the note that their stars point to. The options of [[CallRetries.retries]] are
     * one row, for whose calls [[retries]] is the table.
     */
   def markdown: String = {
@@ -40,9 +44,9 @@ object OptionDocs {
 
   /** The calls whose retries can be set. */
   def retries: String = {
-    val rows = OptionRegistry.retries.map { opts =>
-      val defaults = opts.all.map(_.definition.default.fold("")(d => s"`$d`"))
-      Seq(s"`${opts.prefix}`" +: side(opts) +: defaults :+ opts.notes).flatten.mkString("| ", " | ", " |")
+    val rows = CallRetries.retries.map { group =>
+      val defaults = group.options.map(_.default.fold("")(d => s"`$d`"))
+      Seq(s"`${group.prefix}`" +: side(group) +: defaults :+ group.notes).flatten.mkString("| ", " | ", " |")
     }
     (Seq(
       "| `<call>` | Of | `maxRetries` | `backoff.base` | `backoff.max` | `backoff.expConst` | Notes |",
@@ -50,7 +54,7 @@ object OptionDocs {
     ) ++ rows).mkString("\n")
   }
 
-  private def side(opts: RetryOpts) = opts.maxRetries.definition.scope match {
+  private def side(group: RetryGroup) = group.scope match {
     case OptionScope.Source => "reading"
     case OptionScope.Sink   => "writing"
     case OptionScope.Both   => "both"
@@ -62,13 +66,13 @@ object OptionDocs {
   }
 
   private def table(scope: OptionScope): String = {
-    val ofRetries = OptionRegistry.retries.flatMap(_.all).map(_.definition).toSet
+    val ofRetries = CallRetries.retries.flatMap(_.options).toSet[Opt[?]]
     val rows      = OptionRegistry.all.filter(o => o.scope == scope && !ofRetries(o)).map { option =>
       val name = s"`${option.name}`" + (if (option.perStream) " *" else "")
       val also =
         if (option.aliases.isEmpty) "" else option.aliases.map(a => s"`$a`").mkString(" Also known as ", ", ", ".")
       val default = option.default.fold("")(d => s"`$d`")
-      Seq(name, option.valueType, default, (option.doc + also).replace("|", "\\|")).mkString("| ", " | ", " |")
+      Seq(name, option.kind.name, default, (option.doc + also).replace("|", "\\|")).mkString("| ", " | ", " |")
     }
     (Seq("| Option | Type | Default | Meaning |", "|---|---|---|---|") ++ rows).mkString("\n")
   }

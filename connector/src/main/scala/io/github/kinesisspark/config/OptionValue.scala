@@ -7,33 +7,62 @@ import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 
 import scala.concurrent.duration.{FiniteDuration, MILLISECONDS}
 
-/** How an option's text becomes a value. Pure, one function per kind of value; which option takes which kind is said in
-  * [[OptionRegistry]], and what a failure is called there too: the texts here continue the words "must be".
+/** A kind of values.
+  *
+  * @param name  as the reference has it: string, list, map, boolean, count, number, size, duration, enum, position, uri, arn, class
+  * @param words the texts that it takes, where it takes only certain words
+  * @param least the text of the least value, if there is one
+  * @param most  of the greatest
+  */
+final case class OptionKind[A](
+    name: String,
+    parse: OptionValue.Parser[A],
+    words: Seq[String] = Nil,
+    least: Option[String] = None,
+    most: Option[String] = None
+) {
+  def apply(text: String): Either[String, A] = parse(text)
+
+  def map[B](change: A => B): OptionKind[B] = copy(parse = parse(_).map(change))
+
+  private[config] def within(least: String, most: Option[String], must: String)(fits: A => Boolean): OptionKind[A] =
+    copy(parse = parse(_).filterOrElse(fits, must), least = Some(least), most = most)
+}
+
+/** How an option's text becomes a value. Pure, one function per kind of value. What a value must be continues the words "must be".
   */
 object OptionValue {
 
   /** Left: what the value must be. It never repeats the value, because that may be a secret. */
   type Parser[A] = String => Either[String, A]
 
-  val text: Parser[String] = value => Either.cond(value.nonEmpty, value, "a text that isn't empty")
+  val text: OptionKind[String] =
+    OptionKind("string", value => Either.cond(value.nonEmpty, value, "a text that isn't empty"))
 
-  val secret: Parser[Secret] = value => text(value).map(new Secret(_))
+  val secret: OptionKind[Secret] = text.map(new Secret(_))
 
-  def matching(pattern: String, meaning: String): Parser[String] = {
+  def matching(pattern: String, meaning: String, kind: String = "string"): OptionKind[String] = {
     val form = pattern.r
-    value => Either.cond(form.matches(value), value, meaning)
+    OptionKind(kind, value => Either.cond(form.matches(value), value, meaning))
   }
 
-  val boolean: Parser[Boolean] = value => value.toLowerCase(Locale.ROOT).toBooleanOption.toRight("true or false")
+  val boolean: OptionKind[Boolean] = OptionKind(
+    "boolean",
+    _.toLowerCase(Locale.ROOT).toBooleanOption.toRight("true or false"),
+    words = Seq("true", "false")
+  )
 
   /** One of certain words, whatever their case. */
-  def oneOf[A](words: (String, A)*): Parser[A] = {
+  def oneOf[A](words: (String, A)*): OptionKind[A] = {
     val known = words.map { case (word, meaning) => word.toLowerCase(Locale.ROOT) -> meaning }.toMap
-    value => known.get(value.toLowerCase(Locale.ROOT)).toRight(s"one of ${words.map(_._1).mkString(", ")}")
+    val all   = words.map(_._1)
+    OptionKind("enum", value => known.get(value.toLowerCase(Locale.ROOT)).toRight(s"one of ${all.mkString(", ")}"), all)
   }
 
   /** Comma-separated, each item parsed by itself; spaces around items don't count. */
-  def list[A](item: Parser[A], key: A => Any): Parser[Seq[A]] = value => {
+  def list[A](item: Parser[A], key: A => Any): OptionKind[Seq[A]] = OptionKind("list", parseList(item, key, _))
+
+  private def parseList[A](item: Parser[A], key: A => Any, value: String): Either[String, Seq[A]] = {
     val items = value.split(",", -1).toSeq.map(_.trim)
     if (items.exists(_.isEmpty)) Left("a comma-separated list without empty items")
     else
@@ -53,7 +82,9 @@ object OptionValue {
     *
     * @see [[https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html#tag-conventions the rules for tags]]
     */
-  def tags(most: Int): Parser[Map[String, String]] = value => {
+  def tags(most: Int): OptionKind[Map[String, String]] = OptionKind("map", parseTags(most, _))
+
+  private def parseTags(most: Int, value: String): Either[String, Map[String, String]] = {
     val pairs = value.split(",", -1).toSeq.map(_.split("=", 2).map(_.trim)).map {
       case Array(key, text) if isTag(key, text) => Some(key -> text)
       case _                                    => None
@@ -76,23 +107,31 @@ object OptionValue {
   private val TagText = """[\p{L}\p{N}\p{Z}_.:/=+\-@]{0,256}""".r
 
   /** A whole number of one or more. */
-  val count: Parser[Long] = value => value.toLongOption.filter(_ > 0).toRight("a whole number greater than 0")
+  val count: OptionKind[Long] =
+    OptionKind("count", _.toLongOption.filter(_ > 0).toRight("a whole number greater than 0"), least = Some("1"))
 
   /** One or more, as far as an Int goes. */
-  val smallCount: Parser[Int] = count(_).filterOrElse(_ <= Int.MaxValue, s"at most ${Int.MaxValue}").map(_.toInt)
+  val smallCount: OptionKind[Int] =
+    count.within("1", None, s"at most ${Int.MaxValue}")(_ <= Int.MaxValue).map(_.toInt)
 
-  def countUpTo(most: Int): Parser[Int] = smallCount(_).filterOrElse(_ <= most, s"a whole number from 1 to $most")
+  def countUpTo(most: Int): OptionKind[Int] =
+    smallCount.within("1", Some(most.toString), s"a whole number from 1 to $most")(_ <= most)
 
   /** A whole number of none or more. */
-  val countOrZero: Parser[Int] = value => value.toIntOption.filter(_ >= 0).toRight("a whole number, 0 or more")
+  val countOrZero: OptionKind[Int] =
+    OptionKind("count", _.toIntOption.filter(_ >= 0).toRight("a whole number, 0 or more"), least = Some("0"))
 
   private val DecimalForm = """\d+(\.\d+)?""".r
 
-  def numberAtLeast(minimum: Double): Parser[Double] = value =>
-    Option
-      .when(DecimalForm.matches(value))(value.toDouble)
-      .filter(n => n >= minimum && !n.isInfinite)
-      .toRight(s"a number of at least $minimum")
+  def numberAtLeast(minimum: Double): OptionKind[Double] = OptionKind(
+    "number",
+    value =>
+      Option
+        .when(DecimalForm.matches(value))(value.toDouble)
+        .filter(n => n >= minimum && !n.isInfinite)
+        .toRight(s"a number of at least $minimum"),
+    least = Some(minimum.toString)
+  )
 
   private val SizeForm                     = """(\d+)\s*([a-z]*)""".r
   private val SizeUnits: Map[String, Long] =
@@ -101,7 +140,9 @@ object OptionValue {
     }.toMap ++ Map("" -> 1L, "b" -> 1L)
 
   /** A number of bytes, of 1 or more: a plain number, or with k, m, g, t (powers of 1024, as Spark reads them). */
-  val size: Parser[Long] = value => {
+  val size: OptionKind[Long] = OptionKind("size", parseSize, least = Some("1"))
+
+  private def parseSize(value: String): Either[String, Long] = {
     val bytes = value.toLowerCase(Locale.ROOT) match {
       case SizeForm(number, unit) =>
         for (n <- number.toLongOption; u <- SizeUnits.get(unit); b <- times(n, u) if b > 0) yield b
@@ -110,11 +151,11 @@ object OptionValue {
     bytes.toRight("a size greater than 0 such as 67108864, 64m or 1g")
   }
 
-  def sizeAtLeast(minimum: Long, minimumText: String): Parser[Long] =
-    size(_).filterOrElse(_ >= minimum, s"at least $minimumText")
+  def sizeAtLeast(minimum: Long, minimumText: String): OptionKind[Long] =
+    size.within(minimumText, None, s"at least $minimumText")(_ >= minimum)
 
-  def sizeBetween(least: Long, leastText: String, most: Long, mostText: String): Parser[Long] =
-    size(_).filterOrElse(n => least <= n && n <= most, s"from $leastText to $mostText")
+  def sizeBetween(least: Long, leastText: String, most: Long, mostText: String): OptionKind[Long] =
+    size.within(leastText, Some(mostText), s"from $leastText to $mostText")(n => least <= n && n <= most)
 
   private val DurationForm                     = """(?:\d+\s*[a-z]+\s*)+""".r
   private val DurationPart                     = """(\d+)\s*([a-z]+)""".r
@@ -129,7 +170,9 @@ object OptionValue {
   /** A span of time as Spark's triggers write it (`10 seconds`, `1 hour 30 minutes`), short (`15m`), or plain
     * milliseconds (`500`).
     */
-  val duration: Parser[FiniteDuration] = value => {
+  val duration: OptionKind[FiniteDuration] = OptionKind("duration", parseDuration)
+
+  private def parseDuration(value: String): Either[String, FiniteDuration] = {
     val lower = value.toLowerCase(Locale.ROOT)
     val parts = lower match {
       case number if number.nonEmpty && number.forall(_.isDigit) => Seq(number.toLongOption)
@@ -149,20 +192,29 @@ object OptionValue {
       .toRight("a time such as 10 seconds, 15m or 500 (ms)")
   }
 
-  def durationAtLeast(minimum: FiniteDuration): Parser[FiniteDuration] =
-    duration(_).filterOrElse(_ >= minimum, s"a time of at least $minimum, such as 10 seconds, 15m or 500 (ms)")
-
-  def durationBetween(least: FiniteDuration, most: FiniteDuration): Parser[FiniteDuration] =
-    duration(_).filterOrElse(
-      time => least <= time && time <= most,
-      s"a time from ${least.toCoarsest} to ${most.toCoarsest}, such as 30 minutes or 2h"
+  def durationAtLeast(minimum: FiniteDuration): OptionKind[FiniteDuration] =
+    duration.within(textOf(minimum), None, s"a time of at least $minimum, such as 10 seconds, 15m or 500 (ms)")(
+      _ >= minimum
     )
 
+  def durationBetween(least: FiniteDuration, most: FiniteDuration): OptionKind[FiniteDuration] =
+    duration.within(
+      textOf(least),
+      Some(textOf(most)),
+      s"a time from ${least.toCoarsest} to ${most.toCoarsest}, such as 30 minutes or 2h"
+    )(time => least <= time && time <= most)
+
   /** No time at all, or `off`, for what is not to be done. */
-  val durationOrOff: Parser[Option[FiniteDuration]] = value =>
-    if (value.equalsIgnoreCase("off")) Right(None)
-    else
-      duration(value).map(time => Option.when(time.length > 0)(time)).left.map(other => s"$other, or off")
+  val durationOrOff: OptionKind[Option[FiniteDuration]] = OptionKind(
+    "duration",
+    value =>
+      if (value.equalsIgnoreCase("off")) Right(None)
+      else
+        parseDuration(value).map(time => Option.when(time.length > 0)(time)).left.map(other => s"$other, or off"),
+    least = Some("0ms")
+  )
+
+  private def textOf(time: FiniteDuration) = s"${time.toMillis}ms"
 
   // What a FiniteDuration can hold: 2^63 ns.
   private val MaxMillis = Long.MaxValue / 1000000
@@ -175,7 +227,9 @@ object OptionValue {
   }
 
   /** An HTTP(S) address of a server without path, query or user: requests are signed for host and port. */
-  val endpoint: Parser[URI] = value => {
+  val endpoint: OptionKind[URI] = OptionKind("uri", parseEndpoint)
+
+  private def parseEndpoint(value: String): Either[String, URI] = {
     val uri =
       try Some(new URI(value))
       catch { case _: URISyntaxException => None }
@@ -190,15 +244,16 @@ object OptionValue {
       )
   }
 
-  val region: Parser[String] =
+  val region: OptionKind[String] =
     matching("[a-z]{2,}(-[a-z0-9]+)*-[0-9]+", "the name of an AWS region such as eu-west-1")
 
-  val roleArn: Parser[String] = matching(
+  val roleArn: OptionKind[String] = matching(
     "arn:[a-z0-9-]+:iam::[0-9]{12}:role/[\\x21-\\x7E]{1,576}",
-    "the ARN of a role of the form arn:aws:iam::<account>:role/<name>"
+    "the ARN of a role of the form arn:aws:iam::<account>:role/<name>",
+    kind = "arn"
   )
 
-  val externalId: Parser[String] =
+  val externalId: OptionKind[String] =
     matching("[\\w+=,.@:/-]{2,1224}", "2 to 1224 letters, digits and characters of _+=,.@:/-")
 
   /** The ARN of a role; its external ID may follow after a space. */
@@ -229,10 +284,12 @@ object OptionValue {
 
   private val StreamName = "[A-Za-z0-9_.-]{1,128}".r
 
-  val consumerArn: Parser[ConsumerArn] = value =>
+  val consumerArn: OptionKind[ConsumerArn] = OptionKind(
+    "arn",
     ConsumerArn
-      .parse(value)
+      .parse(_)
       .toRight(
         "the ARN of a stream consumer, of the form arn:aws:kinesis:<region>:<account>:stream/<name>/consumer/<consumer>:<time>"
       )
+  )
 }

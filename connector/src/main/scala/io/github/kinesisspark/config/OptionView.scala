@@ -14,23 +14,29 @@ private[config] final class OptionView(settings: Map[String, Setting], problems:
   /** As the user wrote it. */
   def key(option: Opt[?]): String = settings.get(option.name).fold(option.name)(_.key)
 
-  def value[A](option: Opt[A]): Option[A] = settings.get(option.name) match {
-    case None                     => option.default
+  /** Its value. */
+  def apply[A](option: Opt[A]): A = settings.get(option.name) match {
+    case None                     => option.absent
     case Some(Setting(key, text)) =>
-      option.parse(text) match {
-        case Right(value) => Some(value)
+      option.read(text) match {
+        case Right(value) => value
         case Left(must)   =>
-          val found = if (option.definition.secret) "" else s" It is '${OptionView.shortened(text)}'."
-          problems += s"'$key' must be $must.$found"
-          option.default
+          val found = if (option.isSecret) "" else s" It is '${OptionView.shortened(text)}'."
+          report(s"'$key' must be $must.$found")
+          option.absent
       }
   }
+
+  def report(problem: String): Unit = problems += problem
 }
 
-private object OptionView {
+private[config] object OptionView {
+
+  /** No option is given. */
+  def empty: OptionView = new OptionView(Map.empty, ListBuffer.empty)
 
   /** A wrong value as an error may show it: never whole pages, and no password inside a URL. */
-  def shortened(text: String): String = {
+  private def shortened(text: String): String = {
     val shown = text.replaceAll("//[^/@]*@", "//***@")
     if (shown.length <= 200) shown else shown.take(200) + "..."
   }

@@ -5,7 +5,6 @@ import java.time.format.{DateTimeFormatter, DateTimeParseException}
 
 import scala.util.control.NonFatal
 
-import io.github.kinesisspark.config.OptionValue.Parser
 import io.github.kinesisspark.position.{OffsetException, OffsetJson, ShardPosition, StreamArn}
 
 /** What `startingPosition` and `endingPosition` say: one place for every stream, or places for each.
@@ -26,7 +25,9 @@ object PositionValue {
   /** @param streams by name or ARN, as written */
   final case class Each(streams: Map[String, StartingPosition]) extends PositionValue
 
-  val parse: Parser[PositionValue] = value =>
+  val kind: OptionKind[PositionValue] = OptionKind("position", parse)
+
+  def parse(value: String): Either[String, PositionValue] =
     if (value.startsWith("{")) json(value).left.map(why => s"JSON of positions by stream and shard: $why")
     else word(value).map(Same(_)).left.map(must => s"$must, or JSON of positions by stream and shard")
 

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.config
 
-import scala.concurrent.duration.FiniteDuration
+import scala.concurrent.duration._
 
 /** What a sink was asked to do: the options, read and checked once, as values that travel to executors.
   *
@@ -39,7 +39,67 @@ final case class SinkOptions(
   }
 }
 
-object SinkOptions {
+object SinkOptions extends OptionGroup(OptionScope.Sink) {
+
+  val ordered: Opt[Boolean] = option(
+    "ordered",
+    OptionValue.boolean,
+    default = "false",
+    doc =
+      "Whether the records of a partition key come into the stream in the order in which a task has their rows. Of each key " +
+        "one record is then under way at a time, so that few keys make few records a call."
+  )
+
+  val aggregate: Opt[Boolean] = option(
+    "aggregate",
+    OptionValue.boolean,
+    default = "false",
+    doc =
+      "Whether rows for the same shard share Kinesis records, in the KPL's format. A shard takes 1,000 records a second, however " +
+        "small; aggregated ones hold hundreds of rows. Readers have to take them apart, as this source and the KCL do. Needs " +
+        "the permission `kinesis:ListShards`."
+  )
+
+  val aggregateSize: Opt[Int] = option(
+    "aggregateSize",
+    OptionValue.sizeBetween(1L << 10, "1k", 1L << 20, "1m").map(_.toInt),
+    default = "50k",
+    doc =
+      "With `aggregate`: how large an aggregated record may become, from `1k` to `1m`. A row beyond it is a record by itself."
+  )
+
+  val badRecords: Opt[BadRecords] = option(
+    "badRecords",
+    OptionValue.oneOf("fail" -> BadRecords.Fail, "skip" -> BadRecords.Skip),
+    default = "fail",
+    doc =
+      "What becomes of a row that can never be written (too large, null data, an impossible key): `fail` fails its task before " +
+        "the call that it would be part of; `skip` counts it, logs samples and continues."
+  )
+
+  val writerBufferSize: Opt[Long] = option(
+    "writerBufferSize",
+    OptionValue.sizeAtLeast(1L << 20, "1m"),
+    default = "32m",
+    doc =
+      "Memory for records of a task that wait or are on their way to the service, at least `1m`. While it is full, the task " +
+        "computes no further rows."
+  )
+
+  val maxInFlightCalls: Opt[Int] = option(
+    "maxInFlightCalls",
+    OptionValue.smallCount,
+    default = "8",
+    doc = "How many PutRecords calls of a task may be under way at once."
+  )
+
+  val linger: Opt[Option[FiniteDuration]] = optional(
+    "linger",
+    OptionValue.durationAtLeast(1.millis),
+    doc =
+      "How long a row of a streaming query waits for others to go with it, at most. Left out, it is `10ms`, or `100ms` with " +
+        "`aggregate`, as the KPL's. A batch write waits for full calls."
+  )
 
   /** @param options as the user gave them; names are matched case-insensitively, a null value is an option left out
     * @throws OptionException with every problem found

@@ -9,45 +9,51 @@ import scala.concurrent.duration._
   * error.
   */
 private[config] object SinkOptionsParser {
-  import OptionRegistry._
+  import SinkOptions._
+  import StreamRef.{streamArn, streamName}
 
   def parse(options: Map[String, String]): SinkOptions = {
     val sorted   = GivenOptions.sort(options, OptionScope.Sink)
     val problems = ListBuffer.from(sorted.problems)
     val parsed   = read(sorted, problems)
-    parsed.filter(_ => problems.isEmpty).getOrElse(throw new OptionException(problems.toSeq.distinct))
+    if (problems.nonEmpty) throw new OptionException(problems.toSeq.distinct)
+    parsed
   }
 
-  private def read(sorted: GivenOptions.Sorted, problems: ListBuffer[String]): Option[SinkOptions] = {
+  private def read(sorted: GivenOptions.Sorted, problems: ListBuffer[String]): SinkOptions = {
     val view    = new OptionView(sorted.general, problems)
-    val clients = new ClientParser(CallRetries.read(view, problems), problems)
+    val clients = new ClientParser(CallRetries.read(view), problems)
     val to      = stream(view, problems)
     to.foreach(clients.checkRegion(view, _))
     val ofStreams = streamSettings(sorted, problems)
     clients.checkRoleOptions(view, ofStreams.values.toSeq)
     val base   = clients.credentials(sorted.general)
     val client = clients.client(view, base)
-    val own    = ofStreams.flatMap { case (stream, settings) =>
+    val own    = ofStreams.map { case (stream, settings) =>
       // The general region is that of streams without an ARN.
       StreamArn
         .parse(stream)
         .foreach(arn => clients.checkRegion(new OptionView(settings, problems), StreamRef.ByArn(arn)))
-      clients
-        .client(new OptionView(sorted.general ++ settings, problems), clients.credentials(settings, base))
-        .map(stream -> _)
+      stream -> clients.client(
+        new OptionView(sorted.general ++ settings, problems),
+        clients.credentials(settings, base)
+      )
     }
-    val keep   = view.value(ordered)
-    val packed = view.value(aggregate)
-    val most   = view.value(aggregateSize)
-    if (view.has(aggregateSize) && packed.contains(false))
+    val packed = view(aggregate)
+    val most   = view(aggregateSize)
+    if (view.has(aggregateSize) && !packed)
       problems += s"'${view.key(aggregateSize)}' is given without '${aggregate.name}'. Set ${aggregate.name} to true, too."
-    val bad    = view.value(badRecords)
-    val buffer = view.value(writerBufferSize)
-    val calls  = view.value(maxInFlightCalls)
-    val wait   = view.value(linger)
-    def usual  = if (packed.contains(true)) LingerOfAggregated else LingerOfPlain
-    for (c <- client; o <- keep; a <- packed; m <- most; b <- bad; size <- buffer; n <- calls)
-      yield SinkOptions(to, c, own, o, Option.when(a)(AggregationOptions(m)), b, size, n, wait.getOrElse(usual))
+    SinkOptions(
+      to,
+      client,
+      own,
+      view(ordered),
+      Option.when(packed)(AggregationOptions(most)),
+      view(badRecords),
+      view(writerBufferSize),
+      view(maxInFlightCalls),
+      view(linger).getOrElse(if (packed) LingerOfAggregated else LingerOfPlain)
+    )
   }
 
   /** The settings of single streams, by the stream as written. Rows may name any stream, so there is no list to compare with. */
@@ -72,8 +78,8 @@ private[config] object SinkOptionsParser {
   private def stream(view: OptionView, problems: ListBuffer[String]): Option[StreamRef] = {
     if (view.has(streamName) && view.has(streamArn))
       problems += "'streamName' and 'streamArn' are both given. Give one of them: the ARN holds the name."
-    for (option <- Seq(streamName, streamArn); named <- view.value(option) if named.size > 1)
+    for (option <- Seq(streamName, streamArn); named <- view(option) if named.size > 1)
       problems += s"'${view.key(option)}' names ${named.size} streams. A sink's option names one; to write to several, give the rows a column targetStream."
-    view.value(streamName).orElse(view.value(streamArn)).flatMap(_.headOption)
+    view(streamName).orElse(view(streamArn)).flatMap(_.headOption)
   }
 }

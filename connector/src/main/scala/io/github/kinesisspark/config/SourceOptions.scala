@@ -1,11 +1,10 @@
 package io.github.kinesisspark.config
 
-import java.net.URI
 import java.time.Instant
 
 import io.github.kinesisspark.position.{ShardPosition, StreamArn}
 
-import scala.concurrent.duration.FiniteDuration
+import scala.concurrent.duration._
 
 /** What a source was asked to do: the options, read and checked once, as values. They hold no client and no session, and
   * travel to executors.
@@ -17,7 +16,7 @@ import scala.concurrent.duration.FiniteDuration
   * @param shardDiscoveryInterval how often each stream's shards are listed
   * @param minPartitions          tasks of a batch to aim at, even if shards must be shared by several
   * @param reservedCores          that tasks of a real-time batch leave to others, if it is said
-  * @param callsPerSecond         GetRecords calls of a shard, at most
+  * @param polling                of readers by polling, and of ranges that are read again
   * @param readerBufferSize       bytes that the readers of one executor may hold; by default a part of its heap
   * @param cloudWatch             where metrics are published, if they are
   */
@@ -31,7 +30,7 @@ final case class SourceOptions(
     shardDiscoveryInterval: FiniteDuration,
     minPartitions: Int,
     reservedCores: Option[Int],
-    callsPerSecond: Int,
+    polling: PollingOptions,
     readerBufferSize: Option[Long],
     cloudWatch: Option[CloudWatchOptions]
 ) extends Serializable {
@@ -40,7 +39,71 @@ final case class SourceOptions(
   def maxRetryDuration: FiniteDuration = client.retries.maxDuration
 }
 
-object SourceOptions {
+object SourceOptions extends OptionGroup(OptionScope.Source) {
+
+  val recordPublisher: Opt[RecordPublisherName] = option(
+    "recordPublisher",
+    OptionValue.oneOf("polling" -> RecordPublisherName.Polling, "efo" -> RecordPublisherName.Efo),
+    default = "polling",
+    doc = "How records come out of shards: `polling` shares the 2 MB/s of a shard with its other readers; `efo` " +
+      "(enhanced fan-out) has 2 MB/s of each shard to itself, by a stream consumer that AWS charges for. The `efo.` options " +
+      "count with `efo` alone."
+  )
+
+  val failOnDataLoss: Opt[Boolean] = option(
+    "failOnDataLoss",
+    OptionValue.boolean,
+    default = "true",
+    doc =
+      "Whether the query fails when records were removed (past the stream's retention) before it had read them, also if that " +
+        "is only likely, or when a stream of the checkpoint is not in the list any more. With `false` it warns and " +
+        "continues with the oldest records that are left, or without that stream."
+  )
+
+  val deaggregate: Opt[Boolean] = option(
+    "deaggregate",
+    OptionValue.boolean,
+    default = "true",
+    doc = "Whether records that the Kinesis Producer Library has aggregated are taken apart into their user records " +
+      "(see [Aggregated records](../concepts/aggregation.md)). With `false` they come as they are."
+  )
+
+  // ListShards may be called 1,000 times a second per stream; the limit here only stops a busy loop.
+  val shardDiscoveryInterval: Opt[FiniteDuration] = option(
+    "shardDiscoveryInterval",
+    OptionValue.durationAtLeast(100.millis),
+    default = "10s",
+    doc = "How often the shards of each stream are listed, to find those of a split or merge; at least 100 ms."
+  )
+
+  val minPartitions: Opt[Int] = option(
+    "minPartitions",
+    OptionValue.smallCount,
+    default = "1",
+    doc =
+      "The least number of tasks for a micro-batch, as far as it has records enough. Left at 1, tasks follow bytes and " +
+        "cores, and a shard has one task at most. With more, what a shard brings is cut into parts of their own tasks, in " +
+        "order, where there are fewer shards, but not with `Trigger.Once`, nor when a batch is run again after a " +
+        "restart. A batch read has a task for each shard, and with more parts of the same time."
+  )
+
+  val reservedCores: Opt[Option[Int]] = optional(
+    "realTime.reservedCores",
+    OptionValue.countOrZero,
+    doc =
+      "Cores that the tasks of a real-time batch leave to others: all stages of such a batch run at once. Left out, it is " +
+        "`spark.sql.shuffle.partitions` for each operator of the query that shuffles, which Spark 4.3 can run."
+  )
+
+  // The least that holds one full answer of GetRecords (10 MB) with room for the next one to arrive.
+  val readerBufferSize: Opt[Option[Long]] = optional(
+    "readerBufferSize",
+    OptionValue.sizeAtLeast(16L << 20, "16m"),
+    doc =
+      "Memory for records that are read but not yet in a batch, in one executor, at least `16m`; by default a fifth of its heap, of which Spark's 300 MiB don't count. " +
+        "All sources and queries of an executor share the largest that one of them asks for. Full buffers stop reading until batches " +
+        "catch up."
+  )
 
   /** @param options as the user gave them; names are matched case-insensitively, a null value is an option left out
     * @throws OptionException with every problem found
@@ -67,9 +130,6 @@ object SourceOptions {
   def parseStreams(options: Map[String, String]): Seq[StreamOptions] = SourceOptionsParser.parseStreams(options)
 }
 
-/** @param endpoint instead of the region's own */
-final case class CloudWatchOptions(namespace: String, interval: FiniteDuration, endpoint: Option[URI])
-
 /** How records come out of a shard. */
 sealed trait RecordPublisherConfig extends Product with Serializable
 
@@ -81,22 +141,6 @@ object RecordPublisherConfig {
   /** SubscribeToShard: 2 MB/s per shard and consumer. */
   final case class FanOut(options: FanOutOptions) extends RecordPublisherConfig
 }
-
-/** How much one micro-batch takes in.
-  *
-  * @param maxRecordsPerTrigger at most so many Kinesis records
-  * @param maxBytesPerTrigger   at most so many bytes of data
-  * @param minRecordsPerTrigger wait for so many records ...
-  * @param maxTriggerDelay      ... but no longer than this
-  * @param maxShardSkew         how far shards may run ahead of the slowest, by times of arrival; nothing for no bound
-  */
-final case class AdmissionOptions(
-    maxRecordsPerTrigger: Option[Long],
-    maxBytesPerTrigger: Option[Long],
-    minRecordsPerTrigger: Option[Long],
-    maxTriggerDelay: FiniteDuration,
-    maxShardSkew: Option[FiniteDuration]
-)
 
 /** One stream of a source, and whatever was said of it alone.
   *
@@ -110,13 +154,51 @@ final case class StreamOptions(
     endingPosition: Option[StartingPosition]
 )
 
+object StreamOptions extends OptionGroup(OptionScope.Source, perStream = true) {
+
+  val startingPosition: Opt[Option[PositionValue]] = optional(
+    "startingPosition",
+    PositionValue.kind,
+    doc = "Where a query without a checkpoint starts (left out: `LATEST`), or a batch read (left out: `TRIM_HORIZON`): " +
+      "`LATEST`, `TRIM_HORIZON`, `AT_TIMESTAMP:<time>`, the time being ISO-8601 with an offset, such as " +
+      "`2026-01-31T08:00:00Z`, or milliseconds since 1970 (UTC), or positions by stream and shard as JSON, such as the offset " +
+      "of another query. `LATEST` is the second of the service's clock in which the query first plans. A query with a " +
+      "checkpoint continues from there.",
+    aliases = Seq("initialPosition")
+  )
+
+  val endingPosition: Opt[Option[PositionValue]] = optional(
+    "endingPosition",
+    PositionValue.kind,
+    doc =
+      "Where a batch read ends, in the form of `startingPosition`; what is at that position itself isn't read. Left out, it is " +
+        "`LATEST`: what is in the stream when the DataFrame is first used. It is fixed then, to the record."
+  )
+}
+
 /** A stream as the user named it. */
 sealed trait StreamRef extends Product with Serializable {
   def name: String
   def arn: Option[StreamArn]
 }
 
-object StreamRef {
+object StreamRef extends OptionGroup(OptionScope.Both) {
+
+  val streamName: Opt[Option[Seq[StreamRef]]] = optional(
+    "streamName",
+    OptionValue.list(OptionValue.streamName, _.name),
+    doc = "The stream to read, or several, comma-separated. Either this or `streamArn` is required; streams that share a name, " +
+      "in several regions or accounts, are named by `streamArn`. In writing: the one stream for rows that don't name " +
+      "theirs in a column `targetStream`."
+  )
+
+  val streamArn: Opt[Option[Seq[StreamRef]]] = optional(
+    "streamArn",
+    OptionValue.list(OptionValue.streamArn, _.toString),
+    doc =
+      "The ARN of the stream to read, or of several, comma-separated, or of the one to write to. Region and account are " +
+        "taken from it."
+  )
   final case class ByName(name: String) extends StreamRef {
     def arn: Option[StreamArn]    = None
     override def toString: String = name

@@ -9,23 +9,22 @@ import io.github.kinesisspark.position.StreamArn
   */
 private[config] object SourceOptionsParser {
   import GivenOptions.Setting
-  import OptionRegistry._
+  import StreamOptions.{endingPosition, startingPosition}
+  import StreamRef.{streamArn, streamName}
 
   def parse(options: Map[String, String]): SourceOptions = read(options)(_.sourceOptions())
 
   def parseConsumers(options: Map[String, String]): ConsumerOptions = read(options)(_.consumerOptions())
 
-  def parseStreams(options: Map[String, String]): Seq[StreamOptions] = read(options)(r => Some(r.eachStream()))
+  def parseStreams(options: Map[String, String]): Seq[StreamOptions] = read(options)(_.eachStream())
 
-  private def read[A](options: Map[String, String])(what: Reading => Option[A]): A = {
+  private def read[A](options: Map[String, String])(what: Reading => A): A = {
     val sorted   = GivenOptions.sort(options, OptionScope.Source)
     val reading  = new Reading(sorted)
     val parsed   = what(reading)
     val problems = sorted.problems ++ reading.problems.result()
-    parsed match {
-      case Some(result) if problems.isEmpty => result
-      case _                                => throw new OptionException(problems.distinct)
-    }
+    if (problems.nonEmpty) throw new OptionException(problems.distinct)
+    parsed
   }
 
   /** One pass over the options. */
@@ -39,39 +38,29 @@ private[config] object SourceOptionsParser {
     private val general = viewOf(settings)
     private val views   = refs.map(ref => ref -> viewOf(settings ++ ownKeys.getOrElse(ref, Map.empty)))
     private val fanOut  = new FanOutParser(general, views, problems)
-    private val clients = new ClientParser(CallRetries.read(general, problems), problems)
+    private val clients = new ClientParser(CallRetries.read(general), problems)
 
-    def sourceOptions(): Option[SourceOptions] = {
-      val admitted  = admission()
-      val perStream = eachStream()
-      val client    = clients.client(general, clients.credentials(settings))
-      val publisher = fanOut.publisher()
-      val loss      = general.value(failOnDataLoss)
-      val apart     = general.value(deaggregate)
-      val discovery = general.value(shardDiscoveryInterval)
-      val buffer    = general.value(readerBufferSize)
-      val tasks     = general.value(minPartitions)
-      val reserved  = general.value(realTimeReservedCores)
-      val calls     = general.value(callsPerSecond)
-      val published = cloudWatch()
-      for {
-        c <- client
-        p <- publisher
-        a <- admitted
-        l <- loss
-        u <- apart
-        d <- discovery
-        t <- tasks
-        n <- calls
-      } yield SourceOptions(perStream, c, p, l, u, a, d, t, reserved, n, buffer, published)
-    }
+    def sourceOptions(): SourceOptions = SourceOptions(
+      streams = eachStream(),
+      client = clients.client(general, clients.credentials(settings)),
+      recordPublisher = fanOut.publisher(),
+      failOnDataLoss = general(SourceOptions.failOnDataLoss),
+      deaggregate = general(SourceOptions.deaggregate),
+      admission = AdmissionOptions.read(general),
+      shardDiscoveryInterval = general(SourceOptions.shardDiscoveryInterval),
+      minPartitions = general(SourceOptions.minPartitions),
+      reservedCores = general(SourceOptions.reservedCores),
+      polling = PollingOptions.read(general),
+      readerBufferSize = general(SourceOptions.readerBufferSize),
+      cloudWatch = CloudWatchOptions.read(general)
+    )
 
-    def consumerOptions(): Option[ConsumerOptions] = Some(ConsumerOptions(eachStream(), fanOut.tags()))
+    def consumerOptions(): ConsumerOptions = ConsumerOptions(eachStream(), fanOut.tags())
 
     def eachStream(): Seq[StreamOptions] = {
       val base = clients.credentials(settings)
       clients.checkRoleOptions(general, ownKeys.values.toSeq)
-      views.flatMap { case (ref, view) =>
+      views.map { case (ref, view) =>
         streamOptions(ref, view, clients.credentials(ownKeys.getOrElse(ref, Map.empty), base))
       }
     }
@@ -85,8 +74,8 @@ private[config] object SourceOptionsParser {
       case (None, None) =>
         problems += "No stream is given. Set 'streamName' or 'streamArn' (the path of load() is not used)."
         Nil
-      case (Some(_), None) => viewOf(settings).value(streamName).getOrElse(Nil)
-      case (None, Some(_)) => viewOf(settings).value(streamArn).getOrElse(Nil)
+      case (Some(_), None) => viewOf(settings)(streamName).getOrElse(Nil)
+      case (None, Some(_)) => viewOf(settings)(streamArn).getOrElse(Nil)
     }
 
     /** The options of each stream by themselves. Spark's maps may have lost the case of a key, so case decides only where
@@ -118,17 +107,21 @@ private[config] object SourceOptionsParser {
       found.groupBy(_._1).map { case (ref, keys) => ref -> keys.map { case (_, option, g) => option -> g }.toMap }
     }
 
-    private def streamOptions(ref: StreamRef, view: OptionView, base: CredentialsOptions): Option[StreamOptions] = {
+    private def streamOptions(ref: StreamRef, view: OptionView, base: CredentialsOptions): StreamOptions = {
       clients.checkRegion(view, ref)
       val start = positionOf(ref, view, startingPosition)
       val end   = positionOf(ref, view, endingPosition)
       checkOrder(view, start, end)
-      clients.client(view, base).map(StreamOptions(ref, _, start, end))
+      StreamOptions(ref, clients.client(view, base), start, end)
     }
 
     /** One stream's part of positions by stream. */
-    private def positionOf(ref: StreamRef, view: OptionView, option: Opt[PositionValue]): Option[StartingPosition] =
-      view.value(option).flatMap {
+    private def positionOf(
+        ref: StreamRef,
+        view: OptionView,
+        option: Opt[Option[PositionValue]]
+    ): Option[StartingPosition] =
+      view(option).flatMap {
         case PositionValue.Same(position) => Some(position)
         case PositionValue.Each(streams)  =>
           def isFor(stream: String)(to: StreamRef) =
@@ -157,27 +150,5 @@ private[config] object SourceOptionsParser {
           problems += s"'${view.key(endingPosition)}' ($to) is not after '${view.key(startingPosition)}' ($from)."
         case _ => ()
       }
-
-    private def cloudWatch(): Option[CloudWatchOptions] = {
-      val namespace = general.value(cloudWatchNamespace)
-      val interval  = general.value(cloudWatchInterval)
-      val endpoint  = general.value(cloudWatchEndpoint)
-      for (
-        other <- Seq(cloudWatchInterval, cloudWatchEndpoint) if general.has(other) && !general.has(cloudWatchNamespace)
-      )
-        problems += s"'${general.key(other)}' is given without '${cloudWatchNamespace.name}', so nothing is published. Set that, too."
-      for (n <- namespace; i <- interval) yield CloudWatchOptions(n, i, endpoint)
-    }
-
-    private def admission(): Option[AdmissionOptions] = {
-      val view = viewOf(settings)
-      val most = view.value(maxRecordsPerTrigger)
-      val few  = view.value(minRecordsPerTrigger)
-      for (high <- most; low <- few if low > high)
-        problems += s"'${minRecordsPerTrigger.name}' ($low) is more than '${maxRecordsPerTrigger.name}' ($high)."
-      val bytes = view.value(maxBytesPerTrigger)
-      for (delay <- view.value(maxTriggerDelay); skew <- view.value(maxShardSkew))
-        yield AdmissionOptions(most, bytes, few, delay, skew)
-    }
   }
 }

@@ -8,7 +8,7 @@ import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.types.StructType
 
-import io.github.kinesisspark.config.{OptionException, OptionRegistry, SourceOptions}
+import io.github.kinesisspark.config.{OptionException, SourceOptions, StreamOptions}
 import io.github.kinesisspark.read.batch.{BatchSnapshot, KinesisBatch}
 import io.github.kinesisspark.read.coordinator.DriverRuntime
 import io.github.kinesisspark.read.row.{RowFilter, SourceSchema}
@@ -70,7 +70,7 @@ private final class KinesisScan(
     if (options.streams.exists(_.endingPosition.nonEmpty))
       throw new OptionException(
         Seq(
-          s"'${OptionRegistry.endingPosition.name}' is of batch reads (spark.read): a streaming query has no end. Leave it out; or " +
+          s"'${StreamOptions.endingPosition.name}' is of batch reads (spark.read): a streaming query has no end. Leave it out; or " +
             "use Trigger.AvailableNow, which ends with what is there when the query starts."
         )
       )

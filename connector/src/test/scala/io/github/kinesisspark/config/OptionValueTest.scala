@@ -97,7 +97,7 @@ class OptionValueTest extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   test("the reason of a refused value does not contain the value") {
-    val parsers = OptionRegistry.opts.filterNot(_.definition.valueType == "list").map(_.parse)
+    val parsers = OptionRegistry.all.filterNot(_.kind.name == "list").map(_.kind)
     forAll(Gen.stringOfN(12, Gen.alphaNumChar)) { value =>
       for (parse <- parsers; why <- parse(s"~$value").left.toOption) assert(!why.contains(value))
     }

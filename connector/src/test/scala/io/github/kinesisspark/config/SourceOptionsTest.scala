@@ -59,7 +59,7 @@ class SourceOptionsTest extends AnyFunSuite {
         shardDiscoveryInterval = 10.seconds,
         minPartitions = 1,
         reservedCores = None,
-        callsPerSecond = 5,
+        polling = PollingOptions(callsPerSecond = 5),
         readerBufferSize = None,
         cloudWatch = None
       )
@@ -113,7 +113,7 @@ class SourceOptionsTest extends AnyFunSuite {
         1.second,
         8,
         Some(0),
-        2,
+        PollingOptions(2),
         Some(16L << 20),
         Some(CloudWatchOptions("streams", 5.minutes, None))
       )

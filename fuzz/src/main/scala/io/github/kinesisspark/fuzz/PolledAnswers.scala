@@ -1,6 +1,6 @@
 package io.github.kinesisspark.fuzz
 
-import io.github.kinesisspark.config.CallRetries
+import io.github.kinesisspark.config.{CallRetries, PollingOptions}
 import io.github.kinesisspark.position.ShardPosition
 import io.github.kinesisspark.read.reader.{PollingPublisherFactory, PollingTelemetry, ReadingClient, ShardTelemetry}
 
@@ -32,7 +32,13 @@ object PolledAnswers extends Target {
       case _                  => answer
     }
     val polling =
-      new PollingPublisherFactory(_ => access, desk, new PollingTelemetry(shards), starts = None, callsPerSecond = 5)
+      new PollingPublisherFactory(
+        _ => access,
+        desk,
+        new PollingTelemetry(shards),
+        starts = None,
+        PollingOptions.Default
+      )
     polling.open(Desk.shard, from, desk).request()
     desk.run()
     desk

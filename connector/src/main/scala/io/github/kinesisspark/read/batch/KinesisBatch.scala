@@ -54,7 +54,7 @@ final class KinesisBatch(
       sourceId = runtime.ids.uuid(),
       streams = snapshot.streams,
       bufferBytes = ReaderMemory.of(options, SparkSession.active.sparkContext),
-      callsPerSecond = options.callsPerSecond,
+      polling = options.polling,
       failOnDataLoss = options.failOnDataLoss,
       batch = Some(if (parts.isEmpty) ResolvedPublisher.Polling else ConsumerLifecycle.ofBatch(options, clients))
     ),

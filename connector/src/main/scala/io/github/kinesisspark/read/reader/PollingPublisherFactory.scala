@@ -5,21 +5,20 @@ import java.util.concurrent.atomic.AtomicInteger
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
 import io.github.kinesisspark.aws.ClientLease
-import io.github.kinesisspark.config.CallRetries
+import io.github.kinesisspark.config.{CallRetries, PollingOptions}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.runtime.{Runtime, Worker}
 
 /** Opens polling publishers.
   *
-  * @param starts         none for what is to be read at once
-  * @param callsPerSecond of each shard, at most
+  * @param starts none for what is to be read at once
   */
 final class PollingPublisherFactory(
     access: StreamArn => ReadingClient,
     worker: Worker,
     telemetry: PollingTelemetry,
     starts: Option[StartSchedule],
-    callsPerSecond: Int
+    options: PollingOptions
 )(implicit runtime: Runtime)
     extends RecordPublisher.Factory {
 
@@ -32,7 +31,7 @@ final class PollingPublisherFactory(
       shard,
       position,
       starts.fold(runtime.clock.nanos())(_.next()),
-      PollingPace.of(callsPerSecond),
+      options,
       () => opened.get,
       () => opened.decrementAndGet(): Unit,
       reach.client,

@@ -12,7 +12,7 @@ import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetRecordsResponse}
 
 import io.github.kinesisspark.aws._
-import io.github.kinesisspark.config.CallRetries
+import io.github.kinesisspark.config.{CallRetries, PollingOptions}
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.read.reader.PollingRecordPublisher._
@@ -29,7 +29,6 @@ import io.github.kinesisspark.runtime.{Runtime, Worker}
   * }}}
   *
   * @param start    of the first call, by the clock
-  * @param atFirst  the pace of the first calls
   * @param readers  that poll in this executor for the same query now
   * @param whenClosed is called once
   * @param hasWorked whether a call of the client has ever succeeded
@@ -40,7 +39,7 @@ final class PollingRecordPublisher(
     shard: ShardKey,
     from: ShardPosition,
     start: Long,
-    atFirst: PollingPace,
+    options: PollingOptions,
     readers: () => Int,
     whenClosed: () => Unit,
     client: KinesisAsyncClient,
@@ -56,7 +55,7 @@ final class PollingRecordPublisher(
   private val over     = new AtomicBoolean
   private var position = from
   private var iterator = Option.empty[String]
-  private var pace     = atFirst
+  private var pace     = PollingPace.of(options.callsPerSecond)
   private var history  = RetryHistory.none
   private var last     = Option.empty[RecordTotals] // Of an answer with records.
 

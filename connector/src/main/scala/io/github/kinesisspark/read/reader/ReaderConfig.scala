@@ -1,6 +1,6 @@
 package io.github.kinesisspark.read.reader
 
-import io.github.kinesisspark.config.ClientOptions
+import io.github.kinesisspark.config.{ClientOptions, PollingOptions}
 import io.github.kinesisspark.position.StreamArn
 
 /** What an executor needs to read for one source of one query. Goes along with orders and tasks; holds credentials, whose
@@ -8,7 +8,6 @@ import io.github.kinesisspark.position.StreamArn
   *
   * @param sourceId       one source of one query run; a restarted query is another
   * @param bufferBytes    memory for records in one executor, which shares the largest of those of its sources
-  * @param callsPerSecond GetRecords of a shard, at most
   * @param failOnDataLoss whether records that are gone before they were read fail the query
   * @param batch          of a batch read, how its tasks read: it has no readers that live longer
   */
@@ -16,7 +15,7 @@ final case class ReaderConfig(
     sourceId: String,
     streams: Map[StreamArn, StreamAccess],
     bufferBytes: Long,
-    callsPerSecond: Int,
+    polling: PollingOptions,
     failOnDataLoss: Boolean,
     batch: Option[ResolvedPublisher] = None
 )

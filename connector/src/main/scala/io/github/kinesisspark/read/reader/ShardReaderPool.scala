@@ -46,7 +46,7 @@ final class ShardReaderPool(
       worker,
       polled,
       Some(starts),
-      config.callsPerSecond
+      config.polling
     )
 
   /** Whether some executor has read for this query before: then a host that can't be found here is an outage, and no mistake. */

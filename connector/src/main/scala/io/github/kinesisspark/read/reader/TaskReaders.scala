@@ -36,7 +36,7 @@ final class TaskReaders(
     worker,
     live.fold(new PollingTelemetry(ShardTelemetry.ignored))(_.polled),
     starts = None,
-    config.callsPerSecond
+    config.polling
   )
 
   /** Of a batch read by fan-out. */

@@ -39,7 +39,7 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
         id,
         streams = access,
         bufferBytes = host.readerMemory(options),
-        callsPerSecond = options.callsPerSecond,
+        polling = options.polling,
         failOnDataLoss = options.failOnDataLoss
       ),
       () => consumers.publisher,

@@ -7,7 +7,7 @@ import scala.concurrent.duration._
 
 import io.github.kinesisspark.Generators.{shardId, stream}
 import io.github.kinesisspark.aws.KinesisClients
-import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions}
+import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, PollingOptions}
 import io.github.kinesisspark.position.{ConsumerArn, HashKeyRange, KinesisOffset, Shard, ShardKey}
 import io.github.kinesisspark.read.plan.{
   Admission,
@@ -61,7 +61,8 @@ final class MemoryCluster(
   private val access = StreamAccess(ClientOptions(None, None, CredentialsOptions.DefaultChain), "us-east-1")
   private val ids    = own.map(e => ExecutorId("host", e.id))
   private val byId   = own.map(e => e.id -> e).toMap
-  private val config = ReaderConfig(source, Map(stream -> access), 16L << 20, callsPerSecond = 5, failOnDataLoss = true)
+  private val config =
+    ReaderConfig(source, Map(stream -> access), 16L << 20, PollingOptions.Default, failOnDataLoss = true)
   private val clients = new KinesisClients((_, _) => throw new IllegalStateException("the driver calls nothing here"))
   private val driver  =
     new DriverRuntime(clients, network.of(name), throw new IllegalStateException("not in local mode"))

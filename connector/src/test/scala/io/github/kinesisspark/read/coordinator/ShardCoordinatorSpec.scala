@@ -8,6 +8,7 @@ import org.scalatest.matchers.should.Matchers
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
+import io.github.kinesisspark.config.PollingOptions
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan.PlanningView.Goal
 import io.github.kinesisspark.read.plan.{
@@ -36,7 +37,7 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
 
   private def coordinator(channel: ExecutorChannel)(implicit runtime: Runtime) = new ShardCoordinator(
     channel,
-    ReaderConfig("source", Map.empty, bufferBytes = 1 << 20, callsPerSecond = 5, failOnDataLoss = true),
+    ReaderConfig("source", Map.empty, bufferBytes = 1 << 20, PollingOptions.Default, failOnDataLoss = true),
     () => ResolvedPublisher.Polling,
     WatermarkAlignment.off,
     _ => BoundarySpacing.none

@@ -14,7 +14,7 @@ import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetReco
 import io.github.kinesisspark.Generators.{shard, stream}
 import io.github.kinesisspark.HeldMonitors
 import io.github.kinesisspark.aws.KinesisClients
-import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions}
+import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, PollingOptions}
 import io.github.kinesisspark.position.ShardPosition
 import io.github.kinesisspark.read.plan.BoundarySpacing
 import io.github.kinesisspark.JvmRuntime.runtime
@@ -44,7 +44,7 @@ class ForeignCodeSpec extends AnyFunSpec with Matchers with Eventually {
     })
     private val access = StreamAccess(ClientOptions(None, None, CredentialsOptions.DefaultChain), "us-east-1")
     private val config =
-      ReaderConfig("source", Map(stream -> access), Budget, callsPerSecond = 5, failOnDataLoss = true)
+      ReaderConfig("source", Map(stream -> access), Budget, PollingOptions.Default, failOnDataLoss = true)
     private var number = 0L
 
     val shared = new ReadersShared(clients, runtime.workers.fixed("pool", 2))

@@ -17,7 +17,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import io.github.kinesisspark.CapturedLogs
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.aws.{CallObserver, DirectoryRetry, KinesisException}
-import io.github.kinesisspark.config.CallRetries
+import io.github.kinesisspark.config.{CallRetries, PollingOptions}
 import io.github.kinesisspark.position.{ConsumerArn, ShardPosition}
 import io.github.kinesisspark.read.catalog.ShardProbes
 import io.github.kinesisspark.runtime.VirtualTime
@@ -44,7 +44,7 @@ class OutageLinesSpec extends AnyFunSpec with Matchers with CapturedLogs {
       worker,
       new PollingTelemetry(ShardTelemetry.ignored),
       Some(new StartSchedule(5.millis)),
-      callsPerSecond = 5
+      PollingOptions.Default
     )
     private val subscribers = new FanOutPublisherFactory(
       ResolvedPublisher.FanOut(Map(stream -> ConsumerArn(s"${stream.text}/consumer/it:1600000000"))),

@@ -7,7 +7,7 @@ import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.aws.KinesisException
-import io.github.kinesisspark.config.CallRetries
+import io.github.kinesisspark.config.{CallRetries, PollingOptions}
 import io.github.kinesisspark.position.{ConsumerArn, ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
 import io.github.kinesisspark.runtime.Worker
@@ -36,7 +36,7 @@ final class PublisherScene(
       worker,
       new PollingTelemetry(ShardTelemetry.ignored),
       starts = None,
-      callsPerSecond = 5
+      PollingOptions.Default
     )
 
   object sink extends Sink {

@@ -11,6 +11,7 @@ import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.Generators.shard
 import io.github.kinesisspark.aws.KinesisClients
+import io.github.kinesisspark.config.PollingOptions
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.BoundarySpacing
 import io.github.kinesisspark.runtime.Runtime
@@ -18,7 +19,7 @@ import io.github.kinesisspark.runtime.Runtime
 class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll {
   private val shared = new ReadersShared(KinesisClients.ofJvm, Runtime.ofJvm.workers.fixed("pool", 1))
   private val config =
-    ReaderConfig("source", Map.empty, bufferBytes = 16L << 20, callsPerSecond = 5, failOnDataLoss = true)
+    ReaderConfig("source", Map.empty, bufferBytes = 16L << 20, PollingOptions.Default, failOnDataLoss = true)
 
   private def pool(tell: ReaderReport => Future[Boolean] = _ => Future.successful(true)) =
     new ShardReaderPool(config, () => "1", shared, tell)

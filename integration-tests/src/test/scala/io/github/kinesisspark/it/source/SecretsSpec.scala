@@ -205,7 +205,7 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
   }
 
   it("all secret options have values in this suite, except those of a provider class, which excludes keys") {
-    OptionRegistry.all.filter(_.secret).map(_.name).toSet shouldBe
+    OptionRegistry.all.filter(_.isSecret).map(_.name).toSet shouldBe
       planted.keySet + "credentialsProvider.<parameter>"
     val failure = intercept[IllegalArgumentException](
       SourceOptions.parse(Map("streamName" -> "s", "credentialsProvider.token" -> "planted-parameter"))

@@ -1,0 +1,25 @@
+package io.github.kinesisspark.config
+
+/** How shards are read by GetRecords.
+  *
+  * @param callsPerSecond of a shard, at most
+  */
+final case class PollingOptions(callsPerSecond: Int)
+
+object PollingOptions extends OptionGroup(OptionScope.Source) {
+
+  val callsPerSecond: Opt[Int] = option(
+    "polling.callsPerSecond",
+    OptionValue.countUpTo(5),
+    default = "5",
+    doc = "How many GetRecords calls a second a shard with records gets at most, from 1 to 5. The service takes 5, from all who " +
+      "poll the shard together: give less where others poll the stream, too. An idle shard gets one, or less where an " +
+      "executor has more than 250 of them. At 5, a shard that gives more than the service's 2 MiB a second, as on a local server, is " +
+      "called without a pause until it refuses a call."
+  )
+
+  /** Where no option is given. */
+  lazy val Default: PollingOptions = read(OptionView.empty)
+
+  private[config] def read(view: OptionView): PollingOptions = PollingOptions(view(callsPerSecond))
+}
