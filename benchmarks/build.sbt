@@ -42,7 +42,8 @@ lazy val bare = (project in file("bare")).settings(
     "software.amazon.awssdk" % "kinesis"          % Versions.awsSdk,
     "software.amazon.awssdk" % "netty-nio-client" % Versions.awsSdk,
     "com.lihaoyi"           %% "ujson"            % Versions.ujson,
-    slf4j
+    // The SDK reports each call that is open when its client closes.
+    "org.slf4j" % "slf4j-nop" % Versions.slf4j
   )
 )
 

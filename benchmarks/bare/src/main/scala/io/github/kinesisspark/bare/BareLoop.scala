@@ -73,16 +73,19 @@ private final class Backlog(client: KinesisAsyncClient, stream: String, records:
   /** Of what was read. */
   val bytes = new AtomicLong
 
-  /** @param limit records of an answer at most */
+  /** Shards begin one after the other: the answers of hundreds at once don't fit into the heap.
+    *
+    * @param limit records of an answer at most
+    */
   def poll(limit: Int): Unit = {
     shardIds.foreach { shard =>
-      client
+      val iterator = client
         .getShardIterator(r =>
           r.streamName(stream).shardId(shard).shardIteratorType(ShardIteratorType.TRIM_HORIZON): Unit
         )
-        .whenComplete { (answer, error) =>
-          if (error != null) fail(error) else poll(answer.shardIterator, limit)
-        }: Unit
+        .join()
+        .shardIterator
+      poll(iterator, limit)
     }
     all.join()
   }
