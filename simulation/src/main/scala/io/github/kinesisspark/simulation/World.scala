@@ -138,13 +138,36 @@ final class World(val plan: Plan, trace: Trace) {
   /** Every second, whether all is read. */
   private def awaitEnd(until: Long): Unit = baton.after(1.second.toNanos) {
     beginIfNone()
-    if (ledgers.forall(_.isComplete) && alive.forall(_.queries.forall(_.phase != Phase.Starting))) end()
+    if (ledgers.forall(_.isComplete) && alive.forall(_.queries.forall(_.phase != Phase.Starting)))
+      if (isLasting && baton.chance(0.3)) beCalm() else end()
     else if (baton.now > until)
       fail(
         s"not all is read ${settings.bound} after the last fault: ${ledgers.filterNot(_.isComplete).map(_.missing).mkString("; ")}"
       )
     else awaitEnd(until)
   }
+
+  /** Whether readers stay as they are once all is read. */
+  private def isLasting = alive.size == 1 && !hasRivals && settings.queries.forall(_.trigger match {
+    case Trigger.Continuous(_) => true
+    case _                     => false
+  })
+
+  /** Nothing strikes and nothing comes for longer than leases last: then no reader is closed, and none begins. */
+  private def beCalm(): Unit = baton.after(60.seconds.toNanos) {
+    val before = readers
+    baton.after(100.seconds.toNanos) {
+      val now = readers
+      if (now != before)
+        fail(
+          s"without a cause ${(before.keySet -- now.keySet).size} readers are closed, and ${(now.keySet -- before.keySet).size} begin"
+        )
+      end()
+    }
+  }
+
+  private def readers =
+    alive.flatMap(_.living).flatMap(executor => executor.inside.all.map(_.reader -> executor.process.name)).toMap
 
   /** All is read. Nothing may have grown; and after the queries are stopped nothing may be left. */
   private def end(): Unit = {

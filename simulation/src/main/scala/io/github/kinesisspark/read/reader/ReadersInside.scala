@@ -18,7 +18,7 @@ final class ReadersInside(pools: ShardReaderPools) {
   def memory: Long   = pools.memory.used
   def capacity: Long = pools.memory.capacity
 
-  private def seen(pool: ShardReaderPool, reader: ShardReader) = Seen(pool, reader.shard, stateOf(reader.status))
+  private def seen(pool: ShardReaderPool, reader: ShardReader) = Seen(pool, reader, stateOf(reader.status))
 }
 
 object ReadersInside {
@@ -26,7 +26,8 @@ object ReadersInside {
   /** What a task, or a source, may take beyond the capacity. */
   val LargestRequest: Long = MemoryBudget.LargestRequest.max(EventMemoryGate.Forms * EventMemoryGate.LargestEvent)
 
-  final case class Seen private[reader] (pool: ShardReaderPool, shard: ShardKey, state: String) {
+  final case class Seen private[reader] (pool: ShardReaderPool, reader: ShardReader, state: String) {
+    def shard: ShardKey   = reader.shard
     def source: String    = pool.config.sourceId
     def isFanOut: Boolean = pool.isFanOut
 
