@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from zipfile import ZipFile
 
 import catch_up
 import pytest
@@ -51,3 +52,11 @@ def test_a_line_takes_the_place_of_an_earlier_one_of_the_same_setting(tmp_path: 
     for name, commit in (("polling-tls", "abc"), ("fan-out-tls", "abc"), ("polling-tls", "def")):
         catch_up.keep({"name": name, "commit": commit}, file)
     assert [json.loads(line)["commit"] for line in file.read_text().splitlines()] == ["abc", "def"]
+
+
+def test_the_commit_is_that_of_the_measured_jar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catch_up, "connector_jar", lambda: tmp_path / "connector.jar")
+    for suffix, shown in (("", "0123456789ab"), ("\r\n -changed", "0123456789ab-changed")):
+        with ZipFile(tmp_path / "connector.jar", "w") as jar:
+            jar.writestr("META-INF/MANIFEST.MF", f"A: b\r\nImplementation-Commit: {'0123456789ab':0<40}{suffix}\r\n")
+        assert catch_up.connector_commit() == shown

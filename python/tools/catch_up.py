@@ -18,6 +18,7 @@ import argparse
 import json
 import math
 import platform
+import re
 import subprocess
 import sys
 import threading
@@ -29,6 +30,7 @@ from pathlib import Path
 from statistics import mean, median, stdev
 from tempfile import TemporaryDirectory
 from typing import Any
+from zipfile import ZipFile
 
 import psutil  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
@@ -39,7 +41,7 @@ from pyspark.sql.streaming.listener import (
     QueryTerminatedEvent,
     StreamingQueryListener,
 )
-from versions import commit, version
+from versions import version
 
 from kinesis_spark import (
     Connection,
@@ -51,6 +53,7 @@ from kinesis_spark import (
     read_stream,
     session,
 )
+from kinesis_spark.jars import connector_jar
 from kinesis_spark.local.server import server_command
 
 STREAM = "backlog"
@@ -336,8 +339,6 @@ def measure(setting: Setting, megabytes: int, turns: int) -> dict[str, Any]:
     """One setting, with all of its turns."""
     records = megabytes * 1_000_000 // setting.record_bytes
     readings = 1 if setting.cold else 2
-    # Before the sources may change.
-    measured_commit = commit()
     with filled(setting, records) as server:
         tried: list[tuple[Form, Reading]] = []
         for form in setting.forms():
@@ -364,12 +365,21 @@ def measure(setting: Setting, megabytes: int, turns: int) -> dict[str, Any]:
         "form": best,
         "tried": [{**form, **reading} for form, reading in tried],
         "turns": measured,
-        "commit": measured_commit,
+        "commit": connector_commit(),
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "machine": f"{psutil.cpu_count()} cores, {round(psutil.virtual_memory().total / 2**30)} GiB, "
         f"{platform.system()} {platform.machine()}",
         "versions": f"{query.java}, Spark {version('spark')}, AWS SDK {version('awsSdk')}",
     }
+
+
+def connector_commit() -> str:
+    """The commit of the connector that is measured, as its JAR has it: the tree may have moved on since."""
+    with ZipFile(connector_jar()) as jar:
+        # A long line is continued on the next one, after a space.
+        manifest = jar.read("META-INF/MANIFEST.MF").decode().replace("\r\n ", "")
+    found = re.search(r"^Implementation-Commit: ([0-9a-f]{12})[0-9a-f]*(\S*)", manifest, re.MULTILINE)
+    return "unknown" if found is None else found[1] + found[2]
 
 
 def keep(line: dict[str, Any], file: Path) -> None:
