@@ -6,7 +6,8 @@ import java.util.concurrent.atomic.AtomicBoolean
 import scala.concurrent.duration._
 import scala.util.Using
 
-import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.{DataFrame, Encoder, Encoders, SQLContext}
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import org.scalatest.Suites
 import org.scalatest.concurrent.{Signaler, ThreadSignaler}
@@ -40,6 +41,13 @@ final class IdleStream(override protected val mode: Mode) extends TestkitSuite {
   private def everySecond(): DataFrame =
     spark.readStream.format("rate").load().selectExpr("concat('rate-', value) text")
 
+  /** A source of Spark's own that costs nothing: what it takes longer with is Spark's, which plans one source more. */
+  private def withoutRows(): DataFrame = {
+    implicit val context: SQLContext   = spark.sqlContext
+    implicit val text: Encoder[String] = Encoders.STRING
+    MemoryStream[String].toDF().toDF("text")
+  }
+
   private def texts(stream: TestStream): DataFrame = load(stream).selectExpr("cast(data as string) text")
 
   private def noop(frame: DataFrame): StreamingQuery = frame.writeStream
@@ -54,14 +62,16 @@ final class IdleStream(override protected val mode: Mode) extends TestkitSuite {
   /** How much longer one query's batches take than the other's, by their medians. They run side by side, so that the machine is as busy for the one as
     * for the other.
     */
-  private def compared(alone: DataFrame, beside: DataFrame): Double = {
-    val (one, other)                   = (noop(alone), noop(beside))
+  private def compared(without: DataFrame, beside: DataFrame): Double = {
+    val (one, other)                   = (noop(without), noop(beside))
     def settled(query: StreamingQuery) = durations(query).drop(FirstBatches)
     try
       eventually(timeout(Span(180, Seconds))) {
         val (a, b) = (settled(one), settled(other))
         a.size.min(b.size) should be >= Batches
-        info(s"$mode: batches take ${median(a)} ms alone and ${median(b)} ms beside an idle stream")
+        info(
+          s"$mode: batches take ${median(a)} ms beside an idle source of Spark's and ${median(b)} ms beside an idle stream"
+        )
         median(b).toDouble / median(a)
       }
     finally Seq(one, other).foreach(_.stop())
@@ -86,18 +96,21 @@ final class IdleStream(override protected val mode: Mode) extends TestkitSuite {
 
   describe("an idle stream") {
     it("hardly delays the batches of another source of its query") {
-      compared(busy(), busy().union(texts(newStream(shards = 2)))) should be <= MostDelay
+      compared(busy().union(withoutRows()), busy().union(texts(newStream(shards = 2)))) should be <= MostDelayInTest
     }
 
     it("hardly delays the batches of another source of its query that comes after it", Slow) {
-      compared(busy(), texts(newStream(shards = 2)).union(busy())) should be <= MostDelay
+      compared(withoutRows().union(busy()), texts(newStream(shards = 2)).union(busy())) should be <= MostDelay
     }
 
     it("hardly delays the batches of another stream's source", Slow) {
       // Two, as a stream consumer is one query's alone.
       val (one, other) = (newStream(shards = 1), newStream(shards = 1))
       putting(Seq(one, other).foreach(stream => kinesis.streams.put(stream.name, "key", "text"))) {
-        compared(texts(one), texts(other).union(texts(newStream(shards = 2)))) should be <= MostDelay
+        compared(
+          texts(one).union(withoutRows()),
+          texts(other).union(texts(newStream(shards = 2)))
+        ) should be <= MostDelay
       }
     }
 
@@ -109,7 +122,7 @@ final class IdleStream(override protected val mode: Mode) extends TestkitSuite {
           .load()
           .selectExpr("cast(value as string) text")
         putting(broker.put("text")) {
-          compared(kafka(), kafka().union(texts(newStream(shards = 2)))) should be <= MostDelay
+          compared(kafka().union(withoutRows()), kafka().union(texts(newStream(shards = 2)))) should be <= MostDelay
         }
       }
     }
@@ -157,9 +170,12 @@ object IdleStream {
 
   /** By which time everything is compiled. */
   private val FirstBatches = 20
-  private val Batches      = 40
+  private val Batches      = 100
 
-  private val MostDelay = 1.5
+  private val MostDelay = 1.2
+
+  /** Where other suites use the same cores. */
+  private val MostDelayInTest = 1.5
 
   private def median(all: Seq[Long]): Long = all.sorted.apply(all.size / 2)
 }
