@@ -1,4 +1,4 @@
-package io.github.kinesisspark.read.reader;
+package io.github.kinesisspark.aws;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
