@@ -24,6 +24,20 @@ final class Base64Pairs {
     return CODES[(one & 0xff) << 8 | (two & 0xff)];
   }
 
+  /** Where the text ends that goes on at a place: at the next quote, or else where its bytes end. */
+  static int endOfText(byte[] text, int at, int until) {
+    int place = at;
+    while (place <= until - 8 && !hasQuote((long) EIGHT_BYTES.get(text, place))) place += 8;
+    while (place < until && text[place] != '"') place++;
+    return place;
+  }
+
+  /** Whether one of eight bytes is a quote: only a zero borrows from its own highest bit. */
+  private static boolean hasQuote(long eight) {
+    final long others = eight ^ 0x2222222222222222L;
+    return ((others - 0x0101010101010101L) & ~others & 0x8080808080808080L) != 0;
+  }
+
   /**
    * Decodes eight characters at a time, as long as all of them are base64's, and both arrays have eight bytes more.
    *

@@ -149,7 +149,7 @@ private[kinesisspark] abstract class JsonReader(json: ByteBuffer) {
 
   /** Those that the scratch has no room for. */
   private def readMoreBytes(): Unit = {
-    val all = new Array[Byte](bytesLength + (indexOfQuote - at) / 4 * 3)
+    val all = new Array[Byte](bytesLength + (Base64Pairs.endOfText(text, at, until) - at) / 4 * 3)
     System.arraycopy(scratch, 0, all, 0, bytesLength)
     val most = decode(all, bytesLength)
     bytesLength = most + (if (isTextOver) 0 else decodeLast(all, most))
@@ -193,12 +193,6 @@ private[kinesisspark] abstract class JsonReader(json: ByteBuffer) {
     if (!isShort) to(next + 1) = (bits >> 8).toByte
     at += 4
     if (isShort) 1 else 2
-  }
-
-  private def indexOfQuote: Int = {
-    var place = at
-    while (place < until && text(place) != '"') place += 1
-    place
   }
 
   /** A time in seconds, of which thousandths count. */
