@@ -64,7 +64,8 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("exceeds a capacity too small to keep memory free by one request of each further member at most") {
-      everyUse(100, most = 100)(granted => 100 + granted.groupMap(_._2)(_._1).values.map(_.max).toSeq.sorted.init.sum)
+      // The one that is within the capacity may be any of them.
+      everyUse(100, most = 100)(granted => 100 + granted.groupMap(_._2)(_._1).values.map(_.max).toSeq.sorted.tail.sum)
     }
 
     it("is as large as the largest of its members asks for") {
