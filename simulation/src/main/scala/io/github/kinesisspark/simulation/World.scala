@@ -160,14 +160,14 @@ final class World(val plan: Plan, trace: Trace) {
       val now = readers
       if (now != before)
         fail(
-          s"without a cause ${(before.keySet -- now.keySet).size} readers are closed, and ${(now.keySet -- before.keySet).size} begin"
+          s"without a cause ${(before -- now).size} readers are closed, and ${(now -- before).size} begin"
         )
       end()
     }
   }
 
   private def readers =
-    alive.flatMap(_.living).flatMap(executor => executor.inside.all.map(_.reader -> executor.process.name)).toMap
+    alive.flatMap(_.living).flatMap(_.inside.all).map(_.reader).toSet
 
   /** All is read. Nothing may have grown; and after the queries are stopped nothing may be left. */
   private def end(): Unit = {

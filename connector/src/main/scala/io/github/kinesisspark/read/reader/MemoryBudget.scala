@@ -130,7 +130,7 @@ final class MemoryBudget(worker: Executor) {
   private def fits(request: Request): Boolean = {
     val member  = request.account.member
     val wanted  = request.of(capacity)
-    val others  = members.filter(m => (m ne member) && m.readers > 0)
+    val others  = othersThan(member)
     val isSmall = tooSmallFor(others.size, wanted)
     val kept    = if (isSmall) 0L else others.iterator.map(m => (LargestRequest - m.taken).max(0L)).sum
     taken + wanted <= capacity - kept || (isSmall && member.taken == 0)
@@ -140,7 +140,10 @@ final class MemoryBudget(worker: Executor) {
     capacity < others * LargestRequest + 2 * wanted.max(LargestRequest)
 
   private def isSmall(member: Member): Boolean =
-    synchronized(tooSmallFor(members.count(m => (m ne member) && m.readers > 0), LargestRequest))
+    synchronized(tooSmallFor(othersThan(member).size, LargestRequest))
+
+  /** That read. */
+  private def othersThan(member: Member) = members.filter(m => (m ne member) && m.readers > 0)
 }
 
 object MemoryBudget {

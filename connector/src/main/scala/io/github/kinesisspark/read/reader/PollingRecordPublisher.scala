@@ -274,17 +274,18 @@ object PollingRecordPublisher {
     *
     * @param last   of an answer with records, which the next one is thought to be like; None before the first
     * @param wanted bytes that the answer is to have, about
-    * @param first  bytes of a record of a shard whose records nobody has seen
+    * @param first  bytes of a record of a shard whose records nobody has seen; asked for only then
     */
-  private[reader] def limitAfter(last: Option[RecordTotals], wanted: Long, first: Long): Int = {
+  private[reader] def limitAfter(last: Option[RecordTotals], wanted: Long, first: => Long): Int = {
     val (records, bytes) = last.fold((1L, first))(seen => (seen.records.toLong, seen.bytes.max(1L)))
     (wanted * records / bytes).max(1L).min(MostRecords.toLong).toInt
   }
 
-  private[reader] val UsualRecord = 4L << 10
+  /** What a record may have where there is memory for more. */
+  private val UsualRecord = 4L << 10
 
   /** What a record has at most, unless its stream allows more. */
-  private[reader] val LargeRecord = 1L << 20
+  private val LargeRecord = 1L << 20
 
   /** Bytes to expect of a shard that was read to its end a moment ago. */
   private val FewRecords = 64L << 10
