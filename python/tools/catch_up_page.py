@@ -27,9 +27,6 @@ DESCRIPTION = "Throughput and CPU of a PySpark query that catches up, beside the
 PUBLISHERS = {"polling": "polling", "efo": "fan-out"}
 # What is compared.
 THROUGHPUT, CPU = "throughput", "cpu"
-# From here on, digits behind the point say nothing.
-LARGE = 100
-
 # The least throughput and the most CPU, each to the loop's, by setting, in the order of the page.
 GOALS: dict[str, tuple[float, float | None]] = {
     "polling-16-shards": (0.95, 1.0),
@@ -82,11 +79,6 @@ def in_words(line: Line, what: str) -> str:
     return "" if goal is None else f"{'at least' if what == THROUGHPUT else 'at most'} {goal:g}"
 
 
-def number(value: float) -> str:
-    """As the results have it, without needless zeros."""
-    return f"{value:,.0f}" if abs(value) >= LARGE else f"{value:g}"
-
-
 def table(lines: list[Line]) -> str:
     """A line for each setting: medians of all turns, their ratio, and the goal; last those that were not measured."""
     rows = [
@@ -98,7 +90,7 @@ def table(lines: list[Line]) -> str:
         cells = [called(line)]
         for what, unit in ((THROUGHPUT, "mb_per_s"), (CPU, "cpu_s_per_gb")):
             values = (line[f"query_{unit}"], line[f"loop_{unit}"], line[f"{what}_to_loop"])
-            cells += [*map(number, values), verdict(line, what)]
+            cells += [*map(marked.number, values), verdict(line, what)]
         rows.append(f"| {' | '.join(cells)} |")
     there = {line["name"] for line in lines}
     for setting in map(asdict, SETTINGS):
@@ -122,8 +114,8 @@ def turns(lines: list[Line]) -> str:
     for line in lines:
         cells = [called(line), str(len(line["turns"]))]
         for what in (THROUGHPUT, CPU):
-            around = " to ".join(map(number, line[f"{what}_interval"]))
-            cells += [around, number(line[f"{what}_first"]), number(line[f"{what}_last"])]
+            around = " to ".join(map(marked.number, line[f"{what}_interval"]))
+            cells += [around, marked.number(line[f"{what}_first"]), marked.number(line[f"{what}_last"])]
         rows.append(f"| {' | '.join([*cells, form(line)])} |")
     return "\n".join(rows)
 

@@ -1,8 +1,11 @@
-"""Parts of Markdown pages that programs write: what is between two comments."""
+"""Parts of Markdown pages that programs write: what is between two comments, and figures in it."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+# From here on, digits behind the point say nothing.
+LARGE = 100
 
 
 def put(page: Path, name: str, text: str) -> None:
@@ -22,6 +25,11 @@ def get(page: Path, name: str) -> str:
         ValueError: if the page has no such part.
     """
     return _split(page, name)[1].strip()
+
+
+def number(value: float) -> str:
+    """A figure as the results have it, without needless zeros."""
+    return f"{value:,.0f}" if abs(value) >= LARGE else f"{value:g}"
 
 
 def _split(page: Path, name: str) -> tuple[str, str, str]:

@@ -16,9 +16,6 @@ import marked
 
 Figure = dict[str, Any]
 
-# From here on, digits behind the point say nothing.
-LARGE = 100
-
 READERS = {
     "connector": "this connector",
     "flink": "Flink",
@@ -54,18 +51,13 @@ def newest(results: Path) -> list[Figure]:
     return max(runs, key=lambda run: str(run[0]["date"]))
 
 
-def number(value: float) -> str:
-    """As the results have it, without needless zeros."""
-    return f"{value:,.0f}" if abs(value) >= LARGE else f"{value:g}"
-
-
 def spread(figure: Figure | None) -> str:
     """The median, and what lies around it; nothing where nothing was measured."""
     if figure is None:
         return ""
     if figure["rounds"] == 1:
-        return number(figure["value"])
-    return f"{number(figure['value'])} ({number(figure['least'])} to {number(figure['most'])})"
+        return marked.number(figure["value"])
+    return f"{marked.number(figure['value'])} ({marked.number(figure['least'])} to {marked.number(figure['most'])})"
 
 
 def table(figures: list[Figure]) -> str:
@@ -112,7 +104,7 @@ def methods(figures: list[Figure]) -> str:
     """How the columns were measured."""
     of = {figure["what"].split(".")[0]: figure["method"] for figure in figures}
     cores = [figure["server_cores"] for figure in figures if "server_cores" in figure]
-    server = f"The server took {number(min(cores))} to {number(max(cores))} cores meanwhile"
+    server = f"The server took {marked.number(min(cores))} to {marked.number(max(cores))} cores meanwhile"
     return "\n".join(
         [
             f"- Catch-up and its CPU: {of['throughput']}. {server}.",

@@ -20,9 +20,6 @@ Figure = dict[str, Any]
 # A goal beside the bare loop of PutRecords, which has not been tried in other forms, is open.
 BESIDE_LOOP = re.compile(r"sink\..+_to_sdk")
 
-# From here on, digits behind the point say nothing.
-LARGE = 100
-
 # What every whole run has.
 LANDMARKS = ("sink.100B.cpu", "planning.10000shards", "latency.efo.real-time.p50")
 
@@ -92,16 +89,11 @@ def whole_runs(results: Path) -> list[list[Figure]]:
     return sorted(whole, key=lambda run: str(run[0]["date"]))
 
 
-def number(value: float) -> str:
-    """As the results have it, without needless zeros."""
-    return f"{value:,.0f}" if abs(value) >= LARGE else f"{value:g}"
-
-
 def spread(figure: Figure) -> str:
     """The median, and what lies around it."""
     if figure["rounds"] == 1:
-        return number(figure["value"])
-    return f"{number(figure['value'])} ({number(figure['least'])} to {number(figure['most'])})"
+        return marked.number(figure["value"])
+    return f"{marked.number(figure['value'])} ({marked.number(figure['least'])} to {marked.number(figure['most'])})"
 
 
 def verdict(figure: Figure) -> str:
@@ -133,7 +125,7 @@ def sinking(figures: list[Figure]) -> str:
 def with_goal(figure: Figure) -> str:
     """A figure, with its goal in parentheses."""
     goal = verdict(figure)
-    return number(figure["value"]) + (f" ({goal})" if goal else "")
+    return marked.number(figure["value"]) + (f" ({goal})" if goal else "")
 
 
 def of_streams(figures: list[Figure]) -> str:
@@ -141,7 +133,7 @@ def of_streams(figures: list[Figure]) -> str:
     found = {figure["name"]: figure for figure in figures if COST.fullmatch(figure["name"])}
     lines = ["| what | polling | fan-out |", "|---|---|---|"]
     for what, called in COST_ROWS.items():
-        cells = [number(found[f"cost.{publisher}.{what}"]["value"]) for publisher in KINDS]
+        cells = [marked.number(found[f"cost.{publisher}.{what}"]["value"]) for publisher in KINDS]
         lines.append(f"| {called} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
