@@ -10,7 +10,7 @@ final class TestLoop(val name: String) {
 
   val isByHand: Boolean = name.isEmpty
 
-  /** `make check` and `make test`: without slow tests, each scenario by one way of reading, and a quarter of the random histories. */
+  /** `make check` and `make test`: without slow tests, each scenario by one way of reading, and an eighth of the random histories. */
   val isBrief: Boolean = name == "check" || name == "test"
 
   /** Lets the JVM compile as it does for users: without it no race that optimized code has can be seen. */

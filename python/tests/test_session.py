@@ -109,6 +109,7 @@ def test_a_session_of_spark_submit_keeps_its_jars(tmp_path: Path, other_jar: Pat
     assert out.splitlines()[-3:] == ["driver: True", f"jars: {both}", f"executors: {both}"]
 
 
+@pytest.mark.slow  # refused as where an own session runs
 def test_a_session_of_spark_submit_without_the_connector_is_refused_with_its_jar(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
@@ -119,6 +120,7 @@ def test_a_session_of_spark_submit_without_the_connector_is_refused_with_its_jar
     assert f"spark-submit --jars {jars.connector_jar()}" in out
 
 
+@pytest.mark.slow  # as of spark-submit, and of the defaults
 def test_a_session_keeps_the_jars_of_pyspark_submit_args(other_jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--master local[1] --jars {other_jar} pyspark-shell")
     out = run_python(textwrap.dedent(LISTED) + textwrap.dedent(WHO_HAS_IT))

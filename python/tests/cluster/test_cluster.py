@@ -127,17 +127,6 @@ def test_executors_are_added_under_load_and_removed_while_idle(stream: LocalKine
     assert Counter(query.written()) == Counter(texts)
 
 
-def test_most_records_are_read_from_buffers_on_their_own_executors(stream: LocalKinesis, tmp_path: Path) -> None:
-    with running(ClusterQuery(tmp_path, stream, CLUSTER, max_records="500")) as query:
-        texts = put(stream, "r", 5000)
-        wait_until(lambda: len(query.written()) >= len(texts), "all records")
-        outcome = query.stop()
-    assert outcome["failure"] is None
-    assert Counter(query.written()) == Counter(texts)
-    # Placing is preferred, not forced: a few ranges may be read again, most must not be.
-    assert int(outcome["metrics"][-1]["rereadRecords"]) < len(texts) / 2
-
-
 @pytest.mark.slow  # ranges are read again in many suites
 def test_a_speculative_copy_of_a_task_reads_the_same_records(stream: LocalKinesis, tmp_path: Path) -> None:
     settings = {

@@ -93,7 +93,7 @@ class OutageLinesSpec extends AnyFunSpec with Matchers with CapturedLogs {
       ("subscribed to while calls are throttled", throttled, _.subscribe()),
       ("looked into to plan while connections are refused", refused, _.look())
     )
-    (shards, tags) <- Seq(100 -> Nil, 1000 -> Seq(Slow))
+    (shards, tags) <- Seq(20 -> Nil, 1000 -> Seq(Slow))
   } describe(s"$shards shards that are $what for ten minutes") {
     it("log the first failure at once, then at most a line a minute, and count all failures", tags: _*) {
       val scene = new Scene(shards, failure)

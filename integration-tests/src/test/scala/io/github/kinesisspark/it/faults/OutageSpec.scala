@@ -124,7 +124,7 @@ final class OutageSpec extends TestkitSuite(KinesisServerConfig(tlsPort = Some(0
   describe("after 5 seconds of") {
     lazy val outcomes = outage(5.seconds)
     for (way <- Ways; role <- Role.all.map(_.name))
-      it(s"$way, the $role is alive and continues within seconds")(survives(outcomes(Case(way, role))))
+      it(s"$way, the $role is alive and continues within seconds", Slow)(survives(outcomes(Case(way, role))))
   }
 
   for ((time, span) <- Seq(1.minute -> "1 minute", 10.minutes -> "10 minutes")) {

@@ -278,7 +278,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
   }
 }
 
-final class AggregationSpec extends Suites(Mode.both.map(new Aggregation(_)): _*)
+final class AggregationSpec extends Suites(Passes.modes(Mode.Polling)(new Aggregation(_)): _*)
 
 object Aggregation {
   private val Magic = Array(0xf3, 0x89, 0x9a, 0xc2).map(_.toByte)

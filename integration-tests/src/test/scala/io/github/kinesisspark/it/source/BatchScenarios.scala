@@ -250,4 +250,4 @@ final class BatchScenarios(target: KinesisTarget, override protected val mode: M
   }
 }
 
-class BatchSpec extends Suites(Passes.crossed(new BatchScenarios(_, _)): _*)
+class BatchSpec extends Suites(Passes.first(Mode.FanOut)(new BatchScenarios(_, _)): _*)

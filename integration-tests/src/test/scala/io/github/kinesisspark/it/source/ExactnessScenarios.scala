@@ -166,4 +166,4 @@ final class ExactnessScenarios(target: KinesisTarget, override protected val mod
   }
 }
 
-class ExactnessSpec extends Suites(Passes.crossed(new ExactnessScenarios(_, _)): _*)
+class ExactnessSpec extends Suites(Passes.first(Mode.Polling)(new ExactnessScenarios(_, _)): _*)

@@ -5,6 +5,7 @@ import java.util.concurrent.{CountDownLatch, TimeUnit}
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
+import org.scalatest.tagobjects.Slow
 import org.scalatest.time.{Seconds, Span}
 
 import io.github.kinesisspark.it.TestStream
@@ -115,7 +116,7 @@ final class FanOutFaultsSpec
     }
 
     // 30 calls of each shard, which take about half a minute at the default backoff.
-    it("SubscribeToShard answers HTTP 500 for half a minute") {
+    it("SubscribeToShard answers HTTP 500 for half a minute", Slow) {
       everyRecordOnceUnder(HttpStatus(500), First(60))
     }
 
@@ -145,7 +146,7 @@ final class FanOutFaultsSpec
       everyRecordOnceUnder(EmptyEvent(60000), Every(2))
     }
 
-    it("a subscription becomes silent without an error") {
+    it("a subscription becomes silent without an error", Slow) {
       val stream = newStream(shards = 2)
       val log    = new BatchLog
       underFault(FaultRule(Silence, stream = Some(stream.name), occurrence = First(1), afterEvents = 1)) {

@@ -12,22 +12,30 @@ import io.github.kinesisspark.it.KinesisTarget.{RealisticAlpn, RealisticTls}
   */
 object Passes {
 
-  /** Set to `once`, as `make test` does, it limits each suite to one pass over each server. */
+  /** Set to `once`, as `make test` does, it makes runs short. */
   val Setting = "SCENARIO_PASSES"
 
-  /** A suite for each pass. */
-  def suites(suite: (KinesisTarget, Mode) => Suite): Seq[Suite] =
-    of(once(Mode.FanOut), suite)
+  private val isShort = sys.env.get(Setting).contains("once")
 
-  /** The same, but if each server has one pass, the realistic one is polled. */
-  def crossed(suite: (KinesisTarget, Mode) => Suite): Seq[Suite] =
-    of(once(Mode.Polling), suite)
+  /** A suite for each pass; in a short run one for each server, the realistic one polled. */
+  def suites(suite: (KinesisTarget, Mode) => Suite): Seq[Suite] = of(once(Mode.Polling), suite)
+
+  /** A suite for each pass; in a short run one on the realistic server: what it tests depends on neither server nor mode. */
+  def first(mode: Mode)(suite: (KinesisTarget, Mode) => Suite): Seq[Suite] = of(once(mode)(_).take(1), suite)
 
   private def of(short: Seq[KinesisTarget] => Seq[(KinesisTarget, Mode)], suite: (KinesisTarget, Mode) => Suite) = {
     val targets = Targets.forScenarios.selected
-    val passes  = if (sys.env.get(Setting).contains("once")) short(targets) else reading(targets)
-    passes.map { case (target, mode) => suite(target, mode) }
+    (if (isShort) short(targets) else reading(targets)).map { case (target, mode) => suite(target, mode) }
   }
+
+  /** A suite for each server; in a short run one. */
+  def sinks(suite: KinesisTarget => Suite): Seq[Suite] = {
+    val all = servers(Targets.forScenarios.selected)
+    (if (isShort) all.take(1) else all).map(suite)
+  }
+
+  /** A suite for each way of reading; in a short run for one, where the readers' own tests have what differs between them. */
+  def modes(short: Mode)(suite: Mode => Suite): Seq[Suite] = (if (isShort) Seq(short) else Mode.both).map(suite)
 
   /** Each target by polling and by fan-out. */
   def reading(targets: Seq[KinesisTarget]): Seq[(KinesisTarget, Mode)] = for {

@@ -385,4 +385,4 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
   }
 }
 
-class RealTimeSpec extends Suites(Mode.both.map(new RealTime(_)): _*)
+class RealTimeSpec extends Suites(Passes.modes(Mode.FanOut)(new RealTime(_)): _*)

@@ -20,24 +20,27 @@ import io.github.kinesisspark.testkit.{FaultRule, KinesisServerConfig, MovableCl
 import io.github.kinesisspark.testkit.FaultEffect.{Delay, ServiceCode}
 import io.github.kinesisspark.testkit.Occurrence.After
 
-/** Tests reads of streams that are resharded or expire, while the query runs and while it is stopped, by polling and
-  * by fan-out.
+/** Reads streams that are resharded or expire, while the query runs and while it is stopped.
   *
   * The shards are listed every hour only, unless a test says otherwise: whatever is found earlier was reported by the parents.
   */
-final class Resharding(clock: MovableClock, override protected val mode: Mode)
-    extends TestkitSuite(clock, KinesisServerConfig())
-    with CapturedLogs {
-  def this(mode: Mode) = this(ServiceClock.shifted(), mode)
-
-  override def suiteName: String = s"Resharding by $mode"
+sealed abstract class ReshardedStreams(clock: MovableClock, override protected val mode: Mode)
+    extends TestkitSuite(clock, KinesisServerConfig()) {
+  override def suiteName: String = s"${getClass.getSimpleName} by $mode"
   override def suiteId: String   = s"${getClass.getName}-$mode"
 
-  /** Not the default, so that the query learns of the clock's moves, which it does by listing. */
-  private val often = "shardDiscoveryInterval" -> "500ms"
-
   /** Not the default, so that no listing finds what the parents must report. */
-  private val rarely = "shardDiscoveryInterval" -> "1h"
+  protected val rarely = "shardDiscoveryInterval" -> "1h"
+
+  protected def open(stream: TestStream): Seq[String] =
+    kinesis.streams.shards(stream.name).filter(_.isOpen).sortBy(_.range.start).map(_.id)
+
+  protected def split(stream: TestStream, i: Int): Unit       = kinesis.streams.split(stream.name, open(stream)(i))
+  protected def rescale(stream: TestStream, count: Int): Unit = kinesis.streams.updateShardCount(stream.name, count)
+}
+
+/** What differs between polling and fan-out: how a query learns of children, and what one answer can hold. */
+final class Resharding(mode: Mode) extends ReshardedStreams(ServiceClock.shifted(), mode) {
 
   /** Writes records with a few partition keys, each numbered within its key. */
   private final class Writer(stream: TestStream) {
@@ -55,24 +58,8 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
     val Keys = 20
   }
 
-  /** What a query has read before it was stopped. */
-  private def readAndStop(stream: TestStream, at: Path, log: BatchLog): Seq[String] = {
-    val first = put(stream, "first", 20)
-    running(load(stream), at)(log.add) { _ =>
-      eventually(log.texts.sorted shouldBe first.sorted)
-      awaitCommit(at, log)
-    }
-    first
-  }
-
-  private def open(stream: TestStream) =
-    kinesis.streams.shards(stream.name).filter(_.isOpen).sortBy(_.range.start).map(_.id)
-
-  private def split(stream: TestStream, i: Int): Unit = kinesis.streams.split(stream.name, open(stream)(i))
   private def merge(stream: TestStream, i: Int): Unit =
     kinesis.streams.merge(stream.name, open(stream)(i), open(stream)(i + 1))
-  private def rescale(stream: TestStream, count: Int): Unit = kinesis.streams.updateShardCount(stream.name, count)
-
   private def somehow(stream: TestStream, random: Random): Unit = {
     val now = open(stream).size
     random.nextInt(4) match {
@@ -176,6 +163,42 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
       }
       inOrder(stream, log)
     }
+  }
+
+  describe("records of extreme sizes") {
+    it("are all read: the largest, empty ones, and more than one answer can hold") {
+      val stream = newStream(shards = 1)
+      val log    = new BatchLog
+      val mega   = 1 << 20
+      val sizes  = Seq.fill(13)(mega) ++ Seq(0, 1, 0, mega - 1, mega) ++ Seq.fill(20)(0) ++ Seq.fill(3)(mega) ++
+        // With their keys of one byte: just what an event holds, and one byte more.
+        Seq(mega / 2 - 1, mega / 2 - 1, mega / 2, mega / 2 - 1)
+      sizes.foreach(size => kinesis.streams.put(stream.name, "k", Array.fill(size)('x'.toByte)))
+      running(load(stream), checkpoint())(log.add) { _ =>
+        eventually(log.rows.size shouldBe sizes.size)
+        kinesis.streams.put(stream.name, "k", Array.emptyByteArray)
+        eventually(log.rows.size shouldBe sizes.size + 1)
+      }
+      log.texts.map(_.length) shouldBe sizes :+ 0
+    }
+  }
+}
+
+/** What is lost and what is not, where shards, their records or the stream go. The driver decides it, whoever reads. */
+final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams(clock, mode) with CapturedLogs {
+  def this(mode: Mode) = this(ServiceClock.shifted(), mode)
+
+  /** Not the default, so that the query learns of the clock's moves, which it does by listing. */
+  private val often = "shardDiscoveryInterval" -> "500ms"
+
+  /** What a query has read before it was stopped. */
+  private def readAndStop(stream: TestStream, at: Path, log: BatchLog): Seq[String] = {
+    val first = put(stream, "first", 20)
+    running(load(stream), at)(log.add) { _ =>
+      eventually(log.texts.sorted shouldBe first.sorted)
+      awaitCommit(at, log)
+    }
+    first
   }
 
   describe("shards that pass retention while the query is stopped") {
@@ -491,24 +514,7 @@ final class Resharding(clock: MovableClock, override protected val mode: Mode)
       }
     }
   }
-
-  describe("records of extreme sizes") {
-    it("are all read: the largest, empty ones, and more than one answer can hold") {
-      val stream = newStream(shards = 1)
-      val log    = new BatchLog
-      val mega   = 1 << 20
-      val sizes  = Seq.fill(13)(mega) ++ Seq(0, 1, 0, mega - 1, mega) ++ Seq.fill(20)(0) ++ Seq.fill(3)(mega) ++
-        // With their keys of one byte: just what an event holds, and one byte more.
-        Seq(mega / 2 - 1, mega / 2 - 1, mega / 2, mega / 2 - 1)
-      sizes.foreach(size => kinesis.streams.put(stream.name, "k", Array.fill(size)('x'.toByte)))
-      running(load(stream), checkpoint())(log.add) { _ =>
-        eventually(log.rows.size shouldBe sizes.size)
-        kinesis.streams.put(stream.name, "k", Array.emptyByteArray)
-        eventually(log.rows.size shouldBe sizes.size + 1)
-      }
-      log.texts.map(_.length) shouldBe sizes :+ 0
-    }
-  }
 }
 
-class ReshardingSpec extends Suites(Mode.both.map(new Resharding(_)): _*)
+class ReshardingSpec
+    extends Suites(Mode.both.map(new Resharding(_)) ++ Passes.modes(Mode.FanOut)(new ShardsGone(_)): _*)

@@ -301,4 +301,4 @@ object SeveralStreams {
   }
 }
 
-class SeveralStreamsSpec extends Suites(Mode.both.map(new SeveralStreams(_)): _*)
+class SeveralStreamsSpec extends Suites(Passes.modes(Mode.FanOut)(new SeveralStreams(_)): _*)

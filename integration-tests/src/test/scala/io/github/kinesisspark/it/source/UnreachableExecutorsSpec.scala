@@ -165,4 +165,4 @@ object UnreachableExecutors {
   }
 }
 
-class UnreachableExecutorsSpec extends Suites(Mode.both.map(new UnreachableExecutors(_)): _*)
+class UnreachableExecutorsSpec extends Suites(Passes.modes(Mode.FanOut)(new UnreachableExecutors(_)): _*)
