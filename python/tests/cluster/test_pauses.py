@@ -10,6 +10,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
@@ -22,7 +23,7 @@ from .application import AVAILABLE_NOW, IN_A_BATCH, SHARDS, Queries
 from .cluster_query import running
 from .standalone import Worker, standalone_cluster
 
-pytestmark = [pytest.mark.jvm, pytest.mark.slow]  # in virtual time: LivenessSpec and the simulation
+pytestmark = pytest.mark.jvm
 
 QUIET_BEFORE_S = 30
 QUIET_AFTER_S = 25
@@ -32,6 +33,11 @@ BOTH: tuple[Paused, ...] = ("driver", "executor")
 
 KINDS = ("idle", IN_A_BATCH, AVAILABLE_NOW, "real-time")
 ALL = tuple(f"{kind}-{publisher}" for kind in KINDS for publisher in ("polling", "efo"))
+# Each kind once, and each way of reading twice. What the driver's pause doesn't try, the executor's does.
+FOUR = {
+    "driver": ("idle-efo", "in-a-batch-polling", "available-now-efo", "real-time-polling"),
+    "executor": ("idle-polling", "in-a-batch-efo", "available-now-polling", "real-time-efo"),
+}
 
 
 @contextmanager
@@ -87,6 +93,19 @@ def await_queries_after_a_pause(names: tuple[str, ...], which: Paused, directory
         queries.await_end()
 
 
+def test_queries_read_on_after_their_driver_or_only_executor_stood_still_for_70_s(tmp_path: Path) -> None:
+    # Two clusters at the same time: each mostly waits.
+    with ThreadPoolExecutor() as side_by_side:
+        pauses = []
+        for which in BOTH:
+            directory = tmp_path / which
+            directory.mkdir()
+            pauses.append(side_by_side.submit(await_queries_after_a_pause, FOUR[which], which, directory, 70))
+        for pause in pauses:
+            pause.result()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("pause_s", [70, 300])
 @pytest.mark.parametrize("which", BOTH)
 def test_all_queries_read_on_after_their_driver_or_only_executor_stood_still(
@@ -95,6 +114,7 @@ def test_all_queries_read_on_after_their_driver_or_only_executor_stood_still(
     await_queries_after_a_pause(ALL, which, tmp_path, pause_s)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pause_s", [70, 300])
 def test_shards_of_one_of_two_executors_that_stands_still_are_read_by_the_other_meanwhile(
     tmp_path: Path, pause_s: int
