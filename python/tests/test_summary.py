@@ -64,6 +64,11 @@ def test_failed_and_skipped_tests_of_both_languages_are_counted(
         "needs Go (1)",
     ):
         assert shown in printed
+    assert printed.splitlines()[-5:-2] == [
+        "FAILED:",
+        "  pytest-check test_batch: test_ends: failed on setup",
+        "  testkit ReadSpec: a query stops: E: 2 was not 3",
+    ]
     assert "Assertions.scala" not in printed
     assert "Thread.java" not in printed
 

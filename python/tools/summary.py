@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
-SLOWEST, LINES = 10, 40
+SLOWEST, LINES, WIDTH = 10, 40, 200
 # Frames of a stack trace that say nothing of the test.
 FRAMEWORK = re.compile(r"\s+at (?:java\.base/)?(?:java|jdk|scala|sbt|org\.scalatest|org\.scalactic)\.")
 
@@ -96,7 +96,9 @@ def text(ran: Sequence[Case], trouble: Sequence[str], left_out: Sequence[str]) -
     for case in (case for case in ran if case.outcome == "failed"):
         lines = [line for line in case.text.splitlines() if not FRAMEWORK.match(line)]
         yield from _section(f"FAILED {case}", [*lines[: LINES // 2], *lines[LINES // 2 :][-LINES // 2 :]])
-    yield from _section("FAILED", trouble)
+    # Once more in a line each, as an excerpt of a long output has its end.
+    failed = (f"{c}: {c.text.partition(chr(10))[0][:WIDTH]}" for c in ran if c.outcome == "failed")
+    yield from _section("FAILED", [*failed, *trouble])
     yield _counts(ran, len(trouble))
 
 
