@@ -259,11 +259,14 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
   private def rest(path: String): String =
     get(s"${spark.sparkContext.uiWebUrl.get}/api/v1/applications/${spark.sparkContext.applicationId}/$path")
 
-  private def get(url: String): String =
-    HttpClient
-      .newHttpClient()
-      .send(HttpRequest.newBuilder(URI.create(url)).build(), HttpResponse.BodyHandlers.ofString())
-      .body
+  /** A whole page: Spark's server cuts one short that it can't send within 30 s, as beside other work on the same cores. */
+  private def get(url: String): String = eventually {
+    val page = web.send(HttpRequest.newBuilder(URI.create(url)).build(), HttpResponse.BodyHandlers.ofString())
+    withClue(s"$url: ")(page.statusCode shouldBe 200)
+    page.body
+  }
+
+  private lazy val web = HttpClient.newHttpClient()
 
   private def contents(dir: Path): String =
     Files.walk(dir).iterator.asScala.filter(Files.isRegularFile(_)).map(Files.readString(_, ISO_8859_1)).mkString
