@@ -16,7 +16,7 @@ import io.github.kinesisspark.config.{
   SourceOptions
 }
 import io.github.kinesisspark.read.catalog.{ListedStream, Parallel}
-import io.github.kinesisspark.read.reader.{FanOutPublisherFactory, PollingPace}
+import io.github.kinesisspark.read.reader.{PollingPace, Subscription}
 import io.github.kinesisspark.write.send.SizeLimits
 
 /** The tables of docs/reference/calls.md. Numbers come from the code, and [[CallsPageSpec]] holds calls and makers to what the connector is
@@ -94,7 +94,7 @@ private object CallsPage {
     ),
     row(SubscribeToShard)(Executors, "SubscriptionCall")(
       "fan-out: once for each shard in five minutes, after which Kinesis ends a subscription; again when one is lost, no sooner than " +
-        s"${shown(subscriptions.spacing)} after the shard's call before"
+        s"${shown(Subscription.Spacing)} after the shard's call before"
     ),
     row(ListTagsForResource)(Driver, "FanOutConsumers")(
       "fan-out: once for each stream when the query stops, where `efo.deregisterOnStop` is `registered` and this run has not registered the consumer; " +
@@ -179,8 +179,6 @@ private object CallsPage {
       s"${shown(RenewedCredentials.TryAgain)} until that succeeds"
 
   private def busy = PollingPace.of(PollingOptions.Default.callsPerSecond).interval
-
-  private def subscriptions = FanOutPublisherFactory.policyOf(CallRetries.default)
 
   private def linger(aggregate: Boolean) =
     SinkOptions.parse(Map("streamName" -> "orders", "aggregate" -> aggregate.toString)).linger

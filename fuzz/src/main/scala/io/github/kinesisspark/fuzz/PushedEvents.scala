@@ -8,11 +8,12 @@ import software.amazon.eventstream.{Message, MessageDecoder}
 import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.{ConsumerArn, ShardPosition}
 import io.github.kinesisspark.read.reader.{
-  FanOutPublisherFactory,
   FanOutRecordPublisher,
   FanOutTelemetry,
+  ReadingClient,
   RecordPublisher,
-  ShardTelemetry
+  ShardTelemetry,
+  Subscription
 }
 
 /** Answers of SubscribeToShard: the records of the events before the first damage are delivered, the damage makes a failure or
@@ -27,7 +28,7 @@ object PushedEvents extends Target {
   // From a record on, those up to it would be left out.
   private val from     = ShardPosition.TrimHorizon
   private val consumer = ConsumerArn(s"${Desk.shard.stream}/consumer/app:1700000000")
-  private val policy   = FanOutPublisherFactory.policyOf(CallRetries.default)
+  private val reach    = ReadingClient(http.client, CallRetries.default, () => false, () => ())
 
   override def check(input: Array[Byte]): Unit = if (input.length >= 2) {
     val body   = Frames.sealing(input.drop(2))
@@ -53,9 +54,7 @@ object PushedEvents extends Target {
       from,
       System.nanoTime(),
       consumer,
-      http.client,
-      FanOutRecordPublisher.Experience(() => false, () => ()),
-      policy,
+      reach,
       desk,
       new FanOutTelemetry(shards),
       (_, _) => throw new Broken("nobody said that the shard is closed"),
@@ -84,7 +83,7 @@ object PushedEvents extends Target {
     // A call is over with its body: what comes next is another, not a wait for its answer, which would be the whole silence.
     if (!isOver && desk.failed.isEmpty)
       Broken
-        .unless(pending.min < policy.silence.toMillis - 1000)(
+        .unless(pending.min < Subscription.LongestSilence.toMillis - 1000)(
           s"it waits ${pending.min} ms for nothing"
         )
     for ((sent, came) <- recordsIn(body).zip(desk.delivered) if answer.status == 200)

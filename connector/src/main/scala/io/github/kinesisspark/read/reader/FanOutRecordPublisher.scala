@@ -4,10 +4,10 @@ import scala.concurrent.duration._
 import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
-import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.{StartingPosition, SubscribeToShardEvent, SubscribeToShardRequest}
 
 import io.github.kinesisspark.aws._
+import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position.{ConsumerArn, SequenceNumber, Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.reader.FanOutRecordPublisher._
@@ -36,9 +36,7 @@ final class FanOutRecordPublisher(
     from: ShardPosition,
     start: Long,
     consumer: ConsumerArn,
-    client: KinesisAsyncClient,
-    worked: FanOutRecordPublisher.Experience,
-    policy: Subscription.Policy,
+    reach: ReadingClient,
     worker: Worker,
     telemetry: FanOutTelemetry,
     finisher: (ShardPosition, Sink) => RecordPublisher,
@@ -49,6 +47,7 @@ final class FanOutRecordPublisher(
   private val log      = LoggerFactory.getLogger(classOf[FanOutRecordPublisher])
   private val messages = new Mailbox[Message](worker, failUnexpectedly)(handle)
   private val gauge    = telemetry.open(shard)
+  private val policy   = policyOf(reach.retries)
 
   @volatile private var closed = false
 
@@ -104,7 +103,7 @@ final class FanOutRecordPublisher(
 
   private def onNews(number: Long, news: News): Unit = news match {
     case News.Opened =>
-      worked.succeeded()
+      reach.succeeded()
       step(Event.Opened(number))
       if (isLive) sink.begun()
     case News.Completed               => ended(number, Event.Completed(number))
@@ -139,7 +138,7 @@ final class FanOutRecordPublisher(
   private def step(event: Event, arrived: Option[ParsedEvent] = None): Unit = {
     val before = subscription
     val moment =
-      Subscription.Moment(runtime.clock.nanos(), runtime.ids.chance(), worked.hasWorked(), isNamedSince)
+      Subscription.Moment(runtime.clock.nanos(), runtime.ids.chance(), reach.hasWorked(), isNamedSince)
     val (next, commands) = Subscription.step(before, event, policy, moment)
     subscription = next
     if (next.history.failures > before.history.failures) report(before, event)
@@ -160,7 +159,7 @@ final class FanOutRecordPublisher(
     log.debug(s"$shard: subscription $number from ${encode(at)}")
     try
       call = Some(
-        new SubscriptionCall(requestOf(at), client, sink.memory, news => messages.put(Message.Of(number, news)))
+        new SubscriptionCall(requestOf(at), reach.client, sink.memory, news => messages.put(Message.Of(number, news)))
       )
     catch { case NonFatal(e) => messages.put(Message.Of(number, News.Failed(e))) }
   }
@@ -298,8 +297,11 @@ final class FanOutRecordPublisher(
 
 object FanOutRecordPublisher {
 
-  /** Whether the client has ever worked, and the place to say that it has. */
-  final case class Experience(hasWorked: () => Boolean, succeeded: () => Unit)
+  /** A consumer that was registered a moment ago is not known everywhere yet. */
+  def policyOf(retries: CallRetries): RetryPolicy = {
+    val policy = RetryPolicy.of(Call, retries)
+    policy.copy(notFoundRetries = policy.maxRetries.getOrElse(RetryPolicy.SuspectRetries))
+  }
 
   private sealed trait Message
   private object Message {

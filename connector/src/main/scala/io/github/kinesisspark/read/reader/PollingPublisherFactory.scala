@@ -34,9 +34,7 @@ final class PollingPublisherFactory(
       options,
       () => opened.get,
       () => opened.decrementAndGet(): Unit,
-      reach.client,
-      reach.retries,
-      reach.hasWorked,
+      reach,
       worker,
       telemetry,
       sink

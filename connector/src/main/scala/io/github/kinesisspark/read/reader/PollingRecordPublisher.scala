@@ -8,11 +8,10 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
-import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetRecordsResponse}
 
 import io.github.kinesisspark.aws._
-import io.github.kinesisspark.config.{CallRetries, PollingOptions}
+import io.github.kinesisspark.config.PollingOptions
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.read.reader.PollingRecordPublisher._
@@ -31,7 +30,6 @@ import io.github.kinesisspark.runtime.{Runtime, Worker}
   * @param start    of the first call, by the clock
   * @param readers  that poll in this executor for the same query now
   * @param whenClosed is called once
-  * @param hasWorked whether a call of the client has ever succeeded
   * @param telemetry of all publishers of the source in this executor
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html GetRecords]]
   */
@@ -42,9 +40,7 @@ final class PollingRecordPublisher(
     options: PollingOptions,
     readers: () => Int,
     whenClosed: () => Unit,
-    client: KinesisAsyncClient,
-    retries: CallRetries,
-    hasWorked: () => Boolean,
+    reach: ReadingClient,
     worker: Worker,
     telemetry: PollingTelemetry,
     sink: Sink
@@ -219,8 +215,8 @@ final class PollingRecordPublisher(
         request()
       case _ =>
         RetryPolicy
-          .of(action, retries)
-          .decide(fault, history, hasWorked(), now, runtime.ids.chance()) match {
+          .of(action, reach.retries)
+          .decide(fault, history, reach.hasWorked(), now, runtime.ids.chance()) match {
           case RetryDecision.Retry(wait, failed) =>
             history = failed
             pace = fault match {
@@ -249,7 +245,7 @@ final class PollingRecordPublisher(
       )
   }
 
-  private def getRecords(iterator: String, gate: AnswerMemoryGate) = client.getRecords(
+  private def getRecords(iterator: String, gate: AnswerMemoryGate) = reach.client.getRecords(
     GetRecordsRequest.builder
       .streamARN(shard.stream.text)
       .shardIterator(iterator)
@@ -260,7 +256,7 @@ final class PollingRecordPublisher(
 
   private def getIterator(): CompletableFuture[String] = {
     val request = ShardIterators.at(shard, position).overrideConfiguration(OneCall)
-    client.getShardIterator(request.build).thenApply(_.shardIterator)
+    reach.client.getShardIterator(request.build).thenApply(_.shardIterator)
   }
 }
 

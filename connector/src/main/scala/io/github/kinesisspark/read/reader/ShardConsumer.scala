@@ -12,7 +12,7 @@ import io.github.kinesisspark.runtime.Runtime
 
 /** The records of one range for one task, exactly those, whatever has been added to the stream since.
   *
-  * It takes them out of readers, answer by answer, on the task's own thread, which the bell wakes:
+  * It takes them out of readers, answer by answer, on the task's own thread, which `wakeUp` wakes:
   * {{{
   * source        the records come from            if it can't bring the next one
   * Live          the reader that the query keeps  Polling from there on: another task has taken it further, it is closed, or it is silent
@@ -23,7 +23,7 @@ import io.github.kinesisspark.runtime.Runtime
   *
   * @param sources    to be closed by whoever gave them
   * @param doubtAfter how long a shard must have nothing more before records that were planned count as gone
-  * @param wakeUp       rung with news of the readers
+  * @param wakeUp     signalled with news of the readers
   */
 final class ShardConsumer(
     range: ShardRange,
@@ -32,8 +32,7 @@ final class ShardConsumer(
     wakeUp: WakeUp,
     doubtAfter: FiniteDuration = ShardReader.DoubtAfter
 )(implicit runtime: Runtime)
-    extends Iterator[KinesisRecord]
-    with AutoCloseable {
+    extends TaskReaders.Records {
   private val log      = LoggerFactory.getLogger(classOf[ShardConsumer])
   private var position = range.start
   private var current  = Iterator[KinesisRecord]()
@@ -44,17 +43,15 @@ final class ShardConsumer(
 
   if (!finished) begin(sources.first(range))
 
-  /** Takes what there is and doesn't wait. Whether there is a record, or none will come. */
-  def isReady: Boolean = {
+  /** Takes what there is. */
+  override def isReady: Boolean = {
     while (!current.hasNext && !finished && advance()) ()
     current.hasNext || finished
   }
 
-  /** Waits for memory that others hold. */
-  def isStarved: Boolean = source.exists(_.reader.memory.isWaiting)
+  override def isStarved: Boolean = source.exists(_.reader.memory.isWaiting)
 
-  /** Gets what it waits for beyond the budget. */
-  def overdraw(): Unit = source.foreach(_.reader.memory.overdraw())
+  override def overdraw(): Unit = source.foreach(_.reader.memory.overdraw())
 
   /** Waits. */
   override def hasNext: Boolean = {
@@ -204,7 +201,7 @@ final class WakeUp(implicit runtime: Runtime) {
     runtime.waits.signal(this)
   }
 
-  /** Until it has rung since the last time, or for so long that it is time to look whether the task still runs and a silent reader is
+  /** Until it was signalled since the last time, or for so long that it is time to look whether the task still runs and a silent reader is
     * to be doubted.
     */
   def await(): Unit = synchronized {

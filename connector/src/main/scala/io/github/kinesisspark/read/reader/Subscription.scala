@@ -63,28 +63,28 @@ final case class Subscription private (
     case _                          => None
   }
 
-  private def callNow(policy: Policy, at: Moment): Step =
+  private def callNow(at: Moment): Step =
     if (notBefore - at.now > 0) (copy(state = Waiting(notBefore)), Vector.empty)
     else if (!displaced.forall(at.isNamedSince)) (copy(state = Waiting(at.now + NamingLook.toNanos)), Vector.empty)
     else {
       val next = copy(
-        state = Calling(calls + 1, at.now + policy.openWithin.toNanos),
+        state = Calling(calls + 1, at.now + OpenWithin.toNanos),
         calls = calls + 1,
-        notBefore = at.now + policy.spacing.toNanos,
+        notBefore = at.now + Spacing.toNanos,
         displaced = None
       )
       (next, Vector(Subscribe(next.calls, resume)))
     }
 
-  private def requestOne(live: Live, policy: Policy, now: Long): Step =
-    (copy(state = live.copy(silentAfter = Some(now + policy.silence.toNanos))), Vector(RequestOne(live.call)))
+  private def requestOne(live: Live, now: Long): Step =
+    (copy(state = live.copy(silentAfter = Some(now + LongestSilence.toNanos))), Vector(RequestOne(live.call)))
 
-  private def arriving(live: Live, waits: Boolean, policy: Policy, at: Moment): Step = {
+  private def arriving(live: Live, waits: Boolean, policy: RetryPolicy, at: Moment): Step = {
     val since = if (waits) None else live.arrivingSince.orElse(Some(at.now))
-    if (since.exists(at.now - _ >= policy.longestEvent.toNanos)) failed(live.call, asked = true, Silence, policy, at)
+    if (since.exists(at.now - _ >= LongestEvent.toNanos)) failed(live.call, asked = true, Silence, policy, at)
     else {
       val next =
-        live.copy(silentAfter = Some(at.now + policy.silence.toNanos), hasReceived = true, arrivingSince = since)
+        live.copy(silentAfter = Some(at.now + LongestSilence.toNanos), hasReceived = true, arrivingSince = since)
       (copy(state = next, history = if (waits) RetryHistory.none else history), Vector.empty)
     }
   }
@@ -96,33 +96,33 @@ final case class Subscription private (
   }
 
   /** The call ended as it should, or was cancelled: the next one may follow at once. */
-  private def renewed(call: Long, asked: Boolean, policy: Policy, at: Moment): Step = {
+  private def renewed(call: Long, asked: Boolean, at: Moment): Step = {
     val (next, calls) =
-      if (asked) copy(state = Resting).callNow(policy, at) else (copy(state = Resting), Vector.empty)
+      if (asked) copy(state = Resting).callNow(at) else (copy(state = Resting), Vector.empty)
     (next, Cancel(call) +: calls)
   }
 
-  private def failed(call: Long, asked: Boolean, fault: Fault, policy: Policy, at: Moment): Step = fault match {
+  private def failed(call: Long, asked: Boolean, fault: Fault, policy: RetryPolicy, at: Moment): Step = fault match {
     case _: Fault.ResourceInUse => copy(displaced = Some(at.now)).retried(call, asked, fault, policy, at)
     case _                      => retried(call, asked, fault, policy, at)
   }
 
-  private def retried(call: Long, asked: Boolean, fault: Fault, policy: Policy, at: Moment): Step =
-    policy.retry.decide(fault, history, at.hasWorked, at.now, at.chance) match {
+  private def retried(call: Long, asked: Boolean, fault: Fault, policy: RetryPolicy, at: Moment): Step =
+    policy.decide(fault, history, at.hasWorked, at.now, at.chance) match {
       case RetryDecision.Retry(wait, failures) =>
         copy(history = failures, notBefore = math.max(notBefore, at.now + wait.toNanos))
-          .renewed(call, asked, policy, at)
+          .renewed(call, asked, at)
       case RetryDecision.GiveUp(failures) if asked =>
         (copy(state = Over, history = failures), Vector(Cancel(call), GiveUp(Failure.Call(fault))))
       // The next call, if anybody asks for one, shows whether it is still so.
-      case RetryDecision.GiveUp(failures) => copy(history = failures).renewed(call, asked, policy, at)
+      case RetryDecision.GiveUp(failures) => copy(history = failures).renewed(call, asked, at)
     }
 
   /** Another subscription of the consumer has taken the shard over. */
-  private def takenOver(live: Live, fault: Fault, policy: Policy, at: Moment): Step = {
-    val more  = contention.lost(policy, at.now)
+  private def takenOver(live: Live, fault: Fault, policy: RetryPolicy, at: Moment): Step = {
+    val more  = contention.lost(at.now)
     val asked = live.silentAfter.isDefined
-    if (asked && more.isHopeless(policy))
+    if (asked && more.isHopeless)
       (copy(state = Over, contention = more), Vector(Cancel(live.call), GiveUp(Failure.Contended)))
     // It was open, though on an idle shard no event may have come since: the next calls fail for another reason than those before it.
     else copy(contention = more, history = RetryHistory.none).failed(live.call, asked, fault, policy, at)
@@ -131,6 +131,24 @@ final case class Subscription private (
 
 object Subscription {
   type Step = (Subscription, Vector[Command])
+
+  /** How long a call may take until it is opened: within it the client waits for a connection, and the service for its own. */
+  private val OpenWithin = 60.seconds
+
+  /** How long an event that was asked for may take: seven of the service's empty events are missing then. */
+  val LongestSilence: FiniteDuration = 35.seconds
+
+  /** How long an event may take from its first bytes to its last, while there is memory for it: so long lives the subscription that brings it. */
+  private val LongestEvent = 5.minutes
+
+  /** From one call to the next: the service takes 1 a second of a consumer and shard. */
+  val Spacing: FiniteDuration = 1.second
+
+  /** After so many a newcomer gives up. */
+  private val MostTakeovers = 3
+
+  /** Who held the shard this long before losing it is no newcomer. */
+  private val SettledIn = 15.seconds
 
   /** How often a displaced reader looks whether the driver has named it. */
   private val NamingLook = 250.millis
@@ -215,35 +233,18 @@ object Subscription {
   final case class ConsumerContention(since: Option[Long], times: Int, newcomer: Boolean) {
     private[Subscription] def won(now: Long): ConsumerContention = copy(since = since.orElse(Some(now)))
 
-    private[Subscription] def lost(policy: Policy, now: Long): ConsumerContention = {
-      val settled = since.exists(now - _ >= policy.settledIn.toNanos)
+    private[Subscription] def lost(now: Long): ConsumerContention = {
+      val settled = since.exists(now - _ >= SettledIn.toNanos)
       if (settled) ConsumerContention(None, 1, newcomer = false)
       else ConsumerContention(None, times + 1, newcomer || times == 0)
     }
 
-    private[Subscription] def isHopeless(policy: Policy): Boolean = newcomer && times >= policy.takeovers
+    private[Subscription] def isHopeless: Boolean = newcomer && times >= MostTakeovers
   }
 
   object ConsumerContention {
     val none: ConsumerContention = ConsumerContention(None, 0, newcomer = false)
   }
-
-  /** @param openWithin how long a call may take until it is opened
-    * @param silence    how long an asked-for event may take: the service sends an empty one about every 5 s
-    * @param longestEvent how long an event may take from its first bytes to its last, while there is memory for it
-    * @param spacing    from one call to the next: the service takes 1 a second of a consumer and shard
-    * @param takeovers  after so many a newcomer gives up
-    * @param settledIn  who held the shard this long before losing it is no newcomer
-    */
-  final case class Policy(
-      openWithin: FiniteDuration,
-      silence: FiniteDuration,
-      longestEvent: FiniteDuration,
-      spacing: FiniteDuration,
-      retry: RetryPolicy,
-      takeovers: Int,
-      settledIn: FiniteDuration
-  )
 
   /** Time, chance and experience, which [[step]] takes from nowhere else.
     *
@@ -258,12 +259,12 @@ object Subscription {
   def at(position: ShardPosition, notBefore: Long): Subscription =
     new Subscription(Resting, position, notBefore, 0, RetryHistory.none, ConsumerContention.none, displaced = None)
 
-  def step(s: Subscription, event: Event, policy: Policy, at: Moment): Step = event match {
+  def step(s: Subscription, event: Event, policy: RetryPolicy, at: Moment): Step = event match {
     case stale: OfCall if !currentCall(s.state).contains(stale.call) => (s, Vector.empty)
     case current                                                     => decide(s, current, policy, at)
   }
 
-  private def decide(s: Subscription, event: Event, policy: Policy, at: Moment): Step = {
+  private def decide(s: Subscription, event: Event, policy: RetryPolicy, at: Moment): Step = {
     def failed(call: Long, asked: Boolean, fault: Fault) = s.failed(call, asked, fault, policy, at)
     val due                                              = event == Due && s.dueAt.exists(_ - at.now <= 0)
     (s.state, event) match {
@@ -271,25 +272,25 @@ object Subscription {
       case (state, Closed) => (s.copy(state = Over), currentCall(state).map(Command.Cancel(_)).toVector)
 
       // What failed while nobody asked says nothing of how long it has been failing since.
-      case (Resting, Asked)       => s.copy(history = s.history.rested).callNow(policy, at)
-      case (Waiting(_), _) if due => s.callNow(policy, at)
+      case (Resting, Asked)       => s.copy(history = s.history.rested).callNow(at)
+      case (Waiting(_), _) if due => s.callNow(at)
 
       case (Calling(call, _), Opened(_)) =>
-        s.copy(contention = s.contention.won(at.now)).requestOne(Live(call, None, hasReceived = false), policy, at.now)
+        s.copy(contention = s.contention.won(at.now)).requestOne(Live(call, None, hasReceived = false), at.now)
       case (Calling(call, _), Failed(_, fault)) => failed(call, asked = true, fault)
       case (Calling(call, _), Completed(_))     => failed(call, asked = true, Silence)
       case (Calling(call, _), _) if due         => failed(call, asked = true, Silence)
 
-      case (live @ Live(_, None, _, _), Asked)                 => s.requestOne(live, policy, at.now)
+      case (live @ Live(_, None, _, _), Asked)                 => s.requestOne(live, at.now)
       case (live @ Live(_, Some(_), _, _), Arriving(_, waits)) => s.arriving(live, waits, policy, at)
       case (live @ Live(_, Some(_), _, _), Arrived(_, to))     => s.arrived(live, to)
       // More than was asked for: what is ignored now must come again.
-      case (Live(call, None, _, _), Arrived(_, _))             => s.renewed(call, asked = false, policy, at)
-      case (Live(call, asked, true, _), Completed(_))          => s.renewed(call, asked.isDefined, policy, at)
+      case (Live(call, None, _, _), Arrived(_, _))             => s.renewed(call, asked = false, at)
+      case (Live(call, asked, true, _), Completed(_))          => s.renewed(call, asked.isDefined, at)
       case (Live(call, asked, false, _), Completed(_))         => failed(call, asked.isDefined, Silence)
       case (live: Live, Failed(_, taken: Fault.ResourceInUse)) => s.takenOver(live, taken, policy, at)
       // Of one that nobody reads, the service's end doesn't get through, and the client ends it after minutes.
-      case (Live(call, None, true, _), Failed(_, _: Fault.Disconnected)) => s.renewed(call, asked = false, policy, at)
+      case (Live(call, None, true, _), Failed(_, _: Fault.Disconnected)) => s.renewed(call, asked = false, at)
       case (Live(call, asked, _, _), Failed(_, fault))                   => failed(call, asked.isDefined, fault)
       case (Live(call, _, _, _), _) if due                               => failed(call, asked = true, Silence)
 

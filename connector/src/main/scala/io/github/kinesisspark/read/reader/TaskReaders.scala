@@ -65,14 +65,14 @@ final class TaskReaders(
       live.foreach(_.countAgain(shard, records))
   }
 
-  /** Rung with news of the readers. */
+  /** Signalled with news of the readers. */
   val wakeUp: WakeUp = new WakeUp
 
   /** The range's records: those that a live reader holds as a whole stay there for the next to ask. To be closed. */
   def read(range: ShardRange): Records =
     live
       .flatMap(_.slice(range))
-      .fold[Records](new Consumed(new ShardConsumer(range, sources, config.failOnDataLoss, wakeUp)))(new Buffered(_))
+      .fold[Records](new ShardConsumer(range, sources, config.failOnDataLoss, wakeUp))(new Buffered(_))
 
   /** What was made of records that were read. */
   def count(records: UserRecordCount): Unit = live.foreach(_.count(records))
@@ -111,9 +111,9 @@ final class TaskReaders(
 object TaskReaders {
 
   /** A range's records, till they are closed. It waits for the next one. */
-  sealed trait Records extends Iterator[KinesisRecord] with AutoCloseable {
+  trait Records extends Iterator[KinesisRecord] with AutoCloseable {
 
-    /** Whether it needn't wait. */
+    /** Whether it needn't wait: there is a record, or none will come. */
     def isReady: Boolean
 
     /** Waits for memory that others hold. */
@@ -130,14 +130,5 @@ object TaskReaders {
     override def isStarved: Boolean    = false
     override def overdraw(): Unit      = ()
     override def close(): Unit         = ()
-  }
-
-  private final class Consumed(consumer: ShardConsumer) extends Records {
-    override def hasNext: Boolean      = consumer.hasNext
-    override def next(): KinesisRecord = consumer.next()
-    override def isReady: Boolean      = consumer.isReady
-    override def isStarved: Boolean    = consumer.isStarved
-    override def overdraw(): Unit      = consumer.overdraw()
-    override def close(): Unit         = consumer.close()
   }
 }

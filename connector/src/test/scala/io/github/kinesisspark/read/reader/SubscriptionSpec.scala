@@ -25,19 +25,11 @@ import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.reader.Subscription._
 
 class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
-  private val policy = Policy(
-    openWithin = 60.seconds,
-    silence = 35.seconds,
-    longestEvent = 5.minutes,
-    spacing = 1.second,
-    retry = RetryPolicy(
-      Backoff(1.second, 1.minute),
-      maxDuration = 2.minutes,
-      maxRetries = Some(3),
-      endless = Set(RetryPolicy.Slowdown.Throttling, RetryPolicy.Slowdown.ResourceInUse)
-    ),
-    takeovers = 3,
-    settledIn = 15.seconds
+  private val policy = RetryPolicy(
+    Backoff(1.second, 1.minute),
+    maxDuration = 2.minutes,
+    maxRetries = Some(3),
+    endless = Set(RetryPolicy.Slowdown.Throttling, RetryPolicy.Slowdown.ResourceInUse)
   )
   private val busy    = FaultClassifier.classify(ResourceInUseException.builder.build)
   private val counted = FaultClassifier.classify(InternalFailureException.builder.build)
@@ -253,7 +245,7 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("is retried for maxRetryDuration if maxRetries is left out") {
-      val patient              = policy.copy(retry = policy.retry.copy(maxRetries = None))
+      val patient              = policy.copy(maxRetries = None)
       def after(failures: Int) = (0 until failures).foldLeft(run(0L -> Event.Asked)._1) { (s, i) =>
         val called = step(s, Event.Due, patient, moment(65L * i))._1
         step(called, Event.Failed(called.calls, counted), patient, moment(65L * i + 1))._1
@@ -276,7 +268,7 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
   }
 
   describe("a subscription with the default options") {
-    val defaults = FanOutPublisherFactory.policyOf(CallRetries.default)
+    val defaults = FanOutRecordPublisher.policyOf(CallRetries.default)
 
     def next(s: Subscription, event: Event, now: Long) =
       step(s, event, defaults, Moment(now, 0.5, hasWorked = true, _ => true))._1

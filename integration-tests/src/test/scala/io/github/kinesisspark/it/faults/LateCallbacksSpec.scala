@@ -17,10 +17,10 @@ import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.{ConsumerArn, SequenceNumber, ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
 import io.github.kinesisspark.read.reader.{
-  FanOutPublisherFactory,
   FanOutRecordPublisher,
   FanOutTelemetry,
   MemoryBudget,
+  ReadingClient,
   ShardTelemetry
 }
 import io.github.kinesisspark.runtime.{Timer, Worker}
@@ -47,9 +47,7 @@ final class LateCallbacksSpec extends AnyFunSpec with Matchers with Eventually {
       ShardPosition.TrimHorizon,
       System.nanoTime(),
       Consumer,
-      client,
-      FanOutRecordPublisher.Experience(() => true, () => ()),
-      FanOutPublisherFactory.policyOf(CallRetries.default),
+      ReadingClient(client, CallRetries.default, () => true, () => ()),
       worker,
       telemetry,
       (_, _) => throw new AssertionError("the shard is not closed"),
