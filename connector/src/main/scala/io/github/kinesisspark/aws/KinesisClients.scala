@@ -12,24 +12,28 @@ import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
 import scala.concurrent.duration._
 
-/** A client on loan. Closing it, once or more often, gives it back. */
-trait ClientLease extends AutoCloseable {
+/** A client on loan. Closing it, once or more often, gives it back.
+  *
+  * @param retries how its calls are retried: the client itself doesn't, because [[RetryPolicy]] decides that for every call
+  */
+final class ClientLease private[aws] (
+    lease: SharedPool[KinesisClients.Key, KinesisClients.SharedClient]#Lease,
+    val retries: CallRetries
+) extends AutoCloseable {
+  private val success = lease.value.success
 
-  /** Valid until this lease is closed. It doesn't retry: [[RetryPolicy]] decides that for every call. */
-  def client: KinesisAsyncClient
-
-  /** How its calls are retried. */
-  def retries: CallRetries
+  /** Valid until this lease is closed. */
+  def client: KinesisAsyncClient = lease.value.client
 
   /** Whether a call of this client, or of an earlier one of equal options, has succeeded in this JVM, so that its address and credentials are no
     * mistake.
     */
-  def hasWorked: Boolean
+  def hasWorked: Boolean = success.isThere
 
   /** Records that a call has succeeded which the SDK counts as over only later: a subscription that is open. */
-  def succeeded(): Unit
+  def succeeded(): Unit = success.happened()
 
-  override def close(): Unit
+  override def close(): Unit = lease.close()
 }
 
 /** The Kinesis clients of one process: one per equal options, region and kind, shared by all queries, shards and tasks that ask for it, because
@@ -45,31 +49,21 @@ final class KinesisClients private[kinesisspark] (open: KinesisClients.Open)(imp
 
   private val successes = new Successes
 
-  private lazy val shared = new SharedPool[Key, Held](
+  private lazy val shared = new SharedPool[Key, SharedClient](
     make,
     IdleTime,
     runtime.workers.fixed("kinesis-client-closer", 1)
   )
 
-  private[aws] def make(key: Key): Held = open(key, successes.of(key))
+  private[aws] def make(key: Key): SharedClient = open(key, successes.of(key))
 
   /** A client for these options; the first lease makes it, the last one's end closes it after a while.
     *
     * @param region as [[Regions.resolve]] found it
     * @throws KinesisException `KINESIS_CA_BUNDLE` for a file that can't be used
     */
-  def lease(options: ClientOptions, region: String, kind: ClientKind = ClientKind.Calls): ClientLease = {
-    val lease = shared.lease((options, region, kind))
-    val held  = lease.value
-    new ClientLease {
-      override def client: KinesisAsyncClient = lease.value.client
-      override def retries: CallRetries       = options.retries
-      override def hasWorked: Boolean         = held.success.isThere
-      override def succeeded(): Unit          = held.success.happened()
-      override def close(): Unit              = lease.close()
-    }
-  }
-
+  def lease(options: ClientOptions, region: String, kind: ClientKind = ClientKind.Calls): ClientLease =
+    new ClientLease(shared.lease((options, region, kind)), options.retries)
 }
 
 object KinesisClients {
@@ -87,10 +81,10 @@ object KinesisClients {
   private[kinesisspark] type Key = (ClientOptions, String, ClientKind)
 
   /** Makes a client of the SDK, which says of its first success. */
-  private[kinesisspark] type Open = (Key, Success) => Held
+  private[kinesisspark] type Open = (Key, Success) => SharedClient
 
   /** A client and what must go with it. */
-  private[kinesisspark] final class Held(
+  private[kinesisspark] final class SharedClient(
       val client: KinesisAsyncClient,
       val success: Success,
       credentials: AutoCloseable
@@ -105,7 +99,7 @@ object KinesisClients {
     */
   private[kinesisspark] def make(threads: Executor, patience: FiniteDuration)(key: Key, success: Success)(implicit
       runtime: Runtime
-  ): Held = {
+  ): SharedClient = {
     val (options, region, kind) = key
     val http                    = kind.http(options.endpoint, options.connection)
     val cache   = CredentialsCache(options.credentials, region, options.connection, options.endpoint, threads, patience)
@@ -122,7 +116,7 @@ object KinesisClients {
         .addExecutionInterceptor(ResponseFilter.Interceptor)
         .build()
     )
-    new Held(withCredentials(builder.build(), cache), success, cache)
+    new SharedClient(withCredentials(builder.build(), cache), success, cache)
   }
 
   /** The client, with each call made once there are credentials for it. The SDK has no class that wraps this client. */

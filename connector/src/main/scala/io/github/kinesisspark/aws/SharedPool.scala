@@ -38,9 +38,13 @@ private[aws] final class SharedPool[K, V <: AutoCloseable](
 
   private val entries = mutable.Map.empty[K, Entry]
 
-  trait Lease extends AutoCloseable {
-    def value: V
-    override def close(): Unit
+  final class Lease private[SharedPool] (key: K, entry: Entry, made: V) extends AutoCloseable {
+    private val open = new AtomicBoolean(true)
+
+    def value: V =
+      if (open.get) made else throw new IllegalStateException("The lease of this client was closed")
+
+    override def close(): Unit = if (open.compareAndSet(true, false)) giveBack(key, entry)
   }
 
   def lease(key: K): Lease = {
@@ -52,15 +56,7 @@ private[aws] final class SharedPool[K, V <: AutoCloseable](
       known.closing = None
       known
     }
-    val made = Closing.unlessMade(giveBack(key, entry))(entry.value)
-    new Lease {
-      private val open = new AtomicBoolean(true)
-
-      override def value: V =
-        if (open.get) made else throw new IllegalStateException("The lease of this client was closed")
-
-      override def close(): Unit = if (open.compareAndSet(true, false)) giveBack(key, entry)
-    }
+    new Lease(key, entry, Closing.unlessMade(giveBack(key, entry))(entry.value))
   }
 
   private[aws] def size: Int = synchronized(entries.size)

@@ -313,9 +313,9 @@ class KinesisClientsTest extends AnyFunSuite {
   }
 
   test("hasWorked is true of a client after a successful call of an earlier one with equal options, and of no other") {
-    val server                             = new StubServer((_, _) => StubServer.Empty)
-    val clients                            = KinesisClients.ofJvm
-    def made(at: URI): KinesisClients.Held = clients.make((options(at), "eu-west-1", ClientKind.Writes))
+    val server                                     = new StubServer((_, _) => StubServer.Empty)
+    val clients                                    = KinesisClients.ofJvm
+    def made(at: URI): KinesisClients.SharedClient = clients.make((options(at), "eu-west-1", ClientKind.Writes))
     try {
       val first = made(server.endpoint)
       first.client.describeLimits().get(2, TimeUnit.MINUTES)

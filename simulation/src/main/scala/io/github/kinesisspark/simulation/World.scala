@@ -54,7 +54,7 @@ final class World(val plan: Plan, trace: Trace) {
     process,
     new KinesisClients((_, success) => {
       val client = new KinesisClient(process, this)
-      new KinesisClients.Held(client, success, () => ())
+      new KinesisClients.SharedClient(client, success, () => ())
     })(process.runtime)
   )
 

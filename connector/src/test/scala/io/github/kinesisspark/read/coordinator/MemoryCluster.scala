@@ -48,7 +48,7 @@ final class MemoryCluster(
     val made            = new AtomicInteger
     private val clients = new KinesisClients((_, success) => {
       made.incrementAndGet()
-      new KinesisClients.Held(service.client(place), success, () => ())
+      new KinesisClients.SharedClient(service.client(place), success, () => ())
     })(process.runtime)
     val engine = new ExecutorRuntime(() => id, clients, network.of(place))
 

@@ -40,7 +40,7 @@ class ForeignCodeSpec extends AnyFunSpec with Matchers with Eventually {
 
     private val clients = new KinesisClients((_, success) => {
       whenMade.add(HeldMonitors.here)
-      new KinesisClients.Held(service, success, () => ())
+      new KinesisClients.SharedClient(service, success, () => ())
     })
     private val access = StreamAccess(ClientOptions(None, None, CredentialsOptions.DefaultChain), "us-east-1")
     private val config =
