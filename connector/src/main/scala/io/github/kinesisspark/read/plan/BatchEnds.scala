@@ -20,7 +20,7 @@ final case class BatchEnds(
 ) {
 
   /** The parts of the shards, in their order; nothing for those that don't move. */
-  def of[P <: BatchSlice](held: Vector[BufferedRange[P]]): Vector[Option[P]] = {
+  def of(held: Vector[BufferedRange]): Vector[Option[CutPoint]] = {
     val latest = until(horizon(held.iterator.flatMap(_.ahead.earliestPending)))
     val all    = held.map(takeUntil(latest, _))
     if (!limits.bind(sum(all)(_.records), sum(all)(_.bytes))) all
@@ -36,11 +36,11 @@ final case class BatchEnds(
   }
 
   /** What the limits have left goes to whoever is not ahead of where the others end now. */
-  private def fill[P <: BatchSlice](
-      held: Vector[BufferedRange[P]],
-      all: Vector[Option[P]],
-      level: Vector[Option[P]]
-  ): Vector[Option[P]] = {
+  private def fill(
+      held: Vector[BufferedRange],
+      all: Vector[Option[CutPoint]],
+      level: Vector[Option[CutPoint]]
+  ): Vector[Option[CutPoint]] = {
     val to        = until(horizonAfter(held, level))
     val room      = limits.minus(sum(level)(_.records), sum(level)(_.bytes))
     val available = held.indices.map { i =>
@@ -57,25 +57,25 @@ final case class BatchEnds(
     }.toVector
   }
 
-  private def horizonAfter[P <: BatchSlice](held: Vector[BufferedRange[P]], taken: Vector[Option[P]]) = horizon(
+  private def horizonAfter(held: Vector[BufferedRange], taken: Vector[Option[CutPoint]]) = horizon(
     held.iterator.zip(taken.iterator).flatMap { case (h, part) => part.fold(pendingBefore(h))(pendingAfter(h, _)) }
   )
 
   private def horizon(earliestPending: Iterator[Long]) = alignment.horizon(earliestPending ++ notReported)
 
-  private def takeUntil[P <: BatchSlice](latest: Long, held: BufferedRange[P]): Option[P] =
+  private def takeUntil(latest: Long, held: BufferedRange): Option[CutPoint] =
     if (held.ahead.oldest.exists(_ > latest)) None
     else if (held.ahead.newest.forall(_ <= latest)) Some(held.all)
     else Some(held.cut(Allotment(Long.MaxValue, Long.MaxValue, latest)))
 
-  private def takeEarly[P <: BatchSlice](latest: Long, held: BufferedRange[P], part: P): P =
+  private def takeEarly(latest: Long, held: BufferedRange, part: CutPoint): CutPoint =
     if (part.newestArrival.exists(_ > latest)) held.cut(Allotment(part.records, Long.MaxValue, latest)) else part
 
-  private def share[P <: BatchSlice](
-      held: Vector[BufferedRange[P]],
-      some: Vector[Option[P]],
+  private def share(
+      held: Vector[BufferedRange],
+      some: Vector[Option[CutPoint]],
       latest: Long
-  ): Vector[Option[P]] = {
+  ): Vector[Option[CutPoint]] = {
     val available = some.map(part => Available(records(part), bytes(part)))
     Admission.divide(available, limits, fairnessOffset) match {
       case None             => some
@@ -93,9 +93,9 @@ final case class BatchEnds(
     }
   }
 
-  private def pendingBefore(held: BufferedRange[_ <: BatchSlice]) = held.ahead.oldest.orElse(held.ahead.earliestPending)
+  private def pendingBefore(held: BufferedRange) = held.ahead.oldest.orElse(held.ahead.earliestPending)
 
-  private def pendingAfter(held: BufferedRange[_ <: BatchSlice], part: BatchSlice) =
+  private def pendingAfter(held: BufferedRange, part: CutPoint) =
     part.nextArrival.orElse(held.ahead.earliestPending)
 }
 
@@ -106,36 +106,22 @@ object BatchEnds {
     * @param all the whole of it, as a part
     * @param cut the longest prefix within an allotment
     */
-  final case class BufferedRange[P <: BatchSlice](all: P, ahead: WatermarkAlignment.Ahead, cut: Allotment => P)
+  final case class BufferedRange(all: CutPoint, ahead: WatermarkAlignment.Ahead, cut: Allotment => CutPoint)
 
   private def until(horizon: Option[Long]) = horizon.getOrElse(Long.MaxValue)
 
-  private def records(part: Option[BatchSlice]) = part.fold(0L)(_.records)
+  private def records(part: Option[CutPoint]) = part.fold(0L)(_.records)
 
-  private def bytes(part: Option[BatchSlice]) = part.fold(0L)(_.bytes)
+  private def bytes(part: Option[CutPoint]) = part.fold(0L)(_.bytes)
 
-  private def sum(parts: Vector[Option[BatchSlice]])(of: BatchSlice => Long) = {
+  private def sum(parts: Vector[Option[CutPoint]])(of: CutPoint => Long) = {
     var sum = 0L
     parts.foreach(_.foreach(part => sum += of(part)))
     sum
   }
 
   /** By the places of shards, because there may be ten thousand: looking each up in maps takes longer than all the rest. */
-  private def beside[P <: BatchSlice](held: Vector[BufferedRange[P]], parts: Vector[Option[P]])(
-      part: (BufferedRange[P], Option[P]) => Option[P]
-  ): Vector[Option[P]] = held.indices.iterator.map(i => part(held(i), parts(i))).toVector
-}
-
-/** What a batch takes of one shard: a prefix of what its reader holds. */
-trait BatchSlice {
-  def records: Long
-
-  /** Of data and keys. */
-  def bytes: Long
-
-  /** The latest arrival in it, in ms by the service's clock. */
-  def newestArrival: Option[Long]
-
-  /** The earliest arrival to come in what is held and not taken. */
-  def nextArrival: Option[Long]
+  private def beside(held: Vector[BufferedRange], parts: Vector[Option[CutPoint]])(
+      part: (BufferedRange, Option[CutPoint]) => Option[CutPoint]
+  ): Vector[Option[CutPoint]] = held.indices.iterator.map(i => part(held(i), parts(i))).toVector
 }

@@ -116,10 +116,12 @@ object ReaderStatus {
   private val OpeningPatience = 2.seconds
 }
 
-/** Where a shard's part of a batch ends, and what is in that part.
+/** What a batch takes of one shard: a prefix of what its reader holds.
   *
-  * @param position    where it ends
-  * @param nextArrival never before `newestArrival`, though the next record's own arrival may be
+  * @param position      where it ends
+  * @param bytes         of data and keys
+  * @param newestArrival the latest in it, in ms by the service's clock
+  * @param nextArrival   the earliest to come in what is held and not taken; never before `newestArrival`, though the next record's own arrival may be
   */
 final case class CutPoint(
     position: ShardPosition,
@@ -127,7 +129,7 @@ final case class CutPoint(
     bytes: Long,
     newestArrival: Option[Long],
     nextArrival: Option[Long]
-) extends BatchSlice
+)
 
 /** Why a reader ended, without the exception itself, which may not survive the way from an executor to the driver. */
 final case class ReaderFailure(reason: FailureReason, errorClass: String, message: String) {
