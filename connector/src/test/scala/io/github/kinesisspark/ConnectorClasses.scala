@@ -14,6 +14,6 @@ private object ConnectorClasses {
     new ClassFileImporter()
       // ArchUnit's own option for it doesn't know sbt's directories.
       .withImportOption(!_.contains("/test-classes/"))
-      .importPackages(root, "org.apache.spark.kinesisspark")
+      .importPackages(root, "org.apache.spark.kinesisspark", "software.amazon.eventstream")
   }
 }
