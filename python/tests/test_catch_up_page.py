@@ -32,10 +32,6 @@ def test_the_newest_line_of_each_setting_is_shown_in_the_order_of_the_page(tmp_p
     assert shown == [("polling-16-shards", "new"), ("fan-out-cold", "abc")]
 
 
-def test_each_setting_has_a_goal() -> None:
-    assert list(catch_up_page.GOALS) == [setting.name for setting in catch_up.SETTINGS]
-
-
 def test_a_setting_is_called_what_a_person_reads() -> None:
     assert catch_up_page.called(measured()) == "polling, 16 shards, 1,000 B"
     assert catch_up_page.called(measured("fan-out-1-shard")) == "fan-out, 1 shard, 1,000 B"

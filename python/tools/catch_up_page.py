@@ -27,29 +27,14 @@ DESCRIPTION = "Throughput and CPU of a PySpark query that catches up, beside the
 PUBLISHERS = {"polling": "polling", "efo": "fan-out"}
 # What is compared.
 THROUGHPUT, CPU = "throughput", "cpu"
-# The least throughput and the most CPU, each to the loop's, by setting, in the order of the page.
-GOALS: dict[str, tuple[float, float | None]] = {
-    "polling-16-shards": (0.95, 1.0),
-    "fan-out-16-shards": (0.95, 1.05),
-    **{
-        f"{publisher}-{what}": goal
-        for what, goal in (
-            ("256-shards", (0.85, None)),
-            ("1-shard", (0.95, None)),
-            ("100B", (0.95, None)),
-            ("tls", (0.9, None)),
-            ("cold", (0.6, 2.5)),
-        )
-        for publisher in PUBLISHERS.values()
-    },
-}
+BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 
 def newest(results: Path) -> list[Line]:
     """The newest line of each setting, in the order of the page."""
     lines = [json.loads(line) for file in results.glob("*-catch-up.jsonl") for line in file.read_text().splitlines()]
     of = {line["name"]: line for line in sorted(lines, key=lambda line: str(line["date"]))}
-    return [of[name] for name in GOALS if name in of]
+    return [of[name] for name in BY_NAME if name in of]
 
 
 def called(line: Line) -> str:
@@ -61,7 +46,8 @@ def called(line: Line) -> str:
 
 def goal_of(line: Line, what: str) -> float | None:
     """The least throughput or the most CPU, to the loop's."""
-    return GOALS[line["name"]][(THROUGHPUT, CPU).index(what)]
+    setting = BY_NAME[line["name"]]
+    return setting.least_throughput if what == THROUGHPUT else setting.most_cpu
 
 
 def verdict(line: Line, what: str) -> str:
