@@ -8,7 +8,7 @@ import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.Trigger
 import org.scalatest.Suites
 
-import io.github.kinesisspark.it.{KinesisTarget, Targets, TestRun, TestStream}
+import io.github.kinesisspark.it.{KinesisTarget, TestRun, TestStream}
 import io.github.kinesisspark.it.source.{Passes, SourceSuite}
 
 /** Writes streams through the public API on every server. Reads them by the SDK alone, so that no error of the
@@ -192,4 +192,4 @@ final class SinkScenarios(target: KinesisTarget) extends SourceSuite(target.serv
   private def causes(e: Throwable): Seq[Throwable] = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).toSeq
 }
 
-class SinkSpec extends Suites(Passes.servers(Targets.forScenarios.selected).map(new SinkScenarios(_)): _*)
+class SinkSpec extends Suites(Passes.sinks(new SinkScenarios(_)): _*)
